@@ -1,0 +1,68 @@
+# A thin front of CMake. Each target installs from the distribution what it lacks (scripts/install_dependencies.sh).
+#
+#   PRESET   CMakePresets.json: default, dev, asan, tsan, fuzz; the build is build/$(PRESET)
+#   PREFIX, DESTDIR   where `make install` puts things
+#   LABEL    for `make test`: only the tests with this label, e.g. slow
+PRESET ?= default
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+BUILD = build/$(PRESET)
+INSTALL_DEPENDENCIES = scripts/install_dependencies.sh
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test lint format bench install docs clean dependencies configure
+
+help:
+	@echo 'make demo      convolve real recordings; the results are in demo/'
+	@echo 'make test      build and run the tests (LABEL=slow: the long ones)'
+	@echo 'make build     build the library and the command into $(BUILD)'
+	@echo 'make bench     measure this machine: share of the copy speed'
+	@echo 'make install   install into PREFIX ($(PREFIX)) below DESTDIR'
+	@echo 'make docs      the API reference: build/docs/html/index.html'
+	@echo 'make lint      clang-format and clang-tidy; make format: rewrite'
+	@echo 'make clean     remove build/ and demo/'
+
+dependencies:
+	@$(INSTALL_DEPENDENCIES) build $(if $(filter asan tsan fuzz,$(PRESET)),sanitize)
+
+configure: dependencies
+	cmake --preset $(PRESET) $(CMAKE_ARGS)
+
+build: configure
+	cmake --build $(BUILD) -j $(JOBS)
+
+test: build
+	ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure --no-tests=error $(if $(LABEL),-L '^$(LABEL)$$',-LE slow)
+
+demo: configure
+	@$(INSTALL_DEPENDENCIES) demo
+	cmake --build $(BUILD) -j $(JOBS) --target tapline_cli
+	scripts/demo.sh $(BUILD)/bin/tapline
+
+bench: configure
+	cmake --build $(BUILD) -j $(JOBS) --target tapline_cli
+	$(BUILD)/bin/tapline bench --json $(BUILD)/bench.json
+	@echo 'written: $(BUILD)/bench.json'
+
+# As root into the running system the loader's cache is renewed, so that programs find libtapline.so.
+install: configure
+	cmake --build $(BUILD) -j $(JOBS) --target tapline tapline_cli
+	DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
+	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
+
+docs:
+	@$(INSTALL_DEPENDENCIES) docs
+	mkdir -p build/docs
+	doxygen docs/Doxyfile
+	@echo 'written: build/docs/html/index.html'
+
+lint:
+	@$(INSTALL_DEPENDENCIES) lint
+	PRESET=$(PRESET) scripts/lint.sh
+
+format:
+	@$(INSTALL_DEPENDENCIES) lint
+	scripts/lint.sh --fix-format
+
+clean:
+	rm -rf build demo

@@ -1,0 +1,34 @@
+# cmake --install: headers, library, command, completion, man page, find_package(tapline) and pkg-config. The tree may be
+# moved: every path in it is relative to itself.
+include(CMakePackageConfigHelpers)
+
+file(RELATIVE_PATH tapline_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set_target_properties(tapline PROPERTIES INSTALL_RPATH "$ORIGIN")
+
+install(TARGETS tapline EXPORT taplineTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tapline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+
+set(tapline_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapline)
+install(EXPORT taplineTargets NAMESPACE tapline:: DESTINATION ${tapline_cmake_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/taplineConfig.cmake.in ${PROJECT_BINARY_DIR}/taplineConfig.cmake
+  INSTALL_DESTINATION ${tapline_cmake_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/taplineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/taplineConfig.cmake ${PROJECT_BINARY_DIR}/taplineConfigVersion.cmake
+  DESTINATION ${tapline_cmake_dir})
+
+file(RELATIVE_PATH TAPLINE_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" TAPLINE_PC_PREFIX "${TAPLINE_PC_PREFIX}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tapline.pc.in ${PROJECT_BINARY_DIR}/tapline.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tapline.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(TARGET tapline_cli)
+  set_target_properties(tapline_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${tapline_bin_to_lib}")
+  install(TARGETS tapline_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${PROJECT_SOURCE_DIR}/share/completions/tapline DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${PROJECT_SOURCE_DIR}/docs/tapline.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()

@@ -1,0 +1,36 @@
+// The one exception type of the library.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "tapline/export.hpp"
+
+namespace tapline {
+
+/// What kind of thing went wrong. The message says which argument, its value and the remedy.
+enum class ErrorCode {
+    argument,     ///< a value outside its range, or buffers that do not fit the problem
+    type,         ///< element types that cannot be combined
+    unsupported,  ///< a valid request that no algorithm on this device can serve
+    memory,       ///< an allocation failed
+    io,           ///< a file could not be read or written
+    device,       ///< the GPU or its driver failed
+};
+
+/// The only exception that tapline throws.
+class TAPLINE_EXPORT Error : public std::runtime_error {
+public:
+    Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+    ~Error() override;
+
+    [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+
+private:
+    ErrorCode code_;
+};
+
+/// "argument", "type", ...
+TAPLINE_EXPORT const char* to_string(ErrorCode code) noexcept;
+
+}  // namespace tapline

@@ -1,0 +1,90 @@
+// A plan: a problem with its algorithm chosen and its taps prepared.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tapline/error.hpp"
+#include "tapline/problem.hpp"
+
+namespace tapline {
+
+struct PlanOptions {
+    std::string device = "auto";  ///< "auto", "cpu", "cuda" or "cuda:N"
+    Accuracy accuracy = Accuracy::standard;
+    Effort effort = Effort::estimate;
+    std::string algorithm = {};  ///< a name from algorithms(); empty: the library chooses
+    int threads = 0;             ///< CPU threads; 0: all that this process may run on
+};
+
+namespace core {
+struct PlanState;
+}
+
+/// Immutable and cheap to copy. Calls with separate workspaces may run at once.
+class TAPLINE_EXPORT Plan {
+public:
+    /// out and in are on the plan's device and laid out as the problem says; they must not overlap. `workspace` has at
+    /// least workspace_bytes() bytes at an address that is a multiple of 64; its contents need not be initialised.
+    /// `stream` is a cudaStream_t for a CUDA plan and ignored on the CPU. Allocates nothing.
+    /// Throws Error for null or overlapping buffers, a workspace that is too small, an integer overflow.
+    void execute(void* out, const void* in, std::span<std::byte> workspace, void* stream = nullptr) const;
+
+    /// The same with a workspace of its own, kept by the calling thread up to 16 MiB and freed above that.
+    void execute(void* out, const void* in) const;
+
+    /// Sizes and element types are checked against the problem.
+    template <Element Out, Element In>
+    void execute(std::span<Out> out, std::span<const In> in) const {
+        check_buffer("out", dtype_of<Out>, static_cast<std::int64_t>(out.size()), true);
+        check_buffer("in", dtype_of<In>, static_cast<std::int64_t>(in.size()), false);
+        execute(static_cast<void*>(out.data()), static_cast<const void*>(in.data()));
+    }
+
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept;
+    [[nodiscard]] std::int64_t output_length() const noexcept;
+    [[nodiscard]] const Problem& problem() const noexcept;
+    [[nodiscard]] const std::string& algorithm() const noexcept;
+    [[nodiscard]] const std::string& device() const noexcept;
+    [[nodiscard]] int threads() const noexcept;
+    /// What the cost model expects of one execution, in seconds.
+    [[nodiscard]] double predicted_seconds() const noexcept;
+    /// The problem, the algorithm, why it was chosen, the predicted time and its share of the copy's speed.
+    [[nodiscard]] std::string explain() const;
+
+    /// For Stream and the bindings: the internals, whose layout is not part of the interface.
+    [[nodiscard]] const core::PlanState& state() const noexcept { return *state_; }
+    explicit Plan(std::shared_ptr<const core::PlanState> state) : state_(std::move(state)) {}
+
+private:
+    void check_buffer(const char* name, Dtype dtype, std::int64_t size, bool is_output) const;
+
+    std::shared_ptr<const core::PlanState> state_;
+};
+
+/// `taps` points to taps_extent(problem) elements of type taps_dtype(problem) in host memory; they are copied.
+/// Throws Error if the problem is not valid or nothing can solve it.
+TAPLINE_EXPORT Plan make_plan(const Problem& problem, const void* taps, const PlanOptions& options = {});
+
+/// The same, checking type and size.
+template <Element T>
+Plan make_plan(const Problem& problem, std::span<const T> taps, const PlanOptions& options = {}) {
+    if (dtype_of<T> != taps_dtype(problem)) {
+        throw Error(ErrorCode::type, std::string("taps: elements are ") + to_string(dtype_of<T>) + ", the problem needs " +
+                                         to_string(taps_dtype(problem)));
+    }
+    if (static_cast<std::int64_t>(taps.size()) < taps_extent(problem)) {
+        throw Error(ErrorCode::argument, "taps: " + std::to_string(taps.size()) + " elements, the problem needs " +
+                                             std::to_string(taps_extent(problem)));
+    }
+    return make_plan(problem, static_cast<const void*>(taps.data()), options);
+}
+
+template <Element T>
+Plan make_plan(const Problem& problem, const std::vector<T>& taps, const PlanOptions& options = {}) {
+    return make_plan(problem, std::span<const T>(taps), options);
+}
+
+}  // namespace tapline

@@ -1,0 +1,10 @@
+// Everything: convolution of signals with filters of any length.
+#pragma once
+
+#include "tapline/convolve.hpp"  // IWYU pragma: export
+#include "tapline/error.hpp"     // IWYU pragma: export
+#include "tapline/info.hpp"      // IWYU pragma: export
+#include "tapline/plan.hpp"      // IWYU pragma: export
+#include "tapline/problem.hpp"   // IWYU pragma: export
+#include "tapline/stream.hpp"    // IWYU pragma: export
+#include "tapline/types.hpp"     // IWYU pragma: export

@@ -1,0 +1,101 @@
+#!/bin/bash
+# Installs from the distribution what a task needs and does nothing if all of it is there.
+#
+#   scripts/install_dependencies.sh GROUP...      groups: build test demo lint sanitize docs all
+#   scripts/install_dependencies.sh --list GROUP...   prints the package names instead
+#
+# The names are valid on Debian 12 and Ubuntu 24.04. TAPLINE_NO_INSTALL=1 only reports what is missing.
+set -euo pipefail
+
+build="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libsndfile1-dev libcli11-dev nlohmann-json3-dev libcairo2-dev libgtest-dev"
+declare -A groups=(
+    [build]="$build"
+    [test]="$build"
+    [demo]="$build alsa-utils" # the recordings in /usr/share/sounds/alsa
+    [lint]="$build clang-format clang-tidy"
+    [sanitize]="$build clang libclang-rt-dev"
+    [docs]="doxygen"
+)
+
+list_only=no
+if [ "${1:-}" = --list ]; then
+    list_only=yes
+    shift
+fi
+if [ $# -eq 0 ]; then
+    echo "usage: scripts/install_dependencies.sh [--list] build|test|demo|lint|sanitize|docs|all ..." >&2
+    exit 2
+fi
+
+wanted=""
+for group in "$@"; do
+    if [ "$group" = all ]; then
+        wanted+=" ${groups[*]}"
+    elif [ -n "${groups[$group]:-}" ]; then
+        wanted+=" ${groups[$group]}"
+    else
+        echo "install_dependencies.sh: unknown group '$group'; one of: ${!groups[*]} all" >&2
+        exit 2
+    fi
+done
+wanted=$(printf '%s\n' $wanted | sort -u)
+if [ "$list_only" = yes ]; then
+    echo "$wanted"
+    exit 0
+fi
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "note: this is not Debian or Ubuntu, so nothing is installed. Needed (Debian's names):" $wanted >&2
+    exit 0
+fi
+
+is_installed() {
+    # "install ok installed": a removed package that left its configuration behind does not count.
+    dpkg-query -W -f='${Status}\n' "$1" 2>/dev/null | grep -q '^install ok installed$'
+}
+
+missing=()
+for package in $wanted; do
+    is_installed "$package" || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if [ "${TAPLINE_NO_INSTALL:-0}" != 0 ]; then
+    echo "note: not installed: ${missing[*]} (TAPLINE_NO_INSTALL is set)" >&2
+    exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "error: these packages are missing and you are neither root nor have sudo. As root, run:" >&2
+        echo "  apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+
+apt() {
+    # `env` because sudo drops variables; the lock is waited for, since fresh machines update themselves at boot.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+have_candidates() {
+    local package
+    for package in "$@"; do
+        apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [0-9]' || return 1
+    done
+}
+
+echo "installing: ${missing[*]}"
+updated=no
+if ! have_candidates "${missing[@]}"; then
+    apt update || true # one broken third-party source must not stop the rest
+    updated=yes
+fi
+if ! apt install --no-install-recommends "${missing[@]}"; then
+    # Package lists that have grown old name files that the mirror no longer has.
+    [ "$updated" = no ] || exit 1
+    apt update || true
+    apt install --no-install-recommends "${missing[@]}"
+fi

@@ -1,0 +1,212 @@
+// tapline bench: every case is checked first, then timed beside the copy of its signal.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/bench_case.hpp"
+#include "cli/commands.hpp"
+#include "cli/numbers.hpp"
+#include "core/engine.hpp"
+#include "io/output_file.hpp"
+#include "tapline/info.hpp"
+
+namespace tapline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BenchOptions {
+    std::vector<std::int64_t> lengths = {std::int64_t{1} << 24};
+    std::vector<std::int64_t> taps = {3, 8, 16, 32, 64, 127, 511, 2047, 8191, 65535};
+    Mode mode = Mode::same;
+    Dtype dtype = Dtype::f32;
+    bool complex_taps = false;
+    Accuracy accuracy = Accuracy::standard;
+    std::string device = "auto";
+    std::string algorithms = "auto";
+    std::int64_t threads = 0;
+    double seconds = 1;
+    std::string json;
+};
+
+/// What is timed for one length and filter: the algorithms, and which of them the library would choose.
+struct Contest {
+    Problem problem;
+    std::string chosen;
+    std::vector<AlgorithmInfo> entries;
+};
+
+std::string joined_names(const std::vector<AlgorithmInfo>& infos) {
+    std::string names;
+    for (const auto& info : infos) names += (names.empty() ? "" : ", ") + info.name;
+    return names;
+}
+
+Contest contest_for(const BenchOptions& options, std::int64_t length, std::int64_t taps, const Plan& automatic,
+                    const Problem& problem) {
+    Contest contest{.problem = problem, .chosen = automatic.algorithm(), .entries = {}};
+    const auto infos = algorithms(problem, options.device, options.accuracy, static_cast<int>(options.threads));
+    const auto entry = [&](const std::string& name) { return std::ranges::find(infos, name, &AlgorithmInfo::name); };
+    const std::string shape = format_count(length) + " samples with " + format_count(taps) + " taps";
+    if (options.algorithms == "all") {
+        const double limit = 10 * std::max(1.0, options.seconds);
+        for (const auto& info : infos) {
+            if (!info.supported) continue;
+            if (info.name != contest.chosen && info.predicted_seconds > limit) {
+                std::fprintf(stderr, "tapline: %s for %s skipped: predicted %s a run (name it to run it all the same)\n",
+                             info.name.c_str(), shape.c_str(), format_seconds(info.predicted_seconds).c_str());
+                continue;
+            }
+            contest.entries.push_back(info);
+        }
+        return contest;
+    }
+    for (const auto& name : split_commas(options.algorithms)) {
+        const auto found = entry(name == "auto" ? contest.chosen : name);
+        if (found == infos.end()) {
+            throw usage_error("--algorithms: '" + name + "' is not all, auto or one of " + joined_names(infos));
+        }
+        if (!found->supported) {
+            throw Error(ErrorCode::unsupported, "algorithm " + name + " cannot do " + shape + ": " + found->reason);
+        }
+        contest.entries.push_back(*found);
+    }
+    return contest;
+}
+
+Json run_case(const BenchOptions& options, const Contest& contest, const AlgorithmInfo& entry, const BenchData& data) {
+    const Problem& problem = contest.problem;
+    const Plan plan = make_plan(problem, data.taps.data(),
+                                {.device = options.device, .accuracy = options.accuracy, .effort = Effort::estimate,
+                                 .algorithm = entry.name, .threads = static_cast<int>(options.threads)});
+    const CheckResult checked = check(plan, data);
+    if (!checked.ok()) {
+        throw Error(ErrorCode::device, "wrong result: " + entry.name + " with " + std::to_string(problem.length) + " samples and " +
+                                           std::to_string(problem.taps) + " taps has error " + std::to_string(checked.error) +
+                                           ", allowed " + std::to_string(checked.tolerance) + "; nothing was timed");
+    }
+    const CaseTimes times = time_case(plan, data, options.seconds);
+    const Timing& t = times.convolution;
+    Json json{{"device", plan.device()}, {"dtype", to_string(problem.dtype)}, {"length", problem.length}, {"taps", problem.taps}};
+    json["mode"] = to_string(problem.mode);
+    json["accuracy"] = to_string(options.accuracy);
+    json["complex_taps"] = problem.complex_taps;
+    json["algorithm"] = plan.algorithm();
+    json["chosen"] = plan.algorithm() == contest.chosen;
+    json["error"] = checked.error;
+    json["seconds_median"] = t.median;
+    json["seconds_min"] = t.least;
+    json["seconds_max"] = t.most;
+    json["runs"] = t.runs;
+    json["copy_seconds"] = times.copy_seconds;
+    json["copy_fraction"] = times.copy_seconds / t.median;
+    json["streaming_copy_seconds"] = times.streaming_copy_seconds;
+    json["threads"] = plan.threads();
+    json["instruction_set"] = plan.device() == "cpu" ? cpu_target() : "";
+    json["predicted_seconds"] = plan.predicted_seconds();
+    json["workspace_bytes"] = plan.workspace_bytes();
+    json["gflops"] = textbook_flops(problem) / t.median * 1e-9;
+    json["version"] = version();
+    return json;
+}
+
+void print_header(std::FILE* to) {
+    std::fprintf(to, "%-10s %9s  %-14s %10s  %10s  %8s  %9s  %8s\n", "length", "taps", "algorithm", "time", "copy", "of copy",
+                 "GFLOP/s", "error");
+}
+
+void print_row(std::FILE* to, const Json& json) {
+    const std::string name = json["algorithm"].get<std::string>() + (json["chosen"].get<bool>() ? " *" : "");
+    std::fprintf(to, "%-10s %9s  %-14s %10s  %10s  %7.1f%%  %9.4g  %8.1e\n", format_count(json["length"]).c_str(),
+                 format_count(json["taps"]).c_str(), name.c_str(), format_seconds(json["seconds_median"]).c_str(),
+                 format_seconds(json["copy_seconds"]).c_str(), 100 * json["copy_fraction"].get<double>(),
+                 json["gflops"].get<double>(), json["error"].get<double>());
+    std::fflush(to);
+}
+
+void run(const BenchOptions& options) {
+    std::FILE* table = options.json == "-" ? stderr : stdout;
+    io::OutputFile file;
+    const bool write_json = !options.json.empty();
+    if (write_json) file.create(options.json, false);
+    print_header(table);
+    for (const std::int64_t length : options.lengths) {
+        for (const std::int64_t taps : options.taps) {
+            Problem problem{.length = length, .taps = taps, .mode = options.mode, .dtype = options.dtype};
+            problem.complex_taps = options.complex_taps;
+            validate(problem);
+            const BenchData data = make_bench_data(problem);
+            const Plan automatic = make_plan(problem, data.taps.data(),
+                                             {.device = options.device, .accuracy = options.accuracy, .effort = Effort::estimate,
+                                              .algorithm = {}, .threads = static_cast<int>(options.threads)});
+            const Contest contest = contest_for(options, length, taps, automatic, problem);
+            for (const auto& entry : contest.entries) {
+                const Json json = run_case(options, contest, entry, data);
+                print_row(table, json);
+                if (write_json) {
+                    const std::string line = json.dump() + "\n";
+                    file.write(line.data(), line.size());
+                    if (file.direct()) file.flush();
+                }
+            }
+        }
+    }
+    if (write_json) file.commit();
+}
+
+constexpr const char* kFooter =
+    "Each case is checked against the textbook sum first (into an output full of NaN), then timed; data are\n"
+    "random. `copy` is std::memcpy of the signal on the same threads, measured in turns with the case, and\n"
+    "`of copy` is the copy's time divided by the convolution's: 100% means that convolving cost what copying\n"
+    "costs. `*` marks what the library chooses by itself. GFLOP/s count the textbook sum's operations.\n"
+    "\n"
+    "--json writes one JSON object a line with: device, dtype, length, taps, mode, accuracy, algorithm, chosen,\n"
+    "error (relative L2; for integers the number of wrong outputs), seconds_median, seconds_min, seconds_max,\n"
+    "runs, copy_seconds, copy_fraction, streaming_copy_seconds (a copy with streaming stores), threads,\n"
+    "instruction_set, predicted_seconds, workspace_bytes, gflops.\n"
+    "\n"
+    "Examples:\n"
+    "  tapline bench --lengths 2^24 --taps 3,127,8191\n"
+    "  tapline bench --lengths 1.5e6 --taps 2047 --algorithms all --json results.jsonl\n"
+    "  tapline bench --lengths 1000 --taps 9 --threads 1 --json -";
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+    auto* sub = app.add_subcommand("bench", "Measure the convolution's speed as a share of the copy's");
+    auto options = std::make_shared<BenchOptions>();
+    auto& o = *options;
+    const std::string counts = "a list of positive numbers such as 1000,2^20,16M,1.5e6";
+    add_parsed(*sub, "--lengths", o.lengths, parse_counts, counts, "Samples of the signal, several with commas [2^24]")
+        ->type_name("A,B");
+    add_parsed(*sub, "--taps", o.taps, parse_counts, counts, "Coefficients of the filter [3,8,16,...,65535]")->type_name("A,B");
+    add_parsed(*sub, "--mode", o.mode, mode_from_string, "one of full, same, valid, causal, leading",
+               "full, same, valid, causal or leading [same]")
+        ->type_name("MODE");
+    add_parsed(*sub, "--dtype", o.dtype, dtype_from_string, "an element type such as f32, f64, complex64, i16",
+               "Element type [f32]")
+        ->type_name("TYPE");
+    sub->add_flag("--complex-taps", o.complex_taps, "Complex taps on a complex signal (default: real taps)");
+    add_parsed(*sub, "--accuracy", o.accuracy, accuracy_from_string, "one of standard, strict, fast",
+               "standard, strict or fast [standard]")
+        ->type_name("LEVEL");
+    sub->add_option("--device", o.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE");
+    sub->add_option("--algorithms", o.algorithms, "auto: what the library chooses; all: every one that can; or names [auto]")
+        ->type_name("NAMES");
+    add_parsed(*sub, "--threads", o.threads, [](const std::string& text) {
+        auto count = parse_count(text);
+        return count && (*count < 0 || *count > 1024) ? std::nullopt : count;
+    }, "a number from 0 (all) to 1024", "CPU threads, also of the copy; 0: all [0]")->type_name("N");
+    add_parsed(*sub, "--seconds", o.seconds, [](const std::string& text) {
+        auto value = parse_number(text);
+        return value && !(*value >= 0 && *value <= 3600) ? std::nullopt : value;
+    }, "a number of seconds from 0 to 3600", "Measuring time of a case [1]")->type_name("S");
+    sub->add_option("--json", o.json, "Write the results to FILE, - for standard output")->type_name("FILE");
+    sub->footer(kFooter);
+    sub->callback([options] { run(*options); });
+}
+
+}  // namespace tapline::cli

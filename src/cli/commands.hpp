@@ -1,0 +1,32 @@
+// The subcommands. Each adds itself to the command line and runs when it was named there.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace tapline::cli {
+
+void add_convolve(CLI::App& app);
+void add_info(CLI::App& app);
+void add_bench(CLI::App& app);
+
+/// What the command line says cannot be meant: exit status 2.
+inline CLI::ValidationError usage_error(const std::string& message) { return CLI::ValidationError(message); }
+
+/// An option whose text `parse` turns into `target`; parse returns nothing for a text that it does not know.
+template <class T, class Parse>
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& target, Parse parse, const std::string& expected,
+                        const std::string& description) {
+    const std::string shown = name.substr(name.rfind("--"));
+    return app.add_option_function<std::string>(
+        name,
+        [&target, parse, expected, shown](const std::string& text) {
+            auto value = parse(text);
+            if (!value) throw usage_error(shown + ": '" + text + "' is not " + expected);
+            target = *value;
+        },
+        description);
+}
+
+}  // namespace tapline::cli

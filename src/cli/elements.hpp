@@ -1,0 +1,107 @@
+// Elements whose type is known at run time only.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "tapline/error.hpp"
+#include "tapline/types.hpp"
+
+namespace tapline::cli {
+
+/// Calls visitor(std::type_identity<T>{}) with the C++ type of a dtype.
+template <class Visitor>
+decltype(auto) visit_dtype(Dtype dtype, Visitor&& visitor) {
+    switch (dtype) {
+        case Dtype::f32: return visitor(std::type_identity<float>{});
+        case Dtype::f64: return visitor(std::type_identity<double>{});
+        case Dtype::complex64: return visitor(std::type_identity<std::complex<float>>{});
+        case Dtype::complex128: return visitor(std::type_identity<std::complex<double>>{});
+        case Dtype::boolean: return visitor(std::type_identity<bool>{});
+        case Dtype::i8: return visitor(std::type_identity<std::int8_t>{});
+        case Dtype::i16: return visitor(std::type_identity<std::int16_t>{});
+        case Dtype::i32: return visitor(std::type_identity<std::int32_t>{});
+        case Dtype::i64: return visitor(std::type_identity<std::int64_t>{});
+        case Dtype::u8: return visitor(std::type_identity<std::uint8_t>{});
+        case Dtype::u16: return visitor(std::type_identity<std::uint16_t>{});
+        case Dtype::u32: return visitor(std::type_identity<std::uint32_t>{});
+        case Dtype::u64: return visitor(std::type_identity<std::uint64_t>{});
+        default: throw Error(ErrorCode::unsupported, std::string("dtype: ") + to_string(dtype) + " cannot be computed with here");
+    }
+}
+
+template <class T>
+inline constexpr bool kIsComplex = false;
+template <class T>
+inline constexpr bool kIsComplex<std::complex<T>> = true;
+
+/// The dtype that `real` has as a complex type.
+inline Dtype complex_of(Dtype real) { return real_part_of(real) == Dtype::f64 ? Dtype::complex128 : Dtype::complex64; }
+
+/// out[i] = To(in[i]). The caller has made sure that the values fit: it only widens, or rounds f64 to f32.
+inline void convert(void* out, Dtype to, const void* in, Dtype from, std::int64_t count) {
+    if (to == from) {
+        std::memcpy(out, in, static_cast<std::size_t>(count) * size_of(to));
+        return;
+    }
+    visit_dtype(to, [&]<class To>(std::type_identity<To>) {
+        visit_dtype(from, [&]<class From>(std::type_identity<From>) {
+            auto* destination = static_cast<To*>(out);
+            const auto* source = static_cast<const From*>(in);
+            for (std::int64_t i = 0; i < count; ++i) {
+                if constexpr (kIsComplex<To>) {
+                    using Real = typename To::value_type;
+                    if constexpr (kIsComplex<From>) {
+                        destination[i] = To(static_cast<Real>(source[i].real()), static_cast<Real>(source[i].imag()));
+                    } else {
+                        destination[i] = To(static_cast<Real>(source[i]));
+                    }
+                } else if constexpr (kIsComplex<From>) {
+                    throw Error(ErrorCode::type, "a complex value cannot become a real one");
+                } else {
+                    destination[i] = static_cast<To>(source[i]);
+                }
+            }
+        });
+    });
+}
+
+/// A 64-byte aligned buffer of bytes that are not initialised: what plans want as a workspace and the system hands out for
+/// nothing.
+class Bytes {
+public:
+    Bytes() = default;
+    explicit Bytes(std::size_t size) : size_(size), data_(allocate(size)) {}
+    Bytes(Bytes&& other) noexcept : size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+    Bytes& operator=(Bytes&& other) noexcept {
+        std::swap(size_, other.size_);
+        std::swap(data_, other.data_);
+        return *this;
+    }
+    ~Bytes() { ::operator delete(data_, std::align_val_t{kAlignment}); }
+
+    [[nodiscard]] std::byte* data() const { return data_; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] std::span<std::byte> span() const { return {data_, size_}; }
+
+private:
+    static constexpr std::size_t kAlignment = 64;
+    static std::byte* allocate(std::size_t size) {
+        auto* data = static_cast<std::byte*>(::operator new(size, std::align_val_t{kAlignment}, std::nothrow));
+        if (data == nullptr) {
+            throw Error(ErrorCode::memory, "cannot allocate " + std::to_string(size) + " bytes; use a shorter signal or filter");
+        }
+        return data;
+    }
+    std::size_t size_ = 0;
+    std::byte* data_ = nullptr;
+};
+
+}  // namespace tapline::cli

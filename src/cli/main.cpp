@@ -1,0 +1,73 @@
+// The command `tapline`. Exit status: 0 done, 1 failed, 2 wrong usage; messages go to standard error.
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "io/output_file.hpp"
+#include "tapline/error.hpp"
+#include "tapline/info.hpp"
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  tapline convolve dry.wav room.wav -o wet.wav            a sound in a room\n"
+    "  tapline convolve noisy.flac lowpass:4000 -o clean.flac  a low-pass at 4 kHz\n"
+    "  tapline bench --taps 127 --algorithms all               how fast, against a memory copy\n"
+    "\n"
+    "`tapline COMMAND --help` explains a command. Exit status: 0 done, 1 failed, 2 wrong usage.";
+
+// CLI11 takes "-.5,1" for a short option; "-0.5,1" it knows as a number.
+std::string protect_negative_fraction(const char* argument) {
+    std::string text = argument;
+    if (text.size() > 2 && text[0] == '-' && text[1] == '.' && text[2] >= '0' && text[2] <= '9') text.insert(1, "0");
+    return text;
+}
+
+int usage(const CLI::App& app, const std::string& message) {
+    std::string command = "tapline";
+    for (const auto* sub : app.get_subcommands()) command += " " + sub->get_name();
+    std::fprintf(stderr, "tapline: %s\nTry '%s --help'.\n", message.c_str(), command.c_str());
+    return kUsage;
+}
+
+int run(int argc, char** argv) {
+    CLI::App app{"tapline: convolution of signals with filters of any length, at close to the speed of a memory copy", "tapline"};
+    app.set_version_flag("--version", std::string("tapline ") + tapline::version(), "Print the version and exit");
+    app.get_formatter()->column_width(34);
+    app.footer(kFooter);
+    app.require_subcommand(1);
+    tapline::cli::add_convolve(app);
+    tapline::cli::add_info(app);
+    tapline::cli::add_bench(app);
+    std::vector<std::string> arguments;  // CLI11 wants them last first
+    for (int i = argc - 1; i >= 1; --i) arguments.push_back(protect_negative_fraction(argv[i]));
+    try {
+        app.parse(std::move(arguments));
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+        return usage(app, error.what());
+    }
+    return std::fflush(stdout) == 0 ? 0 : throw tapline::Error(tapline::ErrorCode::io, "cannot write to standard output");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    tapline::io::remove_temporaries_on_signals();
+    try {
+        return run(argc, argv);
+    } catch (const tapline::Error& error) {
+        std::fprintf(stderr, "tapline: %s\n", error.what());
+    } catch (const std::bad_alloc&) {
+        std::fprintf(stderr, "tapline: out of memory; use a shorter filter\n");
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "tapline: %s\n", error.what());
+    }
+    return kFailed;
+}

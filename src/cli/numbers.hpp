@@ -1,0 +1,32 @@
+// Numbers as people write and read them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapline::cli {
+
+/// A finite or infinite number; nothing for NaN and other texts.
+std::optional<double> parse_number(std::string_view text);
+
+/// A whole number: "1000", "1e6", "2^24", "64k" (1000), "16M", "16Mi" (2^24). Nothing if it is not one or not in 64 bits.
+std::optional<std::int64_t> parse_count(std::string_view text);
+
+/// "A,B,C" of counts that are at least 1.
+std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text);
+
+std::vector<std::string> split_commas(std::string_view text);
+
+/// "1.23 ms", "2 min 5 s".
+std::string format_seconds(double seconds);
+
+/// Powers of two from 2^14 on as such, else digits in groups: "2^24", "1 500 000".
+std::string format_count(std::int64_t count);
+
+/// Three significant digits with an SI prefix: "28.8 M".
+std::string format_si(double value);
+
+}  // namespace tapline::cli

@@ -1,0 +1,85 @@
+#include "core/choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace tapline::core {
+namespace {
+
+std::string names_of(const std::vector<Candidate>& all) {
+    std::string names;
+    for (const Candidate& candidate : all) {
+        names += names.empty() ? "" : ", ";
+        names += candidate.algorithm->name();
+    }
+    return names;
+}
+
+Choice named(const std::vector<Candidate>& all, const std::string& name) {
+    for (const Candidate& candidate : all) {
+        if (candidate.algorithm->name() != name) { continue; }
+        if (!candidate.support.ok) {
+            throw Error(ErrorCode::unsupported, "algorithm: '" + name + "' cannot solve this problem: " + candidate.support.reason);
+        }
+        return {candidate.algorithm, candidate.predicted_seconds, "asked for by name"};
+    }
+    throw Error(ErrorCode::argument, "algorithm: '" + name + "' is not one of " + names_of(all));
+}
+
+}  // namespace
+
+std::string format_seconds(double seconds) {
+    struct Unit {
+        double seconds;
+        const char* name;
+    };
+    constexpr std::array<Unit, 4> kUnits{{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
+    const Unit* unit = &kUnits.back();
+    for (const Unit& candidate : kUnits) {
+        if (seconds >= candidate.seconds) {
+            unit = &candidate;
+            break;
+        }
+    }
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.3g %s", seconds / unit->seconds, unit->name);
+    return text.data();
+}
+
+std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem, const Request& request) {
+    std::vector<Candidate> all;
+    for (const Algorithm* algorithm : engine.algorithms()) {
+        Candidate candidate{algorithm, algorithm->supports(problem, request), 0};
+        if (candidate.support.ok) { candidate.predicted_seconds = algorithm->estimate_seconds(problem, request); }
+        all.push_back(std::move(candidate));
+    }
+    return all;
+}
+
+Choice choose(const Engine& engine, const Resolved& problem, const Request& request, const std::string& algorithm) {
+    std::vector<Candidate> all = candidates(engine, problem, request);
+    if (!algorithm.empty()) { return named(all, algorithm); }
+    std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+        if (a.support.ok != b.support.ok) { return a.support.ok; }
+        return a.support.ok && a.predicted_seconds < b.predicted_seconds;
+    });
+    if (all.empty() || !all.front().support.ok) {
+        std::string message = "problem: no algorithm of this engine can solve it";
+        for (const Candidate& candidate : all) {
+            message += "; " + std::string(candidate.algorithm->name()) + ": " + candidate.support.reason;
+        }
+        throw Error(ErrorCode::unsupported, message);
+    }
+    const bool known = problem.n != kUnknownLength;  // else the estimates are seconds a sample
+    std::string reason = "fastest by the cost model:";
+    for (const Candidate& candidate : all) {
+        if (&candidate != &all.front()) { reason += ";"; }
+        reason += " " + std::string(candidate.algorithm->name()) + " ";
+        reason += candidate.support.ok ? format_seconds(candidate.predicted_seconds) + (known ? "" : " a sample")
+                                       : "no (" + candidate.support.reason + ")";
+    }
+    return {all.front().algorithm, all.front().predicted_seconds, reason};
+}
+
+}  // namespace tapline::core

@@ -1,0 +1,116 @@
+// What an engine is, and what an algorithm tells about itself.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/resolved.hpp"
+#include "core/window.hpp"
+#include "tapline/info.hpp"
+#include "tapline/plan.hpp"
+
+namespace tapline::core {
+
+/// The part of a request that is not the problem.
+struct Request {
+    Accuracy accuracy = Accuracy::standard;
+    int threads = 1;  ///< resolved, >= 1
+};
+
+/// yes, or the reason why not.
+struct Support {
+    bool ok = true;
+    std::string reason;
+    static Support yes() { return {}; }
+    static Support no(std::string why) { return {false, std::move(why)}; }
+};
+
+/// An algorithm with its taps prepared for one problem. Immutable; execute may be called from several threads at once with
+/// separate workspaces.
+class Executable {
+public:
+    Executable() = default;
+    Executable(const Executable&) = delete;
+    Executable& operator=(const Executable&) = delete;
+    virtual ~Executable() = default;
+
+    [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
+
+    /// Computes outputs [output.first, output.first + output.count) of every row. Bits do not depend on how a signal's
+    /// outputs are divided into calls when each call but the last covers whole multiples of granularity(), starting at one.
+    /// `workspace` is 64-byte aligned and large enough. Allocates nothing.
+    virtual void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const = 0;
+
+    /// Outputs of one row that belong together: blocks start at multiples of it.
+    [[nodiscard]] virtual std::int64_t granularity() const { return 1; }
+
+    /// Inputs [o - origin - lookbehind, o - origin + k + lookahead) may be read to compute the block starting at output o:
+    /// how many samples past the last one needed by a block's last output are read (0: none).
+    [[nodiscard]] virtual std::int64_t lookahead() const { return 0; }
+
+    /// One line for explain(): tile or FFT sizes, instruction set.
+    [[nodiscard]] virtual std::string describe() const = 0;
+};
+
+/// One way to solve the problem. One table per engine lists them; a new one is one file and one line.
+class Algorithm {
+public:
+    Algorithm() = default;
+    Algorithm(const Algorithm&) = delete;
+    Algorithm& operator=(const Algorithm&) = delete;
+    virtual ~Algorithm() = default;
+
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    [[nodiscard]] virtual std::string_view summary() const = 0;
+    [[nodiscard]] virtual Support supports(const Resolved& problem, const Request& request) const = 0;
+    /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
+    [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
+    /// `taps`: problem.filters rows of k packed elements of problem.taps_dtype, in correlation order (already reversed or
+    /// conjugated). They need not outlive the call.
+    [[nodiscard]] virtual std::unique_ptr<Executable> prepare(const Resolved& problem, const void* taps,
+                                                              const Request& request) const = 0;
+};
+
+class Engine {
+public:
+    Engine() = default;
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+    virtual ~Engine() = default;
+
+    [[nodiscard]] virtual EngineInfo info() const = 0;
+    /// The table, in the order in which ties are broken.
+    [[nodiscard]] virtual std::span<const Algorithm* const> algorithms() const = 0;
+    /// Seconds to copy the problem's input to an output of the same size, for explain().
+    [[nodiscard]] virtual double copy_seconds(std::int64_t bytes, int threads) const = 0;
+};
+
+/// Every engine that this build knows, in order of preference under "auto".
+std::span<const Engine* const> engine_registry();
+
+/// The engine of a device name ("auto", "cpu", "cuda", "cuda:N"). Throws Error (device) with the reason if it is absent.
+const Engine& engine_for(const std::string& device);
+
+const Engine& cpu_engine();
+
+struct PlanState {
+    Resolved resolved;
+    Request request;
+    std::string device;
+    std::string algorithm;
+    std::string reason;
+    double predicted_seconds = 0;
+    double predicted_copy_seconds = 0;
+    std::size_t workspace_bytes = 0;
+    std::unique_ptr<const Executable> executable;
+};
+
+/// The choice and the preparation behind make_plan, also with an unknown length for streams.
+std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* taps, const PlanOptions& options,
+                                            bool allow_unknown_length);
+
+}  // namespace tapline::core

@@ -1,0 +1,66 @@
+// The inner loops of direct convolution, compiled once for each instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/targets.hpp"
+
+namespace tapline::cpu {
+
+/// out[i] = sum_{t=0}^{k-1} taps[t] * in[i + step * t] for 0 <= i < count, over flat real elements: `step` is the distance of
+/// two samples of one signal, so a complex signal has step 2, interleaved channels their number, and the columns of an image
+/// its row pitch. Complex taps are (real, imaginary) pairs that multiply pairs of `in`; count is even then.
+///
+/// Each output is the same sequence of operations wherever it stands: bits depend on the taps and on the instruction set only.
+template <class T>
+struct DirectCall {
+    T* out = nullptr;
+    const T* in = nullptr;
+    const T* taps = nullptr;
+    const T* present = nullptr;  ///< `careful` only: like `in`, 0 for an element that is absent, else 1
+    std::int64_t count = 0;
+    std::int64_t step = 1;
+    std::int64_t k = 0;
+    /// Whole vectors may be read and written past the end: kDirectPadding elements follow out[count - 1] and the last
+    /// element read of `in` (and of `present`). Needed if count < kDirectPadding.
+    bool padded = false;
+    bool accumulate = false;  ///< adds to out; needs `padded`
+    bool stream = false;      ///< writes past the caches
+};
+
+/// Elements of the widest vector.
+inline constexpr std::int64_t kDirectPadding = 16;
+
+/// Taps whose products are summed one after the other before they join the total: the error of a long sum is that of this
+/// many terms plus that of the few totals. Multiples of it are where a filter may be cut without changing a bit.
+inline constexpr std::int64_t kDirectGroup = 64;
+
+template <class T>
+struct DirectKernels {
+    using Kernel = void (*)(const DirectCall<T>&);
+    Kernel real = nullptr;
+    Kernel complex = nullptr;
+    Kernel careful_real = nullptr;  ///< terms whose element is absent are left out, not multiplied; slow
+    Kernel careful_complex = nullptr;
+};
+
+struct DirectTable {
+    DirectKernels<float> f32;
+    DirectKernels<double> f64;
+    template <class T>
+    [[nodiscard]] const DirectKernels<T>& of() const {
+        if constexpr (sizeof(T) == sizeof(float)) {
+            return f32;
+        } else {
+            return f64;
+        }
+    }
+};
+
+/// The kernels of a runnable target.
+const DirectTable& direct_kernels(Target target);
+
+/// Those compiled without SIMD, in a source of their own.
+const DirectTable& scalar_direct_kernels();
+
+}  // namespace tapline::cpu

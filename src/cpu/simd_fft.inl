@@ -1,0 +1,172 @@
+// The passes of the block FFT. Included once per instruction set, inside HWY_NAMESPACE, after simd_fft_tile.inl.
+
+enum TileMode { kForwardOnly = 1, kInverseOnly = 2, kConvolve = 3 };
+
+template <int kRadix, class D, class T = hn::TFromD<D>>
+HWY_INLINE void load_points(D d, Cx<D>* z, const T* re, const T* im, std::int64_t stride) {
+    for (int r = 0; r < kRadix; ++r) { z[r] = load(d, re + r * stride, im + r * stride); }
+}
+
+// Vectors of L indices j; `src` and `re`, `im` may be the same.
+template <int kRadix, class T>
+HWY_NOINLINE void dif_pass(const T* src_re, const T* src_im, T* re, T* im, std::int64_t step, const T* w) {
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    for (std::int64_t j = 0; j < step; j += kLanes, w += 2 * (kRadix - 1) * kLanes) {
+        Cx<hn::ScalableTag<T>> z[kRadix];
+        load_points<kRadix>(d, z, src_re + j, src_im + j, step);
+        dft<kRadix>(z);
+        store(d, z[0], re + j, im + j);
+        for (int m = 1; m < kRadix; ++m) {
+            const T* const at = w + 2 * (m - 1) * kLanes;
+            store(d, mul(z[m], load(d, at, at + kLanes)), re + m * step + j, im + m * step + j);
+        }
+    }
+}
+
+// One vector of each of kRadix points, multiplied by the pass's factors and transformed.
+template <int kRadix, class D, class T = hn::TFromD<D>>
+HWY_INLINE void dit_points(D d, Cx<D>* z, const FftPass<T>& pass, std::int64_t j) {
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    if constexpr (kRadix == 8) {
+        const T* const w = pass.chained + 8 * j;
+        twiddled_dft8(z, load(d, w, w + kLanes), load(d, w + 2 * kLanes, w + 3 * kLanes), load(d, w + 4 * kLanes, w + 5 * kLanes),
+                      load(d, w + 6 * kLanes, w + 7 * kLanes));
+    } else {
+        const T* const w = pass.twiddles + 6 * j;
+        twiddled_dft4(z, load(d, w, w + kLanes), load(d, w + 2 * kLanes, w + 3 * kLanes));
+    }
+}
+
+template <int kRadix, class T>
+HWY_NOINLINE void dit_pass(T* re, T* im, const FftPass<T>& pass) {
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    for (std::int64_t j = 0; j < pass.step; j += kLanes) {
+        Cx<hn::ScalableTag<T>> z[kRadix];
+        load_points<kRadix>(d, z, re + j, im + j, pass.step);
+        dit_points<kRadix>(d, z, pass, j);
+        for (int r = 0; r < kRadix; ++r) { store(d, z[r], re + r * pass.step + j, im + r * pass.step + j); }
+    }
+}
+
+// Stores the lanes of `v` at positions below `count` and adds 0 * v to `bad`, which becomes NaN if v is not finite.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void put(D d, T* to, std::int64_t position, std::int64_t count, bool stream, hn::Vec<D> v, hn::Vec<D>& bad) {
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    if (HWY_LIKELY(position + kLanes <= count)) {
+        bad = hn::MulAdd(v, hn::Zero(d), bad);
+        if (stream) {
+            hn::Stream(v, d, to);
+        } else {
+            hn::StoreU(v, d, to);
+        }
+    } else if (position < count) {
+        HWY_ALIGN T lanes[kLanes];
+        hn::Store(v, d, lanes);
+        for (std::int64_t i = 0; i < count - position; ++i) { to[i] = lanes[i]; }
+        for (std::int64_t i = count - position; i < kLanes; ++i) { lanes[i] = 0; }
+        bad = hn::MulAdd(hn::Load(d, lanes), hn::Zero(d), bad);
+    }
+}
+
+template <class D>
+HWY_INLINE bool is_zero(D d, hn::Vec<D> v) {
+    return hn::AllTrue(d, v == hn::Zero(d));  // NaN is not equal
+}
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void put(D d, const FftSink<T>& sink, std::int64_t offset, std::int64_t position, const Cx<D>& swapped, Cx<D>& bad) {
+    put(d, sink.re + offset, position, sink.re_count, sink.stream, swapped.im, bad.re);
+    put(d, sink.im + offset, position, sink.im_count, sink.stream, swapped.re, bad.im);
+}
+
+// The last pass of an inverse: natural order out, to where the caller wants it. Here the parts are exchanged back.
+template <int kRadix, class T>
+HWY_NOINLINE bool dit_sink_pass(const T* re, const T* im, const FftPass<T>& pass, const FftSink<T>& sink) {
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    Cx<hn::ScalableTag<T>> bad = {hn::Zero(d), hn::Zero(d)};
+    for (std::int64_t j = 0; j < pass.step; j += kLanes) {
+        Cx<hn::ScalableTag<T>> z[kRadix];
+        load_points<kRadix>(d, z, im + j, re + j, pass.step);
+        dit_points<kRadix>(d, z, pass, j);
+        for (int r = 0; r < kRadix; ++r) { put(d, sink, r * pass.step + j, r * pass.step + j, z[r], bad); }
+    }
+    return is_zero(d, bad.re) && is_zero(d, bad.im);
+}
+
+template <int kMode, class T>
+HWY_INLINE void tiles(const FftTables<T>& t, T* re, T* im, const T* h_re, const T* h_im, std::int64_t points) {
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    constexpr int kVectors = tile_vectors<hn::ScalableTag<T>>();
+    for (std::int64_t at = 0; at < points; at += kVectors * kLanes) {
+        Cx<hn::ScalableTag<T>> z[kVectors];
+        load_points<kVectors>(d, z, re + at, im + at, kLanes);
+        if constexpr ((kMode & kForwardOnly) != 0) { tile_forward(d, z, t.tile); }
+        if constexpr (kMode == kConvolve) {
+            for (int v = 0; v < kVectors; ++v) { z[v] = mul(z[v], load(d, h_re + at + v * kLanes, h_im + at + v * kLanes)); }
+        }
+        if constexpr ((kMode & kInverseOnly) != 0) {
+            for (int v = 0; v < kVectors; ++v) { z[v] = {z[v].im, z[v].re}; }
+            tile_inverse(d, z, t.tile);
+            for (int v = 0; v < kVectors; ++v) { z[v] = {z[v].im, z[v].re}; }
+        }
+        for (int v = 0; v < kVectors; ++v) { store(d, z[v], re + at + v * kLanes, im + at + v * kLanes); }
+    }
+}
+
+template <class T>
+HWY_INLINE void dif(const FftPass<T>& pass, const T* src_re, const T* src_im, T* re, T* im) {
+    pass.radix == 8 ? dif_pass<8>(src_re, src_im, re, im, pass.step, pass.twiddles)
+                    : dif_pass<4>(src_re, src_im, re, im, pass.step, pass.twiddles);
+}
+
+template <int kMode, class T>
+void block(const FftTables<T>& t, int depth, T* re, T* im, const T* h_re, const T* h_im);
+
+// What lies between the two halves of pass `depth`: its blocks, each to the end before the next.
+template <int kMode, class T>
+HWY_INLINE void blocks_below(const FftTables<T>& t, int depth, T* re, T* im, const T* h_re, const T* h_im) {
+    const FftPass<T>& pass = t.row_pass[static_cast<std::size_t>(depth)];
+    if (depth + 1 == t.row_passes) {
+        tiles<kMode>(t, re, im, h_re, h_im, pass.radix * pass.step);
+        return;
+    }
+    for (std::int64_t at = 0; at < pass.radix * pass.step; at += pass.step) {
+        block<kMode>(t, depth + 1, re + at, im + at, h_re + at, h_im + at);
+    }
+}
+
+template <int kMode, class T>
+void block(const FftTables<T>& t, int depth, T* re, T* im, const T* h_re, const T* h_im) {
+    const FftPass<T>& pass = t.row_pass[static_cast<std::size_t>(depth)];
+    if constexpr ((kMode & kForwardOnly) != 0) { dif(pass, re, im, re, im); }
+    blocks_below<kMode>(t, depth, re, im, h_re, h_im);
+    if constexpr ((kMode & kInverseOnly) != 0) { pass.radix == 8 ? dit_pass<8>(im, re, pass) : dit_pass<4>(im, re, pass); }
+}
+
+template <class T>
+void forward_row(const FftTables<T>& t, T* re, T* im) {
+    block<kForwardOnly>(t, 0, re, im, re, im);
+}
+
+template <class T>
+void inverse_row(const FftTables<T>& t, T* re, T* im) {
+    block<kInverseOnly>(t, 0, re, im, re, im);
+}
+
+template <class T>
+void convolve_row(const FftTables<T>& t, T* re, T* im, const T* h_re, const T* h_im) {
+    block<kConvolve>(t, 0, re, im, h_re, h_im);
+}
+
+template <class T>
+bool convolve_segment(const FftTables<T>& t, T* re, T* im, const T* h_re, const T* h_im, const FftSource<T>& source,
+                      const FftSink<T>& sink) {
+    const FftPass<T>& pass = t.row_pass[0];
+    dif(pass, source.re, source.im, re, im);
+    blocks_below<kConvolve>(t, 0, re, im, h_re, h_im);
+    return pass.radix == 8 ? dit_sink_pass<8>(re, im, pass, sink) : dit_sink_pass<4>(re, im, pass, sink);
+}

@@ -1,0 +1,90 @@
+// Loops over whole arrays that go with the FFT. Included once per instruction set, inside HWY_NAMESPACE.
+
+template <class T>
+void multiply_add(T* acc_re, T* acc_im, const T* x_re, const T* x_im, const T* h_re, const T* h_im, std::int64_t count, bool first) {
+    const hn::ScalableTag<T> d;
+    for (std::int64_t i = 0; i < count; i += hn::MaxLanes(d)) {
+        const auto x = load(d, x_re + i, x_im + i), h = load(d, h_re + i, h_im + i);
+        auto acc = first ? Cx<hn::ScalableTag<T>>{hn::Zero(d), hn::Zero(d)} : load(d, acc_re + i, acc_im + i);
+        acc.re = hn::NegMulAdd(x.im, h.im, hn::MulAdd(x.re, h.re, acc.re));
+        acc.im = hn::MulAdd(x.im, h.re, hn::MulAdd(x.re, h.im, acc.im));
+        store(d, acc, acc_re + i, acc_im + i);
+    }
+}
+
+#if HWY_TARGET == HWY_AVX3
+// Two-source permutations: indices of the even and odd elements of two vectors, and of the halves to be interleaved.
+template <class D, class Picked, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> pick(D d, hn::Vec<D> a, hn::Vec<D> b, const Picked& index) {
+    using V = hn::Vec<D>;
+    if constexpr (sizeof(T) == 4) {
+        return V{_mm512_permutex2var_ps(a.raw, index, b.raw)};
+    } else {
+        return V{_mm512_permutex2var_pd(a.raw, index, b.raw)};
+    }
+}
+template <class T, class Index>
+HWY_INLINE __m512i pick_indices(const Index& index) {
+    if constexpr (sizeof(T) == 4) {
+        HWY_ALIGN std::int32_t lanes[16];
+        for (int i = 0; i < 16; ++i) { lanes[i] = index(i, 16); }
+        return _mm512_load_si512(lanes);
+    } else {
+        HWY_ALIGN std::int64_t lanes[8];
+        for (int i = 0; i < 8; ++i) { lanes[i] = index(i, 8); }
+        return _mm512_load_si512(lanes);
+    }
+}
+#endif
+
+template <class T>
+void split(T* re, T* im, const T* pairs, std::int64_t count) {
+    std::int64_t i = 0;
+#if HWY_TARGET == HWY_AVX3
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    const auto even = pick_indices<T>([](int l, int) { return 2 * l; });
+    const auto odd = pick_indices<T>([](int l, int) { return 2 * l + 1; });
+    for (; i + kLanes <= count; i += kLanes) {
+        const auto a = hn::LoadU(d, pairs + 2 * i), b = hn::LoadU(d, pairs + 2 * i + kLanes);
+        hn::StoreU(pick(d, a, b, even), d, re + i);
+        hn::StoreU(pick(d, a, b, odd), d, im + i);
+    }
+#endif
+    for (; i < count; ++i) {
+        re[i] = pairs[2 * i];
+        im[i] = pairs[2 * i + 1];
+    }
+}
+
+template <class T>
+void join(T* pairs, const T* re, const T* im, std::int64_t count) {
+    std::int64_t i = 0;
+#if HWY_TARGET == HWY_AVX3
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    const auto low = pick_indices<T>([](int l, int lanes) { return l / 2 + (l % 2) * lanes; });
+    const auto high = pick_indices<T>([](int l, int lanes) { return l / 2 + lanes / 2 + (l % 2) * lanes; });
+    for (; i + kLanes <= count; i += kLanes) {
+        const auto a = hn::LoadU(d, re + i), b = hn::LoadU(d, im + i);
+        hn::StoreU(pick(d, a, b, low), d, pairs + 2 * i);
+        hn::StoreU(pick(d, a, b, high), d, pairs + 2 * i + kLanes);
+    }
+#endif
+    for (; i < count; ++i) {
+        pairs[2 * i] = re[i];
+        pairs[2 * i + 1] = im[i];
+    }
+}
+
+template <class T>
+bool all_finite(const T* values, std::int64_t count) {
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    auto bad = hn::Zero(d);
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) { bad = hn::MulAdd(hn::LoadU(d, values + i), hn::Zero(d), bad); }
+    T rest = 0;
+    for (; i < count; ++i) { rest += values[i] * 0; }
+    return is_zero(d, bad) && rest == 0;
+}

@@ -1,0 +1,34 @@
+// Included first by every kernel source, before Highway: which targets Highway compiles it for.
+// Only the four that users can name; the scalar target is the same source compiled by a file of its own that defines
+// TAPLINE_SCALAR_TARGET. (No include guard needed around the macros: foreach_target includes sources repeatedly.)
+#pragma once
+
+#if defined(TAPLINE_SCALAR_TARGET)
+#define HWY_COMPILE_ONLY_SCALAR
+#include <hwy/detect_targets.h>
+#else
+#include <hwy/detect_targets.h>
+#if !defined(HWY_AVX3_ZEN4)
+#define HWY_AVX3_ZEN4 0
+#endif
+#if !defined(HWY_AVX3_SPR)
+#define HWY_AVX3_SPR 0
+#endif
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
+#endif
+
+// NEON without the AES instructions, where Highway tells them apart: no kernel needs them.
+#if defined(HWY_NEON_WITHOUT_AES)
+#define TAPLINE_NEON HWY_NEON_WITHOUT_AES
+#else
+#define TAPLINE_NEON HWY_NEON
+#endif
+
+// Highway always compiles its baseline too (SCALAR or SSE2 on x86-64). A kernel source skips it, so that nothing that
+// cannot be named is built and the scalar code exists once: its body stands inside #if TAPLINE_NAMED_TARGET.
+#if defined(TAPLINE_SCALAR_TARGET)
+#define TAPLINE_NAMED_TARGET 1
+#else
+#define TAPLINE_NAMED_TARGET (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == TAPLINE_NEON)
+#endif

@@ -1,0 +1,52 @@
+#!/bin/bash
+# Installs into a folder, moves it, and builds examples/consumer against it, through find_package and through pkg-config.
+set -euo pipefail
+: "${TAPLINE_SOURCE_DIR:?}" "${TAPLINE_BUILD_DIR:?}" "${TAPLINE_VERSION:?}" "${CMAKE:?}" "${CXX:?}"
+
+work=$(mktemp -d "$TAPLINE_BUILD_DIR/consumer.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+unset DESTDIR
+
+"$CMAKE" --install "$TAPLINE_BUILD_DIR" --prefix "$work/installed" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
+mv "$work/installed" "$work/moved" # nothing may remember where it was installed first
+prefix=$work/moved
+
+expect() { # expect PATTERN OUTPUT: a line of the output matches the whole pattern
+    grep -qxE "$1" <<<"$2" || { echo "expected '$1' in:"; echo "$2"; exit 1; }
+}
+
+echo "-- find_package"
+# The consumer must not need what libtapline.so was built with.
+"$CMAKE" -S "$TAPLINE_SOURCE_DIR/examples/consumer" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
+"$CMAKE" --build "$work/build"
+output=$("$work/build/consumer")
+expect "tapline ${TAPLINE_VERSION//./\\.}: 1 4 7 6" "$output"
+if [ -x "$work/build/consumer_c" ]; then
+    expect "tapline ${TAPLINE_VERSION//./\\.} from C: 1 4 7 6" "$("$work/build/consumer_c")"
+fi
+
+echo "-- find_package refuses a version that is not compatible"
+sed 's/find_package(tapline [0-9.]*/find_package(tapline 99.0/' "$TAPLINE_SOURCE_DIR/examples/consumer/CMakeLists.txt" >"$work/CMakeLists.txt"
+mkdir "$work/wrong" && cp "$TAPLINE_SOURCE_DIR"/examples/consumer/main.* "$work/wrong/" && mv "$work/CMakeLists.txt" "$work/wrong/"
+if "$CMAKE" -S "$work/wrong" -B "$work/wrong/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >"$work/wrong.log" 2>&1; then
+    echo "version 99.0 was accepted"
+    exit 1
+fi
+grep -q 'requested version "99.0"' "$work/wrong.log" || { cat "$work/wrong.log"; exit 1; }
+
+echo "-- pkg-config"
+pc=$(find "$prefix" -name tapline.pc)
+export PKG_CONFIG_PATH=${pc%/*}
+[ "$(pkg-config --modversion tapline)" = "$TAPLINE_VERSION" ]
+# shellcheck disable=SC2046  # the flags are words
+"$CXX" -std=c++20 -Wall -Wextra -Werror "$TAPLINE_SOURCE_DIR/examples/consumer/main.cpp" -o "$work/by_pkg_config" $(pkg-config --cflags --libs tapline)
+libdir=$(pkg-config --variable=libdir tapline)
+expect "tapline ${TAPLINE_VERSION//./\\.}: 1 4 7 6" "$(LD_LIBRARY_PATH=$libdir "$work/by_pkg_config")"
+
+if [ "${TAPLINE_HAS_COMMAND:-0}" = 1 ]; then
+    echo "-- the command, its completion and its man page"
+    expect ".*${TAPLINE_VERSION//./\\.}.*" "$(env -u LD_LIBRARY_PATH "$prefix/bin/tapline" --version)"
+    bash -n "$prefix/share/bash-completion/completions/tapline"
+    test -s "$prefix/share/man/man1/tapline.1"
+fi
