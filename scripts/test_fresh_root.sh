@@ -62,6 +62,7 @@ script= # debootstrap finds its script by the suite's name; all of Ubuntu's are 
 [ -e "/usr/share/debootstrap/scripts/$suite" ] || script=/usr/share/debootstrap/scripts/gutsy
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/tapline-root.XXXXXX")
+chmod 755 "$root"
 clean_up() {
     umount -R "$root/proc" "$root/dev/shm" 2>/dev/null || true
     [ "$keep" = yes ] && echo "kept: $root" || rm -rf --one-file-system "$root"
@@ -98,7 +99,9 @@ inside root 'chown -R someone: /home/someone/tapline'
 user=someone
 for target in "${targets[@]}"; do
     step "make $target as $user on $suite"
-    inside "$user" "cd /home/someone/tapline && time make $target"
+    begin=$SECONDS
+    inside "$user" "cd /home/someone/tapline && make $target"
+    echo "make $target: $((SECONDS - begin)) s"
     [ "$target" != demo ] || ls -l "$root/home/someone/tapline/demo"
     user=root
 done

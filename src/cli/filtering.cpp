@@ -30,7 +30,6 @@ class StreamFiltering final : public Filtering {
 public:
     explicit StreamFiltering(const FilteringTask& task) : task_(task) {
         problem_ = task.problem;
-        problem_.length = task.layout.length;
         problem_.batch = task.layout.inner;
         problem_.filters = task.taps->filters > 1 && task.layout.inner > 1 ? Filters::per_row : Filters::shared;
         out_frame_bytes_ = static_cast<std::size_t>(task.layout.inner * bytes_of(output_dtype(problem_)));
@@ -43,6 +42,9 @@ public:
             convert(tail_.data(), problem_.dtype, chunk.data.data(), task_.file_dtype, elements);
             tail_frames_ = chunk.frames;
             return;
+        }
+        if (chunk.frames == 0 && chunk.begins_block) {
+            throw Error(ErrorCode::argument, "signal: it is empty; a convolution needs at least one sample");
         }
         if (chunk.begins_block) begin(chunk.block);
         const std::byte* in = converted(task_, chunk, elements, room_);
@@ -123,7 +125,6 @@ private:
         const bool own = filters_differ_by_block(task_);
         if (plan_ && !own && plan_->problem().batch == chunk.blocks) return;
         Problem problem = task_.problem;
-        problem.length = chunk.frames;
         problem.batch = chunk.blocks;
         problem.filters = own ? Filters::per_row : Filters::shared;
         const Bytes taps = task_.taps->rows_as(taps_dtype(problem), own ? chunk.block : 0, own ? chunk.blocks : 1);
@@ -144,9 +145,7 @@ private:
 
 Cutting cutting_for(const FilteringTask& task) {
     Cutting cutting{.layout = task.layout};
-    Problem problem = task.problem;
-    problem.length = task.layout.length;
-    const core::Resolved resolved = core::resolve(problem, true);
+    const core::Resolved resolved = core::resolve(task.problem, true);
     const std::int64_t element = std::max(bytes_of(task.file_dtype), bytes_of(resolved.dtype));
     const std::int64_t block_bytes =
         std::max(task.layout.length * task.layout.inner * element, resolved.output_length * bytes_of(resolved.output_dtype));
@@ -155,7 +154,7 @@ Cutting cutting_for(const FilteringTask& task) {
         return cutting;
     }
     cutting.frames_per_chunk = std::max<std::int64_t>(1, kChunkBytes / (task.layout.inner * element));
-    if (problem.boundary == Boundary::wrap && task.layout.length > 0) {
+    if (task.problem.boundary == Boundary::wrap && task.layout.length > 0) {
         cutting.tail_frames = std::clamp<std::int64_t>(resolved.origin, 0, task.layout.length);
     }
     return cutting;

@@ -16,7 +16,7 @@ namespace tapline::cli {
 using Observer = std::function<void(const void* data, std::int64_t frames, std::int64_t channels)>;
 
 struct FilteringTask {
-    Problem problem;  ///< everything but length, batch and filters
+    Problem problem;  ///< everything but batch and filters; length is the layout's
     PlanOptions plan;
     const TapsSet* taps = nullptr;
     io::Layout layout;

@@ -54,19 +54,29 @@ private:
     template <class Out, class Acc>
     void store_as(const core::Output& output, std::int64_t row, std::int64_t first, std::int64_t count, Acc* sums,
                   OverflowLog& log) const;
+    template <class Out, class Acc>
+    void store_scaled(Out* out, std::int64_t stride, std::int64_t row, std::int64_t first, std::int64_t count, const Acc* sums,
+                      OverflowLog& log) const;
+    template <class Out, class Acc>
+    bool finish_all(Out* out, std::int64_t stride, std::int64_t row, std::int64_t first, std::int64_t count, const Acc* sums,
+                    OverflowLog& log) const;
     template <class Out>
     bool finish(const core::Int192& sum, Out& result, std::string* value) const;
     template <class Out>
     bool finish_scaled(const core::Int192& sum, Out& result, std::string* value) const;
     template <class Acc>
     [[nodiscard]] bool clamp_first(Acc* sums, std::int64_t count) const;
+    [[nodiscard]] long double scaled(const core::Int192& sum) const;
+    template <class Acc>
+    [[nodiscard]] bool round_scaled(std::int64_t* rounded, const Acc* sums, std::int64_t count) const;
 
     Dtype output_dtype_;
     bool wrap_;
     bool scaled_;
     bool clamped_;
     int modulo_bits_ = 0;
-    long double scale_, bias_;
+    double scale_, bias_;
+    double doubt_;                     // relative error of scale * sum + bias in double
     double low_, high_;                // the limits as given
     core::Int192 low_int_, high_int_;  // rounded half to even; of a floating output: the least and greatest integer inside
     bool integral_limits_;

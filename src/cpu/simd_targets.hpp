@@ -21,8 +21,10 @@
 // NEON without the AES instructions, where Highway tells them apart: no kernel needs them.
 #if defined(HWY_NEON_WITHOUT_AES)
 #define TAPLINE_NEON HWY_NEON_WITHOUT_AES
+#define TAPLINE_NEON_NAMESPACE N_NEON_WITHOUT_AES
 #else
 #define TAPLINE_NEON HWY_NEON
+#define TAPLINE_NEON_NAMESPACE N_NEON
 #endif
 
 // Highway always compiles its baseline too (SCALAR or SSE2 on x86-64). A kernel source skips it, so that nothing that

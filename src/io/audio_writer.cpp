@@ -96,22 +96,17 @@ public:
     }
 
 private:
-    // A long WAV becomes RF64, which every reader of large WAV files knows. If the length is not known RF64 is written with room to
-    // become a WAV at the end.
+    // A WAV that is known to be long becomes RF64, which every reader of large WAV files knows.
     void limit_size(const std::string& path) {
         const int container = code_ & SF_FORMAT_TYPEMASK;
         if (!counts_in_32_bits(container)) return;
         frame_limit_ = kMax32BitBytes / (options_.channels * bytes_per_sample(code_ & SF_FORMAT_SUBMASK));
-        const bool known = options_.frames != kUnknownLength;
-        if (known && options_.frames <= frame_limit_) return;
+        if (options_.frames == kUnknownLength || options_.frames <= frame_limit_) return;
         const int rf64 = SF_FORMAT_RF64 | (code_ & SF_FORMAT_SUBMASK);
-        if ((container == SF_FORMAT_WAV || container == SF_FORMAT_WAVEX) && writable(rf64, options_)) {
-            code_ = rf64;
-            downgrade_ = !known;
-            frame_limit_ = kNoLimit;
-        } else if (known) {
-            fail_size(path);
-        }
+        const bool is_wav = container == SF_FORMAT_WAV || container == SF_FORMAT_WAVEX;
+        if (!is_wav || !writable(rf64, options_)) fail_size(path);
+        code_ = rf64;
+        frame_limit_ = kNoLimit;
     }
 
     [[noreturn]] void fail_size(const std::string& path) const {
@@ -130,8 +125,8 @@ private:
                         file_.name() + ": " + describe_audio(code_) + " cannot be written: " + sound_.message());
         }
         // A PEAK chunk would cost a pass over the samples and hold the time of day: the same result would not be the same bytes.
+        // (RF64 cannot be told.)
         sf_command(sound_.get(), SFC_SET_ADD_PEAK_CHUNK, nullptr, SF_FALSE);
-        if (downgrade_) sf_command(sound_.get(), SFC_RF64_AUTO_DOWNGRADE, nullptr, SF_TRUE);
         std::vector<int> map = options_.audio.channel_map;
         if (static_cast<std::int64_t>(map.size()) == options_.channels) {  // containers without a map refuse it
             sf_command(sound_.get(), SFC_SET_CHANNEL_MAP_INFO, map.data(), static_cast<int>(map.size() * sizeof(int)));
@@ -208,7 +203,6 @@ private:
 
     int code_ = 0;
     int subtype_ = 0;
-    bool downgrade_ = false;
     std::int64_t frame_limit_ = kNoLimit;
     std::vector<int> integers_;
     std::vector<float> limited_;

@@ -17,8 +17,8 @@ const char* to_string(Format format) noexcept;
 
 /// How an audio file stores its samples; given to a Writer it keeps them so.
 struct AudioFormat {
-    int code = 0;                  ///< libsndfile's SF_FORMAT_*: container | subtype | byte order; 0 = none
-    std::vector<int> channel_map;  ///< libsndfile's SF_CHANNEL_MAP_*, one a channel; may be empty
+    int code = 0;                       ///< libsndfile's SF_FORMAT_*: container | subtype | byte order; 0 = none
+    std::vector<int> channel_map = {};  ///< libsndfile's SF_CHANNEL_MAP_*, one a channel; may be empty
 };
 
 /// By the name's extension in any case of letters; nothing for an unknown one.

@@ -137,7 +137,7 @@ private:
             header.shape.push_back(dimension());
             if (header.shape.size() > kMaxDimensions) fail("more than " + std::to_string(kMaxDimensions) + " dimensions");
             if (!accept(',')) {
-                if (header.shape.size() == 1) fail("'shape' is not a tuple");
+                if (next() == ')' && header.shape.size() == 1) fail("'shape' is not a tuple");
                 expect(')');
                 break;
             }

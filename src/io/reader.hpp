@@ -23,7 +23,7 @@ struct Info {
     int sample_rate = 0;        ///< 0 = none
     /// .npy: as its header says, at least one dimension; frames is the product. Else {frames}, or {frames, channels} if there
     /// are several channels; empty if the length is unknown.
-    std::vector<std::int64_t> shape;
+    std::vector<std::int64_t> shape = {};
     bool fortran = false;   ///< .npy of two or more dimensions: the first index moves fastest
     bool seekable = false;  ///< seek() works
     AudioFormat audio;
@@ -43,9 +43,9 @@ struct Layout {
 Layout layout_along(const Info& info, int axis);
 
 struct OpenOptions {
-    std::optional<Format> format;    ///< default: by extension, else by content
-    std::optional<Dtype> raw_dtype;  ///< of raw data whose extension does not tell it
-    bool need_seek = false;          ///< spool what cannot seek (pipes) to an unnamed file in $TMPDIR
+    std::optional<Format> format = {};    ///< default: by extension, else by content
+    std::optional<Dtype> raw_dtype = {};  ///< of raw data whose extension does not tell it
+    bool need_seek = false;               ///< spool what cannot seek (pipes) to an unnamed file in $TMPDIR
 };
 
 class Reader {

@@ -15,14 +15,14 @@
 namespace tapline::io {
 
 struct WriteOptions {
-    std::optional<Format> format;  ///< default: by extension; needed for "-" and unknown extensions
-    Dtype dtype = Dtype::f32;      ///< of the elements that write() takes
-    std::int64_t channels = 1;     ///< interleaved elements of a frame
-    int sample_rate = 0;           ///< audio only, where it is needed
-    AudioFormat audio;             ///< subtype, byte order and channel map to keep where the container can; usually the input's
+    std::optional<Format> format = {};  ///< default: by extension; needed for "-" and unknown extensions
+    Dtype dtype = Dtype::f32;           ///< of the elements that write() takes
+    std::int64_t channels = 1;          ///< interleaved elements of a frame
+    int sample_rate = 0;                ///< audio only, where it is needed
+    AudioFormat audio = {};  ///< subtype, byte order and channel map to keep where the container can; usually the input's
     std::int64_t frames = kUnknownLength;  ///< all that will be written, if known
     /// .npy: the header's shape, whose product is frames * channels. Default: {frames}, or {frames, channels} if channels > 1.
-    std::vector<std::int64_t> shape;
+    std::vector<std::int64_t> shape = {};
     bool fortran = false;  ///< .npy: the first index moves fastest
 };
 

@@ -136,8 +136,9 @@ Sum sum_of(const Problem& p, const Shape& s, const void* in, const void* taps, s
         } else {  // the four real products
             sum.value += Wide(x.real() * h.real() - x.imag() * h.imag(), x.real() * h.imag() + x.imag() * h.real());
         }
-        sum.real_magnitude += std::abs(x.real() * h.real()) + std::abs(x.imag() * h.imag());
-        sum.imag_magnitude += std::abs(x.real() * h.imag()) + std::abs(x.imag() * h.real());
+        const Wide cross = is_complex(p.dtype) && p.complex_taps ? Wide(x.imag() * h.imag(), x.real() * h.imag()) : Wide(0);
+        sum.real_magnitude += std::abs(x.real() * h.real()) + std::abs(cross.real());
+        sum.imag_magnitude += std::abs(x.imag() * h.real()) + std::abs(cross.imag());
     });
     return sum;
 }
@@ -236,7 +237,8 @@ Sums sums(const Problem& problem, const void* in, const void* taps) {
             const Sum sum = sum_of(problem, s, in, taps, row, o);
             result.real.push_back(sum.value.real());
             result.imag.push_back(sum.value.imag());
-            result.magnitude.push_back(std::max(sum.real_magnitude, sum.imag_magnitude));
+            result.real_magnitude.push_back(sum.real_magnitude);
+            result.imag_magnitude.push_back(sum.imag_magnitude);
         }
     }
     return result;

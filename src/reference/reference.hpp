@@ -10,8 +10,9 @@ namespace tapline::reference {
 /// Sums before the epilogue, in long double (64-bit mantissa on x86), rows packed one after the other.
 struct Sums {
     std::vector<long double> real;
-    std::vector<long double> imag;       ///< zeros for real dtypes
-    std::vector<long double> magnitude;  ///< sum |taps||x| of each output, |.| the larger of the real and imaginary component sums
+    std::vector<long double> imag;            ///< zeros for real dtypes
+    std::vector<long double> real_magnitude;  ///< sum |taps||x| over the real products that make the real component
+    std::vector<long double> imag_magnitude;
 };
 
 /// in and taps are laid out as the problem says (strides), taps in the user's order (the operation is applied here).

@@ -33,7 +33,8 @@ public:
         return file(name);
     }
     [[nodiscard]] std::size_t count() const {
-        return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
+        return static_cast<std::size_t>(
+            std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
     }
     [[nodiscard]] const std::string& path() const { return path_; }
 

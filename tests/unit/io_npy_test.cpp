@@ -12,8 +12,8 @@ namespace {
 
 template <class T>
 class IoNpyTypes : public testing::Test {};
-using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,
-                             float, double, std::complex<float>, std::complex<double>>;
+using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+                             std::uint64_t, float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(IoNpyTypes, Types);
 
 TYPED_TEST(IoNpyTypes, EveryVersionAndByteOrderReadsBack) {
@@ -30,8 +30,8 @@ TYPED_TEST(IoNpyTypes, EveryVersionAndByteOrderReadsBack) {
     }
     for (const int version : {1, 2, 3}) {
         for (const bool big : {false, true}) {
-            const std::string path =
-                folder.put("x.npy", npy_bytes(npy_dict((big ? ">" : "<") + code, "(23,)"), big ? swapped : raw_bytes(values), version));
+            const std::string path = folder.put(
+                "x.npy", npy_bytes(npy_dict((big ? ">" : "<") + code, "(23,)"), big ? swapped : raw_bytes(values), version));
             const auto reader = Reader::open(path);
             EXPECT_EQ(reader->info().dtype, dtype);
             EXPECT_EQ(reader->info().frames, 23);
@@ -148,8 +148,9 @@ TEST(IoNpy, HostileHeadersAreRefused) {
         {npy_dict("<f8", "(2305843009213693952,)"), io, "2^63"},
         {npy_dict("<f8", "(0, 9223372036854775807, 9223372036854775807)"), io, "2^63"},
         {npy_dict("<f4", "(4294967296,)"), io, "promises 4294967296 elements, the file holds 3"},
-        {npy_dict("<f4", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
-                         "1,1,1,1,1,1,1,1,1,1,1)"),
+        {npy_dict("<f4",
+                  "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+                  "1,1,1,1,1,1,1,1,1,1,1)"),
          io, "64 dimensions"},
         {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (3,)}", io, "neither True nor False"},
         {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", io, "twice"},

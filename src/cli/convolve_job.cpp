@@ -1,0 +1,286 @@
+#include "cli/convolve_job.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/filtering.hpp"
+#include "cli/numbers.hpp"
+#include "cli/plot.hpp"
+#include "cli/progress.hpp"
+#include "core/engine.hpp"
+#include "io/reader.hpp"
+#include "io/writer.hpp"
+
+namespace tapline::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+io::OpenOptions open_options(const ConvolveJob& job) {
+    io::OpenOptions options;
+    options.raw_dtype = job.raw_dtype;
+    options.need_seek = job.boundary == Boundary::wrap;
+    if (!job.from.empty()) {
+        options.format = io::format_of_name("." + job.from);
+        if (!options.raw_dtype) options.raw_dtype = io::raw_dtype_of_name("." + job.from);
+    }
+    return options;
+}
+
+// The sample rate that cutoffs, plots and audio outputs refer to; 0 if there is none.
+double sample_rate_of(const ConvolveJob& job, const io::Info& info) {
+    if (job.rate == 0) return info.sample_rate;
+    if (info.sample_rate != 0 && job.rate != info.sample_rate) {
+        throw Error(ErrorCode::argument, "rate: '" + job.signal + "' says " + std::to_string(info.sample_rate) +
+                                             " Hz itself; leave out --rate, which is for signals without a rate");
+    }
+    return job.rate;
+}
+
+// Boundary wrap must know where the signal ends; a text file only tells when it was read.
+std::int64_t count_frames(io::Reader& reader) {
+    constexpr std::int64_t kFrames = 1 << 16;
+    const Bytes room(static_cast<std::size_t>(kFrames * reader.info().channels) * size_of(reader.info().dtype));
+    std::int64_t frames = 0;
+    for (std::int64_t got = kFrames; got == kFrames;) {
+        got = reader.read(room.data(), kFrames);
+        frames += got;
+    }
+    reader.rewind();
+    return frames;
+}
+
+Dtype wider(Dtype a, Dtype b) { return a == Dtype::f64 || b == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
+
+// The real floating type of an element beside floating ones, as tapline::convolve promotes.
+Dtype floating_of(Dtype dtype) {
+    if (!is_integer(dtype)) return real_part_of(dtype);
+    return size_of(dtype) <= 2 ? Dtype::f32 : Dtype::f64;
+}
+
+// Integers with integers stay exact. Else the wider floating type, except that taps which are written in place or are a sound
+// take the signal's, and an --dtype that is wider is computed in.
+void set_types(Problem& problem, const ConvolveJob& job, const io::Info& info, const TapsSet& taps) {
+    const bool integers = is_integer(info.dtype) && is_integer(taps.dtype);
+    if (integers && (!job.dtype || is_integer(*job.dtype))) {
+        problem.dtype = info.dtype;
+        problem.output_dtype = job.dtype;
+        return;
+    }
+    Dtype real = floating_of(info.dtype);
+    if (!taps.adapts && info.format != io::Format::audio) real = wider(real, floating_of(taps.dtype));
+    if (job.dtype && !is_integer(*job.dtype)) real = wider(real, real_part_of(*job.dtype));
+    problem.complex_taps = is_complex(taps.dtype);
+    const bool complex = is_complex(info.dtype) || problem.complex_taps || (job.dtype && is_complex(*job.dtype));
+    problem.dtype = complex ? complex_of(real) : real;
+    problem.output_dtype = job.dtype;
+}
+
+// u64 signals take u64 taps, other integers i64: what does not fit is refused, never wrapped.
+void check_integer_taps(const Problem& problem, const TapsSet& taps) {
+    if (!is_integer(problem.dtype)) return;
+    const auto count = taps.filters * taps.taps;
+    if (taps.dtype == Dtype::u64 && problem.dtype != Dtype::u64) {
+        detail::check_tap_range(reinterpret_cast<const std::uint64_t*>(taps.data.data()), count);
+    }
+    if (taps.dtype != Dtype::u64 && problem.dtype == Dtype::u64) {
+        const Bytes wide = taps.rows_as(Dtype::i64, 0, taps.filters);
+        detail::check_signed_taps(reinterpret_cast<const std::int64_t*>(wide.data()), count);
+    }
+}
+
+Problem problem_of(const ConvolveJob& job, const io::Info& info, const TapsSet& taps) {
+    Problem problem;
+    problem.taps = taps.taps;
+    problem.mode = job.mode;
+    problem.boundary = job.boundary;
+    problem.constant = job.constant.value_or(0);
+    problem.origin = job.origin;
+    problem.operation = job.correlate ? Operation::correlation : Operation::convolution;
+    problem.scale = job.scale;
+    problem.bias = job.bias;
+    problem.clamp = job.clamp;
+    problem.overflow = job.overflow;
+    set_types(problem, job, info, taps);
+    check_integer_taps(problem, taps);
+    return problem;
+}
+
+void check_filters(const TapsSet& taps, const io::Layout& layout) {
+    const std::int64_t rows = layout.inner > 1 ? layout.inner : layout.outer;
+    if (taps.filters == 1 || taps.filters == rows) return;
+    throw Error(ErrorCode::argument, "taps: '" + taps.description + "' holds " + std::to_string(taps.filters) +
+                                         " filters, the signal has " + std::to_string(rows) + (rows == 1 ? " channel" : " channels or rows") +
+                                         "; give one filter for all or one for each");
+}
+
+io::WriteOptions write_options(const ConvolveJob& job, const io::Info& info, const io::Layout& layout, const Problem& problem,
+                               double rate) {
+    io::WriteOptions options;
+    const std::int64_t outputs = core::resolve(problem, true).output_length;
+    options.dtype = output_dtype(problem);
+    options.sample_rate = static_cast<int>(std::lround(rate));
+    options.audio = info.audio;
+    options.format = io::format_of_name(job.out);
+    if (!job.to.empty()) {
+        options.format = io::format_of_name("." + job.to);
+        if (const int code = io::audio_container_of_name("." + job.to); code != 0) options.audio.code = code;
+    } else if (!options.format && job.out == "-") {
+        options.format = info.format;
+    }
+    options.channels = layout.outer == 1 ? layout.inner : 1;
+    if (layout.length != kUnknownLength) options.frames = layout.outer * layout.inner * outputs / options.channels;
+    if (options.format == io::Format::npy && info.format == io::Format::npy) {
+        options.shape = info.shape;
+        const int axis = job.axis < 0 ? job.axis + static_cast<int>(info.shape.size()) : job.axis;
+        options.shape[static_cast<std::size_t>(axis)] = outputs;
+        options.fortran = info.fortran;
+    }
+    if (options.format == io::Format::audio && layout.outer > 1) {
+        throw Error(ErrorCode::argument, "output: rows of an array are no audio channels; write .npy, or filter along --axis 0");
+    }
+    return options;
+}
+
+struct Outcome {
+    std::string algorithm;
+    std::string device;
+    std::string reason;
+    int threads = 0;
+    double predicted_seconds = 0;
+    double seconds = 0;
+    std::int64_t samples = 0;
+};
+
+Json report(const ConvolveJob& job, const FilteringTask& task, const io::Reader& reader, const io::Writer& writer,
+            const io::WriteOptions& written, const Outcome& outcome, double rate) {
+    const io::Info& info = reader.info();
+    const Problem& problem = task.problem;
+    Json json;
+    json["input"] = {{"name", reader.name()},       {"description", info.description},   {"format", to_string(info.format)},
+                     {"dtype", to_string(info.stored)}, {"samples", outcome.samples}, {"channels", info.channels},
+                     {"sample_rate", rate},         {"shape", info.shape}};
+    json["taps"] = {{"name", task.taps->description}, {"length", task.taps->taps}, {"filters", task.taps->filters},
+                    {"dtype", to_string(taps_dtype(problem))}};
+    json["output"] = {{"name", job.out},
+                      {"description", writer.description()},
+                      {"dtype", to_string(written.dtype)},
+                      {"frames", writer.frames_written()},
+                      {"channels", written.channels},
+                      {"shape", written.shape},
+                      {"clipped_samples", writer.clipped_samples()}};
+    json["mode"] = to_string(problem.mode);
+    json["boundary"] = to_string(problem.boundary);
+    json["operation"] = to_string(problem.operation);
+    json["origin"] = core::resolve(problem, true).origin;
+    json["computed_in"] = to_string(problem.dtype);
+    json["accuracy"] = to_string(job.accuracy);
+    json["algorithm"] = outcome.algorithm;
+    json["device"] = outcome.device;
+    json["threads"] = outcome.threads;
+    json["reason"] = outcome.reason;
+    json["seconds"] = outcome.seconds;
+    json["samples_per_second"] = static_cast<double>(outcome.samples) / outcome.seconds;
+    if (rate > 0 && task.layout.outer == 1) {
+        json["times_real_time"] = static_cast<double>(outcome.samples / task.layout.inner) / rate / outcome.seconds;
+    }
+    json["version"] = version();
+    return json;
+}
+
+void warn(const ConvolveJob& job, const std::string& message) {
+    if (!job.quiet) std::fprintf(stderr, "tapline: warning: %s\n", message.c_str());
+}
+
+void warn_after(const ConvolveJob& job, const io::Writer& writer) {
+    const std::int64_t clipped = writer.clipped_samples();
+    if (clipped > 0) {
+        warn(job, std::to_string(clipped) + " samples of '" + job.out + "' were outside the format's range and clipped; a smaller " +
+                      "--scale or a float .wav keeps them");
+    }
+}
+
+io::Layout layout_of(const ConvolveJob& job, io::Reader& reader) {
+    io::Layout layout = io::layout_along(reader.info(), job.axis);
+    if (layout.length == kUnknownLength && job.boundary == Boundary::wrap) layout.length = count_frames(reader);
+    if (layout.length == 0 || layout.outer == 0 || layout.inner == 0) {
+        throw Error(ErrorCode::argument, "signal: '" + job.signal + "' is empty; a convolution needs at least one sample");
+    }
+    return layout;
+}
+
+void check_job(const ConvolveJob& job) {
+    if (job.signal == "-" && job.taps == "-") throw usage_error("SIGNAL and TAPS cannot both be standard input");
+    if (job.out == "-" && job.json) throw usage_error("--json and -o - would both write to standard output");
+    if (!job.plot.empty()) check_plot_name(job.plot);
+    for (const auto& name : {job.from, job.to}) {
+        if (!name.empty() && !io::format_of_name("." + name)) {
+            throw usage_error("'" + name + "' is not a format; use npy, wav, flac, ogg, f32, f64, raw, txt or another extension");
+        }
+    }
+}
+
+}  // namespace
+
+void run_convolve(const ConvolveJob& job) {
+    check_job(job);
+    const auto start = std::chrono::steady_clock::now();
+    const auto reader = io::Reader::open(job.signal, open_options(job));
+    const io::Info& info = reader->info();
+    const double rate = sample_rate_of(job, info);
+    const TapsSet taps = load_taps(job.taps, rate, {.format = {}, .raw_dtype = job.raw_dtype, .need_seek = false});
+    if (taps.sample_rate > 0 && rate > 0 && taps.sample_rate != rate) {
+        warn(job, "the taps have " + std::to_string(taps.sample_rate) + " Hz and the signal " + format_si(rate) +
+                      "Hz; they are used as they are");
+    }
+    FilteringTask task{.problem = problem_of(job, info, taps), .plan = {}, .taps = &taps, .layout = layout_of(job, *reader)};
+    task.problem.length = task.layout.length;
+    check_filters(taps, task.layout);
+    task.plan = {.device = job.device, .accuracy = job.accuracy, .effort = Effort::estimate, .algorithm = job.algorithm,
+                 .threads = static_cast<int>(job.threads)};
+    task.file_dtype = info.dtype;
+    const io::WriteOptions written = write_options(job, info, task.layout, task.problem, rate);
+    task.writer_channels = written.channels;
+    const Cutting cutting = cutting_for(task);
+
+    Outcome outcome;
+    task.on_plan = [&](const Plan& plan) {
+        outcome.algorithm = plan.algorithm();
+        outcome.device = plan.device();
+        outcome.reason = plan.state().reason;
+        outcome.threads = plan.threads();
+        outcome.predicted_seconds = plan.predicted_seconds();
+        if (job.explain) std::fputs(plan.explain().c_str(), stderr);
+    };
+    std::optional<PlotCollector> collector;
+    if (!job.plot.empty()) {
+        collector.emplace(job.plot, task.problem.dtype, written.dtype, task.layout.inner);
+        task.on_input = [&](const void* data, std::int64_t frames, std::int64_t channels) { collector->input.add(data, frames, channels); };
+        task.on_output = [&](const void* data, std::int64_t frames, std::int64_t channels) { collector->output.add(data, frames, channels); };
+    }
+    const bool known = task.layout.length != kUnknownLength;
+    const auto writer = io::Writer::create(job.out, written);
+    {
+        Progress progress(known ? task.layout.length * task.layout.outer : kUnknownLength, rate, !job.quiet && !job.json);
+        std::int64_t frames_done = 0;
+        task.on_progress = [&](std::int64_t frames) {
+            frames_done = frames;
+            progress.update(frames);
+        };
+        const auto filtering = make_filtering(task, cutting);
+        run_pipeline(*reader, *writer, cutting, [&](const Chunk& chunk, Outlet& outlet) { filtering->compute(chunk, outlet); });
+        outcome.samples = frames_done * task.layout.inner;
+    }
+    if (collector) collector->draw(job, *reader, taps, rate, outcome.algorithm);
+    writer->commit();
+    if (collector) collector->commit();
+    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    warn_after(job, *writer);
+    if (job.json) std::cout << report(job, task, *reader, *writer, written, outcome, rate).dump(2) << '\n';
+}
+
+}  // namespace tapline::cli

@@ -1,0 +1,177 @@
+// Plans as users meet them: choice, explanation, reuse from several threads, the same bits for any number of threads.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "support/buffers.hpp"
+#include "support/comparison.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline {
+namespace {
+
+using test::Random;
+
+Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) {
+    Problem p;
+    p.length = n;
+    p.taps = k;
+    p.mode = mode;
+    return p;
+}
+
+std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<float> values(static_cast<std::size_t>(count));
+    test::fill_reals<float>(values.data(), count, random);
+    return values;
+}
+
+std::vector<float> run(const Problem& p, const std::vector<float>& taps, const std::vector<float>& in, const PlanOptions& options) {
+    std::vector<float> out(static_cast<std::size_t>(output_extent(p)), NAN);
+    make_plan(p, taps, options).execute(std::span<float>(out), std::span<const float>(in));
+    return out;
+}
+
+std::vector<std::string> float_algorithms(const Problem& p) {
+    std::vector<std::string> names;
+    for (const AlgorithmInfo& info : algorithms(p, "cpu")) {
+        if (info.supported) { names.push_back(info.name); }
+    }
+    return names;
+}
+
+TEST(Plan, ShortFiltersAreDirectAndLongOnesAreNot) {
+    EXPECT_EQ(make_plan(problem_of(1 << 20, 9), random_floats(9, 1), {.device = "cpu"}).algorithm(), "direct");
+    EXPECT_NE(make_plan(problem_of(1 << 20, 8191), random_floats(8191, 1), {.device = "cpu"}).algorithm(), "direct");
+    const PlanOptions strict{.device = "cpu", .accuracy = Accuracy::strict};
+    EXPECT_EQ(make_plan(problem_of(1 << 20, 8191), random_floats(8191, 1), strict).algorithm(), "direct");
+}
+
+TEST(Plan, ExplainsItself) {
+    const Plan plan = make_plan(problem_of(100000, 501), random_floats(501, 1), {.device = "cpu", .threads = 2});
+    const std::string text = plan.explain();
+    for (const std::string word : {"same convolution", "100000", "501 taps", "origin 250", "zero boundary", "2 threads", "fastest",
+                                   "predicted", "of the copy's speed", "standard"}) {
+        EXPECT_NE(text.find(word), std::string::npos) << word << " is not in:\n" << text;
+    }
+    EXPECT_NE(text.find(plan.algorithm()), std::string::npos);
+    EXPECT_GT(plan.predicted_seconds(), 0);
+}
+
+TEST(Plan, TheSameRequestGivesTheSameChoice) {
+    for (const std::int64_t k : {1, 30, 200, 3000, 100000}) {
+        const auto taps = random_floats(k, 1);
+        const Plan a = make_plan(problem_of(1 << 18, k), taps, {.device = "cpu", .threads = 2});
+        const Plan b = make_plan(problem_of(1 << 18, k), taps, {.device = "cpu", .threads = 2});
+        EXPECT_EQ(a.explain(), b.explain());
+    }
+}
+
+TEST(Plan, BitsDoNotDependOnThreadsAlignmentOrTime) {
+    const Problem p = problem_of(300007, 777);
+    const auto taps = random_floats(777, 2);
+    const auto in = random_floats(300007, 3);
+    for (const std::string& algorithm : float_algorithms(p)) {
+        if (algorithm == "textbook") { continue; }
+        const auto wanted = run(p, taps, in, {.device = "cpu", .algorithm = algorithm, .threads = 1});
+        for (const int threads : {2, 3, 7}) {
+            EXPECT_EQ(run(p, taps, in, {.device = "cpu", .algorithm = algorithm, .threads = threads}), wanted)
+                << algorithm << " " << threads;
+        }
+        std::vector<float> shifted(in.size() + 3);
+        std::copy(in.begin(), in.end(), shifted.begin() + 3);
+        std::vector<float> out(wanted.size() + 5, NAN);
+        const Plan plan = make_plan(p, taps, {.device = "cpu", .algorithm = algorithm, .threads = 2});
+        plan.execute(out.data() + 5, shifted.data() + 3);
+        EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), out.begin() + 5)) << algorithm << " moved in memory";
+    }
+}
+
+TEST(Plan, MayRunInSeveralThreadsAtOnce) {
+    for (const std::int64_t k : {31, 2047}) {
+        const Problem p = problem_of(100000, k);
+        const auto taps = random_floats(k, 2);
+        const auto in = random_floats(100000, 3);
+        const Plan plan = make_plan(p, taps, {.device = "cpu", .threads = 2});
+        const auto wanted = run(p, taps, in, {.device = "cpu", .threads = 2});
+        std::vector<std::vector<float>> outs(4, std::vector<float>(wanted.size(), NAN));
+        std::vector<std::thread> threads;
+        threads.reserve(outs.size());
+        for (auto& out : outs) {
+            threads.emplace_back([&] { plan.execute(std::span<float>(out), std::span<const float>(in)); });
+        }
+        for (auto& thread : threads) { thread.join(); }
+        for (const auto& out : outs) { EXPECT_EQ(out, wanted); }
+    }
+}
+
+TEST(Plan, MeasuringChoosesSomethingThatIsRight) {
+    const Problem p = problem_of(20000, 300);
+    const auto taps = random_floats(300, 2);
+    const auto in = random_floats(20000, 3);
+    const Plan plan = make_plan(p, taps, {.device = "cpu", .effort = Effort::measure});
+    EXPECT_NE(plan.explain().find("measured"), std::string::npos);
+    std::vector<float> out(in.size(), NAN);
+    plan.execute(std::span<float>(out), std::span<const float>(in));
+    EXPECT_EQ(test::compare(p, out.data(), in.data(), taps.data(), false), "");
+}
+
+TEST(Plan, EveryTargetRunsAndSaysSo) {
+    const Problem p = problem_of(5000, 100);
+    const auto taps = random_floats(100, 2);
+    const auto in = random_floats(5000, 3);
+    for (const std::string& target : cpu_targets()) {
+        force_cpu_target(target);
+        EXPECT_EQ(cpu_target(), target);
+        for (const std::string& algorithm : float_algorithms(p)) {
+            const Plan plan = make_plan(p, taps, {.device = "cpu", .algorithm = algorithm});
+            if (algorithm != "textbook") { EXPECT_NE(plan.explain().find(target), std::string::npos) << plan.explain(); }
+            std::vector<float> out(in.size(), NAN);
+            plan.execute(std::span<float>(out), std::span<const float>(in));
+            EXPECT_EQ(test::compare(p, out.data(), in.data(), taps.data(), algorithm == "direct"), "")
+                << target << " " << algorithm;
+        }
+    }
+    force_cpu_target("");
+}
+
+TEST(Info, EnginesSayWhyTheyAreAbsent) {
+    for (const EngineInfo& engine : engines()) {
+        EXPECT_EQ(engine.available, engine.reason.empty()) << engine.name;
+        EXPECT_EQ(engine.available, !engine.devices.empty()) << engine.name;
+    }
+    EXPECT_GE(available_threads(), 1);
+}
+
+// The sum over outputs is the product of the sums, a shift of the signal shifts the output, and full convolution commutes.
+TEST(Properties, OfFullConvolution) {
+    for (const std::int64_t k : {7, 400, 5000}) {
+        const Problem p = problem_of(20000, k, Mode::full);
+        const auto taps = random_floats(k, 5);
+        const auto in = random_floats(20000, 6);
+        for (const std::string& algorithm : float_algorithms(p)) {
+            if (algorithm == "textbook" && k > 400) { continue; }
+            const PlanOptions options{.device = "cpu", .algorithm = algorithm};
+            const auto out = run(p, taps, in, options);
+            std::vector<float> impulse(20000, 0.0F);
+            impulse[13] = 1;
+            const auto shifted = run(p, taps, impulse, options);
+            for (std::int64_t t = 0; t < k; ++t) {
+                EXPECT_LE(std::abs(shifted[static_cast<std::size_t>(13 + t)] - taps[static_cast<std::size_t>(t)]), 1e-5F)
+                    << algorithm;
+            }
+            const auto swapped = run(problem_of(k, 20000, Mode::full), in, taps, options);
+            double squares = 0;
+            double difference = 0;
+            for (std::size_t i = 0; i < out.size(); ++i) {
+                squares += static_cast<double>(out[i]) * out[i];
+                difference += static_cast<double>(out[i] - swapped[i]) * (out[i] - swapped[i]);
+            }
+            EXPECT_LE(std::sqrt(difference / squares), 2e-6) << algorithm << " " << k;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tapline
