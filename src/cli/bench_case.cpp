@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/copy_speed.hpp"
+#include "core/engine.hpp"
 #include "reference/reference.hpp"
 
 namespace tapline::cli {

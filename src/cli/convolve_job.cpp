@@ -14,6 +14,7 @@
 #include "core/engine.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
+#include "tapline/convolve.hpp"
 
 namespace tapline::cli {
 namespace {
@@ -192,6 +193,27 @@ Json report(const ConvolveJob& job, const FilteringTask& task, const io::Reader&
     return json;
 }
 
+std::string base_name(const std::string& path) {
+    if (path == "-") return "(standard stream)";
+    const auto slash = path.rfind('/');
+    return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+PlotTexts plot_texts(const ConvolveJob& job, const FilteringTask& task, const io::Reader& reader, const io::Writer& writer,
+                     const Outcome& outcome, double rate) {
+    const Problem& problem = task.problem;
+    PlotTexts texts;
+    texts.signal_name = base_name(job.signal);
+    texts.output_name = base_name(job.out) + ", " + writer.description();
+    texts.taps_name = task.taps->adapts && task.taps->sample_rate == 0 ? task.taps->description : base_name(task.taps->description);
+    texts.title = texts.signal_name + " \xe2\x88\x97 " + texts.taps_name;
+    texts.signal_details = reader.info().description + (rate > 0 ? ", " + format_si(rate) + "Hz" : "");
+    texts.subtitle = std::string(to_string(problem.mode)) + " " + to_string(problem.operation) + ", " + to_string(problem.boundary) +
+                     " boundary, " + format_count(task.taps->taps) + " taps, computed in " + to_string(problem.dtype) + " by " +
+                     outcome.algorithm + " on " + outcome.device;
+    return texts;
+}
+
 void warn(const ConvolveJob& job, const std::string& message) {
     if (!job.quiet) std::fprintf(stderr, "tapline: warning: %s\n", message.c_str());
 }
@@ -237,7 +259,10 @@ void run_convolve(const ConvolveJob& job) {
         warn(job, "the taps have " + std::to_string(taps.sample_rate) + " Hz and the signal " + format_si(rate) +
                       "Hz; they are used as they are");
     }
-    FilteringTask task{.problem = problem_of(job, info, taps), .plan = {}, .taps = &taps, .layout = layout_of(job, *reader)};
+    FilteringTask task;
+    task.problem = problem_of(job, info, taps);
+    task.taps = &taps;
+    task.layout = layout_of(job, *reader);
     task.problem.length = task.layout.length;
     check_filters(taps, task.layout);
     task.plan = {.device = job.device, .accuracy = job.accuracy, .effort = Effort::estimate, .algorithm = job.algorithm,
@@ -275,7 +300,7 @@ void run_convolve(const ConvolveJob& job) {
         run_pipeline(*reader, *writer, cutting, [&](const Chunk& chunk, Outlet& outlet) { filtering->compute(chunk, outlet); });
         outcome.samples = frames_done * task.layout.inner;
     }
-    if (collector) collector->draw(job, *reader, taps, rate, outcome.algorithm);
+    if (collector) collector->draw(plot_texts(job, task, *reader, *writer, outcome, rate), taps, rate);
     writer->commit();
     if (collector) collector->commit();
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -24,6 +24,7 @@ void Envelope::add(double sample) {
     }
     bin.least = std::min(bin.least, sample);
     bin.most = std::max(bin.most, sample);
+    bin.sum += sample;
     bin.squares += sample * sample;
     ++bin.count;
 }
@@ -33,7 +34,8 @@ void Envelope::halve() {
     for (std::size_t i = 0; i < kBins / 2; ++i) {
         const Bin& a = bins_[2 * i];
         const Bin& b = bins_[2 * i + 1];
-        bins_[i] = {std::min(a.least, b.least), std::max(a.most, b.most), a.squares + b.squares, a.count + b.count, a.bad + b.bad};
+        bins_[i] = {std::min(a.least, b.least), std::max(a.most, b.most), a.sum + b.sum,
+                    a.squares + b.squares,       a.count + b.count,        a.bad + b.bad};
     }
     bins_.resize(kBins / 2);
     per_bin_ *= 2;

@@ -18,6 +18,7 @@ public:
     struct Bin {
         double least = std::numeric_limits<double>::infinity();
         double most = -std::numeric_limits<double>::infinity();
+        double sum = 0;
         double squares = 0;
         std::int64_t count = 0;  ///< finite samples; the extremes ignore the others
         std::int64_t bad = 0;    ///< NaN and infinite samples

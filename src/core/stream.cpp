@@ -41,7 +41,8 @@ Plan plan_of(const Problem& problem, const void* taps, PlanOptions options) {
     if (taps == nullptr) { refuse("taps: a null pointer; give a buffer of the problem's taps"); }
     Plan plan(core::make_state(interleaved(problem), taps, options, true));
     if (plan.device() != "cpu") {
-        throw Error(ErrorCode::unsupported, "device: '" + plan.device() + "'; a stream works on host memory: give \"cpu\" or \"auto\"");
+        throw Error(ErrorCode::unsupported,
+                    "device: '" + plan.device() + "'; a stream works on host memory: give \"cpu\" or \"auto\"");
     }
     return plan;
 }
@@ -51,7 +52,8 @@ std::uint64_t hash_taps(const core::Resolved& r, const void* taps) {
     const std::int64_t stride = r.problem.taps_row_stride == 0 ? r.k : r.problem.taps_row_stride;
     std::uint64_t hash = 0;
     for (std::int64_t row = 0; row < r.filters; ++row) {
-        const std::byte* first = static_cast<const std::byte*>(taps) + static_cast<std::size_t>(row * stride) * size_of(r.taps_dtype);
+        const std::byte* first =
+            static_cast<const std::byte*>(taps) + static_cast<std::size_t>(row * stride) * size_of(r.taps_dtype);
         hash = core::hash_bytes(first, row_bytes, hash);
     }
     return hash;
@@ -109,7 +111,8 @@ struct Stream::State {
             body();
         } catch (const std::bad_alloc&) {
             failure = "an allocation failed";
-            throw Error(ErrorCode::memory, "stream: an allocation failed; free memory or push smaller chunks and take outputs between");
+            throw Error(ErrorCode::memory,
+                        "stream: an allocation failed; free memory or push smaller chunks and take outputs between");
         } catch (const std::exception& error) {
             failure = error.what();
             throw;
@@ -127,9 +130,9 @@ struct Stream::State {
     std::int64_t expected;  ///< the length if known from the problem or the tail, else kUnknownLength
     std::int64_t n;         ///< `expected`; after flush() the length
     core::FrameMemory workspace;
-    core::FrameMemory tail;          ///< Boundary::wrap: the signal's last samples
-    std::int64_t tail_frames = 0;    ///< in `tail`
-    std::int64_t shortest = 1;       ///< a signal has at least this many samples
+    core::FrameMemory tail;        ///< Boundary::wrap: the signal's last samples
+    std::int64_t tail_frames = 0;  ///< in `tail`
+    std::int64_t shortest = 1;     ///< a signal has at least this many samples
 
     core::FrameHistory history;  ///< ends at `received`
     core::FrameHistory head;     ///< Boundary::wrap: the signal's first samples
@@ -202,18 +205,23 @@ void Stream::State::check_usable() const {
     }
 }
 
-// Where outputs [computed, computed + count) find their samples.
+// Where outputs [computed, computed + count) find their samples. No run needs the head and the tail: one that reads positions
+// before the signal has the history from its first sample on, which holds the whole signal if it reads positions past it, too.
 core::Input Stream::State::input_for(std::int64_t count) const {
-    const core::Piece frames{.data = history.data(), .first = history.first(), .last = received, .row_stride = 1,
-                             .sample_stride = resolved().batch};
+    const core::Piece frames{
+        .data = history.data(), .first = history.first(), .last = received, .row_stride = 1, .sample_stride = resolved().batch};
     core::Input input{.main = frames, .extra = {}, .n = n == kUnknownLength ? core::kFarLength : n};
     if (resolved().problem.boundary != Boundary::wrap) { return input; }
     const auto window = schedule.window(computed, computed + count);
     core::Piece& extra = input.extra;
-    if (window.last > input.n && history.first() > 0) {
+    if (window.last > input.n) {
         extra = {.data = head.data(), .first = 0, .last = head.last(), .row_stride = 1, .sample_stride = resolved().batch};
-    } else if (window.first < 0 && !complete()) {
-        extra = {.data = tail.get(), .first = input.n - tail_frames, .last = input.n, .row_stride = 1, .sample_stride = resolved().batch};
+    } else if (window.first < 0) {
+        extra = {.data = tail.get(),
+                 .first = input.n - tail_frames,
+                 .last = input.n,
+                 .row_stride = 1,
+                 .sample_stride = resolved().batch};
     }
     return input;
 }
@@ -317,8 +325,8 @@ void Stream::flush() {
                " frames were pushed; push the rest, or give kUnknownLength for the length");
     }
     if (s.received < s.shortest) {
-        refuse("flush: " + std::to_string(s.received) + " frames were pushed; the signal needs at least " + std::to_string(s.shortest) +
-               (s.shortest > 1 ? ", the length of its tail" : ""));
+        refuse("flush: " + std::to_string(s.received) + " frames were pushed; the signal needs at least " +
+               std::to_string(s.shortest) + (s.shortest > 1 ? ", the length of its tail" : ""));
     }
     const core::Resolved& r = s.resolved();
     if (core::output_length_of(r.problem.mode, s.received, r.k) < 1) {

@@ -15,7 +15,8 @@ constexpr std::uint32_t kFormat = 1;
 constexpr std::uint32_t kByteOrderMark = 0x01020304;
 
 [[noreturn]] void refuse(const std::string& reason) {
-    throw Error(ErrorCode::argument, "state: " + reason + "; give bytes that Stream::save() returned for the same problem, taps and options");
+    throw Error(ErrorCode::argument,
+                "state: " + reason + "; give bytes that Stream::save() returned for the same problem, taps and options");
 }
 
 // Multiplication by an odd constant carries low bits up, the rotation brings high bits down (MurmurHash3's finaliser constants).
@@ -153,7 +154,8 @@ std::uint64_t hash_problem(const Problem& problem) {
 }
 
 StreamStateWriter::StreamStateWriter(const StreamIdentity& identity, const StreamCounters& counters, std::size_t payload_bytes) {
-    const std::size_t texts = identity.version.size() + identity.instruction_set.size() + identity.algorithm.size() + identity.description.size();
+    const std::size_t texts =
+        identity.version.size() + identity.instruction_set.size() + identity.algorithm.size() + identity.description.size();
     bytes_.reserve(texts + payload_bytes + 256);  // 256: more than the fixed fields
     put_bytes(bytes_, kMagic.data(), kMagic.size());
     put(bytes_, kFormat);

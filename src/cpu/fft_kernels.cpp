@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "cpu/fft_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include <hwy/cache_control.h>
 
 #include "cpu/fft_kernels.hpp"
 

@@ -39,8 +39,8 @@ struct Call {
     const Output& output;
     const Input& input;
     Scratch* scratch;
-    std::int64_t tiles;  // of a row
-    std::int64_t tiles_per_task;
+    std::int64_t tiles;           // of a row
+    std::int64_t tiles_per_task;  // counted through all rows: short rows share a task
     OverflowLog& log;
 };
 
@@ -81,23 +81,20 @@ public:
 
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* /*stream*/) const override {
         OverflowLog log;
-        Call call{output, input, reinterpret_cast<Scratch*>(workspace.data()), (output.count + kTile - 1) / kTile, 1, log};
-        call.tiles_per_task =
-            std::clamp<std::int64_t>(kTaskWork / (kTile * (problem_.k + kOutputWork)), 1, std::max<std::int64_t>(call.tiles, 1));
-        const std::int64_t tasks_per_row = (call.tiles + call.tiles_per_task - 1) / call.tiles_per_task;
-        struct Context {
-            const IntegerExecutable& self;
-            const Call& call;
-            std::int64_t tasks_per_row;
-        } const context{*this, call, tasks_per_row};
-        core::parallel_for(problem_.batch * tasks_per_row, threads_, [&context](std::int64_t task, int slot) {
-            const std::int64_t row = task / context.tasks_per_row;
-            const std::int64_t first = task % context.tasks_per_row * context.call.tiles_per_task;
-            const std::int64_t last = std::min(first + context.call.tiles_per_task, context.call.tiles);
-            for (std::int64_t tile = first; tile < last; ++tile) {
-                context.self.tile(context.call, row, tile, context.call.scratch[slot]);
-            }
-        });
+        const std::int64_t tiles = (output.count + kTile - 1) / kTile;
+        const std::int64_t tile_work = std::min(kTile, output.count + kOutputBlock) * (problem_.k + kOutputWork);
+        const std::int64_t all = problem_.batch * tiles;
+        const Call call{
+            output, input, reinterpret_cast<Scratch*>(workspace.data()), tiles, std::max<std::int64_t>(kTaskWork / tile_work, 1),
+            log};
+        core::parallel_for((all + call.tiles_per_task - 1) / call.tiles_per_task, threads_,
+                           [this, &call](std::int64_t task, int slot) {
+                               const std::int64_t first = task * call.tiles_per_task;
+                               const std::int64_t last = std::min(first + call.tiles_per_task, problem_.batch * call.tiles);
+                               for (std::int64_t i = first; i < last; ++i) {
+                                   tile(call, i / call.tiles, i % call.tiles, call.scratch[slot]);
+                               }
+                           });
         log.check(problem_);
     }
 
@@ -249,11 +246,14 @@ double IntegerAlgorithm::estimate_seconds(const Resolved& problem, const core::R
     const double rate = size_of(problem.dtype) <= 2 ? 60e9 : 12e9;
     const double seconds_per_output =
         0.15e-9 + 0.05e-9 * static_cast<double>(size_of(problem.dtype) + size_of(problem.output_dtype));
+    const bool scaled = problem.problem.scale != 1 || problem.problem.bias != 0;
+    constexpr double kScaleSeconds = 2.2e-9;
     constexpr double kCallSeconds = 0.2e-6;
     const bool unknown = problem.n == kUnknownLength;
     const bool absent = problem.problem.boundary == Boundary::zero && !unknown;  // taps outside the signal are skipped
     const double k = static_cast<double>(absent ? std::min(problem.k, problem.n) : problem.k);
-    const double per_output = (k / rate + seconds_per_output) * static_cast<double>(problem.batch) / request.threads;
+    const double per_output =
+        (k / rate + seconds_per_output + (scaled ? kScaleSeconds : 0)) * static_cast<double>(problem.batch) / request.threads;
     return unknown ? per_output : kCallSeconds + per_output * static_cast<double>(problem.output_length);
 }
 

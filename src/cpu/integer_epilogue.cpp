@@ -163,19 +163,15 @@ bool IntegerEpilogue::finish(const core::Int192& sum, Out& result, std::string* 
     }
 }
 
-// Before rounding.
-long double IntegerEpilogue::scaled(const core::Int192& sum) const {
-    long double r = core::to_floating<long double>(sum) * scale_ + bias_;
-    if (clamped_) {
-        r = r < low_ ? static_cast<long double>(low_) : r;  // NaN passes
-        r = r > high_ ? static_cast<long double>(high_) : r;
-    }
-    return r;
-}
+long double IntegerEpilogue::scaled(const core::Int192& sum) const { return core::to_floating<long double>(sum) * scale_ + bias_; }
 
 template <class Out>
 bool IntegerEpilogue::finish_scaled(const core::Int192& sum, Out& result, std::string* value) const {
     long double r = scaled(sum);
+    if (clamped_) {
+        r = r < low_ ? static_cast<long double>(low_) : r;  // NaN passes
+        r = r > high_ ? static_cast<long double>(high_) : r;
+    }
     if constexpr (!kIsInteger<Out>) {
         result = static_cast<Out>(r);
         return true;
@@ -212,7 +208,7 @@ bool IntegerEpilogue::round_scaled(std::int64_t* rounded, const Acc* sums, std::
             rounded[i] = static_cast<std::int64_t>(nearest);
             continue;
         }
-        const long double careful = core::to_floating<long double>(widen(sums[i])) * scale_ + bias_;
+        const long double careful = scaled(widen(sums[i]));
         if (!(std::abs(careful) < kWide)) { return false; }
         rounded[i] = static_cast<std::int64_t>(round_to_even(careful));
     }

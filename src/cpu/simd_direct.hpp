@@ -21,15 +21,15 @@ struct DirectCall {
     std::int64_t count = 0;
     std::int64_t step = 1;
     std::int64_t k = 0;
-    /// Whole vectors may be read and written past the end: kDirectPadding elements follow out[count - 1] and the last
-    /// element read of `in` (and of `present`). Needed if count < kDirectPadding.
-    bool padded = false;
-    bool accumulate = false;  ///< adds to out; needs `padded`
-    bool stream = false;      ///< writes past the caches
+    /// Adds to out, and may read and write whole vectors past the end.
+    bool accumulate = false;
+    bool stream = false;  ///< writes past the caches
 };
 
-/// Elements of the widest vector.
-inline constexpr std::int64_t kDirectPadding = 16;
+/// A call with fewer outputs than this, an accumulating one and a careful one read and write whole vectors: up to
+/// kDirectPadding elements must follow the last of `in` (and of `present`) and of `out`. Other calls stay within.
+inline constexpr std::int64_t kDirectBlock = 128;
+inline constexpr std::int64_t kDirectPadding = 16;  ///< of the widest vector
 
 /// Taps whose products are summed one after the other before they join the total: the error of a long sum is that of this
 /// many terms plus that of the few totals. Multiples of it are where a filter may be cut without changing a bit.

@@ -93,6 +93,7 @@ HWY_NOINLINE bool dit_sink_pass(const T* re, const T* im, const FftPass<T>& pass
         dit_points<kRadix>(d, z, pass, j);
         for (int r = 0; r < kRadix; ++r) { put(d, sink, r * pass.step + j, r * pass.step + j, z[r], bad); }
     }
+    if (sink.stream) { hwy::FlushStream(); }
     return is_zero(d, bad.re) && is_zero(d, bad.im);
 }
 

@@ -98,6 +98,7 @@ HWY_NOINLINE bool column_dit_pass(const FftTables<T>& t, const FftPass<T>& pass,
             }
         }
     }
+    if (kSink && sink.stream) { hwy::FlushStream(); }
     return !kSink || (is_zero(d, bad.re) && is_zero(d, bad.im));
 }
 

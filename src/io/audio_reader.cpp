@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "io/audio_extent.hpp"
 #include "io/readers.hpp"
 #include "io/sound_file.hpp"
 #include "io/system.hpp"
@@ -22,6 +23,7 @@ public:
             if (sound_.system_error() != 0) fail_errno("read", name_, sound_.system_error());
             fail_content(name_, std::string("cannot be read as audio: ") + sound_.message());
         }
+        check_audio_extent(*source_);
         if (sf.channels < 1) fail_content(name_, "cannot be read as audio: " + std::to_string(sf.channels) + " channels");
         info_.format = Format::audio;
         info_.dtype = info_.stored = dtype_for(sf.format & SF_FORMAT_SUBMASK);

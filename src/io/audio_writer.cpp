@@ -53,13 +53,13 @@ bool writable(int code, const WriteOptions& options) {
     info.format = code;
     info.channels = static_cast<int>(std::min<std::int64_t>(options.channels, 1024));
     info.samplerate = options.sample_rate;
-    return sf_format_check(&info) == SF_TRUE;
+    return SoundFile::can_write(info);
 }
 
 // The container that the name tells, else the input's, else WAV; subtype and byte order as in the input where the container can.
 int choose_code(const std::string& path, const WriteOptions& options) {
     const int kept_container = options.audio.code & SF_FORMAT_TYPEMASK, kept_subtype = options.audio.code & SF_FORMAT_SUBMASK;
-    int container = audio_container_of_name(path);
+    int container = audio_container_of_name(naming(path, options));
     if (container == 0) container = kept_container != 0 ? kept_container : SF_FORMAT_WAV;
     if (container == SF_FORMAT_WAV && (kept_container == SF_FORMAT_WAVEX || options.channels > 2)) container = SF_FORMAT_WAVEX;
     const int only_subtype = container & SF_FORMAT_SUBMASK;

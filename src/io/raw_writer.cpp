@@ -12,7 +12,7 @@ namespace {
 class RawWriter final : public Writer {
 public:
     RawWriter(const std::string& path, const WriteOptions& options)
-        : Writer(options), stored_(raw_dtype_of_name(path).value_or(options.dtype)) {
+        : Writer(options), stored_(raw_dtype_of_name(naming(path, options)).value_or(options.dtype)) {
         if (stored_ != options.dtype && !is_real(options.dtype)) {
             throw Error(ErrorCode::type, path + ": " + to_string(options.dtype) + " elements do not fit a file of " +
                                              to_string(stored_) + "; write .npy or .raw");

@@ -52,6 +52,23 @@ bool SoundFile::open(int fd, int mode, SF_INFO& info, std::int64_t base, std::in
     return handle_ != nullptr;
 }
 
+bool SoundFile::can_write(SF_INFO info) {
+    if (sf_format_check(&info) == SF_FALSE) return false;
+    static SF_VIRTUAL_IO calls{&SoundFile::get_length, &SoundFile::seek, &SoundFile::read,
+                               [](const void*, sf_count_t bytes, void* user) {
+                                   auto& file = *static_cast<VirtualFile*>(user);
+                                   file.at += bytes;
+                                   file.size = std::max(file.size, file.at);
+                                   return bytes;
+                               },
+                               &SoundFile::tell};
+    VirtualFile nowhere;
+    SNDFILE* handle = sf_open_virtual(&calls, SFM_WRITE, &info, &nowhere);
+    if (handle == nullptr) return false;
+    sf_close(handle);
+    return true;
+}
+
 bool SoundFile::close() {
     if (handle_ == nullptr) return true;
     const int status = sf_close(handle_);

@@ -20,6 +20,9 @@ public:
     /// Writes what is pending. False if libsndfile or the system failed.
     bool close();
 
+    /// Whether open() for SFM_WRITE would succeed. sf_format_check also says yes to what opening then refuses (MPEG in WAV).
+    static bool can_write(SF_INFO info);
+
     [[nodiscard]] SNDFILE* get() const { return handle_; }
     /// errno of the first read or write that failed, or 0.
     [[nodiscard]] int system_error() const { return file_.error; }

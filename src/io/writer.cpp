@@ -7,7 +7,7 @@
 namespace tapline::io {
 
 std::unique_ptr<Writer> Writer::create(const std::string& path, const WriteOptions& options) {
-    const std::optional<Format> format = options.format ? options.format : format_of_name(path);
+    const std::optional<Format> format = options.format ? options.format : format_of_name(naming(path, options));
     if (!format) {
         throw Error(ErrorCode::argument, "the output's name " + printable(path) + " does not tell a format; use one of " +
                                              std::string(kKnownExtensions) + ", or say the format");

@@ -15,6 +15,8 @@
 namespace tapline::io {
 
 struct WriteOptions {
+    /// ".flac", ".f32": what the name would end with; it decides instead of the path's own extension. For "-" and other names.
+    std::string extension = {};
     std::optional<Format> format = {};  ///< default: by extension; needed for "-" and unknown extensions
     Dtype dtype = Dtype::f32;           ///< of the elements that write() takes
     std::int64_t channels = 1;          ///< interleaved elements of a frame

@@ -13,6 +13,11 @@ std::unique_ptr<Writer> create_raw(const std::string& path, const WriteOptions& 
 std::unique_ptr<Writer> create_text(const std::string& path, const WriteOptions& options);
 std::unique_ptr<Writer> create_audio(const std::string& path, const WriteOptions& options);
 
+/// What tells the format: the extension that was asked for, else the path.
+inline const std::string& naming(const std::string& path, const WriteOptions& options) {
+    return options.extension.empty() ? path : options.extension;
+}
+
 /// Calls `visit(const T*)` with the C++ type of a real dtype of at most 64 bits; false for complex and 16-bit floating types.
 template <class Visit>
 bool visit_real(Dtype dtype, const void* data, Visit&& visit) {

@@ -32,6 +32,11 @@ std::int64_t draw_between(std::int64_t low, std::int64_t high, Random& random) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
 }
 
+// Bytes of a buffer. The limit is for g++ 12, which otherwise imagines sizes near 2^64 and warns.
+std::size_t bytes_of(std::int64_t elements, Dtype dtype) {
+    return std::min(static_cast<std::size_t>(elements) * size_of(dtype), std::size_t{1} << 40);
+}
+
 // Little endian, as all supported machines are.
 void put(void* data, Dtype dtype, std::int64_t i, Int128 value) {
     std::memcpy(static_cast<unsigned char*>(data) + static_cast<std::size_t>(i) * size_of(dtype), &value, size_of(dtype));
@@ -98,7 +103,7 @@ void check(const Problem& p, const void* in, const void* taps, int threads) {
     const std::vector<Int128> sums = reference::integer_sums(p, in, taps);
     const auto fits = [&](Int128 sum) { return type == Dtype::boolean || (sum >= least(type) && sum <= greatest(type)); };
     const auto first_bad = std::find_if_not(sums.begin(), sums.end(), fits);
-    GuardedBuffer out(static_cast<std::size_t>(output_extent(p)) * size_of(type));
+    GuardedBuffer out(bytes_of(output_extent(p), type));
     const Plan plan = make_plan(p, taps, {.device = "cpu", .algorithm = "integer", .threads = threads});
     if (p.overflow == Overflow::error && first_bad != sums.end()) {
         try {
@@ -129,8 +134,8 @@ void check(const Problem& p, const void* in, const void* taps, int threads) {
 
 void check_random(const Case& c, Random& random, int threads) {
     const Problem& p = c.problem;
-    GuardedBuffer in(static_cast<std::size_t>(input_extent(p)) * size_of(p.dtype));
-    GuardedBuffer taps(static_cast<std::size_t>(taps_extent(p)) * 8);
+    GuardedBuffer in(bytes_of(input_extent(p), p.dtype));
+    GuardedBuffer taps(bytes_of(taps_extent(p), taps_dtype(p)));
     fill(in.data(), p.dtype, input_extent(p), c.sample_bits, random);
     fill(taps.data(), taps_dtype(p), taps_extent(p), c.tap_bits, random);
     check(p, in.data(), taps.data(), threads);
@@ -155,6 +160,15 @@ TEST(Integer, EqualsTheExactSumsAcrossTilesAndPasses) {
         if (c.problem.mode == Mode::valid && c.problem.taps > c.problem.length) { c.problem.mode = Mode::same; }
         check_random(c, random, 1 + i % 3);
         if (HasFailure()) { FAIL() << "case " << i << " of seed 2"; }
+    }
+}
+
+TEST(Integer, ManyShortRowsShareATask) {
+    Random random(5);
+    for (const std::int64_t batch : {1, 2, 100, 777}) {
+        Case c = draw_case(random, 9);
+        c.problem.batch = batch;
+        check_random(c, random, 3);
     }
 }
 
@@ -310,11 +324,11 @@ TEST(Integer, TheEpilogueIsTheTextbooks) {
         const double low = integer ? static_cast<double>(least(type)) : -HUGE_VAL;
         const double high = integer ? static_cast<double>(greatest(type) >> 1) : HUGE_VAL;
         p.clamp = i % 2 == 0 ? Clamp{low, high} : Clamp{std::max(low, -10.5), 77.5};
-        GuardedBuffer in(static_cast<std::size_t>(input_extent(p)) * size_of(p.dtype));
-        GuardedBuffer taps(static_cast<std::size_t>(taps_extent(p)) * 8);
+        GuardedBuffer in(bytes_of(input_extent(p), p.dtype));
+        GuardedBuffer taps(bytes_of(taps_extent(p), taps_dtype(p)));
         fill(in.data(), p.dtype, input_extent(p), c.sample_bits, random);
         fill(taps.data(), taps_dtype(p), taps_extent(p), std::min(c.tap_bits, 60 - std::min(c.sample_bits, 55)), random);
-        GuardedBuffer out(static_cast<std::size_t>(output_extent(p)) * size_of(type));
+        GuardedBuffer out(bytes_of(output_extent(p), type));
         GuardedBuffer expected(out.size());
         reference::convolve(p, expected.data(), in.data(), taps.data());
         make_plan(p, taps.data(), {.device = "cpu", .algorithm = "integer"}).execute(out.data(), in.data());

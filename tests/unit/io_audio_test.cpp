@@ -107,9 +107,11 @@ TEST(IoAudio, SubtypeThatTheContainerLacksIsReplaced) {
     options.audio.code = SF_FORMAT_WAV | SF_FORMAT_FLOAT;
     write_audio(folder.file("a.flac"), ramp(100), options);
     EXPECT_EQ(Reader::open(folder.file("a.flac"))->info().audio.code & SF_FORMAT_SUBMASK, SF_FORMAT_PCM_24);
-    options.audio.code = SF_FORMAT_OGG | SF_FORMAT_VORBIS;
-    write_audio(folder.file("a.wav"), ramp(100), options);
-    EXPECT_EQ(Reader::open(folder.file("a.wav"))->info().audio.code, SF_FORMAT_WAV | SF_FORMAT_FLOAT);
+    for (const int code : {SF_FORMAT_OGG | SF_FORMAT_VORBIS, SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III}) {
+        options.audio.code = code;
+        write_audio(folder.file("a.wav"), ramp(100), options);
+        EXPECT_EQ(Reader::open(folder.file("a.wav"))->info().audio.code, SF_FORMAT_WAV | SF_FORMAT_FLOAT);
+    }
 }
 
 TEST(IoAudio, SurroundKeepsItsChannelMap) {
@@ -159,6 +161,25 @@ TEST(IoAudio, RefusesWhatAudioCannotHold) {
     expect_error(ErrorCode::unsupported, "cannot be written",
                  [&] { Writer::create(folder.file("a.wav"), {.channels = 5000, .sample_rate = 8000}); });
     EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST(IoAudio, TruncatedFilesNameWhatIsMissing) {
+    const Folder folder;
+    for (const char* name : {"a.wav", "a.aiff", "a.au", "a.caf", "a.rf64"}) {
+        WriteOptions options = stereo(SF_FORMAT_PCM_16);
+        options.frames = 1000;
+        write_audio(folder.file(name), ramp(2000), options);
+        const std::string bytes = bytes_of(folder.file(name));
+        EXPECT_EQ(Reader::open(folder.file(name))->info().frames, 1000);
+        const std::string path = folder.put(name, bytes.substr(0, bytes.size() - 1500));
+        expect_error(ErrorCode::io, "truncated: its header promises", [&] { Reader::open(path); });
+    }
+    // What a pipe's writer leaves where it does not know the length.
+    write_audio(folder.file("a.wav"), ramp(2000), stereo(SF_FORMAT_PCM_16));
+    std::string bytes = bytes_of(folder.file("a.wav"));
+    const std::size_t data = bytes.find("data");
+    for (std::size_t i = 4; i < 8; ++i) { bytes[i] = bytes[data + i] = '\xff'; }
+    EXPECT_EQ(Reader::open(folder.put("b.wav", bytes))->info().frames, 1000);
 }
 
 TEST(IoAudio, DamagedFilesAreErrorsOrShorter) {

@@ -146,6 +146,21 @@ TEST(IoFiles, StandardOutputOfEveryFormat) {
     }
 }
 
+TEST(IoFiles, ExtensionOptionOverridesTheName) {
+    const std::string raw = with_pipe(STDOUT_FILENO, "", [] {
+        const std::vector<double> wide(kValues.begin(), kValues.end());
+        const auto writer = Writer::create("-", {.extension = ".f32", .dtype = Dtype::f64});
+        writer->write(wide.data(), 7);
+        writer->commit();
+    });
+    EXPECT_EQ(raw, raw_bytes(kValues));
+    const Folder folder;
+    const auto writer = Writer::create(folder.file("x.wav"), {.extension = ".flac", .sample_rate = 8000});
+    writer->write(kValues.data(), 7);
+    writer->commit();
+    EXPECT_EQ(bytes_of(folder.file("x.wav")).substr(0, 4), "fLaC");
+}
+
 TEST(IoFiles, DescriptorsAndDevicesAreWrittenDirectly) {
     const std::string out = with_pipe(STDOUT_FILENO, "", [] { write_raw("/dev/stdout"); });
     EXPECT_EQ(out, raw_bytes(kValues));

@@ -47,7 +47,9 @@ struct Case {
 
     [[nodiscard]] std::size_t in_frame() const { return size_of(problem.dtype) * static_cast<std::size_t>(problem.batch); }
     [[nodiscard]] std::size_t out_frame() const { return size_of(output_dtype(problem)) * static_cast<std::size_t>(problem.batch); }
-    [[nodiscard]] const std::byte* frame(std::int64_t index) const { return signal.data() + static_cast<std::size_t>(index) * in_frame(); }
+    [[nodiscard]] const std::byte* frame(std::int64_t index) const {
+        return signal.data() + static_cast<std::size_t>(index) * in_frame();
+    }
 };
 
 std::string describe(const Case& c) {
@@ -196,7 +198,8 @@ void check_case(Case c, Random& random) {
                           .save_and_restore = draw(random, 0, 1) == 0,
                           .tail_frames = draw(random, 0, c.problem.length)};
             SCOPED_TRACE("known length " + std::to_string(known) + ", pushes up to " + std::to_string(cut.most_frames) +
-                         ", samples a run " + std::to_string(cut.samples_per_run) + ", saved " + std::to_string(cut.save_and_restore));
+                         ", samples a run " + std::to_string(cut.samples_per_run) + ", saved " +
+                         std::to_string(cut.save_and_restore));
             ASSERT_TRUE(streamed(c, cut, random) == reference);
         }
     }
@@ -428,11 +431,21 @@ void seal(Bytes& state) {
 void mutate(Bytes& state, Random& random) {
     const auto place = [&] { return static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(state.size()) - 1)); };
     switch (draw(random, 0, 4)) {
-        case 0: state[place()] ^= static_cast<std::byte>(1 << draw(random, 0, 7)); break;
-        case 1: state[place()] = static_cast<std::byte>(draw(random, 0, 255)); break;
-        case 2: state.resize(place()); break;
-        case 3: state.insert(state.begin() + static_cast<std::ptrdiff_t>(place()), 8, static_cast<std::byte>(draw(random, 0, 255))); break;
-        default: state.resize(state.size() + static_cast<std::size_t>(draw(random, 1, 40)), std::byte{0}); break;
+        case 0:
+            state[place()] ^= static_cast<std::byte>(1 << draw(random, 0, 7));
+            break;
+        case 1:
+            state[place()] = static_cast<std::byte>(draw(random, 0, 255));
+            break;
+        case 2:
+            state.resize(place());
+            break;
+        case 3:
+            state.insert(state.begin() + static_cast<std::ptrdiff_t>(place()), 8, static_cast<std::byte>(draw(random, 0, 255)));
+            break;
+        default:
+            state.resize(state.size() + static_cast<std::size_t>(draw(random, 1, 40)), std::byte{0});
+            break;
     }
 }
 
@@ -452,9 +465,7 @@ TEST(Stream, DamagedStatesAreRefusedAndChangeNothing) {
         try {
             victim.restore(damaged);
             FAIL() << "seed " << seed;
-        } catch (const Error& error) {
-            ASSERT_EQ(error.code(), ErrorCode::argument) << "seed " << seed;
-        }
+        } catch (const Error& error) { ASSERT_EQ(error.code(), ErrorCode::argument) << "seed " << seed; }
     }
     EXPECT_EQ(victim.save(), before);
     victim.restore(state);
@@ -485,9 +496,7 @@ TEST(Stream, ForgedStatesAreHarmless) {
             stream.flush();
             Bytes out;
             take_into(stream, out, c.out_frame(), kWhole);
-        } catch (const Error& error) {
-            ASSERT_EQ(error.code(), ErrorCode::argument) << "seed " << seed << ": " << error.what();
-        }
+        } catch (const Error& error) { ASSERT_EQ(error.code(), ErrorCode::argument) << "seed " << seed << ": " << error.what(); }
     }
     EXPECT_GT(accepted, 100);  // samples changed, counters not
 }

@@ -1,0 +1,75 @@
+// How the algorithm "direct" divides a problem into calls of its kernels.
+#pragma once
+
+#include <complex>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/engine.hpp"
+#include "cpu/simd_direct.hpp"
+
+namespace tapline::cpu {
+
+/// X: the signal's element type, H: the taps'.
+///
+/// Three ways to the samples, all with the same bits: outputs whose window lies in one piece of memory are computed in
+/// place (`in place`); those at the ends, of strided rows and of filters longer than kTapChunk from a gathered copy of their
+/// window (`gathered`); rows whose samples lie side by side - interleaved channels, the columns of an image - are computed
+/// together, one sample of every row after the other (`side by side`).
+template <class X, class H>
+class DirectExecutable final : public core::Executable {
+public:
+    DirectExecutable(const core::Resolved& problem, const void* taps, const core::Request& request);
+
+    [[nodiscard]] std::size_t workspace_bytes() const override;
+    void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void* stream) const override;
+    [[nodiscard]] std::string describe() const override;
+
+private:
+    static constexpr bool kComplex = !std::is_floating_point_v<X>;
+    static constexpr bool kComplexTaps = !std::is_floating_point_v<H>;
+    static constexpr std::int64_t kParts = kComplex ? 2 : 1;      ///< real elements of a sample
+    static constexpr std::int64_t kTapParts = kComplexTaps ? 2 : 1;
+    using Real = std::conditional_t<std::is_same_v<X, float> || std::is_same_v<X, std::complex<float>>, float, double>;
+    using Call = DirectCall<Real>;
+
+    struct Scratch {
+        X* window;
+        X* sums;
+        Real* present;
+    };
+    struct Job;  // one execution: its arguments and how it is divided
+
+    [[nodiscard]] Job plan_job(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const;
+    void run_task(const Job& job, std::int64_t task, int slot) const;
+    void run_row(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
+    void run_in_place(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
+    void run_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
+    void sum_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t count) const;
+    void run_side_by_side(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t last) const;
+    void run_flat(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t count, std::int64_t column,
+                  std::int64_t columns) const;
+    void call_kernel(const Call& call) const { (kComplexTaps ? kernels_->complex : kernels_->real)(call); }
+
+    [[nodiscard]] Scratch scratch_of(const Job& job, int slot) const;
+    [[nodiscard]] std::size_t slot_bytes() const;
+    [[nodiscard]] std::int64_t chunk() const;
+    [[nodiscard]] const H* taps_of(std::int64_t row) const { return taps_.data() + (problem_.filters > 1 ? row * problem_.k : 0); }
+
+    core::Resolved problem_;
+    std::vector<H> taps_;
+    bool finite_taps_ = true;
+    int threads_ = 1;
+    Target target_;
+    const DirectKernels<Real>* kernels_;
+};
+
+extern template class DirectExecutable<float, float>;
+extern template class DirectExecutable<double, double>;
+extern template class DirectExecutable<std::complex<float>, float>;
+extern template class DirectExecutable<std::complex<float>, std::complex<float>>;
+extern template class DirectExecutable<std::complex<double>, double>;
+extern template class DirectExecutable<std::complex<double>, std::complex<double>>;
+
+}  // namespace tapline::cpu
