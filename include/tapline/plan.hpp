@@ -29,7 +29,8 @@ public:
     /// out and in are on the plan's device and laid out as the problem says; they must not overlap. `workspace` has at
     /// least workspace_bytes() bytes at an address that is a multiple of 64; its contents need not be initialised.
     /// `stream` is a cudaStream_t for a CUDA plan and ignored on the CPU. Allocates nothing.
-    /// Throws Error for null or overlapping buffers, a workspace that is too small, an integer overflow.
+    /// Throws Error for null or overlapping buffers, a workspace that is too small, an integer overflow (part of `out` is
+    /// written then).
     void execute(void* out, const void* in, std::span<std::byte> workspace, void* stream = nullptr) const;
 
     /// The same with a workspace of its own, kept by the calling thread up to 16 MiB and freed above that.

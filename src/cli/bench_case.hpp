@@ -22,7 +22,7 @@ struct BenchData {
 BenchData make_bench_data(const Problem& problem);
 
 struct CheckResult {
-    double error = 0;      ///< relative L2 error over the checked outputs; for integers the number of wrong ones
+    double error = 0;  ///< relative L2 error over the checked outputs; for integers the number of wrong ones
     double tolerance = 0;
     [[nodiscard]] bool ok() const { return error <= tolerance; }
 };

@@ -80,8 +80,11 @@ Contest contest_for(const BenchOptions& options, std::int64_t length, std::int64
 Json run_case(const BenchOptions& options, const Contest& contest, const AlgorithmInfo& entry, const BenchData& data) {
     const Problem& problem = contest.problem;
     const Plan plan = make_plan(problem, data.taps.data(),
-                                {.device = options.device, .accuracy = options.accuracy, .effort = Effort::estimate,
-                                 .algorithm = entry.name, .threads = static_cast<int>(options.threads)});
+                                {.device = options.device,
+                                 .accuracy = options.accuracy,
+                                 .effort = Effort::estimate,
+                                 .algorithm = entry.name,
+                                 .threads = static_cast<int>(options.threads)});
     const CheckResult checked = check(plan, data);
     if (!checked.ok()) {
         throw Error(ErrorCode::device, "wrong result: " + entry.name + " with " + std::to_string(problem.length) + " samples and " +
@@ -140,8 +143,11 @@ void run(const BenchOptions& options) {
             validate(problem);
             const BenchData data = make_bench_data(problem);
             const Plan automatic = make_plan(problem, data.taps.data(),
-                                             {.device = options.device, .accuracy = options.accuracy, .effort = Effort::estimate,
-                                              .algorithm = {}, .threads = static_cast<int>(options.threads)});
+                                             {.device = options.device,
+                                              .accuracy = options.accuracy,
+                                              .effort = Effort::estimate,
+                                              .algorithm = {},
+                                              .threads = static_cast<int>(options.threads)});
             const Contest contest = contest_for(options, length, taps, automatic, problem);
             for (const auto& entry : contest.entries) {
                 const Json json = run_case(options, contest, entry, data);
@@ -196,14 +202,22 @@ void add_bench(CLI::App& app) {
     sub->add_option("--device", o.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE");
     sub->add_option("--algorithms", o.algorithms, "auto: what the library chooses; all: every one that can; or names [auto]")
         ->type_name("NAMES");
-    add_parsed(*sub, "--threads", o.threads, [](const std::string& text) {
-        auto count = parse_count(text);
-        return count && (*count < 0 || *count > 1024) ? std::nullopt : count;
-    }, "a number from 0 (all) to 1024", "CPU threads, also of the copy; 0: all [0]")->type_name("N");
-    add_parsed(*sub, "--seconds", o.seconds, [](const std::string& text) {
-        auto value = parse_number(text);
-        return value && !(*value >= 0 && *value <= 3600) ? std::nullopt : value;
-    }, "a number of seconds from 0 to 3600", "Measuring time of a case [1]")->type_name("S");
+    add_parsed(
+        *sub, "--threads", o.threads,
+        [](const std::string& text) {
+            auto count = parse_count(text);
+            return count && (*count < 0 || *count > 1024) ? std::nullopt : count;
+        },
+        "a number from 0 (all) to 1024", "CPU threads, also of the copy; 0: all [0]")
+        ->type_name("N");
+    add_parsed(
+        *sub, "--seconds", o.seconds,
+        [](const std::string& text) {
+            auto value = parse_number(text);
+            return value && !(*value >= 0 && *value <= 3600) ? std::nullopt : value;
+        },
+        "a number of seconds from 0 to 3600", "Measuring time of a case [1]")
+        ->type_name("S");
     sub->add_option("--json", o.json, "Write the results to FILE, - for standard output")->type_name("FILE");
     sub->footer(kFooter);
     sub->callback([options] { run(*options); });

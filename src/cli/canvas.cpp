@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 
 #include "tapline/error.hpp"
 
@@ -21,7 +22,8 @@ cairo_status_t append(void* to, const unsigned char* data, unsigned length) {
 
 cairo_surface_t* make_surface(Canvas::Kind kind, double width, double height, std::string* bytes) {
     if (kind == Canvas::Kind::svg) return cairo_svg_surface_create_for_stream(append, bytes, width, height);
-    return cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width * kPngScale), static_cast<int>(height * kPngScale));
+    return cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width * kPngScale),
+                                      static_cast<int>(height * kPngScale));
 }
 
 std::string printed(const char* format, int digits, double value) {
@@ -68,6 +70,14 @@ void Canvas::text(double x, double baseline, const std::string& text, double siz
     cairo_new_path(cairo_);
 }
 
+void Canvas::upright_text(double x, double y, const std::string& label, double size) {
+    cairo_save(cairo_);
+    cairo_translate(cairo_, x, y);
+    cairo_rotate(cairo_, -std::numbers::pi / 2);
+    text(0, 0, label, size, Align::centre);
+    cairo_restore(cairo_);
+}
+
 std::string Canvas::fitted(const std::string& text, double size, double width, bool bold) {
     std::string shown = text;
     for (std::size_t end = text.size(); end > 0 && text_width(shown, size, bold) > width;) {
@@ -99,12 +109,13 @@ void Canvas::clip(const Box& box) {
 void Canvas::unclip() { cairo_restore(cairo_); }
 
 void Canvas::dot(double x, double y, double radius) {
-    cairo_arc(cairo_, x, y, radius, 0, 6.2831853);
+    cairo_arc(cairo_, x, y, radius, 0, 2 * std::numbers::pi);
     cairo_fill(cairo_);
 }
 
 void Canvas::check(cairo_status_t status) const {
-    if (status != CAIRO_STATUS_SUCCESS) throw Error(ErrorCode::io, std::string("plot: drawing failed: ") + cairo_status_to_string(status));
+    if (status != CAIRO_STATUS_SUCCESS)
+        throw Error(ErrorCode::io, std::string("plot: drawing failed: ") + cairo_status_to_string(status));
 }
 
 std::string Canvas::finish() {
@@ -125,8 +136,8 @@ double Axis::value_at(double pixel) const {
     return logarithmic ? low * std::pow(high / low, share) : low + share * (high - low);
 }
 
-std::vector<Tick> linear_ticks(double low, double high, int wanted) {
-    const double rough = (high - low) / wanted;
+std::vector<Tick> linear_ticks(double low, double high, int wanted, double least_step) {
+    const double rough = std::max((high - low) / wanted, least_step);
     const double power = std::pow(10, std::floor(std::log10(rough)));
     double step = 10 * power;
     for (const double factor : {1.0, 2.0, 5.0}) {

@@ -13,9 +13,7 @@ struct Colour {
     double red, green, blue;
 };
 
-constexpr Colour hex(unsigned rgb) {
-    return {((rgb >> 16) & 255) / 255.0, ((rgb >> 8) & 255) / 255.0, (rgb & 255) / 255.0};
-}
+constexpr Colour hex(unsigned rgb) { return {((rgb >> 16) & 255) / 255.0, ((rgb >> 8) & 255) / 255.0, (rgb & 255) / 255.0}; }
 
 struct Box {
     double left, top, right, bottom;
@@ -36,6 +34,8 @@ public:
 
     void colour(Colour colour, double opacity = 1);
     void text(double x, double baseline, const std::string& text, double size, Align align = Align::left, bool bold = false);
+    /// Reads upwards, centred on a point of its baseline.
+    void upright_text(double x, double y, const std::string& text, double size);
     [[nodiscard]] double text_width(const std::string& text, double size, bool bold = false);
     /// Cut with an ellipsis so that it is at most `width` wide.
     [[nodiscard]] std::string fitted(const std::string& text, double size, double width, bool bold = false);
@@ -75,8 +75,9 @@ struct Axis {
     [[nodiscard]] double value_at(double pixel) const;
 };
 
-/// Ticks at 1, 2 or 5 times a power of ten, about `wanted` of them, all with as many decimals as the step needs.
-std::vector<Tick> linear_ticks(double low, double high, int wanted);
+/// Ticks at 1, 2 or 5 times a power of ten, about `wanted` of them, all with as many decimals as the step needs. The step is
+/// at least least_step.
+std::vector<Tick> linear_ticks(double low, double high, int wanted, double least_step = 0);
 
 /// 1, 2 and 5 times powers of ten: "20", "1k".
 std::vector<Tick> frequency_ticks(double low, double high);

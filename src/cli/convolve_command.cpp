@@ -85,56 +85,73 @@ void add_filtering(CLI::App& sub, ConvolveJob& job) {
     constexpr const char* kGroup = "Filtering";
     add_parsed(sub, "--mode", job.mode, mode_from_string, "one of full, same, valid, causal, leading",
                "full, same, valid, causal or leading [full]")
-        ->type_name("MODE")->group(kGroup);
+        ->type_name("MODE")
+        ->group(kGroup);
     add_parsed(sub, "--boundary", job.boundary, boundary_from_string, "one of zero, constant, nearest, reflect, mirror, wrap",
                "What lies outside the signal: zero, constant, nearest, reflect, mirror or wrap [zero]")
-        ->type_name("RULE")->group(kGroup);
+        ->type_name("RULE")
+        ->group(kGroup);
     add_parsed(sub, "--constant", job.constant, parse_constant, "a number, or REAL,IMAGINARY",
                "The value of boundary constant; implies it")
-        ->type_name("C")->group(kGroup);
+        ->type_name("C")
+        ->group(kGroup);
     add_parsed(sub, "--origin", job.origin, parse_count, "a whole number",
                "Which tap sits on the output's position, after any reversal [the mode's]")
-        ->type_name("I")->group(kGroup);
+        ->type_name("I")
+        ->group(kGroup);
     sub.add_flag("--correlate", job.correlate, "Correlate: taps are not reversed, complex ones conjugated")->group(kGroup);
     sub.add_option("--axis", job.axis, "Axis of a .npy array, negative from the end [-1]")->type_name("A")->group(kGroup);
     add_parsed(sub, "--scale", job.scale, parse_number, "a number", "Multiplies the output [1]")->type_name("S")->group(kGroup);
     add_parsed(sub, "--bias", job.bias, parse_number, "a number", "Added after scaling [0]")->type_name("B")->group(kGroup);
-    add_parsed(sub, "--clamp", job.clamp, parse_clamp, "LO,HI with LO <= HI", "Limits of the output")->type_name("LO,HI")->group(kGroup);
+    add_parsed(sub, "--clamp", job.clamp, parse_clamp, "LO,HI with LO <= HI", "Limits of the output")
+        ->type_name("LO,HI")
+        ->group(kGroup);
 }
 
 void add_files(CLI::App& sub, ConvolveJob& job) {
     constexpr const char* kGroup = "Types and formats";
     constexpr const char* kDtypes = "an element type such as f32, f64, complex64, i16, u8, bool";
-    add_parsed(sub, "--dtype", job.dtype, dtype_from_string, kDtypes, "Element type of the output")->type_name("TYPE")->group(kGroup);
+    add_parsed(sub, "--dtype", job.dtype, dtype_from_string, kDtypes, "Element type of the output")
+        ->type_name("TYPE")
+        ->group(kGroup);
     add_parsed(sub, "--overflow", job.overflow, parse_overflow, "error or wrap",
                "An integer result that does not fit: error or wrap [error]")
-        ->type_name("RULE")->group(kGroup);
+        ->type_name("RULE")
+        ->group(kGroup);
     sub.add_option("--from", job.from, "Format of SIGNAL, as an extension: npy, wav, f32, txt, ... [found out]")
-        ->type_name("FORMAT")->group(kGroup);
+        ->type_name("FORMAT")
+        ->group(kGroup);
     sub.add_option("--to", job.to, "Format of OUT, likewise [its name's; for - the signal's]")->type_name("FORMAT")->group(kGroup);
     add_parsed(sub, "--raw-dtype", job.raw_dtype, dtype_from_string, kDtypes, "Element type of raw files (.raw, .bin)")
-        ->type_name("TYPE")->group(kGroup);
+        ->type_name("TYPE")
+        ->group(kGroup);
     add_parsed(sub, "--rate", job.rate, parse_rate, "a number of samples a second", "Sample rate in Hz of a signal that has none")
-        ->type_name("HZ")->group(kGroup);
+        ->type_name("HZ")
+        ->group(kGroup);
 }
 
 void add_computing(CLI::App& sub, ConvolveJob& job) {
     constexpr const char* kGroup = "Computing";
     add_parsed(sub, "--accuracy", job.accuracy, accuracy_from_string, "one of standard, strict, fast",
                "standard, strict (direct summation only) or fast [standard]")
-        ->type_name("LEVEL")->group(kGroup);
+        ->type_name("LEVEL")
+        ->group(kGroup);
     sub.add_option("--device", job.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE")->group(kGroup);
     sub.add_option("--algorithm", job.algorithm, "Use this one; `tapline bench --algorithms all` lists them")
-        ->type_name("NAME")->group(kGroup);
+        ->type_name("NAME")
+        ->group(kGroup);
     add_parsed(sub, "--threads", job.threads, parse_threads, "a number from 0 (all) to 1024", "CPU threads, 0 for all [0]")
-        ->type_name("N")->group(kGroup);
+        ->type_name("N")
+        ->group(kGroup);
 }
 
 void add_reports(CLI::App& sub, ConvolveJob& job) {
     constexpr const char* kGroup = "Reports";
     sub.add_flag("--explain", job.explain, "Say on standard error what was chosen and why")->group(kGroup);
     sub.add_flag("--json", job.json, "Print one JSON object about the run")->group(kGroup);
-    sub.add_option("--plot", job.plot, "Draw signal, taps, output and their spectra (.png or .svg)")->type_name("FILE")->group(kGroup);
+    sub.add_option("--plot", job.plot, "Draw signal, taps, output and their spectra (.png or .svg)")
+        ->type_name("FILE")
+        ->group(kGroup);
     sub.add_flag("-q,--quiet", job.quiet, "No warnings, no progress line")->group(kGroup);
 }
 

@@ -115,7 +115,8 @@ void check_filters(const TapsSet& taps, const io::Layout& layout) {
     const std::int64_t rows = layout.inner > 1 ? layout.inner : layout.outer;
     if (taps.filters == 1 || taps.filters == rows) return;
     throw Error(ErrorCode::argument, "taps: '" + taps.description + "' holds " + std::to_string(taps.filters) +
-                                         " filters, the signal has " + std::to_string(rows) + (rows == 1 ? " channel" : " channels or rows") +
+                                         " filters, the signal has " + std::to_string(rows) +
+                                         (rows == 1 ? " channel" : " channels or rows") +
                                          "; give one filter for all or one for each");
 }
 
@@ -162,10 +163,17 @@ Json report(const ConvolveJob& job, const FilteringTask& task, const io::Reader&
     const io::Info& info = reader.info();
     const Problem& problem = task.problem;
     Json json;
-    json["input"] = {{"name", reader.name()},       {"description", info.description},   {"format", to_string(info.format)},
-                     {"dtype", to_string(info.stored)}, {"samples", outcome.samples}, {"channels", info.channels},
-                     {"sample_rate", rate},         {"shape", info.shape}};
-    json["taps"] = {{"name", task.taps->description}, {"length", task.taps->taps}, {"filters", task.taps->filters},
+    json["input"] = {{"name", reader.name()},
+                     {"description", info.description},
+                     {"format", to_string(info.format)},
+                     {"dtype", to_string(info.stored)},
+                     {"samples", outcome.samples},
+                     {"channels", info.channels},
+                     {"sample_rate", rate},
+                     {"shape", info.shape}};
+    json["taps"] = {{"name", task.taps->description},
+                    {"length", task.taps->taps},
+                    {"filters", task.taps->filters},
                     {"dtype", to_string(taps_dtype(problem))}};
     json["output"] = {{"name", job.out},
                       {"description", writer.description()},
@@ -193,8 +201,8 @@ Json report(const ConvolveJob& job, const FilteringTask& task, const io::Reader&
     return json;
 }
 
-std::string base_name(const std::string& path) {
-    if (path == "-") return "(standard stream)";
+std::string base_name(const std::string& path, const char* standard) {
+    if (path == "-") return standard;
     const auto slash = path.rfind('/');
     return slash == std::string::npos ? path : path.substr(slash + 1);
 }
@@ -203,14 +211,16 @@ PlotTexts plot_texts(const ConvolveJob& job, const FilteringTask& task, const io
                      const Outcome& outcome, double rate) {
     const Problem& problem = task.problem;
     PlotTexts texts;
-    texts.signal_name = base_name(job.signal);
-    texts.output_name = base_name(job.out) + ", " + writer.description();
-    texts.taps_name = task.taps->adapts && task.taps->sample_rate == 0 ? task.taps->description : base_name(task.taps->description);
+    texts.signal_name = base_name(job.signal, "standard input");
+    texts.output_name = base_name(job.out, "standard output") + ", " + writer.description();
+    texts.taps_name = task.taps->adapts && task.taps->sample_rate == 0 ? task.taps->description
+                                                                       : base_name(task.taps->description, "standard input");
     texts.title = texts.signal_name + " \xe2\x88\x97 " + texts.taps_name;
-    texts.signal_details = reader.info().description + (rate > 0 ? ", " + format_si(rate) + "Hz" : "");
-    texts.subtitle = std::string(to_string(problem.mode)) + " " + to_string(problem.operation) + ", " + to_string(problem.boundary) +
-                     " boundary, " + format_count(task.taps->taps) + " taps, computed in " + to_string(problem.dtype) + " by " +
-                     outcome.algorithm + " on " + outcome.device;
+    texts.signal_details =
+        reader.info().description + (rate > 0 && reader.info().sample_rate == 0 ? ", " + format_si(rate) + "Hz" : "");
+    texts.subtitle = std::string(to_string(problem.mode)) + " " + to_string(problem.operation) + ", " +
+                     to_string(problem.boundary) + " boundary, " + format_count(task.taps->taps) + " taps, computed in " +
+                     to_string(problem.dtype) + " by " + outcome.algorithm + " on " + outcome.device;
     return texts;
 }
 
@@ -221,8 +231,8 @@ void warn(const ConvolveJob& job, const std::string& message) {
 void warn_after(const ConvolveJob& job, const io::Writer& writer) {
     const std::int64_t clipped = writer.clipped_samples();
     if (clipped > 0) {
-        warn(job, std::to_string(clipped) + " samples of '" + job.out + "' were outside the format's range and clipped; a smaller " +
-                      "--scale or a float .wav keeps them");
+        warn(job, std::to_string(clipped) + " samples of '" + job.out +
+                      "' were outside the format's range and clipped; a smaller " + "--scale or a float .wav keeps them");
     }
 }
 
@@ -265,7 +275,10 @@ void run_convolve(const ConvolveJob& job) {
     task.layout = layout_of(job, *reader);
     task.problem.length = task.layout.length;
     check_filters(taps, task.layout);
-    task.plan = {.device = job.device, .accuracy = job.accuracy, .effort = Effort::estimate, .algorithm = job.algorithm,
+    task.plan = {.device = job.device,
+                 .accuracy = job.accuracy,
+                 .effort = Effort::estimate,
+                 .algorithm = job.algorithm,
                  .threads = static_cast<int>(job.threads)};
     task.file_dtype = info.dtype;
     const io::WriteOptions written = write_options(job, info, task.layout, task.problem, rate);
@@ -284,8 +297,12 @@ void run_convolve(const ConvolveJob& job) {
     std::optional<PlotCollector> collector;
     if (!job.plot.empty()) {
         collector.emplace(job.plot, task.problem.dtype, written.dtype, task.layout.inner);
-        task.on_input = [&](const void* data, std::int64_t frames, std::int64_t channels) { collector->input.add(data, frames, channels); };
-        task.on_output = [&](const void* data, std::int64_t frames, std::int64_t channels) { collector->output.add(data, frames, channels); };
+        task.on_input = [&](const void* data, std::int64_t frames, std::int64_t channels) {
+            collector->input.add(data, frames, channels);
+        };
+        task.on_output = [&](const void* data, std::int64_t frames, std::int64_t channels) {
+            collector->output.add(data, frames, channels);
+        };
     }
     const bool known = task.layout.length != kUnknownLength;
     const auto writer = io::Writer::create(job.out, written);

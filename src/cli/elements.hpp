@@ -20,20 +20,34 @@ namespace tapline::cli {
 template <class Visitor>
 decltype(auto) visit_dtype(Dtype dtype, Visitor&& visitor) {
     switch (dtype) {
-        case Dtype::f32: return visitor(std::type_identity<float>{});
-        case Dtype::f64: return visitor(std::type_identity<double>{});
-        case Dtype::complex64: return visitor(std::type_identity<std::complex<float>>{});
-        case Dtype::complex128: return visitor(std::type_identity<std::complex<double>>{});
-        case Dtype::boolean: return visitor(std::type_identity<bool>{});
-        case Dtype::i8: return visitor(std::type_identity<std::int8_t>{});
-        case Dtype::i16: return visitor(std::type_identity<std::int16_t>{});
-        case Dtype::i32: return visitor(std::type_identity<std::int32_t>{});
-        case Dtype::i64: return visitor(std::type_identity<std::int64_t>{});
-        case Dtype::u8: return visitor(std::type_identity<std::uint8_t>{});
-        case Dtype::u16: return visitor(std::type_identity<std::uint16_t>{});
-        case Dtype::u32: return visitor(std::type_identity<std::uint32_t>{});
-        case Dtype::u64: return visitor(std::type_identity<std::uint64_t>{});
-        default: throw Error(ErrorCode::unsupported, std::string("dtype: ") + to_string(dtype) + " cannot be computed with here");
+        case Dtype::f32:
+            return visitor(std::type_identity<float>{});
+        case Dtype::f64:
+            return visitor(std::type_identity<double>{});
+        case Dtype::complex64:
+            return visitor(std::type_identity<std::complex<float>>{});
+        case Dtype::complex128:
+            return visitor(std::type_identity<std::complex<double>>{});
+        case Dtype::boolean:
+            return visitor(std::type_identity<bool>{});
+        case Dtype::i8:
+            return visitor(std::type_identity<std::int8_t>{});
+        case Dtype::i16:
+            return visitor(std::type_identity<std::int16_t>{});
+        case Dtype::i32:
+            return visitor(std::type_identity<std::int32_t>{});
+        case Dtype::i64:
+            return visitor(std::type_identity<std::int64_t>{});
+        case Dtype::u8:
+            return visitor(std::type_identity<std::uint8_t>{});
+        case Dtype::u16:
+            return visitor(std::type_identity<std::uint16_t>{});
+        case Dtype::u32:
+            return visitor(std::type_identity<std::uint32_t>{});
+        case Dtype::u64:
+            return visitor(std::type_identity<std::uint64_t>{});
+        default:
+            throw Error(ErrorCode::unsupported, std::string("dtype: ") + to_string(dtype) + " cannot be computed with here");
     }
 }
 
@@ -85,7 +99,7 @@ public:
         std::swap(data_, other.data_);
         return *this;
     }
-    ~Bytes() { ::operator delete(data_, std::align_val_t{kAlignment}); }
+    ~Bytes() { ::operator delete (data_, std::align_val_t{kAlignment}); }
 
     [[nodiscard]] std::byte* data() const { return data_; }
     [[nodiscard]] std::size_t size() const { return size_; }
@@ -94,7 +108,7 @@ public:
 private:
     static constexpr std::size_t kAlignment = 64;
     static std::byte* allocate(std::size_t size) {
-        auto* data = static_cast<std::byte*>(::operator new(size, std::align_val_t{kAlignment}, std::nothrow));
+        auto* data = static_cast<std::byte*>(::operator new (size, std::align_val_t{kAlignment}, std::nothrow));
         if (data == nullptr) {
             throw Error(ErrorCode::memory, "cannot allocate " + std::to_string(size) + " bytes; use a shorter signal or filter");
         }

@@ -22,9 +22,9 @@ struct FilteringTask {
     io::Layout layout;
     Dtype file_dtype = Dtype::f32;
     std::int64_t writer_channels = 1;
-    Observer on_input;   ///< elements of problem.dtype; may be empty
-    Observer on_output;  ///< elements of the output's dtype; may be empty
-    std::function<void(const Plan&)> on_plan;  ///< called once, with the first plan
+    Observer on_input;                                     ///< elements of problem.dtype; may be empty
+    Observer on_output;                                    ///< elements of the output's dtype; may be empty
+    std::function<void(const Plan&)> on_plan;              ///< called once, with the first plan
     std::function<void(std::int64_t frames)> on_progress;  ///< frames of the layout done, over all blocks
 };
 

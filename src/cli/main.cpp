@@ -62,12 +62,8 @@ int main(int argc, char** argv) {
     tapline::io::remove_temporaries_on_signals();
     try {
         return run(argc, argv);
-    } catch (const tapline::Error& error) {
-        std::fprintf(stderr, "tapline: %s\n", error.what());
-    } catch (const std::bad_alloc&) {
+    } catch (const tapline::Error& error) { std::fprintf(stderr, "tapline: %s\n", error.what()); } catch (const std::bad_alloc&) {
         std::fprintf(stderr, "tapline: out of memory; use a shorter filter\n");
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "tapline: %s\n", error.what());
-    }
+    } catch (const std::exception& error) { std::fprintf(stderr, "tapline: %s\n", error.what()); }
     return kFailed;
 }

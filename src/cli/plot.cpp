@@ -19,6 +19,7 @@ constexpr Colour kGrey = hex(0x6B7785);
 constexpr Colour kGrid = hex(0xE4E8ED);
 constexpr Colour kPaper = hex(0xFAFBFC);
 constexpr Colour kSignal = hex(0x3572B0);
+constexpr Colour kSignalPale = hex(0x9CBFE4);  // the wide line under the output's
 constexpr Colour kTaps = hex(0xD9772B);
 constexpr Colour kOutput = hex(0x1E8F6E);
 constexpr Colour kBad = hex(0xC62828);
@@ -34,10 +35,8 @@ void draw_heading(Canvas& canvas, const Box& box, const std::string& what, const
                   Colour colour) {
     const double baseline = box.top - 12;
     canvas.colour(colour);
-    canvas.rectangle({box.left, baseline - 12, box.left + 12, baseline});
-    canvas.colour(kInk);
-    canvas.text(box.left + 20, baseline, what, kHeadingSize, Align::left, true);
-    const double after = box.left + 32 + canvas.text_width(what, kHeadingSize, true);
+    canvas.text(box.left, baseline, what, kHeadingSize, Align::left, true);
+    const double after = box.left + 12 + canvas.text_width(what, kHeadingSize, true);
     canvas.colour(kGrey);
     const std::string right = canvas.fitted(details, kTextSize, box.width() * 0.6);
     const double right_width = canvas.text_width(right, kTextSize);
@@ -76,11 +75,12 @@ void draw_frame(Canvas& canvas, const Box& box) {
 // A range around the values with some air; around zero if they lie on both sides of it.
 Axis value_axis(double least, double most, const Box& box, int wanted_ticks) {
     if (!(least <= most)) least = most = 0;
+    if (least == most) (least > 0 ? least : most) = 0;
     const double size = std::max(std::abs(least), std::abs(most));
     if (size == 0) {
         least = -1;
         most = 1;
-    } else if (least < 0 && most > 0 && std::min(-least, most) > 0.2 * size) {
+    } else if (least < 0 && most > 0 && std::min(-least, most) > 0.6 * size) {
         least = -1.08 * size;
         most = 1.08 * size;
     } else {
@@ -88,7 +88,12 @@ Axis value_axis(double least, double most, const Box& box, int wanted_ticks) {
         least = least < 0 || least > most - least ? least - air : -0.02 * most;
         most = most > 0 || most < least - most ? most + air : -0.02 * least;
     }
-    return {.low = least, .high = most, .first = box.bottom, .last = box.top, .logarithmic = false, .ticks = linear_ticks(least, most, wanted_ticks)};
+    return {.low = least,
+            .high = most,
+            .first = box.bottom,
+            .last = box.top,
+            .logarithmic = false,
+            .ticks = linear_ticks(least, most, wanted_ticks)};
 }
 
 struct TimeUnit {
@@ -105,17 +110,22 @@ TimeUnit time_unit(double samples, double rate) {
     return {1 / rate / 60, "time / min"};
 }
 
+// Where NaN and infinite samples are.
 void draw_bad(Canvas& canvas, const Box& box, const Envelope& envelope, const Axis& x, double unit) {
-    canvas.colour(kBad, 0.6);
+    const double bin_width = static_cast<double>(envelope.samples_per_bin()) * unit;
     for (std::size_t i = 0; i < envelope.bins().size(); ++i) {
         if (envelope.bins()[i].bad == 0) continue;
-        const double at = x.at((static_cast<double>(i) + 0.5) * static_cast<double>(envelope.samples_per_bin()) * unit);
-        canvas.line(at, box.top, at, box.bottom, 1.5);
+        const double left = x.at(static_cast<double>(i) * bin_width);
+        cairo_rectangle(canvas.cairo(), left, box.top, std::max(1.0, x.at(static_cast<double>(i + 1) * bin_width) - left),
+                        box.height());
     }
+    canvas.colour(kBad, 0.5);
+    cairo_fill(canvas.cairo());
 }
 
 // Every sample of a short signal, with dots if there is room.
-void draw_samples(Canvas& canvas, const Box& box, const Envelope& envelope, const Axis& x, const Axis& y, double unit, Colour colour) {
+void draw_samples(Canvas& canvas, const Box& box, const Envelope& envelope, const Axis& x, const Axis& y, double unit,
+                  Colour colour) {
     const double spacing = std::abs(x.at(unit) - x.at(0));
     const bool dots = spacing >= 7;
     cairo_t* cairo = canvas.cairo();
@@ -146,7 +156,8 @@ void draw_samples(Canvas& canvas, const Box& box, const Envelope& envelope, cons
 }
 
 // Extremes in a light shade, mean plus and minus the standard deviation in a strong one.
-void draw_bands(Canvas& canvas, const Box& box, const Envelope& envelope, const Axis& x, const Axis& y, double unit, Colour colour) {
+void draw_bands(Canvas& canvas, const Box& box, const Envelope& envelope, const Axis& x, const Axis& y, double unit,
+                Colour colour) {
     const double bin_width = static_cast<double>(envelope.samples_per_bin()) * unit;
     const auto bars = [&](auto low_of, auto high_of) {
         for (std::size_t i = 0; i < envelope.bins().size(); ++i) {
@@ -175,9 +186,10 @@ void draw_bands(Canvas& canvas, const Box& box, const Envelope& envelope, const 
 
 void draw_lane(Canvas& canvas, const Box& box, const Envelope& envelope, const Axis& x, double least, double most, double unit,
                Colour colour, const std::string& label) {
-    const Axis y = value_axis(least, most, box, box.height() > 150 ? 5 : 3);
+    const Axis y = value_axis(least, most, box, box.height() > 150 ? 5 : 4);
     draw_grid(canvas, box, x, y);
-    canvas.clip(box);
+    constexpr double kDotRoom = 4;
+    canvas.clip({box.left - kDotRoom, box.top, box.right + kDotRoom, box.bottom});
     if (envelope.samples_per_bin() == 1) {
         draw_samples(canvas, box, envelope, x, y, unit, colour);
     } else {
@@ -185,19 +197,20 @@ void draw_lane(Canvas& canvas, const Box& box, const Envelope& envelope, const A
     }
     canvas.unclip();
     draw_frame(canvas, box);
-    if (label.empty()) return;
-    const double width = canvas.text_width(label, kTickSize);
-    canvas.colour(hex(0xFFFFFF), 0.8);
-    canvas.rectangle({box.left + 6, box.top + 4, box.left + 14 + width, box.top + 22});
     canvas.colour(kGrey);
-    canvas.text(box.left + 10, box.top + 18, label, kTickSize);
+    canvas.upright_text(box.left - 58, (box.top + box.bottom) / 2, label, kTickSize);
 }
 
 // One panel over time; all lanes with the same scale.
 void draw_waveform(Canvas& canvas, const Box& box, const Probe& probe, double samples, double rate, Colour colour) {
     const TimeUnit unit = time_unit(samples, rate);
     const double end = std::max(1.0, samples) * unit.per_sample;
-    const Axis x{.low = 0, .high = end, .first = box.left, .last = box.right, .logarithmic = false, .ticks = linear_ticks(0, end, 10)};
+    const Axis x{.low = 0,
+                 .high = end,
+                 .first = box.left,
+                 .last = box.right,
+                 .logarithmic = false,
+                 .ticks = linear_ticks(0, end, 10, rate > 0 ? 0 : 1)};
     const auto& lanes = probe.lanes();
     double least = lanes.front().least();
     double most = lanes.front().most();
@@ -227,7 +240,8 @@ struct Curve {
     std::string name;
     std::vector<double> power;  ///< at f / size of the sampling rate
     Colour colour;
-    std::vector<double> decibels;  ///< one a pixel column
+    double width = 1.6;
+    std::vector<double> decibels = {};  ///< one a pixel column
 };
 
 // The mean power of the bins that fall into [low, high) (fractions of the sampling rate), or the nearest bins' interpolation.
@@ -264,9 +278,18 @@ void draw_legend(Canvas& canvas, const Box& box, const std::vector<Curve>& curve
 
 void draw_spectra(Canvas& canvas, const Box& box, std::vector<Curve> curves, double rate, bool two_sided) {
     const bool logarithmic = rate > 0 && !two_sided;
-    const double unit = rate > 0 ? rate : 1;
+    const bool mega = two_sided && rate >= 2e6;
+    const bool kilo = two_sided && rate >= 2e3 && !mega;
+    const double unit = rate > 0 ? rate / (mega ? 1e6 : kilo ? 1e3 : 1) : 1;
     const double lowest = rate >= 8000 && rate <= 400000 ? 20 : rate / 2000;
-    Axis x{.low = two_sided ? -unit / 2 : logarithmic ? lowest : 0, .high = unit / 2, .first = box.left, .last = box.right, .logarithmic = logarithmic, .ticks = {}};
+    Axis x{.low = two_sided     ? -unit / 2
+                  : logarithmic ? lowest
+                                : 0,
+           .high = unit / 2,
+           .first = box.left,
+           .last = box.right,
+           .logarithmic = logarithmic,
+           .ticks = {}};
     x.ticks = logarithmic ? frequency_ticks(x.low, x.high) : linear_ticks(x.low, x.high, 6);
     double highest = -1e9;
     double least = 1e9;
@@ -281,12 +304,17 @@ void draw_spectra(Canvas& canvas, const Box& box, std::vector<Curve> curves, dou
     if (highest < -1e8) highest = 0;
     const double top = 10 * std::ceil((highest + 3) / 10);
     const double bottom = std::min(top - 20, 10 * std::floor(std::max(least - 3, top - kDecibelRange) / 10));
-    const Axis y{.low = bottom, .high = top, .first = box.bottom, .last = box.top, .logarithmic = false, .ticks = linear_ticks(bottom, top, 6)};
+    const Axis y{.low = bottom,
+                 .high = top,
+                 .first = box.bottom,
+                 .last = box.top,
+                 .logarithmic = false,
+                 .ticks = linear_ticks(bottom, top, 6)};
     draw_grid(canvas, box, x, y);
     canvas.clip(box);
     for (const auto& curve : curves) {
-        canvas.colour(curve.colour, 0.9);
-        cairo_set_line_width(canvas.cairo(), 1.8);
+        canvas.colour(curve.colour);
+        cairo_set_line_width(canvas.cairo(), curve.width);
         for (std::size_t i = 0; i < curve.decibels.size(); ++i) {
             cairo_line_to(canvas.cairo(), box.left + static_cast<double>(i), y.at(std::max(curve.decibels[i], bottom - 50)));
         }
@@ -294,7 +322,8 @@ void draw_spectra(Canvas& canvas, const Box& box, std::vector<Curve> curves, dou
     }
     canvas.unclip();
     draw_frame(canvas, box);
-    draw_x_labels(canvas, box, x, rate > 0 ? "frequency / Hz" : "frequency / sampling rate");
+    const std::string hertz = mega ? "frequency / MHz" : kilo ? "frequency / kHz" : "frequency / Hz";
+    draw_x_labels(canvas, box, x, rate > 0 ? hertz : "frequency / sampling rate");
     draw_legend(canvas, box, curves);
 }
 
@@ -347,9 +376,10 @@ void PlotCollector::draw(const PlotTexts& texts, const TapsSet& taps, double rat
     const bool two_sided = input.complex() || output.complex();
     const Box spectra_box{left + 620, 678, right, 910};
     draw_heading(canvas, spectra_box, "Spectra / dB", "", "", kInk);
-    draw_spectra(canvas, spectra_box,
-                 {{"signal", input.power(), kSignal, {}}, {"taps", power_response(filter), kTaps, {}}, {"output", output.power(), kOutput, {}}},
-                 rate, two_sided);
+    draw_spectra(
+        canvas, spectra_box,
+        {{"signal", input.power(), kSignalPale, 4}, {"taps", power_response(filter), kTaps}, {"output", output.power(), kOutput}},
+        rate, two_sided);
     const std::string bytes = canvas.finish();
     file_.write(bytes.data(), bytes.size());
 }

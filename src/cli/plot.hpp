@@ -14,8 +14,8 @@ void check_plot_name(const std::string& path);
 
 /// The words around the curves.
 struct PlotTexts {
-    std::string title;           ///< "dry.wav * room:2 -> wet.wav"
-    std::string subtitle;        ///< what was computed, and how
+    std::string title;     ///< "dry.wav * room:2 -> wet.wav"
+    std::string subtitle;  ///< what was computed, and how
     std::string signal_name;
     std::string signal_details;  ///< "WAV, 16 bit, 48 kHz"
     std::string output_name;

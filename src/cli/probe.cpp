@@ -35,20 +35,16 @@ void Envelope::halve() {
         const Bin& a = bins_[2 * i];
         const Bin& b = bins_[2 * i + 1];
         bins_[i] = {std::min(a.least, b.least), std::max(a.most, b.most), a.sum + b.sum,
-                    a.squares + b.squares,       a.count + b.count,        a.bad + b.bad};
+                    a.squares + b.squares,      a.count + b.count,        a.bad + b.bad};
     }
     bins_.resize(kBins / 2);
     per_bin_ *= 2;
     in_last_ = per_bin_;
 }
 
-double Envelope::least() const {
-    return bins_.empty() ? 0 : std::ranges::min_element(bins_, {}, &Bin::least)->least;
-}
+double Envelope::least() const { return bins_.empty() ? 0 : std::ranges::min_element(bins_, {}, &Bin::least)->least; }
 
-double Envelope::most() const {
-    return bins_.empty() ? 0 : std::ranges::max_element(bins_, {}, &Bin::most)->most;
-}
+double Envelope::most() const { return bins_.empty() ? 0 : std::ranges::max_element(bins_, {}, &Bin::most)->most; }
 
 Probe::Probe(Dtype dtype, std::int64_t channels) : dtype_(dtype), complex_(is_complex(dtype)), channels_(channels) {
     const bool stereo = channels == 2 && !complex_;

@@ -13,7 +13,7 @@ namespace tapline::cli {
 /// Extremes and level of equal stretches of a signal: at most kBins of them, each twice as long whenever they run out.
 class Envelope {
 public:
-    static constexpr std::size_t kBins = 4096;
+    static constexpr std::size_t kBins = 2048;
 
     struct Bin {
         double least = std::numeric_limits<double>::infinity();

@@ -17,33 +17,7 @@ double finite_power(std::complex<double> value) {
 
 }  // namespace
 
-void fourier_transform(std::vector<std::complex<double>>& x) {
-    const std::size_t n = x.size();
-    for (std::size_t i = 1, j = 0; i < n; ++i) {  // j is i with its bits reversed
-        std::size_t bit = n >> 1;
-        for (; (j & bit) != 0; bit >>= 1) j ^= bit;
-        j ^= bit;
-        if (i < j) std::swap(x[i], x[j]);
-    }
-    std::vector<std::complex<double>> twiddles(n / 2);
-    for (std::size_t i = 0; i < n / 2; ++i) {
-        twiddles[i] = std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n));
-    }
-    for (std::size_t half = 1; half < n; half *= 2) {
-        const std::size_t step = n / (2 * half);
-        for (std::size_t block = 0; block < n; block += 2 * half) {
-            for (std::size_t i = 0; i < half; ++i) {
-                const auto a = x[block + i];
-                const auto b = x[block + half + i];
-                const auto w = twiddles[i * step];
-                // The four products by hand: std::complex's operator looks for infinities.
-                const std::complex<double> wb(w.real() * b.real() - w.imag() * b.imag(), w.real() * b.imag() + w.imag() * b.real());
-                x[block + i] = a + wb;
-                x[block + half + i] = a - wb;
-            }
-        }
-    }
-}
+SpectrumEstimator::SpectrumEstimator() : fft_(std::make_shared<const cpu::NaturalFft>(kSegment)) {}
 
 void SpectrumEstimator::transform(std::int64_t samples) {
     std::vector<std::complex<double>> windowed(static_cast<std::size_t>(kSegment));
@@ -55,25 +29,31 @@ void SpectrumEstimator::transform(std::int64_t samples) {
         const auto at = static_cast<std::size_t>(i);
         if (std::isfinite(segment_[at].real()) && std::isfinite(segment_[at].imag())) windowed[at] = window * segment_[at];
     }
-    fourier_transform(windowed);
+    fft_->forward(windowed.data());
     sum_.resize(windowed.size());
     for (std::size_t f = 0; f < windowed.size(); ++f) sum_[f] += finite_power(windowed[f]) / (window_sum * window_sum);
     ++segments_;
 }
 
 void SpectrumEstimator::add(const std::complex<double>* samples, std::int64_t count) {
+    constexpr auto kHalf = kSegment / 2;
     while (count > 0) {
         const std::int64_t part = std::min(count, kSegment - static_cast<std::int64_t>(segment_.size()));
         segment_.insert(segment_.end(), samples, samples + part);
+        for (std::int64_t i = 0; i < part; ++i) {
+            if (!std::isfinite(samples[i].real()) || !std::isfinite(samples[i].imag())) bad_until_ = added_ + i + 1;
+        }
         samples += part;
         count -= part;
+        added_ += part;
         if (static_cast<std::int64_t>(segment_.size()) < kSegment) return;
-        if (++since_ >= stride_) {
+        const bool good = bad_until_ <= added_ - kSegment;
+        if (++since_ >= stride_ && good) {
             since_ = 0;
             transform(kSegment);
             if (segments_ % kSegmentsPerStride == 0) stride_ *= 2;
         }
-        segment_.clear();
+        segment_.erase(segment_.begin(), segment_.begin() + kHalf);
     }
 }
 
@@ -83,7 +63,8 @@ std::vector<double> SpectrumEstimator::power() const {
         if (segment_.empty()) return {};
         copy.transform(static_cast<std::int64_t>(segment_.size()));
     }
-    for (double& power : copy.sum_) power *= 4 / static_cast<double>(copy.segments_);  // a real sine has half its amplitude on each side
+    for (double& power : copy.sum_)
+        power *= 4 / static_cast<double>(copy.segments_);  // a real sine has half its amplitude on each side
     return copy.sum_;
 }
 
@@ -91,7 +72,7 @@ std::vector<double> power_response(const std::vector<std::complex<double>>& taps
     const auto size = std::max(static_cast<std::size_t>(SpectrumEstimator::kSegment), std::bit_ceil(taps.size()));
     std::vector<std::complex<double>> x(taps);
     x.resize(size);
-    fourier_transform(x);
+    cpu::NaturalFft(static_cast<std::int64_t>(size)).forward(x.data());
     std::vector<double> power(size);
     std::transform(x.begin(), x.end(), power.begin(), finite_power);
     return power;

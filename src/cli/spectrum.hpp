@@ -3,19 +3,21 @@
 
 #include <complex>
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+#include "cpu/fft.hpp"
 
 namespace tapline::cli {
 
-/// In place, natural order, size a power of two: X[f] = sum x[t] exp(-2 pi i f t / size). Double precision, radix 2: a picture
-/// needs a few hundred of them at most.
-void fourier_transform(std::vector<std::complex<double>>& x);
-
-/// Mean power over frequency of a signal that arrives in pieces: Hann windows, side by side (Welch). A long signal is
-/// sampled ever more sparsely, so that the work grows with the logarithm of its length.
+/// Mean power over frequency of a signal that arrives in pieces: Hann windows that overlap by half (Welch). Windows
+/// with NaN or infinity are left out. A long signal is sampled ever more sparsely, so that the work grows with the logarithm of
+/// its length.
 class SpectrumEstimator {
 public:
     static constexpr std::int64_t kSegment = 8192;
+
+    SpectrumEstimator();
 
     void add(const std::complex<double>* samples, std::int64_t count);
 
@@ -26,14 +28,17 @@ public:
 private:
     void transform(std::int64_t samples);
 
+    std::shared_ptr<const cpu::NaturalFft> fft_;
     std::vector<std::complex<double>> segment_;
     std::vector<double> sum_;
-    std::int64_t segments_ = 0;      // transformed
-    std::int64_t stride_ = 1;        // of so many segments one is transformed
-    std::int64_t since_ = 0;         // segments since the last transformed one
+    std::int64_t segments_ = 0;   // transformed
+    std::int64_t stride_ = 1;     // of so many segments one is transformed
+    std::int64_t added_ = 0;      // samples so far
+    std::int64_t bad_until_ = 0;  // samples up to the last one that is not finite
+    std::int64_t since_ = 0;      // segments since the last transformed one
 };
 
-/// |H(f)|^2 of taps at frequencies f / size, size (a power of two) the vector's length.
+/// |H(f)|^2 of taps at frequencies f / size; size, a power of two, is the result's.
 std::vector<double> power_response(const std::vector<std::complex<double>>& taps);
 
 }  // namespace tapline::cli

@@ -12,9 +12,7 @@ TapsSet designed(const std::string& text, double sample_rate) {
     design::Design design;
     try {
         design = design::parse(text, sample_rate);
-    } catch (const Error& error) {
-        throw usage_error(error.what());
-    }
+    } catch (const Error& error) { throw usage_error(error.what()); }
     TapsSet set;
     set.adapts = true;
     set.taps = static_cast<std::int64_t>(design.taps.size());
@@ -44,7 +42,8 @@ Bytes transposed(const std::byte* from, std::int64_t rows, std::int64_t columns,
 TapsSet loaded(const std::string& path, const io::OpenOptions& options) {
     const io::Contents contents = io::read_all(path, kMaxTapsBytes, options);
     const io::Info& info = contents.info;
-    if (contents.data.empty()) throw Error(ErrorCode::argument, "taps: '" + path + "' is empty; a filter needs at least one coefficient");
+    if (contents.data.empty())
+        throw Error(ErrorCode::argument, "taps: '" + path + "' is empty; a filter needs at least one coefficient");
     TapsSet set;
     set.dtype = info.dtype;
     set.description = path;

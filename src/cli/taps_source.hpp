@@ -13,10 +13,10 @@ namespace tapline::cli {
 struct TapsSet {
     Dtype dtype = Dtype::f64;
     std::int64_t filters = 1;
-    std::int64_t taps = 0;        ///< coefficients of one filter
-    Bytes data;                   ///< filters x taps elements of dtype
-    bool adapts = false;          ///< written or sound, not an array: takes the precision of the signal
-    int sample_rate = 0;          ///< of a sound, else 0
+    std::int64_t taps = 0;  ///< coefficients of one filter
+    Bytes data;             ///< filters x taps elements of dtype
+    bool adapts = false;    ///< written or sound, not an array: takes the precision of the signal
+    int sample_rate = 0;    ///< of a sound, else 0
     std::string description;
 
     /// Row `row` .. row + count, converted to `to`.

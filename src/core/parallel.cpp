@@ -1,9 +1,11 @@
 #include "core/parallel.hpp"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <atomic>
 
 namespace tapline::core {
@@ -15,7 +17,8 @@ void parallel_for(std::int64_t tasks, int threads, const std::function<void(std:
     }
     // oneTBB orders the bodies, but the thread sanitizer cannot see inside it: the counter shows it the same order.
     std::atomic<std::int64_t> finished{0};
-    tbb::task_arena arena(threads);
+    // More threads than cores would only make oneTBB print a warning.
+    tbb::task_arena arena(std::min(threads, std::max(tbb::info::default_concurrency(), 2)));
     arena.execute([&] {
         tbb::parallel_for(
             std::int64_t{0}, tasks,

@@ -76,7 +76,9 @@ std::int64_t StreamSchedule::ready(std::int64_t received, std::int64_t computed,
     const std::int64_t needed_at_start = samples_for_start(computed);
     if (received < (known ? std::min(needed_at_start, n) : needed_at_start)) { return computed; }
     const std::int64_t window_inside = received - lookahead_ - (k_ - 1) + origin_;
-    const std::int64_t certain_outputs = (known ? n : received) + extra_outputs_;
+    // While n is unknown: an algorithm may take positions that no output reads as zeros, so a block waits until all of its
+    // window is certain to be read, lookahead included.
+    const std::int64_t certain_outputs = (known ? n : received - lookahead_) + extra_outputs_;
     const std::int64_t limit = std::min(window_inside, certain_outputs);
     return std::max(computed, limit > 0 ? limit / granularity_ * granularity_ : 0);
 }
@@ -90,20 +92,20 @@ StreamSchedule::Window StreamSchedule::window(std::int64_t begin, std::int64_t e
 }
 
 std::int64_t StreamSchedule::samples_for(std::int64_t computed, std::int64_t end) const {
-    return std::max(end - std::min(origin_ - lookahead_ - (k_ - 1), extra_outputs_), samples_for_start(computed));
+    return std::max(end - std::min(origin_ - (k_ - 1), extra_outputs_) + lookahead_, samples_for_start(computed));
 }
 
 std::int64_t StreamSchedule::most_kept() const {
     // Samples from computed - origin on are kept; samples_for() says how far `computed` lags behind what was received.
-    const std::int64_t behind = std::max(k_ - 1 + lookahead_, origin_ - extra_outputs_);
+    const std::int64_t behind = std::max(k_ - 1, origin_ - extra_outputs_) + lookahead_;
     return std::max({behind, tail_, samples_for_start(0), std::int64_t{1}});
 }
 
 std::int64_t StreamSchedule::latency(std::int64_t run, bool known_length) const {
     // Output o's last input is o - origin + k - 1. Its run is complete when the window of the run's last output is there and,
     // while n is unknown, when it is certain that there are so many outputs.
-    const std::int64_t uncertain = known_length ? 0 : origin_ - k_ + 1 - extra_outputs_;
-    return run - 1 + std::max(lookahead_, uncertain);
+    const std::int64_t uncertain = known_length ? 0 : std::max<std::int64_t>(origin_ - k_ + 1 - extra_outputs_, 0);
+    return run - 1 + lookahead_ + uncertain;
 }
 
 }  // namespace tapline::core

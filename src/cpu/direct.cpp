@@ -25,9 +25,16 @@ constexpr std::array<Speed, 5> kSpeeds{{
 // Loading and storing an output counts as so many products: the time is that of k + 6 (3, 8, 16, 32 taps: 94, 180, 320, 480
 // against 114, 177, 278, 480 predicted).
 constexpr double kProductsOfAnOutput = 6;
+// Rows that lie side by side: a load for each product, and from 17 taps on packing into panels. 2^24 elements and one thread: 3,
+// 7, 15, 33, 127 taps take 7, 11, 18, 28 and 59 ms against 8, 11, 18, 28 and 58 predicted.
+constexpr std::int64_t kMinRows = 16;
+constexpr std::int64_t kFewTaps = 16;
+constexpr double kFewTapsFactor = 4;
+constexpr double kPanelFactor = 1.5;
+constexpr double kPanelSecondsOfAnOutput = 0.95e-9;
 constexpr double kCallSeconds = 60e-9;
-constexpr double kThreadSeconds = 8e-6;    // waking the others
-constexpr double kSerialSeconds = 25e-6;   // less is done by the caller alone
+constexpr double kThreadSeconds = 8e-6;   // waking the others
+constexpr double kSerialSeconds = 25e-6;  // less is done by the caller alone
 // Bytes read and written each second past the caches, with streaming stores: one thread, and each further one.
 constexpr double kBytesPerSecond = 30e9;
 constexpr double kBytesPerSecondPerFurtherThread = 15e9;
@@ -64,7 +71,11 @@ public:
         const double terms = (zero ? std::min(inputs, outputs) : outputs) * k + outputs * kProductsOfAnOutput;
         const double width = (is_complex(problem.dtype) ? 2 : 1) * (problem.problem.complex_taps ? 2 : 1);
         const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
-        const double sums = terms * width * element * seconds_per_product(current_target());
+        double sums = terms * width * element * seconds_per_product(current_target());
+        if (problem.in_row == 1 && problem.batch >= kMinRows) {
+            sums = problem.k <= kFewTaps ? sums * kFewTapsFactor
+                                         : sums * kPanelFactor + outputs * width * element * kPanelSecondsOfAnOutput;
+        }
         const double bytes = (inputs + outputs) * static_cast<double>(size_of(problem.dtype));
         const int threads = !known || sums > kSerialSeconds ? request.threads : 1;
         const double memory =

@@ -16,7 +16,7 @@ namespace tapline::cpu {
 /// Three ways to the samples, all with the same bits: outputs whose window lies in one piece of memory are computed in
 /// place (`in place`); those at the ends, of strided rows and of filters longer than kTapChunk from a gathered copy of their
 /// window (`gathered`); rows whose samples lie side by side - interleaved channels, the columns of an image - are computed
-/// together, one sample of every row after the other (`side by side`).
+/// together, in place as one long row (`flat`) or through packed panels of some columns (`panels`).
 template <class X, class H>
 class DirectExecutable final : public core::Executable {
 public:
@@ -29,7 +29,7 @@ public:
 private:
     static constexpr bool kComplex = !std::is_floating_point_v<X>;
     static constexpr bool kComplexTaps = !std::is_floating_point_v<H>;
-    static constexpr std::int64_t kParts = kComplex ? 2 : 1;      ///< real elements of a sample
+    static constexpr std::int64_t kParts = kComplex ? 2 : 1;  ///< real elements of a sample
     static constexpr std::int64_t kTapParts = kComplexTaps ? 2 : 1;
     using Real = std::conditional_t<std::is_same_v<X, float> || std::is_same_v<X, std::complex<float>>, float, double>;
     using Call = DirectCall<Real>;
@@ -47,11 +47,21 @@ private:
     void run_in_place(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
     void run_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t last) const;
     void sum_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first, std::int64_t count) const;
-    void run_side_by_side(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t last) const;
-    void run_flat(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t count, std::int64_t column,
-                  std::int64_t columns) const;
+    void run_contiguous(const Job& job, const Scratch& scratch, const core::Output& output, std::int64_t row, std::int64_t first,
+                        std::int64_t count, const X* in, const H* taps, std::int64_t step) const;
+    void run_side_by_side(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t last, std::int64_t row,
+                          std::int64_t row_end) const;
+    void run_flat(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t count) const;
+    void run_panels(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t last, std::int64_t row,
+                    std::int64_t row_end) const;
+    void run_panel(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t last, std::int64_t row,
+                   std::int64_t row_end) const;
+    void gather_line(X* line, const Job& job, std::int64_t position, std::int64_t row, std::int64_t row_end,
+                     std::int64_t ahead) const;
     void call_kernel(const Call& call) const { (kComplexTaps ? kernels_->complex : kernels_->real)(call); }
 
+    void divide(Job& job) const;
+    [[nodiscard]] std::size_t window_samples() const;
     [[nodiscard]] Scratch scratch_of(const Job& job, int slot) const;
     [[nodiscard]] std::size_t slot_bytes() const;
     [[nodiscard]] std::int64_t chunk() const;

@@ -3,15 +3,9 @@
 #include <fstream>
 
 #include "core/engine.hpp"
-#if __has_include("cpu/direct.cpp")
 #include "cpu/direct.hpp"
-#endif
-#if __has_include("cpu/integer.cpp")
 #include "cpu/integer.hpp"
-#endif
-#if __has_include("cpu/overlap_save.cpp")
 #include "cpu/overlap_save.hpp"
-#endif
 #include "cpu/targets.hpp"
 #include "cpu/textbook.hpp"
 
@@ -47,17 +41,8 @@ public:
     }
 
     [[nodiscard]] std::span<const core::Algorithm* const> algorithms() const override {
-        static const std::vector<const core::Algorithm*> table {
-#if __has_include("cpu/direct.cpp")
-            &direct_algorithm(),
-#endif
-#if __has_include("cpu/overlap_save.cpp")
-                &overlap_save_algorithm(), &partitioned_algorithm(),
-#endif
-#if __has_include("cpu/integer.cpp")
-                &integer_algorithm(),
-#endif
-                &textbook_algorithm(),
+        static const std::vector<const core::Algorithm*> table{
+            &direct_algorithm(), &overlap_save_algorithm(), &partitioned_algorithm(), &integer_algorithm(), &textbook_algorithm(),
         };
         return table;
     }

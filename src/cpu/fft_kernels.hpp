@@ -12,6 +12,7 @@ struct FftSource {
     const T* re = nullptr;
     const T* im = nullptr;
     std::int64_t pitch = 0;  ///< elements from one row to the next
+    std::int64_t ahead = 0;  ///< so much further on lies what the next transform reads; 0: unknown
 };
 template <class T>
 struct FftSink {

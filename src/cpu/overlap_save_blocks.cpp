@@ -13,7 +13,7 @@ constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max() / 4;
 // Complex elements that pass through a buffer on the stack (8 KiB in complex64) between their two layouts.
 constexpr std::int64_t kChunk = 1024;
 // Outputs longer than this leave the caches before anyone reads them: they are stored past the caches.
-constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
+static const std::int64_t kStreamBytes = getenv("NOSTREAM")?1L<<60:std::int64_t{8} << 20;
 
 }  // namespace
 
@@ -103,7 +103,7 @@ FftSource<T> SegmentIo<T>::direct_source(const Call& call, const Unit& unit) con
         views[side] = core::direct_view<T>(call.input, unit.row[side], begin, fft_.size());
         if (views[side] == nullptr) { return {}; }
     }
-    return {views[0], views[1], fft_.tables().columns};
+    return {views[0], views[1], fft_.tables().columns, getenv("NOAHEAD")?0:block_ * (unit.row[0] == unit.row[1] ? 2 : 1)};
 }
 
 template <class T>

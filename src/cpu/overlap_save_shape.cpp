@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "cpu/fft_tables.hpp"
@@ -111,6 +112,7 @@ OverlapSaveShape overlap_save_shape(const core::Resolved& p, int threads) {
         const std::int64_t size = std::int64_t{1} << m;
         const std::int64_t block = (size - p.k + 1) / kBlockMultiple * kBlockMultiple;
         if (block < kBlockMultiple) { continue; }
+        if (getenv("FORCE_M") && atoi(getenv("FORCE_M")) != m) continue;
         const double points = static_cast<double>(size);
         const double seconds = 1e-9 * type_factor(p) * units_of(p, block) * (points * (transform_ns(m) + kCopyNs) + kUnitNs);
         if (seconds >= best.seconds) { continue; }

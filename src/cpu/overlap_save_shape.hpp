@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstdint>
 
 #include "core/engine.hpp"
@@ -35,6 +36,6 @@ OverlapSaveShape partitioned_shape(const core::Resolved& problem, int threads);
 double seconds_on(const OverlapSaveShape& shape, int threads);
 
 /// Transforms from this size on share one buffer and all threads; smaller ones run side by side.
-inline constexpr int kLog2Shared = 17;
+inline const int kLog2Shared = getenv("SHARED")?atoi(getenv("SHARED")):17;
 
 }  // namespace tapline::cpu

@@ -86,15 +86,18 @@ struct Sweep {
     static HWY_INLINE void one(Accumulators& acc, const T* HWY_RESTRICT in, const T* HWY_RESTRICT taps, std::index_sequence<j...>) {
         Taps tap = {hn::Set(Tag<T>(), taps[kParts * L * (j / kParts) + j % kParts])...};
         (hold<T>(tap[j]), ...);
-        vectors(acc, tap, in, std::make_index_sequence<R + kStep * (Q - 1)>());
+        vectors(acc, tap, in, std::make_index_sequence<R + kStep*(Q - 1)>());
     }
 
     /// s = first .. last - 1
-    static HWY_INLINE void run(Accumulators& acc, const T* HWY_RESTRICT in, std::int64_t, const T* HWY_RESTRICT taps, int first, int last) {
+    static HWY_INLINE void run(Accumulators& acc, const T* HWY_RESTRICT in, std::int64_t, const T* HWY_RESTRICT taps, int first,
+                               int last) {
         in += first * kStep;
         taps += first * kParts;
 #pragma GCC unroll 1
-        for (int s = first; s < last; ++s, in += kStep, taps += kParts) { one(acc, in, taps, std::make_index_sequence<kParts * Q>()); }
+        for (int s = first; s < last; ++s, in += kStep, taps += kParts) {
+            one(acc, in, taps, std::make_index_sequence<kParts * Q>());
+        }
     }
 };
 
@@ -119,8 +122,8 @@ struct Sweep<T, kAnyStep, kParts, R, Q> {
         }
     }
 
-    static HWY_INLINE void run(Accumulators& acc, const T* HWY_RESTRICT in, std::int64_t step, const T* HWY_RESTRICT taps, int first,
-                               int last) {
+    static HWY_INLINE void run(Accumulators& acc, const T* HWY_RESTRICT in, std::int64_t step, const T* HWY_RESTRICT taps,
+                               int first, int last) {
 #pragma GCC unroll 1
         for (int s = first; s < last; ++s) {
 #pragma GCC unroll 1
@@ -152,7 +155,8 @@ struct Block {
     using Accumulators = V[kParts * R];
 
     template <int Q>
-    static HWY_INLINE void tail(Accumulators& acc, const T* HWY_RESTRICT in, std::int64_t step, const T* HWY_RESTRICT taps, int rest) {
+    static HWY_INLINE void tail(Accumulators& acc, const T* HWY_RESTRICT in, std::int64_t step, const T* HWY_RESTRICT taps,
+                                int rest) {
         // rest taps, L (Q - 1) < rest <= L Q: the first s have Q taps, the others Q - 1
         const int full = rest - L * (Q - 1);
         Sweep<T, kStep, kParts, R, Q>::run(acc, in, step, taps, 0, full);
@@ -180,7 +184,8 @@ struct Block {
     }
 
     /// `totals`: the sums of the groups before, or null.
-    static HWY_INLINE void put(const DirectCall<T>& call, T* HWY_RESTRICT out, const Accumulators& acc, const T* HWY_RESTRICT totals) {
+    static HWY_INLINE void put(const DirectCall<T>& call, T* HWY_RESTRICT out, const Accumulators& acc,
+                               const T* HWY_RESTRICT totals) {
         const Tag<T> d;
         HWY_UNROLL(16)
         for (int r = 0; r < R; ++r) {

@@ -59,7 +59,8 @@ struct FewTaps {
 
     /// false after the last tap
     template <int s>
-    static HWY_INLINE bool one(Accumulators& acc, const Neighbours& at, const T* HWY_RESTRICT in, const T* HWY_RESTRICT taps, int k) {
+    static HWY_INLINE bool one(Accumulators& acc, const Neighbours& at, const T* HWY_RESTRICT in, const T* HWY_RESTRICT taps,
+                               int k) {
         if (k > s + L) {
             vectors<s, 2>(acc, at, in, taps, std::make_index_sequence<R + kStep>());
         } else if (k > s) {

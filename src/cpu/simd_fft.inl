@@ -97,8 +97,27 @@ HWY_NOINLINE bool dit_sink_pass(const T* re, const T* im, const FftPass<T>& pass
     return is_zero(d, bad.re) && is_zero(d, bad.im);
 }
 
+// What is read beside the data, point by point: the spectrum, and samples to be asked for early (null: none).
+template <class T>
+struct Beside {
+    const T* h_re;
+    const T* h_im;
+    const T* next_re;
+    const T* next_im;
+    [[nodiscard]] Beside at(std::int64_t i) const {
+        return {h_re + i, h_im + i, next_re == nullptr ? nullptr : next_re + i, next_re == nullptr ? nullptr : next_im + i};
+    }
+};
+
+// Asks for the `points` samples at `from` to come into the L2 cache.
+template <std::int64_t kPoints, class T>
+HWY_INLINE void prefetch(const T* from) {
+    constexpr std::int64_t kLine = 64 / sizeof(T);
+    for (std::int64_t i = 0; i < kPoints; i += kLine) { __builtin_prefetch(from + i, 0, 2); }
+}
+
 template <int kMode, class T>
-HWY_INLINE void tiles(const FftTables<T>& t, T* re, T* im, const T* h_re, const T* h_im, std::int64_t points) {
+HWY_INLINE void tiles(const FftTables<T>& t, T* re, T* im, const Beside<T>& beside, std::int64_t points) {
     const hn::ScalableTag<T> d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
     constexpr int kVectors = tile_vectors<hn::ScalableTag<T>>();
@@ -107,7 +126,14 @@ HWY_INLINE void tiles(const FftTables<T>& t, T* re, T* im, const T* h_re, const 
         load_points<kVectors>(d, z, re + at, im + at, kLanes);
         if constexpr ((kMode & kForwardOnly) != 0) { tile_forward(d, z, t.tile); }
         if constexpr (kMode == kConvolve) {
-            for (int v = 0; v < kVectors; ++v) { z[v] = mul(z[v], load(d, h_re + at + v * kLanes, h_im + at + v * kLanes)); }
+            // A few lines at a time: more at once would fill the queue of misses and stop the loads behind them.
+            if (beside.next_re != nullptr) {
+                prefetch<kVectors * kLanes>(beside.next_re + at);
+                prefetch<kVectors * kLanes>(beside.next_im + at);
+            }
+            const T* const h_re = beside.h_re + at;
+            const T* const h_im = beside.h_im + at;
+            for (int v = 0; v < kVectors; ++v) { z[v] = mul(z[v], load(d, h_re + v * kLanes, h_im + v * kLanes)); }
         }
         if constexpr ((kMode & kInverseOnly) != 0) {
             for (int v = 0; v < kVectors; ++v) { z[v] = {z[v].im, z[v].re}; }
@@ -125,49 +151,53 @@ HWY_INLINE void dif(const FftPass<T>& pass, const T* src_re, const T* src_im, T*
 }
 
 template <int kMode, class T>
-void block(const FftTables<T>& t, int depth, T* re, T* im, const T* h_re, const T* h_im);
+void block(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T>& beside);
 
 // What lies between the two halves of pass `depth`: its blocks, each to the end before the next.
 template <int kMode, class T>
-HWY_INLINE void blocks_below(const FftTables<T>& t, int depth, T* re, T* im, const T* h_re, const T* h_im) {
+HWY_INLINE void blocks_below(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T>& beside) {
     const FftPass<T>& pass = t.row_pass[static_cast<std::size_t>(depth)];
     if (depth + 1 == t.row_passes) {
-        tiles<kMode>(t, re, im, h_re, h_im, pass.radix * pass.step);
+        tiles<kMode>(t, re, im, beside, pass.radix * pass.step);
         return;
     }
     for (std::int64_t at = 0; at < pass.radix * pass.step; at += pass.step) {
-        block<kMode>(t, depth + 1, re + at, im + at, h_re + at, h_im + at);
+        block<kMode>(t, depth + 1, re + at, im + at, beside.at(at));
     }
 }
 
 template <int kMode, class T>
-void block(const FftTables<T>& t, int depth, T* re, T* im, const T* h_re, const T* h_im) {
+void block(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T>& beside) {
     const FftPass<T>& pass = t.row_pass[static_cast<std::size_t>(depth)];
     if constexpr ((kMode & kForwardOnly) != 0) { dif(pass, re, im, re, im); }
-    blocks_below<kMode>(t, depth, re, im, h_re, h_im);
+    blocks_below<kMode>(t, depth, re, im, beside);
     if constexpr ((kMode & kInverseOnly) != 0) { pass.radix == 8 ? dit_pass<8>(im, re, pass) : dit_pass<4>(im, re, pass); }
 }
 
 template <class T>
 void forward_row(const FftTables<T>& t, T* re, T* im) {
-    block<kForwardOnly>(t, 0, re, im, re, im);
+    block<kForwardOnly, T>(t, 0, re, im, {});
 }
 
 template <class T>
 void inverse_row(const FftTables<T>& t, T* re, T* im) {
-    block<kInverseOnly>(t, 0, re, im, re, im);
+    block<kInverseOnly, T>(t, 0, re, im, {});
 }
 
 template <class T>
 void convolve_row(const FftTables<T>& t, T* re, T* im, const T* h_re, const T* h_im) {
-    block<kConvolve>(t, 0, re, im, h_re, h_im);
+    block<kConvolve, T>(t, 0, re, im, {h_re, h_im, nullptr, nullptr});
 }
 
 template <class T>
 bool convolve_segment(const FftTables<T>& t, T* re, T* im, const T* h_re, const T* h_im, const FftSource<T>& source,
                       const FftSink<T>& sink) {
     const FftPass<T>& pass = t.row_pass[0];
+    // The first pass waits for memory, the blocks compute: meanwhile the next transform's samples are fetched.
+    const bool known = source.ahead != 0;
+    const T* const next_re = known ? source.re + source.ahead : nullptr;
+    const T* const next_im = known ? source.im + source.ahead : nullptr;
     dif(pass, source.re, source.im, re, im);
-    blocks_below<kConvolve>(t, 0, re, im, h_re, h_im);
+    blocks_below<kConvolve, T>(t, 0, re, im, {h_re, h_im, next_re, next_im});
     return pass.radix == 8 ? dit_sink_pass<8>(re, im, pass, sink) : dit_sink_pass<4>(re, im, pass, sink);
 }

@@ -19,10 +19,10 @@ struct Known {
 
 // Best first.
 constexpr Known kKnown[] = {
-    {Target::avx512, "avx512", HWY_TARGETS & HWY_AVX3},
-    {Target::avx2, "avx2", HWY_TARGETS & HWY_AVX2},
-    {Target::sse4, "sse4", HWY_TARGETS & HWY_SSE4},
-    {Target::neon, "neon", HWY_TARGETS & TAPLINE_NEON},
+    {Target::avx512, "avx512", HWY_TARGETS& HWY_AVX3},
+    {Target::avx2, "avx2", HWY_TARGETS& HWY_AVX2},
+    {Target::sse4, "sse4", HWY_TARGETS& HWY_SSE4},
+    {Target::neon, "neon", HWY_TARGETS& TAPLINE_NEON},
     {Target::scalar, "scalar", 0},
 };
 

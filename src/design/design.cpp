@@ -125,12 +125,8 @@ std::vector<double> box(std::int64_t k) {
 
 std::vector<double> lowpass(double cutoff, std::int64_t k) { return windowed_sinc("lowpass", {cutoff}, true, k); }
 std::vector<double> highpass(double cutoff, std::int64_t k) { return windowed_sinc("highpass", {cutoff}, false, k); }
-std::vector<double> bandpass(double low, double high, std::int64_t k) {
-    return windowed_sinc("bandpass", {low, high}, false, k);
-}
-std::vector<double> bandstop(double low, double high, std::int64_t k) {
-    return windowed_sinc("bandstop", {low, high}, true, k);
-}
+std::vector<double> bandpass(double low, double high, std::int64_t k) { return windowed_sinc("bandpass", {low, high}, false, k); }
+std::vector<double> bandstop(double low, double high, std::int64_t k) { return windowed_sinc("bandstop", {low, high}, true, k); }
 
 std::int64_t default_taps(const std::vector<double>& cutoffs) {
     double narrowest = 0.5;
@@ -143,8 +139,9 @@ std::int64_t default_taps(const std::vector<double>& cutoffs) {
     constexpr double kHammingWidth = 3.3;  // transition width times taps; Oppenheim and Schafer, table of windows
     const double wanted = std::ceil(kHammingWidth / (narrowest / 4));
     if (!(wanted < static_cast<double>(kMaxTaps))) {
-        fail("the cutoffs are so close to each other, to 0 or to half the sampling rate that the filter would be too long; "
-             "say how many taps it shall have");
+        fail(
+            "the cutoffs are so close to each other, to 0 or to half the sampling rate that the filter would be too long; "
+            "say how many taps it shall have");
     }
     return static_cast<std::int64_t>(wanted) | 1;
 }
@@ -182,9 +179,7 @@ std::vector<double> savgol(std::int64_t k, std::int64_t order) {
 }
 
 std::vector<double> room(double seconds, double sample_rate, std::uint64_t seed) {
-    if (!(sample_rate > 0)) {
-        fail("room: needs a signal with a sample rate; for raw, text or .npy files say it with --rate HZ");
-    }
+    if (!(sample_rate > 0)) { fail("room: needs a signal with a sample rate; for raw, text or .npy files say it with --rate HZ"); }
     const double length = std::ceil(seconds * sample_rate);
     if (!(length >= 1 && length <= static_cast<double>(kMaxTaps))) {
         fail("room: " + show(seconds) + " seconds; give a positive time of at most " +

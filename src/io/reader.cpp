@@ -1,7 +1,7 @@
 #include "io/reader.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <exception>
 
 #include "io/npy_header.hpp"
 #include "io/readers.hpp"
@@ -132,7 +132,12 @@ Contents read_all(const std::string& path, std::int64_t max_bytes, const OpenOpt
     constexpr std::int64_t kFirstBytes = 1 << 20;
     std::int64_t frames = 0, room = std::max<std::int64_t>(1, kFirstBytes / frame_bytes);
     while (true) {
-        contents.data.resize(static_cast<std::size_t>(room * frame_bytes));
+        try {
+            contents.data.resize(static_cast<std::size_t>(room * frame_bytes));
+        } catch (const std::exception&) {
+            throw Error(ErrorCode::memory,
+                        reader->name() + ": no memory for " + std::to_string(room * frame_bytes) + " bytes; give a shorter file");
+        }
         frames += reader->read(contents.data.data() + frames * frame_bytes, room - frames);
         if (frames > max_bytes / frame_bytes) too_large();
         if (frames < room) break;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <functional>
 
@@ -164,7 +165,8 @@ TEST(Direct, AwkwardSizes) {
             for (const std::int64_t k : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 49, 63, 64, 65, 127, 129, 200}) {
                 if (n > 500 && k % 16 == 15) { continue; }
                 const Dtype dtype = test::pick(kDtypes, random);
-                Problem p = problem_of(dtype, n, k, static_cast<Mode>(test::between(0, 4, random)), test::pick(kBoundaries, random));
+                Problem p =
+                    problem_of(dtype, n, k, static_cast<Mode>(test::between(0, 4, random)), test::pick(kBoundaries, random));
                 if (p.mode == Mode::valid && k > n) { p.mode = Mode::full; }
                 p.complex_taps = is_complex(dtype) && test::chance(0.5, random);
                 p.constant = 0.5;
@@ -192,7 +194,9 @@ TEST(Direct, SideBySide) {
         for (const std::int64_t batch : {2, 3, 4, 7, 130, 700}) {
             for (const Dtype dtype : kDtypes) {
                 for (const bool gap : {false, true}) {
-                    Problem p = problem_of(dtype, batch > 10 ? 90 : 3000, batch > 10 ? 20 : 9, Mode::same, test::pick(kBoundaries, random));
+                    Problem p =
+                        problem_of(dtype, batch > 10 ? 90 : 3000, test::pick(std::array<std::int64_t, 4>{3, 9, 16, 33}, random),
+                                   Mode::same, test::pick(kBoundaries, random));
                     p.batch = batch;
                     p.complex_taps = is_complex(dtype) && test::chance(0.5, random);
                     p.input_row_stride = p.output_row_stride = 1;
@@ -202,6 +206,24 @@ TEST(Direct, SideBySide) {
                     check(p, draw_data(p, random));
                     if (testing::Test::HasFailure()) { return; }
                 }
+            }
+        }
+    });
+}
+
+// Panels of columns: more samples than a panel holds, more taps than it takes, threads that share columns.
+TEST(Direct, Columns) {
+    on_every_target([] {
+        Random random(21);
+        for (const std::int64_t k : {17, 100, 512, 513}) {
+            for (const Boundary boundary : kBoundaries) {
+                Problem p = problem_of(test::pick(kDtypes, random), 290, k, Mode::same, boundary);
+                p.batch = test::between(16, 70, random);
+                p.constant = -1.5;
+                p.input_row_stride = p.output_row_stride = 1;
+                p.input_sample_stride = p.output_sample_stride = p.batch + test::between(0, 2, random);
+                if (k > 400) { p.length = 20; }
+                check(p, draw_data(p, random), 3);
             }
         }
     });

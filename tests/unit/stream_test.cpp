@@ -39,6 +39,41 @@ Bytes random_elements(Random& random, Dtype dtype, std::int64_t count) {
     return bytes;
 }
 
+// A few NaNs and infinities among floating samples.
+void spoil(Bytes& bytes, Dtype dtype, Random& random) {
+    const Dtype real = real_part_of(dtype);
+    const auto count = static_cast<std::int64_t>(bytes.size() / size_of(real));
+    for (std::int64_t i = 0; i < 3; ++i) {
+        const std::int64_t at = draw(random, 0, count - 1);
+        const double value =
+            draw(random, 0, 1) == 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+        if (real == Dtype::f32) { put(bytes, at, static_cast<float>(value)); }
+        if (real == Dtype::f64) { put(bytes, at, value); }
+    }
+}
+
+template <class T>
+bool all_nan(const std::byte* a, const std::byte* b) {
+    T x = 0;
+    T y = 0;
+    std::memcpy(&x, a, sizeof(T));
+    std::memcpy(&y, b, sizeof(T));
+    return std::isnan(x) && std::isnan(y);
+}
+
+// The same bits; a NaN's sign and payload are nobody's promise.
+bool same_bits(const Bytes& a, const Bytes& b, Dtype dtype) {
+    if (a == b) { return true; }
+    const Dtype real = real_part_of(dtype);
+    if (a.size() != b.size() || is_integer(dtype)) { return false; }
+    const std::size_t size = size_of(real);
+    for (std::size_t i = 0; i < a.size(); i += size) {
+        const bool nan = real == Dtype::f32 ? all_nan<float>(&a[i], &b[i]) : all_nan<double>(&a[i], &b[i]);
+        if (!nan && std::memcmp(&a[i], &b[i], size) != 0) { return false; }
+    }
+    return true;
+}
+
 struct Case {
     Problem problem;  ///< with the signal's length
     PlanOptions options;
@@ -88,6 +123,7 @@ Case draw_case(Random& random, std::int64_t most_samples, std::int64_t most_taps
     }
     c.options.threads = static_cast<int>(draw(random, 1, 2));
     c.signal = random_elements(random, p.dtype, p.length * p.batch);
+    if (draw(random, 0, 4) == 0) { spoil(c.signal, p.dtype, random); }
     c.taps = random_elements(random, taps_dtype(p), p.taps * (p.filters == Filters::per_row ? p.batch : 1));
     return c;
 }
@@ -200,7 +236,7 @@ void check_case(Case c, Random& random) {
             SCOPED_TRACE("known length " + std::to_string(known) + ", pushes up to " + std::to_string(cut.most_frames) +
                          ", samples a run " + std::to_string(cut.samples_per_run) + ", saved " +
                          std::to_string(cut.save_and_restore));
-            ASSERT_TRUE(streamed(c, cut, random) == reference);
+            ASSERT_TRUE(same_bits(streamed(c, cut, random), reference, output_dtype(c.problem)));
         }
     }
 }
@@ -239,28 +275,6 @@ void expect_error(ErrorCode code, const char* part, Body&& body) {
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), code) << error.what();
         EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-    }
-}
-
-TEST(Stream, NonFiniteSamplesReachTheSameOutputs) {
-    Random random(11);
-    Case c = plain_case(20000, 300);
-    for (int i = 0; i < 5; ++i) {
-        put(c.signal, draw(random, 0, 19999), std::numeric_limits<float>::quiet_NaN());
-        put(c.signal, draw(random, 0, 19999), std::numeric_limits<float>::infinity());
-    }
-    for (const std::string& name : supported_algorithms(c.problem)) {
-        c.options.algorithm = name;
-        const Bytes whole = whole_signal(c);
-        const Bytes parts = streamed(c, {.most_frames = 5000}, random);
-        ASSERT_EQ(whole.size(), parts.size());
-        for (std::size_t i = 0; i < whole.size(); i += sizeof(float)) {
-            float a = 0;
-            float b = 0;
-            std::memcpy(&a, &whole[i], sizeof(a));
-            std::memcpy(&b, &parts[i], sizeof(b));
-            ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << name << " output " << i / sizeof(float);
-        }
     }
 }
 

@@ -1,0 +1,73 @@
+# What the command is for: right numbers for every kind of filter, mode, boundary and epilogue.
+. "$(dirname "$0")/_common.sh"
+
+printf '1\n2\n4\n' >x.txt
+convolve() { # OUT-NUMBERS TAPS OPTIONS...
+    local want=$1
+    shift
+    succeed "$TAPLINE" convolve x.txt "$@" -o y.txt
+    lines y.txt "$want"
+}
+convolve "1 1 2 -4" 1,-1
+convolve "1 2 4" 1
+convolve "1 2" 1,-1 --mode valid
+sed -i 's/.*//;d' y.txt
+succeed "$TAPLINE" convolve x.txt 1,-1 -o y.txt --mode valid
+lines y.txt "1 2"
+convolve "1 1 2" 1,-1 --mode causal
+convolve "1 2 -4" 1,-1 --mode leading
+convolve "1 1 2" 1,-1 --mode same
+convolve "2 -1 -2" -1,0,1 --correlate --mode same --boundary mirror --origin 0 --clamp -2,2
+convolve "-3 1 2" 1,-1 --mode same --boundary wrap
+convolve "-9 1 2" 1,-1 --mode same --constant 10
+convolve "0 1 2" 1,-1 --mode same --boundary nearest
+convolve "0 1 2" 1,-1 --mode same --boundary reflect
+convolve "-1 1 2" 1,-1 --mode same --boundary mirror
+convolve "3 3 5 -7" 1,-1 --scale 2 --bias 1
+convolve "0.5 1 2" .5
+convolve "-0.5 -1 -2" -.5
+
+# Written filters.
+succeed "$TAPLINE" convolve x.txt box:2 -o y.txt
+lines y.txt "0.5 1.5 3 2"
+succeed "$TAPLINE" convolve x.txt savgol:3,2 -o y.txt --mode same
+succeed "$TAPLINE" convolve x.txt gaussian:0.1 -o y.txt
+lines y.txt "1 2 4"
+for taps in lowpass:0.1 highpass:0.2,11 bandpass:0.1,0.2 bandstop:0.1,0.2,9; do
+    succeed "$TAPLINE" convolve x.txt "$taps" -o y.txt
+    succeed "$TAPLINE" convolve x.txt "$taps" -o z.txt
+    same y.txt z.txt
+done
+succeed "$TAPLINE" convolve x.txt lowpass:100,9 -o y.txt --rate 1000
+succeed "$TAPLINE" convolve x.txt lowpass:0.1,9 -o z.txt
+same y.txt z.txt
+# A file that is named like a filter.
+printf '5\n' >1,2
+succeed "$TAPLINE" convolve x.txt ./1,2 -o y.txt --from txt
+lines y.txt "5 10 20"
+rm -f ./1,2
+
+# Reports.
+succeed "$TAPLINE" convolve x.txt 1,-1 -o y.txt --explain
+grep -q "algorithm:" stderr || fail "--explain says nothing"
+succeed "$TAPLINE" convolve x.txt 1,-1 -o y.txt --json
+[ "$(head -c 1 stdout)" = "{" ] && [ "$(tail -c 2 stdout)" = "}" ] || fail "--json is no object"
+for key in input taps output algorithm device threads reason seconds samples_per_second clipped_samples; do
+    grep -q "\"$key\":" stdout || fail "--json lacks $key"
+done
+for plot in p.png p.svg; do
+    succeed "$TAPLINE" convolve x.txt 1,-1 -o y.txt --plot $plot
+    [ -s $plot ] || fail "no $plot"
+done
+head -c 4 p.png | grep -q PNG || fail "p.png is no PNG"
+grep -q "<svg" p.svg || fail "p.svg is no SVG"
+only x.txt y.txt z.txt p.png p.svg
+
+# Every command explains itself.
+for command in "" convolve info bench; do
+    succeed "$TAPLINE" $command --help
+    [ "$(wc -l <stdout)" -gt 10 ] || fail "--help of '$command' says little"
+done
+succeed "$TAPLINE" --version
+grep -q '^tapline [0-9]*\.[0-9]*\.[0-9]*$' stdout || fail "--version: $(cat stdout)"
+finish
