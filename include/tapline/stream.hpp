@@ -22,13 +22,16 @@ struct StreamOptions {
 
 /// Convolves `batch` signals that arrive together, frame by frame: a frame is one sample of each row, stored side by
 /// side (interleaved audio). Any number of frames may be pushed at a time; the outputs are the same bits as those of one
-/// Plan over the whole signal with the same problem. Memory: about four times the filter plus a few MiB.
+/// Plan over the whole signal with the same problem. Memory: the filter and the input and output of a run or two
+/// (docs/streaming.md), never the signal.
 ///
 /// The problem's strides are ignored; its length may be kUnknownLength until flush().
 ///
 ///     Stream stream(problem, taps);
-///     while (read(chunk)) { stream.push(chunk.data(), frames); write(stream.take()); }
-///     stream.flush(); write(stream.take());
+///     const auto drain = [&] { while (auto got = stream.take(out, capacity)) { write(out, got); } };
+///     while (auto frames = read(in)) { stream.push(in, frames); drain(); }
+///     stream.flush();
+///     drain();
 class TAPLINE_EXPORT Stream {
 public:
     /// `taps` as for make_plan. Throws Error for an invalid problem, and for Boundary::wrap without a tail.

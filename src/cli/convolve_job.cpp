@@ -11,10 +11,10 @@
 #include "cli/numbers.hpp"
 #include "cli/plot.hpp"
 #include "cli/progress.hpp"
+#include "cli/promotion.hpp"
 #include "core/engine.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
-#include "tapline/convolve.hpp"
 
 namespace tapline::cli {
 namespace {
@@ -53,62 +53,6 @@ std::int64_t count_frames(io::Reader& reader) {
     }
     reader.rewind();
     return frames;
-}
-
-Dtype wider(Dtype a, Dtype b) { return a == Dtype::f64 || b == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
-
-// The real floating type of an element beside floating ones, as tapline::convolve promotes.
-Dtype floating_of(Dtype dtype) {
-    if (!is_integer(dtype)) return real_part_of(dtype);
-    return size_of(dtype) <= 2 ? Dtype::f32 : Dtype::f64;
-}
-
-// Integers with integers stay exact. Else the wider floating type, except that taps which are written in place or are a sound
-// take the signal's, and an --dtype that is wider is computed in.
-void set_types(Problem& problem, const ConvolveJob& job, const io::Info& info, const TapsSet& taps) {
-    const bool integers = is_integer(info.dtype) && is_integer(taps.dtype);
-    if (integers && (!job.dtype || is_integer(*job.dtype))) {
-        problem.dtype = info.dtype;
-        problem.output_dtype = job.dtype;
-        return;
-    }
-    Dtype real = floating_of(info.dtype);
-    if (!taps.adapts && info.format != io::Format::audio) real = wider(real, floating_of(taps.dtype));
-    if (job.dtype && !is_integer(*job.dtype)) real = wider(real, real_part_of(*job.dtype));
-    problem.complex_taps = is_complex(taps.dtype);
-    const bool complex = is_complex(info.dtype) || problem.complex_taps || (job.dtype && is_complex(*job.dtype));
-    problem.dtype = complex ? complex_of(real) : real;
-    problem.output_dtype = job.dtype;
-}
-
-// u64 signals take u64 taps, other integers i64: what does not fit is refused, never wrapped.
-void check_integer_taps(const Problem& problem, const TapsSet& taps) {
-    if (!is_integer(problem.dtype)) return;
-    const auto count = taps.filters * taps.taps;
-    if (taps.dtype == Dtype::u64 && problem.dtype != Dtype::u64) {
-        detail::check_tap_range(reinterpret_cast<const std::uint64_t*>(taps.data.data()), count);
-    }
-    if (taps.dtype != Dtype::u64 && problem.dtype == Dtype::u64) {
-        const Bytes wide = taps.rows_as(Dtype::i64, 0, taps.filters);
-        detail::check_signed_taps(reinterpret_cast<const std::int64_t*>(wide.data()), count);
-    }
-}
-
-Problem problem_of(const ConvolveJob& job, const io::Info& info, const TapsSet& taps) {
-    Problem problem;
-    problem.taps = taps.taps;
-    problem.mode = job.mode;
-    problem.boundary = job.boundary;
-    problem.constant = job.constant.value_or(0);
-    problem.origin = job.origin;
-    problem.operation = job.correlate ? Operation::correlation : Operation::convolution;
-    problem.scale = job.scale;
-    problem.bias = job.bias;
-    problem.clamp = job.clamp;
-    problem.overflow = job.overflow;
-    set_types(problem, job, info, taps);
-    check_integer_taps(problem, taps);
-    return problem;
 }
 
 void check_filters(const TapsSet& taps, const io::Layout& layout) {
@@ -228,6 +172,12 @@ void warn(const ConvolveJob& job, const std::string& message) {
     if (!job.quiet) std::fprintf(stderr, "tapline: warning: %s\n", message.c_str());
 }
 
+void warn_before(const ConvolveJob& job, const TapsSet& taps, double rate) {
+    if (taps.sample_rate == 0 || rate == 0 || taps.sample_rate == rate) return;
+    warn(job, "the taps have " + std::to_string(taps.sample_rate) + " Hz and the signal has " + std::to_string(std::lround(rate)) +
+                  " Hz; they are used as they are, which changes their pitch and duration");
+}
+
 void warn_after(const ConvolveJob& job, const io::Writer& writer) {
     const std::int64_t clipped = writer.clipped_samples();
     if (clipped > 0) {
@@ -256,70 +206,77 @@ void check_job(const ConvolveJob& job) {
     }
 }
 
+FilteringTask task_for(const ConvolveJob& job, io::Reader& reader, const TapsSet& taps) {
+    FilteringTask task;
+    task.problem = promoted_problem(job, reader.info(), taps);
+    task.taps = &taps;
+    task.layout = layout_of(job, reader);
+    task.problem.length = task.layout.length;
+    task.file_dtype = reader.info().dtype;
+    task.plan = {.device = job.device,
+                 .accuracy = job.accuracy,
+                 .effort = Effort::estimate,
+                 .algorithm = job.algorithm,
+                 .threads = static_cast<int>(job.threads)};
+    check_filters(taps, task.layout);
+    return task;
+}
+
+// What the first plan says goes into the report, and to standard error if asked for.
+void observe_plan(FilteringTask& task, Outcome& outcome, bool explain) {
+    task.on_plan = [&outcome, explain](const Plan& plan) {
+        outcome.algorithm = plan.algorithm();
+        outcome.device = plan.device();
+        outcome.reason = plan.state().reason;
+        outcome.threads = plan.threads();
+        outcome.predicted_seconds = plan.predicted_seconds();
+        if (explain) std::fputs(plan.explain().c_str(), stderr);
+    };
+}
+
+void filter_all(const ConvolveJob& job, FilteringTask& task, io::Reader& reader, io::Writer& writer, const Cutting& cutting,
+                double rate, Outcome& outcome) {
+    const io::Layout& layout = task.layout;
+    const std::int64_t total = layout.length == kUnknownLength ? kUnknownLength : layout.length * layout.outer;
+    Progress progress(total, rate, !job.quiet && !job.json);
+    task.on_progress = [&](std::int64_t frames) {
+        outcome.samples = frames * layout.inner;
+        progress.update(frames);
+    };
+    const auto filtering = make_filtering(task, cutting);
+    run_pipeline(reader, writer, cutting, [&](const Chunk& chunk, Outlet& outlet) { filtering->compute(chunk, outlet); });
+}
+
 }  // namespace
 
 void run_convolve(const ConvolveJob& job) {
     check_job(job);
     const auto start = std::chrono::steady_clock::now();
     const auto reader = io::Reader::open(job.signal, open_options(job));
-    const io::Info& info = reader->info();
-    const double rate = sample_rate_of(job, info);
+    const double rate = sample_rate_of(job, reader->info());
     const TapsSet taps = load_taps(job.taps, rate, {.format = {}, .raw_dtype = job.raw_dtype, .need_seek = false});
-    if (taps.sample_rate > 0 && rate > 0 && taps.sample_rate != rate) {
-        warn(job, "the taps have " + std::to_string(taps.sample_rate) + " Hz and the signal " + format_si(rate) +
-                      "Hz; they are used as they are");
-    }
-    FilteringTask task;
-    task.problem = problem_of(job, info, taps);
-    task.taps = &taps;
-    task.layout = layout_of(job, *reader);
-    task.problem.length = task.layout.length;
-    check_filters(taps, task.layout);
-    task.plan = {.device = job.device,
-                 .accuracy = job.accuracy,
-                 .effort = Effort::estimate,
-                 .algorithm = job.algorithm,
-                 .threads = static_cast<int>(job.threads)};
-    task.file_dtype = info.dtype;
-    const io::WriteOptions written = write_options(job, info, task.layout, task.problem, rate);
+    warn_before(job, taps, rate);
+    FilteringTask task = task_for(job, *reader, taps);
+    const io::WriteOptions written = write_options(job, reader->info(), task.layout, task.problem, rate);
     task.writer_channels = written.channels;
     const Cutting cutting = cutting_for(task);
-
     Outcome outcome;
-    task.on_plan = [&](const Plan& plan) {
-        outcome.algorithm = plan.algorithm();
-        outcome.device = plan.device();
-        outcome.reason = plan.state().reason;
-        outcome.threads = plan.threads();
-        outcome.predicted_seconds = plan.predicted_seconds();
-        if (job.explain) std::fputs(plan.explain().c_str(), stderr);
-    };
-    std::optional<PlotCollector> collector;
+    observe_plan(task, outcome, job.explain);
+    std::optional<PlotCollector> plot;
     if (!job.plot.empty()) {
-        collector.emplace(job.plot, task.problem.dtype, written.dtype, task.layout.inner);
+        plot.emplace(job.plot, task.problem.dtype, written.dtype, task.layout.inner);
         task.on_input = [&](const void* data, std::int64_t frames, std::int64_t channels) {
-            collector->input.add(data, frames, channels);
+            plot->input.add(data, frames, channels);
         };
         task.on_output = [&](const void* data, std::int64_t frames, std::int64_t channels) {
-            collector->output.add(data, frames, channels);
+            plot->output.add(data, frames, channels);
         };
     }
-    const bool known = task.layout.length != kUnknownLength;
     const auto writer = io::Writer::create(job.out, written);
-    {
-        Progress progress(known ? task.layout.length * task.layout.outer : kUnknownLength, rate, !job.quiet && !job.json);
-        std::int64_t frames_done = 0;
-        task.on_progress = [&](std::int64_t frames) {
-            frames_done = frames;
-            progress.update(frames);
-        };
-        const auto filtering = make_filtering(task, cutting);
-        run_pipeline(*reader, *writer, cutting, [&](const Chunk& chunk, Outlet& outlet) { filtering->compute(chunk, outlet); });
-        outcome.samples = frames_done * task.layout.inner;
-    }
-    if (collector) collector->draw(plot_texts(job, task, *reader, *writer, outcome, rate), taps, rate);
+    filter_all(job, task, *reader, *writer, cutting, rate, outcome);
+    if (plot) plot->draw(plot_texts(job, task, *reader, *writer, outcome, rate), taps, rate);
     writer->commit();
-    if (collector) collector->commit();
+    if (plot) plot->commit();
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     warn_after(job, *writer);
     if (job.json) std::cout << report(job, task, *reader, *writer, written, outcome, rate).dump(2) << '\n';

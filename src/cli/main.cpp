@@ -45,6 +45,10 @@ int run(int argc, char** argv) {
     tapline::cli::add_convolve(app);
     tapline::cli::add_info(app);
     tapline::cli::add_bench(app);
+    const auto named = [&](const CLI::App* sub) { return sub->get_name() == argv[1]; };
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
+        return usage(app, std::string("'").append(argv[1]).append("' is not a command; use convolve, info or bench"));
+    }
     std::vector<std::string> arguments;  // CLI11 wants them last first
     for (int i = argc - 1; i >= 1; --i) arguments.push_back(protect_negative_fraction(argv[i]));
     try {

@@ -100,14 +100,14 @@ std::string format_seconds(double seconds) {
     if (seconds < 1e-6) return print("%.3g ns", seconds * 1e9);
     if (seconds < 1e-3) return print("%.3g us", seconds * 1e6);
     if (seconds < 1) return print("%.3g ms", seconds * 1e3);
-    if (seconds < 120) return print("%.3g s", seconds);
+    if (seconds < 120) return print(seconds < 10 ? "%.3g s" : "%.1f s", seconds);
     return print("%.0f min %.0f s", std::floor(seconds / 60), std::fmod(seconds, 60));
 }
 
 std::string format_count(std::int64_t count) {
     constexpr std::int64_t kAsPower = std::int64_t{1} << 14;
     if (count >= kAsPower && std::has_single_bit(static_cast<std::uint64_t>(count))) {
-        return "2^" + std::to_string(std::countr_zero(static_cast<std::uint64_t>(count)));
+        return print("2^%d", std::countr_zero(static_cast<std::uint64_t>(count)));
     }
     std::string digits = std::to_string(count);
     if (digits.size() <= 4) return digits;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -17,7 +18,7 @@ Progress::~Progress() {
 }
 
 void Progress::update(std::int64_t frames) {
-    if (!enabled_) return;
+    if (!enabled_ || frames == total_) return;
     const auto now = Clock::now();
     if (now < next_) return;
     next_ = now + std::chrono::milliseconds(100);
@@ -27,7 +28,7 @@ void Progress::update(std::int64_t frames) {
     std::string line = "\r\033[K";
     if (total_ > 0) {
         line += std::to_string(100 * frames / total_) + "%, " +
-                format_seconds(elapsed * static_cast<double>(total_ - frames) / done) + " left, ";
+                format_seconds(std::ceil(elapsed * static_cast<double>(total_ - frames) / done)) + " left, ";
     }
     line += sample_rate_ > 0 ? format_seconds(done / sample_rate_) + " of sound" : format_si(done) + " samples";
     line += ", " + format_si(done / elapsed) + " samples/s";

@@ -105,7 +105,8 @@ void NaturalFft::forward(std::complex<double>* data) const {
                 const std::complex<double> a = data[block + j];
                 const std::complex<double> w = roots_[static_cast<std::size_t>(j * (size_ / (2 * half)))];
                 const std::complex<double> b = data[block + half + j];
-                const std::complex<double> product(b.real() * w.real() - b.imag() * w.imag(), b.real() * w.imag() + b.imag() * w.real());
+                const std::complex<double> product(b.real() * w.real() - b.imag() * w.imag(),
+                                                   b.real() * w.imag() + b.imag() * w.real());
                 data[block + j] = a + product;
                 data[block + half + j] = a - product;
             }

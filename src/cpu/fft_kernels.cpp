@@ -3,9 +3,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fft_kernels.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include <hwy/cache_control.h>
 
 #include "cpu/fft_kernels.hpp"
 
@@ -66,18 +66,23 @@ template <class T>
 const FftKernels<T>& fft_kernels(Target target) {
     switch (target) {
 #if HWY_TARGETS & HWY_AVX3
-        case Target::avx512: return N_AVX3::fft_kernel_table<T>();
+        case Target::avx512:
+            return N_AVX3::fft_kernel_table<T>();
 #endif
 #if HWY_TARGETS & HWY_AVX2
-        case Target::avx2: return N_AVX2::fft_kernel_table<T>();
+        case Target::avx2:
+            return N_AVX2::fft_kernel_table<T>();
 #endif
 #if HWY_TARGETS & HWY_SSE4
-        case Target::sse4: return N_SSE4::fft_kernel_table<T>();
+        case Target::sse4:
+            return N_SSE4::fft_kernel_table<T>();
 #endif
 #if HWY_TARGETS & HWY_NEON
-        case Target::neon: return N_NEON::fft_kernel_table<T>();
+        case Target::neon:
+            return N_NEON::fft_kernel_table<T>();
 #endif
-        default: return fft_kernels_scalar<T>();
+        default:
+            return fft_kernels_scalar<T>();
     }
 }
 template const FftKernels<float>& fft_kernels<float>(Target);

@@ -20,7 +20,7 @@ struct FftSink {
     T* im = nullptr;
     std::int64_t pitch = 0;
     std::int64_t re_count = 0, im_count = 0;  ///< only positions below these are stored
-    bool stream = false;  ///< past the caches; re and im must be multiples of 64 bytes
+    bool stream = false;                      ///< past the caches; re and im must be multiples of 64 bytes
 };
 
 template <class T>
@@ -33,13 +33,15 @@ struct FftKernels {
     void (*convolve_row)(const FftTables<T>&, T* re, T* im, const T* h_re, const T* h_im);
     /// The whole of a one-row transform, reading `source` and storing to `sink` on the way. False if a stored value is
     /// infinite or NaN.
-    bool (*convolve_segment)(const FftTables<T>&, T* re, T* im, const T* h_re, const T* h_im, const FftSource<T>&, const FftSink<T>&);
+    bool (*convolve_segment)(const FftTables<T>&, T* re, T* im, const T* h_re, const T* h_im, const FftSource<T>&,
+                             const FftSink<T>&);
     /// Column transforms of one strip from `source` to the rows of re, im; scratch holds scratch_extent elements.
     void (*forward_columns)(const FftTables<T>&, std::int64_t strip, const FftSource<T>&, T* re, T* im, T* scratch);
     /// Back, from the rows to `sink`. False as above.
     bool (*inverse_columns)(const FftTables<T>&, std::int64_t strip, const T* re, const T* im, const FftSink<T>&, T* scratch);
     /// acc += x * h, complex, count a multiple of the lanes. first: acc = x * h.
-    void (*multiply_add)(T* acc_re, T* acc_im, const T* x_re, const T* x_im, const T* h_re, const T* h_im, std::int64_t count, bool first);
+    void (*multiply_add)(T* acc_re, T* acc_im, const T* x_re, const T* x_im, const T* h_re, const T* h_im, std::int64_t count,
+                         bool first);
     /// (re, im) pairs to and from split arrays, any count and alignment.
     void (*split)(T* re, T* im, const T* pairs, std::int64_t count);
     void (*join)(T* pairs, const T* re, const T* im, std::int64_t count);

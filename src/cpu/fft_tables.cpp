@@ -37,23 +37,35 @@ Twiddle unit_root(std::int64_t index, std::int64_t size) {
     const double c = std::cos(angle);
     const double s = std::sin(angle);
     switch (octant) {
-        case 0: return {c, -s};
-        case 1: return {s, -c};
-        case 2: return {-s, -c};
-        case 3: return {-c, -s};
-        case 4: return {-c, s};
-        case 5: return {-s, c};
-        case 6: return {s, c};
-        default: return {c, s};
+        case 0:
+            return {c, -s};
+        case 1:
+            return {s, -c};
+        case 2:
+            return {-s, -c};
+        case 3:
+            return {-c, -s};
+        case 4:
+            return {-c, s};
+        case 5:
+            return {-s, c};
+        case 6:
+            return {s, c};
+        default:
+            return {c, s};
     }
 }
 
 int tile_bits(int lanes) {
     switch (lanes) {
-        case 1: return 0;
-        case 2: return 2;
-        case 4: return 4;
-        default: return 6;  // 8 vectors of 8, 4 vectors of 16
+        case 1:
+            return 0;
+        case 2:
+            return 2;
+        case 4:
+            return 4;
+        default:
+            return 6;  // 8 vectors of 8, 4 vectors of 16
     }
 }
 
@@ -142,16 +154,25 @@ void write_tile(Writer<T>& writer, FftTables<T>& tables) {
     }
 }
 
-// The frequency that row `row` of a strip holds after the column passes: the digits of decimation in frequency.
+// Digits of decimation in frequency: pass p leaves frequency digit m in block m. Returns what is left of `position`, within the
+// last pass's blocks, and multiplies `weight` by the radices.
 template <class T>
-std::int64_t row_frequency(const FftTables<T>& tables, std::int64_t row) {
-    std::int64_t frequency = 0;
-    std::int64_t weight = 1;
-    for (int p = 0; p < tables.column_passes; ++p) {
-        const FftPass<T>& pass = tables.column_pass[static_cast<std::size_t>(p)];
-        frequency += row / pass.step % pass.radix * weight;
+std::int64_t add_digits(const std::array<FftPass<T>, FftTables<T>::kMaxPasses>& passes, int count, std::int64_t position,
+                        std::int64_t& weight, std::int64_t& frequency) {
+    for (int p = 0; p < count; ++p) {
+        const FftPass<T>& pass = passes[static_cast<std::size_t>(p)];
+        frequency += position / pass.step * weight;
+        position %= pass.step;
         weight *= pass.radix;
     }
+    return position;
+}
+
+// The frequency that row `row` of a strip holds after the column passes.
+template <class T>
+std::int64_t row_frequency(const FftTables<T>& tables, std::int64_t row) {
+    std::int64_t frequency = 0, weight = 1;
+    add_digits(tables.column_pass, tables.column_passes, row, weight, frequency);
     return frequency;
 }
 
@@ -198,10 +219,20 @@ int fill_passes(std::array<FftPass<T>, FftTables<T>::kMaxPasses>& passes, int bi
 }
 
 struct AlignedDelete {
-    void operator()(void* p) const { ::operator delete(p, std::align_val_t{kCacheLine}); }
+    void operator()(void* p) const { ::operator delete (p, std::align_val_t{kCacheLine}); }
 };
 
 }  // namespace
+
+template <class T>
+std::int64_t frequency_at(const FftTables<T>& tables, std::int64_t row, std::int64_t column) {
+    std::int64_t frequency = 0, weight = 1;
+    add_digits(tables.column_pass, tables.column_passes, row, weight, frequency);
+    const std::int64_t at = add_digits(tables.row_pass, tables.row_passes, column, weight, frequency);
+    // Within a tile: vector m3, lane 4 m1 + m2 of 16 hold digit m1 first; other lane counts leave the natural order.
+    const std::int64_t in_tile = tables.lanes == 16 ? at / 16 * 16 + at % 4 * 4 + at % 16 / 4 : at;
+    return frequency + in_tile * weight;
+}
 
 template <class T>
 FftTables<T> fft_layout(int log2_size, int lanes) {
@@ -217,7 +248,9 @@ FftTables<T> fft_layout(int log2_size, int lanes) {
     t.rows = t.size / t.columns;
     // A line more than a power of two: the rows of a strip do not all fall into one cache set.
     t.pitch = t.rows == 1 ? t.columns : t.columns + kLine;
-    t.im_offset = (t.rows * t.pitch * static_cast<std::int64_t>(sizeof(T)) + 4095) / 4096 * 4096 / static_cast<std::int64_t>(sizeof(T)) + kSkew;
+    t.im_offset =
+        (t.rows * t.pitch * static_cast<std::int64_t>(sizeof(T)) + 4095) / 4096 * 4096 / static_cast<std::int64_t>(sizeof(T)) +
+        kSkew;
     t.extent = t.im_offset + t.rows * t.pitch;
     t.row_passes = fill_passes<T>(t.row_pass, row_bits - tile_bits(lanes), t.columns);
     if (t.rows > 1) {
@@ -244,13 +277,15 @@ std::shared_ptr<const FftTables<T>> fft_tables(int log2_size, int lanes) {
     if (auto tables = entry.lock()) { return tables; }
     auto tables = std::make_shared<FftTables<T>>(fft_layout<T>(log2_size, lanes));
     tables->table_bytes = fft_table_bytes<T>(log2_size, lanes);
-    std::shared_ptr<void> storage(::operator new(tables->table_bytes, std::align_val_t{kCacheLine}), AlignedDelete{});
+    std::shared_ptr<void> storage(::operator new (tables->table_bytes, std::align_val_t{kCacheLine}), AlignedDelete{});
     write_all(static_cast<T*>(storage.get()), *tables);
     tables->storage = std::move(storage);
     entry = tables;
     return tables;
 }
 
+template std::int64_t frequency_at<float>(const FftTables<float>&, std::int64_t, std::int64_t);
+template std::int64_t frequency_at<double>(const FftTables<double>&, std::int64_t, std::int64_t);
 template FftTables<float> fft_layout<float>(int, int);
 template FftTables<double> fft_layout<double>(int, int);
 template std::size_t fft_table_bytes<float>(int, int);

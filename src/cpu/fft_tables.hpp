@@ -38,9 +38,9 @@ struct FftTables {
     int lanes = 1;  ///< of the target's vectors; the layout of spectra depends on it
     std::int64_t size = 0;
     std::int64_t rows = 1, columns = 0, pitch = 0;
-    std::int64_t strip = 0;      ///< columns transformed together; columns is a multiple of it
-    std::int64_t im_offset = 0;  ///< elements from re[0] to im[0]
-    std::int64_t extent = 0;     ///< elements of both arrays
+    std::int64_t strip = 0;                                  ///< columns transformed together; columns is a multiple of it
+    std::int64_t im_offset = 0;                              ///< elements from re[0] to im[0]
+    std::int64_t extent = 0;                                 ///< elements of both arrays
     std::int64_t scratch_im_offset = 0, scratch_extent = 0;  ///< the same for the buffer of one strip; 0 without columns
 
     int row_passes = 0;
@@ -65,6 +65,10 @@ std::shared_ptr<const FftTables<T>> fft_tables(int log2_size, int lanes);
 /// Bytes that fft_tables(log2_size, lanes) takes, without making it.
 template <class T>
 std::size_t fft_table_bytes(int log2_size, int lanes);
+
+/// The frequency that a forward transform leaves at (row, column).
+template <class T>
+std::int64_t frequency_at(const FftTables<T>& tables, std::int64_t row, std::int64_t column);
 
 /// Only the layout: every field but the pointers.
 template <class T>

@@ -30,7 +30,7 @@ public:
           repair_(problem_, io_, fft_, taps_) {}
 
     [[nodiscard]] std::size_t workspace_bytes() const override {
-        const std::int64_t scratch = fft_.tables().scratch_extent * std::max(shape_.slots, is_shared() ? threads_ : 1);
+        const std::int64_t scratch = fft_.tables().scratch_extent * std::max(shape_.slots, shape_.shared ? threads_ : 1);
         return static_cast<std::size_t>(shape_.slots * fft_.extent() + scratch) * sizeof(T);
     }
 
@@ -41,21 +41,22 @@ public:
         T* const scratch = buffers + shape_.slots * fft_.extent();
         const std::int64_t longest = io_.chain_length(chains, 0);  // a last row's chain has half as many units
         const std::int64_t units = longest * chains.chains;
-        const std::int64_t per_task = is_shared() ? 1 : std::max<std::int64_t>(units / (threads_ * kTasksPerThread), 1);
+        const std::int64_t per_task = shape_.shared ? 1 : std::max<std::int64_t>(units / (threads_ * kTasksPerThread), 1);
         const auto task = [&](std::int64_t index, int slot) {
             T* const slot_scratch = scratch + slot * fft_.tables().scratch_extent;
             for (std::int64_t u = index * per_task; u < std::min((index + 1) * per_task, units); ++u) {
                 const std::int64_t chain = u / longest;
                 if (u % longest >= io_.chain_length(chains, chain)) { continue; }
                 run(call, io_.unit(call, chains, chain, u % longest), buffers + slot * fft_.extent(), slot_scratch,
-                    is_shared() ? threads_ : 1);
+                    shape_.shared ? threads_ : 1);
             }
         };
-        core::parallel_for((units + per_task - 1) / per_task, is_shared() ? 1 : shape_.slots, std::cref(task));
+        core::parallel_for((units + per_task - 1) / per_task, shape_.shared ? 1 : shape_.slots, std::cref(task));
     }
 
     [[nodiscard]] std::int64_t granularity() const override {
-        const bool pairs = pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch % 2 == 1);
+        const bool pairs =
+            pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch % 2 == 1);
         return shape_.block * (pairs ? 2 : 1);
     }
 
@@ -67,9 +68,6 @@ public:
     }
 
 private:
-    // One buffer and all threads inside the transform, instead of a buffer for each thread.
-    [[nodiscard]] bool is_shared() const { return shape_.log2_size >= kLog2Shared; }
-
     void run(const Call& call, const Unit& unit, T* data, T* scratch, int threads) const {
         const T* const spectrum = taps_.spectrum(fft_, 1, problem_.filters == 1 ? 0 : unit.row[0], 0);
         const bool plain = taps_.unscale_exponent == 0;
@@ -131,7 +129,8 @@ public:
     [[nodiscard]] std::string_view name() const override { return "overlap_save"; }
     [[nodiscard]] std::string_view summary() const override { return "fast Fourier transforms of overlapping blocks"; }
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
-        return supports_fft(problem, request, is_floating(problem) ? overlap_save_shape(problem, request.threads) : OverlapSaveShape{});
+        return supports_fft(problem, request,
+                            is_floating(problem) ? overlap_save_shape(problem, request.threads) : OverlapSaveShape{});
     }
     [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override {
         return seconds_on(overlap_save_shape(problem, request.threads), request.threads);
@@ -139,7 +138,9 @@ public:
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const core::Resolved& problem, const void* taps,
                                                             const core::Request& request) const override {
         const OverlapSaveShape shape = overlap_save_shape(problem, request.threads);
-        if (real_part_of(problem.dtype) == Dtype::f32) { return std::make_unique<OverlapSave<float>>(problem, taps, request, shape); }
+        if (real_part_of(problem.dtype) == Dtype::f32) {
+            return std::make_unique<OverlapSave<float>>(problem, taps, request, shape);
+        }
         return std::make_unique<OverlapSave<double>>(problem, taps, request, shape);
     }
 };
@@ -151,7 +152,8 @@ public:
         return "fast Fourier transforms of blocks and of parts of the filter, for filters too long for one transform";
     }
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
-        return supports_fft(problem, request, is_floating(problem) ? partitioned_shape(problem, request.threads) : OverlapSaveShape{});
+        return supports_fft(problem, request,
+                            is_floating(problem) ? partitioned_shape(problem, request.threads) : OverlapSaveShape{});
     }
     [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override {
         return seconds_on(partitioned_shape(problem, request.threads), request.threads);

@@ -13,7 +13,7 @@ constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max() / 4;
 // Complex elements that pass through a buffer on the stack (8 KiB in complex64) between their two layouts.
 constexpr std::int64_t kChunk = 1024;
 // Outputs longer than this leave the caches before anyone reads them: they are stored past the caches.
-static const std::int64_t kStreamBytes = getenv("NOSTREAM")?1L<<60:std::int64_t{8} << 20;
+constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
 
 }  // namespace
 
@@ -79,7 +79,8 @@ const T* SegmentIo<T>::pairs_view(const Call& call, const Unit& unit, std::int64
     if (is_complex_signal()) {
         return reinterpret_cast<const T*>(core::direct_view<std::complex<T>>(call.input, unit.row[0], first, count));
     }
-    const bool interleaved = pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && main.sample_stride == 2 && main.row_stride == 1;
+    const bool interleaved =
+        pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && main.sample_stride == 2 && main.row_stride == 1;
     if (!interleaved || first < main.first || first + count > main.last) { return nullptr; }
     return static_cast<const T*>(main.data) + unit.row[0] + 2 * (first - main.first);
 }
@@ -87,7 +88,9 @@ const T* SegmentIo<T>::pairs_view(const Call& call, const Unit& unit, std::int64
 template <class T>
 T* SegmentIo<T>::pairs_target(const Call& call, const Unit& unit, std::int64_t first) const {
     const core::Output& output = call.output;
-    if (is_complex_signal()) { return reinterpret_cast<T*>(core::direct_target<std::complex<T>>(problem_, output, unit.row[0], first)); }
+    if (is_complex_signal()) {
+        return reinterpret_cast<T*>(core::direct_target<std::complex<T>>(problem_, output, unit.row[0], first));
+    }
     const bool interleaved = pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && output.sample_stride == 2 &&
                              output.row_stride == 1 && problem_.trivial_epilogue;
     return interleaved ? static_cast<T*>(output.data) + unit.row[0] + 2 * (first - output.first) : nullptr;
@@ -103,7 +106,7 @@ FftSource<T> SegmentIo<T>::direct_source(const Call& call, const Unit& unit) con
         views[side] = core::direct_view<T>(call.input, unit.row[side], begin, fft_.size());
         if (views[side] == nullptr) { return {}; }
     }
-    return {views[0], views[1], fft_.tables().columns, getenv("NOAHEAD")?0:block_ * (unit.row[0] == unit.row[1] ? 2 : 1)};
+    return {views[0], views[1], fft_.tables().columns, block_ * (unit.row[0] == unit.row[1] ? 2 : 1)};
 }
 
 template <class T>

@@ -44,7 +44,9 @@ public:
     [[nodiscard]] Unit unit(const Call& call, const Chains& chains, std::int64_t chain, std::int64_t index) const;
 
     /// Position of the first sample of a side's window.
-    [[nodiscard]] std::int64_t window_begin(const Unit& unit, int side) const { return unit.segment[side] * block_ - problem_.origin; }
+    [[nodiscard]] std::int64_t window_begin(const Unit& unit, int side) const {
+        return unit.segment[side] * block_ - problem_.origin;
+    }
     /// Wanted outputs of a side: [first, first + count) counted from the segment's first.
     struct Wanted {
         std::int64_t first, count;
@@ -70,7 +72,8 @@ public:
     [[nodiscard]] int parts(const Unit& unit) const { return is_complex_signal() || unit.both ? 2 : 1; }
 
 private:
-    void load_row(const Call& call, const Unit& unit, std::int64_t offset, std::int64_t from, std::int64_t count, T* re, T* im) const;
+    void load_row(const Call& call, const Unit& unit, std::int64_t offset, std::int64_t from, std::int64_t count, T* re,
+                  T* im) const;
     void store_row(const Call& call, const Unit& unit, std::int64_t from, std::int64_t count, T* re, T* im) const;
     [[nodiscard]] const T* pairs_view(const Call& call, const Unit& unit, std::int64_t first, std::int64_t count) const;
     [[nodiscard]] T* pairs_target(const Call& call, const Unit& unit, std::int64_t first) const;

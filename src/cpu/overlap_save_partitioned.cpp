@@ -32,7 +32,7 @@ public:
           repair_(problem_, io_, fft_, taps_) {}
 
     [[nodiscard]] std::size_t workspace_bytes() const override {
-        const std::int64_t scratch = fft_.tables().scratch_extent * std::max(shape_.slots, is_shared() ? threads_ : 1);
+        const std::int64_t scratch = fft_.tables().scratch_extent * std::max(shape_.slots, shape_.shared ? threads_ : 1);
         return static_cast<std::size_t>(shape_.slots * slot_extent() + scratch) * sizeof(T);
     }
 
@@ -49,18 +49,21 @@ public:
             const std::int64_t last = std::min(first + shape_.group, io_.chain_length(chains, chain));
             if (first >= last) { return; }
             run(call, chains, chain, first, last,
-                {buffers + slot * slot_extent(), scratch + slot * fft_.tables().scratch_extent, is_shared() ? threads_ : 1});
+                {buffers + slot * slot_extent(), scratch + slot * fft_.tables().scratch_extent, shape_.shared ? threads_ : 1});
         };
-        core::parallel_for(groups * chains.chains, is_shared() ? 1 : shape_.slots, std::cref(task));
+        core::parallel_for(groups * chains.chains, shape_.shared ? 1 : shape_.slots, std::cref(task));
     }
 
     [[nodiscard]] std::int64_t granularity() const override {
-        const bool pairs = pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch % 2 == 1);
+        const bool pairs =
+            pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch % 2 == 1);
         return shape_.block * (pairs ? 2 : 1);
     }
 
     // The last part's blocks reach past the last tap.
-    [[nodiscard]] std::int64_t lookahead() const override { return (shape_.partitions + 1) * shape_.block - (shape_.block + problem_.k - 1); }
+    [[nodiscard]] std::int64_t lookahead() const override {
+        return (shape_.partitions + 1) * shape_.block - (shape_.block + problem_.k - 1);
+    }
 
     [[nodiscard]] std::string describe() const override {
         return std::to_string(shape_.partitions) + " parts of " + std::to_string(shape_.block) + " taps, FFT of " +
@@ -74,7 +77,6 @@ private:
         int threads;
     };
 
-    [[nodiscard]] bool is_shared() const { return shape_.log2_size >= kLog2Shared; }
     [[nodiscard]] std::int64_t slot_extent() const { return (1 + shape_.group) * fft_.extent(); }
 
     // Units [first, last) of a chain.
@@ -121,7 +123,8 @@ private:
             io_.load(call, whole, i * shape_.block, block, place.threads);
             if (exponent != nullptr) { repair_.clean(block, *exponent); }
             fft_.forward(block, place.scratch, place.threads);
-            for (std::int64_t g = std::max<std::int64_t>((i - shape_.partitions + step) / step, 0); g < units && g * step <= i; ++g) {
+            for (std::int64_t g = std::max<std::int64_t>((i - shape_.partitions + step) / step, 0); g < units && g * step <= i;
+                 ++g) {
                 multiply_add(unit, g, i - g * step, (begun >> g & 1) == 0, place);
                 begun |= std::uint64_t{1} << g;
             }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstdint>
 
 #include "core/engine.hpp"
@@ -24,18 +23,17 @@ struct OverlapSaveShape {
     std::int64_t block = 0;       ///< outputs of a segment
     std::int64_t partitions = 1;  ///< of `block` taps each; 1: all taps
     std::int64_t group = 1;       ///< units whose sums are kept at once (partitioned)
-    int slots = 1;                ///< units or groups in work at once
+    bool shared = false;          ///< one buffer and all threads inside each transform, instead of a buffer for each thread
+    int slots = 1;                ///< units or groups in work at once; 1 if shared
     double seconds = 0;           ///< predicted, one execution on one thread; per output while n is unknown
 };
 
-/// The cheapest shape within the memory bound. Only `slots` depends on the number of threads.
+/// The cheapest shape within the memory bound. Only `shared` and `slots` depend on the number of threads; they do not touch the
+/// bits.
 OverlapSaveShape overlap_save_shape(const core::Resolved& problem, int threads);
 OverlapSaveShape partitioned_shape(const core::Resolved& problem, int threads);
 
 /// `seconds` of a shape on all threads.
 double seconds_on(const OverlapSaveShape& shape, int threads);
-
-/// Transforms from this size on share one buffer and all threads; smaller ones run side by side.
-inline const int kLog2Shared = getenv("SHARED")?atoi(getenv("SHARED")):17;
 
 }  // namespace tapline::cpu

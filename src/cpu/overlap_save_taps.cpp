@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 #include <string>
+#include <type_traits>
 
 namespace tapline::cpu {
 namespace {
@@ -36,20 +37,60 @@ int exponent_of(const std::vector<T>& taps) {
 }
 
 // The taps [first, last) of one filter at minus their index, which makes the circular convolution a correlation.
-template <class T>
-void place(const BlockFft<T>& fft, T* data, const T* taps, std::int64_t first, std::int64_t last, bool complex_taps, int exponent) {
-    const FftTables<T>& t = fft.tables();
-    std::fill(data, data + t.extent, T{0});
-    const int parts = complex_taps ? 2 : 1;
+template <class To, class T>
+void place(const BlockFft<To>& fft, To* data, const T* taps, std::int64_t first, std::int64_t last, int parts, int exponent) {
+    const FftTables<To>& t = fft.tables();
+    std::fill(data, data + t.extent, To{0});
     for (std::int64_t tap = first; tap < last; ++tap) {
         const std::int64_t at = (t.size - (tap - first)) & (t.size - 1);
         for (int part = 0; part < parts; ++part) {
             const T value = taps[tap * parts + part];
             data[part * t.im_offset + at / t.columns * t.pitch + at % t.columns] =
-                std::isfinite(value) ? static_cast<T>(std::ldexp(value, exponent)) : T{0};
+                std::isfinite(value) ? std::ldexp(static_cast<To>(value), exponent) : To{0};
         }
     }
 }
+
+// Spectra of f32 filters come from a transform in double and are rounded once: the error of a convolution falls by 10%. Not
+// for large ones, whose double buffer would count against the memory bound.
+class WideTransform {
+public:
+    static constexpr int kMaxLog2 = 18;
+
+    explicit WideTransform(const BlockFft<float>& fft, Target target)
+        : fft_(fft),
+          wide_(target, fft.tables().log2_size),
+          data_(allocate<double>(wide_.extent() + kScratch * wide_.tables().scratch_extent)) {
+        const FftTables<float>& t = fft.tables();
+        order_.resize(static_cast<std::size_t>(t.size));
+        for (std::int64_t r = 0; r < t.rows; ++r) {
+            for (std::int64_t c = 0; c < t.columns; ++c) {
+                order_[static_cast<std::size_t>(frequency_at(t, r, c))] = static_cast<std::int32_t>(r * t.pitch + c);
+            }
+        }
+    }
+
+    void run(float* spectrum, const float* taps, std::int64_t first, std::int64_t last, int parts, int exponent) const {
+        const FftTables<double>& w = wide_.tables();
+        place(wide_, data_.get(), taps, first, last, parts, exponent);
+        wide_.forward(data_.get(), data_.get() + w.extent, kScratch);
+        std::fill(spectrum, spectrum + fft_.extent(), 0.0F);
+        for (std::int64_t r = 0; r < w.rows; ++r) {
+            for (std::int64_t c = 0; c < w.columns; ++c) {
+                const std::int64_t to = order_[static_cast<std::size_t>(frequency_at(w, r, c))];
+                spectrum[to] = static_cast<float>(data_[r * w.pitch + c]);
+                spectrum[to + fft_.tables().im_offset] = static_cast<float>(data_[r * w.pitch + c + w.im_offset]);
+            }
+        }
+    }
+
+private:
+    static constexpr int kScratch = 1;  // threads
+    const BlockFft<float>& fft_;
+    BlockFft<double> wide_;
+    std::unique_ptr<double[], void (*)(double*)> data_;
+    std::vector<std::int32_t> order_;  ///< where the spectrum keeps a frequency
+};
 
 template <class T>
 void note_special(OverlapSaveTaps<T>& prepared, std::int64_t filters, std::int64_t k) {
@@ -79,37 +120,53 @@ PowerOfTwo<T>::PowerOfTwo(int exponent) {
 }
 
 template <class T>
-OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSaveShape& shape, const BlockFft<T>& fft, const void* taps,
-                                int threads) {
+OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSaveShape& shape, const BlockFft<T>& fft,
+                                const void* taps, int threads) {
     OverlapSaveTaps<T> prepared;
     prepared.complex_taps = is_complex(problem.taps_dtype);
-    const std::int64_t parts = prepared.complex_taps ? 2 : 1;
+    const int parts = prepared.complex_taps ? 2 : 1;
     const T* const given = static_cast<const T*>(taps);
     try {
         prepared.taps.assign(given, given + problem.filters * problem.k * parts);
     } catch (const std::bad_alloc&) {
-        throw Error(ErrorCode::memory, "taps: a copy of " + std::to_string(problem.filters * problem.k) + " taps could not be allocated");
+        throw Error(ErrorCode::memory,
+                    "taps: a copy of " + std::to_string(problem.filters * problem.k) + " taps could not be allocated");
     }
     note_special(prepared, problem.filters, problem.k);
+    for (std::int64_t f = 0; f < problem.filters && !prepared.complex_taps; ++f) {
+        const T* const row = prepared.taps.data() + f * problem.k;
+        prepared.one_sign.push_back(std::all_of(row, row + problem.k, [&](T v) { return row[0] > 0 ? v > 0 : v < 0; }));
+    }
     prepared.spectra = allocate<T>(problem.filters * shape.partitions * fft.extent());
     const auto scratch = allocate<T>(std::max<std::int64_t>(fft.tables().scratch_extent * threads, 1));
     const int exponent = exponent_of(prepared.taps);
     prepared.unscale_exponent = std::abs(exponent) <= kPlainExponent<T> ? 0 : exponent;
+    std::unique_ptr<const WideTransform> wide;
+    if constexpr (std::is_same_v<T, float>) {
+        if (shape.log2_size <= WideTransform::kMaxLog2) { wide = std::make_unique<const WideTransform>(fft, current_target()); }
+    }
+    const int place_exponent = -prepared.unscale_exponent - shape.log2_size;
     for (std::int64_t f = 0; f < problem.filters; ++f) {
+        const T* const filter = prepared.taps.data() + f * problem.k * parts;
         for (std::int64_t p = 0; p < shape.partitions; ++p) {
             T* const data = prepared.spectra.get() + (f * shape.partitions + p) * fft.extent();
             const std::int64_t first = shape.partitions == 1 ? 0 : p * shape.block;
             const std::int64_t last = shape.partitions == 1 ? problem.k : std::min(first + shape.block, problem.k);
-            place(fft, data, prepared.taps.data() + f * problem.k * parts, first, last, prepared.complex_taps,
-                  -prepared.unscale_exponent - shape.log2_size);
+            if constexpr (std::is_same_v<T, float>) {
+                if (wide != nullptr) {
+                    wide->run(data, filter, first, last, parts, place_exponent);
+                    continue;
+                }
+            }
+            place(fft, data, filter, first, last, parts, place_exponent);
             fft.forward(data, scratch.get(), threads);
         }
     }
     return prepared;
 }
 
-template OverlapSaveTaps<float> prepare_taps<float>(const core::Resolved&, const OverlapSaveShape&, const BlockFft<float>&, const void*,
-                                                    int);
+template OverlapSaveTaps<float> prepare_taps<float>(const core::Resolved&, const OverlapSaveShape&, const BlockFft<float>&,
+                                                    const void*, int);
 template OverlapSaveTaps<double> prepare_taps<double>(const core::Resolved&, const OverlapSaveShape&, const BlockFft<double>&,
                                                       const void*, int);
 template struct PowerOfTwo<float>;

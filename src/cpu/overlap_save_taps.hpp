@@ -21,16 +21,19 @@ struct OverlapSaveTaps {
     bool complex_taps = false;
     /// For each filter the taps that are not finite, NaN first. Empty if there are none at all.
     std::vector<std::vector<std::int64_t>> special;
+    /// For each filter whether all taps are positive or all negative. Empty for complex taps.
+    std::vector<bool> one_sign;
 
-    [[nodiscard]] const T* spectrum(const BlockFft<T>& fft, std::int64_t partitions, std::int64_t filter, std::int64_t partition) const {
+    [[nodiscard]] const T* spectrum(const BlockFft<T>& fft, std::int64_t partitions, std::int64_t filter,
+                                    std::int64_t partition) const {
         return spectra.get() + (filter * partitions + partition) * fft.extent();
     }
 };
 
 /// Throws Error (memory).
 template <class T>
-OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSaveShape& shape, const BlockFft<T>& fft, const void* taps,
-                                int threads);
+OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSaveShape& shape, const BlockFft<T>& fft,
+                                const void* taps, int threads);
 
 /// 2^exponent as two factors, of which each is a normal number of T: for exponents beyond T's own range.
 template <class T>

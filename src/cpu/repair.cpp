@@ -9,14 +9,19 @@ namespace {
 
 constexpr std::int64_t kChunk = 1024;
 
-// Calls visit(i, values, count) for the samples [first, first + count) of a row, a chunk at a time; values are (re, im)
-// pairs for a complex signal.
+// Calls visit(i, values, count) for the samples first + i of [first, first + count) of a row, a chunk at a time; values are
+// (re, im) pairs for a complex signal. Samples of a zero boundary are absent and left out.
 template <class T, class Visit>
 void visit_samples(const core::Resolved& problem, const Call& call, std::int64_t row, std::int64_t first, std::int64_t count,
                    const Visit& visit) {
+    std::int64_t begin = 0, end = count;
+    if (problem.problem.boundary == Boundary::zero) {
+        begin = std::max<std::int64_t>(-first, 0);
+        if (call.input.n != kUnknownLength) { end = std::min(end, call.input.n - first); }
+    }
     std::complex<T> chunk[kChunk];
-    for (std::int64_t i = 0; i < count; i += kChunk) {
-        const std::int64_t samples = std::min(kChunk, count - i);
+    for (std::int64_t i = begin; i < end; i += kChunk) {
+        const std::int64_t samples = std::min(kChunk, end - i);
         if (is_complex(problem.dtype)) {
             core::gather(chunk, problem, call.input, row, first + i, samples);
         } else {
@@ -87,22 +92,23 @@ void Repair<T>::finish(const Call& call, const Unit& unit, T* data, int exponent
     if (exponent > 0) { std::rotate(factors.begin(), factors.begin() + 2, factors.end()); }
     for (int part = 0; part < io_.parts(unit); ++part) {
         const auto want = io_.wanted(call, unit, part);
-        visit_runs(data + part * t.im_offset, want.first, want.first + want.count, [&](T* values, std::int64_t, std::int64_t count) {
-            for (const T factor : factors) {
-                if (factor == 1) { continue; }
-                for (std::int64_t i = 0; i < count; ++i) { values[i] *= factor; }
-            }
-        });
+        visit_runs(data + part * t.im_offset, want.first, want.first + want.count,
+                   [&](T* values, std::int64_t, std::int64_t count) {
+                       for (const T factor : factors) {
+                           if (factor == 1) { continue; }
+                           for (std::int64_t i = 0; i < count; ++i) { values[i] *= factor; }
+                       }
+                   });
     }
     add_sample_terms(call, unit, data);
     if (!taps_.special.empty()) { add_tap_terms(call, unit, data); }
 }
 
-// One sample that is not finite (component from_part of the transform's input) at `position` of the window. nan_until:
-// for both parts the outputs below it are known to be NaN already, where windows of NaN samples overlap.
+// One sample that is not finite (component from_part of the transform's input) at `position` of the window; positions ascend.
 template <class T>
 void Repair<T>::add_sample(const Unit& unit, int from_part, std::int64_t position, T value, std::int64_t outputs, T* data,
-                           std::int64_t* nan_until) const {
+                           Settled* settled) const {
+    const FftTables<T>& t = fft_.tables();
     const std::int64_t k = problem_.k;
     const std::int64_t first = std::max<std::int64_t>(position - k + 1, 0);
     const std::int64_t last = std::min(position + 1, outputs);
@@ -112,13 +118,22 @@ void Repair<T>::add_sample(const Unit& unit, int from_part, std::int64_t positio
     for (int tap_part = 0; tap_part < stride; ++tap_part) {
         const int to_part = from_part ^ tap_part;
         const T signed_value = from_part == 1 && tap_part == 1 ? -value : value;
-        T* const part = data + to_part * fft_.tables().im_offset;
-        const std::int64_t start = std::isnan(value) ? std::max(first, nan_until[to_part]) : first;
+        T* const part = data + to_part * t.im_offset;
+        Settled& done = settled[to_part];
+        done.nan_until = std::max(done.nan_until, first);
+        while (done.nan_until < last && std::isnan(part[done.nan_until / t.columns * t.pitch + done.nan_until % t.columns])) {
+            ++done.nan_until;
+        }
+        std::int64_t start = done.nan_until;
+        if (!taps_.one_sign.empty() && taps_.one_sign[static_cast<std::size_t>(problem_.filters == 1 ? 0 : unit.row[side])]) {
+            if (done.infinity == signed_value) { start = std::max(start, done.infinity_until); }
+            done.infinity = signed_value;
+            done.infinity_until = last;
+        }
         visit_runs(part, start, last, [&](T* y, std::int64_t at, std::int64_t count) {
             const T* const tap = taps + (position - at) * stride + tap_part;
             for (std::int64_t i = 0; i < count; ++i) { y[i] += tap[-i * stride] * signed_value; }
         });
-        if (std::isnan(value)) { nan_until[to_part] = std::max(nan_until[to_part], last); }
     }
 }
 
@@ -131,14 +146,14 @@ void Repair<T>::add_sample_terms(const Call& call, const Unit& unit, T* data) co
         if (want.count == 0) { continue; }
         const std::int64_t outputs = want.first + want.count;
         for (const bool nan : {true, false}) {
-            std::int64_t nan_until[2] = {0, 0};
+            Settled settled[2];
             visit_samples<T>(problem_, call, unit.row[side], io_.window_begin(unit, side), outputs + problem_.k - 1,
                              [&](std::int64_t at, const T* values, std::int64_t samples) {
                                  if (fft_.kernels().all_finite(values, samples * parts)) { return; }
                                  for (std::int64_t i = 0; i < samples * parts; ++i) {
                                      if (std::isfinite(values[i]) || std::isnan(values[i]) != nan) { continue; }
                                      add_sample(unit, complex_signal ? static_cast<int>(i % 2) : side, at + i / parts, values[i],
-                                                outputs, data, nan_until);
+                                                outputs, data, settled);
                                  }
                              });
         }
@@ -155,29 +170,26 @@ void Repair<T>::add_tap_terms(const Call& call, const Unit& unit, T* data) const
         const T* const taps = filter(unit, side);
         for (const std::int64_t tap : taps_.special[static_cast<std::size_t>(problem_.filters == 1 ? 0 : unit.row[side])]) {
             const std::int64_t begin = io_.window_begin(unit, side) + want.first + tap;
-            bool all_nan = true;
-            visit_samples<T>(problem_, call, unit.row[side], begin, want.count,
-                             [&](std::int64_t at, const T* values, std::int64_t samples) {
-                                 for (std::int64_t i = 0; i < samples; ++i) {
-                                     const std::int64_t position = begin + at + i;
-                                     const std::int64_t o = want.first + at + i;
-                                     T* const re = data + (complex_signal ? 0 : side) * t.im_offset + o / t.columns * t.pitch +
-                                                   o % t.columns;
-                                     T* const im = re + t.im_offset;
-                                     const bool outside = position < 0 || (call.input.n != kUnknownLength && position >= call.input.n);
-                                     if (absent_outside && outside) {
-                                     } else if (!complex_signal) {
-                                         *re += taps[tap] * values[i];
-                                     } else if (!taps_.complex_taps) {
-                                         *re += taps[tap] * values[2 * i];
-                                         *im += taps[tap] * values[2 * i + 1];
-                                     } else {
-                                         *re += taps[2 * tap] * values[2 * i] - taps[2 * tap + 1] * values[2 * i + 1];
-                                         *im += taps[2 * tap] * values[2 * i + 1] + taps[2 * tap + 1] * values[2 * i];
-                                     }
-                                     all_nan = all_nan && std::isnan(*re) && (!complex_signal || std::isnan(*im));
-                                 }
-                             });
+            const bool all_present = begin >= 0 && (call.input.n == kUnknownLength || begin + want.count <= call.input.n);
+            bool all_nan = all_present || !absent_outside;
+            visit_samples<T>(
+                problem_, call, unit.row[side], begin, want.count, [&](std::int64_t at, const T* values, std::int64_t samples) {
+                    for (std::int64_t i = 0; i < samples; ++i) {
+                        const std::int64_t o = want.first + at + i;
+                        T* const re = data + (complex_signal ? 0 : side) * t.im_offset + o / t.columns * t.pitch + o % t.columns;
+                        T* const im = re + t.im_offset;
+                        if (!complex_signal) {
+                            *re += taps[tap] * values[i];
+                        } else if (!taps_.complex_taps) {
+                            *re += taps[tap] * values[2 * i];
+                            *im += taps[tap] * values[2 * i + 1];
+                        } else {
+                            *re += taps[2 * tap] * values[2 * i] - taps[2 * tap + 1] * values[2 * i + 1];
+                            *im += taps[2 * tap] * values[2 * i + 1] + taps[2 * tap + 1] * values[2 * i];
+                        }
+                        all_nan = all_nan && std::isnan(*re) && (!complex_signal || std::isnan(*im));
+                    }
+                });
             if (all_nan) { break; }
         }
     }

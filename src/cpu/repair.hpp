@@ -24,10 +24,17 @@ public:
     void finish(const Call& call, const Unit& unit, T* data, int exponent) const;
 
 private:
+    /// Outputs of a part that further terms of non-finite samples cannot change. Without it a signal of nothing but
+    /// infinities would cost block * k.
+    struct Settled {
+        std::int64_t nan_until = 0;       ///< all outputs below, whose windows are not past, are NaN
+        T infinity = 0;                   ///< the last infinity, and below which output its windows reached:
+        std::int64_t infinity_until = 0;  ///< with taps of one sign another one like it adds nothing there
+    };
     void add_sample_terms(const Call& call, const Unit& unit, T* data) const;
     void add_tap_terms(const Call& call, const Unit& unit, T* data) const;
     void add_sample(const Unit& unit, int from_part, std::int64_t position, T value, std::int64_t outputs, T* data,
-                    std::int64_t* nan_until) const;
+                    Settled* settled) const;
     template <class Visit>
     void visit_runs(T* part, std::int64_t first, std::int64_t last, const Visit& visit) const;
     [[nodiscard]] const T* filter(const Unit& unit, int side) const;

@@ -22,8 +22,8 @@ HWY_INLINE Cx<D> broadcast(D d, const T* w) {
 
 // One pass over a strip. The last (step 1) has no factors of its own but the strip's.
 template <int kRadix, class T>
-HWY_NOINLINE void column_dif_pass(const FftTables<T>& t, const FftPass<T>& pass, const StripView<const T>& from, const StripView<T>& to,
-                                  const T* strip_w) {
+HWY_NOINLINE void column_dif_pass(const FftTables<T>& t, const FftPass<T>& pass, const StripView<const T>& from,
+                                  const StripView<T>& to, const T* strip_w) {
     const hn::ScalableTag<T> d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
     const bool last = pass.step == 1;
@@ -66,8 +66,8 @@ void forward_columns(const FftTables<T>& t, std::int64_t strip, const FftSource<
 
 // On exchanged parts, as all inverses. kSink: the last one, which stores positions row * columns + column of the strip.
 template <int kRadix, bool kSink, class T>
-HWY_NOINLINE bool column_dit_pass(const FftTables<T>& t, const FftPass<T>& pass, const StripView<const T>& from, const StripView<T>& to,
-                                  const T* strip_w, const FftSink<T>& sink, std::int64_t column) {
+HWY_NOINLINE bool column_dit_pass(const FftTables<T>& t, const FftPass<T>& pass, const StripView<const T>& from,
+                                  const StripView<T>& to, const T* strip_w, const FftSink<T>& sink, std::int64_t column) {
     const hn::ScalableTag<T> d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
     Cx<hn::ScalableTag<T>> bad = {hn::Zero(d), hn::Zero(d)};

@@ -1,7 +1,8 @@
 // Loops over whole arrays that go with the FFT. Included once per instruction set, inside HWY_NAMESPACE.
 
 template <class T>
-void multiply_add(T* acc_re, T* acc_im, const T* x_re, const T* x_im, const T* h_re, const T* h_im, std::int64_t count, bool first) {
+void multiply_add(T* acc_re, T* acc_im, const T* x_re, const T* x_im, const T* h_re, const T* h_im, std::int64_t count,
+                  bool first) {
     const hn::ScalableTag<T> d;
     for (std::int64_t i = 0; i < count; i += hn::MaxLanes(d)) {
         const auto x = load(d, x_re + i, x_im + i), h = load(d, h_re + i, h_im + i);

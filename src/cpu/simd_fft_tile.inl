@@ -129,8 +129,10 @@ HWY_INLINE void twiddled_dft8(Cx<D>* z, const Cx<D>& w1, const Cx<D>& w2, const 
 template <class D>
 HWY_INLINE void transpose_in_blocks(D d, hn::Vec<D>* v) {
     const hn::Repartition<double, D> wide;
-    const auto t0 = hn::BitCast(wide, hn::InterleaveLower(d, v[0], v[1])), t1 = hn::BitCast(wide, hn::InterleaveUpper(d, v[0], v[1]));
-    const auto t2 = hn::BitCast(wide, hn::InterleaveLower(d, v[2], v[3])), t3 = hn::BitCast(wide, hn::InterleaveUpper(d, v[2], v[3]));
+    const auto t0 = hn::BitCast(wide, hn::InterleaveLower(d, v[0], v[1])),
+               t1 = hn::BitCast(wide, hn::InterleaveUpper(d, v[0], v[1]));
+    const auto t2 = hn::BitCast(wide, hn::InterleaveLower(d, v[2], v[3])),
+               t3 = hn::BitCast(wide, hn::InterleaveUpper(d, v[2], v[3]));
     v[0] = hn::BitCast(d, hn::InterleaveLower(wide, t0, t2));
     v[1] = hn::BitCast(d, hn::InterleaveUpper(wide, t0, t2));
     v[2] = hn::BitCast(d, hn::InterleaveLower(wide, t1, t3));

@@ -43,7 +43,8 @@ void check_single_frequencies(Target target, int log2_size, int count, double to
     for (int run = 0; run < count; ++run) {
         const std::int64_t f = count == t.size ? run : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(t.size));
         for (std::int64_t i = 0; i < t.size; ++i) {
-            const Complex z = std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(f * i % t.size) / static_cast<double>(t.size));
+            const Complex z =
+                std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(f * i % t.size) / static_cast<double>(t.size));
             data.data[place(t, i)] = static_cast<T>(z.real());
             data.data[place(t, i) + t.im_offset] = static_cast<T>(z.imag());
         }
@@ -55,6 +56,7 @@ void check_single_frequencies(Target target, int log2_size, int count, double to
             if (std::abs(z - 1.0) < 0.5) {
                 ++hits;
                 z -= 1.0;
+                EXPECT_EQ(frequency_at(t, i / t.columns, i % t.columns), f);
                 if (count == t.size) {
                     EXPECT_FALSE(taken[static_cast<std::size_t>(i)]);
                     taken[static_cast<std::size_t>(i)] = true;

@@ -31,9 +31,9 @@ template <class T>
 constexpr int kParts = sizeof(T) / sizeof(Real<T>);
 
 std::string describe(const Problem& p, const std::string& algorithm) {
-    return algorithm + " n=" + std::to_string(p.length) + " k=" + std::to_string(p.taps) + " batch=" + std::to_string(p.batch) + " " +
-           to_string(p.mode) + " " + to_string(p.boundary) + " " + to_string(p.dtype) + (p.complex_taps ? " complex taps " : " ") +
-           to_string(p.filters) + " " + to_string(p.operation);
+    return algorithm + " n=" + std::to_string(p.length) + " k=" + std::to_string(p.taps) + " batch=" + std::to_string(p.batch) +
+           " " + to_string(p.mode) + " " + to_string(p.boundary) + " " + to_string(p.dtype) +
+           (p.complex_taps ? " complex taps " : " ") + to_string(p.filters) + " " + to_string(p.operation);
 }
 
 template <class T>
@@ -47,7 +47,8 @@ std::vector<T> random_values(std::int64_t count, std::uint64_t seed) {
 }
 
 template <class T>
-std::vector<T> run(const Problem& problem, const void* taps, const std::vector<T>& in, const std::string& algorithm, int threads = 1) {
+std::vector<T> run(const Problem& problem, const void* taps, const std::vector<T>& in, const std::string& algorithm,
+                   int threads = 1) {
     const Plan plan = make_plan(problem, taps, {.device = "cpu", .algorithm = algorithm, .threads = threads});
     std::vector<T> out(static_cast<std::size_t>(output_extent(problem)), T(std::numeric_limits<Real<T>>::quiet_NaN()));
     plan.execute(static_cast<void*>(out.data()), static_cast<const void*>(in.data()));
@@ -171,7 +172,7 @@ TEST(OverlapSave, Boundaries) {
 TEST(OverlapSave, BatchesAndStrides) {
     for (const Filters filters : {Filters::shared, Filters::per_row}) {
         for (const std::int64_t batch : {2, 3, 5}) {
-            for (const std::int64_t k : {7, 513}) {
+            for (const std::int64_t k : {7, 257}) {
                 Problem problem{.length = 1500, .taps = k, .batch = batch, .filters = filters, .mode = Mode::same};
                 check_random<float>(problem);
                 check_random<std::complex<float>>(problem);
@@ -193,7 +194,9 @@ template <class T>
 void check_sparse(const Problem& problem, const std::vector<std::int64_t>& where) {
     const auto in = random_values<T>(problem.batch * problem.length, 1);
     std::vector<T> taps(static_cast<std::size_t>(problem.taps));
-    for (std::size_t i = 0; i < where.size(); ++i) { taps[static_cast<std::size_t>(where[i])] = static_cast<T>(1.5 - static_cast<double>(i)); }
+    for (std::size_t i = 0; i < where.size(); ++i) {
+        taps[static_cast<std::size_t>(where[i])] = static_cast<T>(1.5 - static_cast<double>(i));
+    }
     const std::int64_t length = output_length(problem), shift = problem.taps - 1 - origin(problem);
     for (const char* const algorithm : kAlgorithms) {
         const auto out = run(problem, taps.data(), in, algorithm, 2);
@@ -204,7 +207,8 @@ void check_sparse(const Problem& problem, const std::vector<std::int64_t>& where
                 for (const std::int64_t t : where) {
                     const std::int64_t at = o + shift - t;  // convolution
                     if (at < 0 || at >= problem.length) { continue; }
-                    sum += static_cast<double>(taps[static_cast<std::size_t>(t)]) * in[static_cast<std::size_t>(row * problem.length + at)];
+                    sum += static_cast<double>(taps[static_cast<std::size_t>(t)]) *
+                           in[static_cast<std::size_t>(row * problem.length + at)];
                 }
                 error = std::max(error, std::abs(sum - out[static_cast<std::size_t>(row * length + o)]));
                 ASSERT_FALSE(std::isnan(out[static_cast<std::size_t>(row * length + o)]));
@@ -240,9 +244,9 @@ TEST(OverlapSave, NonFiniteSamplesReachTheirOutputsOnly) {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     constexpr float kInf = std::numeric_limits<float>::infinity();
     std::mt19937_64 random(11);
-    for (int run = 0; run < 40; ++run) {
-        const std::int64_t n = 1 + static_cast<std::int64_t>(random() % 2000);
-        const std::int64_t k = 1 + static_cast<std::int64_t>(random() % 700);
+    for (int run = 0; run < 36; ++run) {  // infinities in long double are slow: small cases
+        const std::int64_t n = 1 + static_cast<std::int64_t>(random() % 900);
+        const std::int64_t k = 1 + static_cast<std::int64_t>(random() % (run % 9 == 0 ? 700 : 60));
         Problem problem{.length = n, .taps = k, .batch = 1 + run % 3, .mode = run % 2 == 0 ? Mode::same : Mode::full};
         problem.boundary = static_cast<Boundary>(run % 6);
         problem.constant = run % 12 == 1 ? kNan : 1.0;
@@ -256,6 +260,10 @@ TEST(OverlapSave, NonFiniteSamplesReachTheirOutputsOnly) {
         auto in = random_values<float>(input_extent(problem), random());
         poison(in.data(), static_cast<std::int64_t>(in.size()), run % 4 != 0);
         if (run % 7 == 3) { poison(taps.data(), k, true); }
+        if (run % 10 == 7) {  // whole runs of infinities, under taps of one sign
+            for (float& tap : taps) { tap = std::abs(tap) + 1; }
+            for (std::size_t i = in.size() / 3; i < in.size(); ++i) { in[i] = i < in.size() / 2 || run % 20 == 7 ? kInf : -kInf; }
+        }
         problem.dtype = Dtype::f32;
         check<float>(problem, taps.data(), in);
         if (HasFatalFailure()) { return; }
@@ -272,20 +280,20 @@ TEST(OverlapSave, NonFiniteSamplesReachTheirOutputsOnly) {
 
 TEST(OverlapSave, NonFiniteTaps) {
     for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-        for (const std::int64_t k : {1, 9, 600}) {
+        for (const std::int64_t k : {1, 9, 300}) {
             for (const Boundary boundary : {Boundary::zero, Boundary::reflect}) {
-                Problem problem{.length = 900, .taps = k, .mode = Mode::full, .boundary = boundary};
+                Problem problem{.length = 500, .taps = k, .mode = Mode::full, .boundary = boundary};
                 auto taps = random_values<float>(k, 2);
                 taps[static_cast<std::size_t>(k / 3)] = bad;
-                auto in = random_values<float>(900, 1);
+                auto in = random_values<float>(500, 1);
                 in[100] = 0;
                 check<float>(problem, taps.data(), in);
                 problem.dtype = Dtype::complex64;
-                check<std::complex<float>>(problem, taps.data(), random_values<std::complex<float>>(900, 4));
+                check<std::complex<float>>(problem, taps.data(), random_values<std::complex<float>>(500, 4));
                 problem.complex_taps = true;
                 auto complex_taps = random_values<std::complex<float>>(k, 2);
                 complex_taps[0] = {1, bad};
-                check<std::complex<float>>(problem, complex_taps.data(), random_values<std::complex<float>>(900, 4));
+                check<std::complex<float>>(problem, complex_taps.data(), random_values<std::complex<float>>(500, 4));
             }
         }
     }
@@ -350,10 +358,15 @@ TEST(OverlapSave, RangesGiveTheSameBits) {
                     std::int64_t from = std::max<std::int64_t>(first - origin, 0);
                     std::int64_t to = std::min(first + count - 1 - origin + problem.taps + executable.lookahead(), n);
                     if (boundary == Boundary::mirror && first == 0) { to = std::max(to, origin + 1); }
-                    if (boundary == Boundary::mirror && end) { from = std::max<std::int64_t>(std::min(from, n - problem.taps - 1), 0); }
+                    if (boundary == Boundary::mirror && end) {
+                        from = std::max<std::int64_t>(std::min(from, n - problem.taps - 1), 0);
+                    }
                     const core::Input input{
-                        .main = {.data = in.data() + from, .first = from, .last = to, .row_stride = n, .sample_stride = 1}, .extra = {}, .n = n};
-                    const core::Output output{.data = out.data() + first, .first = first, .count = count, .row_stride = n, .sample_stride = 1};
+                        .main = {.data = in.data() + from, .first = from, .last = to, .row_stride = n, .sample_stride = 1},
+                        .extra = {},
+                        .n = n};
+                    const core::Output output{
+                        .data = out.data() + first, .first = first, .count = count, .row_stride = n, .sample_stride = 1};
                     executable.execute(output, input, workspace, nullptr);
                 }
                 EXPECT_EQ(std::memcmp(out.data(), whole.data(), whole.size() * sizeof(float)), 0) << describe(problem, algorithm);
@@ -381,7 +394,8 @@ TEST(OverlapSave, Refusals) {
         const PlanOptions strict{.device = "cpu", .accuracy = Accuracy::strict, .algorithm = algorithm};
         EXPECT_THROW(make_plan({.length = 100, .taps = 9}, taps, strict), Error);
         const std::vector<std::int64_t> integers(9, 1);
-        EXPECT_THROW(make_plan({.length = 100, .taps = 9, .dtype = Dtype::i16}, integers, {.device = "cpu", .algorithm = algorithm}), Error);
+        EXPECT_THROW(
+            make_plan({.length = 100, .taps = 9, .dtype = Dtype::i16}, integers, {.device = "cpu", .algorithm = algorithm}), Error);
     }
 }
 
