@@ -19,13 +19,23 @@ mkdir -p "$folder"
 cp "$voice" "$folder/dry.wav"
 cp "$noise" "$folder/hiss.wav"
 
+# convolve NAME SIGNAL TAPS [OPTION...]: shows what was chosen, draws, then measures a run that does not draw.
+convolve() {
+    local name=$1
+    shift
+    "$tapline" convolve "$@" -o "$folder/$name.wav" --plot "$folder/$name.png" --explain
+    "$tapline" convolve "$@" -o "$folder/$name.wav" --json >"$folder/$name.json"
+    awk -F '[:,]' '/"seconds"/ { printf "measured:  %.1f ms from file to file", 1e3 * $2 }
+        /"times_real_time"/ { printf ", %.0f times as fast as the sound plays", $2 } END { print "" }' "$folder/$name.json"
+}
+
 echo
 echo "1. A voice in a room: a two-second exponentially decaying impulse response (96,000 taps)"
-"$tapline" convolve "$folder/dry.wav" room:2 -o "$folder/wet.wav" --scale 0.5 --plot "$folder/wet.png" --explain
+convolve wet "$folder/dry.wav" room:2
 
 echo
 echo "2. Hiss removed: a low-pass at 2 kHz (401 taps)"
-"$tapline" convolve "$folder/hiss.wav" lowpass:2000,401 -o "$folder/quiet.wav" --mode same --plot "$folder/quiet.png" --explain
+convolve quiet "$folder/hiss.wav" lowpass:2000,401 --mode same
 
 echo
 echo "3. This machine"

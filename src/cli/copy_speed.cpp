@@ -32,11 +32,18 @@ void stream_part(std::byte* out, const std::byte* in, std::size_t bytes) {
 #endif
 }
 
+// Waking a thread takes as long as copying some tens of KiB: smaller parts would make the yardstick slower, not the machine.
+constexpr std::size_t kLeastPart = std::size_t{32} << 10;
+
 template <class Part>
 void in_parts(std::size_t bytes, int threads, Part part) {
     const std::size_t lines = (bytes + kLine - 1) / kLine;
-    const auto parts = static_cast<std::size_t>(threads);
-    core::parallel_for(threads, threads, [&](std::int64_t task, int) {
+    const std::size_t parts = std::clamp<std::size_t>(bytes / kLeastPart, 1, static_cast<std::size_t>(threads));
+    if (parts == 1) {
+        part(0, bytes);
+        return;
+    }
+    core::parallel_for(static_cast<std::int64_t>(parts), threads, [&](std::int64_t task, int) {
         const std::size_t first = std::min(bytes, lines * static_cast<std::size_t>(task) / parts * kLine);
         const std::size_t last = std::min(bytes, lines * static_cast<std::size_t>(task + 1) / parts * kLine);
         part(first, last - first);

@@ -5,7 +5,7 @@
 
 namespace tapline::cli {
 
-/// std::memcpy, cut into one contiguous part for each thread.
+/// std::memcpy, cut into one contiguous part of at least 32 KiB for each thread.
 void copy(void* out, const void* in, std::size_t bytes, int threads);
 
 /// The same with streaming stores, which do not read the destination's cache lines first. `out` must be 64-byte aligned.

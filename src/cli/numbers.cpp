@@ -112,7 +112,7 @@ std::string format_count(std::int64_t count) {
     std::string digits = std::to_string(count);
     if (digits.size() <= 4) return digits;
     for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > (count < 0 ? 1 : 0); place -= 3) {
-        digits.insert(static_cast<std::size_t>(place), " ");
+        digits.insert(static_cast<std::size_t>(place), 1, ' ');
     }
     return digits;
 }

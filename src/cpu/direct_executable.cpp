@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/epilogue.hpp"
 #include "core/parallel.hpp"
@@ -11,28 +10,12 @@
 namespace tapline::cpu {
 namespace {
 
-// Samples of a gathered tile: with its window in the L1 cache for short filters, and enough of them that gathering a window
-// of kTapChunk samples is nothing beside 4096 x 16384 products.
-constexpr std::int64_t kTile = 4096;
-// Longer filters are summed chunk by chunk, so that the scratch memory does not grow with the filter.
-constexpr std::int64_t kTapChunk = 16384;
-static_assert(kTapChunk % kDirectGroup == 0);
-
 // Copying 8 KiB takes as long as the two more calls for the ends of a row: shorter rows are gathered whole.
 constexpr std::int64_t kMinInPlace = 2048;
 
-// Outputs of at least this many bytes are written past the caches.
-constexpr std::int64_t kStreamBytes = std::int64_t{1} << 20;
-
-// Side by side, many rows (the columns of an image) with more than a few taps go panel by panel through scratch memory: in
-// place the lines of a window share the sets of the caches. With lines of 16 KiB 15, 33 and 127 taps took 20, 34 and 145 ms in
-// place and 21, 28 and 58 ms in panels (2^24 elements, one thread).
-constexpr std::int64_t kPanelSamples = 256;  ///< outputs of a row in a panel: beside the k - 1 samples more that are packed
-constexpr std::int64_t kPanelStep = 64;      ///< of which so many are computed before more lines are packed
-constexpr std::int64_t kPanelWidth = 64;     ///< rows
-constexpr std::int64_t kMinPanelWidth = 16;  ///< real elements of the widest vector
-constexpr std::int64_t kMaxPanelTaps = 512;
-constexpr std::int64_t kMinPanelTaps = 17;
+// Outputs of at least this many bytes are written past the caches: 1 MiB took twice as long so as through them, 4 MiB
+// no longer, 16 MiB four fifths.
+constexpr std::int64_t kStreamBytes = std::int64_t{4} << 20;
 
 // Work is counted in products of real elements, about 80 of them a nanosecond; loading and storing an output counts as 6.
 constexpr std::int64_t kProductsOfAnOutput = 6;
@@ -45,8 +28,6 @@ constexpr std::int64_t kMinTaskOutputs = 512;
 constexpr std::size_t kAlignment = 64;
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 bool is_finite(float x) { return std::isfinite(x); }
 bool is_finite(double x) { return std::isfinite(x); }
 template <class T>
@@ -54,43 +35,7 @@ bool is_finite(const std::complex<T>& x) {
     return std::isfinite(x.real()) && std::isfinite(x.imag());
 }
 
-// The next panel's part of a line: each lies in a page of its own, which no hardware prefetcher foresees.
-template <bool kWrite, class X>
-void prefetch_bytes(const X* line) {
-    for (std::size_t byte = 0; byte < kPanelWidth * sizeof(X); byte += 64) {
-        __builtin_prefetch(reinterpret_cast<const char*>(line) + byte, kWrite ? 1 : 0, kWrite ? 3 : 2);
-    }
-}
-
-template <class Real, class X>
-const Real* real_elements(const X* x) {
-    return reinterpret_cast<const Real*>(x);
-}
-template <class Real, class X>
-Real* real_elements(X* x) {
-    return reinterpret_cast<Real*>(x);
-}
-
 }  // namespace
-
-template <class X, class H>
-struct DirectExecutable<X, H>::Job {
-    const core::Output& output;
-    const core::Input& input;
-    std::byte* workspace = nullptr;
-    std::int64_t interior_first = 0;  ///< outputs whose windows lie in input.main
-    std::int64_t interior_last = 0;
-    bool side_by_side = false;
-    bool flat = false;          ///< side by side without gaps: computed in place, as one long row
-    bool panels = false;        ///< side by side, rows enough for panels
-    bool plain_output = false;  ///< sums are the output, with unit stride
-    bool stream = false;
-    std::int64_t rows_per_task = 1;  ///< side by side: all, or the columns of some panels
-    std::int64_t outputs_per_task = 1;
-    std::int64_t tasks_per_row = 1;
-    std::int64_t tasks = 1;
-    int threads = 1;
-};
 
 template <class X, class H>
 DirectExecutable<X, H>::DirectExecutable(const core::Resolved& problem, const void* taps, const core::Request& request)
@@ -322,121 +267,6 @@ void DirectExecutable<X, H>::sum_gathered(const Job& job, const Scratch& scratch
     if (target != nullptr) { return; }
     if (range.first >= range.last) { std::fill_n(scratch.sums, count, X{}); }
     core::store(p, job.output, row, first, count, scratch.sums);
-}
-
-template <class X, class H>
-void DirectExecutable<X, H>::run_side_by_side(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t last,
-                                              std::int64_t row, std::int64_t row_end) const {
-    std::int64_t from = std::clamp(job.interior_first, first, last);
-    std::int64_t to = std::clamp(job.interior_last, from, last);
-    if (job.flat && (to - from) * problem_.batch * kParts < kDirectBlock) { from = to = last; }
-    const bool careful = !finite_taps_ && problem_.problem.boundary == Boundary::zero;
-    if (job.flat) {
-        run_flat(job, scratch, from, to - from);
-    } else {
-        run_panels(job, scratch, from, to, row, row_end);
-    }
-    if (job.panels && !careful) {
-        run_panels(job, scratch, first, from, row, row_end);
-        run_panels(job, scratch, to, last, row, row_end);
-        return;
-    }
-    for (std::int64_t r = row; r < row_end; ++r) {
-        run_gathered(job, scratch, r, first, from);
-        run_gathered(job, scratch, r, to, last);
-    }
-}
-
-// Outputs [first, first + count) of all rows, which lie one after the other in memory, as does what they read.
-template <class X, class H>
-void DirectExecutable<X, H>::run_flat(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t count) const {
-    const std::int64_t batch = problem_.batch;
-    const core::Piece& main = job.input.main;
-    const X* in = static_cast<const X*>(main.data) + (first - problem_.origin - main.first) * batch;
-    const core::Output line{.data = job.output.data,
-                            .first = job.output.first * batch,
-                            .count = job.output.count * batch,
-                            .row_stride = 0,
-                            .sample_stride = 1};
-    run_contiguous(job, scratch, line, 0, first * batch, count * batch, in, taps_.data(), batch);
-}
-
-// Sample `position` of rows [row, row_end), side by side.
-template <class X, class H>
-void DirectExecutable<X, H>::gather_line(X* line, const Job& job, std::int64_t position, std::int64_t row, std::int64_t row_end,
-                                         std::int64_t ahead) const {
-    const core::Input& input = job.input;
-    const std::int64_t index = position >= input.main.first && position < input.main.last
-                                   ? position
-                                   : core::boundary_index(problem_.problem.boundary, position, input.n);
-    for (const core::Piece* piece : {&input.main, &input.extra}) {
-        if (index < 0 || index < piece->first || index >= piece->last) { continue; }
-        const X* from =
-            static_cast<const X*>(piece->data) + (index - piece->first) * piece->sample_stride + row * piece->row_stride;
-        if (piece->row_stride == 1) {
-            std::memcpy(line, from, static_cast<std::size_t>(row_end - row) * sizeof(X));
-            prefetch_bytes<false>(from + ahead);
-        } else {
-            for (std::int64_t r = row; r < row_end; ++r) { line[r - row] = from[(r - row) * piece->row_stride]; }
-        }
-        return;
-    }
-    const std::complex<double> constant =
-        problem_.problem.boundary == Boundary::constant && index < 0 ? problem_.problem.constant : 0.0;
-    if constexpr (kComplex) {
-        std::fill(line, line + (row_end - row), X(static_cast<Real>(constant.real()), static_cast<Real>(constant.imag())));
-    } else {
-        std::fill(line, line + (row_end - row), static_cast<X>(constant.real()));
-    }
-}
-
-template <class X, class H>
-void DirectExecutable<X, H>::run_panels(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t last,
-                                        std::int64_t row, std::int64_t row_end) const {
-    for (std::int64_t o = first; o < last; o += kPanelSamples) {
-        const std::int64_t end = std::min(o + kPanelSamples, last);
-        for (std::int64_t r = row; r < row_end; r += kPanelWidth) {
-            run_panel(job, scratch, o, end, r, std::min(r + kPanelWidth, row_end));
-        }
-    }
-}
-
-// The lines of the window are packed just before they are needed, so that those in use stay in the L1 cache.
-template <class X, class H>
-void DirectExecutable<X, H>::run_panel(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t last,
-                                       std::int64_t row, std::int64_t row_end) const {
-    constexpr std::int64_t kLeast = kMinPanelWidth / kParts;
-    const std::int64_t rows = row_end - row;
-    const std::int64_t pitch = divide_up(rows, kLeast) * kLeast;
-    const std::int64_t ahead = job.input.main.row_stride == 1 ? kPanelWidth : 0;
-    const core::Output& output = job.output;
-    const core::Output line{.data = output.data, .first = 0, .count = 0, .row_stride = 0, .sample_stride = 1};
-    std::int64_t packed = 0;
-    for (std::int64_t o = first; o < last; o += kPanelStep) {
-        const std::int64_t count = std::min(kPanelStep, last - o);
-        X* window = scratch.window + (o - first) * pitch;
-        for (const std::int64_t needed = o - first + count + problem_.k - 1; packed < needed; ++packed) {
-            X* to = scratch.window + packed * pitch;
-            gather_line(to, job, first - problem_.origin + packed, row, row_end, ahead);
-            std::fill(to + rows, to + pitch, X{});
-        }
-        call_kernel({.out = real_elements<Real>(scratch.sums),
-                     .in = real_elements<Real>(window),
-                     .taps = real_elements<Real>(taps_.data()),
-                     .count = count * pitch * kParts,
-                     .step = pitch * kParts,
-                     .k = problem_.k});
-        for (std::int64_t i = 0; i < count; ++i) {
-            const std::int64_t offset = (o - output.first + i) * output.sample_stride + row;
-            if (job.plain_output) {
-                X* out = static_cast<X*>(output.data) + offset;
-                std::memcpy(out, scratch.sums + i * pitch, static_cast<std::size_t>(rows) * sizeof(X));
-                prefetch_bytes<true>(out + ahead);
-            } else {
-                core::store(problem_, line, 0, offset, rows, scratch.sums + i * pitch);
-            }
-        }
-    }
 }
 
 template <class X, class H>

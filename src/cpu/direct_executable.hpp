@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/engine.hpp"
+#include "cpu/direct_shape.hpp"
 #include "cpu/simd_direct.hpp"
 
 namespace tapline::cpu {
@@ -39,7 +40,24 @@ private:
         X* sums;
         Real* present;
     };
-    struct Job;  // one execution: its arguments and how it is divided
+    /// One execution: its arguments and how it is divided.
+    struct Job {
+        const core::Output& output;
+        const core::Input& input;
+        std::byte* workspace = nullptr;
+        std::int64_t interior_first = 0;  ///< outputs whose windows lie in input.main
+        std::int64_t interior_last = 0;
+        bool side_by_side = false;
+        bool flat = false;          ///< side by side without gaps: computed in place, as one long row
+        bool panels = false;        ///< side by side, rows enough for panels
+        bool plain_output = false;  ///< sums are the output, with unit stride
+        bool stream = false;
+        std::int64_t rows_per_task = 1;  ///< side by side: all, or the columns of some panels
+        std::int64_t outputs_per_task = 1;
+        std::int64_t tasks_per_row = 1;
+        std::int64_t tasks = 1;
+        int threads = 1;
+    };
 
     [[nodiscard]] Job plan_job(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const;
     void run_task(const Job& job, std::int64_t task, int slot) const;
