@@ -49,7 +49,7 @@ def bench(tapline, length, taps, dtype="f32", algorithms="auto", threads=0):
     command = [tapline, "bench", "--lengths", str(length), "--taps", str(taps), "--mode", "same", "--dtype", dtype]
     command += ["--algorithms", algorithms, "--threads", str(threads), "--json", "-"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return json.loads(text)
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def median_seconds(call, runs=5, budget=3.0):

@@ -2,6 +2,8 @@
 set -u
 : "${TAPLINE:?set TAPLINE to the path of the built command}"
 TAPLINE=$(readlink -f "$TAPLINE")
+tests=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")")
+export LSAN_OPTIONS="suppressions=$tests/lsan.supp:print_suppressions=0"  # for builds with AddressSanitizer
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

@@ -85,11 +85,13 @@ TAPLINE_TARGET=nonsense failed "nonsense" convolve x.txt 1 -o y.txt
 if ! "$TAPLINE" info --json | grep -q '"name": "cuda:0"'; then
     failed "cuda" convolve x.txt 1 -o y.txt --device cuda
 fi
-# A limit on memory is a message, not a crash.
-(
-    ulimit -v 400000
-    "$TAPLINE" bench --lengths 2^30 --taps 3 >stdout 2>stderr
-    [ $? -eq 1 ]
-) || fail "out of memory: $(cat stderr)"
-grep -q "allocate\|memory" stderr || fail "out of memory says: $(cat stderr)"
+# A limit on memory is a message, not a crash. (Sanitizers need terabytes of address space.)
+if ! ldd "$TAPLINE" | grep -q "lib[at]san"; then
+    (
+        ulimit -v 400000
+        "$TAPLINE" bench --lengths 2^30 --taps 3 >stdout 2>stderr
+        [ $? -eq 1 ]
+    ) || fail "out of memory: $(cat stderr)"
+    grep -q "allocate\|memory" stderr || fail "out of memory says: $(cat stderr)"
+fi
 finish
