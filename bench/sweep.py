@@ -24,7 +24,7 @@ import scipy.signal
 
 TAPS = [3, 8, 16, 32, 64, 127, 255, 511, 1023, 2047, 4095, 8191, 16383, 65535, 262143, 1048576]
 # The slowest a peer may be predicted to be before it is left out: seconds for one convolution.
-PEER_LIMIT_SECONDS = 20.0
+PEER_LIMIT_SECONDS = 5.0
 
 
 class Library:
@@ -152,7 +152,7 @@ def file_to_file(options, random):
         decay = np.exp(-3 * np.arange(2 * rate) / rate)[:, None]
         write_float_wav(room, 0.01 * random.standard_normal((2 * rate, 2)) * decay, rate)
         ours = [options.tapline, "convolve", str(signal), str(room), "-o", str(folder / "ours.wav")]
-        theirs = ["ffmpeg", "-y", "-v", "error", "-i", str(signal), "-i", str(room), "-lavfi", "afir=irnorm=-1",
+        theirs = ["ffmpeg", "-y", "-v", "error", "-i", str(signal), "-i", str(room), "-lavfi", "afir",
                   "-c:a", "pcm_f32le", str(folder / "theirs.wav")]
         run = lambda command: subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
         pairs = []
@@ -180,6 +180,7 @@ def main():
     random = np.random.default_rng(1)
     library = Library(options.library)
     taps_list = [3, 32, 511] if options.quick else TAPS
+    options.output.parent.mkdir(parents=True, exist_ok=True)
     result = {"machine": machine(), "info": json.loads(subprocess.run([options.tapline, "info", "--json"], check=True,
                                                                       capture_output=True, text=True).stdout)}
     result["one_signal"] = throughput(options, random, 1 << 24, taps_list, list(PEERS))
@@ -192,7 +193,6 @@ def main():
     result["errors"] = {str(k): errors(library, random, k) for k in taps_list if k <= 65535}
     result["loud_and_quiet"] = loud_and_quiet(library, random)
     result["one_nan"] = one_nan(library, random)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -67,6 +67,9 @@ public:
     [[nodiscard]] virtual std::string_view name() const = 0;
     [[nodiscard]] virtual std::string_view summary() const = 0;
     [[nodiscard]] virtual Support supports(const Resolved& problem, const Request& request) const = 0;
+    /// Whether an output's error depends on the terms of its own sum alone. A transform's does not: a quiet passage that shares
+    /// a block with a loud one has the loud one's error.
+    [[nodiscard]] virtual bool is_local() const { return true; }
     /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
     [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
     /// `taps`: problem.filters rows of k packed elements of problem.taps_dtype, in correlation order (already reversed or

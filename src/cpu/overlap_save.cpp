@@ -127,6 +127,7 @@ bool is_floating(const core::Resolved& problem) {
 class OverlapSaveAlgorithm final : public core::Algorithm {
 public:
     [[nodiscard]] std::string_view name() const override { return "overlap_save"; }
+    [[nodiscard]] bool is_local() const override { return false; }
     [[nodiscard]] std::string_view summary() const override { return "fast Fourier transforms of overlapping blocks"; }
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
         return supports_fft(problem, request,
@@ -148,6 +149,7 @@ public:
 class PartitionedAlgorithm final : public core::Algorithm {
 public:
     [[nodiscard]] std::string_view name() const override { return "partitioned"; }
+    [[nodiscard]] bool is_local() const override { return false; }
     [[nodiscard]] std::string_view summary() const override {
         return "fast Fourier transforms of blocks and of parts of the filter, for filters too long for one transform";
     }

@@ -48,6 +48,27 @@ TEST(Plan, ShortFiltersAreDirectAndLongOnesAreNot) {
     EXPECT_EQ(make_plan(problem_of(1 << 20, 8191), random_floats(8191, 1), strict).algorithm(), "direct");
 }
 
+TEST(Plan, AQuietPassageBesideALoudOneKeepsItsDigits) {
+    const Problem p = problem_of(1 << 16, 127);
+    const auto taps = random_floats(127, 1);
+    auto in = random_floats(1 << 16, 2);
+    const std::size_t half = in.size() / 2;
+    for (std::size_t i = half; i < in.size(); ++i) { in[i] *= 1e6F; }
+    EXPECT_EQ(make_plan(p, taps, {.device = "cpu", .accuracy = Accuracy::fast}).algorithm(), "overlap_save");
+    for (const Accuracy accuracy : {Accuracy::standard, Accuracy::strict}) {
+        const auto out = run(p, taps, in, {.device = "cpu", .accuracy = accuracy});
+        const auto exact = reference::sums(p, in.data(), taps.data());
+        long double squares = 0;
+        long double errors = 0;
+        for (std::size_t o = 0; o < half - 127; ++o) {
+            const long double error = out[o] - exact.real[o];
+            errors += error * error;
+            squares += exact.real[o] * exact.real[o];
+        }
+        EXPECT_LE(std::sqrt(errors / squares), 1e-6L);
+    }
+}
+
 TEST(Plan, ExplainsItself) {
     const Plan plan = make_plan(problem_of(100000, 501), random_floats(501, 1), {.device = "cpu", .threads = 2});
     const std::string text = plan.explain();
