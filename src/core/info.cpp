@@ -43,7 +43,7 @@ std::string wisdom_path() {
         const char* value = std::getenv(name);
         return std::string(value == nullptr ? "" : value);
     };
-    if (const std::string path = variable("TAPLINE_WISDOM"); !path.empty()) { return path; }
+    if (std::string path = variable("TAPLINE_WISDOM"); !path.empty()) { return path; }
     std::string cache = variable("XDG_CACHE_HOME");
     if (cache.empty()) {
         const std::string home = variable("HOME");

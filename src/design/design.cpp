@@ -107,7 +107,7 @@ std::vector<double> gaussian(double sigma) {
     if (!(sigma > 0) || !(4 * sigma + 0.5 < static_cast<double>(kMaxTaps / 2))) {
         fail("gaussian: sigma is " + show(sigma) + "; give a positive number of samples");
     }
-    const auto radius = static_cast<std::int64_t>(4 * sigma + 0.5);
+    const auto radius = static_cast<std::int64_t>(std::llround(4 * sigma));
     std::vector<double> taps;
     for (std::int64_t x = -radius; x <= radius; ++x) {
         const auto position = static_cast<double>(x);
