@@ -104,7 +104,7 @@ def benchmarks_page(data):
     long_rows = [r for r in data["one_signal"] if r["taps"] == 2047]
     text = f"""# Benchmarks: CPU
 
-Made by `bench/report.py` from `bench/results/cpu.json`, which `make bench` measures; nothing here is typed by hand.
+Made by `bench/report.py` from `bench/results/cpu.json`, which `bench/sweep.py` measures; nothing here is typed by hand.
 {machine['processor']}, {machine['cores']} cores, {machine['date']}; NumPy {machine['numpy']}, SciPy {machine['scipy']}, OpenCV
 {machine['opencv']}. Instruction set {data['one_signal'][0].get('instruction_set', '?')}.
 

@@ -4,7 +4,7 @@
 For every number of taps: `tapline bench` checks, times and copies; then each peer convolves random data of the same size, and
 all shares refer to the copy of that case. Errors are relative L2 errors on the same random data against float64.
 
-    python3 bench/sweep.py --tapline build/release/bin/tapline --library build/release/libtapline.so --output bench/results/cpu.json
+    python3 bench/sweep.py --tapline build/default/bin/tapline --library build/default/libtapline.so --output bench/results/cpu.json
 """
 
 import argparse
