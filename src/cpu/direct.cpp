@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cpu/direct_executable.hpp"
+#include "cpu/element_types.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -53,12 +54,7 @@ public:
     [[nodiscard]] std::string_view summary() const override { return "every product, in SIMD lanes on all cores"; }
 
     [[nodiscard]] core::Support supports(const Resolved& problem, const core::Request&) const override {
-        const Dtype real = real_part_of(problem.dtype);
-        if (real != Dtype::f32 && real != Dtype::f64) { return core::Support::no("it takes f32, f64, complex64 and complex128"); }
-        if (problem.output_dtype == Dtype::f16 || problem.output_dtype == Dtype::bf16) {
-            return core::Support::no("16-bit outputs need a GPU");
-        }
-        return core::Support::yes();
+        return supports_elements(problem);
     }
 
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const core::Request& request) const override {

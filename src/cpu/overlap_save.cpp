@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/parallel.hpp"
+#include "cpu/element_types.hpp"
 #include "cpu/overlap_save_blocks.hpp"
 #include "cpu/overlap_save_partitioned.hpp"
 #include "cpu/overlap_save_taps.hpp"
@@ -110,10 +111,7 @@ private:
 };
 
 core::Support supports_fft(const core::Resolved& problem, const core::Request& request, const OverlapSaveShape& shape) {
-    const Dtype real = real_part_of(problem.dtype);
-    if (real != Dtype::f32 && real != Dtype::f64) {
-        return core::Support::no(std::string("elements of type ") + to_string(problem.dtype) + " need direct summation");
-    }
+    if (const core::Support elements = supports_elements(problem); !elements.ok) { return elements; }
     if (request.accuracy == Accuracy::strict) { return core::Support::no("strict accuracy needs direct summation"); }
     if (shape.log2_size == 0) { return core::Support::no("the transforms of these filters would need too much memory"); }
     return core::Support::yes();

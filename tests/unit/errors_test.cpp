@@ -112,6 +112,9 @@ TEST(Errors, Options) {
     expect_error(ErrorCode::unsupported, {"integer"}, with({.algorithm = "integer"}));
     expect_error(ErrorCode::unsupported, {"overlap_save", "strict"},
                  with({.accuracy = Accuracy::strict, .algorithm = "overlap_save"}));
+    Problem to_halves = small_problem();
+    to_halves.output_dtype = Dtype::bf16;
+    expect_error(ErrorCode::unsupported, {"16-bit"}, [&] { make_plan(to_halves, taps, {.device = "cpu"}); });
     Problem halves = small_problem();
     halves.dtype = Dtype::f16;
     expect_error(ErrorCode::unsupported, {"f32"}, [&] { make_plan(halves, taps, {.device = "cpu"}); });
