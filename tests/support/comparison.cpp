@@ -112,8 +112,9 @@ RowScale row_scale(const Problem& p, const void* in, const void* taps, std::int6
     long double squares = 0;
     for (std::int64_t i = 0; i < p.length; ++i) {
         const auto x = output_at(in, p.dtype, row * in_row + i * sample);
-        const long double square = std::norm(x);
-        if (std::isfinite(square)) { squares += square; }
+        for (const long double part : {x.real(), x.imag()}) {  // real taps read a finite part beside a NaN in the other
+            if (std::isfinite(part)) { squares += part * part; }
+        }
     }
     if (p.boundary == Boundary::constant && std::isfinite(std::norm(p.constant))) {
         squares += std::norm(p.constant) * static_cast<long double>(2 * p.taps);
