@@ -10,12 +10,14 @@ BUILD = build/$(PRESET)
 INSTALL_DEPENDENCIES = scripts/install_dependencies.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint format bench install docs clean dependencies configure
+.PHONY: help demo build test gpu-test gpu-receipt-check lint format bench install docs clean dependencies configure
 
 help:
 	@echo 'make demo      convolve real recordings; the results are in demo/'
 	@echo 'make test      build and run the tests (LABEL=slow: the long ones)'
 	@echo 'make build     build the library and the command into $(BUILD)'
+	@echo 'make gpu-test  on a machine with a GPU: its tests, compute-sanitizer and the bars'
+	@echo 'make gpu-receipt-check   whether that was done on this tree, and held'
 	@echo 'make bench     measure this machine: share of the copy speed'
 	@echo 'make install   install into PREFIX ($(PREFIX)) below DESTDIR'
 	@echo 'make docs      the API reference: build/docs/html/index.html'
@@ -33,6 +35,15 @@ build: configure
 
 test: build
 	ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure --no-tests=error $(if $(LABEL),-L '^$(LABEL)$$',-LE slow)
+
+# Results go to tests/gpu/receipt.json. GPU_BUNDLE=DIR runs the programs that scripts/gpu_bundle.sh collected.
+gpu-test:
+	PRESET=$(PRESET) scripts/gpu_test.sh
+
+# $(error) and not a failing command: make's own last line then says what is wrong.
+gpu-receipt-check:
+	$(eval answer := $(shell scripts/gpu_receipt.py check))
+	$(if $(filter 0,$(.SHELLSTATUS)),@echo '$(answer)',$(info $(answer))$(error $(answer)))
 
 demo: configure
 	@$(INSTALL_DEPENDENCIES) demo

@@ -10,7 +10,7 @@ set -euo pipefail
 build="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libsndfile1-dev libcli11-dev nlohmann-json3-dev libcairo2-dev libgtest-dev"
 declare -A groups=(
     [build]="$build"
-    [test]="$build"
+    [test]="$build python3" # the receipt of the GPU tests
     [demo]="$build alsa-utils" # the recordings in /usr/share/sounds/alsa
     [lint]="$build clang-format clang-tidy"
     [sanitize]="$build clang libclang-rt-dev"

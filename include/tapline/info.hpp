@@ -15,7 +15,8 @@ struct DeviceInfo {
     std::string name = {};         ///< "cpu", "cuda:0": what PlanOptions::device takes
     std::string description = {};  ///< the processor's or GPU's own name
     std::string instruction_set = {};
-    int threads = 0;  ///< CPU: threads that a plan uses by default
+    int threads = 0;                ///< CPU: threads that a plan uses by default
+    std::int64_t memory_bytes = 0;  ///< GPU: its memory
 };
 
 struct EngineInfo {

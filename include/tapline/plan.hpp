@@ -12,11 +12,13 @@
 namespace tapline {
 
 struct PlanOptions {
-    std::string device = "auto";  ///< "auto", "cpu", "cuda" or "cuda:N"
+    /// "cpu"; "cuda" (the first GPU) or "cuda:N": the plan takes device pointers; "auto": whichever has the result in host memory
+    /// first, and the plan takes host buffers wherever it runs. A GPU is looked for only where the CPU needs more than 0.1 s.
+    std::string device = "auto";
     Accuracy accuracy = Accuracy::standard;
     Effort effort = Effort::estimate;
     std::string algorithm = {};  ///< a name from algorithms(); empty: the library chooses
-    int threads = 0;             ///< CPU threads; 0: all that this process may run on
+    int threads = 0;             ///< CPU threads, also for copying host buffers; 0: all that this process may run on
 };
 
 namespace core {
@@ -26,22 +28,30 @@ struct PlanState;
 /// Immutable and cheap to copy. Calls with separate workspaces may run at once.
 class TAPLINE_EXPORT Plan {
 public:
-    /// out and in are on the plan's device and laid out as the problem says; they must not overlap. `workspace` has at
-    /// least workspace_bytes() bytes at an address that is a multiple of 64; its contents need not be initialised.
-    /// `stream` is a cudaStream_t for a CUDA plan and ignored on the CPU. Allocates nothing.
-    /// Throws Error for null or overlapping buffers, a workspace that is too small, an integer overflow (part of `out` is
-    /// written then).
+    /// out and in are in memory of the plan's device, the host's for a plan on the CPU, and laid out as the problem says; they
+    /// must not overlap. `workspace` has at least workspace_bytes() bytes there at an address that is a multiple of 64; its
+    /// contents need not be initialised. `stream` is a cudaStream_t for a CUDA plan and ignored on the CPU. Allocates nothing;
+    /// on a GPU it does not wait for the result. A plan made for device "auto" takes host buffers on any device; if it runs on a
+    /// GPU, this is execute_host().
+    /// Throws Error for null or overlapping buffers, a workspace that is too small, memory or a stream of another device, an
+    /// integer overflow (part of `out` is written then).
     void execute(void* out, const void* in, std::span<std::byte> workspace, void* stream = nullptr) const;
 
-    /// The same with a workspace of its own, kept by the calling thread up to 16 MiB and freed above that.
+    /// The same with a workspace of its own, kept by the calling thread up to 16 MiB and freed above that. On a GPU it runs on
+    /// the default stream; if workspace_bytes() is not 0, it allocates device memory and waits for the result to free it.
     void execute(void* out, const void* in) const;
 
-    /// Sizes and element types are checked against the problem.
+    /// out and in are in host memory, for a plan on any device. A CUDA plan lets chunks flow through pinned buffers, so that the
+    /// signal may be larger than the GPU's memory; it may allocate, and it returns when `out` is complete. On the CPU the same
+    /// as execute(out, in).
+    void execute_host(void* out, const void* in) const;
+
+    /// Host memory on any device. Sizes and element types are checked against the problem.
     template <Element Out, Element In>
     void execute(std::span<Out> out, std::span<const In> in) const {
         check_buffer("out", dtype_of<Out>, static_cast<std::int64_t>(out.size()), true);
         check_buffer("in", dtype_of<In>, static_cast<std::int64_t>(in.size()), false);
-        execute(static_cast<void*>(out.data()), static_cast<const void*>(in.data()));
+        execute_host(static_cast<void*>(out.data()), static_cast<const void*>(in.data()));
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const noexcept;

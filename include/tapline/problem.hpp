@@ -23,7 +23,7 @@ struct Problem {
     std::complex<double> constant = 0;                  ///< for Boundary::constant; may be NaN
     std::optional<std::int64_t> origin = std::nullopt;  ///< which tap sits on the output, after any reversal; default: the mode's
     Operation operation = Operation::convolution;
-    Dtype dtype = Dtype::f32;                          ///< of the signal
+    Dtype dtype = Dtype::f32;                          ///< of the signal; f16 and bf16 on a GPU only, with sums in f32
     bool complex_taps = false;                         ///< complex taps; needs a complex dtype
     std::optional<Dtype> output_dtype = std::nullopt;  ///< default: dtype, i64 for integers. Other real types: a saturating cast
     double scale = 1;                                  ///< finite or infinite, not NaN
@@ -49,7 +49,8 @@ TAPLINE_EXPORT std::int64_t origin(const Problem& problem);
 /// The element type of the output.
 TAPLINE_EXPORT Dtype output_dtype(const Problem& problem) noexcept;
 
-/// The element type of the taps: complex for complex_taps, else the real type of dtype; i64 for an integer dtype (u64 for u64).
+/// The element type of the taps: complex for complex_taps, else the real type of dtype; f32 for f16 and bf16; i64 for an
+/// integer dtype (u64 for u64).
 TAPLINE_EXPORT Dtype taps_dtype(const Problem& problem) noexcept;
 
 /// Throws Error with the first reason why the problem cannot be solved; returns if it can.

@@ -25,7 +25,8 @@ struct StreamOptions {
 /// Plan over the whole signal with the same problem. Memory: the filter and the input and output of a run or two
 /// (docs/streaming.md), never the signal.
 ///
-/// The problem's strides are ignored; its length may be kUnknownLength until flush().
+/// The problem's strides are ignored; its length may be kUnknownLength until flush(). Frames are in host memory on every device;
+/// "auto" is the CPU.
 ///
 ///     Stream stream(problem, taps);
 ///     const auto drain = [&] { while (auto got = stream.take(out, capacity)) { write(out, got); } };

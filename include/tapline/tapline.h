@@ -133,7 +133,7 @@ typedef struct tapline_problem {
 /* How a plan is made. Set by tapline_plan_options_init(). */
 typedef struct tapline_plan_options {
     size_t struct_size;    /* sizeof(tapline_plan_options) */
-    const char* device;    /* "auto", "cpu", "cuda" or "cuda:N"; NULL: "auto" */
+    const char* device;    /* "cpu"; "cuda" or "cuda:N": device pointers; "auto" or NULL: the fastest with host buffers */
     const char* algorithm; /* a name, or NULL: the library chooses */
     int accuracy;          /* TAPLINE_STANDARD */
     int effort;            /* TAPLINE_ESTIMATE */
@@ -170,8 +170,8 @@ TAPLINE_API tapline_status tapline_input_extent(int64_t* elements, const tapline
 TAPLINE_API tapline_status tapline_output_extent(int64_t* elements, const tapline_problem* problem);
 TAPLINE_API tapline_status tapline_taps_extent(int64_t* elements, const tapline_problem* problem);
 
-/* The element types of the output and of the taps (the signal's real type, complex for complex_taps; i64 for integer
- * signals, u64 for u64). */
+/* The element types of the output and of the taps (the signal's real type, complex for complex_taps; f32 for f16 and
+ * bf16; i64 for integer signals, u64 for u64). */
 TAPLINE_API tapline_status tapline_output_dtype(int* dtype, const tapline_problem* problem);
 TAPLINE_API tapline_status tapline_taps_dtype(int* dtype, const tapline_problem* problem);
 
@@ -182,7 +182,8 @@ TAPLINE_API tapline_status tapline_plan_create(tapline_plan** plan, const taplin
                                                const tapline_plan_options* options);
 TAPLINE_API void tapline_plan_destroy(tapline_plan* plan);
 
-/* out: tapline_output_extent() elements, in: tapline_input_extent() elements, on the plan's device; they must not overlap.
+/* out: tapline_output_extent() elements, in: tapline_input_extent() elements, in memory of the plan's device (the
+ * host's for a plan made for "auto"); they must not overlap.
  * workspace: at least tapline_plan_workspace_bytes() bytes at a multiple of 64, for the length of the call (NULL if 0 bytes).
  * stream: a cudaStream_t for a CUDA plan, ignored on the CPU. Allocates nothing. After an integer overflow (TAPLINE_ARGUMENT)
  * the contents of out are undefined. */
@@ -190,6 +191,9 @@ TAPLINE_API tapline_status tapline_plan_execute(const tapline_plan* plan, void* 
                                                 size_t workspace_bytes, void* stream);
 /* The same with a workspace of its own. */
 TAPLINE_API tapline_status tapline_plan_execute_simple(const tapline_plan* plan, void* out, const void* in);
+/* Host memory in and out, for a plan on any device: a CUDA plan lets chunks flow through pinned buffers, so that the signal may be
+ * larger than the GPU's memory. May allocate; returns when out is complete. On the CPU the same as tapline_plan_execute_simple. */
+TAPLINE_API tapline_status tapline_plan_execute_host(const tapline_plan* plan, void* out, const void* in);
 
 TAPLINE_API size_t tapline_plan_workspace_bytes(const tapline_plan* plan);   /* 0 for NULL */
 TAPLINE_API int64_t tapline_plan_output_length(const tapline_plan* plan);    /* -1 for NULL */

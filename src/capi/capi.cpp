@@ -200,7 +200,7 @@ tapline_status convolve(T* out, std::int64_t out_capacity, const T* signal, std:
             throw Error(ErrorCode::argument, "out_capacity: " + std::to_string(out_capacity) + " elements, but the output has " +
                                                  std::to_string(length) + "; give a larger buffer or another mode");
         }
-        tapline::make_plan(p, static_cast<const void*>(taps)).execute(static_cast<void*>(out), static_cast<const void*>(signal));
+        tapline::make_plan(p, static_cast<const void*>(taps)).execute_host(out, signal);
     });
 }
 
@@ -291,6 +291,15 @@ tapline_status tapline_plan_execute_simple(const tapline_plan* plan, void* out, 
         require(out, "out");
         require(in, "in");
         plan->plan.execute(out, in);
+    });
+}
+
+tapline_status tapline_plan_execute_host(const tapline_plan* plan, void* out, const void* in) {
+    return guarded([&] {
+        require(plan, "plan");
+        require(out, "out");
+        require(in, "in");
+        plan->plan.execute_host(out, in);
     });
 }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <vector>
 
 #include "cli/copy_speed.hpp"
 #include "core/engine.hpp"
+#include "core/half.hpp"
 #include "reference/reference.hpp"
 
 namespace tapline::cli {
@@ -50,6 +52,13 @@ T random_element(Random& random) {
 Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed) {
     Bytes bytes(static_cast<std::size_t>(count) * size_of(dtype));
     Random random(seed);
+    if (dtype == Dtype::f16 || dtype == Dtype::bf16) {
+        auto* elements = reinterpret_cast<std::uint16_t*>(bytes.data());
+        for (std::int64_t i = 0; i < count; ++i) {
+            elements[i] = dtype == Dtype::f16 ? core::to_f16(random.uniform()) : core::to_bf16(random.uniform());
+        }
+        return bytes;
+    }
     visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
         auto* elements = reinterpret_cast<T*>(bytes.data());
         for (std::int64_t i = 0; i < count; ++i) elements[i] = random_element<T>(random);
@@ -57,37 +66,56 @@ Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed) {
     return bytes;
 }
 
-struct Block {
-    std::int64_t first;
-    std::int64_t count;
-};
-
-// Both ends, the middle and a few random places; all of it if that is not much more work than 2^26 multiply-adds.
-std::vector<Block> blocks_to_check(std::int64_t outputs, std::int64_t k) {
+// Both ends, the middle and a few random places; all of it if that is not much more work than 2^26 multiply-adds and few enough
+// to keep their sums.
+std::vector<ReferenceBlocks::Block> blocks_to_check(const Problem& problem) {
     constexpr std::int64_t kWork = std::int64_t{1} << 26;
+    constexpr std::int64_t kMostOutputs = std::int64_t{1} << 22;
     constexpr std::int64_t kBlocks = 8;
-    if (outputs <= kWork / k) return {{0, outputs}};
-    const std::int64_t size = std::clamp<std::int64_t>(kWork / kBlocks / k, 16, (outputs + kBlocks - 1) / kBlocks);
+    const std::int64_t outputs = output_length(problem);
+    const std::int64_t rows = problem.batch;
+    const std::int64_t allowed = std::min(kWork / problem.taps, kMostOutputs);
+    std::vector<ReferenceBlocks::Block> blocks;
+    const auto add = [&](std::int64_t row, std::int64_t first, std::int64_t count) {
+        blocks.push_back({row, first, count, row * outputs + first});
+    };
+    if (outputs <= allowed / rows) {
+        for (std::int64_t row = 0; row < rows; ++row) add(row, 0, outputs);
+        return blocks;
+    }
+    const std::int64_t size = std::min(outputs, std::max<std::int64_t>(16, allowed / kBlocks));
     const std::int64_t last = outputs - size;
-    std::vector<Block> blocks = {{0, size}, {last / 2, size}, {last, size}};
-    Random random(static_cast<std::uint64_t>(outputs + k));
+    add(0, 0, size);
+    add(rows / 2, last / 2, size);
+    add(rows - 1, last, size);
+    Random random(static_cast<std::uint64_t>(outputs + problem.taps + rows));
+    const auto place = [&](std::int64_t most) {
+        return static_cast<std::int64_t>((random.uniform() + 1) / 2 * static_cast<double>(most));
+    };
     while (static_cast<std::int64_t>(blocks.size()) < kBlocks) {
-        blocks.push_back({static_cast<std::int64_t>((random.uniform() + 1) / 2 * static_cast<double>(last)), size});
+        const std::int64_t row = place(rows - 1);
+        add(row, place(last), size);
     }
     return blocks;
 }
 
-// The block as a problem of its own: its window of the signal with zeros outside, fully overlapping outputs only.
+// The block as a problem of its own: its window of the row with zeros outside, fully overlapping outputs only.
 struct Window {
     Problem problem;
     Bytes signal;
+    const std::byte* taps;
 };
 
-Window window_of(const Problem& problem, const Bytes& signal, Block block) {
-    Window window{.problem = problem, .signal = {}};
+Window window_of(const Problem& problem, const BenchData& data, const ReferenceBlocks::Block& block) {
+    Window window{.problem = problem, .signal = {}, .taps = data.taps.data()};
     window.problem.length = block.count + problem.taps - 1;
     window.problem.mode = Mode::valid;
     window.problem.origin.reset();
+    window.problem.batch = 1;
+    window.problem.filters = Filters::shared;
+    if (problem.filters == Filters::per_row) {
+        window.taps += static_cast<std::size_t>(block.row * problem.taps) * size_of(taps_dtype(problem));
+    }
     const std::size_t element = size_of(problem.dtype);
     window.signal = Bytes(static_cast<std::size_t>(window.problem.length) * element);
     std::memset(window.signal.data(), 0, window.signal.size());
@@ -96,44 +124,50 @@ Window window_of(const Problem& problem, const Bytes& signal, Block block) {
     const std::int64_t to = std::min(start + window.problem.length, problem.length);
     if (from < to) {
         std::memcpy(window.signal.data() + static_cast<std::size_t>(from - start) * element,
-                    signal.data() + static_cast<std::size_t>(from) * element, static_cast<std::size_t>(to - from) * element);
+                    data.signal.data() + static_cast<std::size_t>(block.row * problem.length + from) * element,
+                    static_cast<std::size_t>(to - from) * element);
     }
     return window;
 }
 
-struct Sums {
-    long double error = 0;
-    long double reference = 0;
+// Elements as numbers; the 16-bit types as what their bits mean.
+template <class T, Dtype kType>
+struct Elements {
+    const T* data;
+    [[nodiscard]] auto at(std::size_t i) const {
+        if constexpr (kType == Dtype::f16) {
+            return core::from_f16(data[i]);
+        } else if constexpr (kType == Dtype::bf16) {
+            return core::from_bf16(data[i]);
+        } else {
+            return data[i];
+        }
+    }
+    [[nodiscard]] std::complex<long double> operator()(std::size_t i) const {
+        if constexpr (kIsComplex<T>) {
+            return {data[i].real(), data[i].imag()};
+        } else {
+            return {static_cast<long double>(at(i)), 0};
+        }
+    }
+    [[nodiscard]] bool is_nan(std::size_t i) const { return at(i) != at(i); }
 };
 
-void compare_floating(const Window& window, const BenchData& data, Dtype out_dtype, Block block, Sums& sums) {
-    const auto expected = reference::sums(window.problem, window.signal.data(), data.taps.data());
-    visit_dtype(out_dtype, [&]<class T>(std::type_identity<T>) {
-        const auto* out = reinterpret_cast<const T*>(data.output.data()) + block.first;
-        for (std::int64_t i = 0; i < block.count; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            long double imag = 0;
-            long double real = 0;
-            if constexpr (kIsComplex<T>) {
-                real = out[i].real();
-                imag = out[i].imag();
-            } else {
-                real = static_cast<long double>(out[i]);
-            }
-            const long double dr = real - expected.real[at];
-            const long double di = imag - expected.imag[at];
-            sums.error += dr * dr + di * di;
-            sums.reference += expected.real[at] * expected.real[at] + expected.imag[at] * expected.imag[at];
-        }
-    });
+template <class Visitor>
+void visit_element(Dtype type, const std::byte* bytes, Visitor visitor) {
+    if (type == Dtype::f16) return visitor(Elements<std::uint16_t, Dtype::f16>{reinterpret_cast<const std::uint16_t*>(bytes)});
+    if (type == Dtype::bf16) return visitor(Elements<std::uint16_t, Dtype::bf16>{reinterpret_cast<const std::uint16_t*>(bytes)});
+    visit_dtype(type,
+                [&]<class T>(std::type_identity<T>) { visitor(Elements<T, dtype_of<T>>{reinterpret_cast<const T*>(bytes)}); });
 }
 
-double wrong_integers(const Window& window, const BenchData& data, Block block) {
-    const auto expected = reference::integer_sums(window.problem, window.signal.data(), data.taps.data());
-    const auto* out = reinterpret_cast<const std::int64_t*>(data.output.data()) + block.first;
-    double wrong = 0;
-    for (std::int64_t i = 0; i < block.count; ++i) wrong += out[i] == expected[static_cast<std::size_t>(i)] ? 0 : 1;
-    return wrong;
+// Rounding of k random terms grows like sqrt(k) eps; a single wrong tap costs 1 / sqrt(k), far above it. 16-bit types are summed
+// in f32 and rounded once.
+double tolerance_of(const Problem& problem) {
+    const Dtype real = real_part_of(problem.dtype);
+    const double eps = real == Dtype::f64 ? 0x1p-52 : 0x1p-23;
+    const double stored = real == Dtype::f16 ? 0x1p-11 : real == Dtype::bf16 ? 0x1p-8 : 0;
+    return stored + eps * (16 + std::sqrt(static_cast<double>(problem.taps)));
 }
 
 using Clock = std::chrono::steady_clock;
@@ -171,37 +205,92 @@ private:
 
 }  // namespace
 
-BenchData make_bench_data(const Problem& problem) {
+BenchData make_bench_data(const Problem& problem, bool with_copy) {
     BenchData data;
-    data.signal = random_bytes(problem.dtype, problem.length, 1);
-    data.taps = random_bytes(taps_dtype(problem), problem.taps, 2);
+    data.signal = random_bytes(problem.dtype, input_extent(problem), 1);
+    data.taps = random_bytes(taps_dtype(problem), taps_extent(problem), 2);
     data.output = Bytes(static_cast<std::size_t>(output_extent(problem)) * size_of(output_dtype(problem)));
+    if (!with_copy) return data;
     data.copied = Bytes(data.signal.size());
     std::memset(data.copied.data(), 0xFF, data.copied.size());
     return data;
 }
 
-CheckResult check(const Plan& plan, const BenchData& data) {
-    const Problem& problem = plan.problem();
-    std::memset(data.output.data(), 0xFF, data.output.size());  // all ones: NaN in every floating type
-    plan.execute(data.output.data(), data.signal.data());
-    const bool integers = is_integer(problem.dtype);
-    Sums sums;
-    double wrong = 0;
-    for (const Block block : blocks_to_check(plan.output_length(), problem.taps)) {
-        const Window window = window_of(problem, data.signal, block);
-        if (integers) {
-            wrong += wrong_integers(window, data, block);
+std::string CheckResult::describe() const {
+    char text[64];
+    std::snprintf(text, sizeof(text), "error %.1e, allowed %.1e", std::abs(error), tolerance);
+    return text + (unwritten > 0 ? ", " + std::to_string(unwritten) + " outputs unwritten" : std::string());
+}
+
+ReferenceBlocks::ReferenceBlocks(const Problem& problem, const BenchData& data)
+    : problem_(problem), blocks_(blocks_to_check(problem)) {
+    for (const Block& block : blocks_) {
+        const Window window = window_of(problem, data, block);
+        if (is_integer(problem.dtype)) {
+            exact_.push_back({{}, {}, reference::integer_sums(window.problem, window.signal.data(), window.taps)});
         } else {
-            compare_floating(window, data, output_dtype(problem), block, sums);
+            auto sums = reference::sums(window.problem, window.signal.data(), window.taps);
+            if (problem.clamp) {
+                const auto low = static_cast<long double>(problem.clamp->low);
+                const auto high = static_cast<long double>(problem.clamp->high);
+                for (auto& sum : sums.real) sum = std::clamp(sum, low, high);
+            }
+            exact_.push_back(
+                {std::move(sums.real), is_complex(problem.dtype) ? std::move(sums.imag) : std::vector<long double>{}, {}});
         }
     }
-    if (integers) return {wrong, 0};
-    // Rounding of k random terms grows like sqrt(k) eps; a single wrong tap costs 1 / sqrt(k), far above it.
-    const double eps = real_part_of(problem.dtype) == Dtype::f64 ? 0x1p-52 : 0x1p-23;
-    const double tolerance = eps * (16 + std::sqrt(static_cast<double>(problem.taps)));
-    const auto error = static_cast<double>(std::sqrt(sums.error / sums.reference));
-    return {error, plan.state().request.accuracy == Accuracy::fast ? std::max(tolerance, 1e-3) : tolerance};
+}
+
+CheckResult ReferenceBlocks::compare(Accuracy accuracy, const std::function<const std::byte*(const Block&)>& outputs_of) const {
+    const Dtype type = output_dtype(problem_);
+    long double errors = 0;
+    long double squares = 0;
+    double wrong = 0;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        const std::byte* outputs = outputs_of(blocks_[b]);
+        const Exact& exact = exact_[b];
+        const auto count = static_cast<std::size_t>(blocks_[b].count);
+        if (is_integer(problem_.dtype)) {
+            const auto* out = reinterpret_cast<const std::int64_t*>(outputs);
+            for (std::size_t i = 0; i < count; ++i) wrong += out[i] == exact.integers[i] ? 0 : 1;
+            continue;
+        }
+        visit_element(type, outputs, [&](const auto& element) {
+            for (std::size_t i = 0; i < count; ++i) {
+                const auto value = element(i);
+                const long double dr = value.real() - exact.real[i];
+                const long double di = exact.imag.empty() ? 0 : value.imag() - exact.imag[i];
+                errors += dr * dr + di * di;
+                squares += exact.real[i] * exact.real[i] + (exact.imag.empty() ? 0 : exact.imag[i] * exact.imag[i]);
+            }
+        });
+    }
+    if (is_integer(problem_.dtype)) return {.error = wrong, .tolerance = 0, .unwritten = 0};
+    const double tolerance = tolerance_of(problem_);
+    // Where a clamp leaves nothing but zeros there is nothing to divide by.
+    return {.error = static_cast<double>(std::sqrt(squares > 0 ? errors / squares : errors)),
+            .tolerance = accuracy == Accuracy::fast ? std::max(tolerance, 1e-3) : tolerance,
+            .unwritten = 0};
+}
+
+CheckResult ReferenceBlocks::compare(Accuracy accuracy, const std::byte* output) const {
+    const Dtype type = output_dtype(problem_);
+    const std::size_t element = size_of(type);
+    CheckResult result =
+        compare(accuracy, [&](const Block& block) { return output + static_cast<std::size_t>(block.offset) * element; });
+    if (!is_integer(type)) {
+        const auto outputs = static_cast<std::size_t>(output_length(problem_) * problem_.batch);
+        visit_element(type, output, [&](const auto& value) {
+            for (std::size_t i = 0; i < outputs; ++i) result.unwritten += value.is_nan(i) ? 1 : 0;
+        });
+    }
+    return result;
+}
+
+CheckResult check(const Plan& plan, const BenchData& data, const ReferenceBlocks& expected) {
+    std::memset(data.output.data(), 0xFF, data.output.size());  // all ones: NaN in every floating type
+    plan.execute(data.output.data(), data.signal.data());
+    return expected.compare(plan.state().request.accuracy, data.output.data());
 }
 
 CaseTimes time_case(const Plan& plan, const BenchData& data, double seconds) {
@@ -225,7 +314,8 @@ CaseTimes time_case(const Plan& plan, const BenchData& data, double seconds) {
 }
 
 double textbook_flops(const Problem& problem) {
-    const double products = static_cast<double>(problem.taps) * static_cast<double>(output_length(problem));
+    const double products =
+        static_cast<double>(problem.taps) * static_cast<double>(output_length(problem)) * static_cast<double>(problem.batch);
     const double components = is_complex(problem.dtype) ? (problem.complex_taps ? 4 : 2) : 1;
     return 2 * products * components;
 }

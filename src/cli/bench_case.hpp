@@ -1,15 +1,17 @@
 // One benchmark case: check the result, then time it beside the copy.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "cli/elements.hpp"
 #include "tapline/plan.hpp"
 
 namespace tapline::cli {
 
-/// Random signal and taps of a problem, and room for its output and for the copy.
+/// Random signals and taps of a problem, and room for its output and for the copy.
 struct BenchData {
     Bytes signal;
     Bytes taps;
@@ -18,18 +20,54 @@ struct BenchData {
 };
 
 /// Floating values are uniform in [-1, 1); integers so small that no sum can overflow. The same data for the same problem.
-/// Every page is touched.
-BenchData make_bench_data(const Problem& problem);
+/// Every page of signal and taps, and of `copied` if it is wanted, is touched.
+BenchData make_bench_data(const Problem& problem, bool with_copy = true);
 
 struct CheckResult {
     double error = 0;  ///< relative L2 error over the checked outputs; for integers the number of wrong ones
     double tolerance = 0;
-    [[nodiscard]] bool ok() const { return error <= tolerance; }
+    std::int64_t unwritten = 0;  ///< outputs that are still NaN although all data are finite; not for integers
+    [[nodiscard]] bool ok() const { return error <= tolerance && unwritten == 0; }
+    /// "error 1.2e-03, allowed 2.0e-06", and how many outputs are unwritten.
+    [[nodiscard]] std::string describe() const;
 };
 
-/// Executes once into an output full of NaN and compares blocks at both ends, in the middle and at random places with
-/// the reference.
-CheckResult check(const Plan& plan, const BenchData& data);
+/// What blocks of a problem's output must be: at both ends, in the middle and at random places of the first, the last and
+/// other rows, or all of it if that is little work. Signals and output are packed.
+class ReferenceBlocks {
+public:
+    struct Block {
+        std::int64_t row;
+        std::int64_t first;  ///< output of the row
+        std::int64_t count;
+        std::int64_t offset;  ///< of its first output in the packed output, in elements
+    };
+
+    /// Sums up the textbook way at once; keeps no reference to the data.
+    ReferenceBlocks(const Problem& problem, const BenchData& data);
+
+    [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
+
+    /// `outputs_of` gives a block's outputs, elements of the problem's output type side by side.
+    [[nodiscard]] CheckResult compare(Accuracy accuracy, const std::function<const std::byte*(const Block&)>& outputs_of) const;
+
+    /// The same for a whole output in host memory, which was filled with ones before; counts unwritten elements too.
+    [[nodiscard]] CheckResult compare(Accuracy accuracy, const std::byte* output) const;
+
+private:
+    struct Exact {
+        std::vector<long double> real;
+        std::vector<long double> imag;
+        std::vector<__int128> integers;
+    };
+
+    Problem problem_;
+    std::vector<Block> blocks_;
+    std::vector<Exact> exact_;  // of each block
+};
+
+/// Executes once into an output full of NaN and compares.
+CheckResult check(const Plan& plan, const BenchData& data, const ReferenceBlocks& expected);
 
 struct Timing {
     double median = 0;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bench_case.hpp"
+#include "cli/bench_cuda.hpp"
 #include "cli/commands.hpp"
 #include "cli/numbers.hpp"
 #include "core/engine.hpp"
@@ -25,11 +26,15 @@ struct BenchOptions {
     Dtype dtype = Dtype::f32;
     bool complex_taps = false;
     Accuracy accuracy = Accuracy::standard;
-    std::string device = "auto";
+    std::string device = "cpu";
     std::string algorithms = "auto";
     std::int64_t threads = 0;
+    std::int64_t batch = 1;
+    bool per_row = false;
+    bool host = false;
     double seconds = 1;
     std::string json;
+    [[nodiscard]] bool on_gpu() const { return names_cuda(device); }
 };
 
 /// What is timed for one length and filter: the algorithms, and which of them the library would choose.
@@ -77,41 +82,114 @@ Contest contest_for(const BenchOptions& options, std::int64_t length, std::int64
     return contest;
 }
 
-Json run_case(const BenchOptions& options, const Contest& contest, const AlgorithmInfo& entry, const BenchData& data) {
+/// The data of one length and filter, and on a GPU their copy there.
+struct CaseData {
+    BenchData host;
+    ReferenceBlocks expected;
+    const CudaDevice* gpu = nullptr;
+    std::unique_ptr<CudaProblem> on_gpu = {};
+};
+
+CaseData make_case_data(const Problem& problem, const CudaDevice* gpu) {
+    BenchData host = make_bench_data(problem, gpu == nullptr);
+    ReferenceBlocks expected(problem, host);
+    CaseData data{std::move(host), std::move(expected), gpu};
+    if (gpu != nullptr) data.on_gpu = std::make_unique<CudaProblem>(*gpu, problem, data.host);
+    return data;
+}
+
+void require(const CheckResult& checked, const Plan& plan) {
+    if (checked.ok()) return;
+    const Problem& problem = plan.problem();
+    throw Error(ErrorCode::device, "wrong result: " + plan.algorithm() + " with " + std::to_string(problem.length) +
+                                       " samples and " + std::to_string(problem.taps) + " taps: " + checked.describe() +
+                                       "; nothing was timed");
+}
+
+void add_timing(Json& json, const Timing& t, const std::string& suffix = "") {
+    json["seconds_median" + suffix] = t.median;
+    json["seconds_min" + suffix] = t.least;
+    json["seconds_max" + suffix] = t.most;
+    json["runs" + suffix] = t.runs;
+}
+
+void add_copy(Json& json, double copy_seconds, double median, const std::string& suffix = "") {
+    json["copy_seconds" + suffix] = copy_seconds;
+    json["copy_fraction" + suffix] = copy_seconds / median;
+}
+
+void time_on_cpu(Json& json, const Plan& plan, const CaseData& data, double seconds) {
+    const CaseTimes times = time_case(plan, data.host, seconds);
+    add_timing(json, times.convolution);
+    add_copy(json, times.copy_seconds, times.convolution.median);
+    json["streaming_copy_seconds"] = times.streaming_copy_seconds;
+    json["instruction_set"] = cpu_target();
+}
+
+void time_on_gpu(Json& json, const Plan& plan, const CaseData& data, double seconds) {
+    const CudaTimes times = time_case(plan, *data.on_gpu, seconds);
+    add_timing(json, times.cold);
+    add_copy(json, times.copy_cold.median, times.cold.median);
+    json["streaming_copy_seconds"] = nullptr;
+    add_timing(json, times.warm, "_warm");
+    add_copy(json, times.copy_warm.median, times.warm.median, "_warm");
+    const cuda_abi::Device& facts = data.gpu->facts();
+    json["instruction_set"] = "sm_" + std::to_string(facts.major) + std::to_string(facts.minor);
+    json["device_name"] = facts.name;
+    json["driver"] = facts.driver_version;
+    json["detail"] = plan.state().executable->describe();
+}
+
+Json host_times(const Plan& plan, const CaseData& data, double seconds) {
+    const CheckResult checked = check_host(plan, data.host, data.expected);
+    require(checked, plan);
+    const HostTimes times = time_host(plan, *data.gpu, data.host, seconds);
+    const auto in = static_cast<double>(times.signal_bytes);
+    const auto out = static_cast<double>(times.output_bytes);
+    Json json{{"error", checked.error}};
+    add_timing(json, times.convolution);
+    json["upload_seconds"] = times.upload_seconds;
+    json["download_seconds"] = times.download_seconds;
+    json["copy_seconds"] = times.copy_seconds;
+    json["slowest_seconds"] = times.slowest_seconds();
+    json["fraction"] = times.slowest_seconds() / times.convolution.median;
+    json["bytes_per_second"] = (in + out) / times.convolution.median;
+    json["upload_bytes_per_second"] = in / times.upload_seconds;
+    json["download_bytes_per_second"] = out / times.download_seconds;
+    json["copy_bytes_per_second"] = (in + out) / times.copy_seconds;
+    return json;
+}
+
+Json run_case(const BenchOptions& options, const Contest& contest, const AlgorithmInfo& entry, const CaseData& data) {
     const Problem& problem = contest.problem;
-    const Plan plan = make_plan(problem, data.taps.data(),
+    const Plan plan = make_plan(problem, data.host.taps.data(),
                                 {.device = options.device,
                                  .accuracy = options.accuracy,
                                  .effort = Effort::estimate,
                                  .algorithm = entry.name,
                                  .threads = static_cast<int>(options.threads)});
-    const CheckResult checked = check(plan, data);
-    if (!checked.ok()) {
-        throw Error(ErrorCode::device, "wrong result: " + entry.name + " with " + std::to_string(problem.length) + " samples and " +
-                                           std::to_string(problem.taps) + " taps has error " + std::to_string(checked.error) +
-                                           ", allowed " + std::to_string(checked.tolerance) + "; nothing was timed");
-    }
-    const CaseTimes times = time_case(plan, data, options.seconds);
-    const Timing& t = times.convolution;
+    const CheckResult checked =
+        data.on_gpu ? check(plan, *data.on_gpu, data.host, data.expected) : check(plan, data.host, data.expected);
+    require(checked, plan);
     Json json{{"device", plan.device()}, {"dtype", to_string(problem.dtype)}, {"length", problem.length}, {"taps", problem.taps}};
+    json["batch"] = problem.batch;
+    json["filters"] = to_string(problem.filters);
     json["mode"] = to_string(problem.mode);
     json["accuracy"] = to_string(options.accuracy);
     json["complex_taps"] = problem.complex_taps;
     json["algorithm"] = plan.algorithm();
     json["chosen"] = plan.algorithm() == contest.chosen;
     json["error"] = checked.error;
-    json["seconds_median"] = t.median;
-    json["seconds_min"] = t.least;
-    json["seconds_max"] = t.most;
-    json["runs"] = t.runs;
-    json["copy_seconds"] = times.copy_seconds;
-    json["copy_fraction"] = times.copy_seconds / t.median;
-    json["streaming_copy_seconds"] = times.streaming_copy_seconds;
+    if (data.on_gpu) {
+        time_on_gpu(json, plan, data, options.seconds);
+    } else {
+        time_on_cpu(json, plan, data, options.seconds);
+    }
     json["threads"] = plan.threads();
-    json["instruction_set"] = plan.device() == "cpu" ? cpu_target() : "";
     json["predicted_seconds"] = plan.predicted_seconds();
     json["workspace_bytes"] = plan.workspace_bytes();
-    json["gflops"] = textbook_flops(problem) / t.median * 1e-9;
+    json["gflops"] = textbook_flops(problem) / json["seconds_median"].get<double>() * 1e-9;
+    if (options.host) json["host"] = host_times(plan, data, options.seconds);
     json["version"] = version();
     return json;
 }
@@ -127,10 +205,26 @@ void print_row(std::FILE* to, const Json& json) {
                  format_count(json["taps"]).c_str(), name.c_str(), format_seconds(json["seconds_median"]).c_str(),
                  format_seconds(json["copy_seconds"]).c_str(), 100 * json["copy_fraction"].get<double>(),
                  json["gflops"].get<double>(), json["error"].get<double>());
+    if (json.contains("host")) {
+        const Json& host = json["host"];
+        const auto rate = [&](const char* field) { return host[field].get<double>() / 1e9; };
+        std::fprintf(to, "%-10s %9s  %-14s %10s  %10s  %7.1f%%  GB/s: %.3g in and out, upload %.3g, download %.3g, copies %.3g\n",
+                     "", "", "host to host", format_seconds(host["seconds_median"]).c_str(),
+                     format_seconds(host["slowest_seconds"]).c_str(), 100 * host["fraction"].get<double>(),
+                     rate("bytes_per_second"), rate("upload_bytes_per_second"), rate("download_bytes_per_second"),
+                     rate("copy_bytes_per_second"));
+    }
     std::fflush(to);
 }
 
-void run(const BenchOptions& options) {
+void check_options(BenchOptions& options) {
+    if (options.device == "auto") options.device = "cpu";  // what the library does by itself with host memory may use either
+    if (options.host && !options.on_gpu()) throw usage_error("--host: only with --device cuda; a CPU works on host memory anyway");
+}
+
+void run(BenchOptions options) {
+    check_options(options);
+    const auto gpu = options.on_gpu() ? std::make_unique<CudaDevice>(options.device) : nullptr;
     std::FILE* table = options.json == "-" ? stderr : stdout;
     io::OutputFile file;
     const bool write_json = !options.json.empty();
@@ -140,9 +234,11 @@ void run(const BenchOptions& options) {
         for (const std::int64_t taps : options.taps) {
             Problem problem{.length = length, .taps = taps, .mode = options.mode, .dtype = options.dtype};
             problem.complex_taps = options.complex_taps;
+            problem.batch = options.batch;
+            problem.filters = options.per_row ? Filters::per_row : Filters::shared;
             validate(problem);
-            const BenchData data = make_bench_data(problem);
-            const Plan automatic = make_plan(problem, data.taps.data(),
+            const CaseData data = make_case_data(problem, gpu.get());
+            const Plan automatic = make_plan(problem, data.host.taps.data(),
                                              {.device = options.device,
                                               .accuracy = options.accuracy,
                                               .effort = Effort::estimate,
@@ -169,15 +265,24 @@ constexpr const char* kFooter =
     "`of copy` is the copy's time divided by the convolution's: 100% means that convolving cost what copying\n"
     "costs. `*` marks what the library chooses by itself. GFLOP/s count the textbook sum's operations.\n"
     "\n"
-    "--json writes one JSON object a line with: device, dtype, length, taps, mode, accuracy, algorithm, chosen,\n"
-    "error (relative L2; for integers the number of wrong outputs), seconds_median, seconds_min, seconds_max,\n"
+    "On a GPU signal and output are in its memory, times come from events around replays of a captured graph,\n"
+    "`copy` is its own device-to-device copy, and the L2 cache is overwritten before each run; times with what\n"
+    "the run before left there are in the JSON as well. --host adds the time from ordinary memory to ordinary\n"
+    "memory, beside the slowest of what it cannot do without: pinned upload, pinned download, and copying the\n"
+    "signal and the output by all threads.\n"
+    "\n"
+    "--json writes one JSON object a line with: device, dtype, length, taps, batch, filters, mode, accuracy,\n"
+    "algorithm, chosen, error (relative L2; for integers the number of wrong outputs), seconds_median, seconds_min, seconds_max,\n"
     "runs, copy_seconds, copy_fraction, streaming_copy_seconds (a copy with streaming stores), threads,\n"
-    "instruction_set, predicted_seconds, workspace_bytes, gflops.\n"
+    "instruction_set, predicted_seconds, workspace_bytes, gflops; on a GPU also seconds_median_warm,\n"
+    "seconds_min_warm, seconds_max_warm, runs_warm, copy_seconds_warm, copy_fraction_warm, device_name, driver,\n"
+    "detail, and with --host an object host.\n"
     "\n"
     "Examples:\n"
     "  tapline bench --lengths 2^24 --taps 3,127,8191\n"
     "  tapline bench --lengths 1.5e6 --taps 2047 --algorithms all --json results.jsonl\n"
-    "  tapline bench --lengths 1000 --taps 9 --threads 1 --json -";
+    "  tapline bench --lengths 1000 --taps 9 --threads 1 --json -\n"
+    "  tapline bench --device cuda --lengths 8192 --batch 16384 --per-row --mode causal --taps 4";
 
 }  // namespace
 
@@ -195,11 +300,21 @@ void add_bench(CLI::App& app) {
     add_parsed(*sub, "--dtype", o.dtype, dtype_from_string, "an element type such as f32, f64, complex64, i16",
                "Element type [f32]")
         ->type_name("TYPE");
+    add_parsed(
+        *sub, "--batch", o.batch,
+        [](const std::string& text) {
+            auto count = parse_count(text);
+            return count && *count < 1 ? std::nullopt : count;
+        },
+        "a number that is at least 1", "Signals, one after the other in memory [1]")
+        ->type_name("N");
+    sub->add_flag("--per-row", o.per_row, "A filter for each signal of the batch (default: one for all)");
+    sub->add_flag("--host", o.host, "On a GPU: also time from host memory to host memory");
     sub->add_flag("--complex-taps", o.complex_taps, "Complex taps on a complex signal (default: real taps)");
     add_parsed(*sub, "--accuracy", o.accuracy, accuracy_from_string, "one of standard, strict, fast",
                "standard, strict or fast [standard]")
         ->type_name("LEVEL");
-    sub->add_option("--device", o.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE");
+    sub->add_option("--device", o.device, "cpu, cuda or cuda:N; auto is cpu [cpu]")->type_name("DEVICE");
     sub->add_option("--algorithms", o.algorithms, "auto: what the library chooses; all: every one that can; or names [auto]")
         ->type_name("NAMES");
     add_parsed(

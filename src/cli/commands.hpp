@@ -10,6 +10,8 @@ namespace tapline::cli {
 void add_convolve(CLI::App& app);
 void add_info(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_tune(CLI::App& app);
+void add_ladder(CLI::App& app);
 
 /// What the command line says cannot be meant: exit status 2.
 inline CLI::ValidationError usage_error(const std::string& message) { return CLI::ValidationError(message); }

@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/copy_speed.hpp"
 #include "cli/numbers.hpp"
+#include "core/wisdom.hpp"
 #include "tapline/info.hpp"
 
 namespace tapline::cli {
@@ -28,7 +29,8 @@ Json gather(int threads) {
             entry["devices"].push_back({{"name", device.name},
                                         {"description", device.description},
                                         {"instruction_set", device.instruction_set},
-                                        {"threads", device.threads}});
+                                        {"threads", device.threads},
+                                        {"memory_bytes", device.memory_bytes}});
         }
         json["engines"].push_back(std::move(entry));
     }
@@ -38,6 +40,9 @@ Json gather(int threads) {
     json["wisdom"] = wisdom_path();
     std::error_code ignored;
     json["wisdom_exists"] = std::filesystem::exists(wisdom_path(), ignored);
+    const core::WisdomState wisdom = core::wisdom_state();
+    json["wisdom_entries"] = wisdom.entries;
+    json["wisdom_ignored"] = wisdom.reason;
     const CopySpeed speed = measure_copy_speed(kCopyBytes, threads);
     json["copy_bytes_per_second"] = speed.memcpy_bytes_per_second;
     json["streaming_copy_bytes_per_second"] = speed.streaming_bytes_per_second;
@@ -56,6 +61,13 @@ void print_engine(const Json& engine) {
     }
 }
 
+std::string wisdom_note(const Json& json) {
+    if (!json["wisdom_exists"].get<bool>()) return " (none yet)";
+    const auto reason = json["wisdom_ignored"].get<std::string>();
+    if (!reason.empty()) return " (ignored: " + reason + ")";
+    return " (" + std::to_string(json["wisdom_entries"].get<int>()) + " results)";
+}
+
 void print(const Json& json) {
     std::printf("tapline %s\n", json["version"].get<std::string>().c_str());
     for (const auto& engine : json["engines"]) print_engine(engine);
@@ -67,8 +79,7 @@ void print(const Json& json) {
     }
     std::printf("instruction sets   %s\n", sets.c_str());
     std::printf("threads            %d\n", json["threads"].get<int>());
-    std::printf("wisdom             %s%s\n", json["wisdom"].get<std::string>().c_str(),
-                json["wisdom_exists"].get<bool>() ? "" : " (none yet)");
+    std::printf("wisdom             %s%s\n", json["wisdom"].get<std::string>().c_str(), wisdom_note(json).c_str());
     std::printf("copy speed         %.1f GB/s, read plus write (memcpy on all threads, 64 MiB)\n",
                 json["copy_bytes_per_second"].get<double>() / 1e9);
     std::printf("with streaming     %.1f GB/s\n", json["streaming_copy_bytes_per_second"].get<double>() / 1e9);

@@ -19,6 +19,7 @@ constexpr const char* kFooter =
     "  tapline convolve dry.wav room.wav -o wet.wav            a sound in a room\n"
     "  tapline convolve noisy.flac lowpass:4000 -o clean.flac  a low-pass at 4 kHz\n"
     "  tapline bench --taps 127 --algorithms all               how fast, against a memory copy\n"
+    "  tapline ladder --report ladder.html                     every way to write it, on this machine\n"
     "\n"
     "`tapline COMMAND --help` explains a command. Exit status: 0 done, 1 failed, 2 wrong usage.";
 
@@ -27,6 +28,15 @@ std::string protect_negative_fraction(const char* argument) {
     std::string text = argument;
     if (text.size() > 2 && text[0] == '-' && text[1] == '.' && text[2] >= '0' && text[2] <= '9') text.insert(1, "0");
     return text;
+}
+
+std::string known_commands(const CLI::App& app) {
+    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+    std::string names;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        names += (i == 0 ? "" : i + 1 == commands.size() ? " or " : ", ") + commands[i]->get_name();
+    }
+    return names;
 }
 
 int usage(const CLI::App& app, const std::string& message) {
@@ -45,9 +55,11 @@ int run(int argc, char** argv) {
     tapline::cli::add_convolve(app);
     tapline::cli::add_info(app);
     tapline::cli::add_bench(app);
+    tapline::cli::add_tune(app);
+    tapline::cli::add_ladder(app);
     const auto named = [&](const CLI::App* sub) { return sub->get_name() == argv[1]; };
     if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
-        return usage(app, std::string("'").append(argv[1]).append("' is not a command; use convolve, info or bench"));
+        return usage(app, std::string("'").append(argv[1]).append("' is not a command; use ").append(known_commands(app)));
     }
     std::vector<std::string> arguments;  // CLI11 wants them last first
     for (int i = argc - 1; i >= 1; --i) arguments.push_back(protect_negative_fraction(argv[i]));

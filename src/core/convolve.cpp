@@ -29,7 +29,7 @@ void convolve_once(void* out, std::int64_t out_size, const void* signal, const v
         throw Error(ErrorCode::argument,
                     "out: " + std::to_string(out_size) + " elements; this problem has " + std::to_string(wanted) + " outputs");
     }
-    make_plan(problem, taps, options).execute(out, signal);
+    make_plan(problem, taps, options).execute_host(out, signal);
 }
 
 }  // namespace tapline::detail

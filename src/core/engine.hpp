@@ -19,6 +19,8 @@ namespace tapline::core {
 struct Request {
     Accuracy accuracy = Accuracy::standard;
     int threads = 1;  ///< resolved, >= 1
+    /// Every execution will be execute_host() (streams, device "auto"): an algorithm that cannot work in pieces is no use.
+    bool host_buffers = false;
 };
 
 /// yes, or the reason why not.
@@ -44,6 +46,16 @@ public:
     /// outputs are divided into calls when each call but the last covers whole multiples of granularity(), starting at one.
     /// `workspace` is 64-byte aligned and large enough. Allocates nothing.
     virtual void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const = 0;
+
+    /// Whether execute() takes host memory; if not, it takes memory of the plan's device.
+    [[nodiscard]] virtual bool takes_host_memory() const { return true; }
+
+    /// execute() from and to host memory on any device. Elsewhere than on the CPU it may allocate, and it waits for the result.
+    /// `workspace` is host memory of host_workspace_bytes() bytes.
+    virtual void execute_host(const Output& output, const Input& input, std::span<std::byte> workspace) const {
+        execute(output, input, workspace, nullptr);
+    }
+    [[nodiscard]] virtual std::size_t host_workspace_bytes() const { return workspace_bytes(); }
 
     /// Outputs of one row that belong together: blocks start at multiples of it.
     [[nodiscard]] virtual std::int64_t granularity() const { return 1; }
@@ -85,6 +97,7 @@ public:
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
 
+    /// `devices`: the one that this engine's plans run on.
     [[nodiscard]] virtual EngineInfo info() const = 0;
     /// The table, in the order in which ties are broken.
     [[nodiscard]] virtual std::span<const Algorithm* const> algorithms() const = 0;
@@ -92,10 +105,8 @@ public:
     [[nodiscard]] virtual double copy_seconds(std::int64_t bytes, int threads) const = 0;
 };
 
-/// Every engine that this build knows, in order of preference under "auto".
-std::span<const Engine* const> engine_registry();
-
-/// The engine of a device name ("auto", "cpu", "cuda", "cuda:N"). Throws Error (device) with the reason if it is absent.
+/// The engine of a device name ("cpu", "cuda", "cuda:N"; "auto" is the CPU, see device_choice.hpp). Throws Error (device) with
+/// the reason if it is absent.
 const Engine& engine_for(const std::string& device);
 
 const Engine& cpu_engine();
@@ -104,6 +115,7 @@ struct PlanState {
     Resolved resolved;
     Request request;
     std::string device;
+    bool host_buffers = false;  ///< Plan::execute takes host memory although the device is a GPU: device "auto", streams
     std::string algorithm;
     std::string reason;
     double predicted_seconds = 0;

@@ -2,36 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <new>
-#include <random>
 
-#include "core/choice.hpp"
-#include "core/engine.hpp"
+#include "core/cuda_host_memory.hpp"
+#include "core/device_choice.hpp"
+#include "core/host_memory.hpp"
+#include "core/measure.hpp"
 
 namespace tapline {
 namespace core {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr std::size_t kAlignment = 64;
 // A thread keeps its workspace between calls up to this size, so that small calls do not allocate.
 constexpr std::size_t kKeptWorkspaceBytes = std::size_t{16} << 20;
-
-struct AlignedDelete {
-    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{kAlignment}); }
-};
-using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete>;
-
-AlignedBytes allocate(std::size_t bytes, const char* what) {
-    auto* p = static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{kAlignment}, std::nothrow));
-    if (p == nullptr) {
-        throw Error(ErrorCode::memory, std::string(what) + ": " + std::to_string(bytes) + " bytes could not be allocated");
-    }
-    return AlignedBytes(p);
-}
 
 int resolve_threads(int threads) {
     if (threads < 0 || threads > kMaxThreads) {
@@ -83,80 +67,51 @@ AlignedBytes correlation_taps(const Resolved& r, const void* taps) {
     }
 }
 
-Input whole_input(const Resolved& r, const void* in) {
-    return {
-        .main = {.data = in, .first = 0, .last = r.n, .row_stride = r.in_row, .sample_stride = r.in_sample}, .extra = {}, .n = r.n};
-}
-
-Output whole_output(const Resolved& r, void* out) {
-    return {.data = out, .first = 0, .count = r.output_length, .row_stride = r.out_row, .sample_stride = r.out_sample};
-}
-
-double seconds_of_run(const PlanState& state, void* out, const void* in, std::span<std::byte> workspace) {
-    const auto begin = std::chrono::steady_clock::now();
-    state.executable->execute(whole_output(state.resolved, out), whole_input(state.resolved, in), workspace, nullptr);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-void fill_random(std::byte* bytes, std::size_t count, Dtype dtype) {
-    std::mt19937 generator(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the data only has to be ordinary numbers
-    std::uniform_real_distribution<float> uniform(-1, 1);
-    const Dtype real = real_part_of(dtype);
-    if (real == Dtype::f64) {
-        for (std::size_t i = 0; i + 8 <= count; i += 8) {
-            const double value = uniform(generator);
-            std::memcpy(bytes + i, &value, 8);
-        }
-    } else if (real == Dtype::f32) {
-        for (std::size_t i = 0; i + 4 <= count; i += 4) {
-            const float value = uniform(generator);
-            std::memcpy(bytes + i, &value, 4);
-        }
-    } else {
-        std::fill_n(bytes, count, std::byte{1});
-    }
-}
-
 void fill_prepared(PlanState& state, const Choice& choice, const void* taps) {
     state.algorithm = choice.algorithm->name();
     state.reason = choice.reason;
     state.predicted_seconds = choice.predicted_seconds;
     state.executable = choice.algorithm->prepare(state.resolved, taps, state.request);
-    state.workspace_bytes = state.executable->workspace_bytes();
+    state.host_buffers = state.request.host_buffers && !state.executable->takes_host_memory();
+    state.workspace_bytes = state.host_buffers ? state.executable->host_workspace_bytes() : state.executable->workspace_bytes();
 }
 
-// Effort::measure: the candidates within reach of the best estimate, timed on random data of the problem's own size.
+int cuda_device_of(const Executable& executable) {
+    const auto* cuda = dynamic_cast<const CudaExecutable*>(&executable);
+    return cuda == nullptr ? -1 : cuda->device();
+}
+
+// Laid out as host buffers are on a GPU.
+Resolved packed(Resolved r) {
+    r.in_row = r.n;
+    r.out_row = r.output_length;
+    r.in_sample = r.out_sample = 1;
+    return r;
+}
+
+// Effort::measure: the candidates within reach of the best estimate.
 void measure_candidates(PlanState& state, const Engine& engine, const void* taps) {
     constexpr double kWorthTrying = 8;  // an estimate is rarely off by more
-    constexpr int kRuns = 3;
     const std::vector<Candidate> all = candidates(engine, state.resolved, state.request);
     double best_estimate = -1;
     for (const Candidate& c : all) {
         if (c.support.ok && (best_estimate < 0 || c.predicted_seconds < best_estimate)) { best_estimate = c.predicted_seconds; }
     }
-    const Resolved& r = state.resolved;
-    const auto bytes = [](std::int64_t rows, std::int64_t row, std::int64_t samples, std::int64_t sample, Dtype dtype) {
-        return static_cast<std::size_t>((rows - 1) * row + (samples - 1) * sample + 1) * size_of(dtype);
-    };
-    const std::size_t in_bytes = bytes(r.batch, r.in_row, r.n, r.in_sample, r.dtype);
-    const AlignedBytes in = allocate(in_bytes, "measuring");
-    const AlignedBytes out = allocate(bytes(r.batch, r.out_row, r.output_length, r.out_sample, r.output_dtype), "measuring");
-    fill_random(in.get(), in_bytes, r.dtype);
+    std::unique_ptr<MeasuringBuffers> buffers;
     double best = -1;
     std::string timings;
     PlanState winner;
     for (const Candidate& c : all) {
         if (!c.support.ok || c.predicted_seconds > kWorthTrying * best_estimate) { continue; }
         PlanState trial;
-        trial.resolved = r;
+        trial.resolved = state.resolved;
         trial.request = state.request;
         fill_prepared(trial, {c.algorithm, c.predicted_seconds, {}}, taps);
-        const AlignedBytes workspace = allocate(trial.workspace_bytes + 1, "workspace");
-        double seconds = -1;
-        for (int run = 0; run < kRuns; ++run) {
-            const double t = seconds_of_run(trial, out.get(), in.get(), {workspace.get(), trial.workspace_bytes});
-            if (seconds < 0 || t < seconds) { seconds = t; }
+        if (buffers == nullptr) {
+            buffers = make_measuring_buffers(trial.host_buffers ? packed(state.resolved) : state.resolved,
+                                             cuda_device_of(*trial.executable));
         }
+        const double seconds = buffers->seconds_of(*trial.executable);
         timings += (timings.empty() ? " " : "; ") + trial.algorithm + " " + format_seconds(seconds);
         if (best < 0 || seconds < best) {
             best = seconds;
@@ -165,9 +120,29 @@ void measure_candidates(PlanState& state, const Engine& engine, const void* taps
     }
     state.algorithm = winner.algorithm;
     state.executable = std::move(winner.executable);
+    state.host_buffers = winner.host_buffers;
     state.workspace_bytes = winner.workspace_bytes;
     state.predicted_seconds = best;
     state.reason = "fastest as measured now:" + timings;
+}
+
+// The engine's part of a plan.
+void prepare_on(PlanState& state, const DeviceChoice& choice, const PlanOptions& options, const void* taps) {
+    state.request = choice.request;
+    state.device = choice.engine->info().devices.front().name;
+    const Resolved& r = state.resolved;
+    const bool measure =
+        options.effort == Effort::measure && options.algorithm.empty() && r.n != kUnknownLength && !is_integer(r.dtype);
+    if (measure) {
+        measure_candidates(state, *choice.engine, taps);
+    } else {
+        fill_prepared(state, choice.choice, taps);
+    }
+    const std::int64_t samples = r.n == kUnknownLength ? 1 : std::max(r.n, r.output_length);
+    // Beside host memory the copy to compare with is the host's.
+    const Engine& copier = state.host_buffers ? cpu_engine() : *choice.engine;
+    state.predicted_copy_seconds =
+        copier.copy_seconds(samples * r.batch * static_cast<std::int64_t>(size_of(r.dtype)), state.request.threads);
 }
 
 }  // namespace
@@ -181,22 +156,18 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
         if (options.accuracy < Accuracy::standard || options.accuracy > Accuracy::fast) {
             throw Error(ErrorCode::argument, "accuracy: an unknown value");
         }
-        state->request = {.accuracy = options.accuracy, .threads = resolve_threads(options.threads)};
-        const Engine& engine = engine_for(options.device);
-        state->device = engine.info().devices.front().name;
-        const Choice choice = choose(engine, state->resolved, state->request, options.algorithm);
+        const Request request{.accuracy = options.accuracy,
+                              .threads = resolve_threads(options.threads),
+                              .host_buffers = allow_unknown_length};  // a stream's memory is the host's
+        const DeviceChoice choice = choose_device(options.device, state->resolved, request, options.algorithm);
         const AlignedBytes prepared = correlation_taps(state->resolved, taps);
-        const bool measure = options.effort == Effort::measure && options.algorithm.empty() && problem.length != kUnknownLength &&
-                             !is_integer(problem.dtype);
-        if (measure) {
-            measure_candidates(*state, engine, prepared.get());
-        } else {
-            fill_prepared(*state, choice, prepared.get());
+        try {
+            prepare_on(*state, choice, options, prepared.get());
+        } catch (const Error& error) {  // "auto" may take the CPU where the GPU has no memory left or fails
+            const bool gpu_failed = error.code() == ErrorCode::memory || error.code() == ErrorCode::device;
+            if (options.device != "auto" || choice.engine == &cpu_engine() || !gpu_failed) { throw; }
+            prepare_on(*state, fall_back_to_cpu(state->resolved, request, error.what()), options, prepared.get());
         }
-        const Resolved& r = state->resolved;
-        const std::int64_t samples = r.n == kUnknownLength ? 1 : std::max(r.n, r.output_length);
-        state->predicted_copy_seconds =
-            engine.copy_seconds(samples * r.batch * static_cast<std::int64_t>(size_of(r.dtype)), state->request.threads);
         return state;
     } catch (const std::bad_alloc&) {
         throw Error(ErrorCode::memory, "plan: out of memory while preparing " + std::to_string(problem.taps) + " taps");
@@ -239,6 +210,7 @@ void check_pointers(const core::Resolved& r, const void* out, const void* in) {
 
 void Plan::execute(void* out, const void* in, std::span<std::byte> workspace, void* stream) const {
     const core::PlanState& s = *state_;
+    if (s.host_buffers) { return execute_host(out, in); }
     check_pointers(s.resolved, out, in);
     if (workspace.size() < s.workspace_bytes) {
         refuse("workspace: " + std::to_string(workspace.size()) + " bytes; the plan needs " + std::to_string(s.workspace_bytes));
@@ -249,12 +221,38 @@ void Plan::execute(void* out, const void* in, std::span<std::byte> workspace, vo
     s.executable->execute(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in), workspace, stream);
 }
 
+namespace {
+
+// On the default stream, with device memory of its own where the algorithm needs some: then it waits before freeing it.
+void execute_on_device(const Plan& plan, void* out, const void* in) {
+    const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes());
+    if (bytes == 0) { return plan.execute(out, in, {}); }
+    const cuda_abi::Api& api = *core::cuda_library().api;
+    const int device = core::cuda_device_of(*plan.state().executable);
+    const core::DeviceBytes workspace = core::allocate_device(api, device, bytes);
+    plan.execute(out, in, {static_cast<std::byte*>(workspace.get()), static_cast<std::size_t>(bytes)});
+    cuda_abi::Status status;
+    if (!api.synchronize_stream(device, nullptr, &status)) { core::throw_status(status); }
+}
+
+}  // namespace
+
 void Plan::execute(void* out, const void* in) const {
-    const std::size_t bytes = state_->workspace_bytes;
+    const core::PlanState& s = *state_;
+    if (s.host_buffers || s.executable->takes_host_memory()) { return execute_host(out, in); }
+    execute_on_device(*this, out, in);
+}
+
+void Plan::execute_host(void* out, const void* in) const {
+    const core::PlanState& s = *state_;
+    check_pointers(s.resolved, out, in);
+    const std::size_t bytes = s.executable->host_workspace_bytes();
+    const auto run = [&](std::byte* workspace) {
+        s.executable->execute_host(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in), {workspace, bytes});
+    };
     if (bytes > core::kKeptWorkspaceBytes) {
         const core::AlignedBytes workspace = core::allocate(bytes, "workspace");
-        execute(out, in, {workspace.get(), bytes});
-        return;
+        return run(workspace.get());
     }
     KeptWorkspace& kept = kept_workspace();
     if (kept.size < bytes || kept.bytes == nullptr) {
@@ -262,7 +260,7 @@ void Plan::execute(void* out, const void* in) const {
         kept.bytes = core::allocate(std::max(bytes, core::kAlignment), "workspace");
         kept.size = bytes;
     }
-    execute(out, in, {kept.bytes.get(), bytes});
+    run(kept.bytes.get());
 }
 
 std::size_t Plan::workspace_bytes() const noexcept { return state_->workspace_bytes; }
@@ -284,8 +282,11 @@ std::string Plan::explain() const {
                        to_string(r.dtype) + " samples with " + number(r.k) + (p.complex_taps ? " complex" : "") + " taps" +
                        (r.filters > 1 ? " a row" : "") + ", origin " + number(r.origin) + ", " + to_string(p.boundary) +
                        " boundary" + (known ? ", " + number(r.output_length) + " outputs" : "") + "\n";
-    text += "algorithm: " + s.algorithm + " on " + s.device + ", " + number(s.request.threads) +
-            (s.request.threads == 1 ? " thread" : " threads") + " (" + s.executable->describe() + ")\n";
+    const bool on_cpu = s.executable->takes_host_memory();
+    const std::string how = on_cpu
+                                ? number(s.request.threads) + (s.request.threads == 1 ? " thread" : " threads")
+                                : (s.host_buffers ? "host buffers in and out" : "device pointers; execute_host takes host buffers");
+    text += "algorithm: " + s.algorithm + " on " + s.device + ", " + how + " (" + s.executable->describe() + ")\n";
     text += "why:       " + s.reason + "\n";
     std::array<char, 64> share{};
     std::snprintf(share.data(), share.size(), "%.3g%%", 100 * s.predicted_copy_seconds / s.predicted_seconds);

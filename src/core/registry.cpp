@@ -1,32 +1,30 @@
-#include <array>
+#include <charconv>
+#include <optional>
 
+#include "core/cuda_library.hpp"
 #include "core/engine.hpp"
 
 namespace tapline::core {
 namespace {
 
-bool names_cuda(const std::string& device) { return device == "cuda" || device.rfind("cuda:", 0) == 0; }
+// N of "cuda:N", 0 of "cuda"; nothing for another name.
+std::optional<int> cuda_index(const std::string& device) {
+    if (device == "cuda") { return 0; }
+    if (device.rfind("cuda:", 0) != 0) { return std::nullopt; }
+    int index = -1;
+    const char* const last = device.data() + device.size();
+    const auto [end, error] = std::from_chars(device.data() + 5, last, index);
+    if (error != std::errc() || end != last || index < 0) { return std::nullopt; }
+    return index;
+}
 
 }  // namespace
 
-std::span<const Engine* const> engine_registry() {
-    static const std::array<const Engine*, 1> engines{&cpu_engine()};
-    return engines;
-}
-
 const Engine& engine_for(const std::string& device) {
-    if (device != "auto" && device != "cpu" && !names_cuda(device)) {
-        throw Error(ErrorCode::argument, "device: '" + device + "' is not one of auto, cpu, cuda, cuda:N");
-    }
-    for (const Engine* engine : engine_registry()) {
-        const EngineInfo info = engine->info();
-        if (device == "auto" && info.available) { return *engine; }
-        const bool wanted = device == info.name || (names_cuda(device) && info.name == "cuda");
-        if (!wanted) { continue; }
-        if (!info.available) { throw Error(ErrorCode::device, "device: '" + device + "' is not available: " + info.reason); }
-        return *engine;
-    }
-    throw Error(ErrorCode::device, "device: '" + device + "' is not available: this build has no CUDA engine; use cpu or auto");
+    if (device == "auto" || device == "cpu") { return cpu_engine(); }
+    const std::optional<int> index = cuda_index(device);
+    if (!index) { throw Error(ErrorCode::argument, "device: '" + device + "' is not one of auto, cpu, cuda, cuda:N"); }
+    return cuda_engine(*index);
 }
 
 }  // namespace tapline::core
@@ -34,16 +32,17 @@ const Engine& engine_for(const std::string& device) {
 namespace tapline {
 
 std::vector<EngineInfo> engines() {
-    std::vector<EngineInfo> infos;
-    bool has_cuda = false;
-    for (const core::Engine* engine : core::engine_registry()) {
-        infos.push_back(engine->info());
-        has_cuda = has_cuda || infos.back().name == "cuda";
+    const core::CudaLibrary& library = core::cuda_library();
+    EngineInfo cuda{.name = "cuda", .available = false, .reason = library.reason, .devices = {}};
+    for (int device = 0; device < library.devices; ++device) {
+        try {
+            const EngineInfo one = core::cuda_engine(device).info();
+            cuda.devices.insert(cuda.devices.end(), one.devices.begin(), one.devices.end());
+        } catch (const Error& error) { cuda.reason = error.what(); }
     }
-    if (!has_cuda) {
-        infos.push_back({.name = "cuda", .available = false, .reason = "this build has no CUDA engine", .devices = {}});
-    }
-    return infos;
+    cuda.available = !cuda.devices.empty();
+    if (cuda.available) { cuda.reason.clear(); }
+    return {core::cpu_engine().info(), cuda};
 }
 
 }  // namespace tapline

@@ -18,6 +18,8 @@ namespace {
 // A run's input and its output each take about this much: large enough that every thread has blocks of its own, small enough
 // for both to stay in a shared cache.
 constexpr std::int64_t kRunBytes = std::int64_t{4} << 20;
+// On a GPU a run has chunks enough for uploads, kernels and downloads of different ones to overlap.
+constexpr std::int64_t kDeviceRunBytes = std::int64_t{64} << 20;
 // Caps a run when the user asks for early outputs but pushes much at once: the working set then stays in a private cache.
 constexpr std::int64_t kEarlyRunBytes = std::int64_t{256} << 10;
 // Wide batches: fewer frames a run would leave each row almost no work.
@@ -39,12 +41,14 @@ Problem interleaved(Problem problem) {
 Plan plan_of(const Problem& problem, const void* taps, PlanOptions options) {
     if (options.device == "auto") { options.device = "cpu"; }
     if (taps == nullptr) { refuse("taps: a null pointer; give a buffer of the problem's taps"); }
-    Plan plan(core::make_state(interleaved(problem), taps, options, true));
-    if (plan.device() != "cpu") {
-        throw Error(ErrorCode::unsupported,
-                    "device: '" + plan.device() + "'; a stream works on host memory: give \"cpu\" or \"auto\"");
-    }
-    return plan;
+    return Plan(core::make_state(interleaved(problem), taps, options, true));
+}
+
+// What the bits of the outputs depend on: the CPU's instruction set, or the GPU's model.
+std::string machine_of(const Plan& plan) {
+    if (plan.state().executable->takes_host_memory()) { return cpu_target(); }
+    const DeviceInfo device = core::engine_for(plan.device()).info().devices.front();
+    return device.instruction_set + " " + plan.state().executable->describe();
 }
 
 std::uint64_t hash_taps(const core::Resolved& r, const void* taps) {
@@ -77,7 +81,8 @@ RunFrames run_frames_of(const core::PlanState& plan, std::int64_t samples_per_ru
     }
     // At least as many outputs as a run reads samples before them: what runs read twice then at most doubles their input.
     const std::int64_t window = r.k - 1 + plan.executable->lookahead();
-    const std::int64_t frames = round_up(std::max({kRunBytes / frame_bytes, kLeastRunFrames, window}), unit);
+    const std::int64_t run_bytes = plan.executable->takes_host_memory() ? kRunBytes : kDeviceRunBytes;
+    const std::int64_t frames = round_up(std::max({run_bytes / frame_bytes, kLeastRunFrames, window}), unit);
     return {frames, frames};
 }
 
@@ -145,7 +150,7 @@ struct Stream::State {
 
 Stream::State::State(const Problem& problem, const void* taps, const StreamOptions& options)
     : plan(plan_of(problem, taps, options.plan)),
-      instruction_set(cpu_target()),
+      instruction_set(machine_of(plan)),
       schedule(resolved(), plan.state().executable->granularity(), plan.state().executable->lookahead()),
       in_frame(static_cast<std::size_t>(resolved().batch) * size_of(resolved().dtype)),
       out_frame(static_cast<std::size_t>(resolved().batch) * size_of(resolved().output_dtype)),
@@ -153,7 +158,7 @@ Stream::State::State(const Problem& problem, const void* taps, const StreamOptio
       taps_hash(hash_taps(resolved(), taps)),
       expected(resolved().n),
       n(expected),
-      workspace(core::allocate_frames(plan.workspace_bytes())),
+      workspace(core::allocate_frames(plan.state().executable->host_workspace_bytes())),
       history(new_history()),
       head(new_head()),
       queue(new_queue()) {
@@ -228,7 +233,8 @@ core::Input Stream::State::input_for(std::int64_t count) const {
 
 void Stream::State::run(std::byte* out, std::int64_t count) {
     const core::Output output{.data = out, .first = computed, .count = count, .row_stride = 1, .sample_stride = resolved().batch};
-    plan.state().executable->execute(output, input_for(count), {workspace.get(), plan.workspace_bytes()}, nullptr);
+    const core::Executable& executable = *plan.state().executable;
+    executable.execute_host(output, input_for(count), {workspace.get(), executable.host_workspace_bytes()});
 }
 
 void Stream::State::run_ready() {

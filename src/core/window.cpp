@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/half.hpp"
+
 namespace tapline::core {
 namespace {
 
@@ -25,6 +27,10 @@ T boundary_constant(const Resolved& problem) {
     if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
         return T(static_cast<typename T::value_type>(c.real()), static_cast<typename T::value_type>(c.imag()));
     } else {
+        if constexpr (std::is_same_v<T, std::uint16_t>) {
+            if (problem.dtype == Dtype::f16) { return to_f16(c.real()); }
+            if (problem.dtype == Dtype::bf16) { return to_bf16(c.real()); }
+        }
         return static_cast<T>(c.real());
     }
 }

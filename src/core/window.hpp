@@ -38,9 +38,9 @@ struct Output {
 std::int64_t boundary_index(Boundary boundary, std::int64_t position, std::int64_t n);
 
 /// destination[i] = x(first + i) of one row for 0 <= i < count, as packed elements of type T, which is the C++ type of the
-/// problem's dtype (std::complex for complex ones, bool as std::uint8_t); boundary rule applied (zero boundary: zeros).
-/// Samples of [0, n) which are in neither piece read as zero: only outputs that nobody asked for may depend on them.
-/// Instantiated for every element type but f16 and bf16.
+/// problem's dtype (std::complex for complex ones, bool as std::uint8_t, f16 and bf16 as std::uint16_t); boundary rule applied
+/// (zero boundary: zeros). Samples of [0, n) which are in neither piece read as zero: only outputs that nobody asked for may depend
+/// on them. Instantiated for every element type.
 template <class T>
 void gather(T* destination, const Resolved& problem, const Input& input, std::int64_t row, std::int64_t first, std::int64_t count);
 

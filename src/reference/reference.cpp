@@ -1,5 +1,6 @@
 #include "reference/reference.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -10,6 +11,39 @@ namespace tapline::reference {
 namespace {
 
 using Wide = std::complex<long double>;
+
+// A 16-bit float of so many exponent and mantissa bits, by the formula of IEEE 754.
+long double widened(std::uint16_t bits, int exponent_bits, int mantissa_bits) {
+    const long double sign = (bits & 0x8000) != 0 ? -1 : 1;
+    const int mantissa = bits & ((1 << mantissa_bits) - 1);
+    const int exponent = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    if (exponent == (1 << exponent_bits) - 1) { return mantissa != 0 ? std::nanl("") : sign * HUGE_VALL; }
+    if (exponent == 0) { return sign * std::ldexp(static_cast<long double>(mantissa), 1 - bias - mantissa_bits); }
+    return sign * std::ldexp(static_cast<long double>(mantissa + (1 << mantissa_bits)), exponent - bias - mantissa_bits);
+}
+
+long double widened(std::uint16_t bits, Dtype dtype) { return dtype == Dtype::f16 ? widened(bits, 5, 10) : widened(bits, 8, 7); }
+
+// The nearest 16-bit float: the value in units of its last place, rounded to even.
+std::uint16_t narrowed(long double value, Dtype dtype) {
+    const int mantissa_bits = dtype == Dtype::f16 ? 10 : 7;
+    const int bias = dtype == Dtype::f16 ? 15 : 127;
+    const int infinity = (2 * bias + 1) << mantissa_bits;
+    const int sign = std::signbit(value) ? 0x8000 : 0;
+    if (std::isnan(value)) { return static_cast<std::uint16_t>(infinity + 1); }
+    if (std::isinf(value)) { return static_cast<std::uint16_t>(sign + infinity); }
+    int exponent = value == 0 ? 1 - bias : std::max(std::ilogb(value), 1 - bias);
+    auto units = static_cast<int>(std::nearbyint(std::ldexp(std::abs(value), std::min(mantissa_bits - exponent, 200))));
+    if (units == 2 << mantissa_bits) {
+        units /= 2;
+        ++exponent;
+    }
+    const bool normal = units >= 1 << mantissa_bits;
+    const int field = normal ? exponent + bias : 0;
+    const int bits = (field << mantissa_bits) + units - (normal ? 1 << mantissa_bits : 0);
+    return static_cast<std::uint16_t>(sign + std::min(field > 2 * bias ? infinity : bits, infinity));
+}
 
 // The element at an index, whatever its type, exactly.
 Wide element(const void* data, Dtype dtype, std::int64_t i) {
@@ -26,6 +60,9 @@ Wide element(const void* data, Dtype dtype, std::int64_t i) {
             const auto z = static_cast<const std::complex<double>*>(data)[i];
             return {z.real(), z.imag()};
         }
+        case Dtype::f16:
+        case Dtype::bf16:
+            return widened(static_cast<const std::uint16_t*>(data)[i], dtype);
         default:
             throw Error(ErrorCode::unsupported, "reference: this element type has a function of its own");
     }
@@ -127,6 +164,9 @@ Sum sum_of(const Problem& p, const Shape& s, const void* in, const void* taps, s
         if (index < 0 && real_part_of(p.dtype) == Dtype::f32) {
             x = Wide(static_cast<float>(p.constant.real()), static_cast<float>(p.constant.imag()));
         }
+        if (index < 0 && (p.dtype == Dtype::f16 || p.dtype == Dtype::bf16)) {
+            x = widened(narrowed(p.constant.real(), p.dtype), p.dtype);
+        }
         Wide h = element(taps, tap_type, row * s.taps_row + t);
         if (p.operation == Operation::correlation) { h = Wide(h.real(), -h.imag()); }
         if (!is_complex(p.dtype)) {
@@ -193,6 +233,10 @@ void put_real(void* out, Dtype dtype, std::int64_t at, long double value) {
             return put_integer<std::uint32_t>(out, at, value);
         case Dtype::u64:
             return put_integer<std::uint64_t>(out, at, value);
+        case Dtype::f16:
+        case Dtype::bf16:
+            static_cast<std::uint16_t*>(out)[at] = narrowed(value, dtype);
+            return;
         default:
             throw Error(ErrorCode::unsupported, "reference: this output type");
     }

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "core/half.hpp"
 #include "tapline/types.hpp"
 
 namespace tapline::test {
@@ -53,6 +54,14 @@ void fill_reals(void* data, std::int64_t count, Random& random) {
     for (std::int64_t i = 0; i < count; ++i) { static_cast<R*>(data)[i] = static_cast<R>(draw(random)); }
 }
 
+inline void fill_halves(void* data, Dtype dtype, std::int64_t count, Random& random) {
+    std::normal_distribution<double> draw;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const double value = draw(random);
+        static_cast<std::uint16_t*>(data)[i] = dtype == Dtype::f16 ? core::to_f16(value) : core::to_bf16(value);
+    }
+}
+
 /// `count` elements: normal deviates for floating types, moderate integers otherwise.
 inline void fill_random(void* data, Dtype dtype, std::int64_t count, Random& random) {
     switch (dtype) {
@@ -64,6 +73,9 @@ inline void fill_random(void* data, Dtype dtype, std::int64_t count, Random& ran
             return fill_reals<float>(data, 2 * count, random);
         case Dtype::complex128:
             return fill_reals<double>(data, 2 * count, random);
+        case Dtype::f16:
+        case Dtype::bf16:
+            return fill_halves(data, dtype, count, random);
         case Dtype::boolean:
             return fill_integers<std::uint8_t>(data, count, random, 0, 1);
         case Dtype::i8:

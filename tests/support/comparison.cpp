@@ -3,6 +3,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "core/half.hpp"
+
 namespace tapline::test {
 namespace {
 
@@ -18,6 +20,10 @@ std::complex<long double> output_at(const void* out, Dtype dtype, std::int64_t i
             return {at(std::complex<float>{}).real(), at(std::complex<float>{}).imag()};
         case Dtype::complex128:
             return {at(std::complex<double>{}).real(), at(std::complex<double>{}).imag()};
+        case Dtype::f16:
+            return core::from_f16(at(std::uint16_t{}));
+        case Dtype::bf16:
+            return core::from_bf16(at(std::uint16_t{}));
         case Dtype::i8:
             return at(std::int8_t{});
         case Dtype::i16:
@@ -38,7 +44,24 @@ std::complex<long double> output_at(const void* out, Dtype dtype, std::int64_t i
     }
 }
 
-double epsilon_of(Dtype dtype) { return real_part_of(dtype) == Dtype::f32 ? 0x1p-23 : 0x1p-52; }
+bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
+
+// Of the type in which sums are formed.
+double epsilon_of(Dtype dtype) { return real_part_of(dtype) == Dtype::f32 || is_half(dtype) ? 0x1p-23 : 0x1p-52; }
+
+// What storing a value of at most this size in 16 bits may change: half a unit in the last place.
+long double half_rounding(Dtype dtype, long double size) {
+    if (!is_half(dtype)) { return 0; }
+    const int fraction_bits = dtype == Dtype::f16 ? 10 : 7;
+    const int least_exponent = dtype == Dtype::f16 ? -14 : -126;  // of a normal number
+    const int exponent = size == 0 || !std::isfinite(size) ? least_exponent : std::max(std::ilogb(size), least_exponent);
+    return std::ldexp(0.5L, exponent - fraction_bits);
+}
+
+// f16 ends at 65504: from halfway to the next step on, infinity is right.
+bool overflows(Dtype dtype, const long double got, const long double wanted, const long double tolerance) {
+    return dtype == Dtype::f16 && std::isinf(got) && got * wanted > 0 && std::abs(wanted) + tolerance >= 65520;
+}
 
 // The exact sum through the epilogue, in long double: what the output would be without any rounding.
 long double finished(const Problem& p, long double sum, bool is_real_part) {
@@ -143,8 +166,8 @@ std::string compare(const Problem& p, const void* out, const void* in, const voi
     const std::int64_t sample = p.output_sample_stride == 0 ? 1 : p.output_sample_stride;
     const std::int64_t row_stride = p.output_row_stride == 0 ? m * sample : p.output_row_stride;
     const long double eps = epsilon_of(p.dtype);
-    const long double out_eps = is_integer(type) ? 0 : epsilon_of(type);
-    const long double l2_factor = real_part_of(p.dtype) == Dtype::f32 ? 1e-6L : 1e-14L;
+    const long double out_eps = is_integer(type) || is_half(type) ? 0 : epsilon_of(type);
+    const long double l2_factor = eps == 0x1p-23L ? 1e-6L : 1e-14L;
     const int parts_each = is_complex(p.dtype) ? 2 : 1;
     std::vector<Part> integer_parts;
     for (std::int64_t row = 0; row < p.batch; ++row) {
@@ -163,6 +186,8 @@ std::string compare(const Problem& p, const void* out, const void* in, const voi
                                                                 std::abs(static_cast<long double>(p.bias)));
                 part.tolerance = std::abs(p.scale) * static_cast<long double>(p.taps + 2) * eps * magnitude + rounding + 1e-37L;
                 if (!direct) { part.tolerance = allowed_l2 + rounding + 1e-37L; }
+                const long double storing = half_rounding(type, std::abs(part.wanted) + part.tolerance);
+                part.tolerance += storing;
                 if (is_integer(type)) {
                     integer_parts.push_back(part);
                     continue;
@@ -172,10 +197,11 @@ std::string compare(const Problem& p, const void* out, const void* in, const voi
                     if (wrong) { return difference(row, o, part); }
                     continue;
                 }
+                if (overflows(type, part.got, part.wanted, part.tolerance)) { continue; }
                 const long double error = std::abs(part.got - part.wanted);
                 if (!(error <= part.tolerance)) { return difference(row, o, part); }
                 squares += error * error;
-                rounding_squares += rounding * rounding;
+                rounding_squares += (rounding + storing) * (rounding + storing);
             }
         }
         if (!direct && !(std::sqrt(squares) <= allowed_l2 + std::sqrt(rounding_squares) + 1e-37L)) {

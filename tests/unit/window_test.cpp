@@ -58,6 +58,16 @@ TEST(Gather, ConstantAndZero) {
     EXPECT_EQ(got, (std::vector<double>{0, 0, 0, 0, 0}));
 }
 
+TEST(Gather, TheConstantIsRoundedTo16BitFloats) {
+    const std::vector<std::uint16_t> signal{0x1234};
+    const Input input{.main = {signal.data(), 0, 1, 0, 1}, .extra = {}, .n = 1};
+    std::vector<std::uint16_t> got(2);
+    for (const auto& [dtype, seven] : {std::pair{Dtype::f16, 0x4700}, std::pair{Dtype::bf16, 0x40E0}, std::pair{Dtype::u16, 7}}) {
+        gather(got.data(), resolved(Boundary::constant, 1, dtype), input, 0, 0, 2);
+        EXPECT_EQ(got, (std::vector<std::uint16_t>{0x1234, static_cast<std::uint16_t>(seven)})) << to_string(dtype);
+    }
+}
+
 TEST(Gather, UnknownLengthKnowsTheBeginningOnly) {
     const std::vector<float> signal{1, 2, 3};
     const std::vector<float> tail{8, 9};

@@ -1,0 +1,129 @@
+#!/bin/bash
+# The GPU tests, compute-sanitizer and the bars on this machine's first GPU; results go to tests/gpu/receipt.json.
+#
+#   scripts/gpu_test.sh                      builds with nvcc what is missing, then runs everything
+#   GPU_BUNDLE=DIR scripts/gpu_test.sh       runs the programs of DIR (scripts/gpu_bundle.sh): no development packages needed
+#
+#   GPU_TEST_STAGES="tests sanitizer bars"   which of them; the receipt keeps the others' results if they are of the same tree
+#   GPU_TEST_FILTER=PATTERN                  which tests (GoogleTest's filter)
+#   GPU_TEST_CASES=N                         how many drawn problems (default 4000)
+#   GPU_SANITIZER_SECONDS=N                  at most so long for each tool (default 150)
+#   GPU_RECEIPT=FILE                         another receipt;   GPU_TEST_LOGS=DIR  where the logs go (default build/gpu_test)
+#
+# The exit status is 0 only if everything that ran passed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+stages=${GPU_TEST_STAGES:-tests sanitizer bars}
+logs=${GPU_TEST_LOGS:-build/gpu_test}
+preset=${PRESET:-default}
+for stage in $stages; do
+    case $stage in
+        tests | sanitizer | bars) ;;
+        *)
+            echo "error: GPU_TEST_STAGES: '$stage' is none of tests sanitizer bars" >&2
+            exit 2
+            ;;
+    esac
+done
+mkdir -p "$logs"
+logs=$(cd "$logs" && pwd)
+unset TAPLINE_CUDA_LIBRARY # only the engine of this tree counts
+
+receipt_options=()
+[ -z "${GPU_RECEIPT:-}" ] || receipt_options+=(--receipt "$GPU_RECEIPT")
+if [ -n "${GPU_BUNDLE:-}" ]; then
+    bundle=$(cd "$GPU_BUNDLE" && pwd)
+    bin=$bundle/bin
+    export LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep 'libstdc++\.so\.6 ' >/dev/null || LD_LIBRARY_PATH+=:$bundle/lib/fallback
+    tree=$(cat "$bundle/tree")
+    if [ -d src/cuda ] && [ "$(python3 scripts/gpu_receipt.py hash)" != "$tree" ]; then
+        echo "error: $bundle was made from another tree; run scripts/gpu_bundle.sh again" >&2
+        exit 1
+    fi
+    receipt_options+=(--tree "$tree")
+else
+    scripts/install_dependencies.sh build
+    [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" -DTAPLINE_CUDA=on
+    cmake --build "build/$preset" -j "${JOBS:-$(nproc)}" --target tapline_cli tapline_gpu_tests tapline_cuda tapline_solve
+    bin=$root/build/$preset/bin
+fi
+for program in tapline tapline_gpu_tests libtapline_cuda.so; do
+    if [ ! -e "$bin/$program" ]; then
+        echo "error: $bin/$program is missing: was it built with nvcc?" >&2
+        exit 1
+    fi
+done
+
+device=unknown
+driver=unknown
+if command -v nvidia-smi >/dev/null; then
+    device=$(nvidia-smi --query-gpu=name --format=csv,noheader -i 0 2>/dev/null | head -1) || device=unknown
+    driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader -i 0 2>/dev/null | head -1) || driver=unknown
+fi
+receipt_options+=(--device "${device:-unknown}" --driver "${driver:-unknown}")
+echo "device: $device, driver $driver"
+rm -f "$logs/wisdom.json"
+export TAPLINE_REQUIRE_GPU=1 TAPLINE_WISDOM=$logs/wisdom.json # not what was once tuned here
+
+failed=0
+receipt() { python3 scripts/gpu_receipt.py write "${receipt_options[@]}" "$@"; }
+
+stage_tests() {
+    local status=0
+    rm -f "$logs/tests.json"
+    "$bin/tapline_gpu_tests" --gtest_list_tests >"$logs/tests.list"
+    echo "==> tests"
+    TAPLINE_PROPERTY_CASES=${GPU_TEST_CASES:-4000} "$bin/tapline_gpu_tests" --gtest_output="json:$logs/tests.json" --gtest_brief=1 \
+        ${GPU_TEST_FILTER:+"--gtest_filter=$GPU_TEST_FILTER"} 2>&1 | tee "$logs/tests.log" || status=$?
+    receipt --tests "$logs/tests.json" "$logs/tests.list" "$status"
+    [ "$status" -eq 0 ] || failed=1
+}
+
+# A few problems for each rung, without guard zones so that the tool sees the first byte past a buffer.
+sanitizer_filter='Rungs.AwkwardSizesInEveryMode:Rungs.NanAndInfinityReachTheirWindowsOnly:OwnCases.*:Shards/Property.*'
+sanitizer_filter+='-OwnCases.BBroadcastBlockAtItsLargest:OwnCases.EClampedCorrelation'
+
+find_sanitizer() {
+    command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer /usr/local/cuda/compute-sanitizer/compute-sanitizer 2>/dev/null | head -1
+}
+
+stage_sanitizer() {
+    local tool status program seconds=${GPU_SANITIZER_SECONDS:-150}
+    program=$(find_sanitizer || true)
+    for tool in memcheck racecheck; do
+        echo "==> compute-sanitizer $tool"
+        : >"$logs/$tool.log"
+        status=0
+        if [ -z "$program" ]; then
+            status="compute-sanitizer is not installed"
+        else
+            TAPLINE_PROPERTY_CASES=${GPU_SANITIZER_CASES:-48} TAPLINE_GPU_GUARD_BYTES=0 timeout -k 10 "$seconds" "$program" --tool "$tool" \
+                --error-exitcode 99 "$bin/tapline_gpu_tests" --gtest_filter="$sanitizer_filter" >"$logs/$tool.log" 2>&1 || status=$?
+            tail -5 "$logs/$tool.log"
+        fi
+        receipt --sanitizer "$tool" "$logs/$tool.log" "$status"
+        # A machine where the tool cannot work does not fail the run: the receipt says so, and what it last passed on.
+        python3 - "${GPU_RECEIPT:-tests/gpu/receipt.json}" "$tool" <<'END' || failed=1
+import json, sys
+row = json.load(open(sys.argv[1]))["sanitizer"][sys.argv[2]]
+print(f"{sys.argv[2]}: {row['result']}" + (f" ({row['reason']})" if row.get("reason") else ""))
+sys.exit(row["result"] == "failed")
+END
+    done
+}
+
+stage_bars() {
+    local status=0
+    echo "==> bars"
+    rm -f "$logs/bars.json"
+    python3 bench/gpu_bars.py --tapline "$bin/tapline" --output "$logs/bars.json" 2>&1 | tee "$logs/bars.log" || status=$?
+    receipt --bars "$logs/bars.json" "$status"
+    [ "$status" -eq 0 ] || failed=1
+}
+
+for stage in $stages; do "stage_$stage"; done
+echo "receipt: ${GPU_RECEIPT:-tests/gpu/receipt.json}"
+python3 scripts/gpu_receipt.py check "${receipt_options[@]}" || true
+exit "$failed"

@@ -1,0 +1,28 @@
+// Host memory at cache-line boundaries, whose failure is an Error.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <string>
+
+#include "tapline/error.hpp"
+
+namespace tapline::core {
+
+inline constexpr std::size_t kAlignment = 64;
+
+struct AlignedDelete {
+    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{kAlignment}); }
+};
+using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete>;
+
+/// Throws Error (memory), naming `what` it was for.
+inline AlignedBytes allocate(std::size_t bytes, const char* what) {
+    auto* p = static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{kAlignment}, std::nothrow));
+    if (p == nullptr) {
+        throw Error(ErrorCode::memory, std::string(what) + ": " + std::to_string(bytes) + " bytes could not be allocated");
+    }
+    return AlignedBytes(p);
+}
+
+}  // namespace tapline::core

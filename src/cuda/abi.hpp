@@ -1,0 +1,155 @@
+// The one door between the core library and libtapline_cuda.so: plain data and a table of functions behind one C entry.
+// Both sides are compiled from this file; a change of anything in it raises kAbiVersion, and a library of another version is
+// refused with a message. No CUDA type appears here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tapline::cuda_abi {
+
+inline constexpr std::uint32_t kAbiVersion = 1;
+inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
+
+/// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
+enum class Code : std::int32_t { ok, argument, type, unsupported, memory, io, device };
+
+struct Status {
+    Code code = Code::ok;
+    std::int32_t sticky = 0;  ///< CUDA reports that this process's context is lost: only the CPU goes on
+    char message[504] = {};   ///< UTF-8, ends with 0
+};
+
+struct Device {
+    std::int32_t index = 0;
+    std::int32_t major = 0, minor = 0;  ///< compute capability
+    std::int32_t multiprocessors = 0;
+    std::int64_t memory_bytes = 0;
+    std::int64_t l2_bytes = 0;
+    double copy_bytes_per_second = 0;  ///< read plus written: nine tenths of what memory clock and bus width allow
+    double peak_flops = 0;             ///< f32 multiply-adds, two operations each
+    std::int32_t driver_version = 0;   ///< as cudaDriverGetVersion: 13000 is 13.0
+    char name[124] = {};
+};
+
+/// tapline::core::Resolved as plain data. Enumerations have the numbers of tapline/types.hpp. Strides count elements.
+struct Problem {
+    std::int64_t n = 0, k = 0, batch = 1, origin = 0, output_length = 0;
+    std::int64_t in_row = 0, in_sample = 1, out_row = 0, out_sample = 1;
+    std::int64_t filters = 1;  ///< 1 or batch
+    std::int32_t dtype = 0, taps_dtype = 0, output_dtype = 0, boundary = 0;
+    std::int32_t accuracy = 0;
+    std::int32_t trivial_epilogue = 1;  ///< no scale, bias, clamp or change of type
+    std::int32_t has_clamp = 0;
+    std::int32_t ladder = 0;  ///< asked by the ladder: rungs that no plan may use answer too
+    double constant_real = 0, constant_imag = 0;
+    double scale = 1, bias = 0, low = 0, high = 0;
+};
+
+/// Outputs [first, first + count) of every row from the samples [in_first, in_last) of every row, all in device memory.
+/// Samples inside [in_first, in_last) are read as they are, even outside [0, n): a caller may have applied the boundary rule.
+/// Other positions follow the boundary rule; samples of [0, n) that are not there must not be needed.
+struct Job {
+    void* out = nullptr;  ///< output `first` of row 0
+    std::int64_t first = 0, count = 0, out_row = 0, out_sample = 1;
+    const void* in = nullptr;  ///< sample in_first of row 0
+    std::int64_t in_first = 0, in_last = 0, in_row = 0, in_sample = 1;
+    std::int64_t row_first = 0, rows = 0;  ///< rows [row_first, row_first + rows) of the batch: out and in start at row_first
+    std::int64_t n = 0;
+};
+
+/// The sizes that a kernel may be launched with; 0 leaves one to the rung. A rung says which of them it has (policies()).
+struct Policy {
+    std::int32_t vectors_per_thread = 0;  ///< 16-byte pieces of output a thread makes: 1, 3 or 5
+    std::int32_t threads_per_block = 0;
+    std::int32_t tiles_per_block = 0;  ///< tiles one block goes through; -1: the grid just fills the device
+    std::int32_t reserved = 0;
+};
+
+struct RungInfo {
+    const char* number = "";  ///< "05", its file's
+    const char* name = "";    ///< "reduction_over_taps"
+    const char* origin = "";  ///< which rung of shared write-ups it reproduces ("C1"), empty: tapline's own
+    const char* idea = "";
+    const char* changed = "";
+    const char* requirements = "";
+    const char* limited_by = "";
+    const char* source = "";        ///< file below src/cuda
+    std::int32_t ladder_only = 0;   ///< never chosen for a plan, nor taken for one by name
+    std::int32_t takes_pieces = 0;  ///< executes any Job; else only whole problems (all rows, all outputs, whole signal)
+    std::int32_t is_local = 1;      ///< core::Algorithm::is_local
+};
+
+struct Prepared;  // a rung with taps on one device
+struct Stream;    // is a cudaStream_t
+struct Event;     // is a cudaEvent_t
+
+/// Times of one thing repeated, from events around replays of a captured graph.
+struct Measurement {
+    double median_seconds = 0, least_seconds = 0, most_seconds = 0;
+    std::int32_t runs = 0;
+};
+
+/// Functions return false (or a null pointer) with the status filled if something failed, else leave it alone. Every function
+/// may be called from any thread; each sets its device itself and puts the caller's back.
+struct Api {
+    std::uint32_t abi_version;
+    std::uint32_t api_bytes;
+    const char* version;               ///< of tapline
+    const char* compute_capabilities;  ///< "7.5 8.0 8.6 8.9 9.0 9.0a, PTX 9.0"
+
+    /// Devices that can be used; 0 with the reason in the status: no driver, too old a driver, no device.
+    std::int32_t (*device_count)(Status*);
+    bool (*device)(std::int32_t index, Device*, Status*);
+
+    std::int32_t (*rung_count)();
+    RungInfo (*rung)(std::int32_t rung);
+    /// false: the reason is the status's message.
+    bool (*supports)(std::int32_t rung, std::int32_t device, const Problem*, Status*);
+    double (*estimate_seconds)(std::int32_t rung, std::int32_t device, const Problem*);
+    /// Fills up to `capacity` policies worth measuring (rung's default first); the number of them all.
+    std::int32_t (*policies)(std::int32_t rung, std::int32_t device, const Problem*, Policy*, std::int32_t capacity);
+
+    /// `taps`: host memory, filters rows of k packed elements in correlation order. Loads the kernels.
+    Prepared* (*prepare)(std::int32_t rung, std::int32_t device, const Problem*, const void* taps, const Policy*, Status*);
+    void (*release)(Prepared*);
+    std::int64_t (*workspace_bytes)(const Prepared*);
+    void (*describe)(const Prepared*, char* text, std::size_t bytes);
+    /// Checks buffers and stream, then launches: no allocation, no synchronisation, may be captured.
+    bool (*execute)(const Prepared*, const Job*, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);
+
+    // Memory and streams, for host buffers and for the command. Limited by TAPLINE_CUDA_MEMORY_LIMIT (bytes) if that is set.
+    void* (*allocate)(std::int32_t device, std::int64_t bytes, Status*);
+    void (*free)(std::int32_t device, void*);
+    void* (*allocate_pinned)(std::int32_t device, std::int64_t bytes, Status*);
+    void (*free_pinned)(std::int32_t device, void*);
+    /// Bytes that allocate() could still give.
+    std::int64_t (*free_bytes)(std::int32_t device);
+    Stream* (*make_stream)(std::int32_t device, Status*);
+    void (*free_stream)(std::int32_t device, Stream*);
+    Event* (*make_event)(std::int32_t device, Status*);
+    void (*free_event)(std::int32_t device, Event*);
+    bool (*record)(std::int32_t device, Event*, Stream*, Status*);
+    bool (*wait)(std::int32_t device, Stream*, Event*, Status*);       ///< the stream waits
+    bool (*synchronize)(std::int32_t device, Event*, Status*);         ///< the caller waits
+    bool (*synchronize_stream)(std::int32_t device, Stream*, Status*);  ///< the caller waits; nullptr: the whole device
+    bool (*copy)(std::int32_t device, void* to, const void* from, std::int64_t bytes, Stream*, Status*);  ///< any direction, async
+    bool (*fill)(std::int32_t device, void* to, std::int32_t byte, std::int64_t bytes, Stream*, Status*);
+
+    /// Times `execute` (prepared != nullptr) or else the copy of copy_bytes from job->in to job->out, by cudaMemcpyAsync on a stream,
+    /// in a graph or by a kernel, whichever is fastest, for about
+    /// `seconds`. cold: the L2 cache is overwritten before each run.
+    bool (*measure)(std::int32_t device, const Prepared*, const Job*, void* workspace, std::int64_t workspace_bytes,
+                    std::int64_t copy_bytes, bool cold, double seconds, Measurement*, Status*);
+
+    /// Tests only. "reset": cudaDeviceReset; "lose": the next launch fails as if the device were lost.
+    bool (*inject)(std::int32_t device, const char* what, Status*);
+
+    /// A number that changes when the device is reset: memory, streams and events of an earlier life are gone and must not even be
+    /// freed. nullptr: not known.
+    std::uint64_t (*life)(std::int32_t device) = nullptr;
+};
+
+using Entry = const Api* (*)(std::uint32_t);
+
+}  // namespace tapline::cuda_abi

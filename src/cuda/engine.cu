@@ -1,0 +1,464 @@
+// libtapline_cuda.so's one entry: the table of functions of abi.hpp.
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "cuda/engine_state.hpp"
+#include "cuda/ladder/rung.hpp"
+#include "cuda/primitives/arguments.cuh"
+#include "tapline/types.hpp"
+
+namespace tapline::cuda_abi {
+
+struct Prepared : cuda::Prepared {};
+
+}  // namespace tapline::cuda_abi
+
+namespace tapline::cuda {
+namespace {
+
+using cuda_abi::Api;
+using cuda_abi::Code;
+using cuda_abi::Device;
+using cuda_abi::Event;
+using cuda_abi::Measurement;
+using cuda_abi::Status;
+using cuda_abi::Stream;
+
+static_assert(static_cast<int>(Boundary::zero) == kZero && static_cast<int>(Boundary::wrap) == kWrap);
+static_assert(static_cast<int>(Dtype::f32) == kF32 && static_cast<int>(Dtype::complex128) == kComplex128 &&
+              static_cast<int>(Dtype::boolean) == kBoolean && static_cast<int>(Dtype::u64) == kU64 &&
+              static_cast<int>(Dtype::f16) == kF16 && static_cast<int>(Dtype::bf16) == kBf16);
+
+constexpr int kLeastMajor = 7;
+constexpr int kLeastMinor = 5;
+// Datasheet bandwidth times this is what a large copy reaches: 0.87 to 0.9 on an H200 and an H100.
+constexpr double kCopyShareOfBandwidth = 0.89;
+
+std::string cuda_version(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+int driver_version() {
+    int version = 0;
+    check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+    return version;
+}
+
+std::int32_t device_count(Status* status) {
+    return guarded<std::int32_t>(status, 0, [&]() -> std::int32_t {
+        int count = 0;
+        const cudaError_t error = cudaGetDeviceCount(&count);
+        if (error == cudaSuccess && count > 0) { return count; }
+        cudaGetLastError();
+        int version = 0;
+        cudaDriverGetVersion(&version);
+        if (version == 0) { throw CudaError(Code::device, "no NVIDIA driver is installed"); }
+        if (error == cudaErrorInsufficientDriver) {
+            throw CudaError(Code::device, "the NVIDIA driver is for CUDA " + cuda_version(version) + "; this engine needs CUDA " +
+                                              cuda_version(CUDART_VERSION / 1000 * 1000) + " or later: update the driver");
+        }
+        if (error == cudaSuccess || error == cudaErrorNoDevice) { throw CudaError(Code::device, "no NVIDIA GPU is visible"); }
+        throw CudaError(Code::device, std::string("the GPU cannot be used: ") + cudaGetErrorString(error));
+    });
+}
+
+Device read_device(int index) {
+    int count = 0;
+    check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    if (index < 0 || index >= count) {
+        throw CudaError(Code::device, "device: cuda:" + std::to_string(index) + " does not exist; there " +
+                                          (count == 1 ? "is cuda:0" : "are cuda:0 to cuda:" + std::to_string(count - 1)));
+    }
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+    Device d;
+    d.index = index;
+    d.major = properties.major;
+    d.minor = properties.minor;
+    if (d.major < kLeastMajor || (d.major == kLeastMajor && d.minor < kLeastMinor)) {
+        throw CudaError(Code::device, std::string(properties.name) + " has compute capability " + std::to_string(d.major) + "." +
+                                          std::to_string(d.minor) + "; 7.5 or later is needed");
+    }
+    d.multiprocessors = properties.multiProcessorCount;
+    d.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+    d.l2_bytes = properties.l2CacheSize;
+    int memory_khz = 0;
+    int clock_khz = 0;
+    check(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, index), "memory clock");
+    check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, index), "clock");
+    d.copy_bytes_per_second = kCopyShareOfBandwidth * 2e3 * memory_khz * (properties.memoryBusWidth / 8.0);
+    const int lanes = d.major == 7 || (d.major == 8 && d.minor == 0) ? 64 : 128;  // f32 units of a multiprocessor
+    d.peak_flops = 2e3 * clock_khz * lanes * d.multiprocessors;
+    d.driver_version = driver_version();
+    std::snprintf(d.name, sizeof d.name, "%.*s", static_cast<int>(sizeof d.name) - 1, properties.name);
+    return d;
+}
+
+// Asking takes a millisecond and the answer does not change.
+Device device_of(int index) {
+    static std::mutex mutex;
+    static std::map<int, Device> known;
+    const std::lock_guard lock(mutex);
+    const auto found = known.find(index);
+    return found != known.end() ? found->second : known.emplace(index, read_device(index)).first->second;
+}
+
+bool device(std::int32_t index, Device* to, Status* status) {
+    return guarded(status, false, [&] {
+        *to = device_of(index);
+        return true;
+    });
+}
+
+std::int32_t rung_count() { return static_cast<std::int32_t>(ladder().size()); }
+
+RungInfo rung(std::int32_t index) { return ladder().at(static_cast<std::size_t>(index))->info(); }
+
+Refusal refusal(const Rung& rung, const Problem& problem, const Device& device) {
+    if (rung.info().ladder_only != 0 && problem.ladder == 0) { return "it runs in `tapline ladder` only"; }
+    return rung.supports(problem, device);
+}
+
+bool supports(std::int32_t index, std::int32_t device, const Problem* problem, Status* status) {
+    return guarded(status, false, [&] {
+        const Refusal reason = refusal(*ladder().at(static_cast<std::size_t>(index)), *problem, device_of(device));
+        if (!reason.empty()) { throw CudaError(Code::unsupported, reason); }
+        return true;
+    });
+}
+
+double estimate_seconds(std::int32_t index, std::int32_t device, const Problem* problem) {
+    return guarded(nullptr, HUGE_VAL, [&] {
+        return ladder().at(static_cast<std::size_t>(index))->estimate_seconds(*problem, device_of(device));
+    });
+}
+
+std::int32_t policies(std::int32_t index, std::int32_t device, const Problem* problem, Policy* to, std::int32_t capacity) {
+    return guarded<std::int32_t>(nullptr, 0, [&] {
+        const std::vector<Policy> all = ladder().at(static_cast<std::size_t>(index))->policies(*problem, device_of(device));
+        for (std::size_t i = 0; i < all.size() && i < static_cast<std::size_t>(std::max(capacity, 0)); ++i) { to[i] = all[i]; }
+        return static_cast<std::int32_t>(all.size());
+    });
+}
+
+std::int64_t bytes_of_tap(std::int32_t type) {
+    switch (type) {
+        case kComplex128:
+            return 16;
+        case kF64:
+        case kComplex64:
+            return 8;
+        default:
+            return 4;
+    }
+}
+
+bool all_finite(const std::byte* taps, std::int64_t bytes, std::int32_t type) {
+    const bool is_double = type == kF64 || type == kComplex128;
+    for (std::int64_t i = 0; i < bytes; i += is_double ? 8 : 4) {
+        double value = 0;
+        if (is_double) {
+            std::memcpy(&value, taps + i, 8);
+        } else {
+            float single = 0;
+            std::memcpy(&single, taps + i, 4);
+            value = single;
+        }
+        if (!std::isfinite(value)) { return false; }
+    }
+    return true;
+}
+
+// Kernels that take taps by value read so many bytes of host_taps whatever k is.
+constexpr std::size_t kLeastHostTapsBytes = 2048;
+
+cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Problem* problem, const void* taps, const Policy* policy,
+                            Status* status) {
+    return guarded<cuda_abi::Prepared*>(status, nullptr, [&]() -> cuda_abi::Prepared* {
+        const Rung& rung = *ladder().at(static_cast<std::size_t>(index));
+        auto made = std::make_unique<cuda_abi::Prepared>();
+        made->device = device_of(device);
+        const Refusal reason = refusal(rung, *problem, made->device);
+        if (!reason.empty()) { throw CudaError(Code::unsupported, reason); }
+        const DeviceScope scope(device);
+        const RelaxedCapture relaxed;
+        check(cudaFree(nullptr), "starting the device");  // the context exists from here on
+        made->rung = &rung;
+        made->problem = *problem;
+        if (policy != nullptr) { made->policy = *policy; }
+        made->context = context_id();
+        const std::int64_t row = problem->k * bytes_of_tap(problem->taps_dtype);
+        made->taps_pitch_bytes = (row + 15) / 16 * 16;
+        const std::int64_t bytes = made->taps_pitch_bytes * problem->filters;
+        made->host_taps.resize(std::max(static_cast<std::size_t>(bytes), kLeastHostTapsBytes));
+        for (std::int64_t r = 0; r < problem->filters; ++r) {
+            std::memcpy(made->host_taps.data() + r * made->taps_pitch_bytes, static_cast<const std::byte*>(taps) + r * row,
+                        static_cast<std::size_t>(row));
+        }
+        made->taps_finite = all_finite(static_cast<const std::byte*>(taps), row * problem->filters, problem->taps_dtype);
+        made->workspace_bytes = rung.workspace_bytes(*made);
+        rung.load(*made);
+        void* on_device = allocate_device(device, bytes);
+        made->taps = on_device;
+        try {
+            cudaStream_t stream = nullptr;
+            check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+            const cudaError_t copied =
+                cudaMemcpyAsync(on_device, made->host_taps.data(), static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream);
+            const cudaError_t finished = cudaStreamSynchronize(stream);
+            cudaStreamDestroy(stream);
+            check(copied, "copying the taps");
+            check(finished, "copying the taps");
+        } catch (...) {
+            free_device(device, on_device);
+            throw;
+        }
+        // Long filters are not kept twice.
+        if (made->host_taps.size() > kLeastHostTapsBytes) {
+            made->host_taps.resize(kLeastHostTapsBytes);
+            made->host_taps.shrink_to_fit();
+        }
+        return made.release();
+    });
+}
+
+void release(cuda_abi::Prepared* prepared) {
+    if (prepared == nullptr) { return; }
+    guarded(nullptr, false, [&] {
+        const DeviceScope scope(prepared->device.index);
+        if (context_id() == prepared->context) { free_device(prepared->device.index, const_cast<void*>(prepared->taps)); }
+        return true;
+    });
+    delete prepared;
+}
+
+std::int64_t workspace_bytes(const cuda_abi::Prepared* prepared) { return prepared->workspace_bytes; }
+
+void describe(const cuda_abi::Prepared* prepared, char* text, std::size_t bytes) {
+    const std::string description = guarded(nullptr, std::string(), [&] { return prepared->rung->describe(*prepared); });
+    std::snprintf(text, bytes, "%s", description.c_str());
+}
+
+void check_pointer(const char* name, const void* pointer, int device) {
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+    if (attributes.type == cudaMemoryTypeManaged) { return; }
+    if (attributes.type != cudaMemoryTypeDevice) {
+        throw CudaError(Code::argument, std::string(name) + ": the address is not in GPU memory; a CUDA plan's execute takes device "
+                                                            "pointers: use execute_host for host buffers");
+    }
+    if (attributes.device != device) {
+        throw CudaError(Code::argument, std::string(name) + ": the address is on cuda:" + std::to_string(attributes.device) +
+                                            ", the plan on cuda:" + std::to_string(device));
+    }
+}
+
+void check_stream(cudaStream_t stream, int device) {
+#if CUDART_VERSION >= 12080
+    if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) { return; }
+    int of_stream = device;
+    check(cudaStreamGetDevice(stream, &of_stream), "stream");
+    if (of_stream != device) {
+        throw CudaError(Code::argument, "stream: it belongs to cuda:" + std::to_string(of_stream) + ", the plan to cuda:" +
+                                            std::to_string(device));
+    }
+#else
+    static_cast<void>(stream);
+    static_cast<void>(device);  // an older runtime cannot tell; the launch itself then fails
+#endif
+}
+
+bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size, Stream* stream,
+             Status* status) {
+    return guarded(status, false, [&] {
+        const int device = prepared->device.index;
+        const DeviceScope scope(device);
+        if (context_id() != prepared->context) {
+            throw CudaError(Code::device, "plan: cuda:" + std::to_string(device) + " was reset after the plan was made; make it again");
+        }
+        if (job->count < 1 || job->rows < 1) { return true; }
+        check_pointer("out", job->out, device);
+        if (job->in_last > job->in_first) { check_pointer("in", job->in, device); }
+        if (prepared->workspace_bytes > 0) {
+            if (workspace == nullptr || workspace_size < prepared->workspace_bytes) {
+                throw CudaError(Code::argument, "workspace: " + std::to_string(workspace_size) + " bytes; the plan needs " +
+                                                    std::to_string(prepared->workspace_bytes));
+            }
+            check_pointer("workspace", workspace, device);
+        }
+        check_stream(reinterpret_cast<cudaStream_t>(stream), device);
+        if (take_injected_loss(device)) {
+            throw CudaError(Code::device, "launch: the device was lost (injected); this process cannot use the GPU any more: the CPU "
+                                          "engine goes on",
+                            true);
+        }
+        prepared->rung->launch(*prepared, *job, workspace, reinterpret_cast<cudaStream_t>(stream));
+        check_launch(prepared->rung->info().name);
+        return true;
+    });
+}
+
+void* allocate(std::int32_t device, std::int64_t bytes, Status* status) {
+    return guarded<void*>(status, nullptr, [&] { return allocate_device(device, bytes); });
+}
+
+void free_memory(std::int32_t device, void* pointer) {
+    guarded(nullptr, false, [&] {
+        free_device(device, pointer);
+        return true;
+    });
+}
+
+void* allocate_pinned(std::int32_t device, std::int64_t bytes, Status* status) {
+    return guarded<void*>(status, nullptr, [&] {
+        const DeviceScope scope(device);
+        const RelaxedCapture relaxed;
+        void* pointer = nullptr;
+        check(cudaHostAlloc(&pointer, static_cast<std::size_t>(bytes), cudaHostAllocPortable),
+              ("pinned memory: allocating " + std::to_string(bytes) + " bytes").c_str());
+        return pointer;
+    });
+}
+
+void free_pinned(std::int32_t device, void* pointer) {
+    guarded(nullptr, false, [&] {
+        const DeviceScope scope(device);
+        const RelaxedCapture relaxed;
+        cudaFreeHost(pointer);
+        return true;
+    });
+}
+
+std::int64_t free_bytes(std::int32_t device) {
+    return guarded<std::int64_t>(nullptr, 0, [&] { return free_device_bytes(device); });
+}
+
+// Runs a CUDA call on a device; true, or false with the status filled.
+template <class Body>
+bool on_device(std::int32_t device, Status* status, const Body& body) {
+    return guarded(status, false, [&] {
+        const DeviceScope scope(device);
+        body();
+        return true;
+    });
+}
+
+cudaStream_t native(Stream* stream) { return reinterpret_cast<cudaStream_t>(stream); }
+cudaEvent_t native(Event* event) { return reinterpret_cast<cudaEvent_t>(event); }
+
+Stream* make_stream(std::int32_t device, Status* status) {
+    cudaStream_t stream = nullptr;
+    on_device(device, status, [&] { check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate"); });
+    return reinterpret_cast<Stream*>(stream);
+}
+void free_stream(std::int32_t device, Stream* stream) {
+    on_device(device, nullptr, [&] { cudaStreamDestroy(native(stream)); });
+}
+Event* make_event(std::int32_t device, Status* status) {
+    cudaEvent_t event = nullptr;
+    on_device(device, status, [&] { check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate"); });
+    return reinterpret_cast<Event*>(event);
+}
+void free_event(std::int32_t device, Event* event) {
+    on_device(device, nullptr, [&] { cudaEventDestroy(native(event)); });
+}
+bool record(std::int32_t device, Event* event, Stream* stream, Status* status) {
+    return on_device(device, status, [&] { check(cudaEventRecord(native(event), native(stream)), "cudaEventRecord"); });
+}
+bool wait(std::int32_t device, Stream* stream, Event* event, Status* status) {
+    return on_device(device, status, [&] { check(cudaStreamWaitEvent(native(stream), native(event), 0), "cudaStreamWaitEvent"); });
+}
+bool synchronize(std::int32_t device, Event* event, Status* status) {
+    return on_device(device, status, [&] { check(cudaEventSynchronize(native(event)), "cudaEventSynchronize"); });
+}
+bool synchronize_stream(std::int32_t device, Stream* stream, Status* status) {
+    return on_device(device, status, [&] {
+        check(stream == nullptr ? cudaDeviceSynchronize() : cudaStreamSynchronize(native(stream)), "synchronising");
+    });
+}
+bool copy(std::int32_t device, void* to, const void* from, std::int64_t bytes, Stream* stream, Status* status) {
+    return on_device(device, status, [&] {
+        check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, native(stream)), "cudaMemcpyAsync");
+    });
+}
+bool fill(std::int32_t device, void* to, std::int32_t byte, std::int64_t bytes, Stream* stream, Status* status) {
+    return on_device(device, status, [&] {
+        check(cudaMemsetAsync(to, byte, static_cast<std::size_t>(bytes), native(stream)), "cudaMemsetAsync");
+    });
+}
+
+bool measure_job(std::int32_t device, const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size,
+                 std::int64_t copy_bytes, bool cold, double seconds, Measurement* to, Status* status) {
+    return guarded(status, false, [&] {
+        if (prepared != nullptr && workspace_size < prepared->workspace_bytes) {
+            throw CudaError(Code::argument, "workspace: smaller than the plan needs");
+        }
+        *to = measure(device, prepared, *job, workspace, copy_bytes, cold, seconds);
+        return true;
+    });
+}
+
+bool inject(std::int32_t device, const char* what, Status* status) {
+    return on_device(device, status, [&] {
+        if (std::strcmp(what, "reset") == 0) {
+            check(cudaDeviceReset(), "cudaDeviceReset");
+        } else if (std::strcmp(what, "lose") == 0) {
+            inject_loss(device);
+        } else {
+            throw CudaError(Code::argument, std::string("inject: '") + what + "' is neither reset nor lose");
+        }
+    });
+}
+
+std::uint64_t life(std::int32_t device) {
+    return guarded<std::uint64_t>(nullptr, 0, [&]() -> std::uint64_t {
+        const DeviceScope scope(device);
+        return context_id();
+    });
+}
+
+constexpr Api kApi{
+    .abi_version = cuda_abi::kAbiVersion,
+    .api_bytes = sizeof(Api),
+    .version = TAPLINE_VERSION,
+    .compute_capabilities = TAPLINE_CUDA_BUILT_FOR,
+    .device_count = device_count,
+    .device = device,
+    .rung_count = rung_count,
+    .rung = rung,
+    .supports = supports,
+    .estimate_seconds = estimate_seconds,
+    .policies = policies,
+    .prepare = prepare,
+    .release = release,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+    .execute = execute,
+    .allocate = allocate,
+    .free = free_memory,
+    .allocate_pinned = allocate_pinned,
+    .free_pinned = free_pinned,
+    .free_bytes = free_bytes,
+    .make_stream = make_stream,
+    .free_stream = free_stream,
+    .make_event = make_event,
+    .free_event = free_event,
+    .record = record,
+    .wait = wait,
+    .synchronize = synchronize,
+    .synchronize_stream = synchronize_stream,
+    .copy = copy,
+    .fill = fill,
+    .measure = measure_job,
+    .inject = inject,
+    .life = life,
+};
+
+}  // namespace
+}  // namespace tapline::cuda
+
+/// The engine's table, or null for a caller of another version.
+extern "C" __attribute__((visibility("default"))) const tapline::cuda_abi::Api* tapline_cuda_entry(std::uint32_t version) {
+    return version == tapline::cuda_abi::kAbiVersion ? &tapline::cuda::kApi : nullptr;
+}

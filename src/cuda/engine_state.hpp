@@ -1,0 +1,65 @@
+// What the engine keeps about its devices, and how the C functions report.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "cuda/check.hpp"
+
+namespace tapline::cuda {
+
+/// Which life of the current device's primary context this is: changes when the device is reset.
+unsigned long long context_id();
+
+/// Device memory within TAPLINE_CUDA_MEMORY_LIMIT. Throws CudaError (memory).
+void* allocate_device(int device, std::int64_t bytes);
+void free_device(int device, void* pointer);
+std::int64_t free_device_bytes(int device);
+
+/// True once after inject("lose"): the launch is to fail as if the device were lost.
+bool take_injected_loss(int device);
+void inject_loss(int device);
+
+/// No call in this scope disturbs a capture that another thread has under way.
+class RelaxedCapture {
+public:
+    RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+    ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+    RelaxedCapture(const RelaxedCapture&) = delete;
+    RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+private:
+    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+inline void report(cuda_abi::Status* status, cuda_abi::Code code, const char* message, bool sticky = false) {
+    if (status == nullptr) { return; }
+    status->code = code;
+    status->sticky = sticky;
+    std::snprintf(status->message, sizeof status->message, "%s", message);
+}
+
+/// Runs a body that may throw; what it returns, or `failed` with the status filled. Nothing leaves the library as an exception.
+template <class Result, class Body>
+Result guarded(cuda_abi::Status* status, Result failed, const Body& body) noexcept {
+    try {
+        return body();
+    } catch (const CudaError& e) {
+        report(status, e.code(), e.what(), e.sticky());
+    } catch (const std::bad_alloc&) {
+        report(status, cuda_abi::Code::memory, "host memory could not be allocated");
+    } catch (const std::exception& e) {
+        report(status, cuda_abi::Code::device, e.what());
+    }
+    return failed;
+}
+
+/// Times as Api::measure says.
+cuda_abi::Measurement measure(int device, const struct Prepared* prepared, const cuda_abi::Job& job, void* workspace,
+                              std::int64_t copy_bytes, bool cold, double seconds);
+
+}  // namespace tapline::cuda

@@ -1,0 +1,68 @@
+// 17: up to 36 taps at the price of a copy.
+#pragma once
+
+#include "cuda/ladder/conv1d/direct.hpp"
+#include "cuda/primitives/boundary.cuh"
+#include "cuda/primitives/place.cuh"
+#include "cuda/primitives/sliding_window.cuh"
+#include "cuda/primitives/store_tile.cuh"
+
+namespace tapline::cuda::few {
+
+/// Taps passed by value: they arrive in the constant bank, so that a product reads them for nothing and every launch has its own.
+template <class H>
+struct TapsByValue {
+    H value[kFewTapSlots];
+};
+
+/// A warp makes 32 * kVectors * V consecutive outputs of a row, lane l the O = kVectors * V from l * O on. Its windows are read
+/// straight from global memory by 16-byte loads: neighbouring lanes read overlapping vectors, which the L1 cache serves. Tiles
+/// start where loads are aligned. kChunks: vectors of taps. Shared memory of a warp: a tile.
+template <class S, class H, int kVectors, int kChunks, bool kRowTaps>
+__global__ void __launch_bounds__(128)
+    direct_few_kernel(const __grid_constant__ Arguments a, const __grid_constant__ TapsByValue<H> values, int tiles_per_block) {
+    constexpr int V = kPerVector<S>;
+    constexpr int O = kVectors * V;
+    constexpr int kTile = 32 * O;
+    constexpr int kWindow = kTile + kChunks * V;
+    extern __shared__ uint4 shared[];
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warps = static_cast<int>(blockDim.x) / 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    S* stage = reinterpret_cast<S*>(shared) + warp * kTile;
+    const int k = static_cast<int>(a.k);
+    std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * tiles_per_block * warps + warp;
+    const RowView<S> row = row_view<S>(a, 0);
+    if (row.row >= a.rows) { return; }
+    for (int i = 0; i < tiles_per_block && tile < a.tiles; ++i, tile += warps) {
+        const Place p = place_of(row, tile, kTile, kWindow);
+        if (!p.fast) { continue; }  // left to the edge kernel
+        typename Element<S>::Sum sum[O] = {};
+        const S* in = row.in + p.start + lane * O;
+        const auto convolve = [&](const auto& vector) {
+            if constexpr (kRowTaps) {
+                const auto* from = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row.row * a.taps_row_bytes);
+                H taps[kChunks * V];
+                for_turns<0, kChunks>([&](auto chunk) {
+                    constexpr int c = decltype(chunk)::value;
+                    H some[V];
+                    load_taps<V>(some, from + c * V);
+#pragma unroll
+                    for (int j = 0; j < V; ++j) { taps[c * V + j] = some[j]; }
+                });
+                convolve_unrolled<S, kVectors, kChunks, 1>(sum, vector, taps, k);
+            } else {
+                convolve_unrolled<S, kVectors, kChunks, 1>(sum, vector, values.value, k);
+            }
+        };
+        if (p.inside) {
+            convolve([&](int v) { return reinterpret_cast<const uint4*>(in)[v]; });
+        } else {
+            const std::int64_t first = p.start + lane * O;
+            convolve([&](int v) { return vector_or_zeros(in, first, row.length, v); });
+        }
+        store_tile<S, kVectors>(a, row.row, p.o, sum, stage, lane);
+    }
+}
+
+}  // namespace tapline::cuda::few

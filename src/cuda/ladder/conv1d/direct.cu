@@ -1,0 +1,604 @@
+// The production rungs of direct summation: what they support, how they are launched, which sizes are worth measuring.
+#include "cuda/ladder/conv1d/direct.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "cuda/check.hpp"
+#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/edge_kernel.cuh"
+#include "cuda/primitives/elements.cuh"
+
+namespace tapline::cuda {
+namespace {
+
+constexpr double kLaunchSeconds = 2.5e-6;  // of a kernel inside a graph, measured beside the copy of 16,384 elements
+// Shares of the device's peaks that the kernels reach on an H200 (docs/ladder.md).
+constexpr double kShareOfCopy = 0.97;
+constexpr double kShareOfPeak = 0.85;
+constexpr int kTapChunk = 256;             // taps that a warp of the staged kernel keeps in shared memory at a time
+constexpr int kTapsAtOnce = 512;           // one filter for all that is no longer is kept once a block
+constexpr int kChunkUnit = 16;             // chunks of fewer taps are multiples of this: vectors of every type
+constexpr std::int64_t kMostBlocks = 0x7fffffff;
+constexpr std::int64_t kMostRowsAlongY = 65535;
+
+struct Type {
+    int bytes = 0;          // of a sample
+    int tap_bytes = 0;
+    int products = 1;       // real multiply-adds a product
+    double rate = 1;        // of the f32 peak
+};
+
+Type type_of(const Problem& p, const cuda_abi::Device& device) {
+    const bool complex_taps = p.taps_dtype == kComplex64 || p.taps_dtype == kComplex128;
+    const bool fast_double = device.minor == 0;  // 8.0 and 9.0 have half as many f64 units as f32 ones, the others a few
+    const double f64 = fast_double ? 0.5 : 1.0 / 32;
+    switch (p.dtype) {
+        case kF64:
+            return {8, 8, 1, f64};
+        case kComplex64:
+            return {8, complex_taps ? 8 : 4, complex_taps ? 4 : 2, 1};
+        case kComplex128:
+            return {16, complex_taps ? 16 : 8, complex_taps ? 4 : 2, f64};
+        case kF16:
+        case kBf16:
+            return {2, 4, 1, 1};
+        default:
+            return {4, 4, 1, 1};
+    }
+}
+
+Refusal refuse_types(const Problem& p) {
+    switch (p.dtype) {
+        case kF32: case kF64: case kComplex64: case kComplex128: case kF16: case kBf16:
+            return {};
+        default:
+            return "integers are exact on the CPU only";
+    }
+}
+
+double estimate(const Problem& p, const cuda_abi::Device& device, double waste) {
+    const Type type = type_of(p, device);
+    const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
+    const double bytes = type.bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
+    const double flops = 2 * outputs * static_cast<double>(p.k) * type.products * waste;
+    return kLaunchSeconds +
+           std::max(bytes / (kShareOfCopy * device.copy_bytes_per_second), flops / (kShareOfPeak * type.rate * device.peak_flops));
+}
+
+void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t stream) {
+    check(cudaLaunchKernel(kernel, grid, dim3(static_cast<unsigned>(threads)), arguments, shared_bytes, stream), "launch");
+}
+
+void allow_shared(const void* kernel, std::size_t bytes) {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");  // loads it
+    if (bytes > 48 * 1024) {
+        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)), "shared memory");
+    }
+}
+
+// What a block may use (CUDA programming guide, table of compute capabilities).
+std::size_t shared_limit(const cuda_abi::Device& device) {
+    switch (10 * device.major + device.minor) {
+        case 75:
+            return 64 * 1024;
+        case 86:
+        case 89:
+        case 120:
+            return 99 * 1024;
+        case 80:
+        case 87:
+            return 163 * 1024;
+        default:
+            return 227 * 1024;
+    }
+}
+
+// Tiles of a row start up to V - 1 outputs early.
+void set_tiles(Arguments& a, std::int64_t tile, int per_vector) { a.tiles = (a.count + per_vector - 1 + tile - 1) / tile; }
+
+// Blocks for one row along x, rows along y and z: kernels return at once for the rows that y * z has too many.
+dim3 grid_of(std::int64_t blocks, std::int64_t rows) {
+    const std::int64_t y = std::min<std::int64_t>(rows, kMostRowsAlongY);
+    const std::int64_t z = (rows + y - 1) / y;
+    if (blocks > kMostBlocks || z > kMostRowsAlongY) {
+        throw CudaError(cuda_abi::Code::unsupported, "problem: more rows or tiles than one launch has blocks; divide the batch");
+    }
+    return {static_cast<unsigned>(blocks), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// How a fast kernel divides a row.
+struct Division {
+    int outputs;        // of a stretch
+    std::int64_t size;  // samples of its window
+    int segments = 1;
+    std::int64_t segment_taps = 0;
+    void* partial = nullptr;
+};
+
+// Launches the edge kernel if the fast one may have left something; a.tiles is the number of stretches of a row.
+void launch_edges(const Prepared& prepared, const Arguments& arguments, const Division& division, cudaStream_t stream) {
+    const Type type = type_of(prepared.problem, prepared.device);
+    const std::int64_t per_vector = 16 / type.bytes;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(arguments.in) % static_cast<std::uintptr_t>(type.bytes) == 0;
+    if (arguments.plain_layout != 0 && aligned && arguments.zero_vectors != 0) { return; }
+    Arguments a = arguments;
+    std::int64_t head = a.tiles;
+    std::int64_t tail = 0;
+    if (a.plain_layout != 0 && aligned) {  // as place_of: whose window begins before the piece, whose ends behind it
+        const std::int64_t offset = a.first - a.origin - a.in_first;
+        const std::int64_t last = offset + (division.segments - 1) * division.segment_taps;
+        head = std::clamp<std::int64_t>(divide_up(std::max<std::int64_t>(per_vector - offset, 0), division.outputs), 0, a.tiles);
+        const std::int64_t room = (a.in_last - a.in_first) - division.size - last;
+        const std::int64_t first_tail = room < 0 ? 0 : room / division.outputs + 1;
+        tail = a.tiles - std::clamp(first_tail, head, a.tiles);
+    }
+    if (head + tail == 0) { return; }
+    int outputs = division.outputs;
+    std::int64_t size = division.size;
+    int segments = division.segments;
+    std::int64_t segment_taps = division.segments > 1 ? division.segment_taps : a.k;
+    void* partial = division.partial;
+    const std::int64_t tile = 32 * per_vector;
+    const std::int64_t blocks = divide_up((head + tail) * divide_up(outputs, tile), kEdgeThreads / 32) * segments;
+    const std::size_t shared = static_cast<std::size_t>(kEdgeThreads / 32 * (tile + kEdgeSlots)) * type.bytes;
+    void* values[] = {&a, &outputs, &size, &head, &tail, &segments, &segment_taps, &partial};
+    launch(edge_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype), grid_of(blocks, a.rows), kEdgeThreads, values, shared,
+           stream);
+}
+
+void load_edges(const Prepared& prepared) {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, edge_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype)), "loading a kernel");
+}
+
+std::string sizes(const Policy& policy, const char* more) {
+    return std::to_string(policy.vectors_per_thread) + " vectors a thread, " + std::to_string(policy.threads_per_block) +
+           " threads a block, " + more;
+}
+
+Policy with_defaults(Policy policy, const Policy& defaults) {
+    if (policy.vectors_per_thread == 0) { policy.vectors_per_thread = defaults.vectors_per_thread; }
+    if (policy.threads_per_block == 0) { policy.threads_per_block = defaults.threads_per_block; }
+    if (policy.tiles_per_block == 0) { policy.tiles_per_block = defaults.tiles_per_block; }
+    return policy;
+}
+
+class DirectFew final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "17";
+        info.name = "direct_few";
+        info.idea = "outputs are turned in shared memory, a warp at a time, and stored as whole lines that bypass the caches; taps "
+                    "arrive as kernel parameters and are operands of the products; their number is known when the kernel is compiled";
+        info.changed = "the strided stores: a lane's own 48 bytes touch a line of their own, 32 lanes' together fill 12";
+        info.requirements = "at most 36 taps; f32, f16 or bf16; any boundary, batch, stride and alignment";
+        info.limited_by = "memory: it runs at the speed of the copy";
+        info.source = "ladder/conv1d/17_direct_few.cuh";
+        info.takes_pieces = 1;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override {
+        if (p.k > kFewTaps) { return "more than " + std::to_string(kFewTaps) + " taps"; }
+        if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) { return "its sums would not fit the registers: f32, f16 and bf16 only"; }
+        return {};
+    }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        return estimate(p, device, 1.1);
+    }
+    [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
+        std::vector<Policy> all{default_policy(p, device)};
+        for (const int vectors : {1, 3, 5}) {
+            if (vectors == 5 && p.dtype != kF32) { continue; }
+            for (const int threads : {32, 64, 128}) {
+                for (const int tiles : {1, 2, 4}) { all.push_back({vectors, threads, tiles, 0}); }
+            }
+        }
+        return all;
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const Policy policy = policy_of(prepared);
+        return sizes(policy, (std::to_string(policy.tiles_per_block) + " tiles a warp").c_str());
+    }
+    void load(const Prepared& prepared) const override {
+        allow_shared(kernel_of(prepared), 0);
+        load_edges(prepared);
+    }
+
+    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
+        const Policy policy = policy_of(prepared);
+        const int tile = 32 * policy.vectors_per_thread * per_vector(prepared);
+        Arguments a = arguments_of(prepared, job);
+        set_tiles(a, tile, per_vector(prepared));
+        const int warps = static_cast<int>(std::min<std::int64_t>(policy.threads_per_block / 32, a.tiles));
+        int tiles_per_block = policy.tiles_per_block;
+        const std::size_t shared = static_cast<std::size_t>(warps) * tile * type_of(prepared.problem, prepared.device).bytes;
+        // The second parameter is read only by kernels without row taps; host_taps is never shorter than it.
+        void* arguments[] = {&a, const_cast<std::byte*>(prepared.host_taps.data()), &tiles_per_block};
+        cuda::launch(kernel_of(prepared), grid_of(divide_up(a.tiles, std::int64_t{tiles_per_block} * warps), a.rows), 32 * warps,
+                     arguments, shared, stream);
+        const int chunks = static_cast<int>(divide_up(prepared.problem.k, per_vector(prepared)));
+        launch_edges(prepared, a, {tile, tile + std::int64_t{chunks} * per_vector(prepared)}, stream);
+    }
+
+private:
+    static int per_vector(const Prepared& prepared) { return 16 / type_of(prepared.problem, prepared.device).bytes; }
+
+    static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
+        const std::int64_t outputs = p.output_length * p.batch;
+        const std::int64_t fills = static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;  // a device full of 12 outputs a thread
+        if (outputs < fills) { return {1, 64, 1, 0}; }
+        if (p.output_length < 32 * 3 * (16 / type_of(p, device).bytes)) { return {1, 64, 1, 0}; }
+        return p.dtype == kF32 && p.k > 24 ? Policy{5, 64, 1, 0} : Policy{3, 32, 1, 0};
+    }
+    static Policy policy_of(const Prepared& prepared) {
+        return with_defaults(prepared.policy, default_policy(prepared.problem, prepared.device));
+    }
+    static const void* kernel_of(const Prepared& prepared) {
+        const Problem& p = prepared.problem;
+        const int vectors = policy_of(prepared).vectors_per_thread;
+        const int chunks = static_cast<int>((p.k + per_vector(prepared) - 1) / per_vector(prepared));
+        const void* kernel = p.dtype == kF32 ? few_kernel_f32(vectors, chunks, p.filters > 1)
+                                             : few_kernel_16bit(p.dtype, vectors, chunks, p.filters > 1);
+        if (kernel == nullptr) { throw CudaError(cuda_abi::Code::argument, "policy: no kernel of these sizes"); }
+        return kernel;
+    }
+};
+
+class DirectWindow final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "18";
+        info.name = "direct_window";
+        info.idea = "windows pass through two buffers of a warp in shared memory: one is convolved while the next is copied into the "
+                    "other asynchronously. A window serves several tiles";
+        info.changed = "the window's source: with more than about 36 taps its loads through the L1 cache cost more than the products. "
+                       "Warps stay and go from window to window";
+        info.requirements = "at most 2 KiB of taps; any type, boundary, batch, stride and alignment";
+        info.limited_by = "multiply-adds: one vector from shared memory feeds 48 of them";
+        info.source = "ladder/conv1d/18_direct_window.cuh";
+        info.takes_pieces = 1;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        const Refusal refused = refuse_types(p);
+        if (!refused.empty()) { return refused; }
+        const int most = 2048 / type_of(p, device).tap_bytes;
+        if (p.k > most) { return "more than " + std::to_string(most) + " taps"; }
+        return {};
+    }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        return estimate(p, device, 1.05) * 1.02;  // where both take it, the few-taps kernel needs no copy first
+    }
+    [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
+        std::vector<Policy> all{default_policy(p, device)};
+        for (const int vectors : {1, 3, 5}) {
+            if (vectors == 5 && p.dtype != kF32) { continue; }
+            for (const int tiles : {1, 2, 3, 4, 6}) { all.push_back({vectors, window::kThreads, tiles, 0}); }
+        }
+        return all;
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const Policy policy = policy_of(prepared);
+        return sizes(policy, (std::to_string(policy.tiles_per_block) + " tiles a window").c_str());
+    }
+    void load(const Prepared& prepared) const override {
+        const void* kernel = kernel_of(prepared);
+        const std::size_t shared = shape_of(prepared).shared_bytes;
+        allow_shared(kernel, shared);
+        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&prepared.blocks_per_multiprocessor, kernel, window::kThreads, shared),
+              "occupancy");
+        load_edges(prepared);
+    }
+    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
+        constexpr int kWarps = window::kThreads / 32;
+        const Shape shape = shape_of(prepared);
+        Arguments a = arguments_of(prepared, job);
+        set_tiles(a, shape.outputs, 16 / type_of(prepared.problem, prepared.device).bytes);
+        const std::int64_t fill =
+            static_cast<std::int64_t>(prepared.device.multiprocessors) * std::max(1, prepared.blocks_per_multiprocessor);
+        int tiles = shape.tiles;
+        int slots = shape.slots;
+        void* arguments[] = {&a, const_cast<std::byte*>(prepared.host_taps.data()), &tiles, &slots};
+        cuda::launch(kernel_of(prepared), grid_of(std::min(divide_up(a.tiles, kWarps), divide_up(fill, a.rows)), a.rows), window::kThreads,
+                     arguments, shape.shared_bytes, stream);
+        const std::int64_t per_vector = 16 / type_of(prepared.problem, prepared.device).bytes;
+        launch_edges(prepared, a,
+                     {static_cast<int>(shape.outputs), shape.outputs + divide_up(prepared.problem.k, per_vector) * per_vector}, stream);
+    }
+
+private:
+    struct Shape {
+        int tiles, slots;
+        std::int64_t outputs;  // of a window
+        std::size_t shared_bytes;
+    };
+    static Shape shape_of(const Prepared& prepared) {
+        const Policy policy = policy_of(prepared);
+        const Type type = type_of(prepared.problem, prepared.device);
+        Shape s{};
+        s.slots = static_cast<int>((prepared.problem.k + kChunkUnit - 1) / kChunkUnit * kChunkUnit);
+        for (s.tiles = policy.tiles_per_block; s.tiles >= 1; --s.tiles) {
+            s.outputs = 32ll * policy.vectors_per_thread * (16 / type.bytes) * s.tiles;
+            const std::int64_t taps = prepared.problem.filters > 1 ? s.slots * type.tap_bytes : 0;
+            s.shared_bytes = static_cast<std::size_t>((window::kThreads / 32) * 2 * ((s.outputs + s.slots) * type.bytes + taps));
+            if (s.shared_bytes <= shared_limit(prepared.device)) { return s; }
+        }
+        throw CudaError(cuda_abi::Code::argument, "policy: tiles larger than a block's shared memory");
+    }
+    static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
+        const std::int64_t outputs = p.output_length * p.batch;
+        const std::int64_t fills =
+            static_cast<std::int64_t>(device.multiprocessors) * 768 * 3 * (16 / type_of(p, device).bytes);
+        if (outputs < fills) { return {1, window::kThreads, 1, 0}; }
+        return {p.dtype == kF32 ? 5 : 3, window::kThreads, p.filters > 1 ? 1 : (p.dtype == kF32 && p.k <= 80 ? 2 : 3), 0};
+    }
+    // Unrolled kernels have the one size that suits them; a policy of a single vector asks for the loop.
+    static const void* unrolled(const Problem& p, Policy& policy) {
+        if (p.dtype != kF32 || p.filters > 1 || policy.vectors_per_thread == 1) { return nullptr; }
+        return window_kernel_unrolled(static_cast<int>(p.k), &policy.vectors_per_thread);
+    }
+    static Policy policy_of(const Prepared& prepared) {
+        Policy policy = with_defaults(prepared.policy, default_policy(prepared.problem, prepared.device));
+        unrolled(prepared.problem, policy);
+        return policy;
+    }
+    static const void* kernel_of(const Prepared& prepared) {
+        const Problem& p = prepared.problem;
+        Policy policy = policy_of(prepared);
+        if (const void* kernel = unrolled(p, policy); kernel != nullptr) { return kernel; }
+        const void* kernel = window_kernel_of(p.dtype, p.taps_dtype, policy_of(prepared).vectors_per_thread, p.filters > 1);
+        if (kernel == nullptr) { throw CudaError(cuda_abi::Code::argument, "policy: no kernel of these sizes"); }
+        return kernel;
+    }
+};
+
+// What the staged kernel is launched with.
+struct StagedSizes {
+    int chunk = 0;
+    std::size_t shared_bytes = 0;
+};
+
+StagedSizes staged_sizes(const Prepared& prepared, std::int64_t taps, const Policy& policy) {
+    const Type type = type_of(prepared.problem, prepared.device);
+    const int tile = 32 * policy.vectors_per_thread * (16 / type.bytes);
+    constexpr int kWarps = staged::kThreads / 32;
+    const bool row_taps = prepared.problem.filters > 1;
+    const auto bytes = [&](std::int64_t chunk) {
+        const bool changing = row_taps || taps > chunk;
+        const std::int64_t windows = 2 * (tile + chunk) * type.bytes;
+        const std::int64_t tap_chunk = chunk * type.tap_bytes;
+        return static_cast<std::size_t>(changing ? kWarps * (windows + 2 * tap_chunk) : kWarps * windows + tap_chunk);
+    };
+    const auto rounded = [](std::int64_t t) { return (t + kChunkUnit - 1) / kChunkUnit * kChunkUnit; };
+    std::int64_t chunk = rounded(std::min<std::int64_t>(taps, taps <= kTapsAtOnce && !row_taps ? kTapsAtOnce : kTapChunk));
+    while (chunk > kChunkUnit && bytes(chunk) > shared_limit(prepared.device)) { chunk -= kChunkUnit; }
+    return {static_cast<int>(chunk), bytes(chunk)};
+}
+
+const void* staged_kernel(const Prepared& prepared, int vectors) {
+    const void* kernel = direct_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype, vectors);
+    if (kernel == nullptr) { throw CudaError(cuda_abi::Code::argument, "policy: no kernel of these sizes"); }
+    return kernel;
+}
+
+void load_staged(const Prepared& prepared, const Policy& policy, std::int64_t taps) {
+    const void* kernel = staged_kernel(prepared, policy.vectors_per_thread);
+    const StagedSizes sizes = staged_sizes(prepared, taps, policy);
+    allow_shared(kernel, sizes.shared_bytes);
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&prepared.blocks_per_multiprocessor, kernel, staged::kThreads,
+                                                        sizes.shared_bytes),
+          "occupancy");
+    load_edges(prepared);
+}
+
+class Direct final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "19";
+        info.name = "direct";
+        info.idea = "a filter of any length passes in chunks of taps, each with its part of the window; the sums stay in registers";
+        info.changed = "taps no longer come by value: chunks of them are copied beside the window. One tile a window";
+        info.requirements = "nothing: any number of taps, type, boundary, batch, stride and alignment";
+        info.limited_by = "multiply-adds: one vector from shared memory feeds 48 of them";
+        info.source = "ladder/conv1d/19_direct.cuh";
+        info.takes_pieces = 1;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override { return refuse_types(p); }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        // A block goes through the taps one after the other: with few outputs that takes as long as for a full device.
+        const double serial = static_cast<double>(p.k) * 12 * 8 / (device.peak_flops / device.multiprocessors / 256);
+        return std::max(estimate(p, device, 1.1) * 1.05, kLaunchSeconds + serial);
+    }
+    [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
+        std::vector<Policy> all{default_policy(p, device)};
+        for (const int vectors : {1, 3, 5}) {
+            if (vectors == 5 && p.dtype != kF32) { continue; }
+            for (const int tiles : {-1, 1, 2, 4, 8}) { all.push_back({vectors, staged::kThreads, tiles, 0}); }
+        }
+        return all;
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const Policy policy = policy_of(prepared);
+        return sizes(policy, policy.tiles_per_block < 0 ? "blocks as many as the device holds"
+                                                        : (std::to_string(policy.tiles_per_block) + " tiles a warp").c_str());
+    }
+    void load(const Prepared& prepared) const override { load_staged(prepared, policy_of(prepared), prepared.problem.k); }
+
+    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
+        const Policy policy = policy_of(prepared);
+        const Type type = type_of(prepared.problem, prepared.device);
+        const StagedSizes shape = staged_sizes(prepared, prepared.problem.k, policy);
+        Arguments a = arguments_of(prepared, job);
+        set_tiles(a, 32ll * policy.vectors_per_thread * (16 / type.bytes), 16 / type.bytes);
+        const std::int64_t fill =
+            static_cast<std::int64_t>(prepared.device.multiprocessors) * std::max(1, prepared.blocks_per_multiprocessor);
+        constexpr int kWarps = staged::kThreads / 32;
+        const std::int64_t blocks = policy.tiles_per_block < 0
+                                        ? std::min(divide_up(a.tiles, kWarps), divide_up(fill, a.rows))
+                                        : divide_up(a.tiles, std::int64_t{policy.tiles_per_block} * kWarps);
+        int segments = 1;
+        int chunk = shape.chunk;
+        std::int64_t segment = prepared.problem.k;
+        void* partial = nullptr;
+        void* arguments[] = {&a, &chunk, &segments, &segment, &partial};
+        cuda::launch(staged_kernel(prepared, policy.vectors_per_thread), grid_of(blocks, a.rows), staged::kThreads, arguments,
+                     shape.shared_bytes, stream);
+        const int tile = 32 * policy.vectors_per_thread * (16 / type.bytes);
+        launch_edges(prepared, a, {tile, tile + divide_up(prepared.problem.k, 16 / type.bytes) * (16 / type.bytes)}, stream);
+    }
+
+private:
+    static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
+        const int per_vector = 16 / type_of(p, device).bytes;
+        const std::int64_t outputs = p.output_length * p.batch;
+        const std::int64_t fills = static_cast<std::int64_t>(device.multiprocessors) * 768 * 3 * per_vector;
+        if (outputs < fills) { return {1, staged::kThreads, 1, 0}; }
+        return {3, staged::kThreads, -1, 0};
+    }
+    static Policy policy_of(const Prepared& prepared) {
+        return with_defaults(prepared.policy, default_policy(prepared.problem, prepared.device));
+    }
+};
+
+class SplitTaps final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "20";
+        info.name = "split_taps";
+        info.idea = "a filter of very many taps is divided among blocks, whose sums a second kernel adds up in a fixed order";
+        info.changed = "one block went through all taps of its outputs; with few outputs the rest of the device stood still";
+        info.requirements = "workspace for a sum an output and segment; worth it for few outputs and many taps";
+        info.limited_by = "memory where there is one output, multiply-adds where there are many";
+        info.source = "ladder/conv1d/20_split_taps.cuh";
+        info.takes_pieces = 1;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        if (p.k < 2 * kTapChunk) { return "fewer than " + std::to_string(2 * kTapChunk) + " taps: nothing to divide"; }
+        if (segments_of(p, device) < 2) { return "the outputs alone fill the device"; }
+        return refuse_types(p);
+    }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const double segments = static_cast<double>(segments_of(p, device));
+        const double serial =
+            static_cast<double>(p.k) / segments * 12 * 8 / (device.peak_flops / device.multiprocessors / 256);
+        return std::max(estimate(p, device, 1.05), serial) + 2 * kLaunchSeconds;
+    }
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        const int sum_bytes = std::max(4, type_of(p, prepared.device).bytes);
+        return segments_of(p, prepared.device) * p.batch * p.output_length * sum_bytes;
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        return std::to_string(segments_of(prepared.problem, prepared.device)) + " segments of the taps";
+    }
+    void load(const Prepared& prepared) const override {
+        load_staged(prepared, kPolicy, segment_taps(prepared));
+        allow_shared(sum_segments_kernel_of(prepared.problem.dtype), 0);
+    }
+    void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
+        const Type type = type_of(prepared.problem, prepared.device);
+        std::int64_t segment = segment_taps(prepared);
+        const StagedSizes shape = staged_sizes(prepared, segment, kPolicy);
+        Arguments a = arguments_of(prepared, job);
+        set_tiles(a, 32ll * kPolicy.vectors_per_thread * (16 / type.bytes), 16 / type.bytes);
+        int segments = static_cast<int>((prepared.problem.k + segment - 1) / segment);
+        int chunk = shape.chunk;
+        void* partial = workspace;
+        void* arguments[] = {&a, &chunk, &segments, &segment, &partial};
+        cuda::launch(staged_kernel(prepared, kPolicy.vectors_per_thread),
+                     grid_of(divide_up(a.tiles, staged::kThreads / 32) * segments, a.rows), staged::kThreads,
+                     arguments, shape.shared_bytes, stream);
+        const int per_vector = 16 / type.bytes;
+        const int tile = 32 * kPolicy.vectors_per_thread * per_vector;
+        launch_edges(prepared, a, {tile, tile + divide_up(segment, per_vector) * per_vector, segments, segment, partial}, stream);
+        constexpr int kThreads = 128;
+        void* sum_arguments[] = {&a, &partial, &segments};
+        cuda::launch(sum_segments_kernel_of(prepared.problem.dtype), grid_of(divide_up(a.rows * a.count, kThreads), 1), kThreads, sum_arguments,
+                     0, stream);
+    }
+
+private:
+    static constexpr Policy kPolicy{1, staged::kThreads, 1, 0};
+
+    // As many as fill the device, each of whole chunks.
+    static std::int64_t segments_of(const Problem& p, const cuda_abi::Device& device) {
+        const std::int64_t tile = staged::kThreads * (16 / type_of(p, device).bytes);
+        const std::int64_t tiles = (p.output_length + tile - 1) / tile * p.batch;
+        const std::int64_t wanted = (static_cast<std::int64_t>(device.multiprocessors) * 8 + tiles - 1) / tiles;
+        return std::clamp<std::int64_t>(std::min(wanted, p.k / kTapChunk), 1, 65535);
+    }
+    static std::int64_t segment_taps(const Prepared& prepared) {
+        const std::int64_t segments = segments_of(prepared.problem, prepared.device);
+        return ((prepared.problem.k + segments - 1) / segments + kTapChunk - 1) / kTapChunk * kTapChunk;
+    }
+};
+
+}  // namespace
+
+const Rung& direct_few() {
+    static const DirectFew rung;
+    return rung;
+}
+const Rung& direct_window() {
+    static const DirectWindow rung;
+    return rung;
+}
+const Rung& direct() {
+    static const Direct rung;
+    return rung;
+}
+const Rung& split_taps() {
+    static const SplitTaps rung;
+    return rung;
+}
+
+Arguments arguments_of(const Prepared& prepared, const Job& job) {
+    const Problem& p = prepared.problem;
+    Arguments a{};
+    a.out = job.out;
+    a.in = job.in;
+    a.taps_row_bytes = p.filters > 1 ? prepared.taps_pitch_bytes : 0;
+    a.taps = static_cast<const char*>(prepared.taps) + job.row_first * a.taps_row_bytes;
+    a.first = job.first;
+    a.count = job.count;
+    a.out_row = job.out_row;
+    a.out_sample = job.out_sample;
+    a.in_first = job.in_first;
+    a.in_last = job.in_last;
+    a.in_row = job.in_row;
+    a.in_sample = job.in_sample;
+    a.rows = job.rows;
+    a.n = job.n;
+    a.k = p.k;
+    a.origin = p.origin;
+    a.boundary = p.boundary;
+    a.output_type = p.output_dtype;
+    a.plain_store = p.trivial_epilogue;
+    a.converts = p.output_dtype != p.dtype;
+    a.exact_edges = p.boundary == kZero && !prepared.taps_finite;
+    a.has_clamp = p.has_clamp;
+    const auto type_bytes = static_cast<std::int64_t>(type_of(p, prepared.device).bytes);
+    a.plain_layout = job.in_sample == 1 && job.out_sample == 1 && a.converts == 0;
+    a.zero_vectors = p.boundary == kZero && a.exact_edges == 0 && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0 &&
+                     (job.rows == 1 || job.in_row * type_bytes % 16 == 0);
+    a.constant_real = p.constant_real;
+    a.constant_imag = p.constant_imag;
+    a.scale = p.scale;
+    a.bias = p.bias;
+    a.low = p.low;
+    a.high = p.high;
+    return a;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,47 @@
+// The production kernels of direct summation, as the table of rungs sees them.
+#pragma once
+
+#include "cuda/ladder/rung.hpp"
+
+namespace tapline::cuda {
+
+const Rung& direct_few();
+const Rung& direct_window();
+const Rung& direct();
+const Rung& split_taps();
+
+/// Taps that the few-taps kernels do, and the slots that they have for them: whole vectors of any type.
+inline constexpr int kFewTaps = 36;
+inline constexpr int kFewTapSlots = 40;
+
+/// Taps that the window kernels take by value, of a type: 2 KiB.
+template <class H>
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+constexpr int window_tap_slots() {
+    return 2048 / static_cast<int>(sizeof(H));
+}
+/// Vectors of f32 taps for which there are unrolled window kernels.
+inline constexpr int kLeastUnrolled = 10;
+inline constexpr int kMostUnrolled = 33;
+namespace window {
+inline constexpr int kThreads = 128;  // of a block
+}
+namespace staged {
+inline constexpr int kThreads = 128;
+}
+
+/// A kernel of one shape, or null if there is none. Types are tapline::Dtype numbers of the signal and the taps.
+const void* few_kernel_f32(int vectors, int chunks, bool row_taps);
+const void* few_kernel_16bit(int dtype, int vectors, int chunks, bool row_taps);
+const void* window_kernel_of(int dtype, int taps_dtype, int vectors, bool row_taps);
+/// For f32 and one filter, if there is one for so many taps; `vectors` is set to what a thread then makes.
+const void* window_kernel_unrolled(int taps, int* vectors);
+const void* direct_kernel_of(int dtype, int taps_dtype, int vectors);
+/// The stretches that the kernels above leave.
+const void* edge_kernel_of(int dtype, int taps_dtype);
+/// Adds up the segments' sums with the epilogue: partial[(y * rows + row) * count + o].
+const void* sum_segments_kernel_of(int dtype);
+
+}  // namespace tapline::cuda

@@ -1,0 +1,91 @@
+// What a rung is: one way to solve the problem on a GPU. ladder.cu lists them all; a new one is one file and one line.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/abi.hpp"
+
+namespace tapline::cuda {
+
+using cuda_abi::Job;
+using cuda_abi::Policy;
+using cuda_abi::Problem;
+using cuda_abi::RungInfo;
+
+/// A rung's taps on one device.
+struct Prepared {
+    const class Rung* rung = nullptr;
+    cuda_abi::Device device;
+    unsigned long long context = 0;  ///< which life of the device the taps belong to
+    Problem problem;
+    Policy policy;
+    const void* taps = nullptr;       ///< device memory: row r starts at byte r * taps_pitch_bytes, a multiple of 16
+    std::int64_t taps_pitch_bytes = 0;
+    std::vector<std::byte> host_taps;  ///< their first bytes, for kernels that take taps by value; all of them during load()
+    bool taps_finite = true;
+    std::int64_t workspace_bytes = 0;
+    mutable std::int32_t blocks_per_multiprocessor = 0;  ///< of the rung's kernel; load() may set it
+};
+
+/// Empty: yes; else why not.
+using Refusal = std::string;
+
+class Rung {
+public:
+    Rung() = default;
+    Rung(const Rung&) = delete;
+    Rung& operator=(const Rung&) = delete;
+    virtual ~Rung() = default;
+
+    [[nodiscard]] virtual RungInfo info() const = 0;
+    [[nodiscard]] virtual Refusal supports(const Problem&, const cuda_abi::Device&) const = 0;
+    /// Seconds of one execution on a warm device, launch included; n known.
+    [[nodiscard]] virtual double estimate_seconds(const Problem&, const cuda_abi::Device&) const = 0;
+    /// The policies worth measuring for a problem, the default first. Rungs without a choice have one.
+    [[nodiscard]] virtual std::vector<Policy> policies(const Problem&, const cuda_abi::Device&) const { return {Policy{}}; }
+    [[nodiscard]] virtual std::int64_t workspace_bytes(const Prepared&) const { return 0; }
+    [[nodiscard]] virtual std::string describe(const Prepared&) const { return ""; }
+    /// Loads the kernels that launch() will use, so that launching allocates nothing (check(cudaFuncGetAttributes(...))).
+    virtual void load(const Prepared&) const = 0;
+    /// Launches on the current device. Throws CudaError.
+    virtual void launch(const Prepared&, const Job&, void* workspace, cudaStream_t) const = 0;
+};
+
+/// Every rung, in reading order.
+const std::vector<const Rung*>& ladder();
+
+/// The lower rungs' problem: f32, one signal, unit strides, zero boundary:
+/// out[o] = clamp(sum_t taps[t] * x(o + t - origin)), 0 <= o < m, x() zero outside [0, n).
+struct Signal {
+    float* out;         // (m)
+    const float* in;    // (n)
+    const float* taps;  // (k), correlation order
+    std::int64_t n, k, m, origin;
+    float low, high;  // limits of the output, -inf and inf without a clamp
+};
+
+/// A rung on that problem: it says what it needs beyond and launches.
+class TeachingRung : public Rung {
+public:
+    [[nodiscard]] Refusal supports(const Problem&, const cuda_abi::Device&) const final;
+    [[nodiscard]] double estimate_seconds(const Problem&, const cuda_abi::Device&) const final;
+    void launch(const Prepared&, const Job&, void* workspace, cudaStream_t) const final;
+    void load(const Prepared&) const final;
+
+protected:
+    /// What this rung needs besides f32, one signal, unit strides, zero boundary, finite sizes.
+    [[nodiscard]] virtual Refusal requires_more(const Problem&) const { return {}; }
+    [[nodiscard]] virtual bool clamps() const { return false; }
+    /// Rough cost for the choice, which must not take a teaching rung for speed: seconds a product, and seconds at least.
+    [[nodiscard]] virtual double seconds_per_product() const = 0;
+    /// Kernel entry points that launch_signal uses.
+    [[nodiscard]] virtual std::vector<const void*> kernels() const = 0;
+    virtual void launch_signal(const Signal&, cudaStream_t) const = 0;
+};
+
+}  // namespace tapline::cuda

@@ -1,0 +1,135 @@
+// x() outside the signal, and the sums that only an edge needs. Called where a tile leaves the signal, never inside it.
+#pragma once
+
+#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/elements.cuh"
+
+namespace tapline::cuda {
+
+/// The sample that x(position) reads: an index in [0, n), or -1 for the zero and constant boundaries. As
+/// core::boundary_index; formulas: scipy.ndimage's modes.
+__device__ __noinline__ inline std::int64_t boundary_index(std::int32_t boundary, std::int64_t position, std::int64_t n) {
+    if (position >= 0 && position < n) { return position; }
+    const auto modulo = [](std::int64_t a, std::int64_t m) {
+        const std::int64_t r = a % m;
+        return r < 0 ? r + m : r;
+    };
+    switch (boundary) {
+        case kNearest:
+            return position < 0 ? 0 : n - 1;
+        case kReflect: {  // period 2n: a b c c b a
+            const std::int64_t i = modulo(position, 2 * n);
+            return i < n ? i : 2 * n - 1 - i;
+        }
+        case kMirror: {  // period 2n - 2: a b c b
+            if (n == 1) { return 0; }
+            const std::int64_t i = modulo(position, 2 * n - 2);
+            return i < n ? i : 2 * n - 2 - i;
+        }
+        case kWrap:
+            return modulo(position, n);
+        default:
+            return -1;
+    }
+}
+
+template <class S>
+__device__ S boundary_constant(const Arguments& a) {
+    if constexpr (kIsComplexElement<S>) {
+        using R = typename Element<S>::Real;
+        return S{static_cast<R>(a.constant_real), static_cast<R>(a.constant_imag)};
+    } else if constexpr (sizeof(S) == 8) {
+        return a.constant_real;
+    } else if constexpr (sizeof(S) == 2) {
+        if constexpr (std::is_same_v<S, __half>) {
+            return __double2half(a.constant_real);
+        } else {
+            return __double2bfloat16(a.constant_real);
+        }
+    } else {
+        return static_cast<S>(a.constant_real);
+    }
+}
+
+/// x(position) of one row where that is not in the piece; `row` is the address of sample in_first.
+template <class S>
+__device__ __noinline__ S sample_outside(const Arguments& a, const S* row, std::int64_t position) {
+    if (a.boundary == kZero) { return S{}; }
+    if (a.boundary == kConstant) { return boundary_constant<S>(a); }
+    position = boundary_index(a.boundary, position, a.n);
+    if (position < a.in_first || position >= a.in_last) { return S{}; }  // nobody asked for an output that needs it
+    return row[(position - a.in_first) * a.in_sample];
+}
+
+/// x(position) of one row.
+template <class S>
+__device__ S sample(const Arguments& a, const S* row, std::int64_t position) {
+    if (position < a.in_first || position >= a.in_last) { return sample_outside(a, row, position); }
+    return row[(position - a.in_first) * a.in_sample];
+}
+
+/// window[i] = x(in_first + start + i), 0 <= i < size, by one warp, wherever that lies. Loads of the piece go out eight at a time:
+/// one at a time a warp at an edge would wait for each.
+template <class S>
+__device__ __noinline__ void fill_at_edge(const Arguments& a, S* window, const S* row, std::int64_t start, int size, int lane) {
+    const std::int64_t length = a.in_last - a.in_first;
+    const int begin = static_cast<int>(min(max(-start, std::int64_t{0}), static_cast<std::int64_t>(size)));
+    const int end = static_cast<int>(min(max(length - start, static_cast<std::int64_t>(begin)), static_cast<std::int64_t>(size)));
+    constexpr int kBatch = sizeof(S) > 8 ? 4 : 8;
+    for (int base = begin; base < end; base += 32 * kBatch) {
+        S held[kBatch];
+#pragma unroll
+        for (int u = 0; u < kBatch; ++u) {
+            const int w = base + 32 * u + lane;
+            if (w < end) { held[u] = row[(start + w) * a.in_sample]; }
+        }
+#pragma unroll
+        for (int u = 0; u < kBatch; ++u) {
+            const int w = base + 32 * u + lane;
+            if (w < end) { window[w] = held[u]; }
+        }
+    }
+    if (a.boundary == kZero) {
+        for (int w = lane; w < begin; w += 32) { window[w] = S{}; }
+        for (int w = end + lane; w < size; w += 32) { window[w] = S{}; }
+    } else {
+        for (int w = lane; w < begin; w += 32) { window[w] = sample_outside(a, row, a.in_first + start + w); }
+        for (int w = end + lane; w < size; w += 32) { window[w] = sample_outside(a, row, a.in_first + start + w); }
+    }
+}
+
+/// Vector v from `in` on, which is sample `first` of a row of `length`; zeros where it leaves the row. Vectors begin where the row
+/// does: none lies across its beginning, one may lie across its end.
+template <class S>
+__device__ __forceinline__ uint4 vector_or_zeros(const S* in, std::int64_t first, std::int64_t length, int v) {
+    constexpr int V = kPerVector<S>;
+    const std::int64_t position = first + v * V;
+    if (position >= 0 && position + V <= length) { return reinterpret_cast<const uint4*>(in)[v]; }
+    union {
+        uint4 whole;
+        S parts[V];
+    } vector;
+    vector.whole = uint4{};
+    if (position >= 0 && position < length) {
+#pragma unroll
+        for (int i = 0; i < V; ++i) {
+            if (position + i < length) { vector.parts[i] = in[v * V + i]; }
+        }
+    }
+    return vector.whole;
+}
+
+/// The sum of output `o` under a zero boundary with the terms outside the signal absent: 0 * inf must not appear.
+template <class S, class H>
+__device__ __noinline__ typename Element<S>::Sum exact_sum(const Arguments& a, const S* row, const H* taps, std::int64_t o,
+                                                           std::int64_t tap_first, std::int64_t tap_last) {
+    const std::int64_t position = o - a.origin;  // the sample that tap 0 meets
+    const std::int64_t end_of_signal = a.n < 0 ? a.in_last : a.n;
+    const std::int64_t begin = max(tap_first, -position);
+    const std::int64_t end = min(tap_last, end_of_signal - position);
+    typename Element<S>::Sum sum{};
+    for (std::int64_t t = begin; t < end; ++t) { multiply_add(sum, Element<S>::widen(sample(a, row, position + t)), taps[t]); }
+    return sum;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,57 @@
+// 16 bytes from global to shared memory without passing through registers where the chip can (compute capability 8.0 on).
+#pragma once
+
+#include <cstdint>
+
+namespace tapline::cuda {
+
+__device__ __forceinline__ void copy_16_async(void* to_shared, const void* from_global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from_global) : "memory");
+#else
+    *static_cast<uint4*>(to_shared) = *static_cast<const uint4*>(from_global);
+#endif
+}
+
+/// The same for a vector of which only the first `bytes` bytes exist; the others become zero. bytes = 0 reads nothing.
+__device__ __forceinline__ void copy_up_to_16_async(void* to_shared, const void* from_global, int bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(bytes) : "memory");
+#else
+    uint4 vector{};
+    auto* parts = reinterpret_cast<char*>(&vector);
+    for (int i = 0; i < bytes; ++i) { parts[i] = static_cast<const char*>(from_global)[i]; }
+    *static_cast<uint4*>(to_shared) = vector;
+#endif
+}
+
+/// `size` samples from `start` on of a row of `length` that begins on 16 bytes, by one warp; zeros where they leave the row.
+template <class S>
+__device__ __forceinline__ void copy_or_zero_async(S* to_shared, const S* row, std::int64_t start, std::int64_t length, int size,
+                                                   int lane) {
+    constexpr int V = 16 / static_cast<int>(sizeof(S));
+#pragma unroll 1
+    for (int v = lane; v < size / V; v += 32) {
+        const std::int64_t at = start + v * V;
+        const bool outside = at < 0 || at >= length;
+        const std::int64_t left = (length - at) * static_cast<std::int64_t>(sizeof(S));
+        copy_up_to_16_async(to_shared + v * V, outside ? row : row + at, outside ? 0 : static_cast<int>(left < 16 ? left : 16));
+    }
+}
+
+/// Ends a group of copies; wait_copies<n>() returns once all groups of this thread but the last n have arrived.
+__device__ __forceinline__ void commit_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int kPending>
+__device__ __forceinline__ void wait_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#endif
+}
+
+}  // namespace tapline::cuda

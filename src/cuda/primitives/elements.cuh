@@ -1,0 +1,139 @@
+// Element types on the GPU: how samples are stored, what sums are kept in, and one product.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+namespace tapline::cuda {
+
+/// S is the stored type of a sample: float, double, float2 and double2 (complex), __half, __nv_bfloat16.
+/// Sum is what products are added up in; a vector is 16 bytes, the widest load of one thread.
+template <class S>
+struct Element {
+    using Sum = S;
+    using Real = S;
+    static __device__ Sum widen(S x) { return x; }
+    static __device__ S narrow(Sum x) { return x; }
+};
+template <>
+struct Element<float2> {
+    using Sum = float2;
+    using Real = float;
+    static __device__ Sum widen(float2 x) { return x; }
+    static __device__ float2 narrow(Sum x) { return x; }
+};
+template <>
+struct Element<double2> {
+    using Sum = double2;
+    using Real = double;
+    static __device__ Sum widen(double2 x) { return x; }
+    static __device__ double2 narrow(Sum x) { return x; }
+};
+template <>
+struct Element<__half> {
+    using Sum = float;
+    using Real = float;
+    static __device__ Sum widen(__half x) { return __half2float(x); }
+    static __device__ __half narrow(Sum x) { return __float2half_rn(x); }
+};
+template <>
+struct Element<__nv_bfloat16> {
+    using Sum = float;
+    using Real = float;
+    static __device__ Sum widen(__nv_bfloat16 x) { return __bfloat162float(x); }
+    static __device__ __nv_bfloat16 narrow(Sum x) { return __float2bfloat16_rn(x); }
+};
+
+template <class S>
+inline constexpr int kPerVector = 16 / static_cast<int>(sizeof(S));
+
+template <class T>
+inline constexpr bool kIsComplexElement = false;
+template <>
+inline constexpr bool kIsComplexElement<float2> = true;
+template <>
+inline constexpr bool kIsComplexElement<double2> = true;
+
+/// sum += x * h; a complex product is its four real ones.
+template <class X, class H>
+__device__ __forceinline__ void multiply_add(X& sum, const X& x, const H& h) {
+    if constexpr (!kIsComplexElement<X>) {
+        sum = fma(x, h, sum);
+    } else if constexpr (!kIsComplexElement<H>) {
+        sum.x = fma(x.x, h, sum.x);
+        sum.y = fma(x.y, h, sum.y);
+    } else {
+        sum.x = fma(-x.y, h.y, fma(x.x, h.x, sum.x));
+        sum.y = fma(x.y, h.x, fma(x.x, h.y, sum.y));
+    }
+}
+
+/// The 16 / sizeof(S) samples of a vector, widened.
+template <class S>
+__device__ __forceinline__ void unpack(typename Element<S>::Sum* to, uint4 vector) {
+    union {
+        uint4 whole;
+        S parts[kPerVector<S>];
+    } view;
+    view.whole = vector;
+#pragma unroll
+    for (int i = 0; i < kPerVector<S>; ++i) { to[i] = Element<S>::widen(view.parts[i]); }
+}
+template <>
+__device__ __forceinline__ void unpack<__half>(float* to, uint4 vector) {
+    const std::uint32_t words[4] = {vector.x, vector.y, vector.z, vector.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        __half2 pair;
+        memcpy(&pair, &words[i], sizeof pair);
+        const float2 wide = __half22float2(pair);
+        to[2 * i] = wide.x;
+        to[2 * i + 1] = wide.y;
+    }
+}
+template <>
+__device__ __forceinline__ void unpack<__nv_bfloat16>(float* to, uint4 vector) {
+    const std::uint32_t words[4] = {vector.x, vector.y, vector.z, vector.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {  // a bfloat16 is the upper half of a float
+        to[2 * i] = __uint_as_float(words[i] << 16);
+        to[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000u);
+    }
+}
+
+/// The inverse: sums rounded to storage, as one vector.
+template <class S>
+__device__ __forceinline__ uint4 pack(const typename Element<S>::Sum* from) {
+    uint4 whole;
+    auto* words = reinterpret_cast<std::uint32_t*>(&whole);
+    if constexpr (sizeof(S) == 2) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            S pair[2] = {Element<S>::narrow(from[2 * i]), Element<S>::narrow(from[2 * i + 1])};
+            memcpy(&words[i], pair, 4);
+        }
+    } else {
+        memcpy(words, from, 16);
+    }
+    return whole;
+}
+
+/// kCount consecutive taps whose address is a multiple of their size in bytes, by loads as wide as they are.
+template <int kCount, class H>
+__device__ __forceinline__ void load_taps(H (&to)[kCount], const H* from) {
+    constexpr int kBytes = kCount * static_cast<int>(sizeof(H));
+    if constexpr (kBytes % 16 == 0) {
+        uint4 vectors[kBytes / 16];
+#pragma unroll
+        for (int i = 0; i < kBytes / 16; ++i) { vectors[i] = reinterpret_cast<const uint4*>(from)[i]; }
+        memcpy(to, vectors, kBytes);
+    } else {
+        static_assert(kBytes == 8);
+        const uint2 vector = *reinterpret_cast<const uint2*>(from);
+        memcpy(to, &vector, kBytes);
+    }
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,131 @@
+#include "gpu/gpu.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "gpu/driver.hpp"
+
+namespace tapline::test {
+namespace {
+
+constexpr unsigned char kInputPattern = 0xFF;
+constexpr unsigned char kOutputPattern = 0xA5;
+
+// Zones of several pages of a tile: what a kernel misses by its halo or one tile lands inside.
+std::size_t guard_bytes() { return static_cast<std::size_t>(environment("TAPLINE_GPU_GUARD_BYTES", 4096)); }
+
+// Copies and waits. The emulated engine of tests/support, unlike a device, refuses host memory that is not pinned.
+void copy_now(int device, void* to, const void* from, std::size_t bytes, bool to_device) {
+    if (bytes == 0) { return; }
+    cuda_abi::Status status;
+    const auto count = static_cast<std::int64_t>(bytes);
+    void* staged = nullptr;
+    if (!has_driver()) {
+        staged = api().allocate_pinned(device, count, &status);
+        require(staged != nullptr, status, "allocate_pinned");
+        if (to_device) { std::memcpy(staged, from, bytes); }
+    }
+    void* const target = staged != nullptr && !to_device ? staged : to;
+    const void* const source = staged != nullptr && to_device ? staged : from;
+    const bool ok =
+        api().copy(device, target, source, count, nullptr, &status) && api().synchronize_stream(device, nullptr, &status);
+    if (staged != nullptr) {
+        if (ok && !to_device) { std::memcpy(to, staged, bytes); }
+        api().free_pinned(device, staged);
+    }
+    require(ok, status, "copy");
+}
+
+}  // namespace
+
+std::int64_t environment(const char* name, std::int64_t fallback) {
+    const char* text = std::getenv(name);
+    return text == nullptr || *text == 0 ? fallback : std::atoll(text);
+}
+
+bool gpu_required() { return environment("TAPLINE_REQUIRE_GPU", 0) != 0; }
+
+const cuda_abi::Api& api() { return *core::cuda_library().api; }
+
+void require(bool ok, const cuda_abi::Status& status, const char* what) {
+    if (!ok) { throw std::runtime_error(std::string(what) + ": " + status.message); }
+}
+
+int rung_named(const std::string& name) {
+    for (int i = 0; i < api().rung_count(); ++i) {
+        if (name == api().rung(i).name) { return i; }
+    }
+    return -1;
+}
+
+void GpuTest::SetUp() {
+    const core::CudaLibrary& library = core::cuda_library();
+    if (library.api == nullptr) { TAPLINE_GPU_MISSING("no GPU: " + library.reason); }
+}
+
+DeviceBuffer::DeviceBuffer(std::size_t bytes, Guard guard, std::size_t offset, int device)
+    : device_(device),
+      bytes_(bytes),
+      front_(guard_bytes() + offset),
+      behind_(guard_bytes()),
+      pattern_(guard == Guard::input ? kInputPattern : kOutputPattern),
+      storage_(nullptr, Free{device}),
+      data_(nullptr) {
+    cuda_abi::Status status;
+    const std::size_t all = std::max<std::size_t>(1, front_ + bytes_ + behind_);
+    storage_.reset(api().allocate(device_, static_cast<std::int64_t>(all), &status));
+    require(storage_ != nullptr, status, "allocate");
+    data_ = static_cast<unsigned char*>(storage_.get()) + front_;
+    require(api().fill(device_, storage_.get(), pattern_, static_cast<std::int64_t>(all), nullptr, &status), status, "fill");
+    poison();
+}
+
+DeviceBuffer DeviceBuffer::of(std::span<const std::byte> bytes, std::size_t offset, int device) {
+    DeviceBuffer buffer(bytes.size(), Guard::input, offset, device);
+    buffer.write(bytes.data(), bytes.size());
+    return buffer;
+}
+
+void DeviceBuffer::write(const void* from, std::size_t bytes, std::size_t at) const {
+    copy_now(device_, static_cast<unsigned char*>(data_) + at, from, bytes, true);
+}
+
+void DeviceBuffer::read(void* to, std::size_t bytes, std::size_t at) const {
+    copy_now(device_, to, static_cast<const unsigned char*>(data_) + at, bytes, false);
+}
+
+void DeviceBuffer::poison() const {
+    if (bytes_ == 0) { return; }
+    cuda_abi::Status status;
+    require(api().fill(device_, data_, 0xFF, static_cast<std::int64_t>(bytes_), nullptr, &status), status, "fill");
+    synchronize_device(device_);
+}
+
+bool DeviceBuffer::guards_intact() const {
+    std::vector<unsigned char> zones(front_ + behind_);
+    if (zones.empty()) { return true; }
+    const auto* first = static_cast<const unsigned char*>(storage_.get());
+    copy_now(device_, zones.data(), first, front_, false);
+    copy_now(device_, zones.data() + front_, first + front_ + bytes_, behind_, false);
+    return std::all_of(zones.begin(), zones.end(), [&](unsigned char byte) { return byte == pattern_; });
+}
+
+DeviceStream::DeviceStream(int device) : device_(device), stream_(nullptr, Free{device}) {
+    cuda_abi::Status status;
+    stream_.reset(api().make_stream(device, &status));
+    require(stream_ != nullptr, status, "make_stream");
+}
+
+void DeviceStream::synchronize() const {
+    cuda_abi::Status status;
+    require(api().synchronize_stream(device_, stream_.get(), &status), status, "synchronize_stream");
+}
+
+void synchronize_device(int device) {
+    cuda_abi::Status status;
+    require(api().synchronize_stream(device, nullptr, &status), status, "synchronize");
+}
+
+}  // namespace tapline::test

@@ -1,0 +1,127 @@
+// What every GPU test stands on: the loaded engine, device buffers between guard zones, streams.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/cuda_library.hpp"
+#include "support/buffers.hpp"
+
+namespace tapline::test {
+
+/// TAPLINE_REQUIRE_GPU=1: what would be skipped for want of a GPU fails instead.
+bool gpu_required();
+
+/// Environment variable as a number.
+std::int64_t environment(const char* name, std::int64_t fallback);
+
+/// The engine's table of functions. Only after GpuTest::SetUp let a test begin.
+const cuda_abi::Api& api();
+
+/// Throws std::runtime_error with the status's message unless `ok`. For steps that a test only stands on.
+void require(bool ok, const cuda_abi::Status& status, const char* what);
+
+/// The rung of this name, or -1.
+int rung_named(const std::string& name);
+
+/// Skips every test with the reason if there is no GPU, or fails it (gpu_required()).
+class GpuTest : public ::testing::Test {
+protected:
+    void SetUp() override;
+    static constexpr int kDevice = 0;
+};
+
+/// Skips or fails a test that needs something a machine may lack.
+#define TAPLINE_GPU_MISSING(reason)                                  \
+    do {                                                             \
+        if (::tapline::test::gpu_required()) { FAIL() << (reason); } \
+        GTEST_SKIP() << (reason);                                    \
+    } while (false)
+
+/// Bytes around a device buffer that nobody may touch. `input` zones are NaN in every floating type, so that a kernel that
+/// reads them spoils its result.
+enum class Guard { input, output };
+
+/// `bytes` bytes of device memory `offset` bytes behind a 256-byte boundary, all 0xFF (NaN), between guard zones.
+/// TAPLINE_GPU_GUARD_BYTES=0 leaves the zones out: compute-sanitizer then sees every byte that is read past the end.
+class DeviceBuffer {
+public:
+    explicit DeviceBuffer(std::size_t bytes, Guard guard = Guard::output, std::size_t offset = 0, int device = 0);
+    /// The same holding a copy of `bytes`.
+    static DeviceBuffer of(std::span<const std::byte> bytes, std::size_t offset = 0, int device = 0);
+    template <class T>
+    static DeviceBuffer of(const std::vector<T>& values, std::size_t offset = 0, int device = 0) {
+        return of(std::as_bytes(std::span(values)), offset, device);
+    }
+    DeviceBuffer(DeviceBuffer&&) noexcept = default;
+    DeviceBuffer& operator=(DeviceBuffer&&) noexcept = default;
+
+    [[nodiscard]] void* data() const { return data_; }
+    [[nodiscard]] std::size_t size() const { return bytes_; }
+    [[nodiscard]] std::span<std::byte> span() const { return {static_cast<std::byte*>(data_), bytes_}; }
+    void write(const void* from, std::size_t bytes, std::size_t at = 0) const;
+    void read(void* to, std::size_t bytes, std::size_t at = 0) const;
+    void poison() const;
+    [[nodiscard]] bool guards_intact() const;
+    template <class T>
+    [[nodiscard]] std::vector<T> values() const {
+        std::vector<T> result(bytes_ / sizeof(T));
+        read(result.data(), result.size() * sizeof(T));
+        return result;
+    }
+
+private:
+    struct Free {
+        int device;
+        void operator()(void* p) const { api().free(device, p); }
+    };
+    int device_;
+    std::size_t bytes_, front_, behind_;
+    unsigned char pattern_;
+    std::unique_ptr<void, Free> storage_;
+    void* data_;
+};
+
+class DeviceStream {
+public:
+    explicit DeviceStream(int device = 0);
+    DeviceStream(DeviceStream&&) noexcept = default;
+    [[nodiscard]] void* get() const { return stream_.get(); }
+    [[nodiscard]] cuda_abi::Stream* abi() const { return stream_.get(); }
+    void synchronize() const;
+
+private:
+    struct Free {
+        int device;
+        void operator()(cuda_abi::Stream* s) const { api().free_stream(device, s); }
+    };
+    int device_;
+    std::unique_ptr<cuda_abi::Stream, Free> stream_;
+};
+
+/// Waits for all work of a device; throws if some of it failed.
+void synchronize_device(int device = 0);
+
+/// Executes a plan on device buffers with a workspace of its own, waits, and returns the output's bytes as elements of T.
+template <class T>
+std::vector<T> execute_on_device(const Plan& plan, const void* in, std::size_t out_offset = 0, std::size_t in_offset = 0) {
+    const std::size_t in_bytes = static_cast<std::size_t>(input_extent(plan.problem())) * size_of(plan.problem().dtype);
+    const std::size_t out_bytes = static_cast<std::size_t>(output_extent(plan.problem())) * size_of(output_dtype(plan.problem()));
+    const DeviceBuffer device_in = DeviceBuffer::of({static_cast<const std::byte*>(in), in_bytes}, in_offset);
+    const DeviceBuffer device_out(out_bytes, Guard::output, out_offset);
+    const DeviceBuffer workspace(plan.workspace_bytes());
+    const DeviceStream stream;
+    plan.execute(device_out.data(), device_in.data(), workspace.span(), stream.get());
+    stream.synchronize();
+    EXPECT_TRUE(device_in.guards_intact()) << plan.algorithm() << " wrote outside the input";
+    EXPECT_TRUE(device_out.guards_intact()) << plan.algorithm() << " wrote outside the output";
+    EXPECT_TRUE(workspace.guards_intact()) << plan.algorithm() << " wrote outside the workspace";
+    return device_out.values<T>();
+}
+
+}  // namespace tapline::test

@@ -1,0 +1,228 @@
+// Every rung of the ladder on awkward sizes against the textbook; rungs refuse what they do not support, with a reason.
+#include <array>
+#include <set>
+
+#include "gpu/rung_runner.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+// Vectors, warps, blocks and tiles, one less and one more; primes; lengths of several blocks.
+constexpr std::array<std::int64_t, 24> kLengths{1,   2,   3,   7,    8,    31,   32,   33,   127,  128,  129,  255,
+                                                256, 257, 509, 1023, 1024, 1025, 2047, 2048, 2049, 3072, 4099, 10007};
+constexpr std::array<std::int64_t, 17> kTaps{1, 2, 3, 4, 5, 8, 9, 17, 31, 32, 33, 64, 127, 129, 255, 257, 1031};
+constexpr std::int64_t kMostProducts = std::int64_t{1} << 22;  // of one problem: the textbook takes 10 ms for them
+
+class Rungs : public GpuTest {
+protected:
+    // "" or what is wrong with one rung on one problem; `runs` counts those it solved.
+    static std::string failure_of(int rung, const Problem& problem, Random& random, int& runs,
+                                  const cuda_abi::Policy& policy = {}) {
+        if (!refusal(rung, problem).empty()) { return {}; }
+        ++runs;
+        std::vector<float> in(static_cast<std::size_t>(problem.length));
+        std::vector<float> taps(static_cast<std::size_t>(problem.taps));
+        fill_random(in.data(), Dtype::f32, problem.length, random);
+        fill_random(taps.data(), Dtype::f32, problem.taps, random);
+        const RungRun run = run_rung(rung, problem, in, taps, policy);
+        if (!run.failure.empty()) { return run.failure; }
+        return compare(problem, run.out.data(), in.data(), taps.data(), true);
+    }
+};
+
+Problem plain(std::int64_t n, std::int64_t k, Mode mode, Operation operation) {
+    Problem p;
+    p.length = n;
+    p.taps = k;
+    p.mode = mode;
+    p.operation = operation;
+    return p;
+}
+
+TEST_F(Rungs, AwkwardSizesInEveryMode) {
+    const bool brief = environment("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // under a sanitizer
+    Random random(20);
+    for (const int rung : all_rungs()) {
+        int runs = 0;
+        int visited = 0;
+        for (const Mode mode : {Mode::full, Mode::same, Mode::valid, Mode::causal, Mode::leading}) {
+            for (const std::int64_t n : kLengths) {
+                std::vector<std::int64_t> tap_counts(kTaps.begin(), kTaps.end());
+                tap_counts.push_back(n);
+                tap_counts.push_back(n + 1);
+                for (const std::int64_t k : tap_counts) {
+                    if ((mode == Mode::valid && k > n) || n * k > kMostProducts) { continue; }
+                    if (brief ? ++visited % 97 != 0 : chance(0.5, random)) { continue; }
+                    const Operation operation = chance(0.5, random) ? Operation::convolution : Operation::correlation;
+                    Problem p = plain(n, k, mode, operation);
+                    if (chance(0.3, random)) { p.clamp = Clamp{0, 1}; }
+                    ASSERT_EQ(failure_of(rung, p, random, runs), "") << rung_name(rung) << ": " << describe(p);
+                }
+            }
+        }
+        EXPECT_GT(runs, 0) << rung_name(rung) << " solved none of the problems";
+    }
+}
+
+TEST_F(Rungs, OtherOriginsOrAReason) {
+    Random random(21);
+    for (const int rung : all_rungs()) {
+        for (const std::int64_t origin : {-300, -7, 0, 2, 16, 40, 1000}) {
+            int runs = 0;
+            Problem p = plain(700, 17, Mode::same, Operation::correlation);
+            p.origin = origin;
+            ASSERT_EQ(failure_of(rung, p, random, runs), "") << rung_name(rung) << ": " << describe(p);
+        }
+    }
+}
+
+TEST_F(Rungs, EveryPolicyIsRight) {
+    Random random(22);
+    int policies_run = 0;
+    for (const int rung : all_rungs()) {
+        for (const std::int64_t k : {3, 9, 17, 33, 65, 129, 600}) {
+            const Problem p = plain(50021, k, Mode::same, Operation::convolution);
+            if (!refusal(rung, p).empty()) { continue; }
+            const cuda_abi::Problem abi = ladder_problem(p);
+            std::vector<cuda_abi::Policy> policies(64);
+            const int count = api().policies(rung, 0, &abi, policies.data(), static_cast<int>(policies.size()));
+            ASSERT_GE(count, 1) << rung_name(rung);
+            for (int i = 0; i < std::min(count, 64); ++i) {
+                int runs = 0;
+                const cuda_abi::Policy& policy = policies[static_cast<std::size_t>(i)];
+                ASSERT_EQ(failure_of(rung, p, random, runs, policy), "")
+                    << rung_name(rung) << ", " << k << " taps, " << policy.vectors_per_thread << " vectors a thread, "
+                    << policy.threads_per_block << " threads, " << policy.tiles_per_block << " tiles a block";
+                policies_run += runs;
+            }
+        }
+    }
+    EXPECT_GT(policies_run, 0);
+}
+
+TEST_F(Rungs, NanAndInfinityReachTheirWindowsOnly) {
+    Random random(23);
+    for (const int rung : all_rungs()) {
+        for (const Mode mode : {Mode::full, Mode::same, Mode::valid, Mode::leading}) {
+            for (const auto& [n, k] : {std::pair<std::int64_t, std::int64_t>{100, 5}, {16384, 32}, {5000, 3}, {3001, 300}}) {
+                const Problem p = plain(n, k, mode, Operation::correlation);
+                if (!refusal(rung, p).empty()) { continue; }
+                std::vector<float> in(static_cast<std::size_t>(n));
+                std::vector<float> taps(static_cast<std::size_t>(k));
+                fill_random(in.data(), Dtype::f32, n, random);
+                fill_random(taps.data(), Dtype::f32, k, random);
+                in[static_cast<std::size_t>(between(0, n - 1, random))] = NAN;
+                in[static_cast<std::size_t>(between(0, n - 1, random))] = HUGE_VALF;
+                in[static_cast<std::size_t>(n - 1)] = -HUGE_VALF;
+                if (chance(0.3, random)) { taps[static_cast<std::size_t>(between(0, k - 1, random))] = HUGE_VALF; }
+                const RungRun run = run_rung(rung, p, in, taps);
+                ASSERT_EQ(run.failure, "") << rung_name(rung) << ": " << describe(p);
+                ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), true), "") << rung_name(rung) << ": " << describe(p);
+            }
+        }
+    }
+}
+
+TEST_F(Rungs, EveryOriginIsThere) {
+    std::set<std::string> origins;
+    std::set<std::string> names;
+    std::set<std::string> numbers;
+    for (const int rung : all_rungs()) {
+        const cuda_abi::RungInfo info = api().rung(rung);
+        std::string word;
+        for (const char c : std::string(info.origin) + " ") {
+            if (c == ' ' || c == ',') {
+                if (!word.empty()) { origins.insert(word); }
+                word.clear();
+            } else {
+                word += c;
+            }
+        }
+        EXPECT_TRUE(names.insert(info.name).second) << info.name << " is there twice";
+        EXPECT_TRUE(numbers.insert(info.number).second) << info.number << " is there twice";
+        for (const char* text : {info.name, info.number, info.idea, info.requirements, info.limited_by, info.source}) {
+            EXPECT_STRNE(text, "") << "of " << info.name;
+        }
+    }
+    for (const char* wanted : {"A", "A2", "B", "C0", "C1", "C2", "C3", "C4", "C5", "D", "E1", "E2", "E3", "E4"}) {
+        EXPECT_EQ(origins.count(wanted), 1U) << "no rung reproduces " << wanted;
+    }
+    EXPECT_EQ(origins.count(""), 0U);
+}
+
+// What a rung does not support it refuses with a reason, both when asked and when prepared all the same.
+TEST_F(Rungs, RefusalsHaveReasons) {
+    Problem complex_taps = plain(100, 5, Mode::same, Operation::correlation);
+    complex_taps.dtype = Dtype::complex64;
+    complex_taps.complex_taps = true;
+    Problem integers = plain(100, 5, Mode::same, Operation::correlation);
+    integers.dtype = Dtype::i32;
+    Problem batch = plain(100, 5, Mode::same, Operation::correlation);
+    batch.batch = 3;
+    batch.filters = Filters::per_row;
+    Problem strided = plain(100, 5, Mode::same, Operation::correlation);
+    strided.input_sample_stride = 2;
+    Problem mirrored = plain(100, 5, Mode::same, Operation::correlation);
+    mirrored.boundary = Boundary::mirror;
+    Problem biased = plain(100, 5, Mode::same, Operation::correlation);
+    biased.bias = 1;
+    const std::array<Problem, 8> problems{complex_taps,
+                                          integers,
+                                          batch,
+                                          strided,
+                                          mirrored,
+                                          biased,
+                                          plain(100000, 70000, Mode::full, Operation::convolution),
+                                          plain(100, 101, Mode::leading, Operation::correlation)};
+    const std::vector<float> taps(400000, 1.0F);
+    for (const int rung : all_rungs()) {
+        for (const Problem& p : problems) {
+            const std::string reason = refusal(rung, p);
+            if (reason.empty()) { continue; }
+            EXPECT_NE(reason, "(no reason given)") << rung_name(rung) << ": " << describe(p);
+            cuda_abi::Problem abi = ladder_problem(p);
+            const cuda_abi::Policy policy;
+            cuda_abi::Status status;
+            const PreparedRung prepared(api().prepare(rung, 0, &abi, taps.data(), &policy, &status));
+            EXPECT_EQ(prepared, nullptr) << rung_name(rung) << " prepared what it refuses: " << describe(p);
+            EXPECT_NE(status.code, cuda_abi::Code::ok);
+            EXPECT_STRNE(status.message, "");
+        }
+        EXPECT_NE(refusal(rung, integers), "") << rung_name(rung) << " claims integers";
+    }
+}
+
+TEST_F(Rungs, ThePlanRunsTheRungThatWasAskedFor) {
+    const std::vector<float> taps{1, 2, 3};
+    int asked = 0;
+    for (const int rung : all_rungs()) {
+        const cuda_abi::RungInfo info = api().rung(rung);
+        const Problem p = plain(100, 3, Mode::same, Operation::correlation);
+        if (info.ladder_only != 0) {
+            EXPECT_THROW(make_plan(p, taps, {.device = "cuda", .algorithm = info.name}), Error) << info.name;
+            continue;
+        }
+        bool supported = false;
+        for (const AlgorithmInfo& algorithm : algorithms(p, "cuda")) {
+            supported = supported || (algorithm.name == info.name && algorithm.supported);
+        }
+        if (!supported) { continue; }
+        const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = info.name});
+        EXPECT_EQ(plan.algorithm(), info.name);
+        EXPECT_EQ(plan.device(), "cuda:0");
+        EXPECT_NE(plan.explain().find(info.name), std::string::npos) << plan.explain();
+        const auto* executable = dynamic_cast<const core::CudaExecutable*>(plan.state().executable.get());
+        ASSERT_NE(executable, nullptr);
+        EXPECT_EQ(executable->device(), 0);
+        ++asked;
+    }
+    EXPECT_GT(asked, 0);
+    EXPECT_THROW(make_plan(plain(100, 3, Mode::same, Operation::correlation), taps, {.device = "cuda", .algorithm = "none"}),
+                 Error);
+}
+
+}  // namespace
+}  // namespace tapline::test

@@ -1,0 +1,440 @@
+// A CUDA engine without CUDA: the whole of cuda_abi::Api on host memory, so that the core library's side (loading, choice, the host
+// pipeline, streams, errors) is tested on machines without a GPU and under the sanitizers.
+//
+// Two devices share the host's memory, up to TAPLINE_CUDA_MEMORY_LIMIT bytes each. Streams are threads (streams.hpp), new memory is
+// all ones (NaN), and what no device would forgive is an error: a job in memory that is not the device's or beyond an allocation's
+// end, a copy whose host side is not pinned, a piece given to a rung that takes whole problems, a sample that is needed but not
+// there.
+//
+// inject(device, what): "fail NAME COUNT" lets the COUNTth call of a function from now fail (NAME as in Api, "kernel" for a launch
+// whose failure shows later), "lose" the next launch, with the context lost; "reset" ends a life of the device: its memory, pinned
+// memory, streams and events are gone. `tapline_emulated_cuda_live` counts what was
+// allocated or made and not yet freed.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "support/emulated_cuda/kernel.hpp"
+#include "support/emulated_cuda/streams.hpp"
+#include "tapline/types.hpp"
+
+namespace tapline::cuda_abi {
+
+struct Prepared {
+    std::int32_t rung;
+    std::int32_t device;
+    std::uint64_t life;
+    Problem problem;
+    std::vector<std::byte> taps;
+    Policy policy;
+};
+
+}  // namespace tapline::cuda_abi
+
+namespace tapline::emulated {
+namespace {
+
+using namespace cuda_abi;
+
+constexpr std::int32_t kDevices = 2;
+constexpr std::int64_t kMemoryBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kWorkspaceBytes = 1000;
+
+constexpr std::int32_t kRefusedThreads = 1024;
+constexpr std::int32_t kWrongThreads = 512;
+
+enum RungNumber : std::int32_t { kPieces, kWithWorkspace, kWhole, kLadderOnly, kRungs };
+
+struct Allocation {
+    std::int32_t device;
+    std::int64_t bytes;
+    bool pinned;
+};
+
+struct World {
+    std::mutex mutex;
+    std::map<std::uintptr_t, Allocation> allocations;
+    std::set<Stream*> streams;
+    std::set<Event*> events;
+    std::atomic<std::uint64_t> life{1};  // of both devices: a reset takes both
+    std::int64_t used[kDevices] = {};
+    std::map<std::string, int> to_fail;
+    std::string failure;  // of a kernel, told by the next function that is called
+    std::atomic<int> live{0};
+};
+
+World& world() {
+    static World& instance = *new World;
+    return instance;
+}
+
+bool fail(Status* status, Code code, const std::string& message, bool sticky = false) {
+    status->code = code;
+    status->sticky = sticky ? 1 : 0;
+    std::snprintf(status->message, sizeof status->message, "%s", message.c_str());
+    return false;
+}
+
+// Whether this call of `name` was injected to fail, or a kernel failed before.
+bool goes_wrong(const char* name, Status* status, Code code = Code::device) {
+    World& w = world();
+    const std::lock_guard lock(w.mutex);
+    if (!w.failure.empty()) { return !fail(status, Code::device, w.failure); }
+    const auto found = w.to_fail.find(name);
+    if (found == w.to_fail.end() || --found->second > 0) { return false; }
+    w.to_fail.erase(found);
+    return !fail(status, code, std::string(name) + ": failed as injected");
+}
+
+std::int64_t memory_limit() {
+    const char* const limit = std::getenv("TAPLINE_CUDA_MEMORY_LIMIT");
+    return limit == nullptr ? kMemoryBytes : std::atoll(limit);
+}
+
+// Whether [address, address + bytes) lies within one allocation of this kind.
+bool is_inside(const void* address, std::int64_t bytes, std::int32_t device, bool pinned) {
+    World& w = world();
+    const std::lock_guard lock(w.mutex);
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    auto found = w.allocations.upper_bound(at);
+    if (found == w.allocations.begin()) { return false; }
+    --found;
+    const Allocation& a = found->second;
+    return a.pinned == pinned && (pinned || a.device == device) &&
+           at + static_cast<std::uintptr_t>(bytes) <= found->first + static_cast<std::uintptr_t>(a.bytes);
+}
+
+void* new_memory(std::int32_t device, std::int64_t bytes, bool pinned, Status* status) {
+    World& w = world();
+    if (goes_wrong(pinned ? "allocate_pinned" : "allocate", status, Code::memory)) { return nullptr; }
+    const std::lock_guard lock(w.mutex);
+    if (!pinned && w.used[device] + bytes > memory_limit()) {
+        fail(status, Code::memory, "device memory: " + std::to_string(bytes) + " bytes could not be allocated");
+        return nullptr;
+    }
+    constexpr std::size_t kAlignment = 256;  // as cudaMalloc
+    void* memory = nullptr;
+    if (posix_memalign(&memory, kAlignment, static_cast<std::size_t>(bytes)) != 0) {
+        fail(status, Code::memory, "memory: " + std::to_string(bytes) + " bytes could not be allocated");
+        return nullptr;
+    }
+    std::memset(memory, 0xFF, static_cast<std::size_t>(bytes));
+    w.allocations[reinterpret_cast<std::uintptr_t>(memory)] = {device, bytes, pinned};
+    if (!pinned) { w.used[device] += bytes; }
+    ++w.live;
+    return memory;
+}
+
+void free_memory(std::int32_t device, void* memory) {
+    World& w = world();
+    const std::lock_guard lock(w.mutex);
+    const auto found = w.allocations.find(reinterpret_cast<std::uintptr_t>(memory));
+    if (found == w.allocations.end()) { std::abort(); }
+    if (!found->second.pinned) { w.used[device] -= found->second.bytes; }
+    w.allocations.erase(found);
+    std::free(memory);
+    --w.live;
+}
+
+// On the stream's thread; on the default stream after all streams, in the caller's.
+void enqueue(Stream* stream, std::function<void()> operation) {
+    if (stream != nullptr) { return stream->put(std::move(operation)); }
+    std::set<Stream*> all;
+    {
+        const std::lock_guard lock(world().mutex);
+        all = world().streams;
+    }
+    for (Stream* each : all) { each->wait_until_idle(); }
+    operation();
+}
+
+std::int64_t extent(std::int64_t rows, std::int64_t row, std::int64_t samples, std::int64_t sample, std::int32_t dtype) {
+    return samples < 1 ? 0 : ((rows - 1) * row + (samples - 1) * sample + 1) * element_bytes(dtype);
+}
+
+std::string refusal(const Prepared& prepared, const Job& job, const void* workspace, std::int64_t workspace_bytes) {
+    const Problem& p = prepared.problem;
+    const std::int64_t out = extent(job.rows, job.out_row, job.count, job.out_sample, p.output_dtype);
+    const std::int64_t in = extent(job.rows, job.in_row, job.in_last - job.in_first, job.in_sample, p.dtype);
+    if (job.count < 1 || job.rows < 1 || job.row_first < 0 || job.row_first + job.rows > p.batch) {
+        return "job: no such rows or outputs";
+    }
+    if (!is_inside(job.out, out, prepared.device, false)) { return "out: is not memory of the plan's device"; }
+    if (!is_inside(job.in, in, prepared.device, false)) { return "in: is not memory of the plan's device"; }
+    if (prepared.rung == kWithWorkspace && !is_inside(workspace, workspace_bytes, prepared.device, false)) {
+        return "workspace: is not memory of the plan's device";
+    }
+    const bool whole = job.first == 0 && job.count == p.output_length && job.in_first == 0 && job.in_last == p.n && job.n == p.n &&
+                       job.row_first == 0 && job.rows == p.batch;
+    if (prepared.rung == kWhole && !whole) { return "job: this rung takes whole problems"; }
+    return {};
+}
+
+Job without_last(Job job) {
+    --job.count;
+    return job;
+}
+
+bool execute(const Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_bytes, Stream* stream,
+             Status* status) {
+    if (goes_wrong("execute", status)) { return false; }
+    if (prepared->life != world().life) { return fail(status, Code::device, "plan: the device was reset after the plan was made"); }
+    if (goes_wrong("lose", status)) { return fail(status, Code::device, "execute: the device was lost", true); }
+    const std::string wrong = refusal(*prepared, *job, workspace, workspace_bytes);
+    if (!wrong.empty()) { return fail(status, Code::argument, wrong); }
+    Status injected;
+    const bool breaks = goes_wrong("kernel", &injected);
+    enqueue(stream, [prepared, job = *job, workspace, workspace_bytes, breaks] {
+        if (prepared->rung == kWithWorkspace) { std::memset(workspace, 0xAB, static_cast<std::size_t>(workspace_bytes)); }
+        const bool misses = prepared->policy.threads_per_block == kWrongThreads;  // the last output
+        if (misses && job.count == 1) { return; }
+        const std::string failure = breaks ? "kernel: failed as injected"
+                                           : run_job(prepared->problem, prepared->taps.data(), misses ? without_last(job) : job);
+        if (failure.empty()) { return; }
+        const std::lock_guard lock(world().mutex);
+        world().failure = failure;
+    });
+    return true;
+}
+
+bool copy(std::int32_t device, void* to, const void* from, std::int64_t bytes, Stream* stream, Status* status) {
+    if (goes_wrong("copy", status)) { return false; }
+    for (const void* side : {static_cast<const void*>(to), from}) {
+        if (!is_inside(side, bytes, device, false) && !is_inside(side, bytes, device, true)) {
+            return fail(status, Code::argument, "copy: neither pinned memory nor the device's");
+        }
+    }
+    enqueue(stream, [=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
+    return true;
+}
+
+bool record(std::int32_t, Event* event, Stream* stream, Status* status) {
+    if (goes_wrong("record", status)) { return false; }
+    std::uint64_t ticket = 0;
+    {
+        const std::lock_guard lock(event->state->mutex);
+        ticket = ++event->state->recorded;
+    }
+    enqueue(stream, [state = event->state, ticket] { state->finish(ticket); });
+    return true;
+}
+
+bool wait(std::int32_t, Stream* stream, Event* event, Status* status) {
+    if (goes_wrong("wait", status)) { return false; }
+    enqueue(stream, [state = event->state, ticket = event->state->ticket()] { state->wait(ticket); });
+    return true;
+}
+
+bool synchronize(std::int32_t, Event* event, Status* status) {
+    if (goes_wrong("synchronize", status)) { return false; }
+    event->state->wait(event->state->ticket());
+    return !goes_wrong("synchronize_after", status);
+}
+
+bool synchronize_stream(std::int32_t, Stream* stream, Status* status) {
+    if (stream == nullptr) {
+        enqueue(nullptr, [] {});
+    } else {
+        stream->wait_until_idle();
+    }
+    return !goes_wrong("synchronize_stream", status);
+}
+
+void reset() {
+    World& w = world();
+    enqueue(nullptr, [] {});
+    const std::lock_guard lock(w.mutex);
+    w.live -= static_cast<int>(w.allocations.size() + w.streams.size() + w.events.size());
+    for (const auto& [address, allocation] : w.allocations) { std::free(reinterpret_cast<void*>(address)); }
+    for (Stream* stream : w.streams) { delete stream; }
+    for (Event* event : w.events) { delete event; }
+    w.allocations.clear();
+    w.streams.clear();
+    w.events.clear();
+    std::fill(std::begin(w.used), std::end(w.used), 0);
+    ++w.life;
+}
+
+bool inject(std::int32_t, const char* what, Status*) {
+    if (std::strcmp(what, "reset") == 0) { reset(); }
+    World& w = world();
+    const std::lock_guard lock(w.mutex);
+    std::istringstream words(what);
+    std::string verb;
+    std::string name;
+    int count = 1;
+    words >> verb >> name >> count;
+    w.failure.clear();
+    w.to_fail.clear();
+    if (verb == "fail") { w.to_fail[name] = count; }
+    if (verb == "lose") { w.to_fail["lose"] = 1; }
+    return true;
+}
+
+RungInfo rung(std::int32_t number) {
+    RungInfo info;
+    constexpr const char* kNames[] = {"emulated_pieces", "emulated_workspace", "emulated_whole", "emulated_ladder_only"};
+    info.name = kNames[number];
+    info.idea = "every output by itself, on the host";
+    info.takes_pieces = number == kWhole ? 0 : 1;
+    info.ladder_only = number == kLadderOnly ? 1 : 0;
+    return info;
+}
+
+bool supports(std::int32_t number, std::int32_t, const Problem* p, Status* status) {
+    const auto dtype = static_cast<Dtype>(p->dtype);
+    const bool strided = p->in_sample != 1 || p->out_sample != 1;
+    if (number == kWhole && strided) { return fail(status, Code::unsupported, "it takes unit strides"); }
+    return (dtype >= Dtype::f32 && dtype <= Dtype::complex128) || dtype == Dtype::f16 || dtype == Dtype::bf16 ||
+           fail(status, Code::unsupported, "not a floating-point type");
+}
+
+Prepared* prepare(std::int32_t number, std::int32_t device, const Problem* problem, const void* taps, const Policy* policy,
+                  Status* status) {
+    if (goes_wrong("prepare", status)) { return nullptr; }
+    if (policy->threads_per_block == kRefusedThreads) {
+        fail(status, Code::unsupported, "policy: so many threads do not fit");
+        return nullptr;
+    }
+    const auto* bytes = static_cast<const std::byte*>(taps);
+    const std::int64_t count = problem->filters * problem->k * element_bytes(problem->taps_dtype);
+    ++world().live;
+    return new Prepared{number, device, world().life, *problem, {bytes, bytes + count}, *policy};
+}
+
+// One rung has a choice: its default, a faster policy, a slower one, one that cannot be prepared, and, where
+// TAPLINE_EMULATED_WRONG is set, the fastest of all whose output is wrong.
+std::int32_t policies(std::int32_t number, std::int32_t, const Problem*, Policy* to, std::int32_t capacity) {
+    if (number != kPieces) { return 0; }
+    std::vector<Policy> all{{1, 128, 1, 0}, {3, 256, -1, 0}, {5, 64, 2, 0}, {1, kRefusedThreads, 1, 0}};
+    if (std::getenv("TAPLINE_EMULATED_WRONG") != nullptr) { all.push_back({1, kWrongThreads, 4, 0}); }
+    for (std::size_t i = 0; i < all.size() && i < static_cast<std::size_t>(capacity); ++i) { to[i] = all[i]; }
+    return static_cast<std::int32_t>(all.size());
+}
+
+double seconds_of(const Prepared& prepared) {
+    // The one with a workspace is the fastest, against what the estimates say.
+    if (prepared.rung == kWithWorkspace) { return 1e-6; }
+    const std::int32_t threads = prepared.policy.threads_per_block;
+    return threads == kWrongThreads ? 1e-7 : threads == 256 ? 1.5e-6 : threads == 64 ? 3e-6 : 2e-6;
+}
+
+bool measure(std::int32_t device, const Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_bytes,
+             std::int64_t copy_bytes, bool, double, Measurement* measurement, Status* status) {
+    if (prepared == nullptr) {
+        if (!copy(device, job->out, job->in, copy_bytes, nullptr, status)) { return false; }
+        *measurement = {.median_seconds = 5e-7, .least_seconds = 5e-7, .most_seconds = 5e-7, .runs = 1};
+        return synchronize_stream(device, nullptr, status);
+    }
+    if (!execute(prepared, job, workspace, workspace_bytes, nullptr, status)) { return false; }
+    const double seconds = seconds_of(*prepared);
+    *measurement = {.median_seconds = seconds, .least_seconds = seconds, .most_seconds = seconds, .runs = 1};
+    return synchronize_stream(device, nullptr, status);
+}
+
+template <class T>
+T* made(const char* name, Status* status) {
+    if (goes_wrong(name, status)) { return nullptr; }
+    ++world().live;
+    return new T;
+}
+
+const Api kApi = {
+    .abi_version = kAbiVersion,
+    .api_bytes = sizeof(Api),
+    .version = "emulated",
+    .compute_capabilities = "none",
+    .device_count = [](Status*) -> std::int32_t { return kDevices; },
+    .device =
+        [](std::int32_t index, Device* device, Status*) {
+            *device = {.index = index, .major = 9, .minor = 0, .multiprocessors = 1, .memory_bytes = memory_limit()};
+            device->copy_bytes_per_second = 4e12;
+            device->driver_version = 13020;
+            std::snprintf(device->name, sizeof device->name, "Emulated GPU");
+            return true;
+        },
+    .rung_count = []() -> std::int32_t { return kRungs; },
+    .rung = rung,
+    .supports = supports,
+    .estimate_seconds = [](std::int32_t number, std::int32_t, const Problem*) { return 1e-6 * (number + 1); },
+    .policies = policies,
+    .prepare = prepare,
+    .release =
+        [](Prepared* prepared) {
+            --world().live;
+            delete prepared;
+        },
+    .workspace_bytes = [](const Prepared* p) { return p->rung == kWithWorkspace ? kWorkspaceBytes : std::int64_t{0}; },
+    .describe = [](const Prepared*, char* text, std::size_t bytes) { std::snprintf(text, bytes, "one thread"); },
+    .execute = execute,
+    .allocate = [](std::int32_t device, std::int64_t bytes, Status* status) { return new_memory(device, bytes, false, status); },
+    .free = free_memory,
+    .allocate_pinned = [](std::int32_t device, std::int64_t bytes,
+                          Status* status) { return new_memory(device, bytes, true, status); },
+    .free_pinned = free_memory,
+    .free_bytes =
+        [](std::int32_t device) {
+            const std::lock_guard lock(world().mutex);
+            return memory_limit() - world().used[device];
+        },
+    .make_stream =
+        [](std::int32_t, Status* status) {
+            Stream* const stream = made<Stream>("make_stream", status);
+            const std::lock_guard lock(world().mutex);
+            if (stream != nullptr) { world().streams.insert(stream); }
+            return stream;
+        },
+    .free_stream =
+        [](std::int32_t, Stream* stream) {
+            {
+                const std::lock_guard lock(world().mutex);
+                world().streams.erase(stream);
+            }
+            --world().live;
+            delete stream;
+        },
+    .make_event =
+        [](std::int32_t, Status* status) {
+            Event* const event = made<Event>("make_event", status);
+            const std::lock_guard lock(world().mutex);
+            if (event != nullptr) { world().events.insert(event); }
+            return event;
+        },
+    .free_event =
+        [](std::int32_t, Event* event) {
+            {
+                const std::lock_guard lock(world().mutex);
+                world().events.erase(event);
+            }
+            --world().live;
+            delete event;
+        },
+    .record = record,
+    .wait = wait,
+    .synchronize = synchronize,
+    .synchronize_stream = synchronize_stream,
+    .copy = copy,
+    .fill =
+        [](std::int32_t, void* to, std::int32_t byte, std::int64_t bytes, Stream* stream, Status*) {
+            enqueue(stream, [=] { std::memset(to, byte, static_cast<std::size_t>(bytes)); });
+            return true;
+        },
+    .measure = measure,
+    .inject = inject,
+    .life = [](std::int32_t) -> std::uint64_t { return world().life; },
+};
+
+}  // namespace
+}  // namespace tapline::emulated
+
+extern "C" __attribute__((visibility("default"))) const tapline::cuda_abi::Api* tapline_cuda_entry(std::uint32_t) {
+    return &tapline::emulated::kApi;
+}
+
+extern "C" __attribute__((visibility("default"))) int tapline_emulated_cuda_live() { return tapline::emulated::world().live; }
