@@ -98,6 +98,7 @@ void print_table(std::FILE* to, const LadderTable& table, int columns) {
     print_wrapped(to, table.contest.key + ": ", table.contest.title, columns, 2);
     print_wrapped(to, "", format_problem(table.contest.problem), columns, 2);
     std::vector<std::string> titles;
+    titles.reserve(layout.size());
     for (const auto& column : layout) titles.emplace_back(column.title);
     print_cells(to, layout, titles, gap);
     for (const auto& row : table.rows) {

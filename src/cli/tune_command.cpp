@@ -62,7 +62,8 @@ std::string gpu_of(const std::string& device) {
 Json json_of(const cuda_abi::Policy& policy) {
     return {{"vectors_per_thread", policy.vectors_per_thread},
             {"threads_per_block", policy.threads_per_block},
-            {"tiles_per_block", policy.tiles_per_block}};
+            {"tiles_per_block", policy.tiles_per_block},
+            {"windows_per_warp", policy.windows_per_warp}};
 }
 
 Json json_of(const CudaDevice& device, const TuneResult& result, const TuneRung& rung) {

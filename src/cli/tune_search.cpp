@@ -170,6 +170,7 @@ std::string describe_policy(const cuda_abi::Policy& policy) {
     if (policy.threads_per_block != 0) add(part(policy.threads_per_block, "thread", "threads"));
     if (policy.tiles_per_block > 0) add(part(policy.tiles_per_block, "tile", "tiles"));
     if (policy.tiles_per_block < 0) add("full grid");
+    if (policy.windows_per_warp > 0) add(part(policy.windows_per_warp, "window a warp", "windows a warp"));
     return text.empty() ? "its own" : text;
 }
 

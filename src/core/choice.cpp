@@ -65,6 +65,7 @@ std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem,
 Choice choose(const Engine& engine, const Resolved& problem, const Request& request, const std::string& algorithm) {
     std::vector<Candidate> all = candidates(engine, problem, request);
     if (!algorithm.empty()) { return named(all, algorithm); }
+    std::erase_if(all, [](const Candidate& c) { return c.algorithm->by_name_only(); });
     const bool local_first = problem.k <= kLocalTaps && request.accuracy != Accuracy::fast;
     std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
         if (a.support.ok != b.support.ok) { return a.support.ok; }

@@ -95,6 +95,7 @@ public:
     [[nodiscard]] std::string_view name() const override { return info_.name; }
     [[nodiscard]] std::string_view summary() const override { return info_.idea; }
     [[nodiscard]] bool is_local() const override { return info_.is_local != 0; }
+    [[nodiscard]] bool by_name_only() const override { return info_.takes_pieces == 0; }
 
     [[nodiscard]] Support supports(const Resolved& problem, const Request& request) const override {
         if (is_integer(problem.dtype)) { return Support::no("integers are exact on the CPU only; use --device cpu"); }
@@ -121,6 +122,10 @@ public:
         const cuda_abi::Policy policy = tuned.value_or(cuda_abi::Policy{});
         cuda_abi::Status status;
         PreparedHandle prepared(api_.prepare(rung_, device_.index, &abi, taps, &policy, &status), {&api_});
+        if (prepared == nullptr && tuned) {  // found for a neighbouring problem, which this one's sizes need not fit
+            const cuda_abi::Policy own;
+            prepared.reset(api_.prepare(rung_, device_.index, &abi, taps, &own, &status));
+        }
         if (prepared == nullptr) { throw_status(status); }
         return std::make_unique<RungExecutable>(api_, device_, info_.takes_pieces != 0, std::move(prepared), problem,
                                                 request.threads);

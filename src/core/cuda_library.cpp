@@ -40,7 +40,7 @@ std::string own_file() {
         return path == std::string::npos ? std::string() : line.substr(path);
     }
     Dl_info info{};
-    if (dladdr(reinterpret_cast<void*>(address), &info) == 0 || info.dli_fname == nullptr || info.dli_fname[0] != '/') {
+    if (dladdr(reinterpret_cast<void*>(&own_file), &info) == 0 || info.dli_fname == nullptr || info.dli_fname[0] != '/') {
         return {};
     }
     return info.dli_fname;

@@ -82,6 +82,8 @@ public:
     /// Whether an output's error depends on the terms of its own sum alone. A transform's does not: a quiet passage that shares
     /// a block with a loud one has the loud one's error.
     [[nodiscard]] virtual bool is_local() const { return true; }
+    /// Whether only a caller who names it gets it: rungs that teach stay out of the choice, fast or not.
+    [[nodiscard]] virtual bool by_name_only() const { return false; }
     /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
     [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
     /// `taps`: problem.filters rows of k packed elements of problem.taps_dtype, in correlation order (already reversed or

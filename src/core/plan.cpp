@@ -92,7 +92,8 @@ Resolved packed(Resolved r) {
 // Effort::measure: the candidates within reach of the best estimate.
 void measure_candidates(PlanState& state, const Engine& engine, const void* taps) {
     constexpr double kWorthTrying = 8;  // an estimate is rarely off by more
-    const std::vector<Candidate> all = candidates(engine, state.resolved, state.request);
+    std::vector<Candidate> all = candidates(engine, state.resolved, state.request);
+    std::erase_if(all, [](const Candidate& c) { return c.algorithm->by_name_only(); });
     double best_estimate = -1;
     for (const Candidate& c : all) {
         if (c.support.ok && (best_estimate < 0 || c.predicted_seconds < best_estimate)) { best_estimate = c.predicted_seconds; }

@@ -88,6 +88,7 @@ WisdomEntry entry_of(const Json& json) {
     entry.policy.vectors_per_thread = number(policy, "vectors_per_thread", 0, kMostVectors);
     entry.policy.threads_per_block = number(policy, "threads_per_block", 0, kMostThreads);
     entry.policy.tiles_per_block = number(policy, "tiles_per_block", -1, kMostTiles);
+    entry.policy.windows_per_warp = number(policy, "windows_per_warp", 0, kMostTiles);
     entry.seconds = number(json, "seconds", 0.0, kMostSeconds);
     entry.default_seconds = number(json, "default_seconds", 0.0, kMostSeconds);
     entry.date = json.at("date").get<std::string>();
@@ -108,7 +109,8 @@ Json json_of(const WisdomEntry& entry) {
             {"policy",
              {{"vectors_per_thread", entry.policy.vectors_per_thread},
               {"threads_per_block", entry.policy.threads_per_block},
-              {"tiles_per_block", entry.policy.tiles_per_block}}},
+              {"tiles_per_block", entry.policy.tiles_per_block},
+              {"windows_per_warp", entry.policy.windows_per_warp}}},
             {"seconds", entry.seconds},
             {"default_seconds", entry.default_seconds},
             {"date", entry.date}};

@@ -62,8 +62,10 @@ struct Job {
 struct Policy {
     std::int32_t vectors_per_thread = 0;  ///< 16-byte pieces of output a thread makes: 1, 3 or 5
     std::int32_t threads_per_block = 0;
-    std::int32_t tiles_per_block = 0;  ///< tiles one block goes through; -1: the grid just fills the device
-    std::int32_t reserved = 0;
+    std::int32_t tiles_per_block =
+        0;  ///< tiles that go together, in a window, a warp or a block; -1: the grid just fills the device
+    std::int32_t windows_per_warp =
+        0;  ///< 1: as many warps as windows; 0: the grid fills the device and warps go from one to the next
 };
 
 struct RungInfo {
@@ -130,15 +132,15 @@ struct Api {
     Event* (*make_event)(std::int32_t device, Status*);
     void (*free_event)(std::int32_t device, Event*);
     bool (*record)(std::int32_t device, Event*, Stream*, Status*);
-    bool (*wait)(std::int32_t device, Stream*, Event*, Status*);       ///< the stream waits
-    bool (*synchronize)(std::int32_t device, Event*, Status*);         ///< the caller waits
+    bool (*wait)(std::int32_t device, Stream*, Event*, Status*);        ///< the stream waits
+    bool (*synchronize)(std::int32_t device, Event*, Status*);          ///< the caller waits
     bool (*synchronize_stream)(std::int32_t device, Stream*, Status*);  ///< the caller waits; nullptr: the whole device
     bool (*copy)(std::int32_t device, void* to, const void* from, std::int64_t bytes, Stream*, Status*);  ///< any direction, async
     bool (*fill)(std::int32_t device, void* to, std::int32_t byte, std::int64_t bytes, Stream*, Status*);
 
-    /// Times `execute` (prepared != nullptr) or else the copy of copy_bytes from job->in to job->out, by cudaMemcpyAsync on a stream,
-    /// in a graph or by a kernel, whichever is fastest, for about
-    /// `seconds`. cold: the L2 cache is overwritten before each run.
+    /// Times `execute` (prepared != nullptr) or else the copy of copy_bytes from job->in to job->out, by cudaMemcpyAsync on a
+    /// stream, in a graph or by a kernel, whichever is fastest, for about `seconds`. cold: the L2 cache is overwritten before each
+    /// run.
     bool (*measure)(std::int32_t device, const Prepared*, const Job*, void* workspace, std::int64_t workspace_bytes,
                     std::int64_t copy_bytes, bool cold, double seconds, Measurement*, Status*);
 

@@ -129,9 +129,8 @@ bool supports(std::int32_t index, std::int32_t device, const Problem* problem, S
 }
 
 double estimate_seconds(std::int32_t index, std::int32_t device, const Problem* problem) {
-    return guarded(nullptr, HUGE_VAL, [&] {
-        return ladder().at(static_cast<std::size_t>(index))->estimate_seconds(*problem, device_of(device));
-    });
+    return guarded(nullptr, HUGE_VAL,
+                   [&] { return ladder().at(static_cast<std::size_t>(index))->estimate_seconds(*problem, device_of(device)); });
 }
 
 std::int32_t policies(std::int32_t index, std::int32_t device, const Problem* problem, Policy* to, std::int32_t capacity) {
@@ -245,8 +244,9 @@ void check_pointer(const char* name, const void* pointer, int device) {
     check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
     if (attributes.type == cudaMemoryTypeManaged) { return; }
     if (attributes.type != cudaMemoryTypeDevice) {
-        throw CudaError(Code::argument, std::string(name) + ": the address is not in GPU memory; a CUDA plan's execute takes device "
-                                                            "pointers: use execute_host for host buffers");
+        throw CudaError(Code::argument, std::string(name) +
+                                            ": the address is not in GPU memory; a CUDA plan's execute takes device "
+                                            "pointers: use execute_host for host buffers");
     }
     if (attributes.device != device) {
         throw CudaError(Code::argument, std::string(name) + ": the address is on cuda:" + std::to_string(attributes.device) +
@@ -257,11 +257,14 @@ void check_pointer(const char* name, const void* pointer, int device) {
 void check_stream(cudaStream_t stream, int device) {
 #if CUDART_VERSION >= 12080
     if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) { return; }
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream, &capture), "stream");
+    if (capture != cudaStreamCaptureStatusNone) { return; }  // which device it is on may not be asked then
     int of_stream = device;
     check(cudaStreamGetDevice(stream, &of_stream), "stream");
     if (of_stream != device) {
-        throw CudaError(Code::argument, "stream: it belongs to cuda:" + std::to_string(of_stream) + ", the plan to cuda:" +
-                                            std::to_string(device));
+        throw CudaError(Code::argument,
+                        "stream: it belongs to cuda:" + std::to_string(of_stream) + ", the plan to cuda:" + std::to_string(device));
     }
 #else
     static_cast<void>(stream);
@@ -275,7 +278,8 @@ bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace
         const int device = prepared->device.index;
         const DeviceScope scope(device);
         if (context_id() != prepared->context) {
-            throw CudaError(Code::device, "plan: cuda:" + std::to_string(device) + " was reset after the plan was made; make it again");
+            throw CudaError(Code::device,
+                            "plan: cuda:" + std::to_string(device) + " was reset after the plan was made; make it again");
         }
         if (job->count < 1 || job->rows < 1) { return true; }
         check_pointer("out", job->out, device);
@@ -289,8 +293,9 @@ bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace
         }
         check_stream(reinterpret_cast<cudaStream_t>(stream), device);
         if (take_injected_loss(device)) {
-            throw CudaError(Code::device, "launch: the device was lost (injected); this process cannot use the GPU any more: the CPU "
-                                          "engine goes on",
+            throw CudaError(Code::device,
+                            "launch: the device was lost (injected); this process cannot use the GPU any more: the CPU "
+                            "engine goes on",
                             true);
         }
         prepared->rung->launch(*prepared, *job, workspace, reinterpret_cast<cudaStream_t>(stream));
@@ -383,13 +388,12 @@ bool copy(std::int32_t device, void* to, const void* from, std::int64_t bytes, S
     });
 }
 bool fill(std::int32_t device, void* to, std::int32_t byte, std::int64_t bytes, Stream* stream, Status* status) {
-    return on_device(device, status, [&] {
-        check(cudaMemsetAsync(to, byte, static_cast<std::size_t>(bytes), native(stream)), "cudaMemsetAsync");
-    });
+    return on_device(device, status,
+                     [&] { check(cudaMemsetAsync(to, byte, static_cast<std::size_t>(bytes), native(stream)), "cudaMemsetAsync"); });
 }
 
-bool measure_job(std::int32_t device, const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size,
-                 std::int64_t copy_bytes, bool cold, double seconds, Measurement* to, Status* status) {
+bool measure_job(std::int32_t device, const cuda_abi::Prepared* prepared, const Job* job, void* workspace,
+                 std::int64_t workspace_size, std::int64_t copy_bytes, bool cold, double seconds, Measurement* to, Status* status) {
     return guarded(status, false, [&] {
         if (prepared != nullptr && workspace_size < prepared->workspace_bytes) {
             throw CudaError(Code::argument, "workspace: smaller than the plan needs");

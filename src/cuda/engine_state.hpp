@@ -48,13 +48,9 @@ template <class Result, class Body>
 Result guarded(cuda_abi::Status* status, Result failed, const Body& body) noexcept {
     try {
         return body();
-    } catch (const CudaError& e) {
-        report(status, e.code(), e.what(), e.sticky());
-    } catch (const std::bad_alloc&) {
+    } catch (const CudaError& e) { report(status, e.code(), e.what(), e.sticky()); } catch (const std::bad_alloc&) {
         report(status, cuda_abi::Code::memory, "host memory could not be allocated");
-    } catch (const std::exception& e) {
-        report(status, cuda_abi::Code::device, e.what());
-    }
+    } catch (const std::exception& e) { report(status, cuda_abi::Code::device, e.what()); }
     return failed;
 }
 

@@ -91,11 +91,12 @@ void run_once(What what, const Timed& t, cudaStream_t stream) {
         t.prepared->rung->launch(*t.prepared, t.job, t.workspace, stream);
     } else if (what == What::copy_kernel) {
         const std::int64_t vectors = t.copy_bytes / 16;
-        copy_kernel<<<static_cast<unsigned>((vectors + 1023) / 1024), 256, 0, stream>>>(static_cast<uint4*>(t.job.out),
-                                                                                        static_cast<const uint4*>(t.job.in), vectors);
+        copy_kernel<<<static_cast<unsigned>((vectors + 1023) / 1024), 256, 0, stream>>>(
+            static_cast<uint4*>(t.job.out), static_cast<const uint4*>(t.job.in), vectors);
         check_launch("copy kernel");
     } else {
-        check(cudaMemcpyAsync(t.job.out, t.job.in, static_cast<std::size_t>(t.copy_bytes), cudaMemcpyDeviceToDevice, stream), "copy");
+        check(cudaMemcpyAsync(t.job.out, t.job.in, static_cast<std::size_t>(t.copy_bytes), cudaMemcpyDeviceToDevice, stream),
+              "copy");
     }
 }
 

@@ -66,8 +66,9 @@ void* allocate_device(int device, std::int64_t bytes) {
     {
         const std::lock_guard lock(l.mutex);
         if (bytes > limit() - l.used[device]) {
-            throw CudaError(cuda_abi::Code::memory, "GPU memory: " + std::to_string(bytes) + " bytes more would pass the limit of " +
-                                                        std::to_string(limit()) + " that TAPLINE_CUDA_MEMORY_LIMIT sets");
+            throw CudaError(cuda_abi::Code::memory, "GPU memory: " + std::to_string(bytes) +
+                                                        " bytes more would pass the limit of " + std::to_string(limit()) +
+                                                        " that TAPLINE_CUDA_MEMORY_LIMIT sets");
         }
         l.used[device] += bytes;
     }

@@ -23,7 +23,7 @@ for key in device device_name driver version dtype length taps batch filters run
     seconds_median_warm default_seconds gain copy_fraction candidates; do
     [ "$(grep -c "\"$key\":" stdout)" -eq 2 ] || fail "tune lacks $key"
 done
-grep -q '"policy":{"vectors_per_thread":3,"threads_per_block":256,"tiles_per_block":-1},"seconds_median":1.5e-06' stdout ||
+grep -q '"policy":{"vectors_per_thread":3,"threads_per_block":256,"tiles_per_block":-1,"windows_per_warp":0},"seconds_median":1.5e-06' stdout ||
     fail "not the fastest policy: $(cat stdout)"
 grep -q '"threads_per_block": 256' cache/wisdom.json || fail "the wisdom file lacks the policy"
 succeed "$TAPLINE" info

@@ -73,7 +73,7 @@ WisdomEntry entry_of(const std::string& rung, const cuda_abi::Problem& problem, 
     return {.rung = rung,
             .problem = *class_of(problem),
             .accuracy = problem.accuracy,
-            .policy = {.vectors_per_thread = 3, .threads_per_block = threads, .tiles_per_block = -1, .reserved = 0},
+            .policy = {.vectors_per_thread = 3, .threads_per_block = threads, .tiles_per_block = -1, .windows_per_warp = 0},
             .seconds = seconds,
             .default_seconds = 2 * seconds,
             .date = "2026-11-21T10:00:00Z"};

@@ -24,7 +24,7 @@ struct Prepared {
     unsigned long long context = 0;  ///< which life of the device the taps belong to
     Problem problem;
     Policy policy;
-    const void* taps = nullptr;       ///< device memory: row r starts at byte r * taps_pitch_bytes, a multiple of 16
+    const void* taps = nullptr;  ///< device memory: row r starts at byte r * taps_pitch_bytes, a multiple of 16
     std::int64_t taps_pitch_bytes = 0;
     std::vector<std::byte> host_taps;  ///< their first bytes, for kernels that take taps by value; all of them during load()
     bool taps_finite = true;

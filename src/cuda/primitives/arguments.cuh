@@ -10,13 +10,27 @@ namespace tapline::cuda {
 /// Numbers of tapline::Boundary and tapline::Dtype that kernels look at; static_asserts in engine.cu tie them to the originals.
 enum BoundaryRule : std::int32_t { kZero, kConstant, kNearest, kReflect, kMirror, kWrap };
 enum StoredType : std::int32_t {
-    kF32, kF64, kComplex64, kComplex128, kBoolean, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF16, kBf16
+    kF32,
+    kF64,
+    kComplex64,
+    kComplex128,
+    kBoolean,
+    kI8,
+    kI16,
+    kI32,
+    kI64,
+    kU8,
+    kU16,
+    kU32,
+    kU64,
+    kF16,
+    kBf16
 };
 
 struct Arguments {
-    void* out;         // output `first` of row 0
-    const void* in;    // sample in_first of row 0
-    const void* taps;  // of row 0, correlation order
+    void* out;                    // output `first` of row 0
+    const void* in;               // sample in_first of row 0
+    const void* taps;             // of row 0, correlation order
     std::int64_t taps_row_bytes;  // 0: one filter for all rows
     std::int64_t first, count, out_row, out_sample;
     std::int64_t in_first, in_last, in_row, in_sample;

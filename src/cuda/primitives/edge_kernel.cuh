@@ -16,8 +16,8 @@ inline constexpr int kEdgeSlots = 256;  // taps that a warp does at a time
 /// partial: as the direct kernel's, with its segments.
 template <class S, class H>
 __global__ void __launch_bounds__(kEdgeThreads)
-    edge_kernel(const __grid_constant__ Arguments a, int outputs, std::int64_t size, std::int64_t head, std::int64_t tail, int segments,
-                std::int64_t segment_taps, typename Element<S>::Sum* partial) {
+    edge_kernel(const __grid_constant__ Arguments a, int outputs, std::int64_t size, std::int64_t head, std::int64_t tail,
+                int segments, std::int64_t segment_taps, typename Element<S>::Sum* partial) {
     constexpr int kTile = 32 * kPerVector<S>;
     extern __shared__ uint4 shared[];
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -37,8 +37,8 @@ __global__ void __launch_bounds__(kEdgeThreads)
     if (p.fast) { return; }
     const std::int64_t o = p.o + (index - stretch * per_stretch) * kTile;
     if (o >= a.count) { return; }
-    slow_tile<S, H, 1>(a, partial == nullptr ? nullptr : partial + (segment * a.rows + row.row) * a.count, row.row, o, tap_first, taps,
-                       kEdgeSlots, stage, lane);
+    slow_tile<S, H, 1>(a, partial == nullptr ? nullptr : partial + (segment * a.rows + row.row) * a.count, row.row, o, tap_first,
+                       taps, kEdgeSlots, stage, lane);
 }
 
 }  // namespace tapline::cuda

@@ -51,19 +51,45 @@ __device__ __noinline__ void store_converted(const Arguments& a, void* out, std:
     } else {
         const double x = value;
         switch (a.output_type) {
-            case kF32: static_cast<float*>(out)[index] = static_cast<float>(value); break;
-            case kF64: static_cast<double*>(out)[index] = x; break;
-            case kF16: static_cast<__half*>(out)[index] = __double2half(x); break;
-            case kBf16: static_cast<__nv_bfloat16*>(out)[index] = __double2bfloat16(x); break;
-            case kBoolean: static_cast<std::uint8_t*>(out)[index] = saturate<std::uint8_t>(x, 0, 2) != 0; break;
-            case kI8: static_cast<std::int8_t*>(out)[index] = saturate<std::int8_t>(x, -128, 128); break;
-            case kI16: static_cast<std::int16_t*>(out)[index] = saturate<std::int16_t>(x, -32768, 32768); break;
-            case kI32: static_cast<std::int32_t*>(out)[index] = saturate<std::int32_t>(x, -0x1p31, 0x1p31); break;
-            case kI64: static_cast<std::int64_t*>(out)[index] = saturate<std::int64_t>(x, -0x1p63, 0x1p63); break;
-            case kU8: static_cast<std::uint8_t*>(out)[index] = saturate<std::uint8_t>(x, 0, 256); break;
-            case kU16: static_cast<std::uint16_t*>(out)[index] = saturate<std::uint16_t>(x, 0, 65536); break;
-            case kU32: static_cast<std::uint32_t*>(out)[index] = saturate<std::uint32_t>(x, 0, 0x1p32); break;
-            default: static_cast<std::uint64_t*>(out)[index] = saturate<std::uint64_t>(x, 0, 0x1p64); break;
+            case kF32:
+                static_cast<float*>(out)[index] = static_cast<float>(value);
+                break;
+            case kF64:
+                static_cast<double*>(out)[index] = x;
+                break;
+            case kF16:
+                static_cast<__half*>(out)[index] = __double2half(x);
+                break;
+            case kBf16:
+                static_cast<__nv_bfloat16*>(out)[index] = __double2bfloat16(x);
+                break;
+            case kBoolean:
+                static_cast<std::uint8_t*>(out)[index] = saturate<std::uint8_t>(x, 0, 2) != 0;
+                break;
+            case kI8:
+                static_cast<std::int8_t*>(out)[index] = saturate<std::int8_t>(x, -128, 128);
+                break;
+            case kI16:
+                static_cast<std::int16_t*>(out)[index] = saturate<std::int16_t>(x, -32768, 32768);
+                break;
+            case kI32:
+                static_cast<std::int32_t*>(out)[index] = saturate<std::int32_t>(x, -0x1p31, 0x1p31);
+                break;
+            case kI64:
+                static_cast<std::int64_t*>(out)[index] = saturate<std::int64_t>(x, -0x1p63, 0x1p63);
+                break;
+            case kU8:
+                static_cast<std::uint8_t*>(out)[index] = saturate<std::uint8_t>(x, 0, 256);
+                break;
+            case kU16:
+                static_cast<std::uint16_t*>(out)[index] = saturate<std::uint16_t>(x, 0, 65536);
+                break;
+            case kU32:
+                static_cast<std::uint32_t*>(out)[index] = saturate<std::uint32_t>(x, 0, 0x1p32);
+                break;
+            default:
+                static_cast<std::uint64_t*>(out)[index] = saturate<std::uint64_t>(x, 0, 0x1p64);
+                break;
         }
     }
 }
@@ -71,11 +97,23 @@ __device__ __noinline__ void store_converted(const Arguments& a, void* out, std:
 /// sizeof an output element, by its type.
 __device__ inline int stored_bytes(std::int32_t type) {
     switch (type) {
-        case kBoolean: case kI8: case kU8: return 1;
-        case kI16: case kU16: case kF16: case kBf16: return 2;
-        case kF32: case kI32: case kU32: return 4;
-        case kComplex128: return 16;
-        default: return 8;
+        case kBoolean:
+        case kI8:
+        case kU8:
+            return 1;
+        case kI16:
+        case kU16:
+        case kF16:
+        case kBf16:
+            return 2;
+        case kF32:
+        case kI32:
+        case kU32:
+            return 4;
+        case kComplex128:
+            return 16;
+        default:
+            return 8;
     }
 }
 

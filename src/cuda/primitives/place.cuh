@@ -17,7 +17,7 @@ __device__ __forceinline__ int alignment_shift(const S* address) {
 /// The row that a block works on: rows are the grid's y and z, so that all of this is worked out once a block.
 template <class S>
 struct RowView {
-    const S* in;          // sample in_first
+    const S* in;  // sample in_first
     std::int64_t row;
     std::int64_t offset;  // from sample in_first to the sample that the first tap of the job's first output meets
     std::int64_t length;  // of the piece

@@ -47,7 +47,7 @@ __device__ __forceinline__ void convolve_unrolled(typename Element<S>::Sum* sum,
     for_turns<0, kChunks>([&](auto chunk) {
         constexpr int c = decltype(chunk)::value;
         unpack<S>(ring + (c + kVectors) % (kVectors + 1) * V, vector(kVectors + c));
-        add_taps<S, kVectors, c % (kVectors + 1), c + kLoose < kChunks>(sum, ring, taps + c * V, count - c * V);
+        add_taps < S, kVectors, c % (kVectors + 1), c + kLoose<kChunks>(sum, ring, taps + c * V, count - c * V);
     });
 }
 

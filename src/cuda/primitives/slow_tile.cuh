@@ -32,7 +32,7 @@ __device__ __forceinline__ void store_anywhere(const Arguments& a, std::int64_t 
 /// row go instead, or null.
 template <class S, class H, int kVectors>
 __device__ __forceinline__ void slow_tile(const Arguments& a, typename Element<S>::Sum* partial, std::int64_t row, std::int64_t o,
-                                       std::int64_t tap_first, std::int64_t taps, int slots, S* stage, int lane) {
+                                          std::int64_t tap_first, std::int64_t taps, int slots, S* stage, int lane) {
     constexpr int V = kPerVector<S>;
     constexpr int O = kVectors * V;
     constexpr int kTile = 32 * O;

@@ -25,6 +25,18 @@ __device__ __forceinline__ void store_halves(unsigned short* to, const void* sta
     if (lane == 31) { to[elements - 1] = static_cast<unsigned short>(words[elements / 2 - 1] >> 16); }
 }
 
+/// The sums of a warp, lane l holding O = kVectors * V of them, to a 16-byte address, through `stage`, 32 * O elements of its own.
+template <class S, int kVectors>
+__device__ __forceinline__ void store_vectors(S* to, const typename Element<S>::Sum* sum, S* stage, int lane) {
+    auto* vectors = reinterpret_cast<uint4*>(stage);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) { vectors[lane * kVectors + v] = pack<S>(sum + v * kPerVector<S>); }
+    __syncwarp();
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) { __stcs(reinterpret_cast<uint4*>(to) + v * 32 + lane, vectors[v * 32 + lane]); }
+    __syncwarp();
+}
+
 /// The sums of a warp, lane l holding O = kVectors * V of them from output o + l * O on (relative to the job's first one), through
 /// `stage`, 32 * O elements of this warp's own. Outputs outside [0, count) are not stored. For Arguments::plain_layout.
 template <class S, int kVectors>

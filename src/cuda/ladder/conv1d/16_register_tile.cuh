@@ -53,11 +53,13 @@ public:
         info.number = "16";
         info.name = "register_tile";
         info.idea = "a thread makes 12 neighbouring outputs: a sample loaded once serves 12 products, a tap as well";
-        info.changed = "one output a thread: each product needed a sample and a tap from a cache or shared memory. Now the window lies "
-                       "in registers and slides";
+        info.changed =
+            "one output a thread: each product needed a sample and a tap from a cache or shared memory. Now the window lies "
+            "in registers and slides";
         info.requirements = "nothing beyond f32, one signal and a zero boundary";
-        info.limited_by = "its stores: each lane's 48 bytes lie apart from its neighbour's, so that one store of a warp touches 12 to 32 "
-                          "lines; a copy stores the same bytes in 4";
+        info.limited_by =
+            "its stores: each lane's 48 bytes lie apart from its neighbour's, so that one store of a warp touches 12 to 32 "
+            "lines; a copy stores the same bytes in 4";
         info.source = "ladder/conv1d/16_register_tile.cuh";
         return info;
     }

@@ -69,12 +69,18 @@ __global__ void __launch_bounds__(kThreads)
         const Place p = place_at(row, o, size);
         S* samples = reinterpret_cast<S*>(buffers + buffer * buffer_bytes);
         if (!p.fast) { continue; }  // left to the edge kernel
-        for (int tile = 0; tile < tiles && p.o + tile * kTile < a.count; ++tile) {
+        const std::int64_t left = a.count - o;
+        const int here = left >= outputs ? tiles : (static_cast<int>(left) + kTile - 1) / kTile;
+        S* const out = static_cast<S*>(a.out) + row.row * a.out_row + o;
+        // Asked once a window: most tiles are whole, aligned and stored as they are.
+        const bool plain = a.plain_store && o >= 0 && left >= outputs && reinterpret_cast<std::uintptr_t>(out) % 16 == 0;
+        for (int tile = 0; tile < here; ++tile) {
             S* tile_samples = samples + tile * kTile;
             Sum sum[O] = {};
             const auto* vectors = reinterpret_cast<const uint4*>(tile_samples) + lane * kVectors;
             if constexpr (kChunks > 0) {
-                convolve_unrolled<S, kVectors, kChunks, 1>(sum, [&](int v) { return vectors[v]; }, values.value, k);
+                convolve_unrolled<S, kVectors, kChunks, 1>(
+                    sum, [&](int v) { return vectors[v]; }, values.value, k);
             } else {
                 const H* taps = reinterpret_cast<const H*>(samples + outputs + slots);
                 convolve_looped<S, kVectors, H>(sum, vectors, k, [&](int t, H(&to)[V]) {
@@ -87,7 +93,11 @@ __global__ void __launch_bounds__(kThreads)
                 });
             }
             __syncwarp();  // the samples that only this tile needed become the stage of its outputs
-            store_tile<S, kVectors>(a, row.row, p.o + tile * kTile, sum, tile_samples, lane);
+            if (plain) {
+                store_vectors<S, kVectors>(out + tile * kTile, sum, tile_samples, lane);
+            } else {
+                store_tile<S, kVectors>(a, row.row, o + tile * kTile, sum, tile_samples, lane);
+            }
         }
     }
 }

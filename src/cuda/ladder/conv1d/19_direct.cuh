@@ -17,9 +17,8 @@ namespace tapline::cuda::staged {
 /// taps. segments > 1: block x does taps [(x % segments) * segment_taps, ...) and writes bare sums to
 /// partial[(segment * rows + row) * count + o].
 template <class S, class H, int kVectors>
-__global__ void __launch_bounds__(kThreads)
-    direct_kernel(const __grid_constant__ Arguments a, int chunk, int segments, std::int64_t segment_taps,
-                  typename Element<S>::Sum* partial) {
+__global__ void __launch_bounds__(kThreads) direct_kernel(const __grid_constant__ Arguments a, int chunk, int segments,
+                                                          std::int64_t segment_taps, typename Element<S>::Sum* partial) {
     constexpr int V = kPerVector<S>;
     constexpr int O = kVectors * V;
     constexpr int kTile = 32 * O;
@@ -34,8 +33,8 @@ __global__ void __launch_bounds__(kThreads)
     extern __shared__ uint4 shared[];
     const int window_bytes = (kTile + chunk) * static_cast<int>(sizeof(S));
     const int tap_bytes = chunk * static_cast<int>(sizeof(H));
-    char* const base = reinterpret_cast<char*>(shared) + (taps_change ? warp * 2 * (window_bytes + tap_bytes)
-                                                                      : tap_bytes + warp * 2 * window_bytes);
+    char* const base = reinterpret_cast<char*>(shared) +
+                       (taps_change ? warp * 2 * (window_bytes + tap_bytes) : tap_bytes + warp * 2 * window_bytes);
     const auto window_of = [&](int buffer) { return reinterpret_cast<S*>(base + buffer * window_bytes); };
     const auto taps_of = [&](int buffer) {
         return reinterpret_cast<H*>(taps_change ? base + 2 * window_bytes + buffer * tap_bytes : reinterpret_cast<char*>(shared));
@@ -99,8 +98,8 @@ __global__ void __launch_bounds__(kThreads)
             }
             window = window_of(buffer);
             const H* taps = taps_of(buffer);
-            convolve_looped<S, kVectors, H>(sum, reinterpret_cast<const uint4*>(window) + lane * kVectors, min(chunk, taps_here - done),
-                                            [&](int t, H(&at)[V]) { load_taps<V>(at, taps + t); });
+            convolve_looped<S, kVectors, H>(sum, reinterpret_cast<const uint4*>(window) + lane * kVectors,
+                                            min(chunk, taps_here - done), [&](int t, H(&at)[V]) { load_taps<V>(at, taps + t); });
             buffer ^= 1;
         }
         __syncwarp();  // the window just convolved becomes the stage of its outputs

@@ -17,17 +17,17 @@ constexpr double kLaunchSeconds = 2.5e-6;  // of a kernel inside a graph, measur
 // Shares of the device's peaks that the kernels reach on an H200 (docs/ladder.md).
 constexpr double kShareOfCopy = 0.97;
 constexpr double kShareOfPeak = 0.85;
-constexpr int kTapChunk = 256;             // taps that a warp of the staged kernel keeps in shared memory at a time
-constexpr int kTapsAtOnce = 512;           // one filter for all that is no longer is kept once a block
-constexpr int kChunkUnit = 16;             // chunks of fewer taps are multiples of this: vectors of every type
+constexpr int kTapChunk = 256;    // taps that a warp of the staged kernel keeps in shared memory at a time
+constexpr int kTapsAtOnce = 512;  // one filter for all that is no longer is kept once a block
+constexpr int kChunkUnit = 16;    // chunks of fewer taps are multiples of this: vectors of every type
 constexpr std::int64_t kMostBlocks = 0x7fffffff;
 constexpr std::int64_t kMostRowsAlongY = 65535;
 
 struct Type {
-    int bytes = 0;          // of a sample
+    int bytes = 0;  // of a sample
     int tap_bytes = 0;
-    int products = 1;       // real multiply-adds a product
-    double rate = 1;        // of the f32 peak
+    int products = 1;  // real multiply-adds a product
+    double rate = 1;   // of the f32 peak
 };
 
 Type type_of(const Problem& p, const cuda_abi::Device& device) {
@@ -51,7 +51,12 @@ Type type_of(const Problem& p, const cuda_abi::Device& device) {
 
 Refusal refuse_types(const Problem& p) {
     switch (p.dtype) {
-        case kF32: case kF64: case kComplex64: case kComplex128: case kF16: case kBf16:
+        case kF32:
+        case kF64:
+        case kComplex64:
+        case kComplex128:
+        case kF16:
+        case kBf16:
             return {};
         default:
             return "integers are exact on the CPU only";
@@ -147,13 +152,14 @@ void launch_edges(const Prepared& prepared, const Arguments& arguments, const Di
     const std::int64_t blocks = divide_up((head + tail) * divide_up(outputs, tile), kEdgeThreads / 32) * segments;
     const std::size_t shared = static_cast<std::size_t>(kEdgeThreads / 32 * (tile + kEdgeSlots)) * type.bytes;
     void* values[] = {&a, &outputs, &size, &head, &tail, &segments, &segment_taps, &partial};
-    launch(edge_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype), grid_of(blocks, a.rows), kEdgeThreads, values, shared,
-           stream);
+    launch(edge_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype), grid_of(blocks, a.rows), kEdgeThreads, values,
+           shared, stream);
 }
 
 void load_edges(const Prepared& prepared) {
     cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, edge_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype)), "loading a kernel");
+    check(cudaFuncGetAttributes(&attributes, edge_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype)),
+          "loading a kernel");
 }
 
 std::string sizes(const Policy& policy, const char* more) {
@@ -164,7 +170,10 @@ std::string sizes(const Policy& policy, const char* more) {
 Policy with_defaults(Policy policy, const Policy& defaults) {
     if (policy.vectors_per_thread == 0) { policy.vectors_per_thread = defaults.vectors_per_thread; }
     if (policy.threads_per_block == 0) { policy.threads_per_block = defaults.threads_per_block; }
-    if (policy.tiles_per_block == 0) { policy.tiles_per_block = defaults.tiles_per_block; }
+    if (policy.tiles_per_block == 0) {
+        policy.tiles_per_block = defaults.tiles_per_block;
+        policy.windows_per_warp = defaults.windows_per_warp;
+    }
     return policy;
 }
 
@@ -174,8 +183,9 @@ public:
         RungInfo info;
         info.number = "17";
         info.name = "direct_few";
-        info.idea = "outputs are turned in shared memory, a warp at a time, and stored as whole lines that bypass the caches; taps "
-                    "arrive as kernel parameters and are operands of the products; their number is known when the kernel is compiled";
+        info.idea =
+            "outputs are turned in shared memory, a warp at a time, and stored as whole lines that bypass the caches; taps "
+            "arrive as kernel parameters and are operands of the products; their number is known when the kernel is compiled";
         info.changed = "the strided stores: a lane's own 48 bytes touch a line of their own, 32 lanes' together fill 12";
         info.requirements = "at most 36 taps; f32, f16 or bf16; any boundary, batch, stride and alignment";
         info.limited_by = "memory: it runs at the speed of the copy";
@@ -185,7 +195,9 @@ public:
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override {
         if (p.k > kFewTaps) { return "more than " + std::to_string(kFewTaps) + " taps"; }
-        if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) { return "its sums would not fit the registers: f32, f16 and bf16 only"; }
+        if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) {
+            return "its sums would not fit the registers: f32, f16 and bf16 only";
+        }
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
@@ -231,7 +243,8 @@ private:
 
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
         const std::int64_t outputs = p.output_length * p.batch;
-        const std::int64_t fills = static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;  // a device full of 12 outputs a thread
+        const std::int64_t fills =
+            static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;  // a device full of 12 outputs a thread
         if (outputs < fills) { return {1, 64, 1, 0}; }
         if (p.output_length < 32 * 3 * (16 / type_of(p, device).bytes)) { return {1, 64, 1, 0}; }
         return p.dtype == kF32 && p.k > 24 ? Policy{5, 64, 1, 0} : Policy{3, 32, 1, 0};
@@ -256,10 +269,12 @@ public:
         RungInfo info;
         info.number = "18";
         info.name = "direct_window";
-        info.idea = "windows pass through two buffers of a warp in shared memory: one is convolved while the next is copied into the "
-                    "other asynchronously. A window serves several tiles";
-        info.changed = "the window's source: with more than about 36 taps its loads through the L1 cache cost more than the products. "
-                       "Warps stay and go from window to window";
+        info.idea =
+            "windows pass through two buffers of a warp in shared memory: one is convolved while the next is copied into the "
+            "other asynchronously. A window serves several tiles";
+        info.changed =
+            "the window's source: with more than about 36 taps its loads through the L1 cache cost more than the products. "
+            "Warps stay and go from window to window";
         info.requirements = "at most 2 KiB of taps; any type, boundary, batch, stride and alignment";
         info.limited_by = "multiply-adds: one vector from shared memory feeds 48 of them";
         info.source = "ladder/conv1d/18_direct_window.cuh";
@@ -280,13 +295,17 @@ public:
         std::vector<Policy> all{default_policy(p, device)};
         for (const int vectors : {1, 3, 5}) {
             if (vectors == 5 && p.dtype != kF32) { continue; }
-            for (const int tiles : {1, 2, 3, 4, 6}) { all.push_back({vectors, window::kThreads, tiles, 0}); }
+            for (const int tiles : {1, 2, 3, 4, 6}) {
+                for (const int windows : {0, 1}) { all.push_back({vectors, window::kThreads, tiles, windows}); }
+            }
         }
         return all;
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const Policy policy = policy_of(prepared);
-        return sizes(policy, (std::to_string(policy.tiles_per_block) + " tiles a window").c_str());
+        return sizes(policy, (std::to_string(policy.tiles_per_block) + " tiles a window, " +
+                              (policy.windows_per_warp == 1 ? "one window" : "windows one after the other") + " a warp")
+                                 .c_str());
     }
     void load(const Prepared& prepared) const override {
         const void* kernel = kernel_of(prepared);
@@ -301,16 +320,18 @@ public:
         const Shape shape = shape_of(prepared);
         Arguments a = arguments_of(prepared, job);
         set_tiles(a, shape.outputs, 16 / type_of(prepared.problem, prepared.device).bytes);
+        const std::int64_t all = divide_up(a.tiles, kWarps);
         const std::int64_t fill =
             static_cast<std::int64_t>(prepared.device.multiprocessors) * std::max(1, prepared.blocks_per_multiprocessor);
+        const std::int64_t blocks = policy_of(prepared).windows_per_warp == 1 ? all : std::min(all, divide_up(fill, a.rows));
         int tiles = shape.tiles;
         int slots = shape.slots;
         void* arguments[] = {&a, const_cast<std::byte*>(prepared.host_taps.data()), &tiles, &slots};
-        cuda::launch(kernel_of(prepared), grid_of(std::min(divide_up(a.tiles, kWarps), divide_up(fill, a.rows)), a.rows), window::kThreads,
-                     arguments, shape.shared_bytes, stream);
+        cuda::launch(kernel_of(prepared), grid_of(blocks, a.rows), window::kThreads, arguments, shape.shared_bytes, stream);
         const std::int64_t per_vector = 16 / type_of(prepared.problem, prepared.device).bytes;
         launch_edges(prepared, a,
-                     {static_cast<int>(shape.outputs), shape.outputs + divide_up(prepared.problem.k, per_vector) * per_vector}, stream);
+                     {static_cast<int>(shape.outputs), shape.outputs + divide_up(prepared.problem.k, per_vector) * per_vector},
+                     stream);
     }
 
 private:
@@ -334,10 +355,10 @@ private:
     }
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
         const std::int64_t outputs = p.output_length * p.batch;
-        const std::int64_t fills =
-            static_cast<std::int64_t>(device.multiprocessors) * 768 * 3 * (16 / type_of(p, device).bytes);
-        if (outputs < fills) { return {1, window::kThreads, 1, 0}; }
-        return {p.dtype == kF32 ? 5 : 3, window::kThreads, p.filters > 1 ? 1 : (p.dtype == kF32 && p.k <= 80 ? 2 : 3), 0};
+        const std::int64_t fills = static_cast<std::int64_t>(device.multiprocessors) * 768 * 3 * (16 / type_of(p, device).bytes);
+        if (outputs < fills) { return {1, window::kThreads, 1, 1}; }
+        return {p.dtype == kF32 ? 5 : 3, window::kThreads, p.filters > 1 ? 1 : (p.dtype == kF32 && p.k <= 80 ? 2 : 3),
+                p.k <= 48 ? 1 : 0};
     }
     // Unrolled kernels have the one size that suits them; a policy of a single vector asks for the loop.
     static const void* unrolled(const Problem& p, Policy& policy) {
@@ -442,9 +463,8 @@ public:
         const std::int64_t fill =
             static_cast<std::int64_t>(prepared.device.multiprocessors) * std::max(1, prepared.blocks_per_multiprocessor);
         constexpr int kWarps = staged::kThreads / 32;
-        const std::int64_t blocks = policy.tiles_per_block < 0
-                                        ? std::min(divide_up(a.tiles, kWarps), divide_up(fill, a.rows))
-                                        : divide_up(a.tiles, std::int64_t{policy.tiles_per_block} * kWarps);
+        const std::int64_t blocks = policy.tiles_per_block < 0 ? std::min(divide_up(a.tiles, kWarps), divide_up(fill, a.rows))
+                                                               : divide_up(a.tiles, std::int64_t{policy.tiles_per_block} * kWarps);
         int segments = 1;
         int chunk = shape.chunk;
         std::int64_t segment = prepared.problem.k;
@@ -490,8 +510,7 @@ public:
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double segments = static_cast<double>(segments_of(p, device));
-        const double serial =
-            static_cast<double>(p.k) / segments * 12 * 8 / (device.peak_flops / device.multiprocessors / 256);
+        const double serial = static_cast<double>(p.k) / segments * 12 * 8 / (device.peak_flops / device.multiprocessors / 256);
         return std::max(estimate(p, device, 1.05), serial) + 2 * kLaunchSeconds;
     }
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
@@ -517,15 +536,15 @@ public:
         void* partial = workspace;
         void* arguments[] = {&a, &chunk, &segments, &segment, &partial};
         cuda::launch(staged_kernel(prepared, kPolicy.vectors_per_thread),
-                     grid_of(divide_up(a.tiles, staged::kThreads / 32) * segments, a.rows), staged::kThreads,
-                     arguments, shape.shared_bytes, stream);
+                     grid_of(divide_up(a.tiles, staged::kThreads / 32) * segments, a.rows), staged::kThreads, arguments,
+                     shape.shared_bytes, stream);
         const int per_vector = 16 / type.bytes;
         const int tile = 32 * kPolicy.vectors_per_thread * per_vector;
         launch_edges(prepared, a, {tile, tile + divide_up(segment, per_vector) * per_vector, segments, segment, partial}, stream);
         constexpr int kThreads = 128;
         void* sum_arguments[] = {&a, &partial, &segments};
-        cuda::launch(sum_segments_kernel_of(prepared.problem.dtype), grid_of(divide_up(a.rows * a.count, kThreads), 1), kThreads, sum_arguments,
-                     0, stream);
+        cuda::launch(sum_segments_kernel_of(prepared.problem.dtype), grid_of(divide_up(a.rows * a.count, kThreads), 1), kThreads,
+                     sum_arguments, 0, stream);
     }
 
 private:

@@ -19,11 +19,12 @@ template <class H>
 #ifdef __CUDACC__
 __host__ __device__
 #endif
-constexpr int window_tap_slots() {
+    constexpr int
+    window_tap_slots() {
     return 2048 / static_cast<int>(sizeof(H));
 }
 /// Vectors of f32 taps for which there are unrolled window kernels.
-inline constexpr int kLeastUnrolled = 10;
+inline constexpr int kLeastUnrolled = 7;
 inline constexpr int kMostUnrolled = 33;
 namespace window {
 inline constexpr int kThreads = 128;  // of a block

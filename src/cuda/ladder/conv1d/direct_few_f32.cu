@@ -10,7 +10,8 @@ constexpr int kMostChunks = kFewTaps / kPerVector<float>;
 
 template <int kVectors, bool kRowTaps, int... kChunks>
 const void* pick(int chunks, std::integer_sequence<int, kChunks...>) {
-    const void* kernels[] = {reinterpret_cast<const void*>(&few::direct_few_kernel<float, float, kVectors, kChunks + 1, kRowTaps>)...};
+    const void* kernels[] = {
+        reinterpret_cast<const void*>(&few::direct_few_kernel<float, float, kVectors, kChunks + 1, kRowTaps>)...};
     return kernels[chunks - 1];
 }
 
