@@ -1,15 +1,25 @@
-# cmake --install: headers, library, command, completion, man page, find_package(tapline) and pkg-config. The tree may be
-# moved: every path in it is relative to itself.
+# cmake --install: headers, library, the CUDA engine beside it if it is built, command, completion, man page,
+# find_package(tapline) and pkg-config. The tree may be moved: every path in it is relative to itself.
 include(CMakePackageConfigHelpers)
 
-file(RELATIVE_PATH tapline_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(tapline PROPERTIES INSTALL_RPATH "$ORIGIN")
 
 install(TARGETS tapline EXPORT taplineTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tapline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "solve.h" EXCLUDE)
+
+# All that an installation takes from the build: what `make install` builds first.
+add_custom_target(tapline_installed DEPENDS tapline)
+if(TARGET tapline_cuda)
+  add_dependencies(tapline_installed tapline_cuda)
+  install(TARGETS tapline_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})  # loaded at run time: no part of the exported target
+endif()
+if(TARGET tapline_solve)  # src/cuda installs the library
+  add_dependencies(tapline_installed tapline_solve)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/tapline/solve.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapline)
+endif()
 
 set(tapline_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapline)
 install(EXPORT taplineTargets NAMESPACE tapline:: DESTINATION ${tapline_cmake_dir})
@@ -27,6 +37,7 @@ install(FILES ${PROJECT_BINARY_DIR}/tapline.pc DESTINATION ${CMAKE_INSTALL_LIBDI
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET tapline_cli)
+  add_dependencies(tapline_installed tapline_cli)
   set_target_properties(tapline_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${tapline_bin_to_lib}")
   install(TARGETS tapline_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES ${PROJECT_SOURCE_DIR}/share/completions/tapline DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

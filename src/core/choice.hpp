@@ -23,8 +23,8 @@ struct Choice {
 /// Every algorithm of the engine with what it says about the problem, in table order.
 std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem, const Request& request);
 
-/// The named algorithm, or the fastest by the cost model; with few taps (accuracy `fast` apart) the fastest whose errors are
-/// local. Pure: the same arguments give the same choice.
+/// The named algorithm, or the one that Engine::measured() remembers, or the fastest by the cost model; with few taps (accuracy
+/// `fast` apart) the fastest whose errors are local. Pure: the same arguments and the same wisdom give the same choice.
 /// Throws Error (argument) for an unknown name, (unsupported) with the reasons if nothing can solve the problem.
 Choice choose(const Engine& engine, const Resolved& problem, const Request& request, const std::string& algorithm);
 

@@ -1,9 +1,11 @@
 // The CUDA engine as the rest of the library sees engines: one per device, its algorithms are the ladder's rungs.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <mutex>
 #include <vector>
 
+#include "core/choice.hpp"
 #include "core/cuda_host_pipeline.hpp"
 #include "core/cuda_library.hpp"
 #include "core/wisdom.hpp"
@@ -142,6 +144,14 @@ std::string version_text(std::int32_t version) {  // 13000 is 13.0
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+std::string power_of_two(std::int32_t exponent) { return "2^" + std::to_string(exponent); }
+
+// "9 taps, 2^20 outputs a row, 2^4 rows": which problems the entry was measured for.
+std::string class_text(const ProblemClass& c) {
+    std::string text = std::to_string(c.taps) + (c.taps == 1 ? " tap, " : " taps, ") + power_of_two(c.outputs_log2) + " outputs";
+    return c.batch_log2 == 0 ? text : text + " a row, " + power_of_two(c.batch_log2) + " rows";
+}
+
 class CudaEngine final : public Engine {
 public:
     CudaEngine(const Api& api, const cuda_abi::Device& device) : device_(device) {
@@ -166,6 +176,21 @@ public:
     }
 
     [[nodiscard]] std::span<const Algorithm* const> algorithms() const override { return table_; }
+
+    [[nodiscard]] std::optional<Measured> measured(const Resolved& problem, const Request& request,
+                                                   const std::function<bool(const Algorithm&)>& accept) const override {
+        const auto named = [this](const std::string& rung) {  // nullptr: the file may name what this library has not
+            const auto found = std::find_if(table_.begin(), table_.end(), [&](const Algorithm* a) { return a->name() == rung; });
+            return found == table_.end() ? nullptr : *found;
+        };
+        const auto fastest = tuned_rung(device_, to_abi(problem, request), [&](const std::string& rung) {
+            const Algorithm* const algorithm = named(rung);
+            return algorithm != nullptr && accept(*algorithm);
+        });
+        if (!fastest) { return std::nullopt; }
+        return Measured{named(fastest->rung), "fastest as `tapline tune` measured on this device: " + fastest->rung + " " +
+                                                  format_seconds(fastest->seconds) + " for " + class_text(fastest->problem)};
+    }
 
     [[nodiscard]] double copy_seconds(std::int64_t bytes, int /*threads*/) const override {
         constexpr double kLaunchSeconds = 2e-6;

@@ -14,9 +14,8 @@ namespace {
 
 constexpr const char* kVariable = "TAPLINE_CUDA_LIBRARY";
 constexpr const char* kFileName = "libtapline_cuda.so";
-// Where the library lies as seen from the folder of libtapline.so (beside it) or of the command (bin beside a lib folder under one
-// of the names that distributions give it).
-constexpr std::array<const char*, 5> kFolders{".", "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu"};
+// Where the library lies as seen from the folder of libtapline.so (beside it) or of the installed command.
+constexpr std::array<const char*, 2> kFolders{".", TAPLINE_BIN_TO_LIB};
 
 CudaLibrary absent(std::string reason) {
     CudaLibrary library;

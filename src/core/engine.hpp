@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,6 +94,12 @@ public:
                                                               const Request& request) const = 0;
 };
 
+/// What an earlier measurement on the same device says is the fastest.
+struct Measured {
+    const Algorithm* algorithm = nullptr;
+    std::string reason;  ///< "fastest as `tapline tune` measured ..."
+};
+
 class Engine {
 public:
     Engine() = default;
@@ -103,6 +111,12 @@ public:
     [[nodiscard]] virtual EngineInfo info() const = 0;
     /// The table, in the order in which ties are broken.
     [[nodiscard]] virtual std::span<const Algorithm* const> algorithms() const = 0;
+    /// Of the algorithms that `accept` takes the one that was measured to be the fastest for problems like this one, on this
+    /// device and for the request's accuracy; nothing if nobody measured: the cost model decides.
+    [[nodiscard]] virtual std::optional<Measured> measured(const Resolved& /*problem*/, const Request& /*request*/,
+                                                           const std::function<bool(const Algorithm&)>& /*accept*/) const {
+        return std::nullopt;
+    }
     /// Seconds to copy the problem's input to an output of the same size, for explain().
     [[nodiscard]] virtual double copy_seconds(std::int64_t bytes, int threads) const = 0;
 };

@@ -91,7 +91,8 @@ const WisdomEntry* nearest(const Loaded& loaded, const cuda_abi::Device& device,
     if (!wanted) { return nullptr; }
     // Of classes equally near the larger sizes and taps win, whatever the order of the file; within a class the fastest.
     const auto rank = [&](const WisdomEntry& entry, int apart) {
-        return std::tuple(apart, -entry.problem.outputs_log2, -entry.problem.batch_log2, -entry.problem.taps, entry.seconds);
+        return std::tuple(entry.accuracy != problem.accuracy, apart, -entry.problem.outputs_log2, -entry.problem.batch_log2,
+                          -entry.problem.taps, entry.seconds);
     };
     const WisdomEntry* best = nullptr;
     int best_apart = 0;
@@ -136,15 +137,12 @@ std::optional<cuda_abi::Policy> tuned_policy(const cuda_abi::Device& device, con
     return std::nullopt;
 }
 
-std::optional<std::string> tuned_rung(const cuda_abi::Device& device, const cuda_abi::Problem& problem) {
-    try {
-        const auto loaded = wisdom();
-        const auto accept = [&](const WisdomEntry& e) { return e.accuracy == problem.accuracy; };
-        const WisdomEntry* entry = nearest(*loaded, device, problem, accept);
-        if (entry != nullptr) { return entry->rung; }
-    } catch (const std::exception&) {  // as above
-    }
-    return std::nullopt;
+std::optional<WisdomEntry> tuned_rung(const cuda_abi::Device& device, const cuda_abi::Problem& problem,
+                                      const std::function<bool(const std::string& rung)>& accept) {
+    const auto loaded = wisdom();
+    const WisdomEntry* entry =
+        nearest(*loaded, device, problem, [&](const WisdomEntry& e) { return e.accuracy == problem.accuracy && accept(e.rung); });
+    return entry == nullptr ? std::nullopt : std::optional(*entry);
 }
 
 WisdomState wisdom_state() { return wisdom()->state; }

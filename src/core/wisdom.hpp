@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,14 +26,10 @@ struct ProblemClass {
 std::optional<ProblemClass> class_of(const cuda_abi::Problem& problem);
 
 /// The policy that was fastest for the rung and the problem's class; without an entry of that class the nearest one whose outputs
-/// are up to four times as many or few and whose taps differ by at most a quarter. Nothing: use the rung's default.
-/// Never throws; thread-safe.
+/// are up to four times as many or few and whose taps differ by at most a quarter; entries of another accuracy serve where there
+/// are none of the problem's. Nothing: use the rung's default. Never throws; thread-safe.
 std::optional<cuda_abi::Policy> tuned_policy(const cuda_abi::Device& device, const std::string& rung,
                                              const cuda_abi::Problem& problem);
-
-/// The rung that was fastest for the problem's accuracy and its class or the nearest, as above. The caller checks that it supports
-/// the problem. Never throws.
-std::optional<std::string> tuned_rung(const cuda_abi::Device& device, const cuda_abi::Problem& problem);
 
 /// What became of the file, for `tapline info` and `tapline tune`.
 struct WisdomState {
@@ -57,6 +54,11 @@ struct WisdomEntry {
     double default_seconds = 0;  ///< with the rung's default policy
     std::string date;            ///< "2026-11-21T10:00:00Z"
 };
+
+/// The entry of the rung that was fastest, of those that `accept` takes by name, for the problem's accuracy and its class or the
+/// nearest, as above; its policy is the one that tuned_policy() gives for the rung. Throws only what `accept` throws.
+std::optional<WisdomEntry> tuned_rung(const cuda_abi::Device& device, const cuda_abi::Problem& problem,
+                                      const std::function<bool(const std::string& rung)>& accept);
 
 /// Adds the entries to the file: entries of the same device, driver, version, class, accuracy and rung are replaced, all others
 /// stay. The file is read again under a lock and replaced by renaming, so that several tuners keep each other's entries and a

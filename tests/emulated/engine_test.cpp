@@ -1,5 +1,11 @@
 // The CUDA engine as users meet it: devices, choice, device pointers, streams.
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "core/device_choice.hpp"
+#include "core/measure.hpp"
+#include "core/wisdom.hpp"
 #include "emulated/emulated_engine.hpp"
 #include "support/buffers.hpp"
 #include "support/comparison.hpp"
@@ -159,6 +165,91 @@ TEST_F(CudaEngine, MeasuringRunsOnTheDevice) {
     p.dtype = Dtype::bf16;
     p.input_sample_stride = 3;
     EXPECT_EQ(make_plan(p, taps, {.effort = Effort::measure}).device(), "cuda:0");
+}
+
+// What `tapline tune` would have remembered of this device, in a file of its own.
+class TunedEngine : public EmulatedCuda {
+protected:
+    void SetUp() override {
+        EmulatedCuda::SetUp();
+        old_ = getenv("TAPLINE_WISDOM");
+        path_ = ::testing::TempDir() + "/tapline-tuned-" + std::to_string(getpid()) + ".json";
+        setenv("TAPLINE_WISDOM", path_.c_str(), 1);
+        core::forget_wisdom();
+    }
+    void TearDown() override {
+        setenv("TAPLINE_WISDOM", old_.c_str(), 1);
+        core::forget_wisdom();
+        std::filesystem::remove(path_);
+        std::filesystem::remove(path_ + ".lock");
+        EmulatedCuda::TearDown();
+    }
+    static void remember(const Problem& problem, const std::string& rung, double seconds, std::int32_t threads = 64,
+                         Accuracy accuracy = Accuracy::standard) {
+        cuda_abi::Device device;
+        cuda_abi::Status status;
+        ASSERT_TRUE(emulated_api().device(0, &device, &status)) << status.message;
+        const core::WisdomEntry entry{
+            .rung = rung,
+            .problem = *core::class_of(core::to_abi(core::resolve(problem), {})),
+            .accuracy = static_cast<std::int32_t>(accuracy),
+            .policy = {.vectors_per_thread = 1, .threads_per_block = threads, .tiles_per_block = 1, .windows_per_warp = 0},
+            .seconds = seconds,
+            .default_seconds = seconds,
+            .date = "2026-11-21T10:00:00Z"};
+        core::remember(device, std::span(&entry, 1));
+    }
+
+private:
+    std::string old_;
+    std::string path_;
+};
+
+void expect_in(const std::string& text, const std::string& whole) {
+    EXPECT_NE(whole.find(text), std::string::npos) << "'" << text << "' is not in: " << whole;
+}
+
+TEST_F(TunedEngine, TheRungMeasuredToBeTheFastestIsTaken) {
+    const Problem p = problem_of(4096, 9);
+    const auto taps = random_floats(9, 1);
+    const auto algorithm_with = [&](const PlanOptions& options) { return make_plan(p, taps, options).algorithm(); };
+    EXPECT_EQ(algorithm_with({.device = "cuda"}), "emulated_pieces");  // by the cost model
+    remember(p, "emulated_pieces", 2e-6);
+    remember(p, "emulated_workspace", 1e-6);
+    const Plan plan = make_plan(p, taps, {.device = "cuda"});
+    EXPECT_EQ(plan.algorithm(), "emulated_workspace");
+    expect_in("fastest as `tapline tune` measured on this device: emulated_workspace 1 us for 9 taps, 2^12 outputs",
+              plan.explain());
+    expect_in("the cost model says: emulated_pieces", plan.explain());
+    EXPECT_EQ(algorithm_with({.device = "cuda", .algorithm = "emulated_pieces"}), "emulated_pieces");
+    const Plan strict = make_plan(p, taps, {.device = "cuda", .accuracy = Accuracy::strict});
+    EXPECT_EQ(strict.algorithm(), "emulated_pieces") << "measured for another accuracy";
+    expect_in("fastest by the cost model", strict.explain());
+    EXPECT_EQ(make_plan(problem_of(1 << 20, 9), taps, {.device = "cuda"}).algorithm(), "emulated_pieces") << "another class";
+    const Stream stream(p, taps.data(), {.plan = {.device = "cuda"}, .tail = nullptr});
+    EXPECT_EQ(stream.plan().algorithm(), "emulated_workspace");
+}
+
+TEST_F(TunedEngine, WithThePolicyThatMadeItSo) {
+    const Problem p = problem_of(4096, 9);
+    const auto taps = random_floats(9, 1);
+    const auto seconds = [&] {
+        const Plan plan = make_plan(p, taps, {.device = "cuda"});
+        EXPECT_EQ(plan.algorithm(), "emulated_pieces");
+        return core::make_measuring_buffers(core::resolve(p), 0)->seconds_of(*plan.state().executable);
+    };
+    EXPECT_EQ(seconds(), 2e-6);  // its default's time on the emulated clock
+    remember(p, "emulated_pieces", 1e-6, 256);
+    EXPECT_EQ(seconds(), 1.5e-6);
+}
+
+TEST_F(TunedEngine, WhatNoPlanMayTakeIsPassedOver) {
+    const Problem p = problem_of(4096, 9);
+    const auto taps = random_floats(9, 1);
+    for (const std::string name : {"emulated_whole", "emulated_ladder_only", "of_a_later_version"}) { remember(p, name, 1e-7); }
+    EXPECT_EQ(make_plan(p, taps, {.device = "cuda"}).algorithm(), "emulated_pieces");
+    remember(p, "emulated_workspace", 1e-6);
+    EXPECT_EQ(make_plan(p, taps, {.device = "cuda"}).algorithm(), "emulated_workspace");
 }
 
 TEST_F(CudaEngine, CInterface) {

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Installs into a folder, moves it, and builds examples/consumer against it, through find_package and through pkg-config.
+# Installs into a folder, moves it, and builds examples/consumer against it, through find_package and through pkg-config. The CUDA
+# engine, if it was built, lies beside the library and is found from there.
 set -euo pipefail
 : "${TAPLINE_SOURCE_DIR:?}" "${TAPLINE_BUILD_DIR:?}" "${TAPLINE_VERSION:?}" "${CMAKE:?}" "${CXX:?}"
 
@@ -42,9 +43,26 @@ export PKG_CONFIG_PATH=${pc%/*}
 libdir=$(pkg-config --variable=libdir tapline)
 expect "tapline ${TAPLINE_VERSION//./\\.}: 1 4 7 6" "$(LD_LIBRARY_PATH=$libdir "$work/by_pkg_config")"
 
+echo "-- the CUDA engine"
+has_engine=${TAPLINE_HAS_ENGINE:-0}
+for file in "$libdir/libtapline_cuda.so" "$libdir/libtapline_solve.so" "$prefix/include/tapline/solve.h"; do
+    [ "$has_engine" = "$([ -e "$file" ] && echo 1 || echo 0)" ] || { echo "$file: is it there? The engine was built: $has_engine"; exit 1; }
+done
+# shellcheck disable=SC2046
+"$CXX" -std=c++20 "$TAPLINE_SOURCE_DIR/tests/install/engines.cpp" -o "$work/engines" $(pkg-config --cflags --libs tapline)
+find_engine() { LD_LIBRARY_PATH=$libdir TAPLINE_HAS_ENGINE=$1 bash "$TAPLINE_SOURCE_DIR/tests/install/engine.sh" "$work/engines"; }
+find_engine "$has_engine"
+
 if [ "${TAPLINE_HAS_COMMAND:-0}" = 1 ]; then
     echo "-- the command, its completion and its man page"
     expect ".*${TAPLINE_VERSION//./\\.}.*" "$(env -u LD_LIBRARY_PATH "$prefix/bin/tapline" --version)"
     bash -n "$prefix/share/bash-completion/completions/tapline"
     test -s "$prefix/share/man/man1/tapline.1"
+    TAPLINE_HAS_ENGINE=$has_engine bash "$TAPLINE_SOURCE_DIR/tests/install/engine.sh" "$prefix/bin/tapline" info
+fi
+
+if [ "$has_engine" = 1 ]; then
+    echo "-- without the CUDA engine"
+    mv "$libdir/libtapline_cuda.so" "$work/"
+    find_engine 0
 fi

@@ -87,6 +87,11 @@ std::int32_t threads_for(const cuda_abi::Device& device, const cuda_abi::Problem
     return policy ? policy->threads_per_block : 0;
 }
 
+std::string fastest_rung(const cuda_abi::Device& device, const cuda_abi::Problem& problem) {
+    const auto entry = tuned_rung(device, problem, [](const std::string&) { return true; });
+    return entry ? entry->rung : "";
+}
+
 TEST(WisdomClasses, TapsAreExactUpTo64AndThenHalfPowersOfTwo) {
     const auto taps = [](std::int64_t k) { return class_of(problem_of(1 << 20, k))->taps; };
     for (const std::int64_t k : {1, 2, 3, 63, 64, 96, 128, 192, 256}) EXPECT_EQ(taps(k), k);
@@ -118,7 +123,7 @@ TEST(WisdomClasses, TellLayoutsAndFiltersApart) {
 
 TEST_F(Wisdom, WithoutAFileThereIsNone) {
     EXPECT_FALSE(tuned_policy(device_of(), "register_tiled", problem_of(1 << 20, 9)));
-    EXPECT_FALSE(tuned_rung(device_of(), problem_of(1 << 20, 9)));
+    EXPECT_EQ(fastest_rung(device_of(), problem_of(1 << 20, 9)), "");
     EXPECT_EQ(wisdom_state().path, path_.string());
     EXPECT_EQ(wisdom_state().reason, "");
     EXPECT_EQ(wisdom_state().entries, 0);
@@ -142,7 +147,7 @@ TEST_F(Wisdom, AnotherDeviceDriverOrVersionIsNotUsed) {
     remember_one(device_of(), entry_of("register_tiled", p, 256, 1e-5));
     EXPECT_FALSE(tuned_policy(device_of("NVIDIA H100"), "register_tiled", p));
     EXPECT_FALSE(tuned_policy(device_of("NVIDIA H200", 12040), "register_tiled", p));
-    EXPECT_FALSE(tuned_rung(device_of("NVIDIA H200", 12040), p));
+    EXPECT_EQ(fastest_rung(device_of("NVIDIA H200", 12040), p), "");
     EXPECT_EQ(threads_for(device_of(), p), 256);
     edit("\"version\": \"" + std::string(version()) + "\"", "\"version\": \"0.0.0\"");
     EXPECT_FALSE(tuned_policy(device_of(), "register_tiled", p));
@@ -180,13 +185,19 @@ TEST_F(Wisdom, TheFastestRungOfTheSameAccuracyIsTold) {
     remember_one(device_of(), entry_of("slow", p, 64, 3e-5));
     remember_one(device_of(), entry_of("fast", p, 64, 1e-5));
     remember_one(device_of(), entry_of("middling", p, 64, 2e-5));
-    EXPECT_EQ(tuned_rung(device_of(), p), "fast");
-    EXPECT_FALSE(tuned_rung(device_of(), strict));
+    EXPECT_EQ(fastest_rung(device_of(), p), "fast");
+    EXPECT_EQ(fastest_rung(device_of(), strict), "");
+    EXPECT_EQ(tuned_rung(device_of(), p, [](const std::string& rung) { return rung != "fast"; })->rung, "middling");
     EXPECT_EQ(threads_for(device_of(), strict, "slow"), 64) << "a policy serves every accuracy";
+    auto larger = strict;
+    larger.n = larger.output_length = 1 << 21;
+    remember_one(device_of(), entry_of("slow", larger, 128, 6e-5));
+    EXPECT_EQ(threads_for(device_of(), strict, "slow"), 128) << "but its own accuracy's goes first";
+    EXPECT_EQ(threads_for(device_of(), p, "slow"), 64);
     // Measured again, slower now: the new figure replaces the old one.
     remember_one(device_of(), entry_of("fast", p, 64, 5e-5));
-    EXPECT_EQ(tuned_rung(device_of(), p), "middling");
-    EXPECT_EQ(wisdom_state().entries, 3);
+    EXPECT_EQ(fastest_rung(device_of(), p), "middling");
+    EXPECT_EQ(wisdom_state().entries, 4);
 }
 
 TEST_F(Wisdom, ADamagedFileIsIgnoredAndSaysWhy) {
@@ -218,7 +229,7 @@ TEST_F(Wisdom, ADamagedFileIsIgnoredAndSaysWhy) {
     for (const std::string& text : damaged) {
         write(text);
         EXPECT_FALSE(tuned_policy(device_of(), "register_tiled", p)) << text;
-        EXPECT_FALSE(tuned_rung(device_of(), p)) << text;
+        EXPECT_EQ(fastest_rung(device_of(), p), "") << text;
         EXPECT_NE(wisdom_state().reason, "") << text;
         EXPECT_EQ(wisdom_state().entries, 0) << text;
     }
@@ -240,7 +251,7 @@ TEST_F(Wisdom, ADamagedFileIsKeptBesideItsSuccessor) {
 TEST_F(Wisdom, AFolderOrNothingInItsPlace) {
     fs::create_directory(folder_ / "folder");
     use(folder_ / "folder");
-    EXPECT_FALSE(tuned_rung(device_of(), problem_of(1 << 20, 9)));
+    EXPECT_EQ(fastest_rung(device_of(), problem_of(1 << 20, 9)), "");
     EXPECT_NE(wisdom_state().reason.find("directory"), std::string::npos) << wisdom_state().reason;
     use("/dev/null");
     EXPECT_EQ(wisdom_state().reason, "");
