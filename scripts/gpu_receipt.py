@@ -3,10 +3,12 @@
 
   gpu_receipt.py hash                      the hash of the tree that a receipt is about
   gpu_receipt.py write [RESULT...]         merges results into the receipt; a receipt of another tree is replaced
+  gpu_receipt.py names LIST [--only|--but PATTERN]   the tests of a list as a GoogleTest filter
   gpu_receipt.py check                     one line; exit status 0 where the receipt covers the tree and all in it holds, else 1
 
 Results of `write`:
-  --tests REPORT LIST STATUS       GoogleTest's JSON report, the output of --gtest_list_tests, the program's exit status
+  --tests REPORTS LIST STATUS      GoogleTest's JSON reports, comma-separated, the output of --gtest_list_tests, and 0 or the exit
+                                   status of a program that failed
   --sanitizer TOOL LOG STATUS      compute-sanitizer's output; STATUS may be a reason why it was not started
   --bars FILE STATUS               {"bars": [{"name", "wanted", "reached", "met", ...}]} and the program's exit status
 
@@ -15,6 +17,7 @@ The hash covers include/, src/core, src/cuda, tests/gpu and tests/support as the
 
 import argparse
 import datetime
+import fnmatch
 import hashlib
 import json
 import os
@@ -105,15 +108,16 @@ def test_result(test):
     return test["classname"] + "." + test["name"], entry
 
 
-def merge_tests(section, report_path, list_path, status):
+def merge_tests(section, report_paths, list_path, status):
     with open(list_path, encoding="utf-8", errors="replace") as file:
         names = listed_tests(file.read())
     results = {name: entry for name, entry in section.get("results", {}).items() if name in names}
     try:
-        with open(report_path, encoding="utf-8", errors="replace") as file:
-            report = json.load(file)
-        for suite in report.get("testsuites", []):
-            results.update(filter(None, (test_result(test) for test in suite.get("testsuite", []))))
+        for report_path in filter(None, report_paths.split(",")):
+            with open(report_path, encoding="utf-8", errors="replace") as file:
+                report = json.load(file)
+            for suite in report.get("testsuites", []):
+                results.update(filter(None, (test_result(test) for test in suite.get("testsuite", []))))
         section.pop("broken", None)
     except (OSError, ValueError) as error:
         section["broken"] = f"the test program ended with status {status} and left no report ({error})"
@@ -267,9 +271,23 @@ def check(options):
     return 1 if fault else 0
 
 
+def names(options):
+    with open(options.list, encoding="utf-8") as file:
+        chosen = listed_tests(file.read())
+    if options.only:
+        chosen = [name for name in chosen if fnmatch.fnmatchcase(name, options.only)]
+    if options.but:
+        chosen = [name for name in chosen if not fnmatch.fnmatchcase(name, options.but)]
+    print(":".join(chosen) or "-*")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["hash", "write", "check"])
+    parser.add_argument("command", choices=["hash", "names", "write", "check"])
+    parser.add_argument("list", nargs="?", help="of names: the output of --gtest_list_tests")
+    parser.add_argument("--only", metavar="PATTERN", help="of names: those that match")
+    parser.add_argument("--but", metavar="PATTERN", help="of names: those that do not")
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))), help="the source tree")
     parser.add_argument("--receipt", help="default: ROOT/" + RECEIPT)
     parser.add_argument("--tree", help="the hash, where the sources are not at hand")
@@ -283,6 +301,8 @@ def main():
     if options.command == "hash":
         print(tree_hash(options.root))
         return 0
+    if options.command == "names":
+        return names(options)
     return write(options) if options.command == "write" else check(options)
 
 

@@ -6,7 +6,7 @@
 #
 #   GPU_TEST_STAGES="tests sanitizer bars"   which of them; the receipt keeps the others' results if they are of the same tree
 #   GPU_TEST_FILTER=PATTERN                  which tests (GoogleTest's filter)
-#   GPU_TEST_CASES=N                         how many drawn problems (default 4000)
+#   GPU_TEST_CASES=N                         how many drawn problems (default 4000);   GPU_TEST_JOBS=N  processes at a time
 #   GPU_SANITIZER_SECONDS=N                  at most so long for each tool (default 150)
 #   GPU_RECEIPT=FILE                         another receipt;   GPU_TEST_LOGS=DIR  where the logs go (default build/gpu_test)
 #
@@ -70,14 +70,30 @@ export TAPLINE_REQUIRE_GPU=1 TAPLINE_WISDOM=$logs/wisdom.json # not what was onc
 failed=0
 receipt() { python3 scripts/gpu_receipt.py write "${receipt_options[@]}" "$@"; }
 
+# Several processes at a time, since most of the time goes into the reference on the CPU; a process at a time for the tests that
+# use up or lose the device.
+alone='Loss.*'
 stage_tests() {
-    local status=0
-    rm -f "$logs/tests.json"
+    local status=0 jobs=${GPU_TEST_JOBS:-4} filter=${GPU_TEST_FILTER:-*} shard pids=()
+    rm -f "$logs"/tests*.json "$logs"/tests*.log
     "$bin/tapline_gpu_tests" --gtest_list_tests >"$logs/tests.list"
+    "$bin/tapline_gpu_tests" --gtest_list_tests --gtest_filter="$filter" >"$logs/tests.wanted"
+    local few many
+    # Both lists as GoogleTest filters; "-*" if there are none.
+    few=$(python3 scripts/gpu_receipt.py names "$logs/tests.wanted" --only "$alone")
+    many=$(python3 scripts/gpu_receipt.py names "$logs/tests.wanted" --but "$alone")
     echo "==> tests"
-    TAPLINE_PROPERTY_CASES=${GPU_TEST_CASES:-4000} "$bin/tapline_gpu_tests" --gtest_output="json:$logs/tests.json" --gtest_brief=1 \
-        ${GPU_TEST_FILTER:+"--gtest_filter=$GPU_TEST_FILTER"} 2>&1 | tee "$logs/tests.log" || status=$?
-    receipt --tests "$logs/tests.json" "$logs/tests.list" "$status"
+    export TAPLINE_PROPERTY_CASES=${GPU_TEST_CASES:-4000}
+    for ((shard = 0; shard < jobs; ++shard)); do
+        GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$shard "$bin/tapline_gpu_tests" --gtest_output="json:$logs/tests.$shard.json" \
+            --gtest_filter="$many" >"$logs/tests.$shard.log" 2>&1 &
+        pids+=($!)
+    done
+    for shard in "${!pids[@]}"; do wait "${pids[$shard]}" || status=$?; done
+    "$bin/tapline_gpu_tests" --gtest_output="json:$logs/tests.$jobs.json" --gtest_filter="$few" >"$logs/tests.$jobs.log" 2>&1 || status=$?
+    cat "$logs"/tests.?*.log >"$logs/tests.log"
+    grep -E '^\[  (FAILED|SKIPPED) |^\[  PASSED  |Failure$' "$logs/tests.log" || true
+    receipt --tests "$(printf '%s,' $(seq -f "$logs/tests.%g.json" 0 "$jobs"))" "$logs/tests.list" "$status"
     [ "$status" -eq 0 ] || failed=1
 }
 
@@ -90,17 +106,23 @@ find_sanitizer() {
 }
 
 stage_sanitizer() {
-    local tool status program seconds=${GPU_SANITIZER_SECONDS:-150}
+    local tool status program pids=() seconds=${GPU_SANITIZER_SECONDS:-150}
     program=$(find_sanitizer || true)
+    # Both at a time: the tools work on the CPU for the most part.
+    for tool in memcheck racecheck; do
+        : >"$logs/$tool.log"
+        [ -n "$program" ] || continue
+        TAPLINE_PROPERTY_CASES=${GPU_SANITIZER_CASES:-48} TAPLINE_GPU_GUARD_BYTES=0 timeout -k 10 "$seconds" "$program" --tool "$tool" \
+            --error-exitcode 99 "$bin/tapline_gpu_tests" --gtest_filter="$sanitizer_filter" >"$logs/$tool.log" 2>&1 &
+        pids+=($!)
+    done
     for tool in memcheck racecheck; do
         echo "==> compute-sanitizer $tool"
-        : >"$logs/$tool.log"
-        status=0
-        if [ -z "$program" ]; then
-            status="compute-sanitizer is not installed"
-        else
-            TAPLINE_PROPERTY_CASES=${GPU_SANITIZER_CASES:-48} TAPLINE_GPU_GUARD_BYTES=0 timeout -k 10 "$seconds" "$program" --tool "$tool" \
-                --error-exitcode 99 "$bin/tapline_gpu_tests" --gtest_filter="$sanitizer_filter" >"$logs/$tool.log" 2>&1 || status=$?
+        status="compute-sanitizer is not installed"
+        if [ -n "$program" ]; then
+            status=0
+            wait "${pids[0]}" || status=$?
+            pids=("${pids[@]:1}")
             tail -5 "$logs/$tool.log"
         fi
         receipt --sanitizer "$tool" "$logs/$tool.log" "$status"

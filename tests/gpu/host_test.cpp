@@ -1,4 +1,5 @@
 // Ordinary host memory through the GPU: execute_host and Stream.
+#include "core/cuda_host_chunks.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/own_process.hpp"
 #include "support/comparison.hpp"
@@ -90,15 +91,21 @@ void expect_large_signals(std::int64_t n) {
     }
 }
 
-TEST_F(HostBuffers, SignalsOfManyChunks) { expect_large_signals(2'000'003); }
+TEST_F(HostBuffers, SignalsOfManyChunks) {
+    core::HostPipelineSettings& settings = core::host_pipeline_settings();
+    const core::HostPipelineSettings before = settings;
+    settings.chunk_bytes = 1 << 16;
+    expect_large_signals(300'007);
+    settings = before;
+}
 
-// 24 MiB of device memory and signals of 26.4 MB in, 26.4 MB out.
+// 4 MiB of device memory and signals of 4.4 MB in, 4.4 MB out.
 TEST_F(HostBuffers, SignalLargerThanTheDevicesMemory) {
-    if (!in_own_process({"TAPLINE_CUDA_MEMORY_LIMIT=25165824"})) { return; }
+    if (!in_own_process({"TAPLINE_CUDA_MEMORY_LIMIT=4194304"})) { return; }
     cuda_abi::Status status;
-    void* all = api().allocate(0, std::int64_t{32} << 20, &status);
+    void* all = api().allocate(0, std::int64_t{5} << 20, &status);
     ASSERT_EQ(all, nullptr) << "the limit does not hold";
-    expect_large_signals(6'600'013);
+    expect_large_signals(1'100'013);
 }
 
 TEST_F(HostBuffers, TheBitsAreThoseOfDeviceBuffers) {

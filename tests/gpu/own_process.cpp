@@ -30,8 +30,8 @@ bool in_own_process(const std::vector<std::string>& environment) {
         ADD_FAILURE() << "/proc/self/exe cannot be read";
         return false;
     }
-    // GTEST_OUTPUT is dropped: the child would write over the report of this process.
-    std::string command = std::string("env -u GTEST_OUTPUT ") + kMarker + "=1";
+    // GTEST_OUTPUT is dropped: the child would write over the report of this process; the shard, which its one test need not be in.
+    std::string command = std::string("env -u GTEST_OUTPUT -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX ") + kMarker + "=1";
     for (const std::string& variable : environment) { command += " " + quoted(variable); }
     command += " " + quoted(self.data()) + " " +
                quoted(std::string("--gtest_filter=") + test.test_suite_name() + "." + test.name()) + " 2>&1";

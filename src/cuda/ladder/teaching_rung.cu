@@ -2,15 +2,13 @@
 #include <limits>
 
 #include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/12_basic.cuh"
 #include "cuda/ladder/rung.hpp"
-#include "tapline/types.hpp"
 
 namespace tapline::cuda {
 namespace {
 
 constexpr double kLaunchSeconds = 3e-6;
-constexpr auto kF32 = static_cast<std::int32_t>(Dtype::f32);
-constexpr auto kZero = static_cast<std::int32_t>(Boundary::zero);
 
 bool is_whole(const Problem& p, const Job& job) {
     return job.first == 0 && job.count == p.output_length && job.out_sample == 1 && job.in_first == 0 && job.in_last == p.n &&
@@ -36,7 +34,9 @@ double TeachingRung::estimate_seconds(const Problem& p, const cuda_abi::Device&)
 }
 
 void TeachingRung::load(const Prepared&) const {
-    for (const void* kernel : kernels()) {
+    std::vector<const void*> all = kernels();
+    all.push_back(reinterpret_cast<const void*>(&basic::kernel));
+    for (const void* kernel : all) {
         cudaFuncAttributes attributes{};
         check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
     }
@@ -50,16 +50,21 @@ void TeachingRung::launch(const Prepared& prepared, const Job& job, void*, cudaS
     }
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const bool clamped = p.has_clamp != 0;
-    launch_signal({.out = static_cast<float*>(job.out),
-                   .in = static_cast<const float*>(job.in),
-                   .taps = static_cast<const float*>(prepared.taps),
-                   .n = p.n,
-                   .k = p.k,
-                   .m = p.output_length,
-                   .origin = p.origin,
-                   .low = clamped ? static_cast<float>(p.low) : -kInfinity,
-                   .high = clamped ? static_cast<float>(p.high) : kInfinity},
-                  stream);
+    const Signal signal{.out = static_cast<float*>(job.out),
+                        .in = static_cast<const float*>(job.in),
+                        .taps = static_cast<const float*>(prepared.taps),
+                        .n = p.n,
+                        .k = p.k,
+                        .m = p.output_length,
+                        .origin = p.origin,
+                        .low = clamped ? static_cast<float>(p.low) : -kInfinity,
+                        .high = clamped ? static_cast<float>(p.high) : kInfinity};
+    if (prepared.taps_finite) {
+        launch_signal(signal, stream);
+    } else {
+        // Most rungs stand zeros in for samples that are not there; an infinite tap must not meet one: 0 * inf is NaN.
+        basic::kernel<<<grid_of(signal.m, basic::kThreads), basic::kThreads, 0, stream>>>(signal);
+    }
     check_launch(rung.name);
 }
 

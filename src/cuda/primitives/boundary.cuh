@@ -58,14 +58,14 @@ __device__ __noinline__ S sample_outside(const Arguments& a, const S* row, std::
     if (a.boundary == kConstant) { return boundary_constant<S>(a); }
     position = boundary_index(a.boundary, position, a.n);
     if (position < a.in_first || position >= a.in_last) { return S{}; }  // nobody asked for an output that needs it
-    return row[(position - a.in_first) * a.in_sample];
+    return load_element(row + (position - a.in_first) * a.in_sample);
 }
 
 /// x(position) of one row.
 template <class S>
 __device__ S sample(const Arguments& a, const S* row, std::int64_t position) {
     if (position < a.in_first || position >= a.in_last) { return sample_outside(a, row, position); }
-    return row[(position - a.in_first) * a.in_sample];
+    return load_element(row + (position - a.in_first) * a.in_sample);
 }
 
 /// window[i] = x(in_first + start + i), 0 <= i < size, by one warp, wherever that lies. Loads of the piece go out eight at a time:
@@ -81,7 +81,7 @@ __device__ __noinline__ void fill_at_edge(const Arguments& a, S* window, const S
 #pragma unroll
         for (int u = 0; u < kBatch; ++u) {
             const int w = base + 32 * u + lane;
-            if (w < end) { held[u] = row[(start + w) * a.in_sample]; }
+            if (w < end) { held[u] = load_element(row + (start + w) * a.in_sample); }
         }
 #pragma unroll
         for (int u = 0; u < kBatch; ++u) {

@@ -56,6 +56,27 @@ inline constexpr bool kIsComplexElement<float2> = true;
 template <>
 inline constexpr bool kIsComplexElement<double2> = true;
 
+/// An element wherever its real part may lie: pairs of real numbers need not be aligned as a whole.
+template <class S>
+__device__ __forceinline__ S load_element(const S* from) {
+    if constexpr (kIsComplexElement<S>) {
+        const auto* parts = reinterpret_cast<const typename Element<S>::Real*>(from);
+        return S{parts[0], parts[1]};
+    } else {
+        return *from;
+    }
+}
+template <class S>
+__device__ __forceinline__ void store_element(S* to, const S& x) {
+    if constexpr (kIsComplexElement<S>) {
+        auto* parts = reinterpret_cast<typename Element<S>::Real*>(to);
+        parts[0] = x.x;
+        parts[1] = x.y;
+    } else {
+        *to = x;
+    }
+}
+
 /// sum += x * h; a complex product is its four real ones.
 template <class X, class H>
 __device__ __forceinline__ void multiply_add(X& sum, const X& x, const H& h) {

@@ -44,9 +44,9 @@ template <class X>
 __device__ __noinline__ void store_converted(const Arguments& a, void* out, std::int64_t index, X value) {
     if constexpr (kIsComplexElement<X>) {
         if (a.output_type == kComplex64) {
-            static_cast<float2*>(out)[index] = {static_cast<float>(value.x), static_cast<float>(value.y)};
+            store_element(static_cast<float2*>(out) + index, float2{static_cast<float>(value.x), static_cast<float>(value.y)});
         } else {
-            static_cast<double2*>(out)[index] = {value.x, value.y};
+            store_element(static_cast<double2*>(out) + index, double2{value.x, value.y});
         }
     } else {
         const double x = value;

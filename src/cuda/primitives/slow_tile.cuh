@@ -21,7 +21,7 @@ __device__ __forceinline__ void store_anywhere(const Arguments& a, std::int64_t 
             if (a.converts) {
                 store_converted(a, a.out, base + at * a.out_sample, value);
             } else {
-                static_cast<S*>(a.out)[base + at * a.out_sample] = Element<S>::narrow(value);
+                store_element(static_cast<S*>(a.out) + base + at * a.out_sample, Element<S>::narrow(value));
             }
         }
     });

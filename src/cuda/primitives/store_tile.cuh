@@ -15,25 +15,76 @@ __device__ __forceinline__ void store_words(void* to, const void* stage, int byt
     for (int w = lane; w < words; w += 32) { __stcs(target + w, source[w]); }
 }
 
-/// 16-bit elements to an address between two words: whole words put together from neighbouring ones.
-__device__ __forceinline__ void store_halves(unsigned short* to, const void* stage, int elements, int lane) {
-    const auto* words = static_cast<const unsigned*>(stage);
-    auto* target = reinterpret_cast<unsigned*>(to + 1);
-#pragma unroll 4
-    for (int w = lane; w < elements / 2 - 1; w += 32) { __stcs(target + w, __funnelshift_r(words[w], words[w + 1], 16)); }
-    if (lane == 0) { to[0] = static_cast<unsigned short>(words[0]); }
-    if (lane == 31) { to[elements - 1] = static_cast<unsigned short>(words[elements / 2 - 1] >> 16); }
+/// Elements [begin, end) of 32 * kVectors staged vectors to an address of any alignment: whole vectors there are put together from
+/// two neighbouring ones here, kWords words and `bits` bits on; what is left at both ends, less than a vector each, goes element by
+/// element. skip: elements before the first 16-byte boundary. kWords < 0: the address is such a boundary.
+template <class S, int kVectors, int kWords>
+__device__ __forceinline__ void store_vectors(S* to, const S* stage, int skip, int bits, int begin, int end, int lane) {
+    constexpr int V = kPerVector<S>;
+    const auto* vectors = reinterpret_cast<const uint4*>(stage);
+    auto* target = reinterpret_cast<uint4*>(to + skip);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+        const int index = v * 32 + lane;
+        const int first = skip + index * V;
+        if (first < begin || first + V > end) { continue; }
+        uint4 out = vectors[index];
+        if constexpr (kWords >= 0) {
+            const uint4 right = vectors[index + 1];
+            const unsigned words[9] = {out.x, out.y, out.z, out.w, right.x, right.y, right.z, right.w, 0};
+            out.x = __funnelshift_r(words[kWords], words[kWords + 1], bits);
+            out.y = __funnelshift_r(words[kWords + 1], words[kWords + 2], bits);
+            out.z = __funnelshift_r(words[kWords + 2], words[kWords + 3], bits);
+            out.w = __funnelshift_r(words[kWords + 3], words[kWords + 4], bits);
+        }
+        __stcs(target + index, out);
+    }
+    const int head = begin + ((skip - begin) & (V - 1));  // begins the first whole vector, if there is one
+    const int tail = end - ((end - skip) & (V - 1));      // ends the last
+    if (lane < 2 * V) {
+        const int i = lane < V ? begin + lane : max(tail, head) + lane - V;
+        if (i < (lane < V ? min(head, end) : end)) { to[i] = stage[i]; }
+    }
 }
 
-/// The sums of a warp, lane l holding O = kVectors * V of them, to a 16-byte address, through `stage`, 32 * O elements of its own.
+/// The same for any address that is a multiple of the element's size, at most a word's.
 template <class S, int kVectors>
-__device__ __forceinline__ void store_vectors(S* to, const typename Element<S>::Sum* sum, S* stage, int lane) {
+__device__ __forceinline__ void store_elements(S* to, const S* stage, int begin, int end, int lane) {
+    const int bytes = static_cast<int>(-reinterpret_cast<std::uintptr_t>(to) % 16);
+    const int skip = bytes / static_cast<int>(sizeof(S));
+    const int bits = sizeof(S) < 4 ? bytes % 4 * 8 : 0;
+    if (bytes == 0) {
+        store_vectors<S, kVectors, -1>(to, stage, 0, 0, begin, end, lane);
+    } else if (bytes < 4) {
+        if constexpr (sizeof(S) < 4) { store_vectors<S, kVectors, 0>(to, stage, skip, bits, begin, end, lane); }
+    } else if (bytes < 8) {
+        store_vectors<S, kVectors, 1>(to, stage, skip, bits, begin, end, lane);
+    } else if (bytes < 12) {
+        store_vectors<S, kVectors, 2>(to, stage, skip, bits, begin, end, lane);
+    } else {
+        store_vectors<S, kVectors, 3>(to, stage, skip, bits, begin, end, lane);
+    }
+}
+
+/// The sums of a warp, lane l holding O = kVectors * V of them, through `stage`, 32 * O elements of its own; every one is stored.
+template <class S, int kVectors>
+__device__ __forceinline__ void store_whole(S* to, const typename Element<S>::Sum* sum, S* stage, int lane) {
+    constexpr int V = kPerVector<S>;
+    const auto address = reinterpret_cast<std::uintptr_t>(to);
     auto* vectors = reinterpret_cast<uint4*>(stage);
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) { vectors[lane * kVectors + v] = pack<S>(sum + v * kPerVector<S>); }
+    for (int v = 0; v < kVectors; ++v) { vectors[lane * kVectors + v] = pack<S>(sum + v * V); }
     __syncwarp();
+    if (address % 16 == 0) {
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) { __stcs(reinterpret_cast<uint4*>(to) + v * 32 + lane, vectors[v * 32 + lane]); }
+        for (int v = 0; v < kVectors; ++v) { __stcs(reinterpret_cast<uint4*>(to) + v * 32 + lane, vectors[v * 32 + lane]); }
+    } else if constexpr (sizeof(S) <= 4) {
+        store_elements<S, kVectors>(to, stage, 0, 32 * kVectors * V, lane);
+    } else if (address % 8 == 0) {
+        store_words<uint2>(to, stage, 32 * kVectors * 16, lane);
+    } else {
+        store_words<unsigned>(to, stage, 32 * kVectors * 16, lane);
+    }
     __syncwarp();
 }
 
@@ -50,30 +101,27 @@ __device__ __forceinline__ void store_tile(const Arguments& a, std::int64_t row,
         for (int i = 0; i < O; ++i) { sum[i] = finish(a, sum[i]); }
     }
     S* const to = static_cast<S*>(a.out) + row * a.out_row + o;
-    const auto address = reinterpret_cast<std::uintptr_t>(to);
     const bool whole = o >= 0 && o + kTile <= a.count;
-    if (kVectors == 1 && whole && address % 16 == 0) {  // neighbours already
+    if (kVectors == 1 && whole && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {  // neighbours already
         __stcs(reinterpret_cast<uint4*>(to) + lane, pack<S>(sum));
+        return;
+    }
+    if (whole) {
+        store_whole<S, kVectors>(to, sum, stage, lane);
         return;
     }
     auto* vectors = reinterpret_cast<uint4*>(stage);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) { vectors[lane * kVectors + v] = pack<S>(sum + v * V); }
     __syncwarp();
-    if (!whole) {
-        const int begin = static_cast<int>(max(-o, std::int64_t{0}));
-        const int end = static_cast<int>(min(a.count - o, std::int64_t{kTile}));
+    const int begin = static_cast<int>(max(-o, std::int64_t{0}));
+    const int end = static_cast<int>(min(a.count - o, std::int64_t{kTile}));
+    if constexpr (sizeof(S) ==
+                  2) {  // rows have two such tiles: one element a lane at a time would be a tenth of a short row's time
+        store_elements<S, kVectors>(to, stage, begin, end, lane);
+    } else {
 #pragma unroll 1
-        for (int i = begin + lane; i < end; i += 32) { to[i] = stage[i]; }
-    } else if (address % 16 == 0) {
-#pragma unroll
-        for (int v = 0; v < kVectors; ++v) { __stcs(reinterpret_cast<uint4*>(to) + v * 32 + lane, vectors[v * 32 + lane]); }
-    } else if (sizeof(S) > 4 && address % 8 == 0) {
-        store_words<uint2>(to, stage, kTile * sizeof(S), lane);
-    } else if (address % 4 == 0) {
-        store_words<unsigned>(to, stage, kTile * sizeof(S), lane);
-    } else if constexpr (sizeof(S) == 2) {
-        store_halves(reinterpret_cast<unsigned short*>(to), stage, kTile, lane);
+        for (int i = begin + lane; i < end; i += 32) { store_element(to + i, stage[i]); }
     }
     __syncwarp();
 }

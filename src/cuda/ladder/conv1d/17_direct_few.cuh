@@ -65,4 +65,52 @@ __global__ void __launch_bounds__(128)
     }
 }
 
+/// The same for signals that do not fill the device, where a launch and one trip to memory are all the time there is: nothing
+/// lies between the launch and the loads but what the loads need, and no part of the code is fetched that is not executed.
+/// A zero boundary, finite taps, contiguous rows that begin on 16 bytes, no epilogue, fewer than 2^30 samples.
+template <class S, class H, int kChunks>
+__global__ void __launch_bounds__(128)
+    direct_short_kernel(const __grid_constant__ ShortRows rows, const __grid_constant__ TapsByValue<H> values) {
+    constexpr int V = kPerVector<S>;
+    const int shift = rows.offset & (V - 1);
+    const int o = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * V - shift;
+    const int start = o + rows.offset;  // a multiple of V
+    const S* in = static_cast<const S*>(rows.in) + blockIdx.y * rows.in_row;
+    const auto* vectors = reinterpret_cast<const uint4*>(in + start);
+    uint4 window[kChunks + 1];
+#pragma unroll
+    for (int v = 0; v <= kChunks; ++v) {
+        const int first = start + v * V;
+        window[v] = first >= 0 && first + V <= rows.length ? vectors[v] : uint4{};
+    }
+    if (rows.length % V != 0) {  // the last samples are no whole vector
+        const int last = rows.length / V * V;
+        union {
+            uint4 whole;
+            S parts[V];
+        } vector;
+        vector.whole = uint4{};
+#pragma unroll
+        for (int i = 0; i + 1 < V; ++i) {
+            if (last + i < rows.length) { vector.parts[i] = in[last + i]; }
+        }
+#pragma unroll
+        for (int v = 0; v <= kChunks; ++v) {
+            if (start + v * V == last) { window[v] = vector.whole; }
+        }
+    }
+    typename Element<S>::Sum sum[V] = {};
+    convolve_unrolled<S, 1, kChunks, 1>(
+        sum, [&](int v) { return window[v]; }, values.value, rows.k);
+    S* out = static_cast<S*>(rows.out) + blockIdx.y * rows.out_row + o;
+    if (o >= 0 && o + V <= rows.count && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
+        *reinterpret_cast<uint4*>(out) = pack<S>(sum);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+        if (o + i >= 0 && o + i < rows.count) { out[i] = Element<S>::narrow(sum[i]); }
+    }
+}
+
 }  // namespace tapline::cuda::few

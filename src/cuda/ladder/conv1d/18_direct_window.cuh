@@ -16,15 +16,19 @@ struct TapsByValue {
 
 /// Each warp goes through windows on its own, without a barrier of the block. A window serves `tiles` tiles of 32 * kVectors * V
 /// outputs; it lies in one of the warp's two buffers in shared memory, and while it is convolved the copy of the next is under
-/// way into the other. Outputs are staged where the window has been used up.
+/// way into the other (buffered == 2; with 1 there is a warp for every window). Outputs are staged where the window is used up.
 ///
 /// kChunks > 0: so many vectors of taps by value, unrolled. A tap in the constant bank is an operand of its products, which then
-/// read two registers: with three, two of them share a register bank and products wait (80% of the issue slots used against 96%,
-/// H200). kChunks == 0: any number in a loop, in which taps pass through registers; one filter a row comes with its window.
-/// Shared memory of a warp: 2 x (tiles * tile + slots) samples, 2 x slots taps if rows have their own; slots: taps rounded up.
+/// read two registers. With three, two of them share one of the two register banks in every second or third product, which waits
+/// (80% of the issue slots used against 96%, H200). kChunks == 0: any number in a loop, in which taps pass through registers; one
+/// filter a row comes with its window. Taps in uniform registers, which the compiler grants to loops that whole blocks run alike,
+/// had no such conflicts and were slower all the same (65 taps: 779 us against 690).
+/// Shared memory of a warp: buffered x (tiles * tile + slots) samples, as many x slots taps if rows have their own; slots: taps
+/// rounded up.
 template <class S, class H, int kVectors, int kChunks, bool kRowTaps>
 __global__ void __launch_bounds__(kThreads)
-    direct_window_kernel(const __grid_constant__ Arguments a, const __grid_constant__ TapsByValue<H> values, int tiles, int slots) {
+    direct_window_kernel(const __grid_constant__ Arguments a, const __grid_constant__ TapsByValue<H> values, int tiles, int slots,
+                         int buffered) {
     constexpr int V = kPerVector<S>;
     constexpr int O = kVectors * V;
     constexpr int kTile = 32 * O;
@@ -36,7 +40,7 @@ __global__ void __launch_bounds__(kThreads)
     const int size = outputs + (k + V - 1) / V * V;
     const int buffer_bytes = (outputs + slots) * static_cast<int>(sizeof(S)) + (kRowTaps ? slots * static_cast<int>(sizeof(H)) : 0);
     extern __shared__ uint4 shared[];
-    char* const buffers = reinterpret_cast<char*>(shared) + warp * 2 * buffer_bytes;
+    char* const buffers = reinterpret_cast<char*>(shared) + warp * buffered * buffer_bytes;
 
     const RowView<S> row = row_view<S>(a, 0);
     if (row.row >= a.rows) { return; }
@@ -72,8 +76,7 @@ __global__ void __launch_bounds__(kThreads)
         const std::int64_t left = a.count - o;
         const int here = left >= outputs ? tiles : (static_cast<int>(left) + kTile - 1) / kTile;
         S* const out = static_cast<S*>(a.out) + row.row * a.out_row + o;
-        // Asked once a window: most tiles are whole, aligned and stored as they are.
-        const bool plain = a.plain_store && o >= 0 && left >= outputs && reinterpret_cast<std::uintptr_t>(out) % 16 == 0;
+        const bool plain = a.plain_store && o >= 0 && left >= outputs;  // asked once a window: most are whole
         for (int tile = 0; tile < here; ++tile) {
             S* tile_samples = samples + tile * kTile;
             Sum sum[O] = {};
@@ -94,7 +97,7 @@ __global__ void __launch_bounds__(kThreads)
             }
             __syncwarp();  // the samples that only this tile needed become the stage of its outputs
             if (plain) {
-                store_vectors<S, kVectors>(out + tile * kTile, sum, tile_samples, lane);
+                store_whole<S, kVectors>(out + tile * kTile, sum, tile_samples, lane);
             } else {
                 store_tile<S, kVectors>(a, row.row, o + tile * kTile, sum, tile_samples, lane);
             }

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(128)
     if (a.converts) {
         store_converted(a, a.out, at, sum);
     } else {
-        static_cast<S*>(a.out)[at] = Element<S>::narrow(sum);
+        store_element(static_cast<S*>(a.out) + at, Element<S>::narrow(sum));
     }
 }
 

@@ -219,6 +219,7 @@ public:
     }
     void load(const Prepared& prepared) const override {
         allow_shared(kernel_of(prepared), 0);
+        if (short_rows(prepared)) { allow_shared(short_kernel_of(prepared), 0); }
         load_edges(prepared);
     }
 
@@ -226,6 +227,7 @@ public:
         const Policy policy = policy_of(prepared);
         const int tile = 32 * policy.vectors_per_thread * per_vector(prepared);
         Arguments a = arguments_of(prepared, job);
+        if (short_rows(prepared) && launch_short(prepared, a, stream)) { return; }
         set_tiles(a, tile, per_vector(prepared));
         const int warps = static_cast<int>(std::min<std::int64_t>(policy.threads_per_block / 32, a.tiles));
         int tiles_per_block = policy.tiles_per_block;
@@ -241,13 +243,47 @@ public:
 private:
     static int per_vector(const Prepared& prepared) { return 16 / type_of(prepared.problem, prepared.device).bytes; }
 
+    // One vector a thread, one tile a warp: the sizes for signals that do not fill the device.
+    static bool short_rows(const Prepared& prepared) {
+        const Policy policy = policy_of(prepared);
+        return policy.vectors_per_thread == 1 && policy.tiles_per_block == 1 && prepared.problem.filters == 1;
+    }
+    static bool launch_short(const Prepared& prepared, const Arguments& a, cudaStream_t stream) {
+        constexpr std::int64_t kMost = std::int64_t{1} << 30;
+        const std::int64_t offset = a.first - a.origin - a.in_first;
+        const std::int64_t length = a.in_last - a.in_first;
+        if (a.zero_vectors == 0 || a.plain_layout == 0 || a.plain_store == 0 || a.count > kMost || length > kMost ||
+            std::abs(offset) > kMost || a.rows > kMostRowsAlongY) {
+            return false;
+        }
+        few::ShortRows rows{a.out,
+                            a.in,
+                            a.out_row,
+                            a.in_row,
+                            static_cast<int>(length),
+                            static_cast<int>(a.count),
+                            static_cast<int>(offset),
+                            static_cast<int>(a.k)};
+        void* arguments[] = {&rows, const_cast<std::byte*>(prepared.host_taps.data())};
+        const int threads = policy_of(prepared).threads_per_block;
+        const std::int64_t vectors = divide_up(a.count + per_vector(prepared) - 1, per_vector(prepared));
+        cuda::launch(short_kernel_of(prepared), grid_of(divide_up(vectors, threads), a.rows), threads, arguments, 0, stream);
+        return true;
+    }
+    static const void* short_kernel_of(const Prepared& prepared) {
+        const Problem& p = prepared.problem;
+        const int chunks = static_cast<int>((p.k + per_vector(prepared) - 1) / per_vector(prepared));
+        return p.dtype == kF32 ? short_kernel_f32(chunks) : short_kernel_16bit(p.dtype, chunks);
+    }
+
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
         const std::int64_t outputs = p.output_length * p.batch;
         const std::int64_t fills =
             static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;  // a device full of 12 outputs a thread
         if (outputs < fills) { return {1, 64, 1, 0}; }
         if (p.output_length < 32 * 3 * (16 / type_of(p, device).bytes)) { return {1, 64, 1, 0}; }
-        return p.dtype == kF32 && p.k > 24 ? Policy{5, 64, 1, 0} : Policy{3, 32, 1, 0};
+        if (p.dtype == kF32) { return p.k > 24 ? Policy{5, 64, 1, 0} : Policy{3, 32, 1, 0}; }
+        return {3, 32, p.filters > 1 ? 4 : 1, 0};
     }
     static Policy policy_of(const Prepared& prepared) {
         return with_defaults(prepared.policy, default_policy(prepared.problem, prepared.device));
@@ -276,7 +312,8 @@ public:
             "the window's source: with more than about 36 taps its loads through the L1 cache cost more than the products. "
             "Warps stay and go from window to window";
         info.requirements = "at most 2 KiB of taps; any type, boundary, batch, stride and alignment";
-        info.limited_by = "multiply-adds: one vector from shared memory feeds 48 of them";
+        info.limited_by =
+            "multiply-adds, one vector from shared memory feeds 48 or 80 of them; with rows' own taps the register banks";
         info.source = "ladder/conv1d/18_direct_window.cuh";
         info.takes_pieces = 1;
         return info;
@@ -295,7 +332,7 @@ public:
         std::vector<Policy> all{default_policy(p, device)};
         for (const int vectors : {1, 3, 5}) {
             if (vectors == 5 && p.dtype != kF32) { continue; }
-            for (const int tiles : {1, 2, 3, 4, 6}) {
+            for (const int tiles : {1, 2, 3, 4}) {
                 for (const int windows : {0, 1}) { all.push_back({vectors, window::kThreads, tiles, windows}); }
             }
         }
@@ -326,7 +363,8 @@ public:
         const std::int64_t blocks = policy_of(prepared).windows_per_warp == 1 ? all : std::min(all, divide_up(fill, a.rows));
         int tiles = shape.tiles;
         int slots = shape.slots;
-        void* arguments[] = {&a, const_cast<std::byte*>(prepared.host_taps.data()), &tiles, &slots};
+        int buffers = shape.buffers;
+        void* arguments[] = {&a, const_cast<std::byte*>(prepared.host_taps.data()), &tiles, &slots, &buffers};
         cuda::launch(kernel_of(prepared), grid_of(blocks, a.rows), window::kThreads, arguments, shape.shared_bytes, stream);
         const std::int64_t per_vector = 16 / type_of(prepared.problem, prepared.device).bytes;
         launch_edges(prepared, a,
@@ -336,7 +374,7 @@ public:
 
 private:
     struct Shape {
-        int tiles, slots;
+        int tiles, slots, buffers;
         std::int64_t outputs;  // of a window
         std::size_t shared_bytes;
     };
@@ -344,11 +382,13 @@ private:
         const Policy policy = policy_of(prepared);
         const Type type = type_of(prepared.problem, prepared.device);
         Shape s{};
+        s.buffers = policy.windows_per_warp == 1 ? 1 : 2;
         s.slots = static_cast<int>((prepared.problem.k + kChunkUnit - 1) / kChunkUnit * kChunkUnit);
         for (s.tiles = policy.tiles_per_block; s.tiles >= 1; --s.tiles) {
             s.outputs = 32ll * policy.vectors_per_thread * (16 / type.bytes) * s.tiles;
             const std::int64_t taps = prepared.problem.filters > 1 ? s.slots * type.tap_bytes : 0;
-            s.shared_bytes = static_cast<std::size_t>((window::kThreads / 32) * 2 * ((s.outputs + s.slots) * type.bytes + taps));
+            s.shared_bytes =
+                static_cast<std::size_t>((window::kThreads / 32) * s.buffers * ((s.outputs + s.slots) * type.bytes + taps));
             if (s.shared_bytes <= shared_limit(prepared.device)) { return s; }
         }
         throw CudaError(cuda_abi::Code::argument, "policy: tiles larger than a block's shared memory");
@@ -428,7 +468,8 @@ public:
         info.idea = "a filter of any length passes in chunks of taps, each with its part of the window; the sums stay in registers";
         info.changed = "taps no longer come by value: chunks of them are copied beside the window. One tile a window";
         info.requirements = "nothing: any number of taps, type, boundary, batch, stride and alignment";
-        info.limited_by = "multiply-adds: one vector from shared memory feeds 48 of them";
+        info.limited_by =
+            "multiply-adds, one vector from shared memory feeds 48 or 80 of them; with rows' own taps the register banks";
         info.source = "ladder/conv1d/19_direct.cuh";
         info.takes_pieces = 1;
         return info;

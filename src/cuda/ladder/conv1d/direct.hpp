@@ -29,6 +29,18 @@ inline constexpr int kMostUnrolled = 33;
 namespace window {
 inline constexpr int kThreads = 128;  // of a block
 }
+namespace few {
+/// What the kernel for signals that do not fill the device is told.
+struct ShortRows {
+    void* out;
+    const void* in;
+    std::int64_t out_row, in_row;
+    int length;  // samples of a row
+    int count;   // outputs of a row
+    int offset;  // from sample 0 to the one that the first tap of output 0 meets
+    int k;
+};
+}  // namespace few
 namespace staged {
 inline constexpr int kThreads = 128;
 }
@@ -36,6 +48,8 @@ inline constexpr int kThreads = 128;
 /// A kernel of one shape, or null if there is none. Types are tapline::Dtype numbers of the signal and the taps.
 const void* few_kernel_f32(int vectors, int chunks, bool row_taps);
 const void* few_kernel_16bit(int dtype, int vectors, int chunks, bool row_taps);
+const void* short_kernel_f32(int chunks);
+const void* short_kernel_16bit(int dtype, int chunks);
 const void* window_kernel_of(int dtype, int taps_dtype, int vectors, bool row_taps);
 /// For f32 and one filter, if there is one for so many taps; `vectors` is set to what a thread then makes.
 const void* window_kernel_unrolled(int taps, int* vectors);

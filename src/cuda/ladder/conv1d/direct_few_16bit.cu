@@ -28,7 +28,19 @@ const void* pick(int vectors, int chunks, bool row_taps) {
     }
 }
 
+template <class S, int... kChunks>
+const void* pick_short(int chunks, std::integer_sequence<int, kChunks...>) {
+    const void* kernels[] = {reinterpret_cast<const void*>(&few::direct_short_kernel<S, float, kChunks + 1>)...};
+    return kernels[chunks - 1];
+}
+
 }  // namespace
+
+const void* short_kernel_16bit(int dtype, int chunks) {
+    constexpr auto kAll = std::make_integer_sequence<int, kMostChunks>{};
+    if (chunks < 1 || chunks > kMostChunks) { return nullptr; }
+    return dtype == kF16 ? pick_short<__half>(chunks, kAll) : pick_short<__nv_bfloat16>(chunks, kAll);
+}
 
 const void* few_kernel_16bit(int dtype, int vectors, int chunks, bool row_taps) {
     if (chunks < 1 || chunks > kMostChunks) { return nullptr; }

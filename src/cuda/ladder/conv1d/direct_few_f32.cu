@@ -21,7 +21,18 @@ const void* pick(int chunks, bool row_taps) {
     return row_taps ? pick<kVectors, true>(chunks, kAll) : pick<kVectors, false>(chunks, kAll);
 }
 
+template <int... kChunks>
+const void* pick_short(int chunks, std::integer_sequence<int, kChunks...>) {
+    const void* kernels[] = {reinterpret_cast<const void*>(&few::direct_short_kernel<float, float, kChunks + 1>)...};
+    return kernels[chunks - 1];
+}
+
 }  // namespace
+
+const void* short_kernel_f32(int chunks) {
+    if (chunks < 1 || chunks > kMostChunks) { return nullptr; }
+    return pick_short(chunks, std::make_integer_sequence<int, kMostChunks>{});
+}
 
 const void* few_kernel_f32(int vectors, int chunks, bool row_taps) {
     if (chunks < 1 || chunks > kMostChunks) { return nullptr; }
