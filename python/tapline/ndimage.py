@@ -256,8 +256,10 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
         _check_constant(cval, image, weights)
     shape = [1] * image.ndim
     places = []
-    for a, k, o in zip(which, weights.shape, origins):
-        o = operator.index(o)
+    origin_of = dict(zip(which, origins))
+    which = sorted(which)  # as SciPy has it: origins go with the axes as given, the weights' axes with them in order
+    for a, k in zip(which, weights.shape):
+        o = operator.index(origin_of[a])
         if convolution:
             o = -o if k & 1 else -o - 1
         if o < -(k // 2) or o > (k - 1) // 2:
@@ -273,12 +275,11 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
     if not isinstance(mode, str) and isinstance(mode, Iterable):
         raise RuntimeError("A sequence of modes is not supported")
     boundary = _boundary(mode)
-    weights = np.flip(weights) if convolution else weights.conj()
-    weights = np.transpose(weights, np.argsort(which)).reshape(shape)  # its axes in the image's order
+    weights = (np.flip(weights) if convolution else weights.conj()).reshape(shape)
     if image.ndim == 0:
         output[...] = image * weights
     else:
-        _filter(image, weights, list(which), places, output, boundary, cval)
+        _filter(image, weights, which, places, output, boundary, cval)
     return output
 
 

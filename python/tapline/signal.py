@@ -7,6 +7,7 @@ installed, and so do large N-dimensional filters with an FFT method, at which Sc
 """
 
 import math
+import operator
 import timeit
 
 import numpy as np
@@ -154,8 +155,8 @@ def _filtered_axes(in1, in2, mode, axes):
         axes = range(in1.ndim)
     else:
         try:
-            axes = [int(axes)] if np.ndim(axes) == 0 else [int(a) for a in axes if a == int(a)]
-        except (TypeError, ValueError):
+            axes = [operator.index(a) for a in (axes if np.iterable(axes) else [axes])]
+        except TypeError:
             raise ValueError("axes must be a scalar or iterable of integers") from None
         if any(a >= in1.ndim or a < -in1.ndim for a in axes):
             raise ValueError("axes exceeds dimensionality of input")
