@@ -2,7 +2,7 @@
 
 Names, arguments, defaults, result types and errors are SciPy's. What differs: floating images are filtered in their own
 precision (SciPy works in float64 throughout); where the result is an integer type, sums are exact if image and weights are
-integers, else taken in float64, and a sum within 1e-12 (relative) of an integer counts as that integer before it is truncated.
+integers, else taken in float64, and a sum within 1e-14 (relative) below an integer counts as that integer when it is truncated.
 `uniform_filter` is a convolution here, not a running sum, so no rounding error is carried along a line.
 """
 
@@ -122,12 +122,14 @@ def _are_whole(weights):
     return weights.dtype.kind in "iub" or bool((weights == np.rint(weights)).all() and np.abs(weights).sum() < 2**31)
 
 
-def _truncated(sums, dtype):
-    """float64 sums as integers the way C converts, but with the rounding error of a sum that should be whole taken out."""
-    near = np.rint(sums)
-    sums = np.where(np.abs(sums - near) <= 1e-12 * np.maximum(np.abs(near), 1), near, np.trunc(sums))
+# Weights that add up to 1 give a sum that is a few times 1e-16 off: this much is added before it is truncated to an integer.
+_NUDGE = 1 + 1e-14
+
+
+def _truncate(sums, output):
+    """float64 sums to an integer output the way C converts them, as SciPy does."""
     with np.errstate(invalid="ignore"):
-        return sums.astype(np.int64).astype(dtype) if dtype != np.uint64 else sums.astype(dtype)
+        np.copyto(output, sums, casting="unsafe")
 
 
 def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
@@ -149,14 +151,15 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
         constant = int(constant)
         exact = {"dtype": output.dtype if divisor == 1 and output.dtype.kind != "b" else np.dtype(np.int64)}
         sums = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant, **exact)
-        if divisor != 1:
-            sums = _truncated(sums / divisor, output.dtype)
-        output[...] = sums
+        if divisor == 1:
+            output[...] = sums
+        else:
+            _truncate(sums / divisor, output)
         return
     image, weights = _in_precision(image, weights, output)
     if output.dtype.kind in "iub":
-        sums = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant)
-        output[...] = _truncated(sums if divisor == 1 else sums / divisor, output.dtype)
+        sums = _nd.correlate(image, weights * (_NUDGE / divisor), axes, lengths, origins, boundary, constant)
+        _truncate(sums, output)
         return
     weights = weights if divisor == 1 else weights / divisor
     fits = output.dtype == np.result_type(image, weights) and not np.may_share_memory(image, output)

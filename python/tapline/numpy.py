@@ -13,6 +13,10 @@ from tapline._core import correlate as _correlate
 
 __all__ = ["convolve", "correlate"]
 
+# NumPy's own, kept here in case that its names are replaced later.
+_numpy_convolve = _np.convolve
+_numpy_correlate = _np.correlate
+
 _MODES = frozenset(("full", "same", "valid"))
 _FLOATING = frozenset("efdFD")
 
@@ -54,7 +58,7 @@ def convolve(a, v, mode="full"):
         raise ValueError("v cannot be empty")
     if not _ours(a, v, mode):
         _fallback.asked["numpy.convolve"] += 1
-        return _np._core.numeric.convolve(a, v, mode)
+        return _numpy_convolve(a, v, mode)
     if len(v) > len(a):
         a, v = v, a
     return _run(_convolve, a, v, mode)
@@ -74,7 +78,7 @@ def correlate(a, v, mode="valid"):
     a, v = _np.array(a, copy=None, ndmin=1), _np.array(v, copy=None, ndmin=1)
     if not _ours(a, v, mode) or len(a) == 0 or len(v) == 0:
         _fallback.asked["numpy.correlate"] += 1
-        return _np._core.numeric.correlate(a, v, mode)
+        return _numpy_correlate(a, v, mode)
     if len(v) > len(a):  # sum of v[t + j] conj(a[t]) is the conjugate of what is asked for, in reverse order
         return _run(_correlate, v, a, mode)[::-1].conj()
     return _run(_correlate, a, v, mode)
