@@ -46,6 +46,13 @@ def ask_scipy(source, name, why, *args, **kwargs):
     return function(*args, **kwargs)
 
 
+def ask_about_empty(source, name, *args, **kwargs):
+    """Empty input: SciPy's answer depends on the mode, the method and the axes. ValueError without SciPy."""
+    if scipy_function(source, name) is None:
+        raise ValueError(f"{name}: an input is empty; give arrays of at least one element")
+    return ask_scipy(source, name, "empty", *args, **kwargs)
+
+
 def types_of(*arrays):
     return "elements are " + " and ".join(str(a.dtype) for a in arrays) + ", which tapline does not know"
 

@@ -116,7 +116,9 @@ def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
     mode = mode.lower()
     dtype = np.result_type(taps.dtype, x.dtype, np.float32)
     outputs = ((x.shape[axis] - 1) * up + len(taps) - 1) // down + 1
-    if dtype.char not in "fdFD" or not _fallback.is_known(x, taps) or x.shape[axis] == 0:
+    if x.size == 0:
+        return _fallback.ask_about_empty("upfirdn", "upfirdn", h, x, up, down, axis, mode, cval)
+    if dtype.char not in "fdFD" or not _fallback.is_known(x, taps):
         return _fallback.ask_scipy("upfirdn", "upfirdn", _fallback.types_of(x, taps), h, x, up, down, axis, mode, cval)
     if _scipy_is_faster(outputs, x.size // x.shape[axis], taps, up, down):
         return _fallback.ask_scipy("upfirdn", "upfirdn", "small parts", h, x, up, down, axis, mode, cval)

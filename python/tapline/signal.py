@@ -113,9 +113,10 @@ def convolve(in1, in2, mode="full", method="auto"):
         raise ValueError(_BAD_MODE)
     if method not in ("auto", "direct", "fft"):
         raise ValueError(_BAD_METHOD)
-    if not _fallback.is_known(volume, kernel) or volume.size == 0 or kernel.size == 0:
-        why = "empty" if volume.size == 0 or kernel.size == 0 else _fallback.types_of(volume, kernel)
-        return _fallback.ask_scipy("signal", "convolve", why, in1, in2, mode, method)
+    if not _fallback.is_known(volume, kernel):
+        return _fallback.ask_scipy("signal", "convolve", _fallback.types_of(volume, kernel), in1, in2, mode, method)
+    if volume.size == 0 or kernel.size == 0:
+        return _fallback.ask_about_empty("signal", "convolve", in1, in2, mode, method)
     if _must_swap(mode, volume.shape, kernel.shape, range(volume.ndim)):
         volume, kernel = kernel, volume
     axes = [a for a in range(volume.ndim) if volume.shape[a] != 1 or kernel.shape[a] != 1] or [0]
@@ -144,6 +145,8 @@ def correlate(in1, in2, mode="full", method="auto"):
         raise ValueError(_BAD_METHOD)
     if not _fallback.is_known(first, second):
         return _fallback.ask_scipy("signal", "correlate", _fallback.types_of(first, second), in1, in2, mode, method)
+    if first.size == 0 or second.size == 0:
+        return _fallback.ask_about_empty("signal", "correlate", in1, in2, mode, method)
     second = np.flip(second)
     return convolve(first, second.conj() if second.dtype.kind == "c" else second, mode, method)
 
@@ -301,7 +304,7 @@ def _in_two_dimensions(name, in1, in2, mode, boundary, fillvalue, reverse):
     if not _fallback.is_known(x, h):
         return _fallback.ask_scipy("signal", name, _fallback.types_of(x, h), in1, in2, mode, boundary, fillvalue)
     if x.size == 0 or h.size == 0:
-        return _fallback.ask_scipy("signal", name, "empty", in1, in2, mode, boundary, fillvalue)
+        return _fallback.ask_about_empty("signal", name, in1, in2, mode, boundary, fillvalue)
     swapped = _must_swap(mode, x.shape, h.shape, (0, 1))
     if swapped:
         x, h = h, x

@@ -270,9 +270,14 @@ def test_what_tapline_does_not_know_goes_to_the_original(monkeypatch):
     with pytest.raises(RuntimeError, match="not supported"):  # SciPy's own answer
         tapline.ndimage.correlate1d(x, [1, 2])
     assert _fallback.asked["numpy.convolve"] == before["numpy.convolve"] + 1
+    empty = np.ones((0, 3))
+    assert tapline.signal.convolve(empty, np.ones((2, 2)), "same").shape == (0, 3)
     monkeypatch.setattr(_fallback, "scipy_function", lambda *_: None)
     with pytest.raises(TypeError, match="install SciPy"):
         tapline.signal.convolve(x, x)
+    for name in ("convolve", "correlate", "convolve2d", "correlate2d"):
+        with pytest.raises(ValueError, match=f"{name}: an input is empty"):
+            getattr(tapline.signal, name)(empty, np.ones((2, 2)))
     _fallback.asked.clear()
     _fallback.asked.update(before)
 
