@@ -122,12 +122,13 @@ def _are_whole(weights):
     return weights.dtype.kind in "iub" or bool((weights == np.rint(weights)).all() and np.abs(weights).sum() < 2**31)
 
 
-# Weights that add up to 1 give a sum that is a few times 1e-16 off: this much is added before it is truncated to an integer.
-_NUDGE = 1 + 1e-14
+# Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
+_NUDGE = 1e-14
 
 
 def _truncate(sums, output):
-    """float64 sums to an integer output the way C converts them, as SciPy does."""
+    """float64 sums to an integer output the way C converts them, as SciPy does, but for the nudge."""
+    sums += np.clip(sums * _NUDGE, -1e-3, 1e-3)  # nothing beside sums above 2^53
     with np.errstate(invalid="ignore"):
         np.copyto(output, sums, casting="unsafe")
 
@@ -158,7 +159,7 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
         return
     image, weights = _in_precision(image, weights, output)
     if output.dtype.kind in "iub":
-        sums = _nd.correlate(image, weights * (_NUDGE / divisor), axes, lengths, origins, boundary, constant)
+        sums = _nd.correlate(image, weights / divisor, axes, lengths, origins, boundary, constant)
         _truncate(sums, output)
         return
     weights = weights if divisor == 1 else weights / divisor

@@ -246,10 +246,16 @@ def test_ndimage_filters(name, seed):
 def test_a_flat_integer_image_stays_flat(value):
     """A truncated sum of weights that add up to 1 - 1e-16 must not lose a count."""
     image = np.full((20, 20), value, np.uint8)
+    assert (tapline.ndimage.gaussian_filter(image.astype(np.int64), 1.3) == value).all()
     for sigma in (0.5, 1, 2, 3.7):
         assert (tapline.ndimage.gaussian_filter(image, sigma) == value).all()
     for size in (2, 3, 5, 9):
         assert (tapline.ndimage.uniform_filter(image, size) == value).all()
+
+
+def test_large_integers_are_those_of_float64():
+    image = np.full((3, 4), 2**60, np.int64)
+    assert_same(tapline.ndimage.correlate1d(image, [0.5, 0.25]), scipy_ndimage.correlate1d(image, [0.5, 0.25]))
 
 
 MODULES = {tapline.numpy: np, tapline.signal: scipy_signal, tapline.ndimage: scipy_ndimage}
