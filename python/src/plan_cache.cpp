@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <list>
 
@@ -16,12 +17,12 @@ constexpr std::size_t kMaxOwnTapsBytes = std::size_t{1} << 20;
 // Preparing more than this many taps takes longer than handing over the GIL (0.1 us).
 constexpr std::int64_t kLongFilter = 1024;
 
-// Everything that a plan depends on but its taps, compared as bytes: all members are 8 bytes long, so that none lie between.
+// Everything that a plan depends on but its taps, compared as bytes: the members leave no bytes between them.
 struct Key {
     std::int64_t n, k, batch, in_row, in_sample, out_row, out_sample, taps_row, has_origin, origin;
     std::int64_t filters, mode, boundary, operation, dtype, complex_taps, out_dtype, overflow, has_clamp;
     std::int64_t accuracy, effort, threads;
-    double constant_real, constant_imag, scale, bias, low, high;
+    std::int64_t constant_real, constant_imag, scale, bias, low, high;  // the bits of doubles
     std::array<char, 16> device, algorithm;
 };
 static_assert(sizeof(Key) == 28 * 8 + 32);
@@ -57,13 +58,13 @@ bool fill(Key& key, const Problem& p, const PlanOptions& o) {
     key.accuracy = static_cast<std::int64_t>(o.accuracy);
     key.effort = static_cast<std::int64_t>(o.effort);
     key.threads = o.threads;
-    key.constant_real = p.constant.real();
-    key.constant_imag = p.constant.imag();
-    key.scale = p.scale;
-    key.bias = p.bias;
+    key.constant_real = std::bit_cast<std::int64_t>(p.constant.real());
+    key.constant_imag = std::bit_cast<std::int64_t>(p.constant.imag());
+    key.scale = std::bit_cast<std::int64_t>(p.scale);
+    key.bias = std::bit_cast<std::int64_t>(p.bias);
     if (p.clamp) {
-        key.low = p.clamp->low;
-        key.high = p.clamp->high;
+        key.low = std::bit_cast<std::int64_t>(p.clamp->low);
+        key.high = std::bit_cast<std::int64_t>(p.clamp->high);
     }
     return set_name(key.device, o.device) && set_name(key.algorithm, o.algorithm);
 }

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import timeit
 import tracemalloc
 
 import numpy as np
@@ -426,3 +427,11 @@ def test_info_and_bench():
     results = tapline.bench(5000, [3, 300], dtype="complex64", seconds=0.01)
     assert [r["taps"] for r in results] == [3, 300]
     assert all(r["seconds"] > 0 and r["copy_seconds"] > 0 for r in results)
+
+
+def test_a_short_call_costs_no_more_than_its_sum():
+    """Twice the times that are meant (3 and 1.5 us), so that a busy machine passes and a lost fast path does not."""
+    x, h, out = np.random.default_rng(0).standard_normal(1000), np.ones(9), np.empty(1008)
+    plan = tapline.Plan(1000, h)
+    for seconds, call in ((6e-6, lambda: tapline.convolve(x, h)), (3e-6, lambda: plan(x, out))):
+        assert min(timeit.repeat(call, number=2000, repeat=30)) / 2000 < seconds
