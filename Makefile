@@ -3,6 +3,7 @@
 #   PRESET   CMakePresets.json: default, dev, asan, tsan, fuzz; the build is build/$(PRESET)
 #   PREFIX, DESTDIR   where `make install` puts things
 #   LABEL    for `make test`: only the tests with this label, e.g. slow
+#   PYTHON_TEST=no    for `make test`: without the Python module, whose tests need packages from PyPI
 PRESET ?= default
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
@@ -10,11 +11,12 @@ BUILD = build/$(PRESET)
 INSTALL_DEPENDENCIES = scripts/install_dependencies.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test gpu-test gpu-receipt-check lint format bench install docs clean dependencies configure
+.PHONY: help demo build test python-test gpu-test gpu-receipt-check lint format bench install docs clean dependencies configure
 
 help:
 	@echo 'make demo      convolve real recordings; the results are in demo/'
 	@echo 'make test      build and run the tests (LABEL=slow: the long ones)'
+	@echo 'make python-test   the Python module: its wheel and its tests (part of make test)'
 	@echo 'make build     build the library and the command into $(BUILD)'
 	@echo 'make gpu-test  on a machine with a GPU: its tests, compute-sanitizer and the bars'
 	@echo 'make gpu-receipt-check   whether that was done on this tree, and held'
@@ -35,6 +37,14 @@ build: configure
 
 test: build
 	ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure --no-tests=error $(if $(LABEL),-L '^$(LABEL)$$',-LE slow)
+ifeq ($(LABEL)$(PYTHON_TEST)$(filter-out default dev,$(PRESET)),)
+	$(MAKE) --no-print-directory python-test
+endif
+
+python-test: configure
+	@$(INSTALL_DEPENDENCIES) python
+	cmake --build $(BUILD) -j $(JOBS) --target tapline tapline_cli
+	PRESET=$(PRESET) scripts/python_test.sh
 
 # Results go to tests/gpu/receipt.json. GPU_BUNDLE=DIR runs the programs that scripts/gpu_bundle.sh collected.
 gpu-test:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs from the distribution what a task needs and does nothing if all of it is there.
 #
-#   scripts/install_dependencies.sh GROUP...      groups: build test demo lint sanitize docs all
+#   scripts/install_dependencies.sh GROUP...      groups: build test python demo lint sanitize docs all
 #   scripts/install_dependencies.sh --list GROUP...   prints the package names instead
 #
 # The names are valid on Debian 12 and Ubuntu 24.04. TAPLINE_NO_INSTALL=1 only reports what is missing.
@@ -11,6 +11,7 @@ build="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libsndfile1-dev li
 declare -A groups=(
     [build]="$build"
     [test]="$build python3" # the receipt of the GPU tests
+    [python]="$build python3-dev python3-venv" # the rest comes from PyPI into build/python/env (scripts/python_test.sh)
     [demo]="$build alsa-utils" # the recordings in /usr/share/sounds/alsa
     [lint]="$build clang-format clang-tidy"
     [sanitize]="$build clang libclang-rt-dev"
@@ -23,7 +24,7 @@ if [ "${1:-}" = --list ]; then
     shift
 fi
 if [ $# -eq 0 ]; then
-    echo "usage: scripts/install_dependencies.sh [--list] build|test|demo|lint|sanitize|docs|all ..." >&2
+    echo "usage: scripts/install_dependencies.sh [--list] build|test|python|demo|lint|sanitize|docs|all ..." >&2
     exit 2
 fi
 

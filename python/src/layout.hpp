@@ -1,0 +1,57 @@
+// An N-dimensional call as one problem: rows in memory along the axis, a batch of them, and a loop around where needed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "numpy_api.hpp"
+#include "tapline/problem.hpp"
+
+namespace tapline::python {
+
+/// The types of one call. 16-bit floating results are computed in f32 and rounded once.
+struct Types {
+    Dtype signal;
+    Dtype taps;
+    Dtype output;
+    bool complex_taps;
+};
+
+/// NumPy's promotion: integers stay integers with an i64 result; beside a floating type they take f32 up to 16 bits, else f64.
+Types types_of(Dtype signal, Dtype taps, std::optional<Dtype> output);
+
+/// One axis beside the one that is filtered; strides in bytes, those of the taps in elements.
+struct Dimension {
+    std::int64_t count;
+    std::int64_t in_stride;
+    std::int64_t out_stride;
+    std::int64_t taps_stride;  ///< 0: one filter for all
+};
+
+struct Layout {
+    Dimension batch{1, 0, 0, 0};   ///< the rows of one execution
+    std::vector<Dimension> outer;  ///< executed one after the other
+    bool empty = false;            ///< no rows at all
+
+    [[nodiscard]] std::int64_t executions() const;
+};
+
+/// What `signal` and `taps` have along the filtered axis, and the shape of everything else.
+struct Shape {
+    int axis = 0;
+    std::int64_t length = 0;
+    std::int64_t taps = 0;
+    std::vector<npy_intp> output;  ///< the output's shape, `output[axis]` still to be set
+};
+
+/// `taps` is one-dimensional, or its other axes broadcast against the signal's: one filter a row. Raises ValueError.
+Shape shape_of(std::span<const npy_intp> signal, PyArrayObject* taps, int axis);
+
+/// Whether samples along the axis lie a positive number of whole elements apart.
+bool is_steppable(PyArrayObject* array, int axis);
+
+/// Fills in the problem's strides and batch. Signal and output are steppable, the taps contiguous with the axis last.
+Layout layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps);
+
+}  // namespace tapline::python

@@ -1,0 +1,38 @@
+// tapline.Plan: shape, types, taps and options settled once, signals given again and again.
+#pragma once
+
+#include "call.hpp"
+
+namespace tapline::python {
+
+class PlanObject {
+public:
+    /// Plan(shape, taps, mode="full", *, dtype, ...): `arguments` is a tuple, `named` a dictionary or null.
+    PlanObject(PyObject* arguments, PyObject* named);
+
+    /// The output for one signal, in `out` if given.
+    PyObject* execute(PyObject* signal, PyObject* out);
+
+    [[nodiscard]] const Plan& plan() const { return plans_.front().plan; }
+    [[nodiscard]] const Types& types() const { return prepared_.types; }
+    [[nodiscard]] const std::vector<npy_intp>& input_shape() const { return input_shape_; }
+    [[nodiscard]] const std::vector<npy_intp>& output_shape() const { return prepared_.shape.output; }
+    [[nodiscard]] std::string explain() const;
+
+private:
+    // The library's plan for one arrangement of input and output in memory.
+    struct ForStrides {
+        Problem problem;
+        Layout layout;
+        Plan plan;
+    };
+    ForStrides make(PyArrayObject* in, PyArrayObject* out) const;
+    ForStrides& find(PyArrayObject* in, PyArrayObject* out);
+
+    Request request_;
+    std::vector<npy_intp> input_shape_;
+    Prepared prepared_;
+    std::vector<ForStrides> plans_;  // the first is for C-contiguous arrays
+};
+
+}  // namespace tapline::python

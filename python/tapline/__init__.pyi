@@ -1,0 +1,119 @@
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from tapline import ndimage as ndimage
+from tapline import numpy as numpy
+from tapline import signal as signal
+
+Mode: TypeAlias = Literal["full", "same", "valid", "causal", "leading"]
+Boundary: TypeAlias = Literal["zero", "constant", "nearest", "reflect", "mirror", "wrap"]
+Accuracy: TypeAlias = Literal["standard", "strict", "fast"]
+Overflow: TypeAlias = Literal["error", "wrap"]
+
+__version__: str
+
+def convolve(
+    signal: ArrayLike,
+    taps: ArrayLike,
+    mode: Mode = "full",
+    *,
+    axis: int = -1,
+    boundary: Boundary = "zero",
+    constant: complex = 0,
+    origin: int | None = None,
+    accuracy: Accuracy = "standard",
+    device: str = "auto",
+    out: NDArray[Any] | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    overflow: Overflow = "error",
+    threads: int = 0,
+) -> NDArray[Any]: ...
+def correlate(
+    signal: ArrayLike,
+    taps: ArrayLike,
+    mode: Mode = "full",
+    *,
+    axis: int = -1,
+    boundary: Boundary = "zero",
+    constant: complex = 0,
+    origin: int | None = None,
+    accuracy: Accuracy = "standard",
+    device: str = "auto",
+    out: NDArray[Any] | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    overflow: Overflow = "error",
+    threads: int = 0,
+) -> NDArray[Any]: ...
+
+class Plan:
+    def __init__(
+        self,
+        shape: int | Sequence[int],
+        taps: ArrayLike,
+        mode: Mode = "full",
+        *,
+        dtype: DTypeLike | None = None,
+        axis: int = -1,
+        boundary: Boundary = "zero",
+        constant: complex = 0,
+        origin: int | None = None,
+        operation: Literal["convolution", "correlation"] = "convolution",
+        accuracy: Accuracy = "standard",
+        effort: Literal["estimate", "measure"] = "estimate",
+        device: str = "auto",
+        algorithm: str | None = None,
+        threads: int = 0,
+        scale: float = 1.0,
+        bias: float = 0.0,
+        clamp: tuple[float, float] | None = None,
+        overflow: Overflow = "error",
+    ) -> None: ...
+    def __call__(self, signal: ArrayLike, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+    def explain(self) -> str: ...
+    @property
+    def workspace_bytes(self) -> int: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def predicted_seconds(self) -> float: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def output_shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def output_dtype(self) -> np.dtype[Any]: ...
+
+class Measurement(TypedDict):
+    taps: int
+    seconds: float
+    copy_seconds: float
+    share: float
+    algorithm: str
+    device: str
+
+def bench(
+    length: int = ...,
+    taps: int | Sequence[int] = (9, 127, 2047),
+    *,
+    dtype: DTypeLike = "float32",
+    mode: Mode = "same",
+    seconds: float = 0.5,
+    **options: Any,
+) -> list[Measurement]: ...
+def info() -> dict[str, Any]: ...
+def clear_plan_cache() -> None: ...

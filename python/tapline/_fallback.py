@@ -1,0 +1,62 @@
+"""What tapline does not take over: element types that it does not know go to NumPy or SciPy."""
+
+import importlib
+from collections import Counter
+
+import numpy as np
+
+# Element types of the engine, by numpy.dtype.char.
+KNOWN = frozenset("?bhilqBHILQefdFD")
+
+# How often each original was asked, by its full name; tests read it.
+asked = Counter()
+
+# Whether a call that tapline can serve may go to SciPy because SciPy is faster at it. Tests switch it off.
+prefer_faster = True
+
+_SOURCES = {
+    "signal": ("scipy.signal._signaltools", "scipy.signal"),
+    "upfirdn": ("scipy.signal._upfirdn", "scipy.signal"),
+    "ndimage": ("scipy.ndimage._filters", "scipy.ndimage"),
+}
+
+
+def is_known(*arrays):
+    return all(a.dtype.char in KNOWN for a in arrays)
+
+
+def scipy_function(source, name):
+    """SciPy's own function, also where scipy.signal's name has been replaced by tapline's; None without SciPy."""
+    for module in _SOURCES[source]:
+        try:
+            function = getattr(importlib.import_module(module), name, None)
+        except ImportError:
+            continue
+        if function is not None:
+            return function
+    return None
+
+
+def ask_scipy(source, name, why, *args, **kwargs):
+    """Calls SciPy's function, or raises TypeError with `why` and the remedy."""
+    function = scipy_function(source, name)
+    if function is None:
+        raise TypeError(f"{name}: {why}; install SciPy, to which tapline hands such calls, or convert to float64")
+    asked[f"{source}.{name}"] += 1
+    return function(*args, **kwargs)
+
+
+def ask_about_empty(source, name, *args, **kwargs):
+    """Empty input: SciPy's answer depends on the mode, the method and the axes. ValueError without SciPy."""
+    if scipy_function(source, name) is None:
+        raise ValueError(f"{name}: an input is empty; give arrays of at least one element")
+    return ask_scipy(source, name, "empty", *args, **kwargs)
+
+
+def types_of(*arrays):
+    return "elements are " + " and ".join(str(a.dtype) for a in arrays) + ", which tapline does not know"
+
+
+def result_type(*arrays):
+    """NumPy's promotion, 0-dimensional arrays counted as arrays."""
+    return np.result_type(*(a.dtype for a in arrays))

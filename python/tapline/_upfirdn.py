@@ -1,0 +1,135 @@
+"""Upsample, filter, downsample: polyphase parts, each a convolution by the engine."""
+
+import math
+
+import numpy as np
+
+from tapline import _fallback, _nd
+from tapline._core import convolve as _convolve
+
+# How upfirdn's modes extend a signal, as np.pad or _nd.extend can.
+_BOUNDARIES = {"wrap": "wrap", "edge": "nearest", "symmetric": "reflect", "reflect": "mirror", "constant": "constant"}
+_OWN_MODES = ("smooth", "line", "antisymmetric", "antireflect")
+
+# What a pass of the engine costs from Python, for itself and for each output (2,047 taps from 160 to 147 kHz took 122 ms for 2^20
+# samples), and a product of SciPy's loop (14 ms there). Measured on a 2-core machine.
+_PASS_SECONDS = 5e-6
+_PASS_OUTPUT_SECONDS = 7e-9
+_SCIPY_PRODUCT_SECONDS = 1e-9
+
+
+def _reflected(x, before, after, odd_edge):
+    """x along its last axis continued by its point reflections: at the edge sample (antireflect) or beside it."""
+    n = x.shape[-1]
+    index = np.arange(-before, n + after)
+    if not odd_edge:  # d c b a | a b c d | d c b a with signs that alternate
+        turn, place = np.divmod(index, n)
+        y = x[..., np.where(turn % 2 == 0, place, n - 1 - place)]
+        return np.where(turn % 2 == 0, y, -y)
+    if n == 1:
+        return np.broadcast_to(x, (*x.shape[:-1], len(index))).copy()
+    # Each period of n - 1 samples is turned about its end: the values grow by the rise of the signal every second time.
+    turn, place = np.divmod(index, n - 1)
+    rise = (x[..., -1:] - x[..., :1]) * turn
+    forward = x[..., place] + rise
+    backward = x[..., :1] + x[..., -1:] - x[..., n - 1 - place] + rise
+    return np.where(turn % 2 == 0, forward, backward)
+
+
+def _straight(x, before, after, first_slope, last_slope):
+    left = x[..., :1] + np.arange(-before, 0) * first_slope
+    right = x[..., -1:] + np.arange(1, after + 1) * last_slope
+    return np.concatenate((left, x, right), axis=-1)
+
+
+def _extended(x, before, after, mode, cval):
+    """A copy of x, longer at both ends of its last axis."""
+    if mode in _BOUNDARIES:
+        return _nd.extend(x, x.ndim - 1, before, after, _BOUNDARIES[mode], cval)
+    if mode in ("antisymmetric", "antireflect"):
+        return _reflected(x, before, after, mode == "antireflect").astype(x.dtype)
+    n = x.shape[-1]
+    if mode == "line":
+        slope = (x[..., -1:] - x[..., :1]) / (n - 1) if n > 1 else 0
+        return _straight(x, before, after, slope, slope).astype(x.dtype)
+    first, last = (x[..., 1:2] - x[..., :1], x[..., -1:] - x[..., -2:-1]) if n > 1 else (0, 0)
+    return _straight(x, before, after, first, last).astype(x.dtype)
+
+
+def _add_part(y, x, taps, start):
+    """y[s] += sum_a taps[a] * x[s + start - a] along the last axis, for every s."""
+    n, k, outputs = x.shape[-1], len(taps), y.shape[-1]
+    first = max(0, -start)
+    last = min(outputs, n + k - 1 - start)
+    if last > first and n > 0:
+        full = _convolve(x, taps)
+        y[..., first:last] += full[..., first + start : last + start]
+
+
+def _polyphase(y, x, h, up, down, shift):
+    """y[m] = sum_j h[j] * u[m * down + shift - j], where u is x with up - 1 zeros between the samples.
+
+    Outputs m = u s + r (u = up / gcd) all meet the same phase of the filter, and samples that lie d = down / gcd apart; so each
+    is a sum of d plain convolutions of every d-th sample with every d-th tap of the phase.
+    """
+    common = math.gcd(up, down)
+    u, d = up // common, down // common
+    for r in range(min(u, y.shape[-1])):
+        i0, phase = divmod(r * down + shift, up)
+        taps = h[phase::up]
+        part = y[..., r::u]
+        for q in range(min(d, len(taps))):
+            offset, place = divmod(i0 - q, d)
+            _add_part(part, x[..., place::d], taps[q::d], offset)
+
+
+def _scipy_is_faster(outputs, rows, h, up, down):
+    if not _fallback.prefer_faster:
+        return False
+    common = math.gcd(up, down)
+    passes = min(up // common * (down // common), len(h))
+    ours = passes * (_PASS_SECONDS + rows * outputs / (up // common) * _PASS_OUTPUT_SECONDS)
+    theirs = rows * outputs * math.ceil(len(h) / up) * _SCIPY_PRODUCT_SECONDS + 20e-6
+    return ours > theirs and _fallback.scipy_function("upfirdn", "upfirdn") is not None
+
+
+def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
+    """Upsample, FIR filter, and downsample: scipy.signal.upfirdn.
+
+    The signal is extended first where `mode` asks for more than zeros.
+
+    Examples
+    --------
+    >>> import tapline
+    >>> tapline.signal.upfirdn([1, 1, 1], [1, 2, 3], 3, 2)
+    array([1., 1., 2., 3., 3.])
+    """
+    x = np.asarray(x)
+    taps = np.asarray(h)
+    if taps.ndim != 1 or taps.size == 0:
+        raise ValueError("h must be 1-D with non-zero length")
+    up, down = int(up), int(down)
+    if up < 1 or down < 1:
+        raise ValueError("Both up and down must be >= 1")
+    if not isinstance(mode, str) or mode.lower() not in (*_BOUNDARIES, *_OWN_MODES):
+        raise ValueError(f"Unknown mode: {mode}")
+    mode = mode.lower()
+    dtype = np.result_type(taps.dtype, x.dtype, np.float32)
+    outputs = ((x.shape[axis] - 1) * up + len(taps) - 1) // down + 1
+    if x.size == 0:
+        return _fallback.ask_about_empty("upfirdn", "upfirdn", h, x, up, down, axis, mode, cval)
+    if dtype.char not in "fdFD" or not _fallback.is_known(x, taps):
+        return _fallback.ask_scipy("upfirdn", "upfirdn", _fallback.types_of(x, taps), h, x, up, down, axis, mode, cval)
+    if _scipy_is_faster(outputs, x.size // x.shape[axis], taps, up, down):
+        return _fallback.ask_scipy("upfirdn", "upfirdn", "small parts", h, x, up, down, axis, mode, cval)
+    real = dtype if dtype.kind == "f" else np.dtype(dtype.char.lower())
+    taps = taps.astype(dtype if taps.dtype.kind == "c" else real, copy=False)
+    x = np.moveaxis(x.astype(dtype, copy=False), axis, -1)
+    shift = 0
+    if mode != "constant" or cval != 0:
+        more = -(-len(taps) // up)
+        x = _extended(x, more, more, mode, cval)
+        shift = more * up
+    y = np.zeros((*x.shape[:-1], outputs), dtype)
+    _polyphase(y, x, taps, up, down, shift)
+    return np.moveaxis(y, -1, axis)

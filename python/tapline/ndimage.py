@@ -1,0 +1,491 @@
+"""Functions of scipy.ndimage by tapline.
+
+Names, arguments, defaults, result types and errors are SciPy's. What differs: floating images are filtered in their own
+precision (SciPy works in float64 throughout); where the result is an integer type, sums are exact if image and weights are
+integers, else taken in float64, and a sum within 1e-14 (relative) below an integer counts as that integer when it is truncated.
+`uniform_filter` is a convolution here, not a running sum, so no rounding error is carried along a line.
+"""
+
+import numbers
+import operator
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from tapline import _fallback, _nd
+from tapline._core import convolve as _convolve
+
+__all__ = [
+    "convolve",
+    "convolve1d",
+    "correlate",
+    "correlate1d",
+    "gaussian_filter",
+    "gaussian_filter1d",
+    "laplace",
+    "prewitt",
+    "sobel",
+    "uniform_filter",
+    "uniform_filter1d",
+]
+
+_MODES = {
+    "nearest": "nearest",
+    "wrap": "wrap",
+    "grid-wrap": "wrap",
+    "reflect": "reflect",
+    "grid-mirror": "reflect",
+    "mirror": "mirror",
+    "constant": "constant",
+    "grid-constant": "constant",
+}
+
+
+def _boundary(mode):
+    try:
+        return _MODES[mode]
+    except (KeyError, TypeError):
+        raise RuntimeError("boundary mode not supported") from None
+
+
+def _sequence(value, rank):
+    """One value for each axis."""
+    if not isinstance(value, str) and np.iterable(value):
+        values = list(value)
+        if len(values) != rank:
+            raise RuntimeError("sequence argument must have length equal to input rank")
+        return values
+    return [value] * rank
+
+
+def _axis(axis, ndim):
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return axis % ndim
+
+
+def _axes(axes, ndim):
+    if axes is None:
+        return tuple(range(ndim))
+    if np.isscalar(axes):
+        axes = (operator.index(axes),)
+    elif isinstance(axes, Iterable):
+        axes = tuple(operator.index(a) for a in axes)
+    else:
+        raise ValueError("axes must be an integer, iterable of integers, or None")
+    for a in axes:
+        if not -ndim <= a < ndim:
+            raise ValueError(f"specified axis: {a} is out of range")
+    axes = tuple(a % ndim for a in axes)
+    if len(set(axes)) != len(axes):
+        raise ValueError("axes must be unique")
+    return axes
+
+
+def _output(output, image, is_complex=False):
+    """The array that SciPy would return: new, of a given type, or the caller's."""
+    if output is None:
+        dtype = np.promote_types(image.dtype, np.complex64) if is_complex else image.dtype.newbyteorder("=")
+        return np.empty(image.shape, dtype)
+    if isinstance(output, (type, np.dtype)):
+        dtype = np.dtype(output)
+        if is_complex and dtype.kind != "c":
+            warnings.warn("promoting specified output dtype to complex", stacklevel=3)
+            dtype = np.promote_types(dtype, np.complex64)
+        return np.empty(image.shape, dtype)
+    if isinstance(output, str):
+        dtype = np.dtype(output)
+        if is_complex and dtype.kind != "c":
+            raise RuntimeError("output must have complex dtype")
+        if not issubclass(dtype.type, np.number):
+            raise RuntimeError("output must have numeric dtype")
+        return np.empty(image.shape, dtype)
+    output = np.asarray(output)
+    if output.shape != image.shape:
+        raise RuntimeError("output shape not correct")
+    if is_complex and output.dtype.kind != "c":
+        raise RuntimeError("output must have complex dtype")
+    return output
+
+
+def _check_constant(cval, image, weights):
+    if np.iscomplexobj(cval) and image.dtype.kind != "c":
+        if weights.dtype.kind == "c":
+            raise ValueError("Cannot provide a complex-valued cval when the input is real.")
+        raise TypeError("must be real number, not complex")
+
+
+def _are_whole(weights):
+    """Whether integer sums are those of SciPy's float64: weights that are integers of moderate size."""
+    return weights.dtype.kind in "iub" or bool((weights == np.rint(weights)).all() and np.abs(weights).sum() < 2**31)
+
+
+# Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
+_NUDGE = 1e-14
+
+
+def _truncate(sums, output):
+    """float64 sums to an integer output the way C converts them, as SciPy does, but for the nudge."""
+    sums += np.clip(sums * _NUDGE, -1e-3, 1e-3)  # nothing beside sums above 2^53
+    with np.errstate(invalid="ignore"):
+        np.copyto(output, sums, casting="unsafe")
+
+
+def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
+    """Writes the correlation of image and weights (with the image's number of axes), divided by `divisor`, to output.
+
+    Complex weights are used as they are. `origins` are indices into the weights. output may share memory with the image.
+    """
+    if image.size == 0:
+        return
+    lengths = [image.shape[a] for a in axes]
+    constant = 0
+    if boundary == "constant":
+        constant = complex(cval) if image.dtype.kind == "c" else float(cval)
+    whole = image.dtype.kind in "iub" and output.dtype.kind in "iub"
+    if whole and weights.dtype.kind != "c" and _are_whole(weights) and _fits(constant, image.dtype):
+        weights = weights.astype(np.uint64 if image.dtype == np.uint64 and (weights >= 0).all() else np.int64)
+        if image.dtype == np.uint64 and weights.dtype == np.int64:  # negative weights: the same bits modulo 2^64
+            weights = weights.view(np.uint64)
+        constant = int(constant)
+        exact = {"dtype": output.dtype if divisor == 1 and output.dtype.kind != "b" else np.dtype(np.int64)}
+        sums = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant, **exact)
+        if divisor == 1:
+            output[...] = sums
+        else:
+            _truncate(sums / divisor, output)
+        return
+    image, weights = _in_precision(image, weights, output)
+    if output.dtype.kind in "iub":
+        sums = _nd.correlate(image, weights / divisor, axes, lengths, origins, boundary, constant)
+        _truncate(sums, output)
+        return
+    weights = weights if divisor == 1 else weights / divisor
+    fits = output.dtype == np.result_type(image, weights) and not np.may_share_memory(image, output)
+    if len(axes) == 1 and fits:
+        more = {"constant": constant} if boundary == "constant" else {}
+        _convolve(image, np.flip(weights), "same", axis=axes[0], boundary=boundary, origin=origins[0], out=output, **more)
+    else:
+        output[...] = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant)
+
+
+def _fits(constant, dtype):
+    if dtype.kind == "b":
+        return constant in (0, 1)
+    limits = np.iinfo(dtype)
+    return float(constant).is_integer() and abs(constant) < 2**53 and limits.min <= constant <= limits.max
+
+
+def _in_precision(image, weights, output):
+    """Both in float32 where the image and the output are, else in float64; complex where they are."""
+    single = image.dtype.char in "efF" and output.dtype.char in "efF"
+    real = np.float32 if single else np.float64
+    of_image = np.result_type(real, np.complex64) if image.dtype.kind == "c" else real
+    of_weights = np.result_type(real, np.complex64) if weights.dtype.kind == "c" else real
+    return image.astype(of_image, copy=False), weights.astype(of_weights, copy=False)
+
+
+def _known(image, output, weights=None):
+    """Whether tapline can serve this; `output` is the array that the caller gave or got."""
+    return _fallback.is_known(image, output) and (weights is None or _fallback.is_known(weights))
+
+
+def _correlate1d(image, weights, axis, output, mode, cval, origin):
+    """correlate1d without its conjugation: `image` and `weights` are arrays, `output` is one of them to write to."""
+    if weights.ndim != 1 or weights.shape[0] < 1:
+        raise RuntimeError("no filter weights given")
+    axis = _axis(axis, image.ndim)
+    k = len(weights)
+    if origin < -(k // 2) or origin > (k - 1) // 2:
+        raise ValueError(
+            "Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2"
+        )
+    shape = [1] * image.ndim
+    shape[axis] = k
+    _filter(image, weights.reshape(shape), [axis], [k // 2 + operator.index(origin)], output, _boundary(mode), cval)
+    return output
+
+
+def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    """One-dimensional correlation along an axis: scipy.ndimage.correlate1d.
+
+    Examples
+    --------
+    >>> import tapline
+    >>> tapline.ndimage.correlate1d([2, 8, 0, 4, 1, 9, 9, 0], weights=[1, 3])
+    array([ 8, 26,  8, 12,  7, 28, 36,  9])
+    """
+    image, weights = np.asarray(input), np.asarray(weights)
+    is_complex = image.dtype.kind == "c" or weights.dtype.kind == "c"
+    output = _output(output, image, is_complex)
+    if not _known(image, output, weights):
+        why = _fallback.types_of(image, weights, output)
+        return _fallback.ask_scipy("ndimage", "correlate1d", why, input, weights, axis, output, mode, cval, origin)
+    if is_complex:
+        _check_constant(cval, image, weights)
+    return _correlate1d(image, weights.conj(), axis, output, mode, cval, origin)
+
+
+def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    """One-dimensional convolution along an axis: scipy.ndimage.convolve1d.
+
+    Examples
+    --------
+    >>> import tapline
+    >>> tapline.ndimage.convolve1d([2, 8, 0, 4, 1, 9, 9, 0], weights=[1, 3])
+    array([14, 24,  4, 13, 12, 36, 27,  0])
+    """
+    weights = np.asarray(weights)[::-1]
+    origin = -origin
+    if not weights.shape[0] & 1:
+        origin -= 1
+    return correlate1d(input, weights.conj(), axis, output, mode, cval, origin)
+
+
+def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, axes):
+    image, weights = np.asarray(input), np.asarray(weights)
+    is_complex = image.dtype.kind == "c" or weights.dtype.kind == "c"
+    if not _fallback.is_known(image, weights):
+        why = _fallback.types_of(image, weights)
+        return _fallback.ask_scipy("ndimage", name, why, input, weights, output, mode, cval, origin, axes=axes)
+    which = _axes(axes, image.ndim)
+    origins = _sequence(origin, len(which))
+    if weights.ndim != len(which) and (len(which) < image.ndim or weights.ndim != image.ndim):
+        raise RuntimeError(f"weights.ndim ({weights.ndim}) must match len(axes) ({len(which)})")
+    if weights.size == 0:
+        raise RuntimeError(f"weights.ndim ({np.count_nonzero(weights.shape)}) must match len(axes) ({len(which)})")
+    if is_complex:
+        _check_constant(cval, image, weights)
+    shape = [1] * image.ndim
+    places = []
+    origin_of = dict(zip(which, origins))
+    which = sorted(which)  # as SciPy has it: origins go with the axes as given, the weights' axes with them in order
+    for a, k in zip(which, weights.shape):
+        o = operator.index(origin_of[a])
+        if convolution:
+            o = -o if k & 1 else -o - 1
+        if o < -(k // 2) or o > (k - 1) // 2:
+            raise ValueError(
+                "Invalid origin; origin must satisfy -(weights.shape[k] // 2) <= origin[k] <= (weights.shape[k]-1) // 2"
+            )
+        shape[a] = k
+        places.append(k // 2 + o)
+    output = _output(output, image, is_complex)
+    if not _fallback.is_known(output):
+        why = _fallback.types_of(output)
+        return _fallback.ask_scipy("ndimage", name, why, input, weights, output, mode, cval, origin, axes=axes)
+    if not isinstance(mode, str) and isinstance(mode, Iterable):
+        raise RuntimeError("A sequence of modes is not supported")
+    boundary = _boundary(mode)
+    weights = (np.flip(weights) if convolution else weights.conj()).reshape(shape)
+    if image.ndim == 0:
+        output[...] = image * weights
+    else:
+        _filter(image, weights, which, places, output, boundary, cval)
+    return output
+
+
+def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
+    """Multidimensional correlation: scipy.ndimage.correlate.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline
+    >>> tapline.ndimage.correlate(np.arange(9).reshape(3, 3), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    array([[ 4,  7, 10],
+           [13, 16, 19],
+           [22, 25, 28]])
+    """
+    return _nd_filter("correlate", input, weights, output, mode, cval, origin, False, axes)
+
+
+def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
+    """Multidimensional convolution: scipy.ndimage.convolve.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline
+    >>> tapline.ndimage.convolve(np.eye(3), np.ones((3, 3)), mode="constant")
+    array([[2., 2., 1.],
+           [2., 3., 2.],
+           [1., 2., 2.]])
+    """
+    return _nd_filter("convolve", input, weights, output, mode, cval, origin, True, axes)
+
+
+def _gaussian(sigma, order, radius):
+    """The order-th derivative of a Gaussian, sampled at -radius .. radius; the Gaussian's own samples sum to 1."""
+    if order < 0:
+        raise ValueError("order must be non-negative")
+    variance = sigma * sigma
+    x = np.arange(-radius, radius + 1)
+    bell = np.exp(-0.5 / variance * x**2)
+    bell = bell / bell.sum()
+    # (p g)' = (p' - x p / variance) g for a polynomial p.
+    p = np.polynomial.Polynomial([1.0])
+    for _ in range(order):
+        p = p.deriv() - np.polynomial.Polynomial([0, 1 / variance]) * p
+    return bell if order == 0 else p(x) * bell
+
+
+def gaussian_filter1d(
+    input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None
+):
+    """One-dimensional Gaussian filter: scipy.ndimage.gaussian_filter1d.
+
+    Examples
+    --------
+    >>> import tapline
+    >>> tapline.ndimage.gaussian_filter1d([1.0, 2.0, 3.0, 4.0, 5.0], 1).round(6)
+    array([1.427041, 2.067822, 3.      , 3.932178, 4.572959])
+    """
+    half = int(truncate * float(sigma) + 0.5) if radius is None else radius
+    if not isinstance(half, numbers.Integral) or half < 0:
+        raise ValueError("Radius must be a nonnegative integer.")
+    return correlate1d(input, _gaussian(sigma, order, half)[::-1], axis, output, mode, cval, 0)
+
+
+def gaussian_filter(
+    input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None, axes=None
+):
+    """Multidimensional Gaussian filter, an axis at a time: scipy.ndimage.gaussian_filter.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline
+    >>> tapline.ndimage.gaussian_filter(np.arange(0, 18, 2).reshape(3, 3), 1)
+    array([[ 2,  4,  5],
+           [ 6,  8,  9],
+           [ 9, 11, 12]])
+    """
+    image = np.asarray(input)
+    output = _output(output, image)
+    axes = _axes(axes, image.ndim)
+    each = zip(axes, *(_sequence(v, len(axes)) for v in (sigma, order, mode, radius)))
+    each = [one for one in each if one[1] > 1e-15]
+    for axis, s, o, m, r in each:
+        gaussian_filter1d(image, s, axis, o, output, m, cval, truncate, radius=r)
+        image = output
+    if not each:
+        output[...] = image
+    return output
+
+
+def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    """One-dimensional mean of `size` samples: scipy.ndimage.uniform_filter1d.
+
+    Examples
+    --------
+    >>> import tapline
+    >>> tapline.ndimage.uniform_filter1d([2, 8, 0, 4, 1, 9, 9, 0], size=3)
+    array([4, 3, 4, 1, 4, 6, 6, 3])
+    """
+    image = np.asarray(input)
+    axis = _axis(axis, image.ndim)
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    output = _output(output, image, image.dtype.kind == "c")
+    if not 0 <= size // 2 + origin < size:
+        raise ValueError("invalid origin")
+    boundary = _boundary(mode)
+    if not _known(image, output):
+        why = _fallback.types_of(image, output)
+        return _fallback.ask_scipy("ndimage", "uniform_filter1d", why, input, size, axis, output, mode, cval, origin)
+    if image.dtype.kind != "c" and np.iscomplexobj(cval):
+        raise TypeError("must be real number, not complex")
+    shape = [1] * image.ndim
+    shape[axis] = operator.index(size)
+    weights = np.ones(shape, np.int64 if image.dtype.kind in "iub" else np.float64)
+    _filter(image, weights, [axis], [size // 2 + operator.index(origin)], output, boundary, cval, divisor=size)
+    return output
+
+
+def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
+    """Multidimensional mean, an axis at a time: scipy.ndimage.uniform_filter.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline
+    >>> tapline.ndimage.uniform_filter(np.arange(9.0).reshape(3, 3), 3).round(3)
+    array([[1.333, 2.   , 2.667],
+           [3.333, 4.   , 4.667],
+           [5.333, 6.   , 6.667]])
+    """
+    image = np.asarray(input)
+    output = _output(output, image, image.dtype.kind == "c")
+    axes = _axes(axes, image.ndim)
+    each = zip(axes, *(_sequence(v, len(axes)) for v in (size, origin, mode)))
+    each = [one for one in each if one[1] > 1]
+    for axis, s, o, m in each:
+        uniform_filter1d(image, int(s), axis, output, m, cval, o)
+        image = output
+    if not each:
+        output[...] = image
+    return output
+
+
+def _derivative(input, axis, output, mode, cval, across):
+    image = np.asarray(input)
+    axis = _axis(axis, image.ndim)
+    output = _output(output, image)
+    modes = _sequence(mode, image.ndim)
+    correlate1d(image, [-1, 0, 1], axis, output, modes[axis], cval, 0)
+    for other in range(image.ndim):
+        if other != axis:
+            correlate1d(output, across, other, output, modes[other], cval, 0)
+    return output
+
+
+def prewitt(input, axis=-1, output=None, mode="reflect", cval=0.0):
+    """Prewitt filter: scipy.ndimage.prewitt.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline
+    >>> tapline.ndimage.prewitt(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 1]]))
+    array([[0, 3, 3],
+           [0, 3, 3],
+           [0, 3, 3]])
+    """
+    return _derivative(input, axis, output, mode, cval, [1, 1, 1])
+
+
+def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
+    """Sobel filter: scipy.ndimage.sobel.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline
+    >>> tapline.ndimage.sobel(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 1]]))
+    array([[0, 4, 4],
+           [0, 4, 4],
+           [0, 4, 4]])
+    """
+    return _derivative(input, axis, output, mode, cval, [1, 2, 1])
+
+
+def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
+    """Laplace filter by second differences: scipy.ndimage.laplace.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline
+    >>> tapline.ndimage.laplace(np.array([[0, 0, 0], [0, 1, 0], [0, 0, 0]]))
+    array([[ 0,  1,  0],
+           [ 1, -4,  1],
+           [ 0,  1,  0]])
+    """
+    image = np.asarray(input)
+    output = _output(output, image)
+    axes = _axes(axes, image.ndim)
+    modes = _sequence(mode, len(axes)) if axes else []
+    for i, (axis, m) in enumerate(zip(axes, modes)):
+        if i == 0:
+            correlate1d(image, [1, -2, 1], axis, output, m, cval, 0)
+        else:
+            output += correlate1d(image, [1, -2, 1], axis, output.dtype, m, cval, 0)
+    if not axes:
+        output[...] = image
+    return output

@@ -1,0 +1,84 @@
+"""numpy.convolve and numpy.correlate by tapline.
+
+Names, arguments, result types and errors are NumPy's; integers wrap as NumPy's do. What differs: integers are exact before they
+wrap, filters of more than about a hundred taps take an FFT (docs/numerics.md has the error bound) and NaN or infinity stay
+where they belong. Element types that tapline does not know (object, longdouble, ...) go to NumPy.
+"""
+
+import numpy as _np
+
+from tapline import _fallback
+from tapline._core import convolve as _convolve
+from tapline._core import correlate as _correlate
+
+__all__ = ["convolve", "correlate"]
+
+# NumPy's own, kept here in case that its names are replaced later.
+_numpy_convolve = _np.convolve
+_numpy_correlate = _np.correlate
+
+_MODES = frozenset(("full", "same", "valid"))
+_FLOATING = frozenset("efdFD")
+
+
+def _ours(a, v, mode):
+    # NumPy also takes numbers and (deprecated) abbreviations for a mode.
+    return type(mode) is str and mode in _MODES and a.ndim == 1 and v.ndim == 1 and _fallback.is_known(a, v)
+
+
+def _run(function, a, v, mode):
+    """`function` with NumPy's result type; `a` is at least as long as `v`."""
+    if a.dtype == v.dtype and a.dtype.char in _FLOATING:
+        return function(a, v, mode)
+    dtype = _fallback.result_type(a, v)
+    if dtype.kind == "b":
+        return function(a, v, mode) != 0
+    if dtype.kind in "iu":
+        return function(a, v, mode, dtype=dtype, overflow="wrap")
+    if a.dtype.kind in "iub" and v.dtype.kind in "iub":  # int64 beside uint64
+        a, v = a.astype(dtype), v.astype(dtype)
+    return function(a, v, mode)
+
+
+def convolve(a, v, mode="full"):
+    """The discrete, linear convolution of two one-dimensional sequences: numpy.convolve.
+
+    Examples
+    --------
+    >>> import tapline
+    >>> tapline.numpy.convolve([1, 2, 3], [0, 1, 0.5])
+    array([0. , 1. , 2.5, 4. , 1.5])
+    >>> tapline.numpy.convolve([1, 2, 3], [0, 1, 0.5], "same")
+    array([1. , 2.5, 4. ])
+    """
+    a, v = _np.array(a, copy=None, ndmin=1), _np.array(v, copy=None, ndmin=1)
+    if len(a) == 0:
+        raise ValueError("a cannot be empty")
+    if len(v) == 0:
+        raise ValueError("v cannot be empty")
+    if not _ours(a, v, mode):
+        _fallback.asked["numpy.convolve"] += 1
+        return _numpy_convolve(a, v, mode)
+    if len(v) > len(a):
+        a, v = v, a
+    return _run(_convolve, a, v, mode)
+
+
+def correlate(a, v, mode="valid"):
+    """Cross-correlation of two one-dimensional sequences: numpy.correlate.
+
+    Examples
+    --------
+    >>> import tapline
+    >>> tapline.numpy.correlate([1, 2, 3], [0, 1, 0.5])
+    array([3.5])
+    >>> tapline.numpy.correlate([1, 2, 3], [0, 1, 0.5], "full")
+    array([0.5, 2. , 3.5, 3. , 0. ])
+    """
+    a, v = _np.array(a, copy=None, ndmin=1), _np.array(v, copy=None, ndmin=1)
+    if not _ours(a, v, mode) or len(a) == 0 or len(v) == 0:
+        _fallback.asked["numpy.correlate"] += 1
+        return _numpy_correlate(a, v, mode)
+    if len(v) > len(a):  # sum of v[t + j] conj(a[t]) is the conjugate of what is asked for, in reverse order
+        return _run(_correlate, v, a, mode)[::-1].conj()
+    return _run(_correlate, a, v, mode)

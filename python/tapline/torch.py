@@ -1,0 +1,167 @@
+"""Depthwise one-dimensional convolution for PyTorch, on the CPU: short filters and very long ones.
+
+`import tapline.torch` needs PyTorch; nothing else of tapline does. Tensors are read and written in place, in float32 and float64;
+float16 and bfloat16 are computed in float32 and rounded once. Gradients of both arguments, to any order, are made of the same two
+operators, `tapline::correlate_rows` and `tapline::dot_rows`, which torch.compile takes as they are. Tensors on a GPU are not taken yet.
+"""
+
+import numpy as np
+import torch
+
+from tapline._core import correlate as _correlate
+
+__all__ = ["conv1d"]
+
+# Filters with so few taps are differentiated by a sum of products for each tap, longer ones by the engine. Both sums have a
+# fixed order.
+_FEW_TAPS = 16
+
+
+def _array(tensor):
+    """As NumPy sees it: float16 and bfloat16 widened, everything else without a copy."""
+    return (tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor).numpy()
+
+
+def _tensor(array, like):
+    return torch.from_numpy(np.ascontiguousarray(array)).to(like.dtype)
+
+
+@torch.library.custom_op("tapline::correlate_rows", mutates_args=(), device_types="cpu")
+def _correlate_rows(x: torch.Tensor, taps: torch.Tensor, origin: int, length: int) -> torch.Tensor:
+    """out[b, c, o] = sum_t taps[c, t] x[b, c, o + t - origin] for 0 <= o < length, x zero outside.
+
+    x is (B, C, n), taps (C, k), out (B, C, length).
+    """
+    a, h = _array(x), _array(taps)[None]
+    n, k = a.shape[-1], h.shape[-1]
+    if length == n:
+        return _tensor(_correlate(a, h, "same", origin=origin), x)
+    if origin == 0 and length == n - k + 1:
+        return _tensor(_correlate(a, h, "valid"), x)
+    full = _correlate(a, h, "full")
+    first = k - 1 - origin  # of the outputs that are asked for, in the full result
+    y = np.zeros((*a.shape[:-1], length), full.dtype)
+    begin, end = max(first, 0), min(first + length, full.shape[-1])
+    if end > begin:
+        y[..., begin - first : end - first] = full[..., begin:end]
+    return _tensor(y, x)
+
+
+@torch.library.custom_op("tapline::dot_rows", mutates_args=(), device_types="cpu")
+def _dot_rows(x: torch.Tensor, g: torch.Tensor, origin: int, k: int) -> torch.Tensor:
+    """out[c, t] = sum_b sum_o g[b, c, o] x[b, c, t + o - origin] for 0 <= t < k, x zero outside.
+
+    x is (B, C, n), g (B, C, m), out (C, k): the gradient of `correlate_rows` for its taps.
+    """
+    a, b = _array(x), _array(g)
+    n, m = a.shape[-1], b.shape[-1]
+    if k > _FEW_TAPS:
+        before, after = max(origin, 0), max(k + m - 1 - origin - n, 0)
+        padded = np.pad(a, ((0, 0), (0, 0), (before, after)))[..., before - origin :][..., : k + m - 1]
+        return _tensor(_correlate(padded, b, "valid").sum(axis=0), x)
+    out = np.zeros((a.shape[1], k), a.dtype)
+    for t in range(k):
+        shift = t - origin
+        begin, end = max(0, -shift), min(m, n - shift)
+        if end > begin:
+            out[:, t] = np.einsum("bco,bco->bc", b[..., begin:end], a[..., begin + shift : end + shift]).sum(axis=0)
+    return _tensor(out, x)
+
+
+@_correlate_rows.register_fake
+def _(x, taps, origin, length):
+    return x.new_empty((*x.shape[:-1], length))
+
+
+@_dot_rows.register_fake
+def _(x, g, origin, k):
+    return x.new_empty((x.shape[1], k))
+
+
+def _keep(ctx, inputs, output):
+    first, second, ctx.origin, _ = inputs
+    ctx.save_for_backward(first, second)
+
+
+def _correlate_backward(ctx, grad):
+    x, taps = ctx.saved_tensors
+    k = taps.shape[-1]
+    of_x = of_taps = None
+    if ctx.needs_input_grad[0]:
+        of_x = _correlate_rows(grad, taps.flip(-1), k - 1 - ctx.origin, x.shape[-1])
+    if ctx.needs_input_grad[1]:
+        of_taps = _dot_rows(x, grad, ctx.origin, k)
+    return of_x, of_taps, None, None
+
+
+def _dot_backward(ctx, grad):
+    x, g = ctx.saved_tensors
+    of_x = of_g = None
+    if ctx.needs_input_grad[0]:
+        of_x = _correlate_rows(g, grad.flip(-1), grad.shape[-1] - 1 - ctx.origin, x.shape[-1])
+    if ctx.needs_input_grad[1]:
+        of_g = _correlate_rows(x, grad, ctx.origin, g.shape[-1])
+    return of_x, of_g, None, None
+
+
+_correlate_rows.register_autograd(_correlate_backward, setup_context=_keep)
+_dot_rows.register_autograd(_dot_backward, setup_context=_keep)
+
+
+def _checked(x, taps):
+    for name, tensor in (("x", x), ("taps", taps)):
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"{name}: a {type(tensor).__name__}; give a torch.Tensor")
+        if tensor.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+            raise TypeError(f"{name}: {tensor.dtype}; give float16, bfloat16, float32 or float64")
+        if tensor.device.type != "cpu":
+            raise NotImplementedError(f"{name}: on {tensor.device}; only tensors on the CPU are taken yet: use .cpu()")
+    if x.dtype != taps.dtype:
+        raise TypeError(f"taps: {taps.dtype} beside x of {x.dtype}; convert one of them")
+    if x.ndim not in (2, 3):
+        raise ValueError(f"x: {x.ndim} axes; give (batch, channels, length) or (channels, length)")
+    if taps.ndim not in (1, 2) or (taps.ndim == 2 and taps.shape[0] != x.shape[-2]):
+        raise ValueError(f"taps: {tuple(taps.shape)}; give (channels, k) for {x.shape[-2]} channels, or (k,) for all of them")
+    if x.shape[-1] == 0 or taps.shape[-1] == 0:
+        raise ValueError("x and taps need at least one sample")
+
+
+def conv1d(x, taps, padding="causal"):
+    """Depthwise correlation along the last axis: torch.nn.functional.conv1d with groups = channels.
+
+    Parameters
+    ----------
+    x : torch.Tensor
+        (batch, channels, length) or (channels, length).
+    taps : torch.Tensor
+        (channels, k), or (k,) for all channels; of any length.
+    padding : {'causal', 'same'} or int
+        'causal': output i reads inputs up to i. 'same': as PyTorch's, centred, for even k one more zero after the end than before it.
+        An integer: so many zeros at both ends.
+
+    Examples
+    --------
+    >>> import torch, tapline.torch
+    >>> x = torch.arange(5.0).reshape(1, 1, 5)
+    >>> tapline.torch.conv1d(x, torch.tensor([[1.0, 10.0]]))
+    tensor([[[ 0., 10., 21., 32., 43.]]])
+    >>> tapline.torch.conv1d(x, torch.tensor([[1.0, 10.0]]), padding=0)
+    tensor([[[10., 21., 32., 43.]]])
+    """
+    _checked(x, taps)
+    n, k = x.shape[-1], taps.shape[-1]
+    if padding == "causal":
+        origin, length = k - 1, n
+    elif padding == "same":
+        origin, length = (k - 1) // 2, n
+    elif isinstance(padding, int) and not isinstance(padding, bool) and padding >= 0:
+        origin, length = padding, n + 2 * padding - k + 1
+        if length < 1:
+            raise ValueError(f"padding: {padding} leaves no output for {n} samples and {k} taps; give at least {(k - n + 1) // 2}")
+    else:
+        raise ValueError(f"padding: {padding!r}; give 'causal', 'same' or a number of zeros")
+    rows = x if x.ndim == 3 else x[None]
+    if taps.ndim == 1:
+        taps = taps.expand(x.shape[-2], k)
+    y = _correlate_rows(rows, taps, origin, length)
+    return y if x.ndim == 3 else y[0]

@@ -1,0 +1,295 @@
+"""Drop-ins against NumPy's and SciPy's own functions on random problems; the seed of a failing one is in its name."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+import tapline
+from tapline import _fallback
+
+scipy_signal = pytest.importorskip("scipy.signal")
+scipy_ndimage = pytest.importorskip("scipy.ndimage")
+
+FLOATS = ["float32", "float64", "complex64", "complex128"]
+INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+BOUNDARIES = ["nearest", "wrap", "reflect", "mirror", "constant", "grid-mirror", "grid-wrap", "grid-constant"]
+
+
+@pytest.fixture(autouse=True)
+def only_tapline(monkeypatch):
+    """Nothing here may be answered by SciPy: it would be compared with itself."""
+    monkeypatch.setattr(_fallback, "prefer_faster", False)
+    before = _fallback.asked.copy()
+    yield
+    assert _fallback.asked == before
+
+
+def drawn(rng, shape, dtype):
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        x = rng.random(shape) < 0.5
+    elif dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        x = rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+    else:
+        x = rng.standard_normal(shape).astype(dtype)
+        if dtype.kind == "c":
+            x += 1j * rng.standard_normal(shape).astype(dtype)
+    if rng.random() < 0.3 and x.ndim:  # strides of all kinds
+        x = np.repeat(x, 2, axis=-1)[..., ::2]
+    if rng.random() < 0.2 and x.ndim:
+        x = np.ascontiguousarray(x[..., ::-1])[..., ::-1]
+    if rng.random() < 0.2:
+        x = np.asfortranarray(x)
+    if rng.random() < 0.3:
+        x.flags.writeable = False
+    return x
+
+
+def assert_same(ours, theirs, tolerance=None):
+    """Equal in type and shape; exact for integers, else within a rounding error of the largest element."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    if theirs.dtype.kind in "biu" and tolerance is None:
+        np.testing.assert_array_equal(ours, theirs)
+        return
+    if theirs.size == 0:
+        return
+    if tolerance is None:
+        tolerance = {2: 2e-3, 4: 2e-6, 8: 1e-13}[theirs.real.dtype.itemsize]
+    error = np.abs(ours.astype(complex) - theirs.astype(complex)).max()
+    assert error <= tolerance * max(1, np.abs(theirs.astype(complex)).max())
+
+
+def shapes(rng, ndim, fit):
+    x = rng.integers(1, 60 if ndim == 1 else 9, ndim)
+    h = rng.integers(1, 60 if ndim == 1 else 6, ndim)
+    if fit:  # one holds the other
+        x, h = np.maximum(x, h), np.minimum(x, h)
+        if rng.random() < 0.3:
+            x, h = h, x
+    return tuple(x), tuple(h)
+
+
+@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+def test_numpy(name, seed):
+    rng = np.random.default_rng(seed)
+    x, h = shapes(rng, 1, False)
+    kinds = rng.choice([*FLOATS, *INTEGERS, "float16"], 2)
+    mode = str(rng.choice(["full", "same", "valid"]))
+    a, v = drawn(rng, x, kinds[0]), drawn(rng, h, kinds[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert_same(getattr(tapline.numpy, name)(a, v, mode), getattr(np, name)(a, v, mode))
+
+
+@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+def test_signal_direct_and_fft(name, seed):
+    rng = np.random.default_rng(seed)
+    mode = str(rng.choice(["full", "same", "valid"]))
+    x, h = shapes(rng, int(rng.integers(1, 4)), mode == "valid")
+    a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, *INTEGERS[1:]], 2)))
+    method = str(rng.choice(["auto", "direct", "fft"]))
+    # SciPy's FFT of integers is only as exact as float64; its direct method is the one to agree with.
+    theirs = "direct" if np.result_type(a, v).kind in "iu" else method
+    single = method != "direct" and (a.dtype.char in "fF" or v.dtype.char in "fF")  # SciPy transforms that one so
+    assert_same(
+        getattr(tapline.signal, name)(a, v, mode, method),
+        getattr(scipy_signal, name)(a, v, mode, theirs),
+        4e-6 if single else None,
+    )
+
+
+@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("name", ["fftconvolve", "oaconvolve"])
+def test_signal_by_fft(name, seed):
+    rng = np.random.default_rng(seed)
+    ndim = int(rng.integers(1, 4))
+    mode = str(rng.choice(["full", "same", "valid"]))
+    x, h = (list(s) for s in shapes(rng, ndim, mode == "valid"))
+    axes = None
+    if rng.random() < 0.6:
+        axes = [int(a) for a in rng.permutation(ndim)[: rng.integers(1, ndim + 1)]]
+        for a in set(range(ndim)) - set(axes):  # the others broadcast
+            h[a] = x[a] if rng.random() < 0.5 else 1
+            if rng.random() < 0.2:
+                x[a] = 1
+        if len(axes) == 1 and rng.random() < 0.5:
+            axes = axes[0] - ndim
+    a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, "int16", "bool"], 2)))
+    single = a.dtype.char in "fF" or v.dtype.char in "fF"  # then SciPy transforms that one in single precision
+    assert_same(
+        getattr(tapline.signal, name)(a, v, mode, axes),
+        getattr(scipy_signal, name)(a, v, mode, axes),
+        4e-6 if single else 1e-12,
+    )
+
+
+@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("name", ["convolve2d", "correlate2d"])
+def test_signal_2d(name, seed):
+    rng = np.random.default_rng(seed)
+    mode = str(rng.choice(["full", "same", "valid"]))
+    x, h = shapes(rng, 2, mode == "valid")
+    boundary = str(rng.choice(["fill", "wrap", "symm"]))
+    if boundary != "fill":  # SciPy reads outside of arrays that are smaller than the filter
+        x, h = np.maximum(x, h), np.minimum(x, h)
+    a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, *INTEGERS[1:]], 2)))
+    fill = int(rng.integers(0, 3))
+    assert_same(
+        getattr(tapline.signal, name)(a, v, mode, boundary, fill), getattr(scipy_signal, name)(a, v, mode, boundary, fill)
+    )
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_upfirdn(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(2, 40, rng.integers(1, 3)))
+    axis = int(rng.integers(-len(shape), len(shape)))
+    up, down = (int(v) for v in rng.integers(1, 8, 2))
+    h = drawn(rng, int(rng.integers(1, 30)), rng.choice(FLOATS))
+    x = drawn(rng, shape, rng.choice([*FLOATS, "int16"]))
+    modes = ["constant", "wrap", "edge", "smooth", "symmetric", "reflect", "antisymmetric", "antireflect", "line"]
+    mode = str(rng.choice(modes))
+    cval = 1.5 if mode == "constant" and rng.random() < 0.5 else 0
+    assert_same(
+        tapline.signal.upfirdn(h, x, up, down, axis, mode, cval),
+        scipy_signal.upfirdn(h, x, up, down, axis, mode, cval),
+        1e-13 if np.result_type(h, x, np.float32).char in "dD" else 3e-6,
+    )
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_correlation_lags(mode):
+    for n in range(1, 12):
+        for k in range(1, 12):
+            assert_same(tapline.signal.correlation_lags(n, k, mode), scipy_signal.correlation_lags(n, k, mode))
+
+
+def ndimage_types(rng):
+    """Types of image and output; None: the image's."""
+    image = str(rng.choice([*FLOATS, *INTEGERS[1:]]))
+    if np.dtype(image).kind == "c":
+        return image, None
+    return image, rng.choice([None, None, "float64", "float32", "int32", "uint8"])
+
+
+def small(rng, shape, dtype):
+    """Images whose filtered values fit every type: what SciPy does beyond is the C compiler's choice."""
+    if np.dtype(dtype).kind in "iu":
+        return rng.integers(0, 3, shape).astype(dtype)
+    return np.abs(drawn(rng, shape, dtype)) if np.dtype(dtype).kind == "f" else drawn(rng, shape, dtype)
+
+
+@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("name", ["correlate1d", "convolve1d", "correlate", "convolve"])
+def test_ndimage_weights(name, seed):
+    rng = np.random.default_rng(seed)
+    ndim = int(rng.integers(1, 4))
+    kind, output = ndimage_types(rng)
+    image = small(rng, tuple(rng.integers(1, 12, ndim)), kind)
+    arguments = {"mode": str(rng.choice(BOUNDARIES)), "cval": float(rng.integers(0, 3)), "output": output}
+    if name.endswith("1d"):
+        sizes = int(rng.integers(1, 9))
+        arguments["axis"] = int(rng.integers(-ndim, ndim))
+        arguments["origin"] = int(rng.integers(-(sizes // 2), (sizes - 1) // 2 + 1))
+    else:
+        sizes = tuple(int(s) for s in rng.integers(1, 5, ndim))
+        arguments["origin"] = [int(rng.integers(-(s // 2), (s - 1) // 2 + 1)) for s in sizes]
+    weights = rng.integers(0, 4, sizes)
+    if output is None or np.dtype(output).kind == "f":
+        if np.dtype(kind).kind in "fc":
+            weights = drawn(rng, sizes, rng.choice(FLOATS if np.dtype(kind).kind == "c" else FLOATS[:2]))
+    single = np.dtype(output or kind).char in "fF"
+    assert_same(
+        getattr(tapline.ndimage, name)(image, weights, **arguments),
+        getattr(scipy_ndimage, name)(image, weights, **arguments),
+        3e-6 if single else None,
+    )
+
+
+@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("name", ["gaussian_filter", "uniform_filter", "sobel", "prewitt", "laplace"])
+def test_ndimage_filters(name, seed):
+    rng = np.random.default_rng(seed)
+    ndim = int(rng.integers(1, 4))
+    kind = str(rng.choice([*FLOATS[:2], "int16", "int32", "int64", "uint8"]))
+    image = drawn(rng, tuple(rng.integers(2, 12, ndim)), kind)
+    if image.dtype.kind in "iu":
+        image = (image % 500 if kind != "uint8" else image % 30).astype(kind)
+    if kind == "uint8" and name in ("sobel", "prewitt", "laplace"):
+        kind, image = "int16", image.astype("int16")
+    arguments = {"mode": str(rng.choice(BOUNDARIES)), "cval": float(rng.integers(0, 3))}
+    position = []
+    if name == "gaussian_filter":
+        position = [float(rng.uniform(0.3, 3))]
+        arguments["order"] = int(rng.integers(0, 3)) if np.dtype(kind).kind == "f" else 0
+    elif name == "uniform_filter":
+        position = [int(rng.integers(1, 6))]
+    elif name != "laplace":
+        arguments["axis"] = int(rng.integers(-ndim, ndim))
+    ours = getattr(tapline.ndimage, name)(image, *position, **arguments)
+    theirs = getattr(scipy_ndimage, name)(image, *position, **arguments)
+    if name == "gaussian_filter" and image.dtype.kind in "iu":
+        # Weights add up to 1 - 1e-16, so SciPy may truncate a sum of equal samples to one less; tapline does not.
+        difference = ours.astype(int) - theirs
+        assert ((difference == 0) | ((difference > 0) & (difference <= ndim))).all()
+        assert np.count_nonzero(difference) <= 0.1 * difference.size
+        return
+    assert_same(ours, theirs, {"f": 4e-6}.get(np.dtype(kind).char))
+
+
+@pytest.mark.parametrize("value", [1, 7, 100, 255])
+def test_a_flat_integer_image_stays_flat(value):
+    """A truncated sum of weights that add up to 1 - 1e-16 must not lose a count."""
+    image = np.full((20, 20), value, np.uint8)
+    assert (tapline.ndimage.gaussian_filter(image.astype(np.int64), 1.3) == value).all()
+    for sigma in (0.5, 1, 2, 3.7):
+        assert (tapline.ndimage.gaussian_filter(image, sigma) == value).all()
+    for size in (2, 3, 5, 9):
+        assert (tapline.ndimage.uniform_filter(image, size) == value).all()
+
+
+def test_large_integers_are_those_of_float64():
+    image = np.full((3, 4), 2**60, np.int64)
+    assert_same(tapline.ndimage.correlate1d(image, [0.5, 0.25]), scipy_ndimage.correlate1d(image, [0.5, 0.25]))
+
+
+MODULES = {tapline.numpy: np, tapline.signal: scipy_signal, tapline.ndimage: scipy_ndimage}
+FUNCTIONS = [(ours, theirs, name) for ours, theirs in MODULES.items() for name in ours.__all__]
+
+
+@pytest.mark.parametrize("ours, theirs, name", FUNCTIONS)
+def test_signatures(ours, theirs, name):
+    assert str(inspect.signature(getattr(ours, name))) == str(inspect.signature(getattr(theirs, name)))
+
+
+def test_what_tapline_does_not_know_goes_to_the_original(monkeypatch):
+    before = _fallback.asked.copy()
+    x = np.array([1, 2, 3], object)
+    assert tapline.numpy.convolve(x, [1, 1]).tolist() == [1, 3, 5, 3]
+    x = np.ones(5, np.longdouble)
+    assert tapline.signal.convolve(x, x).dtype == np.longdouble
+    with pytest.raises(RuntimeError, match="not supported"):  # SciPy's own answer
+        tapline.ndimage.correlate1d(x, [1, 2])
+    assert _fallback.asked["numpy.convolve"] == before["numpy.convolve"] + 1
+    empty = np.ones((0, 3))
+    assert tapline.signal.convolve(empty, np.ones((2, 2)), "same").shape == (0, 3)
+    monkeypatch.setattr(_fallback, "scipy_function", lambda *_: None)
+    with pytest.raises(TypeError, match="install SciPy"):
+        tapline.signal.convolve(x, x)
+    for name in ("convolve", "correlate", "convolve2d", "correlate2d"):
+        with pytest.raises(ValueError, match=f"{name}: an input is empty"):
+            getattr(tapline.signal, name)(empty, np.ones((2, 2)))
+    _fallback.asked.clear()
+    _fallback.asked.update(before)
+
+
+def test_long_filters_agree():
+    rng = np.random.default_rng(5)
+    x, h = rng.standard_normal(20_000), rng.standard_normal(3000)
+    assert math.isclose(np.abs(tapline.signal.oaconvolve(x, h) - scipy_signal.oaconvolve(x, h)).max(), 0, abs_tol=1e-11)
+    assert math.isclose(np.abs(tapline.numpy.convolve(x, h) - np.convolve(x, h)).max(), 0, abs_tol=1e-11)

@@ -1,0 +1,123 @@
+"""tapline.torch against torch.nn.functional.conv1d; skipped where PyTorch is not installed (it is large)."""
+
+import doctest
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch.nn.functional import conv1d as theirs  # noqa: E402
+from torch.nn.functional import pad  # noqa: E402
+
+import tapline.torch  # noqa: E402
+
+ours = tapline.torch.conv1d
+
+
+def expected(x, taps, padding):
+    k = taps.shape[-1]
+    before, after = {"causal": (k - 1, 0), "same": ((k - 1) // 2, k // 2)}.get(padding, (padding, padding))
+    return theirs(pad(x, (before, after)), taps[:, None], groups=taps.shape[0])
+
+
+def drawn(*shape, dtype=torch.float64):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(sum(shape))).to(dtype)
+
+
+@pytest.mark.parametrize("padding", ["causal", "same", 0, 1, 2, 7])
+@pytest.mark.parametrize("k", [1, 2, 4, 5, 20])
+@pytest.mark.parametrize("n", [1, 3, 40])
+def test_values(n, k, padding):
+    x, taps = drawn(2, 3, n), drawn(3, k)
+    if isinstance(padding, int) and n + 2 * padding < k:
+        with pytest.raises(ValueError, match="leaves no output"):
+            ours(x, taps, padding)
+        return
+    torch.testing.assert_close(ours(x, taps, padding), expected(x, taps, padding))
+    torch.testing.assert_close(ours(x[0], taps, padding), expected(x[:1], taps, padding)[0])
+    torch.testing.assert_close(ours(x, taps[0], padding), expected(x, taps[:1].repeat(3, 1), padding))
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float16, 4e-3), (torch.bfloat16, 3e-2)])
+def test_types(dtype, tolerance):
+    x, taps = drawn(2, 3, 50, dtype=dtype), drawn(3, 7, dtype=dtype)
+    y = ours(x, taps)
+    assert y.dtype == dtype
+    torch.testing.assert_close(y.double(), expected(x.double(), taps.double(), "causal"), rtol=tolerance, atol=tolerance)
+
+
+def test_strides():
+    x = drawn(3, 40, 2).permute(2, 0, 1)[..., ::2]
+    taps = drawn(4, 3).T
+    torch.testing.assert_close(ours(x, taps), expected(x, taps, "causal"))
+
+
+@pytest.mark.parametrize("padding", ["causal", "same", 0, 2])
+@pytest.mark.parametrize("n, k", [(6, 1), (6, 4), (5, 8), (24, 18)])
+def test_gradients(n, k, padding):
+    if padding in (0, 2) and n + 2 * padding < k:
+        pytest.skip("no output")
+    x, taps = drawn(2, 2, n).requires_grad_(), drawn(2, k).requires_grad_()
+    assert torch.autograd.gradcheck(lambda a, b: ours(a, b, padding), (x, taps))
+    assert torch.autograd.gradgradcheck(lambda a, b: ours(a, b, padding), (x, taps))
+
+
+def test_long_filters_and_their_gradients():
+    x, taps = drawn(2, 3, 5000), drawn(3, 3000)
+    results = []
+    for function in (ours, expected):
+        a, b = x.clone().requires_grad_(), taps.clone().requires_grad_()
+        y = function(a, b, "causal")
+        (y * y).sum().backward()
+        results.append((y.detach(), a.grad, b.grad))
+    for mine, other in zip(*results):
+        torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-9 * float(other.abs().max()))
+
+
+def test_the_same_bits_each_time():
+    x, taps = drawn(4, 3, 1000).requires_grad_(), drawn(3, 5).requires_grad_()
+    first = torch.autograd.grad(ours(x, taps).square().sum(), (x, taps))
+    for _ in range(5):
+        again = torch.autograd.grad(ours(x, taps).square().sum(), (x, taps))
+        assert all(torch.equal(a, b) for a, b in zip(first, again))
+
+
+def test_operators_are_registered_well():
+    x, taps, g = drawn(2, 3, 20).requires_grad_(), drawn(3, 4).requires_grad_(), drawn(2, 3, 20).requires_grad_()
+    torch.library.opcheck(torch.ops.tapline.correlate_rows.default, (x, taps, 3, 20))
+    torch.library.opcheck(torch.ops.tapline.correlate_rows.default, (x, taps, 1, 19))
+    torch.library.opcheck(torch.ops.tapline.dot_rows.default, (x, g, 3, 4))
+
+
+def test_compile():
+    def model(a, b):
+        return torch.relu(ours(a, b)).sum()
+
+    x, taps = drawn(2, 3, 30).requires_grad_(), drawn(3, 4).requires_grad_()
+    wanted = torch.autograd.grad(model(x, taps), (x, taps))
+    got = torch.autograd.grad(torch.compile(model, fullgraph=True, backend="aot_eager")(x, taps), (x, taps))
+    for a, b in zip(got, wanted):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, words",
+    [
+        (([1.0], torch.ones(1)), TypeError, "x: a list"),
+        ((torch.ones(2, 5), torch.ones(3, 2)), ValueError, "for 2 channels"),
+        ((torch.ones(5), torch.ones(2)), ValueError, "x: 1 axes"),
+        ((torch.ones(1, 5), torch.ones(2).double()), TypeError, "convert one"),
+        ((torch.ones(1, 5, dtype=torch.int32), torch.ones(2)), TypeError, "int32"),
+        ((torch.ones(1, 5), torch.ones(2), "full"), ValueError, "'causal', 'same'"),
+        ((torch.ones(1, 5), torch.ones(2), -1), ValueError, "padding: -1"),
+        ((torch.ones(1, 0), torch.ones(2)), ValueError, "at least one"),
+        ((torch.ones(1, 5, device="meta"), torch.ones(2)), NotImplementedError, "use .cpu"),
+    ],
+)
+def test_errors(arguments, error, words):
+    with pytest.raises(error, match=words):
+        ours(*arguments)
+
+
+def test_examples():
+    test = doctest.DocTestParser().get_doctest(ours.__doc__, {}, "conv1d", None, 0)
+    assert doctest.DocTestRunner().run(test).failed == 0
