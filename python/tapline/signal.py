@@ -34,8 +34,9 @@ _BAD_MODE = "Acceptable mode flags are 'valid', 'same', or 'full'."
 _BAD_METHOD = "Acceptable method flags are 'auto', 'direct', or 'fft'."
 _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap", "symm": "reflect", "symmetric": "reflect"}
 
-# N-dimensional filters of more passes than this, each over many outputs, are for SciPy's N-dimensional FFT.
-_MANY_PASSES = 32
+# N-dimensional filters of more passes than this, each over many outputs, are for SciPy's N-dimensional FFT: on a 2-core machine 31 x 31
+# taps on 2048 x 2048 f32 samples took 94 ms in 31 passes and 87 ms there, 217 and 91 ms with the cores shared.
+_MANY_PASSES = 16
 _MANY_OUTPUTS = 1 << 14
 
 
