@@ -106,14 +106,15 @@ void decompose(std::vector<Column>& columns, std::vector<Column>& rows) {
     rows = std::move(sorted_rows);
 }
 
-// Columns with sum |column| in [1/4, 1/2): then no sum over a column of the image is larger than the image's largest value.
+// Rows with sum |row| in [1/4, 1/2): then no sum over a row of the image, which the row pass makes, is larger than the image's
+// largest value.
 void balance(Column& column, Column& row) {
     long double sum = 0;
-    for (const long double value : column) { sum += std::abs(value); }
+    for (const long double value : row) { sum += std::abs(value); }
     if (sum == 0) { return; }
     const int exponent = std::ilogb(sum) + 2;
-    for (long double& value : column) { value = std::ldexp(value, -exponent); }
-    for (long double& value : row) { value = std::ldexp(value, exponent); }
+    for (long double& value : row) { value = std::ldexp(value, -exponent); }
+    for (long double& value : column) { value = std::ldexp(value, exponent); }
 }
 
 double rounded(long double value, Dtype dtype) {

@@ -47,7 +47,7 @@ public:
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(threads_) * slot_bytes(); }
 
     void execute(void* out, const void* in, std::span<std::byte> workspace) const override {
-        const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.mask_height, threads_);
+        const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.mask_height, threads_, true);
         const auto body = [&](std::int64_t task, int slot) {
             const std::int64_t band = task / tasks.segments % tasks.bands;
             const Plane plane = lines_.plane(task / tasks.segments / tasks.bands);

@@ -56,8 +56,10 @@ int image_threads(double seconds, int threads) { return seconds > kSerialSeconds
 namespace tapline::core {
 
 std::span<const ImageAlgorithm* const> cpu_image_algorithms() {
-    static const std::array<const ImageAlgorithm*, 2> table{
+    static const std::array<const ImageAlgorithm*, 4> table{
         &cpu::image_direct_algorithm(),
+        &cpu::image_separable_algorithm(),
+        &cpu::image_fft_algorithm(),
         &cpu::image_textbook_algorithm(),
     };
     return table;

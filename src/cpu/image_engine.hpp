@@ -6,6 +6,8 @@
 namespace tapline::cpu {
 
 const core::ImageAlgorithm& image_direct_algorithm();
+const core::ImageAlgorithm& image_separable_algorithm();
+const core::ImageAlgorithm& image_fft_algorithm();
 const core::ImageAlgorithm& image_textbook_algorithm();
 
 /// Real outputs of all images and channels.

@@ -31,27 +31,27 @@ Segment ImageTasks::segment(std::int64_t index) const {
 
 template <class T>
 ImageTasks divide(const core::ResolvedImage& p, const ImageLines<T>& lines, const void* out, std::int64_t block,
-                  std::int64_t least_band, int threads) {
+                  std::int64_t least_band, int threads, bool split_edges) {
     ImageTasks tasks;
     tasks.elements = lines.out_elements();
     tasks.planes = lines.planes();
     tasks.block = block;
     const auto bytes = static_cast<std::int64_t>(sizeof(T));
     tasks.stream = p.batch * p.out_height * tasks.elements * static_cast<std::int64_t>(size_of(p.output_dtype)) > kStreamBytes;
-    std::int64_t first = std::max<std::int64_t>(p.origin_x, 0) * lines.step();
+    std::int64_t first = split_edges ? std::max<std::int64_t>(p.origin_x, 0) * lines.step() : 0;
     const std::int64_t last = std::min(tasks.elements, lines.in_elements() - (p.mask_width - 1 - p.origin_x) * lines.step());
     if (lines.is_plain_output()) {
         const auto address = reinterpret_cast<std::uintptr_t>(out) + static_cast<std::uintptr_t>(first * bytes);
         const auto ahead = static_cast<std::int64_t>((kCacheLine - address % kCacheLine) % kCacheLine) / bytes;
         const std::int64_t row_bytes = p.out_row * lines.parts() * bytes, image_bytes = p.out_image * lines.parts() * bytes;
-        if (ahead % lines.parts() == 0) {
+        if (split_edges ? ahead % lines.parts() == 0 : ahead == 0) {
             first += ahead;
             tasks.aligned = row_bytes % kCacheLine == 0 && (p.batch == 1 || image_bytes % kCacheLine == 0);
         }
     }
     const std::int64_t inner = last - first < 0 ? 0 : (last - first) / kImagePadding * kImagePadding;
     const bool narrow_edges = first <= block && tasks.elements - first - inner <= block;
-    if (lines.is_in_place() && inner >= kLeastInner && narrow_edges) {
+    if (split_edges && lines.is_in_place() && inner >= kLeastInner && narrow_edges) {
         tasks.inner_first = first;
         tasks.inner_last = first + inner;
         tasks.segments = 2 + (inner + block - 1) / block;
@@ -68,8 +68,8 @@ ImageTasks divide(const core::ResolvedImage& p, const ImageLines<T>& lines, cons
 }
 
 template ImageTasks divide<float>(const core::ResolvedImage&, const ImageLines<float>&, const void*, std::int64_t, std::int64_t,
-                                  int);
+                                  int, bool);
 template ImageTasks divide<double>(const core::ResolvedImage&, const ImageLines<double>&, const void*, std::int64_t, std::int64_t,
-                                   int);
+                                   int, bool);
 
 }  // namespace tapline::cpu
