@@ -4,7 +4,7 @@
 //
 // Random data. Before timing, 64 outputs drawn at random and the corners are checked against the textbook sum. The copy is one of
 // the input to a buffer of the output's size, with plain or with streaming stores, whichever is faster; copy and convolution take
-// turns, and the medians count. One line of JSON.
+// turns, and the medians count. One line of JSON; explain() goes to standard error.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -140,6 +140,7 @@ int main(int argc, char** argv) try {
         plain.push_back(t2 - t1);
         streaming.push_back(t3 - t2);
     }
+    std::fprintf(stderr, "%s", plan.explain().c_str());
     const double copy = std::min(median(plain), median(streaming));
     std::printf(
         "{\"algorithm\": \"%s\", \"ms\": %.3f, \"copy_ms\": %.3f, \"share_of_copy\": %.4f, \"best_ms\": %.3f, \"predicted_ms\": "

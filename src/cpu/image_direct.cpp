@@ -81,7 +81,9 @@ private:
         const std::int64_t halo = (problem_.mask_width - 1) * lines_.step();
         RowWindow<T> window(lines_, in, plane, segment.first - problem_.origin_x * lines_.step(), vectors + halo, lines, pitch_,
                             rows, ring_);
-        const bool inner = segment.first >= tasks.inner_first && segment.first < tasks.inner_last;
+        const bool edge =
+            tasks.inner_first < tasks.inner_last && (segment.first < tasks.inner_first || segment.first >= tasks.inner_last);
+        const bool inner = !edge && tasks.inner_first < tasks.inner_last;
         const bool in_place =
             inner && lines_.is_plain_output() && !problem_.problem.complex_taps && (tasks.aligned || !tasks.stream);
         ImageCall<T> call;
@@ -108,9 +110,10 @@ private:
                 combine(sums, call.rows, segment.count);
             }
             for (std::int64_t r = 0; r < call.rows; ++r) {
-                lines_.store(out, plane, y + r, segment.first, segment.count, sums + r * sums_pitch_, tasks.stream);
+                lines_.store(out, plane, y + r, segment.first, segment.count, sums + r * sums_pitch_, tasks.stream && !edge);
             }
         }
+        if (tasks.stream) { kernels_.flush(); }
     }
 
     void sum(ImageCall<T>& call, const Plane& plane, std::size_t part) const {

@@ -131,6 +131,7 @@ void ImageFft<T>::run(const Unit& unit, bool stream) const {
         scale(unit, taps_.unscale_exponent);
     }
     store(unit, stream);
+    if (stream) { kernels_.flush(); }
 }
 
 // The windows of a unit's tiles and zeros around them; `clean`: non-finite values as zeros, all others times 2^-exponent.

@@ -157,6 +157,7 @@ private:
                 lines_.store(job.out, job.plane, y + r, job.segment.first, job.segment.count, to + r * pitch, job.tasks.stream);
             }
         }
+        if (job.tasks.stream) { kernels_.flush(); }
     }
 
     void pass_row(const Job& job, const SeparableTaps<T>& mask, std::int64_t row, std::int64_t vectors) const {

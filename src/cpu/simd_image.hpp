@@ -20,7 +20,7 @@ struct ImageCall {
     std::int64_t rows = 0;   ///< at most kImageRows
     std::int64_t count = 0;  ///< rounded up to whole vectors, which are read and written
     bool accumulate = false;
-    bool stream = false;  ///< past the caches; out and out_pitch are multiples of 64 bytes
+    bool stream = false;  ///< past the caches, until flush(); out and out_pitch are multiples of 64 bytes
 };
 
 inline constexpr std::int64_t kImageRows = 4;      ///< outputs below each other that share loads
@@ -46,6 +46,8 @@ struct ImageKernels {
     void (*widen_u8)(T* to, const std::uint8_t* from, std::int64_t count) = nullptr;
     void (*widen_u16)(T* to, const std::uint16_t* from, std::int64_t count) = nullptr;
     bool (*all_finite)(const T* values, std::int64_t count) = nullptr;
+    /// Ends a task that stored past the caches. Once for all its stores: each time it waits until memory has them.
+    void (*flush)() = nullptr;
 };
 
 struct ImageTable {

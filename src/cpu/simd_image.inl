@@ -4,6 +4,9 @@
 // multiplied for up to kImageRows outputs, and a tap set once for V. Loading for each product would be limited by the unaligned
 // loads, of which a core does one a cycle where they cross cache lines, not by the two multiply-adds a cycle.
 //
+// Asking early for the rows that the next tiles read made no difference (3x3 on 2048 x 2048 f32: 82% of the copy's speed both
+// ways).
+//
 // The order of the sum is the same in every path: tap rows from the top, in each its taps from the left.
 
 #include <hwy/cache_control.h>
@@ -175,7 +178,6 @@ void image_sums(const ImageCall<T>& call) {
         row.rows = 1;
         for (std::int64_t r = 0; r < call.rows; ++r, ++row.in, row.out += call.out_pitch) { image_rows<T, 1>(row); }
     }
-    if (call.stream) { hwy::FlushStream(); }
 }
 
 template <class T>
@@ -206,7 +208,6 @@ void store_line(T* out, const T* sums, std::int64_t count, const LineEpilogue<T>
         const auto head = off == 0 ? 0 : static_cast<std::int64_t>((kBytes - off) / sizeof(T));
         if (head > 0) { part(0, head < count ? head : count); }
         for (i = head; i + kLanes<T> <= count; i += kLanes<T>) { hn::Stream(value(i), d, out + i); }
-        hwy::FlushStream();
     } else {
         for (; i + kLanes<T> <= count; i += kLanes<T>) { hn::StoreU(value(i), d, out + i); }
     }
@@ -263,6 +264,8 @@ bool line_is_finite(const T* values, std::int64_t count) {
     return hn::AllTrue(d, hn::Eq(bad, hn::Zero(d))) && rest == 0;
 }
 
+inline void flush_stream() { hwy::FlushStream(); }
+
 template <class T>
 ImageKernels<T> kernels() {
     return {image_sums<T>,
@@ -271,7 +274,8 @@ ImageKernels<T> kernels() {
             store_integers<T, std::uint16_t>,
             widen<T, std::uint8_t>,
             widen<T, std::uint16_t>,
-            line_is_finite<T>};
+            line_is_finite<T>,
+            flush_stream};
 }
 
 const ImageTable& image_table() {
