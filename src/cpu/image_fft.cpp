@@ -19,6 +19,9 @@ constexpr int kMinLog2Shared = 17;
 // Outputs longer than this leave the caches before anyone reads them.
 constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
 
+// Rows of a tile are too short for the hardware to see what comes next; so many further ones are asked for.
+constexpr std::int64_t kRowsAhead = 6;
+
 std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // The masks as filters of the flat tile: their rows `pitch` apart, their taps `step` apart.
@@ -168,6 +171,7 @@ void ImageFft<T>::load(const Unit& unit, int exponent, bool clean) const {
         if (shape_.pairs && t.rows == 1 && !clean && tile.rows > 0) {  // straight to its place
             const std::int64_t first = tile.x - problem_.origin_x * shape_.step;
             for (std::int64_t row = 0; row < rows; ++row) {
+                lines_.prefetch(unit.in, unit.plane, tile.y - problem_.origin_y + row + kRowsAhead, first, samples);
                 lines_.gather(to + row * shape_.pitch, unit.in, unit.plane, tile.y - problem_.origin_y + row, first, samples);
                 std::fill_n(to + row * shape_.pitch + samples, shape_.pitch - samples, T{0});
             }

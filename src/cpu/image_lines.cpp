@@ -98,6 +98,17 @@ void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64
 }
 
 template <class T>
+void ImageLines<T>::prefetch(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
+    constexpr std::int64_t kLine = 64;
+    if (y < 0 || y >= problem_.height) { return; }
+    const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype)) / parts_ * (flat_ ? 1 : problem_.channels);
+    const std::int64_t from = std::max<std::int64_t>(first, 0), until = std::min(first + count, in_elements());
+    const char* const row = static_cast<const char*>(in) + (plane.image * problem_.in_image + y * problem_.in_row) *
+                                                               static_cast<std::int64_t>(size_of(problem_.dtype));
+    for (std::int64_t at = from * bytes; at < until * bytes; at += kLine) { __builtin_prefetch(row + at, 0, 2); }
+}
+
+template <class T>
 template <class Out>
 Out* ImageLines<T>::output_row(void* out, const Plane& plane, std::int64_t y) const {
     return static_cast<Out*>(out) + plane.image * problem_.out_image + y * problem_.out_row + plane.channel;

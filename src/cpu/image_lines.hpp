@@ -37,6 +37,8 @@ public:
     [[nodiscard]] const T* view(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
     /// to[i] = element first + i of row y, both at any distance: the boundary rule holds on both axes (zero boundary: zeros).
     void gather(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
+    /// Asks for what gather() with the same arguments reads to come into the cache.
+    void prefetch(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
     /// Whether no element of row y is in the image, but all are the boundary's constant.
     [[nodiscard]] bool is_outside(std::int64_t y) const;
 
