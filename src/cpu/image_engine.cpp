@@ -13,11 +13,11 @@ struct Speed {
     double seconds_per_product;
 };
 constexpr std::array<Speed, 5> kSpeeds{{
-    {Target::avx512, 13e-12},
-    {Target::avx2, 25e-12},
-    {Target::sse4, 60e-12},
-    {Target::neon, 60e-12},
-    {Target::scalar, 250e-12},
+    {Target::avx512, 14.4e-12},
+    {Target::avx2, 19e-12},
+    {Target::sse4, 52e-12},
+    {Target::neon, 52e-12},
+    {Target::scalar, 170e-12},
 }};
 // As in one dimension (direct.cpp).
 constexpr double kBytesPerSecond = 30e9;
