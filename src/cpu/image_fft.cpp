@@ -60,6 +60,7 @@ ImageFft<T>::ImageFft(const ResolvedImage& problem, const ImageFftShape& shape, 
       target_(current_target()),
       kernels_(image_kernels(target_).of<T>()),
       lines_(problem_, kernels_),
+      patch_(problem_, lines_, kernels_),
       fft_(target_, shape.log2_size),
       taps_(spectra(problem, shape, fft_, static_cast<const T*>(taps), request.threads)),
       mask_(static_cast<const T*>(taps),
@@ -79,8 +80,8 @@ std::size_t ImageFft<T>::slot_elements() const {
 
 template <class T>
 std::size_t ImageFft<T>::slot_bytes() const {
-    return whole_lines(whole_lines(slot_elements() * sizeof(T)) +
-                       static_cast<std::size_t>(shape_.out_samples) * sizeof(std::int64_t));
+    return patch_.bytes() + whole_lines(whole_lines(slot_elements() * sizeof(T)) +
+                                        static_cast<std::size_t>(shape_.out_samples) * sizeof(std::int64_t));
 }
 
 template <class T>
@@ -100,13 +101,15 @@ template <class T>
 void ImageFft<T>::execute(void* out, const void* in, std::span<std::byte> workspace) const {
     const std::int64_t bytes = problem_.batch * problem_.out_height * lines_.out_elements() * static_cast<std::int64_t>(sizeof(T));
     const auto body = [&](std::int64_t task, int slot) {
-        std::byte* const base = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes();
+        std::byte* const patch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes();
+        std::byte* const base = patch + patch_.bytes();
         const std::size_t data_bytes = whole_lines(static_cast<std::size_t>(fft_.tables().extent + kImagePadding) * sizeof(T));
         const std::int64_t index = task % shape_.units();
         Unit unit{};
         unit.plane = lines_.plane(task / shape_.units());
         unit.tile[0] = tile(shape_.pairs ? 2 * index : index);
         if (shape_.pairs) { unit.tile[1] = tile(2 * index + 1); }
+        unit.patch = patch;
         unit.out = out;
         unit.in = in;
         unit.data = reinterpret_cast<T*>(base);

@@ -6,6 +6,7 @@
 
 #include "cpu/image_fft_tiles.hpp"
 #include "cpu/image_lines.hpp"
+#include "cpu/image_patch.hpp"
 #include "cpu/overlap_save_taps.hpp"
 
 namespace tapline::cpu {
@@ -34,6 +35,7 @@ private:
         T* line;             ///< a line of pitch samples
         std::int64_t* last;  ///< out_samples numbers for the repair
         T* scratch;          ///< the transform's own
+        std::byte* patch;
         int threads;
     };
 
@@ -56,6 +58,8 @@ private:
     void scale(const Unit& unit, int exponent) const;
 
     void repair(const Unit& unit) const;
+    [[nodiscard]] std::int64_t infinities(const Unit& unit, const Tile& tile) const;
+    void sum_again(const Unit& unit, const Tile& tile, int side) const;
     void add_infinities(const Unit& unit, const Tile& tile, int side) const;
     void spread_nans(const Unit& unit, const Tile& tile, int side) const;
     void add_sample(const Unit& unit, const Tile& tile, int part, std::int64_t row, std::int64_t sample, T value,
@@ -69,6 +73,7 @@ private:
     Target target_;
     const ImageKernels<T>& kernels_;
     ImageLines<T> lines_;
+    ImagePatch<T> patch_;
     BlockFft<T> fft_;
     OverlapSaveTaps<T> taps_;
     std::vector<T> mask_;  ///< the masks as they are, (re, im) pairs if complex

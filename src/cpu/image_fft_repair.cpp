@@ -6,6 +6,12 @@
 #include "cpu/image_fft.hpp"
 
 namespace tapline::cpu {
+namespace {
+
+// Adding one infinity's terms one by one takes as long as summing so many outputs directly.
+constexpr std::int64_t kOutputsOfAnInfinity = 128;
+
+}  // namespace
 
 template <class T>
 void ImageFft<T>::repair(const Unit& unit) const {
@@ -25,8 +31,14 @@ void ImageFft<T>::repair(const Unit& unit) const {
                   fft_.sink(unit.data, fft_.size(), fft_.size()));
     scale(unit, exponent + taps_.unscale_exponent);
     for (int side = 0; side < sides(unit); ++side) {
-        add_infinities(unit, unit.tile[side], side);
-        spread_nans(unit, unit.tile[side], side);
+        const Tile& tile = unit.tile[side];
+        const bool many = infinities(unit, tile) > tile.rows * tile.samples / kOutputsOfAnInfinity;
+        if (many && !problem_.problem.complex_taps && shape_.pairs) {
+            sum_again(unit, tile, side);
+            continue;
+        }
+        add_infinities(unit, tile, side);
+        spread_nans(unit, tile, side);
     }
 }
 
@@ -43,6 +55,36 @@ void ImageFft<T>::add_sample(const Unit& unit, const Tile& tile, int part, std::
             if (o < 0) { break; }
             if (o >= tile.samples) { continue; }
             at(to, (row - i) * shape_.pitch + o) += mask[(i * problem_.mask_width + j) * tap_parts] * value;
+        }
+    }
+}
+
+template <class T>
+std::int64_t ImageFft<T>::infinities(const Unit& unit, const Tile& tile) const {
+    std::int64_t count = 0;
+    const std::int64_t elements = (tile.samples + shape_.halo) * parts();
+    visit_rows(unit, tile, [&](std::int64_t, const T* line) {
+        if (kernels_.all_finite(line, elements)) { return; }
+        count += std::count_if(line, line + elements, [](T value) { return std::isinf(value); });
+    });
+    return count;
+}
+
+// All outputs of a tile of a real image directly.
+template <class T>
+void ImageFft<T>::sum_again(const Unit& unit, const Tile& tile, int side) const {
+    const T* const mask = mask_.data() + lines_.mask(unit.plane) * problem_.taps();
+    T* const to = unit.data + side * fft_.tables().im_offset;
+    for (std::int64_t y = 0; y < tile.rows; y += kImageRows) {
+        const std::int64_t rows = std::min(kImageRows, tile.rows - y);
+        for (std::int64_t x = 0; x < tile.samples; x += ImagePatch<T>::kElements) {
+            const std::int64_t samples = std::min(ImagePatch<T>::kElements, tile.samples - x);
+            const T* const sums = patch_.sums(unit.in, unit.plane, mask, tile.y + y, rows, tile.x + x, samples, unit.patch);
+            for (std::int64_t r = 0; r < rows; ++r) {
+                for (std::int64_t i = 0; i < samples; ++i) {
+                    at(to, (y + r) * shape_.pitch + x + i) = sums[r * ImagePatch<T>::kElements + i];
+                }
+            }
         }
     }
 }
@@ -105,6 +147,8 @@ void ImageFft<T>::spread_nans(const Unit& unit, const Tile& tile, int side) cons
 // By name: the class is instantiated where the rest of it is defined.
 #define TAPLINE_INSTANTIATE(T)                                                      \
     template void ImageFft<T>::repair(const Unit&) const;                           \
+    template std::int64_t ImageFft<T>::infinities(const Unit&, const Tile&) const;  \
+    template void ImageFft<T>::sum_again(const Unit&, const Tile&, int) const;      \
     template void ImageFft<T>::add_infinities(const Unit&, const Tile&, int) const; \
     template void ImageFft<T>::spread_nans(const Unit&, const Tile&, int) const;    \
     template void ImageFft<T>::add_sample(const Unit&, const Tile&, int, std::int64_t, std::int64_t, T, int) const;

@@ -4,6 +4,7 @@
 
 #include "core/parallel.hpp"
 #include "cpu/image_engine.hpp"
+#include "cpu/image_patch.hpp"
 #include "cpu/image_tasks.hpp"
 #include "cpu/simd_direct.hpp"
 
@@ -22,8 +23,6 @@ constexpr std::int64_t kLeastBlock = 256, kMostBlock = 1024;
 constexpr std::int64_t kLeastInPlace = kDirectBlock;
 // Rows of a band, in heights of the mask: the row pass is done again for the rows that two bands share.
 constexpr std::int64_t kBandMasks = 8;
-// Elements that are computed again together where one of them is not finite.
-constexpr std::int64_t kRepairBlock = 64;
 // 7x7, 15x15, 31x31, 63x63 on 2048 x 2048 f32 with one thread: 2.4, 3.9, 6.3, 11.3 ms; 2.7, 3.9, 6.5, 11.5 predicted.
 constexpr double kProductFactor = 1.3;
 constexpr double kProductsOfAnOutput = 26;
@@ -50,6 +49,7 @@ public:
           kernels_(image_kernels(target_).of<T>()),
           row_kernel_(direct_kernels(target_).of<T>().real),
           lines_(problem_, kernels_),
+          patch_(problem_, lines_, kernels_),
           threads_(image_threads(seconds, request.threads)),
           rank_(request.mask.rank()),
           ring_(problem.mask_height + kImageRows - 1),
@@ -115,24 +115,18 @@ private:
         return result;
     }
 
-    // In a slot: the rings of all terms, a gathered line, the sums of a row of tiles, the repair's window, row pointers.
+    // In a slot: the patch, the rings of all terms, a gathered line, the sums of a row of tiles, row pointers.
     [[nodiscard]] std::int64_t line_elements() const { return whole_vectors(block_ + halo_) + 2 * kImagePadding; }
-    [[nodiscard]] std::int64_t repair_pitch() const { return whole_vectors(kRepairBlock + halo_) + kImagePadding; }
     [[nodiscard]] std::size_t slot_bytes() const {
-        const std::int64_t elements =
-            rank_ * ring_ * pitch_ + line_elements() + kImageRows * pitch_ + ring_ * repair_pitch() + kImageRows * kRepairBlock;
+        const std::int64_t elements = rank_ * ring_ * pitch_ + line_elements() + kImageRows * pitch_;
         const std::size_t bytes =
             static_cast<std::size_t>(elements) * sizeof(T) + static_cast<std::size_t>(ring_) * sizeof(const T*);
-        return (bytes + 63) / 64 * 64;
+        return patch_.bytes() + (bytes + 63) / 64 * 64;
     }
-    [[nodiscard]] T* rings(const Job& job) const { return reinterpret_cast<T*>(job.scratch); }
+    [[nodiscard]] T* rings(const Job& job) const { return reinterpret_cast<T*>(job.scratch + patch_.bytes()); }
     [[nodiscard]] T* line(const Job& job) const { return rings(job) + rank_ * ring_ * pitch_; }
     [[nodiscard]] T* sums(const Job& job) const { return line(job) + line_elements(); }
-    [[nodiscard]] T* repair_window(const Job& job) const { return sums(job) + kImageRows * pitch_; }
-    [[nodiscard]] T* repair_sums(const Job& job) const { return repair_window(job) + ring_ * repair_pitch(); }
-    [[nodiscard]] const T** rows(const Job& job) const {
-        return reinterpret_cast<const T**>(repair_sums(job) + kImageRows * kRepairBlock);
-    }
+    [[nodiscard]] const T** rows(const Job& job) const { return reinterpret_cast<const T**>(sums(job) + kImageRows * pitch_); }
     [[nodiscard]] T* ring_line(const Job& job, int term, std::int64_t row) const {
         return rings(job) + (term * ring_ + ((row % ring_) + ring_) % ring_) * pitch_;
     }
@@ -204,28 +198,17 @@ private:
     // Sums that are not finite have such samples in their windows (or overflowed on the way): they are formed again directly, since
     // a sum of several products may turn an infinity into a NaN, or give it the wrong sign.
     void repair(const Job& job, const SeparableTaps<T>& mask, std::int64_t y, std::int64_t count) const {
-        for (std::int64_t e = 0; e < job.segment.count; e += kRepairBlock) {
-            const std::int64_t elements = std::min(kRepairBlock, job.segment.count - e);
+        for (std::int64_t e = 0; e < job.segment.count; e += ImagePatch<T>::kElements) {
+            const std::int64_t elements = std::min(ImagePatch<T>::kElements, job.segment.count - e);
             bool finite = true;
             for (std::int64_t r = 0; r < count; ++r) {
                 finite = finite && kernels_.all_finite(sums(job) + r * pitch_ + e, elements);
             }
             if (finite) { continue; }
-            RowWindow<T> window(lines_, job.in, job.plane, job.segment.first + e - problem_.origin_x * lines_.step(),
-                                whole_vectors(elements) + halo_, repair_window(job), repair_pitch(), rows(job), ring_);
-            ImageCall<T> call;
-            call.out = repair_sums(job);
-            call.out_pitch = kRepairBlock;
-            call.in = window.at(y - problem_.origin_y, count + problem_.mask_height - 1);
-            call.taps = mask.taps.data();
-            call.height = problem_.mask_height;
-            call.width = problem_.mask_width;
-            call.step = lines_.step();
-            call.rows = count;
-            call.count = whole_vectors(elements);
-            kernels_.sums(call);
+            const T* const again =
+                patch_.sums(job.in, job.plane, mask.taps.data(), y, count, job.segment.first + e, elements, job.scratch);
             for (std::int64_t r = 0; r < count; ++r) {
-                std::copy_n(repair_sums(job) + r * kRepairBlock, elements, sums(job) + r * pitch_ + e);
+                std::copy_n(again + r * ImagePatch<T>::kElements, elements, sums(job) + r * pitch_ + e);
             }
         }
     }
@@ -235,6 +218,7 @@ private:
     const ImageKernels<T>& kernels_;
     void (*row_kernel_)(const DirectCall<T>&);
     ImageLines<T> lines_;
+    ImagePatch<T> patch_;
     int threads_;
     std::int64_t rank_;
     std::int64_t ring_;  ///< lines of a term's row pass in work

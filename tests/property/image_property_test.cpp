@@ -37,7 +37,7 @@ void spoil(void* data, Dtype dtype, std::int64_t count, Random& random) {
     if (is_integer(dtype)) { return; }
     const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, NAN};
     const std::int64_t scalars = is_complex(dtype) ? 2 * count : count;
-    for (std::int64_t i = between(1, 3, random); i > 0; --i) {
+    for (std::int64_t i = chance(0.2, random) ? scalars / 20 + 1 : between(1, 3, random); i > 0; --i) {
         put(data, dtype, between(0, scalars - 1, random), pick(values, random));
     }
 }
