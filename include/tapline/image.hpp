@@ -88,7 +88,7 @@ public:
     /// Throws Error for null or overlapping buffers and a workspace that is too small.
     void execute(void* out, const void* in, std::span<std::byte> workspace) const;
 
-    /// The same with a workspace that is allocated for this call.
+    /// The same with a workspace of its own, kept by the calling thread up to 16 MiB and freed above that.
     void execute(void* out, const void* in) const;
 
     /// Sizes and element types are checked against the problem.

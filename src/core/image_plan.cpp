@@ -23,6 +23,8 @@ int MaskFacts::rank() const {
 namespace {
 
 constexpr int kMaxThreads = 1024;
+// A thread keeps its workspace between calls up to this size, so that small calls do not allocate.
+constexpr std::size_t kKeptWorkspaceBytes = std::size_t{16} << 20;
 // As in one dimension (choice.cpp): up to so many taps, algorithms whose errors stay local go first.
 constexpr std::int64_t kLocalTaps = 128;
 
@@ -195,8 +197,19 @@ void ImagePlan::execute(void* out, const void* in, std::span<std::byte> workspac
 }
 
 void ImagePlan::execute(void* out, const void* in) const {
-    const core::AlignedBytes workspace = core::allocate(std::max(workspace_bytes(), core::kAlignment), "workspace");
-    execute(out, in, {workspace.get(), workspace_bytes()});
+    const std::size_t bytes = std::max(workspace_bytes(), core::kAlignment);
+    if (bytes > core::kKeptWorkspaceBytes) {
+        const core::AlignedBytes workspace = core::allocate(bytes, "workspace");
+        return execute(out, in, {workspace.get(), bytes});
+    }
+    thread_local core::AlignedBytes kept;
+    thread_local std::size_t kept_bytes = 0;
+    if (kept_bytes < bytes) {
+        kept_bytes = 0;
+        kept = core::allocate(bytes, "workspace");
+        kept_bytes = bytes;
+    }
+    execute(out, in, {kept.get(), bytes});
 }
 
 std::size_t ImagePlan::workspace_bytes() const noexcept { return state_->executable->workspace_bytes(); }
