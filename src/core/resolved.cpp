@@ -4,27 +4,16 @@
 #include <limits>
 #include <string>
 
-#include "tapline/error.hpp"
+#include "core/checks.hpp"
 
 namespace tapline {
 namespace core {
 namespace {
 
-// Far above any memory, far below where sums of three such numbers overflow 64 bits.
-constexpr std::int64_t kMaxCount = std::int64_t{1} << 56;
 // Bytes from a buffer's first element to its last.
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& message) { throw Error(code, message); }
-
-void check_count(const char* name, std::int64_t value, const char* what) {
-    if (value < 1) {
-        refuse(ErrorCode::argument, std::string(name) + ": " + std::to_string(value) + "; " + what + " needs at least 1");
-    }
-    if (value > kMaxCount) {
-        refuse(ErrorCode::argument, std::string(name) + ": " + std::to_string(value) + " is more than any memory holds (2^56)");
-    }
-}
 
 void check_stride(const char* name, std::int64_t value) {
     if (value < 0) {

@@ -119,6 +119,12 @@ double transform_ns(int log2_size) { return kTransformNs[static_cast<std::size_t
 
 }  // namespace
 
+double transform_seconds(int log2_size, Dtype dtype) {
+    core::Resolved problem;
+    problem.dtype = dtype;
+    return type_factor(problem) * 1e-9 * (transform_ns(log2_size) * std::ldexp(1.0, log2_size) + kUnitNs);
+}
+
 Pairing pairing_of(const core::Resolved& p) {
     if (is_complex(p.dtype)) { return Pairing::complex_signal; }
     return p.batch > 1 && p.filters == 1 ? Pairing::rows : Pairing::segments;

@@ -350,6 +350,8 @@ void real_taps(const DirectCall<T>& call) {
             return direct<T, 1, 1>(call);
         case 2:
             return direct<T, 2, 1>(call);
+        case 3:
+            return direct<T, 3, 1>(call);
         case 4:
             return direct<T, 4, 1>(call);
         default:

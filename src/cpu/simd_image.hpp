@@ -1,0 +1,72 @@
+// The inner loops for images, compiled once for each instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/targets.hpp"
+
+namespace tapline::cpu {
+
+/// out[r][e] = sum_{i < height} sum_{j < width} taps[i][j] * in[r + i][e + step * j] for 0 <= r < rows and 0 <= e < count, over
+/// flat real elements: `step` is the distance of neighbouring pixels. Each output is the same sequence of operations wherever it
+/// stands: bits depend on the taps and on the instruction set only.
+template <class T>
+struct ImageCall {
+    T* out = nullptr;
+    std::int64_t out_pitch = 0;
+    const T* const* in = nullptr;  ///< rows + height - 1 addresses
+    const T* taps = nullptr;
+    std::int64_t height = 0, width = 0, step = 1;
+    std::int64_t rows = 0;   ///< at most kImageRows
+    std::int64_t count = 0;  ///< rounded up to whole vectors, which are read and written
+    bool accumulate = false;
+    bool stream = false;  ///< past the caches, until flush(); out and out_pitch are multiples of 64 bytes
+};
+
+inline constexpr std::int64_t kImageRows = 4;      ///< outputs below each other that share loads
+inline constexpr std::int64_t kImagePadding = 16;  ///< elements of the widest vector
+
+/// What happens to sums on their way out. Without `active` they stay as they are.
+template <class T>
+struct LineEpilogue {
+    bool active = false;
+    T scale = 1, bias = 0, low = 0, high = 0;
+};
+
+/// Up to kImagePadding elements behind the last sum may be read. `stream`: past the caches.
+template <class T, class Out>
+using StoreLine = void (*)(Out* out, const T* sums, std::int64_t count, const LineEpilogue<T>& epilogue, bool stream);
+
+template <class T>
+struct ImageKernels {
+    void (*sums)(const ImageCall<T>&) = nullptr;
+    StoreLine<T, T> store = nullptr;
+    StoreLine<T, std::uint8_t> store_u8 = nullptr;  ///< rounded to even, saturated, NaN to 0
+    StoreLine<T, std::uint16_t> store_u16 = nullptr;
+    void (*widen_u8)(T* to, const std::uint8_t* from, std::int64_t count) = nullptr;
+    void (*widen_u16)(T* to, const std::uint16_t* from, std::int64_t count) = nullptr;
+    bool (*all_finite)(const T* values, std::int64_t count) = nullptr;
+    /// Ends a task that stored past the caches. Once for all its stores: each time it waits until memory has them.
+    void (*flush)() = nullptr;
+};
+
+struct ImageTable {
+    ImageKernels<float> f32;
+    ImageKernels<double> f64;
+    template <class T>
+    [[nodiscard]] const ImageKernels<T>& of() const {
+        if constexpr (sizeof(T) == sizeof(float)) {
+            return f32;
+        } else {
+            return f64;
+        }
+    }
+};
+
+/// The kernels of a runnable target.
+const ImageTable& image_kernels(Target target);
+
+/// Those compiled without SIMD, in a source of their own.
+const ImageTable& scalar_image_kernels();
+
+}  // namespace tapline::cpu
