@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kEdgeThreads)
     const unsigned segment = blockIdx.x % static_cast<unsigned>(segments);
     const std::int64_t tap_first = segment * segment_taps;
     const std::int64_t taps = min(segment_taps, a.k - tap_first);
-    const RowView<S> row = row_view<S>(a, tap_first);
+    const RowView<S> row = row_view<S>(a, row_of_block(), tap_first);
     if (row.row >= a.rows) { return; }
     const int per_stretch = (outputs + kTile - 1) / kTile;
     const std::int64_t index = static_cast<std::int64_t>(blockIdx.x / static_cast<unsigned>(segments)) * (kEdgeThreads / 32) + warp;

@@ -14,7 +14,10 @@ __device__ __forceinline__ int alignment_shift(const S* address) {
     return bytes % sizeof(S) == 0 ? static_cast<int>(bytes / sizeof(S)) : -1;
 }
 
-/// The row that a block works on: rows are the grid's y and z, so that all of this is worked out once a block.
+/// The row of a block where rows are the grid's y and z.
+__device__ __forceinline__ std::int64_t row_of_block() { return blockIdx.y + static_cast<std::int64_t>(blockIdx.z) * gridDim.y; }
+
+/// What is the same for all of a row.
 template <class S>
 struct RowView {
     const S* in;  // sample in_first
@@ -27,9 +30,9 @@ struct RowView {
 };
 
 template <class S>
-__device__ __forceinline__ RowView<S> row_view(const Arguments& a, std::int64_t tap_first) {
+__device__ __forceinline__ RowView<S> row_view(const Arguments& a, std::int64_t row, std::int64_t tap_first) {
     RowView<S> v;
-    v.row = blockIdx.y + static_cast<std::int64_t>(blockIdx.z) * gridDim.y;
+    v.row = row;
     v.in = static_cast<const S*>(a.in) + v.row * a.in_row;
     v.offset = a.first - a.origin - a.in_first + tap_first;
     v.length = a.in_last - a.in_first;

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(128)
     S* stage = reinterpret_cast<S*>(shared) + warp * kTile;
     const int k = static_cast<int>(a.k);
     std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * tiles_per_block * warps + warp;
-    const RowView<S> row = row_view<S>(a, 0);
+    const RowView<S> row = row_view<S>(a, row_of_block(), 0);
     if (row.row >= a.rows) { return; }
     for (int i = 0; i < tiles_per_block && tile < a.tiles; ++i, tile += warps) {
         const Place p = place_of(row, tile, kTile, kWindow);

@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads) direct_kernel(const __grid_constant_
     std::int64_t tile = static_cast<std::int64_t>(blockIdx.x / static_cast<unsigned>(segments)) * (kThreads / 32) + warp;
     const std::int64_t stride = static_cast<std::int64_t>(gridDim.x / static_cast<unsigned>(segments)) * (kThreads / 32);
     const int whole_size = kTile + (taps_here + V - 1) / V * V;
-    const RowView<S> row = row_view<S>(a, tap_first);
+    const RowView<S> row = row_view<S>(a, row_of_block(), tap_first);
     if (row.row >= a.rows) { return; }
     const auto* row_taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row.row * a.taps_row_bytes);
     // Starts the copies for the taps [done, done + chunk) of the place.

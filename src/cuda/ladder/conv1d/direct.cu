@@ -359,16 +359,22 @@ public:
         constexpr int kWarps = window::kThreads / 32;
         const Shape shape = shape_of(prepared);
         Arguments a = arguments_of(prepared, job);
-        set_tiles(a, shape.outputs, 16 / type_of(prepared.problem, prepared.device).bytes);
-        const std::int64_t all = divide_up(a.tiles, kWarps);
+        const std::int64_t vector = 16 / type_of(prepared.problem, prepared.device).bytes;
+        set_tiles(a, shape.outputs, static_cast<int>(vector));
+        if (a.tiles > kMostBlocks || a.rows > (std::int64_t{1} << 62) / a.tiles || a.tiles * a.rows / kWarps >= kMostBlocks) {
+            throw CudaError(cuda_abi::Code::unsupported,
+                            "problem: more rows or tiles than one launch has blocks; divide the batch");
+        }
+        const std::int64_t all = divide_up(a.tiles * a.rows, kWarps);
         const std::int64_t fill =
             static_cast<std::int64_t>(prepared.device.multiprocessors) * std::max(1, prepared.blocks_per_multiprocessor);
-        const std::int64_t blocks = policy_of(prepared).windows_per_warp == 1 ? all : std::min(all, divide_up(fill, a.rows));
-        int tiles = shape.tiles;
-        int slots = shape.slots;
-        int buffers = shape.buffers;
-        void* arguments[] = {&a, const_cast<std::byte*>(prepared.host_taps.data()), &tiles, &slots, &buffers};
-        cuda::launch(kernel_of(prepared), grid_of(blocks, a.rows), window::kThreads, arguments, shape.shared_bytes, stream);
+        const std::int64_t blocks = policy_of(prepared).windows_per_warp == 1 ? all : std::min(all, fill);
+        window::Windows windows = inner_windows(prepared, a, shape);
+        windows.step_rows = blocks * kWarps / a.tiles;
+        windows.step_windows = static_cast<int>(blocks * kWarps % a.tiles);
+        void* arguments[] = {&a, const_cast<std::byte*>(prepared.host_taps.data()), &windows};
+        cuda::launch(kernel_of(prepared), dim3(static_cast<unsigned>(blocks)), window::kThreads, arguments, shape.shared_bytes,
+                     stream);
         const std::int64_t per_vector = 16 / type_of(prepared.problem, prepared.device).bytes;
         launch_edges(prepared, a,
                      {static_cast<int>(shape.outputs), shape.outputs + divide_up(prepared.problem.k, per_vector) * per_vector},
@@ -381,6 +387,33 @@ private:
         std::int64_t outputs;  // of a window
         std::size_t shared_bytes;
     };
+    // Rows that all begin at the same place between two 16-byte boundaries have the same inner windows; others have none.
+    static window::Windows inner_windows(const Prepared& prepared, const Arguments& a, const Shape& shape) {
+        window::Windows w{};
+        w.windows = static_cast<int>(a.tiles);
+        w.tiles = shape.tiles;
+        w.slots = shape.slots;
+        w.buffers = shape.buffers;
+        const std::int64_t bytes = type_of(prepared.problem, prepared.device).bytes;
+        const std::int64_t offset = a.first - a.origin - a.in_first;
+        const auto address = reinterpret_cast<std::uintptr_t>(a.in) + static_cast<std::uintptr_t>(offset * bytes);
+        const auto past = static_cast<std::int64_t>(address % 16);
+        const bool alike = a.rows == 1 || a.in_row * bytes % 16 == 0;
+        if (a.plain_layout == 0 || !alike || past % bytes != 0 || (a.exact_edges != 0 && a.zero_vectors == 0)) { return w; }
+        w.shift = static_cast<int>(past / bytes);
+        w.start = offset - w.shift;
+        const std::int64_t per_vector = 16 / bytes;
+        const std::int64_t size = shape.outputs + divide_up(prepared.problem.k, per_vector) * per_vector;
+        const std::int64_t length = a.in_last - a.in_first;
+        // The first that begins at or after sample 0 and output 0, and the first whose samples or outputs go too far.
+        const std::int64_t first = std::max(w.start < 0 ? divide_up(-w.start, shape.outputs) : 0, std::int64_t{w.shift > 0});
+        const std::int64_t by_samples = length - size - w.start < 0 ? 0 : (length - size - w.start) / shape.outputs + 1;
+        const std::int64_t by_outputs = (a.count + w.shift) / shape.outputs;
+        const std::int64_t last = std::min({by_samples, by_outputs, a.tiles});
+        w.inner_first = static_cast<int>(std::min(first, a.tiles));
+        w.inner_last = static_cast<int>(std::max<std::int64_t>(last, w.inner_first));
+        return w;
+    }
     static Shape shape_of(const Prepared& prepared) {
         const Policy policy = policy_of(prepared);
         const Type type = type_of(prepared.problem, prepared.device);

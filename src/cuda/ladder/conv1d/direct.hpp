@@ -28,6 +28,16 @@ inline constexpr int kLeastUnrolled = 7;
 inline constexpr int kMostUnrolled = 33;
 namespace window {
 inline constexpr int kThreads = 128;  // of a block
+/// How rows are divided into windows and windows among warps.
+struct Windows {
+    int windows;                  // of a row
+    int tiles, slots, buffers;    // tiles of a window; taps, rounded up; windows that a warp holds at a time
+    int inner_first, inner_last;  // the windows of every row that lie inside the piece and whose outputs are all wanted
+    std::int64_t start;           // from sample in_first to the first one of window 0
+    int shift;                    // outputs that window 0 begins early; as start, of inner windows
+    int step_windows;             // from one of a warp's windows to its next: so many rows and windows
+    std::int64_t step_rows;
+};
 }
 namespace few {
 /// What the kernel for signals that do not fill the device is told.
