@@ -134,7 +134,9 @@ void launch_edges(const Prepared& prepared, const Arguments& arguments, const Di
     Arguments a = arguments;
     std::int64_t head = a.tiles;
     std::int64_t tail = 0;
-    if (a.plain_layout != 0 && aligned) {  // as place_of: whose window begins before the piece, whose ends behind it
+    // As place_of: whose window begins before the piece, whose ends behind it. With exact edges even a piece may hold terms that
+    // are absent: there none is fast.
+    if (a.plain_layout != 0 && aligned && a.exact_edges == 0) {
         const std::int64_t offset = a.first - a.origin - a.in_first;
         const std::int64_t last = offset + (division.segments - 1) * division.segment_taps;
         head = std::clamp<std::int64_t>(divide_up(std::max<std::int64_t>(per_vector - offset, 0), division.outputs), 0, a.tiles);
