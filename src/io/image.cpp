@@ -93,15 +93,18 @@ std::string describe_pixels(Dtype dtype, std::int64_t channels, bool alpha) {
     return std::string(to_string(dtype)) + ", " + std::to_string(channels) + " channels";
 }
 
-void allocate_pixels(Image& image, const std::string& name, const ImageReadOptions& options) {
+void check_size(const Image& image, const std::string& name, const ImageReadOptions& options) {
     const __int128 bytes =
         static_cast<__int128>(image.height) * image.width * image.channels * static_cast<std::int64_t>(size_of(image.dtype));
-    if (bytes > options.max_bytes) {
-        throw Error(ErrorCode::memory, name + ": " + size_text(image.height, image.width) + " pixels, " +
-                                           describe_pixels(image.dtype, image.channels, image.alpha) + ", take more than the " +
-                                           std::to_string(options.max_bytes >> 20) +
-                                           " MiB that are allowed here; cut the image into parts");
-    }
+    if (bytes <= options.max_bytes) { return; }
+    throw Error(ErrorCode::memory, name + ": " + size_text(image.height, image.width) + " pixels, " +
+                                       describe_pixels(image.dtype, image.channels, image.alpha) + ", take more than the " +
+                                       std::to_string(options.max_bytes >> 20) +
+                                       " MiB that are allowed here; cut the image into parts");
+}
+
+void allocate_pixels(Image& image, const std::string& name, const ImageReadOptions& options) {
+    check_size(image, name, options);
     image.pixels = core::allocate(image.bytes(), name.c_str());
 }
 

@@ -17,7 +17,9 @@ void write_png(OutputFile& file, const Image& image, const ImageWriteOptions& op
 void write_jpeg(OutputFile& file, const Image& image, const ImageWriteOptions& options);
 void write_npy_image(OutputFile& file, const Image& image);
 
-/// Allocates the pixels. Throws Error(memory) if there are more than options.max_bytes.
+/// Throws Error(memory) if the pixels take more than options.max_bytes.
+void check_size(const Image& image, const std::string& name, const ImageReadOptions& options);
+/// Allocates the pixels, if check_size() allows it.
 void allocate_pixels(Image& image, const std::string& name, const ImageReadOptions& options);
 
 /// Throws Error(io) if the file cannot hold so many pixels even at `pixels_per_byte`, the most its compression can reach.

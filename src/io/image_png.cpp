@@ -5,6 +5,7 @@
 #include <bit>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "io/image_codecs.hpp"
@@ -19,7 +20,8 @@ namespace {
 struct State {
     ByteSource* source = nullptr;
     OutputFile* file = nullptr;
-    std::exception_ptr thrown;  // by source or file
+    std::exception_ptr thrown;   // by source or file
+    std::size_t most_bytes = 0;  // of one allocation
     char message[200] = "";
 };
 
@@ -30,6 +32,14 @@ void on_error(png_structp png, png_const_charp message) {
 }
 
 void on_warning(png_structp, png_const_charp) {}
+
+// libpng would believe a chunk that calls itself a gigabyte long before it looks for its bytes.
+png_voidp on_allocate(png_structp png, png_alloc_size_t bytes) {
+    const auto* state = static_cast<const State*>(png_get_mem_ptr(png));
+    return bytes <= state->most_bytes ? std::malloc(bytes) : nullptr;
+}
+
+void on_free(png_structp, png_voidp memory) { std::free(memory); }
 
 void on_read(png_structp png, png_bytep data, std::size_t bytes) {
     auto* state = static_cast<State*>(png_get_io_ptr(png));
@@ -85,7 +95,9 @@ class PngReader : Codec {
 public:
     explicit PngReader(ByteSource& source) : Codec(source.name()), source_(source) {
         state_.source = &source;
-        png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state_, &on_error, &on_warning);
+        constexpr std::size_t kOwnBytes = 16 << 20;  // for what libpng needs besides, and for inflated profiles
+        state_.most_bytes = kOwnBytes + static_cast<std::size_t>(source.size());
+        png_ = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &state_, &on_error, &on_warning, &state_, &on_allocate, &on_free);
         if (png_ != nullptr) { info_ = png_create_info_struct(png_); }
     }
     ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
@@ -99,6 +111,7 @@ public:
         constexpr double kDeflateRatio = 1032;  // 258 bytes for 2 bits: the most that deflate reaches
         const int bits = png_get_bit_depth(png_, info_) * png_get_channels(png_, info_);
         check_promise(source_, image.height, image.width, kDeflateRatio * 8 / bits);
+        check_size(image, name_, options);  // at one byte a pixel; expand() allocates a row
         expand();
         image.channels = png_get_channels(png_, info_);
         image.dtype = png_get_bit_depth(png_, info_) == 16 ? Dtype::u16 : Dtype::u8;
@@ -122,6 +135,8 @@ private:
 
     // Everything becomes grey, RGB or either with alpha, of 8 or 16 bits in the machine's byte order.
     void expand() {
+        constexpr std::size_t kPixelBytes = 8;
+        state_.most_bytes += 2 * kPixelBytes * png_get_image_width(png_, info_);  // rows, now that the width can be believed
         guarded([&] {
             png_set_expand(png_);
             if (png_get_bit_depth(png_, info_) == 16 && std::endian::native == std::endian::little) { png_set_swap(png_); }

@@ -22,7 +22,7 @@ inline void round_trip(const Image& image) {
 }
 
 inline void decode(const std::uint8_t* data, std::size_t size, bool through_pipe) {
-    constexpr std::int64_t kMaxBytes = 16 << 20;
+    constexpr std::int64_t kMaxBytes = 4 << 20;
     constexpr std::int64_t kMaxAgain = 1 << 14;
     const Input input(data, size, through_pipe);
     Image image;

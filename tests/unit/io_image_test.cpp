@@ -206,6 +206,13 @@ TEST(IoImage, PromisesThatNoFileCouldKeepAreRefused) {
     expect_error(ErrorCode::io, "truncated", [&] { read_image(folder.put("huge.npy", npy)); });
 }
 
+// A chunk that calls itself 1.25 GiB long; libpng alone would ask for that much memory.
+TEST(IoImage, ChunksLongerThanTheFileAreErrors) {
+    const Folder folder;
+    const std::string lie = "\x50\x00\x00\x00"s + "eXIf" + "II*\0"s;
+    expect_error(ErrorCode::io, "x.png", [&] { read_image(folder.put("x.png", png_bytes(2, 1, 8, 0, "\0\1\2"s, lie))); });
+}
+
 TEST(IoImage, TheLimitOnMemoryHolds) {
     const Folder folder;
     const Image image = make_image(10, 10, 3, Dtype::u8);
