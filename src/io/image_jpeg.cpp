@@ -7,6 +7,7 @@
 #include <jerror.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csetjmp>
 #include <cstdlib>
 #include <cstring>
@@ -237,8 +238,8 @@ private:
             metadata.icc.assign(profile, profile + bytes);
         }
         const double per_unit = codec_.density_unit == 1 ? 100 / kCentimetresPerInch : codec_.density_unit == 2 ? 100 : 0;
-        metadata.pixels_per_metre_x = static_cast<std::uint32_t>(codec_.X_density * per_unit + 0.5);
-        metadata.pixels_per_metre_y = static_cast<std::uint32_t>(codec_.Y_density * per_unit + 0.5);
+        metadata.pixels_per_metre_x = static_cast<std::uint32_t>(std::lround(codec_.X_density * per_unit));
+        metadata.pixels_per_metre_y = static_cast<std::uint32_t>(std::lround(codec_.Y_density * per_unit));
     }
 
     ByteSource& source_;
@@ -313,7 +314,7 @@ private:
         }
         constexpr std::uint32_t kMostDensity = 65535;
         const auto inches = [](std::uint32_t per_metre) {
-            return static_cast<std::uint32_t>(per_metre * kCentimetresPerInch / 100 + 0.5);
+            return static_cast<std::uint32_t>(std::lround(per_metre * kCentimetresPerInch / 100));
         };
         const std::uint32_t x = inches(image.metadata.pixels_per_metre_x), y = inches(image.metadata.pixels_per_metre_y);
         if (x > 0 && y > 0 && x <= kMostDensity && y <= kMostDensity) {
