@@ -8,6 +8,7 @@ Images come from bench/results/images_cpu.json, which bench/images.py measures.
 
 import json
 import pathlib
+import statistics
 import sys
 
 import matplotlib
@@ -155,6 +156,7 @@ def images_part(data):
         lines.append("| " + " | ".join([row["image"], row["name"], row["algorithm"], f"{1e3 * row['seconds']:.2f} ms",
                                         f"**{percent(row['copy_fraction'])}**", f"**{row['times_peer']:.1f}**",
                                         f"{1e3 * row['seconds_min']:.2f} ms, {row['times_peer_of_fastest']:.1f}", bar, met]) + " |")
+    idle = statistics.median(r["idle_before"] for row in data["cases"] for r in row["rounds"])
     files = data["file_to_file"]
     stages = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in files["stages"].items())
     return f"""
@@ -162,8 +164,9 @@ def images_part(data):
 
 From `bench/results/images_cpu.json`, which `bench/images.py` measures: {machine['processor']}, {machine['cores']} cores, {machine['date']}, OpenCV
 {machine['opencv']}, {machine['vips']}. f32 and one channel unless said otherwise, zero boundary; `tapline bench --image` and OpenCV take turns,
-and the figures are medians over {len(data['cases'][0]['rounds'])} rounds of the ratios within a round. The machine was shared: beside them stand the
-fastest runs of each side, and `undisturbed` means that only those reach the bar.
+and the figures are medians over {len(data['cases'][0]['rounds'])} rounds of the ratios within a round. Other programs ran meanwhile ({percent(idle)} of
+the cores' time was free before a round, median), which takes more from two threads than from OpenCV's one where it transforms: beside the
+medians stand the fastest runs of each side, and `undisturbed` means that only those reach the bar.
 
 """ + "\n".join(lines) + f"""
 
