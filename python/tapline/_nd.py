@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from tapline import _gpu
 from tapline._core import convolve as _convolve
 
 # Outputs of one slab: its sums and the pass that is added to them stay in the L2 cache.
@@ -45,9 +46,10 @@ def extend(x, axis, before, after, boundary, constant):
     index = extended_index(x.shape[axis], before, after, boundary)
     y = np.take(x, np.maximum(index, 0), axis)
     if boundary == "constant":
-        outside = [slice(None)] * x.ndim
-        outside[axis] = index < 0
-        y[tuple(outside)] = constant
+        for end in (slice(0, before), slice(y.shape[axis] - after, None)):
+            outside = [slice(None)] * x.ndim
+            outside[axis] = end
+            y[tuple(outside)] = constant
     return y
 
 
@@ -133,9 +135,9 @@ def _sum_of_passes(x, w, axes, lengths, origins, boundary, constant, options):
     shape = list(np.broadcast_shapes(*([1 if a in axes else n for a, n in enumerate(v.shape)] for v in (x, w))))
     for axis, length in zip(axes, lengths):
         shape[axis] = length
-    sums = np.zeros(shape, options.get("dtype", np.result_type(x, w)))
+    sums = _gpu.zeros_like(x, shape, options.get("dtype", np.result_type(x, w)))
     slab = others[0]
-    rows = max(1, _SLAB_BYTES * shape[slab] // max(sums.nbytes, 1))
+    rows = shape[slab] if _gpu.is_array(x) else max(1, _SLAB_BYTES * shape[slab] // max(sums.nbytes, 1))
     for first in range(0, shape[slab], rows):
         _add_slab(sums, x, w, others, other_origins, (first, min(first + rows, shape[slab])), last, last_length, origins[-1],
                   boundary, constant, options)
