@@ -483,7 +483,7 @@ class Array:
         self.own = self.library.put(self.own, index, value.own if isinstance(value, Array) else value)
 
     def __iadd__(self, other):
-        self.own = self.library.add(self.own, other.own)
+        self.own = self.library.add(self.own, _own(other))
         return self
 
     def __add__(self, other):

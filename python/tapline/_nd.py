@@ -135,7 +135,8 @@ def _sum_of_passes(x, w, axes, lengths, origins, boundary, constant, options):
     shape = list(np.broadcast_shapes(*([1 if a in axes else n for a, n in enumerate(v.shape)] for v in (x, w))))
     for axis, length in zip(axes, lengths):
         shape[axis] = length
-    sums = _gpu.zeros_like(x, shape, options.get("dtype", np.result_type(x, w)))
+    dtype = options.get("dtype", np.result_type(x, w))
+    sums = _gpu.zeros_like(x, shape, np.int64 if dtype == np.bool_ else dtype)  # passes over bools count
     slab = others[0]
     rows = shape[slab] if _gpu.is_array(x) else max(1, _SLAB_BYTES * shape[slab] // max(sums.nbytes, 1))
     for first in range(0, shape[slab], rows):
