@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "docstrings.hpp"
+#include "image_object.hpp"
 #include "plan_cache.hpp"
 #include "plan_object.hpp"
 #include "tapline/depthwise.hpp"
@@ -106,6 +107,42 @@ GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& 
     if (output_dtype) { wanted = known_dtype("out", *output_dtype); }
     const Types types = gpu_types_of(known_dtype("signal", dtype), known_dtype("taps", taps_dtype), wanted);
     return {request, device, prepare(request, shape, types, as_array(taps.ptr(), "taps"))};
+}
+
+// `options`: the keyword arguments that images share with signals.
+Request image_request(const nb::dict& options, bool correlation) {
+    constexpr std::array kNamed{Keyword::mode,  Keyword::boundary, Keyword::constant, Keyword::accuracy, Keyword::device,
+                                Keyword::scale, Keyword::bias,     Keyword::clamp,    Keyword::threads,  Keyword::algorithm};
+    const Signature signature{"image", {}, 0, kNamed};
+    const nb::tuple none = nb::make_tuple();
+    return request_of(collect(signature, none.ptr(), options.ptr()), correlation ? Operation::correlation : Operation::convolution);
+}
+
+PyArrayObject* array_of(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
+
+// Called by tapline._image alone, which passes arrays.
+void add_image(nb::module_& module) {
+    using Origin = std::optional<std::int64_t>;
+    nb::class_<ImageObject>(module, "ImagePlan", "A mask prepared for images of one arrangement: what tapline._image keeps.")
+        .def("__init__",
+             [](ImageObject* self, const nb::dict& options, bool correlation, nb::handle image, nb::handle out, nb::handle taps,
+                Origin origin_y, Origin origin_x) {
+                 checked([&] {
+                     new (self) ImageObject(image_request(options, correlation), array_of(image), array_of(out), array_of(taps),
+                                            origin_y, origin_x);
+                 });
+             })
+        .def("execute",
+             [](const ImageObject& self, nb::handle out, nb::handle image) { self.execute(array_of(out), array_of(image)); })
+        .def("explain", [](const ImageObject& self) { return self.plan().explain(); })
+        .def_prop_ro("algorithm", [](const ImageObject& self) { return self.plan().algorithm(); });
+    module.def("image_size", [](const nb::dict& options, std::int64_t height, std::int64_t width, std::int64_t mask_height,
+                                std::int64_t mask_width) {
+        const ImageSize size = checked([&] {
+            return image_size_of(image_request(options, false), {height, width}, {mask_height, mask_width});
+        });
+        return nb::make_tuple(size.height, size.width);
+    });
 }
 
 void add_gpu_call(nb::module_& module) {
@@ -232,6 +269,7 @@ NB_MODULE(_core, module) {
     add_plan(module);
     add_gpu_call(module);
     add_depthwise(module);
+    add_image(module);
     module.def(
         "is_on_gpu", [](nb::handle object) { return is_on_gpu(object.ptr()); }, "Whether an array is in GPU memory.");
     module.attr("__version__") = tapline::version();

@@ -54,6 +54,25 @@ def correlate(
     threads: int = 0,
 ) -> NDArray[Any]: ...
 
+def image(
+    image: ArrayLike,
+    taps: ArrayLike,
+    mode: Mode = "same",
+    *,
+    channel_axis: Literal[-1] | None = None,
+    boundary: Boundary = "zero",
+    constant: complex | None = None,
+    origin: int | tuple[int | None, int | None] | None = None,
+    operation: Literal["convolution", "correlation"] = "convolution",
+    accuracy: Accuracy = "standard",
+    out: NDArray[Any] | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    threads: int = 0,
+) -> NDArray[Any]: ...
+
 class Plan:
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """Filters of several dimensions as sums of one-dimensional ones.
 
 An output is ``sum_t w[t] * x(o + t - origin)`` over all axes of `w`. One axis, the longest of the filter, is the engine's; each
-index of the filter's other axes adds one pass. A filter that is a product of one-dimensional ones takes a pass for each instead.
+index of the filter's other axes adds one pass. A filter that is a product of one-dimensional ones takes a pass for each instead. Two
+neighbouring axes of floating-point samples, rows and columns, are the engine's images: one call (tapline/_image.py).
 """
 
 import itertools
@@ -9,7 +10,7 @@ import math
 
 import numpy as np
 
-from tapline import _gpu
+from tapline import _gpu, _image
 from tapline._core import convolve as _convolve
 
 # Outputs of one slab: its sums and the pass that is added to them stay in the L2 cache.
@@ -90,6 +91,50 @@ def _along(x, taps, axis, length, origin, boundary, constant, options):
     )
 
 
+def _image_axes(x, w, axes, dtype):
+    """The number of axes behind the two that are filtered (0, or 1: interleaved channels) if the engine's images can take them."""
+    if len(axes) != 2 or _gpu.is_array(x, w) or dtype.char not in "fdFD" or x.dtype.char not in "fdFD" or x.size == 0:
+        return None
+    behind = x.ndim - 1 - max(axes)
+    if abs(axes[0] - axes[1]) != 1 or behind > 1 or w.size != w.shape[axes[0]] * w.shape[axes[1]]:
+        return None
+    return behind
+
+
+def is_image(x, w, axes):
+    """Whether a filter over two axes is one call of the engine instead of several passes."""
+    return _image_axes(x, w, axes, np.result_type(x, w)) is not None
+
+
+def _as_image(x, w, axes, lengths, origins, boundary, constant, options):
+    dtype = np.result_type(x, w)
+    behind = _image_axes(x, w, axes, dtype)
+    if behind is None or not options.keys() <= {"accuracy"}:
+        return None
+    order = sorted(range(2), key=lambda i: axes[i])
+    axes, lengths, origins = ([values[i] for i in order] for values in (axes, lengths, origins))
+    sizes = [(x.shape[a], w.shape[a], length) for a, length in zip(axes, lengths)]
+    if all(n == length for n, _, length in sizes):
+        mode, places = "same", tuple(origins)
+    elif all(n + k - 1 == length for n, k, length in sizes):
+        mode, places = "full", (None, None)
+    elif all(n - k + 1 == length for n, k, length in sizes):
+        mode, places = "valid", (None, None)
+    else:
+        return None
+    options = {**options, "mode": mode, "boundary": boundary}
+    if boundary == "constant":
+        options["constant"] = constant
+    x = x.astype(dtype if w.dtype.kind == "c" or dtype.char in "fd" else dtype.char, copy=False)
+    taps = np.ascontiguousarray(w.reshape([w.shape[a] for a in axes])[::-1, ::-1])
+    x4 = x.reshape((-1, *x.shape[-2:], 1)) if behind == 0 else x.reshape((-1, *x.shape[-3:]))
+    y = _image.filtered(x4, taps, options, origins=places)
+    shape = list(x.shape)
+    for a, length in zip(axes, lengths):
+        shape[a] = length
+    return y.reshape(shape)
+
+
 def passes_of(w, axes, dtype):
     """How many passes of the engine a filter takes for a result of `dtype`."""
     if len(axes) <= 1 or factors(w, axes, dtype) is not None:
@@ -110,6 +155,10 @@ def correlate(x, w, axes, lengths, origins, boundary="zero", constant=0, dtype=N
     axes, lengths, origins = ([values[i] for i in order] for values in (axes, lengths, origins))
     if len(axes) == 1:
         return _along(x, w, axes[0], lengths[0], origins[0], boundary, constant, options)
+    if dtype is None:
+        y = _as_image(x, w, axes, lengths, origins, boundary, constant, options)
+        if y is not None:
+            return y
     # A constant beyond the ends is another one after the first pass; the other extensions commute with filtering.
     one_filter = w.size == math.prod(w.shape[a] for a in axes)
     parts = factors(w, axes, np.result_type(x, w)) if one_filter and (boundary != "constant" or constant == 0) else None

@@ -376,6 +376,11 @@ def gaussian_filter(
     axes = _axes(axes, image.ndim)
     each = zip(axes, *(_sequence(v, len(axes)) for v in (sigma, order, mode, radius)))
     each = [one for one in each if one[1] > 1e-15]
+    if len(each) == 2 and all(o == 0 for _, _, o, _, _ in each):
+        halves = [int(truncate * float(s) + 0.5) if r is None else r for _, s, _, _, r in each]
+        lines = [_gaussian(s, 0, h) for (_, s, _, _, _), h in zip(each, halves) if isinstance(h, numbers.Integral) and h >= 0]
+        if len(lines) == 2 and _as_image(image, lines, [e[0] for e in each], [e[3] for e in each], halves, output, cval):
+            return output
     for axis, s, o, m, r in each:
         gaussian_filter1d(image, s, axis, o, output, m, cval, truncate, radius=r)
         image = output
@@ -431,12 +436,43 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
     axes = _axes(axes, image.ndim)
     each = zip(axes, *(_sequence(v, len(axes)) for v in (size, origin, mode)))
     each = [one for one in each if one[1] > 1]
+    if len(each) == 2:
+        places = [int(s) // 2 + operator.index(o) for _, s, o, _ in each]
+        lines = [np.full(int(s), 1 / int(s)) for _, s, _, _ in each]
+        inside = all(0 <= place < int(s) for place, (_, s, _, _) in zip(places, each))
+        if inside and _as_image(image, lines, [e[0] for e in each], [e[3] for e in each], places, output, cval):
+            return output
     for axis, s, o, m in each:
         uniform_filter1d(image, int(s), axis, output, m, cval, o)
         image = output
     if not each:
         output[...] = image
     return output
+
+
+# A line of this many taps and more is taken as it is: its mask's singular values would cost more than the passes they save.
+_LONG_LINE = 257
+
+
+def _as_image(image, lines, axes, modes, places, output, cval):
+    """Means over two axes as one filter of the engine's images, whose rank it finds; False where the axes are to go one by one.
+
+    The lines sum to 1, so that a constant beyond the edges is the same constant after the first of them.
+    """
+    if _gpu.is_array(image) or image.dtype.char not in "fd" or output.dtype != image.dtype or modes[0] != modes[1]:
+        return False
+    if np.iscomplexobj(cval) or max(len(line) for line in lines) >= _LONG_LINE or not isinstance(modes[0], str):
+        return False
+    shape = [1] * image.ndim
+    for axis, line in zip(axes, lines):
+        shape[axis] = len(line)
+    if axes[0] > axes[1]:
+        axes, lines, places = axes[::-1], lines[::-1], places[::-1]
+    mask = np.multiply.outer(*lines).reshape(shape)
+    if not _nd.is_image(image, mask, axes):
+        return False
+    _filter(image, mask, list(axes), list(places), output, _boundary(modes[0]), cval)
+    return True
 
 
 def _derivative(input, axis, output, mode, cval, across):

@@ -104,8 +104,8 @@ def test_operators_are_registered_well(device):
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 9, 21, 64])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
 def test_kernels_of_a_gpu(shape, k, dtype, device):
-    if device == "cpu":
-        pytest.skip("of a GPU")
+    if device == "cpu" or (dtype != torch.float32 and k not in (2, 4, 9)):
+        pytest.skip("of a GPU, other types with fewer taps")
     x, taps = drawn(*shape, dtype=dtype), drawn(shape[1], k, dtype=dtype)
     for padding in ("causal", "same", k):
         a, b = x.clone().requires_grad_(), taps.clone().requires_grad_()
