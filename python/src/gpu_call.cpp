@@ -130,13 +130,13 @@ void GpuCall::run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspac
     const WithoutGil without_gil;
     std::size_t execution = 0;
     const bool one = plans_.size() == 1;
-    for_each_execution(layout_, reinterpret_cast<const char*>(in), reinterpret_cast<char*>(out), nullptr, 0,
-                       [&](const char* from, char* to, const char*) {
-                           const Plan& plan = plans_[one ? 0 : execution];
-                           ++execution;
-                           plan.execute(to, from, {reinterpret_cast<std::byte*>(workspace), plan.workspace_bytes()},
-                                        reinterpret_cast<void*>(stream));
-                       });
+    for_each_execution(
+        layout_, static_cast<const char*>(at_address(in)), static_cast<char*>(at_address(out)), nullptr, 0,
+        [&](const char* from, char* to, const char*) {
+            const Plan& plan = plans_[one ? 0 : execution];
+            ++execution;
+            plan.execute(to, from, {static_cast<std::byte*>(at_address(workspace)), plan.workspace_bytes()}, at_address(stream));
+        });
 }
 
 }  // namespace tapline::python

@@ -15,6 +15,11 @@ bool is_on_gpu(PyObject* object);
 /// tapline._gpu.call(function, **values): a new reference.
 PyObject* call_on_gpu(const char* function, const Values& values);
 
+/// An address as Python has it, an integer.
+inline void* at_address(std::uintptr_t address) {
+    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): there is no other way to get one from Python
+}
+
 /// NumPy's names for element types, and "bfloat16".
 const char* numpy_name(Dtype dtype);
 std::optional<Dtype> dtype_of_name(std::string_view name);

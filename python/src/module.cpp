@@ -167,25 +167,23 @@ void add_gpu_call(nb::module_& module) {
 }
 
 void add_depthwise(nb::module_& module) {
-    const auto problem_of =
-        [](const std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>& p,
-           const std::string& dtype) {
-            const auto& [batch, channels, length, outputs, taps, origin] = p;
-            return DepthwiseProblem{.batch = batch,
-                                    .channels = channels,
-                                    .length = length,
-                                    .outputs = outputs,
-                                    .taps = taps,
-                                    .origin = origin,
-                                    .dtype = known_dtype("x", dtype)};
-        };
+    // batch, channels, samples, outputs, taps, origin
     using Sizes = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
-    const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
+    const auto problem_of = [](const Sizes& p, const std::string& dtype) {
+        const auto& [batch, channels, length, outputs, taps, origin] = p;
+        return DepthwiseProblem{.batch = batch,
+                                .channels = channels,
+                                .length = length,
+                                .outputs = outputs,
+                                .taps = taps,
+                                .origin = origin,
+                                .dtype = known_dtype("x", dtype)};
+    };
     module.def("depthwise_correlate", [=](const Sizes& sizes, const std::string& dtype, std::uintptr_t y, std::uintptr_t x,
                                           std::uintptr_t taps, int device, std::uintptr_t stream) {
         const DepthwiseProblem problem = problem_of(sizes, dtype);
         const WithoutGil without_gil;
-        depthwise_correlate(problem, at(y), at(x), at(taps), device, at(stream));
+        depthwise_correlate(problem, at_address(y), at_address(x), at_address(taps), device, at_address(stream));
     });
     module.def("depthwise_workspace_bytes", [=](const Sizes& sizes, const std::string& dtype, int device) {
         return depthwise_workspace_bytes(problem_of(sizes, dtype), device);
@@ -196,8 +194,8 @@ void add_depthwise(nb::module_& module) {
                    std::size_t workspace_bytes, int device, std::uintptr_t stream) {
                    const DepthwiseProblem problem = problem_of(sizes, dtype);
                    const WithoutGil without_gil;
-                   depthwise_gradients(problem, at(grad_x), at(grad_taps), at(grad_y), at(x), at(taps), at(workspace),
-                                       workspace_bytes, device, at(stream));
+                   depthwise_gradients(problem, at_address(grad_x), at_address(grad_taps), at_address(grad_y), at_address(x),
+                                       at_address(taps), at_address(workspace), workspace_bytes, device, at_address(stream));
                });
 }
 
