@@ -476,7 +476,7 @@ class Array:
     def __getitem__(self, index):
         index = index if isinstance(index, tuple) else (index,)
         back = [a for a, i in enumerate(index) if isinstance(i, slice) and i.step == -1]  # whole axes: PyTorch has no negative strides
-        own = self.library.flip(self.own, back) if back else self.own
+        own = self.library.flip(self.own, tuple(back)) if back else self.own
         return Array(own[tuple(slice(None) if a in back else i for a, i in enumerate(index))], self.library)
 
     def __setitem__(self, index, value):

@@ -108,7 +108,14 @@ def install(engine):
     module.ndarray, module.empty, module.asarray = ndarray, empty, asarray
     module.asnumpy = lambda x: x.get()
     module.ascontiguousarray = through_numpy("ascontiguousarray")
-    module.take, module.flip = through_numpy("take"), through_numpy("flip")
+    module.take = through_numpy("take")
+
+    def flip(x, axes):
+        if not isinstance(axes, (int, tuple)):
+            raise TypeError("'list' object cannot be interpreted as an integer")  # CuPy's, where NumPy takes lists, too
+        return asarray(np.flip(x.view(np.ndarray), axes))
+
+    module.flip = flip
     module.moveaxis = np.moveaxis
     module.cuda = types.SimpleNamespace(Device=Device, get_current_stream=lambda: types.SimpleNamespace(ptr=0))
     sys.modules["cupy"] = module
