@@ -87,8 +87,8 @@ def _integers(function, library, place, signal, taps, options, wanted, out, over
     largest = 2 ** (bits if place.dtype.startswith(("u", "b")) else bits - 1)
     sums = largest * sum(abs(int(t)) for t in taps.ravel())
     if bits > 32 or sums >= _EXACT_LIMIT:
-        raise TypeError(f"signal: {place.dtype} in GPU memory, with taps whose sums may pass 2^53, is not exact there; convert the signal to "
-                        "float64, or copy it to host memory")
+        raise TypeError(f"signal: {place.dtype} in GPU memory, with taps whose sums may pass 2^53, is not exact there; "
+                        "convert the signal to float64, or copy it to host memory")
     natural = wanted or "int64"
     if _is_integer(natural) and natural != "int64" and overflow != "wrap" and sums > np.iinfo(natural).max:
         raise TypeError(f"dtype: {natural} could overflow, which a GPU does not report; give overflow='wrap' or leave it int64")

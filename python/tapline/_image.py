@@ -78,6 +78,24 @@ def _stored(image, taps):
     return np.result_type(real, np.complex64) if taps.dtype.kind == "c" else real
 
 
+def _has_channels(x, channel_axis):
+    if channel_axis not in (None, -1, x.ndim - 1):
+        raise ValueError(f"channel_axis: {channel_axis!r}; give None or -1 (numpy.moveaxis brings another axis there)")
+    if x.ndim < 2 + (channel_axis is not None):
+        raise ValueError(f"image: {x.ndim} axes; give rows and columns" + ("" if channel_axis is None else " and channels"))
+    return channel_axis is not None
+
+
+def _writable(out, shape, has_channels):
+    """`out` with four axes, checked; None if that would be a copy, or of a type that the engine does not write."""
+    if out.shape != shape:
+        raise ValueError(f"out: its shape is {out.shape}; this problem's output has {shape}")
+    if not out.flags.writeable:
+        raise ValueError("out: the array is read-only; give one that can be written")
+    four = _four_axes(out, has_channels)
+    return four if out.dtype.char != "e" and np.may_share_memory(four, out) else None
+
+
 def _origins(origin):
     if origin is None:
         return None, None
@@ -177,46 +195,32 @@ def image(
         raise NotImplementedError("image: in GPU memory, where images are not convolved yet; use tapline.ndimage.convolve or "
                                   "tapline.signal.convolve2d, or copy it to host memory")
     x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
-    if channel_axis not in (None, -1, x.ndim - 1):
-        raise ValueError(f"channel_axis: {channel_axis!r}; give None or -1 (numpy.moveaxis brings another axis there)")
-    has_channels = channel_axis is not None
-    if x.ndim < 2 + has_channels:
-        raise ValueError(f"image: {x.ndim} axes; give rows and columns" + (" and channels" if has_channels else ""))
+    has_channels = _has_channels(x, channel_axis)
     if operation not in ("convolution", "correlation"):
         raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
     if taps.dtype.kind not in "iubfc" or taps.dtype.char in "gG":
         raise TypeError(f"taps: elements are {taps.dtype}; convert them to float64 or complex128")
     taps = _arranged_taps(taps, x.shape[-1] if has_channels else None)
-    stored = _stored(x, taps)
-    natural = np.result_type(x.dtype, np.complex64) if taps.dtype.kind == "c" else x.dtype
-    wanted = np.dtype(out.dtype if out is not None else natural if dtype is None else dtype)
-    if out is not None and dtype is not None and np.dtype(dtype) != wanted:
-        raise ValueError(f"dtype: {np.dtype(dtype)}, but out has {wanted}; leave dtype away")
     options = {"mode": mode, "boundary": boundary, "accuracy": accuracy, "scale": scale, "bias": bias, "threads": threads}
     if constant is not None:
         options["constant"] = constant
     if clamp is not None:
         options["clamp"] = tuple(clamp)
-    before = x.shape[: x.ndim - 2 - has_channels]
-    four = _four_axes(x.astype(stored, copy=False), has_channels)
-    height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
-    shape = (*before, height, width, *x.shape[x.ndim - has_channels :])
     if out is None:
-        result = np.empty(shape, wanted)
+        natural = np.result_type(x.dtype, np.complex64) if taps.dtype.kind == "c" else x.dtype
+        wanted = np.dtype(natural if dtype is None else dtype)
     else:
-        result = out
-        if out.shape != shape:
-            raise ValueError(f"out: its shape is {out.shape}; this problem's output has {shape}")
-        if not out.flags.writeable:
-            raise ValueError("out: the array is read-only; give one that can be written")
-    half = wanted.char == "e"
-    whole = half or out is not None
-    y = np.empty((four.shape[0], height, width, four.shape[3]), np.float32 if half else wanted) if whole else _four_axes(result, has_channels)
-    if out is not None and not half:
-        view = _four_axes(out, has_channels)
-        if np.may_share_memory(view, out):
-            y = view
-    filtered(four, taps, options, correlation=operation == "correlation", origins=_origins(origin), out=y)
-    if whole and not (out is not None and np.may_share_memory(y, out)):
-        result[...] = y.reshape(shape)
-    return result
+        wanted = out.dtype
+        if dtype is not None and np.dtype(dtype) != wanted:
+            raise ValueError(f"dtype: {np.dtype(dtype)}, but out has {wanted}; leave dtype away")
+    four = _four_axes(x.astype(_stored(x, taps), copy=False), has_channels)
+    height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
+    shape = (*x.shape[: x.ndim - 2 - has_channels], height, width, *x.shape[x.ndim - has_channels :])
+    to = None if out is None else _writable(out, shape, has_channels)
+    y = filtered(four, taps, options, correlation=operation == "correlation", origins=_origins(origin), out=to,
+                 dtype=np.float32 if wanted.char == "e" else wanted)
+    if out is None:
+        return y.reshape(shape).astype(wanted, copy=False)
+    if to is None:
+        out[...] = y.reshape(shape)
+    return out

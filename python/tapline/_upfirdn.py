@@ -45,7 +45,8 @@ def _straight(x, before, after, first_slope, last_slope):
 def _extended(x, before, after, mode, cval):
     """A copy of x, longer at both ends of its last axis."""
     if _gpu.is_array(x) and mode not in _BOUNDARIES:
-        raise NotImplementedError(f"mode: {mode!r} is not there for arrays in GPU memory; extend the signal first, or copy it to host memory")
+        raise NotImplementedError(f"mode: {mode!r} is not there for arrays in GPU memory; extend the signal first, or copy it to "
+                                  "host memory")
     if mode in _BOUNDARIES:
         return _nd.extend(x, x.ndim - 1, before, after, _BOUNDARIES[mode], cval)
     if mode in ("antisymmetric", "antireflect"):

@@ -181,7 +181,9 @@ def _filtered_axes(in1, in2, mode, axes):
 
 def _better_by_fft(x, h, axes):
     """Whether SciPy's N-dimensional FFT is the faster way, and there."""
-    if len(axes) < 2 or _gpu.is_array(x, h) or _nd.is_image(x, h, axes) or not _fallback.prefer_faster or math.prod(x.shape) < _MANY_OUTPUTS:
+    if len(axes) < 2 or _gpu.is_array(x, h) or _nd.is_image(x, h, axes):
+        return False
+    if not _fallback.prefer_faster or math.prod(x.shape) < _MANY_OUTPUTS:
         return False
     return _nd.passes_of(h, axes, _fallback.result_type(x, h)) > _MANY_PASSES and _fallback.scipy_function("signal", "fftconvolve") is not None
 
