@@ -18,7 +18,7 @@ _OPTIONS = ("mode", "axis", "boundary", "constant", "origin", "accuracy", "scale
 
 
 def _check_places(values):
-    """The signal's library and place; ValueError where arrays lie in different memories."""
+    """The signal's library and place, and the place of `out`, if any; ValueError where arrays lie in different memories."""
     signal = values["signal"]
     on_gpu = {name: values[name] for name in ("signal", "taps", "out") if values.get(name) is not None and _core.is_on_gpu(values[name])}
     if "signal" not in on_gpu:
@@ -28,9 +28,10 @@ def _check_places(values):
                          "(cupy.asarray, torch's .to, jax.device_put) or the other to host memory")
     library = library_of(signal)
     place = library.place(signal)
+    to = library_of(on_gpu["out"]).place(on_gpu["out"]) if "out" in on_gpu else None
     for name in ("taps", "out"):
         if name in on_gpu:
-            theirs = library_of(on_gpu[name]).place(on_gpu[name]).device if name == "out" else _device_of_taps(on_gpu[name])
+            theirs = to.device if name == "out" else _device_of_taps(on_gpu[name])
             if theirs != place.device:
                 raise ValueError(f"{name}: on cuda:{theirs}, the signal is on cuda:{place.device}; move one of them")
     if values.get("out") is not None and "out" not in on_gpu:
@@ -38,7 +39,7 @@ def _check_places(values):
     device = values.get("device", "auto")
     if device not in ("auto", "cuda", f"cuda:{place.device}") or (device == "cuda" and place.device != 0):
         raise ValueError(f"device: {device!r}, but the signal is on cuda:{place.device}; leave device away, or move the signal")
-    return library, place
+    return library, place, to
 
 
 def _device_of_taps(taps):
@@ -64,21 +65,20 @@ def _is_integer(dtype):
 
 def call(function, **values):
     """tapline.convolve or correlate (`function`) where an array is in GPU memory."""
-    library, place = _check_places(values)
+    library, place, to = _check_places(values)
     taps, taps_dtype = taps_in_host_memory(values["taps"])
     out = values.get("out")
     wanted = None if values.get("dtype") is None else getattr(values["dtype"], "name", None) or np.dtype(values["dtype"]).name
     options = {name: values[name] for name in _OPTIONS if values.get(name) is not None}
     signal = values["signal"]
     if out is not None:
-        theirs = library_of(out).place(out)
-        if wanted is not None and wanted != theirs.dtype:
-            raise ValueError(f"dtype: {wanted}, but out has {theirs.dtype}; leave dtype away")
-        wanted = theirs.dtype
+        if wanted is not None and wanted != to.dtype:
+            raise ValueError(f"dtype: {wanted}, but out has {to.dtype}; leave dtype away")
+        wanted = to.dtype
     if _is_integer(place.dtype) and _is_integer(taps_dtype):
         return _integers(function, library, place, signal, taps, options, wanted, out, values.get("overflow", "error"))
     planned = _core.GpuCall(function, place.shape, place.dtype, taps, taps_dtype, wanted, f"cuda:{place.device}", options)
-    return run(library, place, signal, planned, out)
+    return run(library, place, signal, planned, out, to)
 
 
 def _integers(function, library, place, signal, taps, options, wanted, out, overflow):
@@ -109,26 +109,26 @@ def _integers(function, library, place, signal, taps, options, wanted, out, over
 
 def call_plan(plan, signal, out):
     """A tapline.Plan for an array in GPU memory."""
-    library, place = _check_places({"signal": signal, "out": out})
+    library, place, to = _check_places({"signal": signal, "out": out})
     if place.shape != plan.shape:
         raise ValueError("signal: its shape is not the plan's; make a plan for it, or use convolve()")
     planned = plan._on_gpu(place.dtype, f"cuda:{place.device}")
-    if out is not None:
-        theirs = library_of(out).place(out).dtype
-        if theirs != planned.output_type:
-            raise TypeError(f"out: elements are {theirs}, the plan writes {planned.output_type}")
-    return run(library, place, signal, planned, out)
+    if to is not None and to.dtype != planned.output_type:
+        raise TypeError(f"out: elements are {to.dtype}, the plan writes {planned.output_type}")
+    return run(library, place, signal, planned, out, to)
 
 
-def run(library, place, signal, planned, out):
-    """Executes `planned`; converts and copies on the GPU only what the engine cannot read or write as it lies."""
+def run(library, place, signal, planned, out, to=None):
+    """Executes `planned`; converts and copies on the GPU only what the engine cannot read or write as it lies. `to`: the place of `out`."""
     if planned.signal_type != place.dtype:
         signal = library.astype(signal, planned.signal_type)
         place = library.place(signal)
     shape = tuple(planned.output_shape)
     work = library.empty(shape, planned.output_type, place.device) if out is None else out
-    of_work = library if out is None else _writable(out, shape)
-    to = of_work.place(work)
+    of_work = library if out is None else library_of(out)
+    to = to or of_work.place(work)
+    if out is not None:
+        _check_out(of_work, to, shape)
     can_be_read, can_be_written, executions, workspace_bytes = planned.arrange(_read_strides(place), to.strides)
     many = executions > _MANY_EXECUTIONS
     if many or not can_be_read:
@@ -164,14 +164,11 @@ def _handle(stream):
     return 0 if stream in (None, 1) else stream
 
 
-def _writable(out, shape):
-    library = library_of(out)
+def _check_out(library, place, shape):
     if library.name == "JAX":
         raise ValueError("out: JAX arrays cannot be changed; leave out away")
-    theirs = library.place(out).shape
-    if theirs != shape:
-        raise ValueError(f"out: its shape is {theirs}; this problem's output has {shape}")
-    return library
+    if place.shape != shape:
+        raise ValueError(f"out: its shape is {place.shape}; this problem's output has {shape}")
 
 
 def _read_strides(place):
