@@ -60,6 +60,16 @@ class _Cupy:
     def to_host(self, x):
         return self.cupy.asnumpy(x)
 
+    def start_copy(self, x):
+        """x on its way to the host: an array, and what to call before it is read."""
+        memory = self.cupy.cuda.alloc_pinned_memory(max(x.nbytes, 1))
+        host = np.frombuffer(memory, x.dtype, x.size).reshape(x.shape)
+        with x.device:
+            x.get(out=host, blocking=False)
+            event = self.cupy.cuda.Event(disable_timing=True)
+            event.record()
+        return host, event.synchronize
+
     def take(self, x, index, axis):
         return self.cupy.take(x, self.cupy.asarray(index), axis)
 
@@ -119,9 +129,20 @@ class _Torch:
         x += y
         return x
 
+    def _plain(self, x):  # of a type that NumPy has
+        x = x.detach().resolve_conj().resolve_neg()
+        return x.float() if x.dtype == self.torch.bfloat16 else x
+
     def to_host(self, x):
-        x = x.detach()
-        return (x.float() if x.dtype == self.torch.bfloat16 else x).cpu().resolve_conj().numpy()
+        return self._plain(x).cpu().numpy()
+
+    def start_copy(self, x):
+        x = self._plain(x)
+        host = self.torch.empty(x.shape, dtype=x.dtype, pin_memory=True)
+        host.copy_(x, non_blocking=True)
+        event = self.torch.cuda.Event()
+        event.record(self.torch.cuda.current_stream(x.device))
+        return host.numpy(), event.synchronize
 
     def take(self, x, index, axis):
         return self.torch.index_select(x, axis, self.torch.as_tensor(index, device=x.device))

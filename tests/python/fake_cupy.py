@@ -78,7 +78,11 @@ def install(engine):
         def conj(self):
             return asarray(self.view(np.ndarray).conj())
 
-        def get(self):
+        def get(self, out=None, blocking=True):
+            assert blocking or out is not None
+            if out is not None:
+                out[...] = self.view(np.ndarray)
+                return out
             return np.array(self.view(np.ndarray))
 
     ndarray.__module__ = "cupy"
@@ -117,6 +121,11 @@ def install(engine):
 
     module.flip = flip
     module.moveaxis = np.moveaxis
-    module.cuda = types.SimpleNamespace(Device=Device, get_current_stream=lambda: types.SimpleNamespace(ptr=0))
+    module.cuda = types.SimpleNamespace(
+        Device=Device,
+        get_current_stream=lambda: types.SimpleNamespace(ptr=0),
+        alloc_pinned_memory=bytearray,
+        Event=lambda disable_timing: types.SimpleNamespace(record=lambda: None, synchronize=lambda: None),
+    )
     sys.modules["cupy"] = module
     return module

@@ -249,6 +249,23 @@ def test_taps_of_recent_calls_are_prepared_once(gpu):
     assert tapline._core.plan_cache_size() == 1
 
 
+def test_taps_in_gpu_memory_may_change_between_calls(gpu):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX arrays do not change")
+    x, h = drawn(3, 100), drawn(2, 9)
+    there, taps = gpu.put(x), gpu.put(h)
+    for step in range(4):
+        assert_close(gpu.get(tapline.convolve(there, taps[0])), tapline.convolve(x, h[0]), 12)
+        out = gpu.empty((3, 108), "float32")
+        assert tapline.convolve(there, taps[1], out=out) is out
+        assert_close(gpu.get(out), tapline.convolve(x, h[1]), 12)
+        h[step % 2] += 1
+        taps[step % 2] += 1
+    h[0, 3] = taps[0, 3] = np.nan
+    for _ in range(2):
+        np.testing.assert_allclose(gpu.get(tapline.convolve(there, taps[0])), tapline.convolve(x, h[0]), 1e-4, 1e-4)
+
+
 X, H, W = drawn(40, 31), drawn(5, 4), drawn(3, 3)
 LEVELS = np.random.default_rng(3).integers(0, 255, (30, 33)).astype(np.uint8)
 DROP_INS = [
