@@ -61,7 +61,7 @@ HostPipelineSettings& host_pipeline_settings() {
 }
 
 HostChunks cut_into_chunks(const Resolved& problem, const Output& output, const Input& input, bool takes_pieces,
-                           std::int64_t workspace_bytes, std::int64_t device_bytes) {
+                           std::int64_t workspace_bytes, std::int64_t device_bytes, std::int64_t granularity) {
     const HostPipelineSettings& settings = host_pipeline_settings();
     const std::int64_t room = device_bytes - workspace_bytes;
     Sizes sizes = sizes_of(problem, input, output.count);
@@ -96,6 +96,7 @@ HostChunks cut_into_chunks(const Resolved& problem, const Output& output, const 
             if (chunks.outputs >= (chunks.slots > 1 ? std::min(wanted, std::max(least, sizes.halo)) : least)) { break; }
         }
     }
+    if (chunks.outputs < output.count && chunks.outputs > granularity) { chunks.outputs -= chunks.outputs % granularity; }
     chunks.row_groups = ceil_div(problem.batch, chunks.rows);
     chunks.blocks = ceil_div(output.count, chunks.outputs);
     chunks.slots = static_cast<int>(std::min<std::int64_t>(chunks.slots, chunks.count()));

@@ -80,6 +80,7 @@ struct RungInfo {
     std::int32_t ladder_only = 0;   ///< never chosen for a plan, nor taken for one by name
     std::int32_t takes_pieces = 0;  ///< executes any Job; else only whole problems (all rows, all outputs, whole signal)
     std::int32_t is_local = 1;      ///< core::Algorithm::is_local
+    std::int32_t granularity = 1;   ///< core::Executable::granularity
 };
 
 /// Depthwise correlation with taps in device memory, for training: no plan, nothing prepared. All tensors are packed:

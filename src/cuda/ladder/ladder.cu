@@ -44,6 +44,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_window(),
         &direct(),
         &split_taps(),
+        &tensor_direct(),
     };
     return rungs;
 }
