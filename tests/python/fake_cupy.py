@@ -53,7 +53,7 @@ def install(engine):
 
         @property
         def data(self):
-            return types.SimpleNamespace(ptr=self.ctypes.data)
+            return types.SimpleNamespace(ptr=self.ctypes.data, device_id=self._device)
 
         @property
         def __cuda_array_interface__(self):
@@ -123,7 +123,8 @@ def install(engine):
     module.moveaxis = np.moveaxis
     module.cuda = types.SimpleNamespace(
         Device=Device,
-        get_current_stream=lambda: types.SimpleNamespace(ptr=0),
+        get_current_stream=lambda device: types.SimpleNamespace(ptr=0),
+        runtime=types.SimpleNamespace(getDevice=lambda: current[0]),
         alloc_pinned_memory=bytearray,
         Event=lambda disable_timing: types.SimpleNamespace(record=lambda: None, synchronize=lambda: None),
     )
