@@ -2,7 +2,7 @@
 
 `import tapline.torch` needs PyTorch; nothing else of tapline does. Tensors are read and written in place; float16 and bfloat16 are summed
 in float32 and rounded once. Gradients of both arguments, to any order, are made of the operators `tapline::correlate_rows`,
-`tapline::dot_rows` and, on a GPU, `tapline::correlate_rows_gradients`, one kernel for both; torch.compile takes them as they are.
+`tapline::dot_rows` and `tapline::correlate_rows_gradients`, on a GPU one kernel for both; torch.compile takes them as they are.
 """
 
 import numpy as np
@@ -120,11 +120,17 @@ def _(x, g, origin, k):
     return out
 
 
-@torch.library.custom_op("tapline::correlate_rows_gradients", mutates_args=(), device_types="cuda")
+@torch.library.custom_op("tapline::correlate_rows_gradients", mutates_args=(), device_types="cpu")
 def _correlate_rows_gradients(
     grad: torch.Tensor, x: torch.Tensor, taps: torch.Tensor, origin: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The gradients of `correlate_rows` for x and for taps, from that of its result."""
+    k = taps.shape[-1]
+    return _correlate_rows(grad, taps.flip(-1), k - 1 - origin, x.shape[-1]), _dot_rows(x, grad, origin, k)
+
+
+@_correlate_rows_gradients.register_kernel("cuda")
+def _(grad, x, taps, origin):
     grad, x, taps = grad.contiguous(), x.contiguous(), taps.contiguous()
     of_x, of_taps = torch.empty_like(x), torch.empty_like(taps)
     _gradients_on_gpu(of_x, of_taps, grad, x, taps, origin)
@@ -166,7 +172,7 @@ def _correlate_backward(ctx, grad):
     x, taps = ctx.saved_tensors
     k = taps.shape[-1]
     of_x = of_taps = None
-    if x.is_cuda and all(ctx.needs_input_grad[:2]):
+    if all(ctx.needs_input_grad[:2]):
         return *_correlate_rows_gradients(grad, x, taps, ctx.origin), None, None
     if ctx.needs_input_grad[0]:
         of_x = _correlate_rows(grad, taps.flip(-1), k - 1 - ctx.origin, x.shape[-1])
