@@ -3,6 +3,8 @@
 The result is an array of the signal's library, made by that library's allocator; nothing waits for it.
 """
 
+import math
+
 import numpy as np
 
 from tapline import _core
@@ -14,8 +16,9 @@ _MANY_EXECUTIONS = 16
 # Sums below this are exact in float64.
 _EXACT_LIMIT = 2**53
 
-# Taps in GPU memory as they were when they were last read, by place; the oldest go first.
+# Taps in GPU memory as they were when they were last read, by place; the oldest go first. Longer ones are not worth their memory.
 _MAX_RECENT_TAPS = 32
+_MAX_RECENT_BYTES = 1 << 20
 _recent_taps = {}
 
 _OPTIONS = ("mode", "axis", "boundary", "constant", "origin", "accuracy", "scale", "bias", "clamp", "threads")
@@ -95,7 +98,8 @@ def _with_taps_on_gpu(library, taps, execute, out):
     """The plan needs the taps' values. Waiting for them would leave the GPU without work, so the call goes ahead with those that were
     there the last time, and goes again if they have changed: on one stream, before anyone can read the result."""
     place = library.place(taps)
-    if _is_integer(place.dtype):  # whose values decide how the sums are taken
+    bytes_of_taps = math.prod(place.shape) * 8
+    if _is_integer(place.dtype) or bytes_of_taps > _MAX_RECENT_BYTES:  # integers' values decide how the sums are taken
         return execute(*taps_in_host_memory(taps), out)
     copy, wait = library.start_copy(taps)
     key = (library.name, place)
