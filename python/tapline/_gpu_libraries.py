@@ -105,9 +105,9 @@ class _Torch:
 
     def place(self, x):
         if x.requires_grad and self.torch.is_grad_enabled():
-            raise ValueError("signal: it requires a gradient; use tapline.torch.conv1d, or .detach() it")
+            raise ValueError("signal, taps or out: the tensor requires a gradient; use tapline.torch.conv1d, or .detach() it")
         if x.is_conj() or x.is_neg():
-            raise ValueError("signal: a lazy view; call .resolve_conj().resolve_neg() on it")
+            raise ValueError("signal, taps or out: a lazy view; call .resolve_conj().resolve_neg() on it")
         itemsize = x.element_size()
         dtype = str(x.dtype).removeprefix("torch.")
         return Place(tuple(x.shape), tuple(s * itemsize for s in x.stride()), dtype, x.device.index, x.data_ptr())
