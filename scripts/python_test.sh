@@ -25,8 +25,8 @@ fi
 
 rm -rf "$wheels"
 "$env/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$wheels" . \
-    -C cmake.source-dir=python -C cmake.define.TAPLINE_BUILD="$build" -C build-dir="$PWD/build/python/module" \
-    -C build.targets=tapline_python
+    --config-settings cmake.source-dir=python --config-settings cmake.define.TAPLINE_BUILD="$build" \
+    --config-settings build-dir="$PWD/build/python/module" --config-settings build.targets=tapline_python
 "$env/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/tapline-*.whl
 
 engine=
