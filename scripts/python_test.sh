@@ -29,8 +29,10 @@ rm -rf "$wheels"
     -C build.targets=tapline_python
 "$env/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/tapline-*.whl
 
-PYTHON=$python tests/python/wheel_test.sh "$wheels"/tapline-*.whl
-"$env/bin/python" -m pytest -q -p no:cacheprovider tests/python
+engine=
+[ ! -f "$build/bin/libtapline_cuda.so" ] || engine=expected
+EXPECT_CUDA_ENGINE=$engine PYTHON=$python tests/python/wheel_test.sh "$wheels"/tapline-*.whl
+TAPLINE_EMULATED_CUDA=$build/tests/emulated_cuda/libemulated_cuda.so "$env/bin/python" -m pytest -q -p no:cacheprovider tests/python
 if [ "$quick" != --quick ]; then
     # From a folder without settings for pytest: the tests are NumPy's and SciPy's, and so is how they run.
     in_place=$PWD/tests/python
