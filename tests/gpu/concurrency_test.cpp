@@ -10,15 +10,6 @@
 namespace tapline::test {
 namespace {
 
-std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
-
-std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
-    Random random(seed);
-    std::vector<float> values(static_cast<std::size_t>(count));
-    fill_random(values.data(), Dtype::f32, count, random);
-    return values;
-}
-
 Problem same(std::int64_t n, std::int64_t k) {
     Problem p;
     p.length = n;
