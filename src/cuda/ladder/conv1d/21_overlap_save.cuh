@@ -1,0 +1,382 @@
+// 21: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
+#pragma once
+
+#include <type_traits>
+
+#include "cuda/ladder/conv1d/overlap_save.hpp"
+#include "cuda/primitives/boundary.cuh"
+#include "cuda/primitives/bulk_copy.cuh"
+#include "cuda/primitives/copy_async.cuh"
+#include "cuda/primitives/epilogue.cuh"
+#include "cuda/primitives/fft.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+/// Complex points of a type of real numbers.
+template <class T>
+struct PointOf {
+    using Type = float2;
+};
+template <>
+struct PointOf<double> {
+    using Type = double2;
+};
+
+/// (re, im) times factor.
+template <class T, class P>
+__device__ __forceinline__ void multiply(T& re, T& im, const P& factor) {
+    const T x = re;
+    re = fma(x, factor.x, -im * factor.y);
+    im = fma(x, factor.y, im * factor.x);
+}
+
+/// All warps of a segment.
+template <int kWarps>
+__device__ __forceinline__ void sync_segment(int segment_of_block) {
+    if constexpr (kWarps == 1) {
+        __syncwarp();
+    } else {
+        asm volatile("bar.sync %0, %1;" ::"r"(segment_of_block + 1), "n"(32 * kWarps) : "memory");
+    }
+}
+
+/// Output o of a row, by direct summation: what a transform would spread, a NaN or an overflow, stays where it belongs.
+template <class S, class H>
+__device__ __noinline__ void repair_output(const Arguments& a, std::int64_t row, std::int64_t o) {
+    const S* in = static_cast<const S*>(a.in) + row * a.in_row;
+    const H* taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
+    typename Element<S>::Sum sum{};
+    if (a.boundary == kZero) {
+        sum = exact_sum<S, H>(a, in, taps, a.first + o, 0, a.k);
+    } else {
+        for (std::int64_t t = 0; t < a.k; ++t) {
+            multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
+        }
+    }
+    const auto value = finish(a, sum);
+    const std::int64_t at = row * a.out_row + o * a.out_sample;
+    if (a.converts) {
+        store_converted(a, a.out, at, value);
+    } else {
+        store_element(static_cast<S*>(a.out) + at, Element<S>::narrow(value));
+    }
+}
+
+/// One output as the problem wants it.
+template <bool kPlain, class S, class X>
+__device__ __forceinline__ void store_output(const Arguments& a, S* out, int offset, std::int64_t at, X value) {
+    if constexpr (kPlain) {
+        __stcs(out + offset, Element<S>::narrow(value));
+    } else {
+        value = finish(a, value);
+        at += offset * a.out_sample;
+        if (a.converts) {
+            store_converted(a, a.out, at, value);
+        } else {
+            store_element(static_cast<S*>(a.out) + at, Element<S>::narrow(value));
+        }
+    }
+}
+
+/// Segments of 2,048 kWarps real or 1,024 kWarps complex samples, each by kWarps warps that stay and go from segment to segment.
+///
+/// A real segment x of 2M samples becomes the M points x[n] + i x[n + M]: the remainder of its polynomial modulo X^M - i, which
+/// determines it modulo X^2M + 1. So products of points are products of segments that wrap around with a changed sign, and what
+/// wraps around is not used. No pairs of frequencies have to be untangled. A complex segment is taken modulo X^M - 1.
+///
+/// kWarps > 1: a first transform of kWarps points a thread, whose factors the compiler knows, takes the polynomial apart into
+/// kWarps remainders modulo X^1024 - e^(i alpha), one for each warp; what a warp has done with its own goes together in the end.
+///
+/// A warp multiplies its point n by e^(i alpha n/1024) (`twist`) and transforms 32 x 32: each lane 32 points in registers, all
+/// exchange them through shared memory, and again. The result lies as the points did, lane p and register q holding frequency
+/// p + 32 q, so that the same code, with real and imaginary parts exchanged, is the inverse.
+template <class S, int kWarps, class Shape, bool kRowTaps, bool kPlain>
+__global__ void __launch_bounds__(Shape::kThreads, 1)
+    overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
+    using T = typename Element<S>::Real;
+    using Point = typename PointOf<T>::Type;
+    using H = std::conditional_t<kIsComplexElement<S>, S, T>;
+    constexpr bool kComplex = kIsComplexElement<S>;
+    constexpr int kM = kPoints * kWarps;  // points of a segment
+    constexpr int kTwisted = !kComplex || kWarps > 1;
+    constexpr int kOwn = 32 / kWarps;  // transforms of kWarps points that a thread does
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
+    const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);    // of the segment
+    const int warp = kWarps == 1 ? 0 : thread / 32;
+
+    extern __shared__ uint4 shared[];
+    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kRowTaps>();
+    char* const base = reinterpret_cast<char*>(shared);
+    Point* const pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
+    Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
+    Point* const spectrum = reinterpret_cast<Point*>(base + kLayout.spectrum);
+    Point* const points = reinterpret_cast<Point*>(base + kLayout.points) + in_block * kWarps * kBufferPoints;
+    Point* const own = points + warp * kBufferPoints;
+    S* const samples = reinterpret_cast<S*>(Shape::kAhead ? base + kLayout.samples + in_block * kLayout.samples_bytes
+                                                          : reinterpret_cast<char*>(points));
+    CopyBarrier* const barrier = reinterpret_cast<CopyBarrier*>(base + kLayout.barriers) + in_block;
+
+    const auto* tables = static_cast<const Point*>(g.tables);
+    const auto copy_table = [&](Point* to, const Point* from, int count) {
+        for (int i = static_cast<int>(threadIdx.x); i < count; i += Shape::kThreads) { to[i] = from[i]; }
+    };
+    copy_table(pairs, tables, kPairs);
+    copy_table(twists, tables + kPairs, Shape::kTwistTable ? kM : 64 * kWarps);
+    const Point* const all_spectra = tables + kPairs + (Shape::kTwistTable ? kM : 64 * kWarps);
+    if constexpr (Shape::kSpectrumInShared && !kRowTaps) { copy_table(spectrum, all_spectra, kM); }
+    if (thread == 0) { initialize(barrier); }
+    __syncthreads();
+
+    Point lane_twist{};  // e^(i alpha lane/1024)
+    if constexpr (!Shape::kTwistTable) { lane_twist = twists[32 * kWarps + thread]; }
+    const auto twist_of = [&](int i) {
+        if constexpr (Shape::kTwistTable) {
+            return twists[warp * kPoints + 32 * i + lane];
+        } else {
+            Point w = twists[32 * warp + i];
+            multiply(w.x, w.y, lane_twist);
+            return w;
+        }
+    };
+    Point pair_registers[Shape::kPairsInRegisters ? 16 : 1];
+    if constexpr (Shape::kPairsInRegisters) {
+#pragma unroll
+        for (int i = 0; i < 16; ++i) { pair_registers[i] = pairs[32 * i + lane]; }
+    }
+
+    const auto is_inner = [&](int index) { return index >= g.inner_first && index < g.inner_last; };
+    // Starts the copy of an inner segment. Copies begin at 16-byte boundaries, up to V - 1 samples early.
+    const auto first_sample = [&](std::int64_t row, int index) {
+        return static_cast<const S*>(a.in) + row * a.in_row + g.start + static_cast<std::int64_t>(index) * g.outputs;
+    };
+    const auto misaligned = [&](const S* first) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16); };
+    const auto prefetch = [&](std::int64_t row, int index) {
+        if (!is_inner(index)) { return; }
+        const S* first = first_sample(row, index);
+        const char* from = reinterpret_cast<const char*>(first) - misaligned(first);
+        const std::uint32_t bytes = (misaligned(first) + g.used * static_cast<int>(sizeof(S)) + 15) / 16 * 16;
+#if __CUDA_ARCH__ >= 900
+        if (thread == 0) { copy_bulk(samples, from, bytes, barrier); }
+#else
+        for (std::uint32_t at = 16 * thread; at < bytes; at += 16 * 32 * kWarps) {
+            copy_16_async(reinterpret_cast<char*>(samples) + at, from + at);
+        }
+        commit_copies();
+#endif
+    };
+
+    const std::int64_t first_segment = static_cast<std::int64_t>(blockIdx.x) * (Shape::kThreads / (32 * kWarps)) + in_block;
+    std::int64_t row = first_segment / g.segments;
+    if (row >= a.rows) { return; }
+    int index = static_cast<int>(first_segment - row * g.segments);
+    std::uint32_t phase = 0;
+    prefetch(row, index);
+    for (;;) {
+        std::int64_t next_row = row + g.step_rows;
+        int next_index = index + g.step_segments;
+        if (next_index >= g.segments) {
+            next_index -= g.segments;
+            ++next_row;
+        }
+        const S* segment = samples;
+        if (is_inner(index)) {
+            segment = samples + misaligned(first_sample(row, index)) / static_cast<int>(sizeof(S));
+#if __CUDA_ARCH__ >= 900
+            wait(barrier, phase);
+            phase ^= 1;
+#else
+            wait_copies<0>();
+            sync_segment<kWarps>(in_block);
+#endif
+        } else {
+            constexpr int kShare = (kComplex ? 1 : 2) * kPoints;
+            fill_at_edge(a, samples + warp * kShare, static_cast<const S*>(a.in) + row * a.in_row,
+                         g.start + static_cast<std::int64_t>(index) * g.outputs + warp * kShare, kShare, lane);
+            sync_segment<kWarps>(in_block);
+        }
+
+        T re[32];
+        T im[32];
+        // Register kWarps * i + j: point thread + 32 kWarps i + 1024 j.
+        const auto point_of = [&](int i, int j) { return thread + 32 * kWarps * i + kPoints * j; };
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+            for (int j = 0; j < kWarps; ++j) {
+                const int n = point_of(i, j);
+                if constexpr (kComplex) {
+                    const S x = load_element(segment + n);
+                    re[kWarps * i + j] = x.x;
+                    im[kWarps * i + j] = x.y;
+                } else {
+                    re[kWarps * i + j] = Element<S>::widen(segment[n]);
+                    im[kWarps * i + j] = Element<S>::widen(segment[n + kM]);
+                }
+            }
+        }
+        // What the outputs do not read is zero, whatever lies there: an output's bits depend on what it may read only.
+        if (thread < g.skip) { re[0] = 0; }
+        if constexpr (kComplex) {
+            if (thread < g.skip) { im[0] = 0; }
+            if (point_of(kOwn - 1, kWarps - 1) >= g.used) { re[31] = 0; }
+        }
+        if (point_of(kOwn - 1, kWarps - 1) + (kComplex ? 0 : kM) >= g.used) { im[31] = 0; }
+        if constexpr (Shape::kAhead) {
+            fence_before_copy();
+            sync_segment<kWarps>(in_block);
+            if (next_row < a.rows) { prefetch(next_row, next_index); }
+        }
+        if constexpr (kWarps > 1) {
+#pragma unroll
+            for (int i = 0; i < kOwn; ++i) { fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i); }
+            if constexpr (!Shape::kAhead) { sync_segment<kWarps>(in_block); }
+#pragma unroll
+            for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+                for (int j = 0; j < kWarps; ++j) {
+                    points[j * kBufferPoints + point_of(i, 0)] = Point{re[kWarps * i + j], im[kWarps * i + j]};
+                }
+            }
+            sync_segment<kWarps>(in_block);
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                re[i] = own[32 * i + lane].x;
+                im[i] = own[32 * i + lane].y;
+            }
+        }
+        __syncwarp();
+
+        const Point* factors = twists + warp * kPoints + lane;
+        const Point* const factors_spectrum =
+            (Shape::kSpectrumInShared && !kRowTaps ? spectrum : all_spectra + (kRowTaps ? row * kM : 0)) + warp * kPoints + lane;
+#pragma unroll 1
+        for (int direction = 0; direction < 2; ++direction) {
+            T x[32];
+            T y[32];
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {  // times the factors, and real and imaginary parts exchanged
+                x[i] = im[i];
+                y[i] = re[i];
+                if constexpr (Shape::kTwistTable && kTwisted && Shape::kSpectrumInShared && !kRowTaps) {
+                    multiply(y[i], x[i], factors[32 * i]);
+                } else {
+                    if (direction == 0) {
+                        if constexpr (kTwisted) { multiply(y[i], x[i], twist_of(i)); }
+                    } else {
+                        multiply(y[i], x[i], factors_spectrum[32 * i]);
+                    }
+                }
+            }
+            fft::transform<32>(x, y);
+#pragma unroll
+            for (int i = 0; i < 32; ++i) { own[33 * fft::reversed(i, 5) + lane] = Point{x[i], y[i]}; }
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                x[i] = own[33 * lane + i].x;
+                y[i] = own[33 * lane + i].y;
+            }
+            if (kWarps == 1 && !Shape::kAhead && direction == 1) {
+                fence_before_copy();
+                __syncwarp();
+                if (next_row < a.rows) { prefetch(next_row, next_index); }
+            } else {
+                __syncwarp();
+            }
+            fft::transform_by<32>(x, y, [&](int i, T* c, T* t) {
+                const Point pair = Shape::kPairsInRegisters ? pair_registers[i] : pairs[32 * i + lane];
+                *c = pair.x;
+                *t = pair.y;
+            });
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                re[i] = x[fft::reversed(i, 5)];
+                im[i] = y[fft::reversed(i, 5)];
+            }
+            factors = factors_spectrum;
+        }
+        if constexpr (kTwisted) {
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                Point w = twist_of(i);
+                w.y = -w.y;
+                multiply(re[i], im[i], w);
+            }
+        }
+        if constexpr (kWarps > 1) {
+#pragma unroll
+            for (int i = 0; i < 32; ++i) { own[32 * i + lane] = Point{re[i], im[i]}; }
+            sync_segment<kWarps>(in_block);
+            constexpr int kBits = fft::log2_of(kWarps);
+#pragma unroll
+            for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+                for (int j = 0; j < kWarps; ++j) {
+                    const Point p = points[fft::reversed(j, kBits) * kBufferPoints + point_of(i, 0)];
+                    re[kWarps * i + j] = p.x;
+                    im[kWarps * i + j] = p.y;
+                }
+            }
+            if constexpr (!Shape::kAhead) { fence_before_copy(); }
+            sync_segment<kWarps>(in_block);
+            if constexpr (!Shape::kAhead) {
+                if (next_row < a.rows) { prefetch(next_row, next_index); }
+            }
+#pragma unroll
+            for (int i = 0; i < kOwn; ++i) {
+                fft::transform<kWarps>(im + kWarps * i, re + kWarps * i);
+                if constexpr (!kComplex) {
+                    fft::for_each_index<1, kWarps>([&](auto value) {
+                        constexpr int m = decltype(value)::value;
+                        constexpr double kAngle = std::numbers::pi / 2 * fft::reversed(m, kBits) / kWarps;
+                        constexpr T kCosine = static_cast<T>(fft::cosine(kAngle));
+                        constexpr T kSine = static_cast<T>(fft::sine(kAngle));
+                        multiply(re[kWarps * i + m], im[kWarps * i + m], Point{kCosine, -kSine});
+                    });
+                }
+            }
+        }
+
+        // Outputs of a real segment: real parts, then imaginary parts. Registers go in groups of four, most of which are whole.
+        const std::int64_t out_at =
+            row * a.out_row + (static_cast<std::int64_t>(index) * g.outputs + thread) * (kPlain ? 1 : a.out_sample);
+        S* const out = static_cast<S*>(a.out) + out_at;
+        const int wanted = static_cast<int>(min(a.count - static_cast<std::int64_t>(index) * g.outputs, std::int64_t{g.outputs}));
+        const auto store_registers = [&](auto value_of, auto half) {
+            constexpr int kFrom = decltype(half)::value;
+            constexpr int kBits = fft::log2_of(kWarps);
+            fft::for_each_index<0, 8>([&](auto group) {
+                constexpr int r = 4 * decltype(group)::value;
+                constexpr int kFirst = kFrom + 32 * kWarps * r;
+                if (kFirst >= wanted) { return; }
+                const bool whole = kFirst + 4 * 32 * kWarps <= wanted;
+                fft::for_each_index<r, r + 4>([&](auto in_order) {
+                    constexpr int u = decltype(in_order)::value;  // of value j = u / kOwn of transform u % kOwn
+                    constexpr int kHeld = kWarps * (u % kOwn) + fft::reversed(u / kOwn, kBits);
+                    constexpr int kOffset = kFrom + 32 * kWarps * u;
+                    if (whole || kOffset < wanted - thread) { store_output<kPlain>(a, out, kOffset, out_at, value_of(kHeld)); }
+                });
+            });
+        };
+        if constexpr (kComplex) {
+            store_registers([&](int r) { return S{re[r], im[r]}; }, std::integral_constant<int, 0>{});
+        } else {
+            store_registers([&](int r) { return re[r]; }, std::integral_constant<int, 0>{});
+            store_registers([&](int r) { return im[r]; }, std::integral_constant<int, kM>{});
+        }
+        // Every output depends on everything, so that one tells of all.
+        const bool finite = fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost;
+        if (__any_sync(0xffffffffu, !finite)) {
+#pragma unroll 1
+            for (int at = thread; at < wanted; at += 32 * kWarps) {
+                repair_output<S, H>(a, row, static_cast<std::int64_t>(index) * g.outputs + at);
+            }
+        }
+        if (next_row >= a.rows) { return; }
+        row = next_row;
+        index = next_index;
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save
