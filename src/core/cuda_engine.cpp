@@ -37,6 +37,8 @@ public:
     [[nodiscard]] int device() const override { return device_.index; }
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(workspace_bytes_); }
 
+    [[nodiscard]] std::int64_t granularity() const override { return api_.granularity(prepared_.get()); }
+
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const override {
         if (input.extra.first < input.extra.last) {
             throw Error(ErrorCode::unsupported, "in: a GPU reads one piece of device memory; use execute_host");

@@ -61,7 +61,7 @@ HostPipelineSettings& host_pipeline_settings() {
 }
 
 HostChunks cut_into_chunks(const Resolved& problem, const Output& output, const Input& input, bool takes_pieces,
-                           std::int64_t workspace_bytes, std::int64_t device_bytes) {
+                           std::int64_t workspace_bytes, std::int64_t device_bytes, std::int64_t granularity) {
     const HostPipelineSettings& settings = host_pipeline_settings();
     const std::int64_t room = device_bytes - workspace_bytes;
     Sizes sizes = sizes_of(problem, input, output.count);
@@ -95,6 +95,10 @@ HostChunks cut_into_chunks(const Resolved& problem, const Output& output, const 
             // Fewer slots only where the chunks would become small beside what they read again.
             if (chunks.outputs >= (chunks.slots > 1 ? std::min(wanted, std::max(least, sizes.halo)) : least)) { break; }
         }
+    }
+    if (takes_pieces && chunks.outputs < output.count && chunks.outputs % granularity != 0) {
+        const std::int64_t whole = std::min(std::max(chunks.outputs / granularity, std::int64_t{1}) * granularity, output.count);
+        if (sizes.row_bytes(whole) <= room / chunks.slots / chunks.rows) { chunks.outputs = whole; }
     }
     chunks.row_groups = ceil_div(problem.batch, chunks.rows);
     chunks.blocks = ceil_div(output.count, chunks.outputs);

@@ -16,6 +16,7 @@
 #include "cuda/ladder/conv1d/15_cached_halo.cuh"
 #include "cuda/ladder/conv1d/16_register_tile.cuh"
 #include "cuda/ladder/conv1d/direct.hpp"
+#include "cuda/ladder/conv1d/overlap_save.hpp"
 #include "cuda/ladder/rung.hpp"
 
 namespace tapline::cuda {
@@ -44,6 +45,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_window(),
         &direct(),
         &split_taps(),
+        &overlap_save_rung(),
     };
     return rungs;
 }

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 
 #ifdef __CUDACC__
 #define TAPLINE_HOST_DEVICE __host__ __device__ __forceinline__
@@ -114,10 +115,10 @@ TAPLINE_HOST_DEVICE void transform(T* re, T* im) {
         for_each_index<0, (1 << s)>([&](auto block) {
             constexpr int m = decltype(block)::value;
             constexpr int kNumerator = kPhi + 2 * kParts * reversed(m, s);  // of the angle (phi + 2 pi b)/2^(s+1)
-#pragma unroll
-            for (int j = 2 * m * h; j < 2 * m * h + h; ++j) {
+            for_each_index<2 * m * h, 2 * m * h + h>([&](auto index) {
+                constexpr int j = decltype(index)::value;
                 butterfly_by<kNumerator, (2 << s) * kParts>(re[j], im[j], re[j + h], im[j + h]);
-            }
+            });
         });
     });
 }
@@ -141,14 +142,14 @@ TAPLINE_HOST_DEVICE void transform_by(T* re, T* im, const Pair& pair) {
             T c;
             T t;
             pair(pair_index(s, reversed(m, s)), &c, &t);
-#pragma unroll
-            for (int j = 2 * m * h; j < 2 * m * h + h; ++j) { butterfly<false>(re[j], im[j], re[j + h], im[j + h], c, t); }
-            if constexpr (s > 0) {
-#pragma unroll
-                for (int j = 2 * (m + 1) * h; j < 2 * (m + 1) * h + h; ++j) {
-                    butterfly<true>(re[j], im[j], re[j + h], im[j + h], c, t);
+            for_each_index<2 * m * h, 2 * m * h + h>([&](auto index) {
+                constexpr int j = decltype(index)::value;
+                butterfly<false>(re[j], im[j], re[j + h], im[j + h], c, t);
+                if constexpr (s > 0) {
+                    constexpr int i = j + 2 * h;
+                    butterfly<true>(re[i], im[i], re[i + h], im[i + h], c, t);
                 }
-            }
+            });
         });
     });
 }

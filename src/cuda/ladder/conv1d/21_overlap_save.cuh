@@ -40,6 +40,16 @@ __device__ __forceinline__ void sync_segment(int segment_of_block) {
     }
 }
 
+/// A finished value with the output's type and stride.
+template <class S, class X>
+__device__ __forceinline__ void store_anywhere(const Arguments& a, S* out, std::int64_t at, X value) {
+    if (a.converts) {
+        store_converted(a, out, at, value);
+    } else {
+        store_element(out + at, Element<S>::narrow(value));
+    }
+}
+
 /// Output o of a row, by direct summation: what a transform would spread, a NaN or an overflow, stays where it belongs.
 template <class S, class H>
 __device__ __noinline__ void repair_output(const Arguments& a, std::int64_t row, std::int64_t o) {
@@ -53,29 +63,7 @@ __device__ __noinline__ void repair_output(const Arguments& a, std::int64_t row,
             multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
         }
     }
-    const auto value = finish(a, sum);
-    const std::int64_t at = row * a.out_row + o * a.out_sample;
-    if (a.converts) {
-        store_converted(a, a.out, at, value);
-    } else {
-        store_element(static_cast<S*>(a.out) + at, Element<S>::narrow(value));
-    }
-}
-
-/// One output as the problem wants it.
-template <bool kPlain, class S, class X>
-__device__ __forceinline__ void store_output(const Arguments& a, S* out, int offset, std::int64_t at, X value) {
-    if constexpr (kPlain) {
-        __stcs(out + offset, Element<S>::narrow(value));
-    } else {
-        value = finish(a, value);
-        at += offset * a.out_sample;
-        if (a.converts) {
-            store_converted(a, a.out, at, value);
-        } else {
-            store_element(static_cast<S*>(a.out) + at, Element<S>::narrow(value));
-        }
-    }
+    store_anywhere(a, static_cast<S*>(a.out), row * a.out_row + o * a.out_sample, finish(a, sum));
 }
 
 /// Segments of 2,048 kWarps real or 1,024 kWarps complex samples, each by kWarps warps that stay and go from segment to segment.
@@ -90,7 +78,7 @@ __device__ __forceinline__ void store_output(const Arguments& a, S* out, int off
 /// A warp multiplies its point n by e^(i alpha n/1024) (`twist`) and transforms 32 x 32: each lane 32 points in registers, all
 /// exchange them through shared memory, and again. The result lies as the points did, lane p and register q holding frequency
 /// p + 32 q, so that the same code, with real and imaginary parts exchanged, is the inverse.
-template <class S, int kWarps, class Shape, bool kRowTaps, bool kPlain>
+template <class S, int kWarps, class Shape, bool kSpectrumInShared, bool kPlain>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<S>::Real;
@@ -98,7 +86,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     using H = std::conditional_t<kIsComplexElement<S>, S, T>;
     constexpr bool kComplex = kIsComplexElement<S>;
     constexpr int kM = kPoints * kWarps;  // points of a segment
-    constexpr int kTwisted = !kComplex || kWarps > 1;
+    constexpr bool kTwisted = !kComplex || kWarps > 1;
     constexpr int kOwn = 32 / kWarps;  // transforms of kWarps points that a thread does
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
@@ -106,25 +94,24 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const int warp = kWarps == 1 ? 0 : thread / 32;
 
     extern __shared__ uint4 shared[];
-    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kRowTaps>();
+    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrumInShared>();
     char* const base = reinterpret_cast<char*>(shared);
     Point* const pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
     Point* const spectrum = reinterpret_cast<Point*>(base + kLayout.spectrum);
-    Point* const points = reinterpret_cast<Point*>(base + kLayout.points) + in_block * kWarps * kBufferPoints;
+    Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
     Point* const own = points + warp * kBufferPoints;
-    S* const samples = reinterpret_cast<S*>(Shape::kAhead ? base + kLayout.samples + in_block * kLayout.samples_bytes
-                                                          : reinterpret_cast<char*>(points));
-    CopyBarrier* const barrier = reinterpret_cast<CopyBarrier*>(base + kLayout.barriers) + in_block;
+    char* const samples = reinterpret_cast<char*>(Shape::kAhead ? points + kWarps * kBufferPoints : points);
+    CopyBarrier* const barrier = reinterpret_cast<CopyBarrier*>(base) + in_block;
 
     const auto* tables = static_cast<const Point*>(g.tables);
     const auto copy_table = [&](Point* to, const Point* from, int count) {
-        for (int i = static_cast<int>(threadIdx.x); i < count; i += Shape::kThreads) { to[i] = from[i]; }
+        for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) { to[i] = from[i]; }
     };
     copy_table(pairs, tables, kPairs);
     copy_table(twists, tables + kPairs, Shape::kTwistTable ? kM : 64 * kWarps);
     const Point* const all_spectra = tables + kPairs + (Shape::kTwistTable ? kM : 64 * kWarps);
-    if constexpr (Shape::kSpectrumInShared && !kRowTaps) { copy_table(spectrum, all_spectra, kM); }
+    if constexpr (kSpectrumInShared) { copy_table(spectrum, all_spectra, kM); }
     if (thread == 0) { initialize(barrier); }
     __syncthreads();
 
@@ -166,7 +153,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 #endif
     };
 
-    const std::int64_t first_segment = static_cast<std::int64_t>(blockIdx.x) * (Shape::kThreads / (32 * kWarps)) + in_block;
+    const std::int64_t first_segment = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block;
     std::int64_t row = first_segment / g.segments;
     if (row >= a.rows) { return; }
     int index = static_cast<int>(first_segment - row * g.segments);
@@ -179,9 +166,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             next_index -= g.segments;
             ++next_row;
         }
-        const S* segment = samples;
+        const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
+        const int wanted = static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs}));
+        const S* segment = reinterpret_cast<const S*>(samples);
         if (is_inner(index)) {
-            segment = samples + misaligned(first_sample(row, index)) / static_cast<int>(sizeof(S));
+            segment = reinterpret_cast<const S*>(samples + misaligned(first_sample(row, index)));
 #if __CUDA_ARCH__ >= 900
             wait(barrier, phase);
             phase ^= 1;
@@ -190,47 +179,90 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             sync_segment<kWarps>(in_block);
 #endif
         } else {
+            // Each warp its share, up to the last sample that a wanted output reads, and zeros from there.
             constexpr int kShare = (kComplex ? 1 : 2) * kPoints;
-            fill_at_edge(a, samples + warp * kShare, static_cast<const S*>(a.in) + row * a.in_row,
-                         g.start + static_cast<std::int64_t>(index) * g.outputs + warp * kShare, kShare, lane);
+            S* const share = reinterpret_cast<S*>(samples) + warp * kShare;
+            const int needed = min(max(g.used - (g.outputs - wanted) - warp * kShare, 0), kShare);
+            fill_at_edge(a, share, static_cast<const S*>(a.in) + row * a.in_row, g.start + first_output + warp * kShare, needed, lane);
+            for (int i = needed + lane; i < kShare; i += 32) { share[i] = S{}; }
             sync_segment<kWarps>(in_block);
         }
 
         T re[32];
         T im[32];
-        // Register kWarps * i + j: point thread + 32 kWarps i + 1024 j.
-        const auto point_of = [&](int i, int j) { return thread + 32 * kWarps * i + kPoints * j; };
+        // Point n of the segment.
+        const auto load_point = [&](int n, T& x, T& y) {
+            if constexpr (kComplex) {
+                const S point = load_element(segment + n);
+                x = point.x;
+                y = point.y;
+            } else {
+                x = Element<S>::widen(segment[n]);
+                y = Element<S>::widen(segment[n + kM]);
+            }
+        };
+        // What the outputs do not read is zero, whatever lies there: an output's bits depend on what it may read only.
+        const auto drop_first = [&](int n, T& x, T& y) {
+            if (n < g.skip) {
+                x = 0;
+                if constexpr (kComplex) { y = 0; }
+            }
+        };
+        const auto drop_last = [&](int n, T& x, T& y) {
+            if (n + (kComplex ? 0 : kM) >= g.used) {
+                y = 0;
+                if constexpr (kComplex) { x = 0; }
+            }
+        };
+        const auto all_loaded = [&] {
+            if constexpr (Shape::kAhead) {
+                fence_before_copy();
+                sync_segment<kWarps>(in_block);
+                if (next_row < a.rows) { prefetch(next_row, next_index); }
+            } else {
+                sync_segment<kWarps>(in_block);
+            }
+        };
+        if constexpr (kWarps == 1) {
 #pragma unroll
-        for (int i = 0; i < kOwn; ++i) {
+            for (int i = 0; i < 32; ++i) { load_point(32 * i + lane, re[i], im[i]); }
+            drop_first(lane, re[0], im[0]);
+            drop_last(32 * 31 + lane, re[31], im[31]);
+            all_loaded();
+        } else if constexpr (kWarps == 2) {
+            // Each warp reads all points and keeps its remainder, z[n] + w z[n + 1024] or z[n] - w z[n + 1024], w^2 = e^(i phi).
+            const T sign = warp == 0 ? T{1} : T{-1};
+            const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);
 #pragma unroll
-            for (int j = 0; j < kWarps; ++j) {
-                const int n = point_of(i, j);
+            for (int i = 0; i < 32; ++i) {
+                T x;
+                T y;
+                load_point(32 * i + lane, re[i], im[i]);
+                load_point(kPoints + 32 * i + lane, x, y);
+                if (i == 0) { drop_first(lane, re[0], im[0]); }
+                if (i == 31) { drop_last(kPoints + 32 * 31 + lane, x, y); }
                 if constexpr (kComplex) {
-                    const S x = load_element(segment + n);
-                    re[kWarps * i + j] = x.x;
-                    im[kWarps * i + j] = x.y;
+                    re[i] = fma(sign, x, re[i]);
+                    im[i] = fma(sign, y, im[i]);
                 } else {
-                    re[kWarps * i + j] = Element<S>::widen(segment[n]);
-                    im[kWarps * i + j] = Element<S>::widen(segment[n + kM]);
+                    re[i] = fma(root, x - y, re[i]);
+                    im[i] = fma(root, x + y, im[i]);
                 }
             }
-        }
-        // What the outputs do not read is zero, whatever lies there: an output's bits depend on what it may read only.
-        if (thread < g.skip) { re[0] = 0; }
-        if constexpr (kComplex) {
-            if (thread < g.skip) { im[0] = 0; }
-            if (point_of(kOwn - 1, kWarps - 1) >= g.used) { re[31] = 0; }
-        }
-        if (point_of(kOwn - 1, kWarps - 1) + (kComplex ? 0 : kM) >= g.used) { im[31] = 0; }
-        if constexpr (Shape::kAhead) {
-            fence_before_copy();
-            sync_segment<kWarps>(in_block);
-            if (next_row < a.rows) { prefetch(next_row, next_index); }
-        }
-        if constexpr (kWarps > 1) {
+            all_loaded();
+        } else {
+            // Register kWarps * i + j: point thread + 32 kWarps i + 1024 j.
+            const auto point_of = [&](int i, int j) { return thread + 32 * kWarps * i + kPoints * j; };
+#pragma unroll
+            for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+                for (int j = 0; j < kWarps; ++j) { load_point(point_of(i, j), re[kWarps * i + j], im[kWarps * i + j]); }
+            }
+            drop_first(thread, re[0], im[0]);
+            drop_last(point_of(kOwn - 1, kWarps - 1), re[31], im[31]);
 #pragma unroll
             for (int i = 0; i < kOwn; ++i) { fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i); }
-            if constexpr (!Shape::kAhead) { sync_segment<kWarps>(in_block); }
+            all_loaded();
 #pragma unroll
             for (int i = 0; i < kOwn; ++i) {
 #pragma unroll
@@ -244,12 +276,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 re[i] = own[32 * i + lane].x;
                 im[i] = own[32 * i + lane].y;
             }
+            __syncwarp();
         }
-        __syncwarp();
 
         const Point* factors = twists + warp * kPoints + lane;
-        const Point* const factors_spectrum =
-            (Shape::kSpectrumInShared && !kRowTaps ? spectrum : all_spectra + (kRowTaps ? row * kM : 0)) + warp * kPoints + lane;
+        const Point* const products = (kSpectrumInShared ? spectrum : all_spectra + (g.row_first + row) * g.spectrum_row) + warp * kPoints + lane;
 #pragma unroll 1
         for (int direction = 0; direction < 2; ++direction) {
             T x[32];
@@ -258,13 +289,13 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             for (int i = 0; i < 32; ++i) {  // times the factors, and real and imaginary parts exchanged
                 x[i] = im[i];
                 y[i] = re[i];
-                if constexpr (Shape::kTwistTable && kTwisted && Shape::kSpectrumInShared && !kRowTaps) {
+                if constexpr (Shape::kTwistTable && kTwisted && kSpectrumInShared) {
                     multiply(y[i], x[i], factors[32 * i]);
                 } else {
                     if (direction == 0) {
                         if constexpr (kTwisted) { multiply(y[i], x[i], twist_of(i)); }
                     } else {
-                        multiply(y[i], x[i], factors_spectrum[32 * i]);
+                        multiply(y[i], x[i], products[32 * i]);
                     }
                 }
             }
@@ -294,7 +325,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 re[i] = x[fft::reversed(i, 5)];
                 im[i] = y[fft::reversed(i, 5)];
             }
-            factors = factors_spectrum;
+            factors = products;
         }
         if constexpr (kTwisted) {
 #pragma unroll
@@ -304,7 +335,41 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 multiply(re[i], im[i], w);
             }
         }
-        if constexpr (kWarps > 1) {
+        const auto all_exchanged = [&] {
+            if constexpr (!Shape::kAhead) { fence_before_copy(); }
+            sync_segment<kWarps>(in_block);
+            if constexpr (!Shape::kAhead) {
+                if (next_row < a.rows) { prefetch(next_row, next_index); }
+            }
+        };
+        if constexpr (kWarps == 2) {
+            // Each warp completes half of the points; what the other needs it gets through shared memory.
+#pragma unroll
+            for (int i = 0; i < 16; ++i) {
+                if (warp == 0) {
+                    own[32 * i + lane] = Point{re[16 + i], im[16 + i]};
+                } else {
+                    own[32 * i + lane] = Point{re[i], im[i]};
+                }
+            }
+            sync_segment<kWarps>(in_block);
+            const Point* const others = points + (1 - warp) * kBufferPoints;
+            const T sign = warp == 0 ? T{1} : T{-1};
+            const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);
+#pragma unroll
+            for (int i = 0; i < 16; ++i) {
+                const Point other = others[32 * i + lane];
+                const T x = warp == 0 ? re[i] : re[16 + i];
+                const T y = warp == 0 ? im[i] : im[16 + i];
+                const T u = x - other.x;
+                const T v = y - other.y;
+                re[i] = x + other.x;
+                im[i] = y + other.y;
+                re[16 + i] = kComplex ? sign * u : root * (u + v);
+                im[16 + i] = kComplex ? sign * v : root * (v - u);
+            }
+            all_exchanged();
+        } else if constexpr (kWarps > 2) {
 #pragma unroll
             for (int i = 0; i < 32; ++i) { own[32 * i + lane] = Point{re[i], im[i]}; }
             sync_segment<kWarps>(in_block);
@@ -313,16 +378,12 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             for (int i = 0; i < kOwn; ++i) {
 #pragma unroll
                 for (int j = 0; j < kWarps; ++j) {
-                    const Point p = points[fft::reversed(j, kBits) * kBufferPoints + point_of(i, 0)];
+                    const Point p = points[fft::reversed(j, kBits) * kBufferPoints + thread + 32 * kWarps * i];
                     re[kWarps * i + j] = p.x;
                     im[kWarps * i + j] = p.y;
                 }
             }
-            if constexpr (!Shape::kAhead) { fence_before_copy(); }
-            sync_segment<kWarps>(in_block);
-            if constexpr (!Shape::kAhead) {
-                if (next_row < a.rows) { prefetch(next_row, next_index); }
-            }
+            all_exchanged();
 #pragma unroll
             for (int i = 0; i < kOwn; ++i) {
                 fft::transform<kWarps>(im + kWarps * i, re + kWarps * i);
@@ -338,40 +399,89 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             }
         }
 
-        // Outputs of a real segment: real parts, then imaginary parts. Registers go in groups of four, most of which are whole.
-        const std::int64_t out_at =
-            row * a.out_row + (static_cast<std::int64_t>(index) * g.outputs + thread) * (kPlain ? 1 : a.out_sample);
-        S* const out = static_cast<S*>(a.out) + out_at;
-        const int wanted = static_cast<int>(min(a.count - static_cast<std::int64_t>(index) * g.outputs, std::int64_t{g.outputs}));
-        const auto store_registers = [&](auto value_of, auto half) {
-            constexpr int kFrom = decltype(half)::value;
-            constexpr int kBits = fft::log2_of(kWarps);
-            fft::for_each_index<0, 8>([&](auto group) {
-                constexpr int r = 4 * decltype(group)::value;
-                constexpr int kFirst = kFrom + 32 * kWarps * r;
-                if (kFirst >= wanted) { return; }
-                const bool whole = kFirst + 4 * 32 * kWarps <= wanted;
-                fft::for_each_index<r, r + 4>([&](auto in_order) {
-                    constexpr int u = decltype(in_order)::value;  // of value j = u / kOwn of transform u % kOwn
-                    constexpr int kHeld = kWarps * (u % kOwn) + fft::reversed(u / kOwn, kBits);
-                    constexpr int kOffset = kFrom + 32 * kWarps * u;
-                    if (whole || kOffset < wanted - thread) { store_output<kPlain>(a, out, kOffset, out_at, value_of(kHeld)); }
-                });
-            });
-        };
-        if constexpr (kComplex) {
-            store_registers([&](int r) { return S{re[r], im[r]}; }, std::integral_constant<int, 0>{});
-        } else {
-            store_registers([&](int r) { return re[r]; }, std::integral_constant<int, 0>{});
-            store_registers([&](int r) { return im[r]; }, std::integral_constant<int, kM>{});
-        }
-        // Every output depends on everything, so that one tells of all.
         const bool finite = fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost;
-        if (__any_sync(0xffffffffu, !finite)) {
-#pragma unroll 1
-            for (int at = thread; at < wanted; at += 32 * kWarps) {
-                repair_output<S, H>(a, row, static_cast<std::int64_t>(index) * g.outputs + at);
+        // Outputs of a real segment: real parts, then imaginary parts.
+        if (a.plain_store == 0) {  // as finish(), its numbers converted once
+            const T scale = static_cast<T>(a.scale);
+            const T bias = static_cast<T>(a.bias);
+            const T low = a.has_clamp && !kComplex ? static_cast<T>(a.low) : -INFINITY;
+            const T high = a.has_clamp && !kComplex ? static_cast<T>(a.high) : INFINITY;
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                re[i] = clamp_pass_nan(re[i] * scale + bias, low, high);
+                im[i] = clamp_pass_nan(im[i] * scale + (kComplex ? 0 : bias), low, high);
             }
+        }
+        // A thread's u-th point is `mine` + point_offset(u), in register held(u); a group of `kSpan` threads has neighbours.
+        constexpr int kBits = fft::log2_of(kWarps);
+        constexpr int kSpan = kWarps == 2 ? 32 : 32 * kWarps;
+        const int mine = kWarps == 2 ? 512 * warp + lane : thread;
+        const auto point_offset = [](int u) { return kWarps == 2 ? 32 * u + (u < 16 ? 0 : 512) : 32 * kWarps * u; };
+        const auto held = [](int u) { return kWarps == 2 ? u : kWarps * (u % kOwn) + fft::reversed(u / kOwn, kBits); };
+        if constexpr (kPlain) {
+            // Registers go in groups, of which at most one a part is not whole.
+            constexpr int kGroup = 8;
+            S* const out = static_cast<S*>(a.out) + row * a.out_row + first_output + mine;
+            const int left = wanted - mine;
+            const int left_of_all = kWarps == 2 ? wanted - 512 * warp : wanted;
+            const auto store_part = [&](auto part, auto value_of) {
+                fft::for_each_index<0, 32 / kGroup>([&](auto group) {
+                    constexpr int kFrom = decltype(part)::value;
+                    constexpr int kFirst = decltype(group)::value * kGroup;
+                    constexpr int kEnd = kFirst + kGroup;
+                    if (left_of_all >= kFrom + point_offset(kEnd - 1) + kSpan) {
+                        fft::for_each_index<kFirst, kEnd>([&](auto output) {
+                            constexpr int u = decltype(output)::value;
+                            constexpr int r = held(u);
+                            constexpr int kAt = kFrom + point_offset(u);
+                            __stcs(out + kAt, Element<S>::narrow(value_of(r)));
+                        });
+                    } else if (left_of_all > kFrom + point_offset(kFirst)) {
+                        fft::for_each_index<kFirst, kEnd>([&](auto output) {
+                            constexpr int u = decltype(output)::value;
+                            constexpr int r = held(u);
+                            constexpr int kAt = kFrom + point_offset(u);
+                            if (left > kAt) { __stcs(out + kAt, Element<S>::narrow(value_of(r))); }
+                        });
+                    }
+                });
+            };
+            if constexpr (kComplex) {
+                store_part(std::integral_constant<int, 0>{}, [&](int r) { return S{re[r], im[r]}; });
+            } else {
+                store_part(std::integral_constant<int, 0>{}, [&](int r) { return re[r]; });
+                store_part(std::integral_constant<int, kM>{}, [&](int r) { return im[r]; });
+            }
+        } else {
+            // Through shared memory, so that the call for every output finds nothing in registers.
+            sync_segment<kWarps>(in_block);
+            fft::for_each_index<0, 32>([&](auto output) {
+                constexpr int u = decltype(output)::value;
+                constexpr int r = held(u);
+                points[mine + point_offset(u)] = Point{re[r], im[r]};
+            });
+            __syncwarp();
+        }
+        // Every output depends on every sample, so that one tells of all.
+        const bool repair = __any_sync(0xffffffffu, !finite);
+        if (!kPlain || repair) {
+            const auto finish_output = [&](int at) {
+                if (at >= wanted) { return; }
+                if (repair) {
+                    repair_output<S, H>(a, row, first_output + at);
+                } else if constexpr (!kPlain) {
+                    S* const out = static_cast<S*>(a.out);
+                    const std::int64_t place = row * a.out_row + (first_output + at) * a.out_sample;
+                    if constexpr (kComplex) {
+                        store_anywhere(a, out, place, points[at]);
+                    } else {
+                        store_anywhere(a, out, place, at < kM ? points[at].x : points[at - kM].y);
+                    }
+                }
+            };
+#pragma unroll 1
+            for (int u = 0; u < (kComplex ? 32 : 64); ++u) { finish_output(mine + point_offset(u % 32) + (u < 32 ? 0 : kM)); }
+            if constexpr (!kPlain) { sync_segment<kWarps>(in_block); }
         }
         if (next_row >= a.rows) { return; }
         row = next_row;

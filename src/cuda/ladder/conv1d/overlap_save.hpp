@@ -24,6 +24,8 @@ struct Limits<double> {
 /// How rows are divided into segments and segments among warps.
 struct Segments {
     const void* tables;           // pairs, twists, spectra of the filters
+    std::int64_t spectrum_row;    // points from one row's spectrum to the next; 0: one filter
+    std::int64_t row_first;       // the filter of row 0
     std::int64_t start;           // from sample in_first to the first one of segment 0
     int segments;                 // of a row
     int outputs;                  // of a segment
@@ -33,27 +35,68 @@ struct Segments {
     std::int64_t step_rows;
 };
 
-/// Offsets into a block's shared memory.
-struct SharedLayout {
-    int barriers, pairs, twists, spectrum, points, samples, samples_bytes, bytes;
+/// What a kernel is compiled for, by the type of its sums and the warps of a segment.
+template <class T, int kWarps>
+struct Shape {
+    static constexpr bool kWide = sizeof(T) == 8;
+    /// Of a block at most: 32 points a lane are 64 registers, in double 128.
+    static constexpr int kThreads = kWide ? 256 : 512;
+    /// The twists as a table of all points, or as products of two small ones.
+    static constexpr bool kTwistTable = kWide ? kWarps <= 2 : kWarps <= 4;
+    /// (c, t) of a lane stay in its registers.
+    static constexpr bool kPairsInRegisters = false;
+    /// The next segment has a place of its own in shared memory, so that its copy starts early.
+    static constexpr bool kAhead = false;
 };
 
-template <class Shape, int kWarps, int kPointBytes, bool kRowTaps>
+/// Of one segment: 16 warps in double would have 128 registers a thread, which its 32 points alone take.
+template <class T>
+inline constexpr int kMostWarps = sizeof(T) == 8 ? 8 : 16;
+
+/// Offsets into a block's shared memory, in bytes: tables, then the segments.
+struct SharedLayout {
+    int pairs, twists, spectrum, segments, segment_bytes;
+};
+
+inline constexpr int kMostSegments = 16;  // of a block
+
+template <class Shape, int kWarps, int kPointBytes, bool kSpectrumInShared>
 #ifdef __CUDACC__
 __host__ __device__
 #endif
-constexpr SharedLayout shared_layout() {
-    constexpr int kSegments = Shape::kThreads / (32 * kWarps);
+    constexpr SharedLayout
+    shared_layout() {
     SharedLayout l{};
-    l.barriers = 0;
-    l.pairs = (8 * kSegments + 15) / 16 * 16;
+    l.pairs = 8 * kMostSegments;  // the barriers come first
     l.twists = l.pairs + kPairs * kPointBytes;
     l.spectrum = l.twists + (Shape::kTwistTable ? kPoints : 64) * kWarps * kPointBytes;
-    l.points = l.spectrum + (Shape::kSpectrumInShared && !kRowTaps ? kPoints * kWarps * kPointBytes : 0);
-    l.samples = l.points + kSegments * kWarps * kBufferPoints * kPointBytes;
-    l.samples_bytes = kPoints * kWarps * kPointBytes + 16;
-    l.bytes = l.samples + (Shape::kAhead ? kSegments * l.samples_bytes : 0);
+    l.segments = l.spectrum + (kSpectrumInShared ? kPoints * kWarps * kPointBytes : 0);
+    l.segment_bytes = (kWarps * kBufferPoints + (Shape::kAhead ? kWarps * kPoints : 0)) * kPointBytes + (Shape::kAhead ? 16 : 0);
     return l;
 }
 
+/// A kernel and what its launch has to know.
+struct Kernel {
+    const void* function = nullptr;
+    int most_threads = 0;
+    int table_points = 0;   ///< before the spectra
+    bool twist_table = false;
+    SharedLayout layout{};
+};
+
+/// The kernel for so many warps a segment, or none. `plain`: unit strides and the signal's type in and out; `shared_spectrum`: one
+/// filter, whose spectrum a block keeps in shared memory.
+Kernel kernel_f32(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_f64(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_f16(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_bf16(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_complex64(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_complex128(int warps, bool plain, bool shared_spectrum);
+
 }  // namespace tapline::cuda::overlap_save
+
+namespace tapline::cuda {
+
+const Rung& overlap_save_rung();
+
+}  // namespace tapline::cuda
