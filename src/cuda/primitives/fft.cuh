@@ -22,6 +22,10 @@
 
 namespace tapline::cuda::fft {
 
+#ifndef __CUDACC__
+using std::fma;
+#endif
+
 /// The lowest `bits` bits of m in reverse order: value m of a transform of 2^bits points belongs to frequency reversed(m, bits).
 TAPLINE_HOST_DEVICE constexpr int reversed(int m, int bits) {
     int r = 0;

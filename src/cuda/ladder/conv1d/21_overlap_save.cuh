@@ -102,7 +102,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
     Point* const own = points + warp * kBufferPoints;
     char* const samples = reinterpret_cast<char*>(Shape::kAhead ? points + kWarps * kBufferPoints : points);
-    CopyBarrier* const barrier = reinterpret_cast<CopyBarrier*>(base) + in_block;
+    CopyBarrier* const barrier = reinterpret_cast<CopyBarrier*>(base) + in_block;  // of the segment's samples
+    CopyBarrier* const spectrum_barrier = reinterpret_cast<CopyBarrier*>(base) + kMostSegments + threadIdx.x / 32;  // of a warp's part
 
     const auto* tables = static_cast<const Point*>(g.tables);
     const auto copy_table = [&](Point* to, const Point* from, int count) {
@@ -113,6 +114,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const Point* const all_spectra = tables + kPairs + (Shape::kTwistTable ? kM : 64 * kWarps);
     if constexpr (kSpectrumInShared) { copy_table(spectrum, all_spectra, kM); }
     if (thread == 0) { initialize(barrier); }
+    if (lane == 0) { initialize(spectrum_barrier); }
     __syncthreads();
 
     Point lane_twist{};  // e^(i alpha lane/1024)
@@ -158,14 +160,45 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     if (row >= a.rows) { return; }
     int index = static_cast<int>(first_segment - row * g.segments);
     std::uint32_t phase = 0;
+    std::uint32_t spectrum_phase = 0;
     prefetch(row, index);
-    for (;;) {
-        std::int64_t next_row = row + g.step_rows;
-        int next_index = index + g.step_segments;
-        if (next_index >= g.segments) {
-            next_index -= g.segments;
-            ++next_row;
+    // A warp's part of a spectrum passes through its points' place while that is not needed.
+    const auto copy_part = [&](const Point* from) {
+        constexpr int kBytes = kPoints * static_cast<int>(sizeof(Point));
+#if __CUDA_ARCH__ >= 900
+        if (lane == 0) { copy_bulk(own, from, kBytes, spectrum_barrier); }
+#else
+        for (int at = 16 * lane; at < kBytes; at += 16 * 32) {
+            copy_16_async(reinterpret_cast<char*>(own) + at, reinterpret_cast<const char*>(from) + at);
         }
+        commit_copies();
+#endif
+    };
+    const auto wait_for_part = [&] {
+#if __CUDA_ARCH__ >= 900
+        wait(spectrum_barrier, spectrum_phase);
+        spectrum_phase ^= 1;
+#else
+        wait_copies<0>();
+        __syncwarp();
+#endif
+    };
+    const auto advance = [&](std::int64_t& to_row, int& to_index) {
+        to_row += g.step_rows;
+        to_index += g.step_segments;
+        if (to_index >= g.segments) {
+            to_index -= g.segments;
+            ++to_row;
+        }
+    };
+    // Computed where it is needed: registers that live through the transforms are scarce.
+    const auto prefetch_next = [&] {
+        std::int64_t next_row = row;
+        int next_index = index;
+        advance(next_row, next_index);
+        if (next_row < a.rows) { prefetch(next_row, next_index); }
+    };
+    for (;;) {
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
         const int wanted = static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs}));
         const S* segment = reinterpret_cast<const S*>(samples);
@@ -218,7 +251,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             if constexpr (Shape::kAhead) {
                 fence_before_copy();
                 sync_segment<kWarps>(in_block);
-                if (next_row < a.rows) { prefetch(next_row, next_index); }
+                prefetch_next();
             } else {
                 sync_segment<kWarps>(in_block);
             }
@@ -279,26 +312,35 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             __syncwarp();
         }
 
-        const Point* factors = twists + warp * kPoints + lane;
-        const Point* const products = (kSpectrumInShared ? spectrum : all_spectra + (g.row_first + row) * g.spectrum_row) + warp * kPoints + lane;
 #pragma unroll 1
         for (int direction = 0; direction < 2; ++direction) {
+            if constexpr (!kSpectrumInShared) {
+                if (direction == 1) { wait_for_part(); }
+            }
+            const Point* const products = kSpectrumInShared ? spectrum + warp * kPoints : own;
+            const Point* const factors = (direction == 0 ? twists + warp * kPoints : products) + lane;
             T x[32];
             T y[32];
 #pragma unroll
-            for (int i = 0; i < 32; ++i) {  // times the factors, and real and imaginary parts exchanged
+            for (int i = 0; i < 32; ++i) {  // real and imaginary parts exchanged
                 x[i] = im[i];
                 y[i] = re[i];
-                if constexpr (Shape::kTwistTable && kTwisted && kSpectrumInShared) {
-                    multiply(y[i], x[i], factors[32 * i]);
-                } else {
-                    if (direction == 0) {
-                        if constexpr (kTwisted) { multiply(y[i], x[i], twist_of(i)); }
-                    } else {
-                        multiply(y[i], x[i], products[32 * i]);
-                    }
-                }
             }
+            if (!kTwisted || !Shape::kTwistTable) {
+                if (direction == 0) {
+                    if constexpr (kTwisted) {
+#pragma unroll
+                        for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twist_of(i)); }
+                    }
+                } else {
+#pragma unroll
+                    for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], factors[32 * i]); }
+                }
+            } else {
+#pragma unroll
+                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], factors[32 * i]); }
+            }
+            if constexpr (!kSpectrumInShared) { __syncwarp(); }  // the spectrum has been read: its place is free
             fft::transform<32>(x, y);
 #pragma unroll
             for (int i = 0; i < 32; ++i) { own[33 * fft::reversed(i, 5) + lane] = Point{x[i], y[i]}; }
@@ -308,10 +350,18 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 x[i] = own[33 * lane + i].x;
                 y[i] = own[33 * lane + i].y;
             }
-            if (kWarps == 1 && !Shape::kAhead && direction == 1) {
+            if (direction == 0) {
+                if constexpr (kSpectrumInShared) {
+                    __syncwarp();
+                } else {
+                    fence_before_copy();
+                    __syncwarp();
+                    copy_part(all_spectra + (g.row_first + row) * g.spectrum_row + warp * kPoints);
+                }
+            } else if constexpr (kWarps == 1 && !Shape::kAhead) {
                 fence_before_copy();
                 __syncwarp();
-                if (next_row < a.rows) { prefetch(next_row, next_index); }
+                prefetch_next();
             } else {
                 __syncwarp();
             }
@@ -325,7 +375,6 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 re[i] = x[fft::reversed(i, 5)];
                 im[i] = y[fft::reversed(i, 5)];
             }
-            factors = products;
         }
         if constexpr (kTwisted) {
 #pragma unroll
@@ -339,7 +388,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             if constexpr (!Shape::kAhead) { fence_before_copy(); }
             sync_segment<kWarps>(in_block);
             if constexpr (!Shape::kAhead) {
-                if (next_row < a.rows) { prefetch(next_row, next_index); }
+                prefetch_next();
             }
         };
         if constexpr (kWarps == 2) {
@@ -421,9 +470,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         if constexpr (kPlain) {
             // Registers go in groups, of which at most one a part is not whole.
             constexpr int kGroup = 8;
-            S* const out = static_cast<S*>(a.out) + row * a.out_row + first_output + mine;
-            const int left = wanted - mine;
-            const int left_of_all = kWarps == 2 ? wanted - 512 * warp : wanted;
+            S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + mine;
+            int left = wanted - mine;
+            int left_of_all = kWarps == 2 ? wanted - 512 * warp : wanted;
+            // Else the compiler computes the addresses' constant parts before all segments and keeps them in local memory.
+            asm volatile("" : "+l"(out), "+r"(left), "+r"(left_of_all));
             const auto store_part = [&](auto part, auto value_of) {
                 fft::for_each_index<0, 32 / kGroup>([&](auto group) {
                     constexpr int kFrom = decltype(part)::value;
@@ -483,9 +534,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             for (int u = 0; u < (kComplex ? 32 : 64); ++u) { finish_output(mine + point_offset(u % 32) + (u < 32 ? 0 : kM)); }
             if constexpr (!kPlain) { sync_segment<kWarps>(in_block); }
         }
-        if (next_row >= a.rows) { return; }
-        row = next_row;
-        index = next_index;
+        advance(row, index);
+        if (row >= a.rows) { return; }
     }
 }
 

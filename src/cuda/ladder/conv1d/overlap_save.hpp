@@ -58,7 +58,7 @@ struct SharedLayout {
     int pairs, twists, spectrum, segments, segment_bytes;
 };
 
-inline constexpr int kMostSegments = 16;  // of a block
+inline constexpr int kMostSegments = 16;  // of a block, as many as it has warps at most
 
 template <class Shape, int kWarps, int kPointBytes, bool kSpectrumInShared>
 #ifdef __CUDACC__
@@ -67,7 +67,7 @@ __host__ __device__
     constexpr SharedLayout
     shared_layout() {
     SharedLayout l{};
-    l.pairs = 8 * kMostSegments;  // the barriers come first
+    l.pairs = 8 * 2 * kMostSegments;  // the barriers come first
     l.twists = l.pairs + kPairs * kPointBytes;
     l.spectrum = l.twists + (Shape::kTwistTable ? kPoints : 64) * kWarps * kPointBytes;
     l.segments = l.spectrum + (kSpectrumInShared ? kPoints * kWarps * kPointBytes : 0);
