@@ -117,7 +117,8 @@ struct Api {
     void (*release)(Prepared*);
     std::int64_t (*workspace_bytes)(const Prepared*);
     void (*describe)(const Prepared*, char* text, std::size_t bytes);
-    /// Outputs of a row that belong together: for the same bits jobs start at multiples of it and all but the last cover whole ones.
+    /// Outputs of a row that belong together: for the same bits jobs start at multiples of it and all but the last cover whole
+    /// ones.
     std::int64_t (*granularity)(const Prepared*);
     /// Checks buffers and stream, then launches: no allocation, no synchronisation, may be captured.
     bool (*execute)(const Prepared*, const Job*, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);

@@ -145,8 +145,8 @@ TEST_F(OverlapSave, ErrorsOfASegmentAreThoseOfItsOwnSamples) {
         Problem p = problem_of(3 * kPart, k, Mode::valid);
         std::vector<float> in = random_floats(p.length, random);
         for (std::int64_t i = 0; i < kPart; ++i) {
-            in[static_cast<std::size_t>(i)] *= 1e6F;                                    // loud, then quiet
-            in[static_cast<std::size_t>(kPart + i)] += 1e6F;                            // a large constant
+            in[static_cast<std::size_t>(i)] *= 1e6F;                                   // loud, then quiet
+            in[static_cast<std::size_t>(kPart + i)] += 1e6F;                           // a large constant
             in[static_cast<std::size_t>(2 * kPart + i)] += i % 2 == 0 ? 1e6F : -1e6F;  // alternating
         }
         const std::vector<float> taps = random_floats(k, random);

@@ -122,7 +122,8 @@ TEST_F(Rungs, NanAndInfinityReachTheirWindowsOnly) {
                 if (chance(0.3, random)) { taps[static_cast<std::size_t>(between(0, k - 1, random))] = HUGE_VALF; }
                 const RungRun run = run_rung(rung, p, in, taps);
                 ASSERT_EQ(run.failure, "") << rung_name(rung) << ": " << describe(p);
-                ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), is_local(rung)), "") << rung_name(rung) << ": " << describe(p);
+                ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), is_local(rung)), "")
+                    << rung_name(rung) << ": " << describe(p);
             }
         }
     }

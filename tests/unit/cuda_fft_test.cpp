@@ -106,7 +106,9 @@ template <int kWarps>
 class Segment {
 public:
     explicit Segment(bool is_complex)
-        : complex_(is_complex), pairs_(cuda::overlap_save::pairs_of_lanes()), twists_(cuda::overlap_save::twists_of(kWarps, is_complex, true)) {}
+        : complex_(is_complex),
+          pairs_(cuda::overlap_save::pairs_of_lanes()),
+          twists_(cuda::overlap_save::twists_of(kWarps, is_complex, true)) {}
 
     // Outputs i of sum_t taps[t] x[i + t + skip].
     std::vector<Complex> convolve(const std::vector<Complex>& samples, const std::vector<Complex>& taps, int skip) const {
@@ -114,8 +116,9 @@ public:
                                                              static_cast<std::int64_t>(taps.size()), skip, kWarps, complex_);
         std::vector<std::complex<float>> z(kM);
         for (std::size_t n = 0; n < kM; ++n) {
-            z[n] = complex_ ? std::complex<float>(samples[n])
-                            : std::complex<float>(static_cast<float>(samples[n].real()), static_cast<float>(samples[n + kM].real()));
+            z[n] = complex_
+                       ? std::complex<float>(samples[n])
+                       : std::complex<float>(static_cast<float>(samples[n].real()), static_cast<float>(samples[n + kM].real()));
         }
         for (std::size_t n = 0; n < 1024; ++n) { remainders(&z[n]); }
         for (std::size_t warp = 0; warp < kWarps; ++warp) {
@@ -184,7 +187,7 @@ private:
             fft::transform<32>(x.data(), y.data());
             for (int i = 0; i < 32; ++i) {
                 exchanged[static_cast<std::size_t>(32 * fft::reversed(i, 5)) + lane] = {x[static_cast<std::size_t>(i)],
-                                                                                       y[static_cast<std::size_t>(i)]};
+                                                                                        y[static_cast<std::size_t>(i)]};
             }
         }
         for (std::size_t lane = 0; lane < 32; ++lane) {
@@ -199,7 +202,7 @@ private:
             });
             for (int i = 0; i < 32; ++i) {
                 own[static_cast<std::size_t>(32 * fft::reversed(i, 5)) + lane] = {x[static_cast<std::size_t>(i)],
-                                                                                 y[static_cast<std::size_t>(i)]};
+                                                                                  y[static_cast<std::size_t>(i)]};
             }
         }
     }
@@ -221,8 +224,12 @@ void check_segments() {
                 std::vector<Complex> taps(static_cast<std::size_t>(k));
                 double taps_sum = 0;
                 double squares = 0;
-                for (Complex& v : x) { v = {static_cast<float>(uniform(random)), is_complex ? static_cast<float>(uniform(random)) : 0}; }
-                for (Complex& v : taps) { v = {static_cast<float>(uniform(random)), is_complex ? static_cast<float>(uniform(random)) : 0}; }
+                for (Complex& v : x) {
+                    v = {static_cast<float>(uniform(random)), is_complex ? static_cast<float>(uniform(random)) : 0};
+                }
+                for (Complex& v : taps) {
+                    v = {static_cast<float>(uniform(random)), is_complex ? static_cast<float>(uniform(random)) : 0};
+                }
                 for (const Complex& v : x) { squares += std::norm(v); }
                 for (const Complex& v : taps) { taps_sum += std::abs(v); }
                 const std::vector<Complex> outputs = segment.convolve(x, taps, skip);
@@ -230,7 +237,9 @@ void check_segments() {
                 double error = 0;
                 for (int i = 0; i < valid; i += std::max(1, valid / 64)) {
                     Complex sum = 0;
-                    for (int t = 0; t < k; ++t) { sum += taps[static_cast<std::size_t>(t)] * x[static_cast<std::size_t>(i + t + skip)]; }
+                    for (int t = 0; t < k; ++t) {
+                        sum += taps[static_cast<std::size_t>(t)] * x[static_cast<std::size_t>(i + t + skip)];
+                    }
                     error += std::norm(sum - outputs[static_cast<std::size_t>(i)]);
                 }
                 EXPECT_LE(std::sqrt(error), 1e-6 * taps_sum * std::sqrt(squares))

@@ -46,6 +46,7 @@ const std::vector<const Rung*>& ladder() {
         &direct(),
         &split_taps(),
         &overlap_save_rung(),
+        &overlap_save_parts(),
     };
     return rungs;
 }

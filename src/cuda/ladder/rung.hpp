@@ -26,7 +26,8 @@ struct Prepared {
     Policy policy;
     const void* taps = nullptr;  ///< device memory: row r starts at byte r * taps_pitch_bytes, a multiple of 16
     std::int64_t taps_pitch_bytes = 0;
-    std::vector<std::byte> host_taps;  ///< their first bytes, for kernels that take taps by value; all of them until the plan is ready
+    std::vector<std::byte>
+        host_taps;  ///< their first bytes, for kernels that take taps by value; all of them until the plan is ready
     bool taps_finite = true;
     const void* tables = nullptr;  ///< device memory: what Rung::tables() returned
     std::int64_t workspace_bytes = 0;

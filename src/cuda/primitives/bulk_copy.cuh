@@ -32,15 +32,25 @@ __device__ __forceinline__ void fence_before_copy() {
 __device__ __forceinline__ void copy_bulk(void* to_shared, const void* from_global, std::uint32_t bytes, CopyBarrier* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes) : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     shared_address(to_shared)),
-                 "l"(from_global), "r"(bytes), "r"(shared_address(barrier))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(to_shared)),
+        "l"(from_global), "r"(bytes), "r"(shared_address(barrier))
+        : "memory");
 #else
     static_cast<void>(to_shared);
     static_cast<void>(from_global);
     static_cast<void>(bytes);
     static_cast<void>(barrier);
+#endif
+}
+
+/// Starts bringing `bytes` into the L2 cache; address and size as above.
+__device__ __forceinline__ void prefetch_bulk(const void* from_global, std::uint32_t bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from_global), "r"(bytes) : "memory");
+#else
+    static_cast<void>(from_global);
+    static_cast<void>(bytes);
 #endif
 }
 

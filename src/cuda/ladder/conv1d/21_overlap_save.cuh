@@ -8,37 +8,9 @@
 #include "cuda/primitives/bulk_copy.cuh"
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/epilogue.cuh"
-#include "cuda/primitives/fft.cuh"
+#include "cuda/primitives/segment.cuh"
 
 namespace tapline::cuda::overlap_save {
-
-/// Complex points of a type of real numbers.
-template <class T>
-struct PointOf {
-    using Type = float2;
-};
-template <>
-struct PointOf<double> {
-    using Type = double2;
-};
-
-/// (re, im) times factor.
-template <class T, class P>
-__device__ __forceinline__ void multiply(T& re, T& im, const P& factor) {
-    const T x = re;
-    re = fma(x, factor.x, -im * factor.y);
-    im = fma(x, factor.y, im * factor.x);
-}
-
-/// All warps of a segment.
-template <int kWarps>
-__device__ __forceinline__ void sync_segment(int segment_of_block) {
-    if constexpr (kWarps == 1) {
-        __syncwarp();
-    } else {
-        asm volatile("bar.sync %0, %1;" ::"r"(segment_of_block + 1), "n"(32 * kWarps) : "memory");
-    }
-}
 
 /// A finished value with the output's type and stride.
 template <class S, class X>
@@ -50,20 +22,24 @@ __device__ __forceinline__ void store_anywhere(const Arguments& a, S* out, std::
     }
 }
 
-/// Output o of a row, by direct summation: what a transform would spread, a NaN or an overflow, stays where it belongs.
+/// What is computed from these afterwards is not known before: else the compiler computes the constant parts of addresses before
+/// all segments and keeps them in local memory.
+template <class P>
+__device__ __forceinline__ void hide(P*& pointer, int& number) {
+    asm volatile("" : "+l"(pointer), "+r"(number));
+}
+
+/// The sum of output o of a row, directly: what a transform would spread, a NaN or an overflow, stays where it belongs.
 template <class S, class H>
-__device__ __noinline__ void repair_output(const Arguments& a, std::int64_t row, std::int64_t o) {
+__device__ __noinline__ typename Element<S>::Sum direct_sum(const Arguments& a, std::int64_t row, std::int64_t o) {
     const S* in = static_cast<const S*>(a.in) + row * a.in_row;
     const H* taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
+    if (a.boundary == kZero) { return exact_sum<S, H>(a, in, taps, a.first + o, 0, a.k); }
     typename Element<S>::Sum sum{};
-    if (a.boundary == kZero) {
-        sum = exact_sum<S, H>(a, in, taps, a.first + o, 0, a.k);
-    } else {
-        for (std::int64_t t = 0; t < a.k; ++t) {
-            multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
-        }
+    for (std::int64_t t = 0; t < a.k; ++t) {
+        multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
     }
-    store_anywhere(a, static_cast<S*>(a.out), row * a.out_row + o * a.out_sample, finish(a, sum));
+    return sum;
 }
 
 /// Segments of 2,048 kWarps real or 1,024 kWarps complex samples, each by kWarps warps that stay and go from segment to segment.
@@ -83,11 +59,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<S>::Real;
     using Point = typename PointOf<T>::Type;
-    using H = std::conditional_t<kIsComplexElement<S>, S, T>;
     constexpr bool kComplex = kIsComplexElement<S>;
     constexpr int kM = kPoints * kWarps;  // points of a segment
     constexpr bool kTwisted = !kComplex || kWarps > 1;
-    constexpr int kOwn = 32 / kWarps;  // transforms of kWarps points that a thread does
+    using Parts = Division<kWarps, kComplex>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
     const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);    // of the segment
@@ -103,18 +78,54 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     Point* const own = points + warp * kBufferPoints;
     char* const samples = reinterpret_cast<char*>(Shape::kAhead ? points + kWarps * kBufferPoints : points);
     CopyBarrier* const barrier = reinterpret_cast<CopyBarrier*>(base) + in_block;  // of the segment's samples
-    CopyBarrier* const spectrum_barrier = reinterpret_cast<CopyBarrier*>(base) + kMostSegments + threadIdx.x / 32;  // of a warp's part
+    CopyBarrier* const spectrum_barrier =
+        reinterpret_cast<CopyBarrier*>(base) + kMostSegments + threadIdx.x / 32;  // of a warp's part
 
+    if (thread == 0) { initialize(barrier); }
+    if (lane == 0) { initialize(spectrum_barrier); }
+    __syncthreads();
+
+    const auto is_inner = [&](int index) { return index >= g.inner_first && index < g.inner_last; };
+    const auto first_sample = [&](std::int64_t row, int index) {
+        return static_cast<const S*>(a.in) + row * a.in_row + g.start + static_cast<std::int64_t>(index) * g.outputs;
+    };
+    const auto misaligned = [&](const S* first) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16); };
+    // Calls copy(from, bytes) for an inner segment. Copies begin at 16-byte boundaries, up to V - 1 samples early.
+    const auto if_inner = [&](std::int64_t row, int index, const auto& copy) {
+        if (row >= a.rows || !is_inner(index)) { return; }
+        const S* first = first_sample(row, index);
+        const int early = misaligned(first);
+        copy(reinterpret_cast<const char*>(first) - early, (early + g.used * static_cast<int>(sizeof(S)) + 15) / 16 * 16);
+    };
+    const auto copy_samples = [&](const char* from, int bytes) {
+#if __CUDA_ARCH__ >= 900
+        if (thread == 0) { copy_bulk(samples, from, static_cast<std::uint32_t>(bytes), barrier); }
+#else
+        for (int at = 16 * thread; at < bytes; at += 16 * 32 * kWarps) { copy_16_async(samples + at, from + at); }
+        commit_copies();
+#endif
+    };
+
+    const std::int64_t first_segment = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block;
+    std::int64_t row = first_segment / g.segments;
+    int index = static_cast<int>(first_segment - row * g.segments);
+    std::uint32_t phase = 0;
+    std::uint32_t spectrum_phase = 0;
+    if_inner(row, index, copy_samples);
+
+    // While the first samples are on their way.
     const auto* tables = static_cast<const Point*>(g.tables);
     const auto copy_table = [&](Point* to, const Point* from, int count) {
-        for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) { to[i] = from[i]; }
+        const int vectors = count * static_cast<int>(sizeof(Point)) / 16;
+#pragma unroll 2
+        for (int v = static_cast<int>(threadIdx.x); v < vectors; v += static_cast<int>(blockDim.x)) {
+            reinterpret_cast<uint4*>(to)[v] = reinterpret_cast<const uint4*>(from)[v];
+        }
     };
     copy_table(pairs, tables, kPairs);
     copy_table(twists, tables + kPairs, Shape::kTwistTable ? kM : 64 * kWarps);
     const Point* const all_spectra = tables + kPairs + (Shape::kTwistTable ? kM : 64 * kWarps);
     if constexpr (kSpectrumInShared) { copy_table(spectrum, all_spectra, kM); }
-    if (thread == 0) { initialize(barrier); }
-    if (lane == 0) { initialize(spectrum_barrier); }
     __syncthreads();
 
     Point lane_twist{};  // e^(i alpha lane/1024)
@@ -133,35 +144,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 #pragma unroll
         for (int i = 0; i < 16; ++i) { pair_registers[i] = pairs[32 * i + lane]; }
     }
-
-    const auto is_inner = [&](int index) { return index >= g.inner_first && index < g.inner_last; };
-    // Starts the copy of an inner segment. Copies begin at 16-byte boundaries, up to V - 1 samples early.
-    const auto first_sample = [&](std::int64_t row, int index) {
-        return static_cast<const S*>(a.in) + row * a.in_row + g.start + static_cast<std::int64_t>(index) * g.outputs;
-    };
-    const auto misaligned = [&](const S* first) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16); };
-    const auto prefetch = [&](std::int64_t row, int index) {
-        if (!is_inner(index)) { return; }
-        const S* first = first_sample(row, index);
-        const char* from = reinterpret_cast<const char*>(first) - misaligned(first);
-        const std::uint32_t bytes = (misaligned(first) + g.used * static_cast<int>(sizeof(S)) + 15) / 16 * 16;
-#if __CUDA_ARCH__ >= 900
-        if (thread == 0) { copy_bulk(samples, from, bytes, barrier); }
-#else
-        for (std::uint32_t at = 16 * thread; at < bytes; at += 16 * 32 * kWarps) {
-            copy_16_async(reinterpret_cast<char*>(samples) + at, from + at);
-        }
-        commit_copies();
-#endif
-    };
-
-    const std::int64_t first_segment = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block;
-    std::int64_t row = first_segment / g.segments;
     if (row >= a.rows) { return; }
-    int index = static_cast<int>(first_segment - row * g.segments);
-    std::uint32_t phase = 0;
-    std::uint32_t spectrum_phase = 0;
-    prefetch(row, index);
+
     // A warp's part of a spectrum passes through its points' place while that is not needed.
     const auto copy_part = [&](const Point* from) {
         constexpr int kBytes = kPoints * static_cast<int>(sizeof(Point));
@@ -192,11 +176,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         }
     };
     // Computed where it is needed: registers that live through the transforms are scarce.
-    const auto prefetch_next = [&] {
+    const auto for_next = [&](const auto& copy) {
         std::int64_t next_row = row;
         int next_index = index;
         advance(next_row, next_index);
-        if (next_row < a.rows) { prefetch(next_row, next_index); }
+        if_inner(next_row, next_index, copy);
     };
     for (;;) {
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
@@ -216,101 +200,42 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             constexpr int kShare = (kComplex ? 1 : 2) * kPoints;
             S* const share = reinterpret_cast<S*>(samples) + warp * kShare;
             const int needed = min(max(g.used - (g.outputs - wanted) - warp * kShare, 0), kShare);
-            fill_at_edge(a, share, static_cast<const S*>(a.in) + row * a.in_row, g.start + first_output + warp * kShare, needed, lane);
+            fill_at_edge(a, share, static_cast<const S*>(a.in) + row * a.in_row, g.start + first_output + warp * kShare, needed,
+                         lane);
             for (int i = needed + lane; i < kShare; i += 32) { share[i] = S{}; }
             sync_segment<kWarps>(in_block);
         }
 
         T re[32];
         T im[32];
-        // Point n of the segment.
-        const auto load_point = [&](int n, T& x, T& y) {
+        // Point c + t. What the outputs do not read is zero, whatever lies there: their bits depend on what they may read only.
+        const auto load = [&](int c, int t, T& x, T& y) {
             if constexpr (kComplex) {
-                const S point = load_element(segment + n);
+                const S point = load_element(segment + c + t);
                 x = point.x;
                 y = point.y;
             } else {
-                x = Element<S>::widen(segment[n]);
-                y = Element<S>::widen(segment[n + kM]);
+                x = Element<S>::widen(segment[c + t]);
+                y = Element<S>::widen(segment[c + t + kM]);
             }
-        };
-        // What the outputs do not read is zero, whatever lies there: an output's bits depend on what it may read only.
-        const auto drop_first = [&](int n, T& x, T& y) {
-            if (n < g.skip) {
+            if (c == 0 && t < g.skip) {
                 x = 0;
-                if constexpr (kComplex) { y = 0; }
+                y = kComplex ? 0 : y;
             }
-        };
-        const auto drop_last = [&](int n, T& x, T& y) {
-            if (n + (kComplex ? 0 : kM) >= g.used) {
+            if (c == kM - Parts::kSpan && c + t + (kComplex ? 0 : kM) >= g.used) {
+                x = kComplex ? 0 : x;
                 y = 0;
-                if constexpr (kComplex) { x = 0; }
             }
         };
-        const auto all_loaded = [&] {
-            if constexpr (Shape::kAhead) {
-                fence_before_copy();
-                sync_segment<kWarps>(in_block);
-                prefetch_next();
-            } else {
-                sync_segment<kWarps>(in_block);
-            }
-        };
-        if constexpr (kWarps == 1) {
-#pragma unroll
-            for (int i = 0; i < 32; ++i) { load_point(32 * i + lane, re[i], im[i]); }
-            drop_first(lane, re[0], im[0]);
-            drop_last(32 * 31 + lane, re[31], im[31]);
-            all_loaded();
-        } else if constexpr (kWarps == 2) {
-            // Each warp reads all points and keeps its remainder, z[n] + w z[n + 1024] or z[n] - w z[n + 1024], w^2 = e^(i phi).
-            const T sign = warp == 0 ? T{1} : T{-1};
-            const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);
-#pragma unroll
-            for (int i = 0; i < 32; ++i) {
-                T x;
-                T y;
-                load_point(32 * i + lane, re[i], im[i]);
-                load_point(kPoints + 32 * i + lane, x, y);
-                if (i == 0) { drop_first(lane, re[0], im[0]); }
-                if (i == 31) { drop_last(kPoints + 32 * 31 + lane, x, y); }
-                if constexpr (kComplex) {
-                    re[i] = fma(sign, x, re[i]);
-                    im[i] = fma(sign, y, im[i]);
-                } else {
-                    re[i] = fma(root, x - y, re[i]);
-                    im[i] = fma(root, x + y, im[i]);
-                }
-            }
-            all_loaded();
-        } else {
-            // Register kWarps * i + j: point thread + 32 kWarps i + 1024 j.
-            const auto point_of = [&](int i, int j) { return thread + 32 * kWarps * i + kPoints * j; };
-#pragma unroll
-            for (int i = 0; i < kOwn; ++i) {
-#pragma unroll
-                for (int j = 0; j < kWarps; ++j) { load_point(point_of(i, j), re[kWarps * i + j], im[kWarps * i + j]); }
-            }
-            drop_first(thread, re[0], im[0]);
-            drop_last(point_of(kOwn - 1, kWarps - 1), re[31], im[31]);
-#pragma unroll
-            for (int i = 0; i < kOwn; ++i) { fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i); }
-            all_loaded();
-#pragma unroll
-            for (int i = 0; i < kOwn; ++i) {
-#pragma unroll
-                for (int j = 0; j < kWarps; ++j) {
-                    points[j * kBufferPoints + point_of(i, 0)] = Point{re[kWarps * i + j], im[kWarps * i + j]};
-                }
-            }
-            sync_segment<kWarps>(in_block);
-#pragma unroll
-            for (int i = 0; i < 32; ++i) {
-                re[i] = own[32 * i + lane].x;
-                im[i] = own[32 * i + lane].y;
-            }
-            __syncwarp();
+        // Segments of many warps leave no place in shared memory for the next one, but it may come nearer.
+        if (Shape::kPrefetches && thread == 0) {
+            for_next([](const char* from, int bytes) { prefetch_bulk(from, static_cast<std::uint32_t>(bytes)); });
         }
+        Parts::take_apart(re, im, points, thread, in_block, load, [&] {
+            if constexpr (Shape::kAhead) { fence_before_copy(); }
+            sync_segment<kWarps>(in_block);
+            if constexpr (Shape::kAhead) { for_next(copy_samples); }
+        });
 
 #pragma unroll 1
         for (int direction = 0; direction < 2; ++direction) {
@@ -341,39 +266,26 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], factors[32 * i]); }
             }
             if constexpr (!kSpectrumInShared) { __syncwarp(); }  // the spectrum has been read: its place is free
-            fft::transform<32>(x, y);
-#pragma unroll
-            for (int i = 0; i < 32; ++i) { own[33 * fft::reversed(i, 5) + lane] = Point{x[i], y[i]}; }
-            __syncwarp();
-#pragma unroll
-            for (int i = 0; i < 32; ++i) {
-                x[i] = own[33 * lane + i].x;
-                y[i] = own[33 * lane + i].y;
-            }
-            if (direction == 0) {
-                if constexpr (kSpectrumInShared) {
-                    __syncwarp();
+            const auto pair = [&](int i, T* c, T* t) {
+                const Point p = Shape::kPairsInRegisters ? pair_registers[i] : pairs[32 * i + lane];
+                *c = p.x;
+                *t = p.y;
+            };
+            transform_warp(x, y, own, lane, pair, [&] {
+                const bool copies = direction == 0 ? !kSpectrumInShared : kWarps == 1 && !Shape::kAhead;
+                if (copies) { fence_before_copy(); }
+                __syncwarp();
+                if (!copies) { return; }
+                if (direction == 0) {
+                    copy_part(all_spectra + g.spectrum_first + row * g.spectrum_row + warp * kPoints);
                 } else {
-                    fence_before_copy();
-                    __syncwarp();
-                    copy_part(all_spectra + (g.row_first + row) * g.spectrum_row + warp * kPoints);
+                    for_next(copy_samples);
                 }
-            } else if constexpr (kWarps == 1 && !Shape::kAhead) {
-                fence_before_copy();
-                __syncwarp();
-                prefetch_next();
-            } else {
-                __syncwarp();
-            }
-            fft::transform_by<32>(x, y, [&](int i, T* c, T* t) {
-                const Point pair = Shape::kPairsInRegisters ? pair_registers[i] : pairs[32 * i + lane];
-                *c = pair.x;
-                *t = pair.y;
             });
 #pragma unroll
             for (int i = 0; i < 32; ++i) {
-                re[i] = x[fft::reversed(i, 5)];
-                im[i] = y[fft::reversed(i, 5)];
+                re[i] = x[i];
+                im[i] = y[i];
             }
         }
         if constexpr (kTwisted) {
@@ -384,73 +296,52 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 multiply(re[i], im[i], w);
             }
         }
-        const auto all_exchanged = [&] {
+        Parts::put_together(re, im, points, thread, in_block, [&] {
             if constexpr (!Shape::kAhead) { fence_before_copy(); }
             sync_segment<kWarps>(in_block);
-            if constexpr (!Shape::kAhead) {
-                prefetch_next();
-            }
-        };
-        if constexpr (kWarps == 2) {
-            // Each warp completes half of the points; what the other needs it gets through shared memory.
-#pragma unroll
-            for (int i = 0; i < 16; ++i) {
-                if (warp == 0) {
-                    own[32 * i + lane] = Point{re[16 + i], im[16 + i]};
-                } else {
-                    own[32 * i + lane] = Point{re[i], im[i]};
-                }
-            }
-            sync_segment<kWarps>(in_block);
-            const Point* const others = points + (1 - warp) * kBufferPoints;
-            const T sign = warp == 0 ? T{1} : T{-1};
-            const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);
-#pragma unroll
-            for (int i = 0; i < 16; ++i) {
-                const Point other = others[32 * i + lane];
-                const T x = warp == 0 ? re[i] : re[16 + i];
-                const T y = warp == 0 ? im[i] : im[16 + i];
-                const T u = x - other.x;
-                const T v = y - other.y;
-                re[i] = x + other.x;
-                im[i] = y + other.y;
-                re[16 + i] = kComplex ? sign * u : root * (u + v);
-                im[16 + i] = kComplex ? sign * v : root * (v - u);
-            }
-            all_exchanged();
-        } else if constexpr (kWarps > 2) {
-#pragma unroll
-            for (int i = 0; i < 32; ++i) { own[32 * i + lane] = Point{re[i], im[i]}; }
-            sync_segment<kWarps>(in_block);
-            constexpr int kBits = fft::log2_of(kWarps);
-#pragma unroll
-            for (int i = 0; i < kOwn; ++i) {
-#pragma unroll
-                for (int j = 0; j < kWarps; ++j) {
-                    const Point p = points[fft::reversed(j, kBits) * kBufferPoints + thread + 32 * kWarps * i];
-                    re[kWarps * i + j] = p.x;
-                    im[kWarps * i + j] = p.y;
-                }
-            }
-            all_exchanged();
-#pragma unroll
-            for (int i = 0; i < kOwn; ++i) {
-                fft::transform<kWarps>(im + kWarps * i, re + kWarps * i);
-                if constexpr (!kComplex) {
-                    fft::for_each_index<1, kWarps>([&](auto value) {
-                        constexpr int m = decltype(value)::value;
-                        constexpr double kAngle = std::numbers::pi / 2 * fft::reversed(m, kBits) / kWarps;
-                        constexpr T kCosine = static_cast<T>(fft::cosine(kAngle));
-                        constexpr T kSine = static_cast<T>(fft::sine(kAngle));
-                        multiply(re[kWarps * i + m], im[kWarps * i + m], Point{kCosine, -kSine});
-                    });
-                }
-            }
-        }
+            if constexpr (!Shape::kAhead) { for_next(copy_samples); }
+        });
 
-        const bool finite = fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost;
+        // Every output depends on every sample, so that one tells of all.
+        const bool repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost));
+        const int mine = Parts::first(thread);
+        // Sums of a part of the filter: added to those of the parts before, and kept for the part after.
+        constexpr bool kSums = kWarps == kMostWarps<T>;
+        using Sum = typename Element<S>::Sum;
+        // body(sum, register, whether it is its imaginary part) for those of the thread's outputs that are wanted.
+        const auto for_sums = [&](Sum* sums, const auto& body) {
+            sums += row * g.sums_row + first_output + mine;
+            int left = wanted - mine;
+            hide(sums, left);
+            fft::for_each_index<0, 32>([&](auto output) {
+                constexpr int u = decltype(output)::value;
+                constexpr int r = Parts::held(u);
+                if (left > Parts::offset(u)) { body(sums[Parts::offset(u)], r, false); }
+                if (!kComplex && left > Parts::offset(u) + kM) { body(sums[Parts::offset(u) + kM], r, true); }
+            });
+        };
+        if (kSums && g.sums_in != nullptr) {
+            for_sums(static_cast<Sum*>(g.sums_in), [&](const Sum& sum, int r, bool imaginary) {
+                if constexpr (kComplex) {
+                    re[r] += sum.x;
+                    im[r] += sum.y;
+                } else {
+                    (imaginary ? im[r] : re[r]) += sum;
+                }
+            });
+        }
+        const bool keeps_sums = kSums && g.sums_out != nullptr;
+        if (keeps_sums && !repair) {
+            for_sums(static_cast<Sum*>(g.sums_out), [&](Sum& sum, int r, bool imaginary) {
+                if constexpr (kComplex) {
+                    sum = Sum{re[r], im[r]};
+                } else {
+                    sum = imaginary ? im[r] : re[r];
+                }
+            });
+        }
         // Outputs of a real segment: real parts, then imaginary parts.
-        if (a.plain_store == 0) {  // as finish(), its numbers converted once
+        if (a.plain_store == 0 && !keeps_sums) {  // as finish(), its numbers converted once
             const T scale = static_cast<T>(a.scale);
             const T bias = static_cast<T>(a.bias);
             const T low = a.has_clamp && !kComplex ? static_cast<T>(a.low) : -INFINITY;
@@ -461,37 +352,30 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 im[i] = clamp_pass_nan(im[i] * scale + (kComplex ? 0 : bias), low, high);
             }
         }
-        // A thread's u-th point is `mine` + point_offset(u), in register held(u); a group of `kSpan` threads has neighbours.
-        constexpr int kBits = fft::log2_of(kWarps);
-        constexpr int kSpan = kWarps == 2 ? 32 : 32 * kWarps;
-        const int mine = kWarps == 2 ? 512 * warp + lane : thread;
-        const auto point_offset = [](int u) { return kWarps == 2 ? 32 * u + (u < 16 ? 0 : 512) : 32 * kWarps * u; };
-        const auto held = [](int u) { return kWarps == 2 ? u : kWarps * (u % kOwn) + fft::reversed(u / kOwn, kBits); };
         if constexpr (kPlain) {
             // Registers go in groups, of which at most one a part is not whole.
             constexpr int kGroup = 8;
             S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + mine;
-            int left = wanted - mine;
-            int left_of_all = kWarps == 2 ? wanted - 512 * warp : wanted;
-            // Else the compiler computes the addresses' constant parts before all segments and keeps them in local memory.
-            asm volatile("" : "+l"(out), "+r"(left), "+r"(left_of_all));
+            int left = (keeps_sums ? 0 : wanted) - mine;
+            hide(out, left);
+            const int left_of_all = left + thread % Parts::kSpan;
             const auto store_part = [&](auto part, auto value_of) {
                 fft::for_each_index<0, 32 / kGroup>([&](auto group) {
                     constexpr int kFrom = decltype(part)::value;
                     constexpr int kFirst = decltype(group)::value * kGroup;
                     constexpr int kEnd = kFirst + kGroup;
-                    if (left_of_all >= kFrom + point_offset(kEnd - 1) + kSpan) {
+                    if (left_of_all >= kFrom + Parts::offset(kEnd - 1) + Parts::kSpan) {
                         fft::for_each_index<kFirst, kEnd>([&](auto output) {
                             constexpr int u = decltype(output)::value;
-                            constexpr int r = held(u);
-                            constexpr int kAt = kFrom + point_offset(u);
+                            constexpr int r = Parts::held(u);
+                            constexpr int kAt = kFrom + Parts::offset(u);
                             __stcs(out + kAt, Element<S>::narrow(value_of(r)));
                         });
-                    } else if (left_of_all > kFrom + point_offset(kFirst)) {
+                    } else if (left_of_all > kFrom + Parts::offset(kFirst)) {
                         fft::for_each_index<kFirst, kEnd>([&](auto output) {
                             constexpr int u = decltype(output)::value;
-                            constexpr int r = held(u);
-                            constexpr int kAt = kFrom + point_offset(u);
+                            constexpr int r = Parts::held(u);
+                            constexpr int kAt = kFrom + Parts::offset(u);
                             if (left > kAt) { __stcs(out + kAt, Element<S>::narrow(value_of(r))); }
                         });
                     }
@@ -508,30 +392,40 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             sync_segment<kWarps>(in_block);
             fft::for_each_index<0, 32>([&](auto output) {
                 constexpr int u = decltype(output)::value;
-                constexpr int r = held(u);
-                points[mine + point_offset(u)] = Point{re[r], im[r]};
+                constexpr int r = Parts::held(u);
+                points[mine + Parts::offset(u)] = Point{re[r], im[r]};
             });
             __syncwarp();
         }
-        // Every output depends on every sample, so that one tells of all.
-        const bool repair = __any_sync(0xffffffffu, !finite);
         if (!kPlain || repair) {
             const auto finish_output = [&](int at) {
                 if (at >= wanted) { return; }
+                const std::int64_t place = row * a.out_row + (first_output + at) * a.out_sample;
                 if (repair) {
-                    repair_output<S, H>(a, row, first_output + at);
-                } else if constexpr (!kPlain) {
-                    S* const out = static_cast<S*>(a.out);
-                    const std::int64_t place = row * a.out_row + (first_output + at) * a.out_sample;
+                    Sum sum{};
                     if constexpr (kComplex) {
-                        store_anywhere(a, out, place, points[at]);
+                        sum =
+                            g.real_taps ? direct_sum<S, T>(a, row, first_output + at) : direct_sum<S, S>(a, row, first_output + at);
                     } else {
-                        store_anywhere(a, out, place, at < kM ? points[at].x : points[at - kM].y);
+                        sum = direct_sum<S, T>(a, row, first_output + at);
+                    }
+                    const std::int64_t sums_at = row * g.sums_row + first_output + at;
+                    if (kSums && g.sums_in != nullptr) { multiply_add(sum, static_cast<const Sum*>(g.sums_in)[sums_at], T{1}); }
+                    if (keeps_sums) {
+                        static_cast<Sum*>(g.sums_out)[sums_at] = sum;
+                    } else {
+                        store_anywhere(a, static_cast<S*>(a.out), place, finish(a, sum));
+                    }
+                } else if (!keeps_sums) {
+                    if constexpr (kComplex) {
+                        store_anywhere(a, static_cast<S*>(a.out), place, points[at]);
+                    } else {
+                        store_anywhere(a, static_cast<S*>(a.out), place, at < kM ? points[at].x : points[at - kM].y);
                     }
                 }
             };
 #pragma unroll 1
-            for (int u = 0; u < (kComplex ? 32 : 64); ++u) { finish_output(mine + point_offset(u % 32) + (u < 32 ? 0 : kM)); }
+            for (int u = 0; u < (kComplex ? 32 : 64); ++u) { finish_output(mine + Parts::offset(u % 32) + (u < 32 ? 0 : kM)); }
             if constexpr (!kPlain) { sync_segment<kWarps>(in_block); }
         }
         advance(row, index);

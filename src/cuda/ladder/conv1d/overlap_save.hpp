@@ -5,12 +5,9 @@
 #include <cstdint>
 
 #include "cuda/ladder/rung.hpp"
+#include "cuda/primitives/segment.cuh"
 
 namespace tapline::cuda::overlap_save {
-
-inline constexpr int kPoints = 1024;             // that a warp transforms
-inline constexpr int kBufferPoints = 32 * 33;    // one point more a row: rows and columns are free of bank conflicts
-inline constexpr int kPairs = 16 * 32;           // (c, t) of a lane's transform, primitives/fft.cuh
 
 template <class T>
 struct Limits {
@@ -25,13 +22,17 @@ struct Limits<double> {
 struct Segments {
     const void* tables;           // pairs, twists, spectra of the filters
     std::int64_t spectrum_row;    // points from one row's spectrum to the next; 0: one filter
-    std::int64_t row_first;       // the filter of row 0
+    std::int64_t spectrum_first;  // points before row 0's spectrum
     std::int64_t start;           // from sample in_first to the first one of segment 0
     int segments;                 // of a row
     int outputs;                  // of a segment
     int skip, used;               // a segment's outputs read its samples [skip, used)
     int inner_first, inner_last;  // the segments of every row whose samples all lie in the piece
-    int step_segments;            // from one of a warp's segments to its next: so many rows and segments
+    void* sums_in;                // added to the sums: (rows, sums_row); null: none
+    void* sums_out;               // where they go instead of to the output, or null
+    std::int64_t sums_row;
+    int real_taps;      // of complex samples
+    int step_segments;  // from one of a warp's segments to its next: so many rows and segments
     std::int64_t step_rows;
 };
 
@@ -45,6 +46,8 @@ struct Shape {
     static constexpr bool kTwistTable = kWide ? kWarps <= 2 : kWarps <= 4;
     /// (c, t) of a lane stay in its registers.
     static constexpr bool kPairsInRegisters = false;
+    /// The next segment is brought into the L2 cache while this one is convolved.
+    static constexpr bool kPrefetches = kWarps >= 4;
     /// The next segment has a place of its own in shared memory, so that its copy starts early.
     static constexpr bool kAhead = false;
 };
@@ -79,7 +82,7 @@ __host__ __device__
 struct Kernel {
     const void* function = nullptr;
     int most_threads = 0;
-    int table_points = 0;   ///< before the spectra
+    int table_points = 0;  ///< before the spectra
     bool twist_table = false;
     SharedLayout layout{};
 };
@@ -98,5 +101,6 @@ Kernel kernel_complex128(int warps, bool plain, bool shared_spectrum);
 namespace tapline::cuda {
 
 const Rung& overlap_save_rung();
+const Rung& overlap_save_parts();
 
 }  // namespace tapline::cuda

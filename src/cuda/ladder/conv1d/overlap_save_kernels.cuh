@@ -19,8 +19,8 @@ Kernel kernel() {
     return k;
 }
 
-/// Spectra of long segments are read from memory, that is the L2 cache. What is not plain goes without shared spectra too, and in two
-/// sizes only: it is limited by its stores.
+/// Spectra of long segments are read from memory, that is the L2 cache. What is not plain goes without shared spectra too, and in
+/// two sizes only: it is limited by its stores.
 template <class S, int kWarps>
 Kernel pick_spectrum(bool plain, bool shared_spectrum) {
     using T = typename Element<S>::Real;

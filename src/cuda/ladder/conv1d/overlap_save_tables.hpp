@@ -50,8 +50,8 @@ inline double angle_of_warp(int warp, int warps, bool is_complex) {
     return (phi + 2 * std::numbers::pi * reversed_warp(warp, warps)) / warps;
 }
 
-/// The factors of one filter's products for segments of 1024 * warps points: conj(sum_t taps[t] z^-(t + skip)) / M at the place that
-/// the kernel gives to z. tap(t): tap t of k as a complex number.
+/// The factors of one filter's products for segments of 1024 * warps points: conj(sum_t taps[t] z^-(t + skip)) / M at the place
+/// that the kernel gives to z. tap(t): tap t of k as a complex number.
 template <class Tap>
 std::vector<Complex> spectrum_of(const Tap& tap, std::int64_t k, int skip, int warps, bool is_complex) {
     const std::int64_t m = std::int64_t{1024} * warps;
@@ -83,7 +83,9 @@ inline std::vector<Complex> twists_of(int warps, bool is_complex, bool one_table
     std::vector<Complex> twists;
     const auto append = [&](int count, int step) {
         for (int warp = 0; warp < warps; ++warp) {
-            for (int n = 0; n < count; ++n) { twists.push_back(std::polar(1.0, angle_of_warp(warp, warps, is_complex) * n * step / 1024)); }
+            for (int n = 0; n < count; ++n) {
+                twists.push_back(std::polar(1.0, angle_of_warp(warp, warps, is_complex) * n * step / 1024));
+            }
         }
     };
     if (one_table) {

@@ -1,0 +1,318 @@
+// How overlap-save's launches are made.
+#include "cuda/ladder/conv1d/overlap_save_host.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/overlap_save_tables.hpp"
+
+namespace tapline::cuda::overlap_save {
+namespace {
+
+constexpr double kLaunchSeconds = 2.5e-6;  // of a kernel inside a graph
+constexpr std::int64_t kMostBlocks = 0x7fffffff;
+// Outputs of a segment are a multiple of this, so that stores of all segments begin alike between 128-byte lines.
+constexpr int kOutputsUnit = 32;
+
+}  // namespace
+
+Type type_of(const Problem& p) {
+    const bool complex_taps = p.taps_dtype == kComplex64 || p.taps_dtype == kComplex128;
+    switch (p.dtype) {
+        case kF64:
+            return {8, 8, 16, false};
+        case kComplex64:
+            return {8, complex_taps ? 8 : 4, 8, true};
+        case kComplex128:
+            return {16, complex_taps ? 16 : 8, 16, true};
+        case kF16:
+        case kBf16:
+            return {2, 4, 8, false};
+        default:
+            return {4, 4, 8, false};
+    }
+}
+
+namespace {
+
+Kernel kernel_of(const Problem& p, int warps, bool plain, bool shared_spectrum) {
+    switch (p.dtype) {
+        case kF32:
+            return kernel_f32(warps, plain, shared_spectrum);
+        case kF64:
+            return kernel_f64(warps, plain, shared_spectrum);
+        case kF16:
+            return kernel_f16(warps, plain, shared_spectrum);
+        case kBf16:
+            return kernel_bf16(warps, plain, shared_spectrum);
+        case kComplex64:
+            return kernel_complex64(warps, plain, shared_spectrum);
+        case kComplex128:
+            return kernel_complex128(warps, plain, shared_spectrum);
+        default:
+            return {};
+    }
+}
+
+std::int64_t shared_limit(const cuda_abi::Device& device) {
+    switch (10 * device.major + device.minor) {
+        case 75:
+            return 64 * 1024;
+        case 86:
+        case 89:
+        case 120:
+            return 99 * 1024;
+        case 80:
+        case 87:
+            return 163 * 1024;
+        default:
+            return 227 * 1024;
+    }
+}
+
+}  // namespace
+
+Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
+    const Type type = type_of(p);
+    const int per_vector = 16 / type.bytes;
+    Cut cut;
+    cut.warps = warps;
+    cut.taps = taps;
+    cut.samples = kPoints * warps * (type.is_complex ? 1 : 2);
+    cut.skip = static_cast<int>(((-p.origin) % per_vector + per_vector) % per_vector);
+    const std::int64_t room = cut.samples - (taps - 1) - cut.skip;
+    cut.outputs = room < kOutputsUnit ? 0 : static_cast<int>(room / kOutputsUnit) * kOutputsUnit;
+    cut.used = cut.outputs == 0 ? 0 : static_cast<int>(cut.skip + cut.outputs + taps - 1);
+    return cut;
+}
+
+int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& device) {
+    if (kernel.function == nullptr) { return 0; }
+    const std::int64_t by_memory = (shared_limit(device) - kernel.layout.segments) / kernel.layout.segment_bytes;
+    return static_cast<int>(std::clamp<std::int64_t>(by_memory, 0, kernel.most_threads / (32 * warps)));
+}
+
+bool plain_problem(const Problem& p) { return p.in_sample == 1 && p.out_sample == 1 && p.output_dtype == p.dtype; }
+
+Kernel fast_kernel(const Problem& p, int warps, const cuda_abi::Device& device) {
+    if (p.filters == 1) {
+        const Kernel shared = kernel_of(p, warps, true, true);
+        if (segments_of_block(shared, warps, device) > 0) { return shared; }
+    }
+    return kernel_of(p, warps, true, false);
+}
+
+Kernel slow_kernel(const Problem& p, int warps) { return kernel_of(p, warps, false, false); }
+
+bool has_size(const Problem& p, int warps, std::int64_t taps, const cuda_abi::Device& device) {
+    if (cut_of(p, warps, taps).outputs == 0) { return false; }
+    const Kernel kernel = plain_problem(p) ? fast_kernel(p, warps, device) : slow_kernel(p, warps);
+    return segments_of_block(kernel, warps, device) > 0;
+}
+
+namespace {
+
+// What a segment takes of a multiprocessor that has as many as it holds: 2^28 samples of f32 on an H200, 511 to 8,191 taps.
+constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
+double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
+    constexpr std::array<double, 5> kSeconds{0.46e-6, 1.10e-6, 3.0e-6, 7.8e-6, 16.6e-6};
+    constexpr double kWideFactor = 2.4;  // in double: half as many multiply-adds a clock, twice the bytes
+    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
+    const double wide = type_of(p).point_bytes == 16 ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1;
+    return kSeconds.at(at) * wide * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+}
+
+}  // namespace
+
+double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device) {
+    const Type type = type_of(p);
+    const double rows = static_cast<double>(p.batch);
+    const double segments = std::ceil(static_cast<double>(p.output_length) / cut.outputs) * rows;
+    const double at_once = std::max(1, segments_of_block(fast_kernel(p, cut.warps, device), cut.warps, device));
+    const double each = segments / device.multiprocessors;
+    const double seconds = segment_seconds(p, cut.warps, device);
+    // The last round is not full, but takes at least as long as a segment alone.
+    constexpr double kAloneSeconds = 2.5e-6;
+    const double left = std::ceil(each - std::floor(each / at_once) * at_once);
+    const double busy =
+        std::floor(each / at_once) * at_once * seconds + (left > 0 ? std::max({left * seconds, seconds, kAloneSeconds}) : 0);
+    const double bytes = type.bytes * rows * static_cast<double>(p.output_length + p.n) +
+                         (p.filters > 1 ? rows * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
+    constexpr double kStartSeconds = 2e-6;  // tables to shared memory, the first segment's samples
+    constexpr double kShareOfCopy = 0.91;   // 127 taps
+    return kLaunchSeconds + kStartSeconds + std::max(busy, bytes / (kShareOfCopy * device.copy_bytes_per_second));
+}
+
+namespace {
+
+void append(std::vector<std::byte>& to, const std::vector<Complex>& points, bool wide) {
+    for (const Complex& point : points) {
+        const std::array<double, 2> exact{point.real(), point.imag()};
+        const std::array<float, 2> rounded{static_cast<float>(point.real()), static_cast<float>(point.imag())};
+        const auto* bytes =
+            wide ? reinterpret_cast<const std::byte*>(exact.data()) : reinterpret_cast<const std::byte*>(rounded.data());
+        to.insert(to.end(), bytes, bytes + (wide ? sizeof exact : sizeof rounded));
+    }
+}
+
+Complex tap_at(const std::byte* taps, std::int64_t t, int type) {
+    const auto read = [&]<class T>(T, std::int64_t at) {
+        T value;
+        std::memcpy(&value, taps + at * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+        return static_cast<double>(value);
+    };
+    switch (type) {
+        case kF64:
+            return read(double{}, t);
+        case kComplex128:
+            return {read(double{}, 2 * t), read(double{}, 2 * t + 1)};
+        case kComplex64:
+            return {read(float{}, 2 * t), read(float{}, 2 * t + 1)};
+        default:
+            return read(float{}, t);
+    }
+}
+
+void load_kernel(const Kernel& kernel, std::int64_t shared_bytes) {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, kernel.function), "loading a kernel");
+    if (shared_bytes > 48 * 1024) {
+        check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+              "shared memory");
+    }
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t stored_bytes_of(int type) {
+    switch (type) {
+        case kBoolean:
+        case kI8:
+        case kU8:
+            return 1;
+        case kI16:
+        case kU16:
+        case kF16:
+        case kBf16:
+            return 2;
+        case kF32:
+        case kI32:
+        case kU32:
+            return 4;
+        case kComplex128:
+            return 16;
+        default:
+            return 8;
+    }
+}
+
+std::int64_t shared_bytes(const Kernel& kernel, int segments) {
+    return kernel.layout.segments + static_cast<std::int64_t>(segments) * kernel.layout.segment_bytes;
+}
+
+// Whole segments whose copies, which begin and end at 16-byte boundaries, stay inside every row's piece.
+void set_inner(Segments& g, const Arguments& a, int bytes) {
+    const std::int64_t margin = 16 / bytes;
+    const std::int64_t length = a.in_last - a.in_first;
+    const std::int64_t first = g.start >= margin ? 0 : divide_up(margin - g.start, g.outputs);
+    const std::int64_t room = length - margin - g.used - g.start;
+    const std::int64_t by_samples = room < 0 ? 0 : room / g.outputs + 1;
+    const std::int64_t last = std::min<std::int64_t>({by_samples, a.count / g.outputs, g.segments});
+    g.inner_first = static_cast<int>(std::min<std::int64_t>(first, g.segments));
+    g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
+}
+
+}  // namespace
+
+void load_kernels(const Prepared& prepared, int warps) {
+    for (const Kernel& kernel : {fast_kernel(prepared.problem, warps, prepared.device), slow_kernel(prepared.problem, warps)}) {
+        const int segments = segments_of_block(kernel, warps, prepared.device);
+        if (segments > 0) { load_kernel(kernel, shared_bytes(kernel, segments)); }
+    }
+}
+
+std::vector<Part> parts_of(std::int64_t taps, const Cut& cut) {
+    std::vector<Part> parts;
+    for (std::int64_t own = 0; own < taps; own += cut.taps) { parts.push_back({own, own, std::min(own + cut.taps, taps)}); }
+    if (parts.size() > 1) { parts.back().first = divide_up(taps - cut.taps, kOutputsUnit) * kOutputsUnit; }
+    return parts;
+}
+
+std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
+    const Problem& p = prepared.problem;
+    const Type type = type_of(p);
+    const Kernel kernel = kernel_of(p, cut.warps, true, false);
+    const bool wide = type.point_bytes == 16;
+    const std::vector<Part> parts = parts_of(p.k, cut);
+    const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
+    std::vector<std::byte> bytes;
+    bytes.reserve(static_cast<std::size_t>((kernel.table_points + spectra * kPoints * cut.warps) * type.point_bytes));
+    append(bytes, pairs_of_lanes(), wide);
+    append(bytes, twists_of(cut.warps, type.is_complex, kernel.twist_table), wide);
+    for (const Part& part : parts) {
+        for (std::int64_t row = 0; row < p.filters; ++row) {
+            const std::byte* taps = prepared.host_taps.data() + row * prepared.taps_pitch_bytes;
+            const auto tap = [&](std::int64_t t) {
+                return part.first + t < part.own ? Complex() : tap_at(taps, part.first + t, p.taps_dtype);
+            };
+            append(bytes, spectrum_of(tap, part.own_end - part.first, cut.skip, cut.warps, type.is_complex), wide);
+        }
+    }
+    return bytes;
+}
+
+void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, const Launch& launch, cudaStream_t stream) {
+    const Problem& p = prepared.problem;
+    const Type type = type_of(p);
+    const Part part = parts_of(p.k, cut)[static_cast<std::size_t>(launch.part)];
+    Job own = job;
+    const std::int64_t out_bytes = stored_bytes_of(p.output_dtype);
+    own.out = static_cast<char*>(job.out) + (launch.row * job.out_row + launch.first_output * job.out_sample) * out_bytes;
+    own.in = static_cast<const char*>(job.in) + launch.row * job.in_row * type.bytes;
+    own.first += launch.first_output;
+    own.count = launch.count;
+    own.row_first += launch.row;
+    own.rows = launch.rows;
+    Arguments a = arguments_of(prepared, own);
+    a.taps = static_cast<const char*>(a.taps) + part.own * type.tap_bytes;
+    a.k = part.own_end - part.own;
+    a.origin = p.origin - part.own;
+    // Pairs of real numbers need not be aligned as a whole; plain stores want them so.
+    const bool aligned = reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(type.bytes) == 0;
+    const bool plain = a.plain_layout != 0 && (aligned || launch.sums_out != nullptr);
+    const Kernel kernel = plain ? fast_kernel(p, cut.warps, prepared.device) : slow_kernel(p, cut.warps);
+    const int in_block = segments_of_block(kernel, cut.warps, prepared.device);
+    if (in_block == 0) {
+        throw CudaError(cuda_abi::Code::argument, "out: complex elements on an address that is no multiple of their size");
+    }
+    const std::int64_t segments = divide_up(a.count, cut.outputs);
+    if (segments > kMostBlocks || a.rows > (std::int64_t{1} << 62) / segments) {
+        throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
+    }
+    Segments g{};
+    g.tables = prepared.tables;
+    g.spectrum_row = p.filters > 1 ? static_cast<std::int64_t>(cut.warps) * kPoints : 0;
+    g.spectrum_first = (launch.part * p.filters + (p.filters > 1 ? own.row_first : 0)) * cut.warps * kPoints;
+    g.start = own.first - (p.origin - part.first) - cut.skip - own.in_first;
+    g.outputs = cut.outputs;
+    g.skip = cut.skip;
+    g.used = static_cast<int>(cut.used - (part.first + cut.taps - part.own_end));
+    g.sums_in = launch.sums_in;
+    g.sums_out = launch.sums_out;
+    g.sums_row = launch.sums_row;
+    g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
+    g.segments = static_cast<int>(segments);
+    if (plain) { set_inner(g, a, type.bytes); }
+    const std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), prepared.device.multiprocessors);
+    g.step_rows = blocks * in_block / segments;
+    g.step_segments = static_cast<int>(blocks * in_block % segments);
+    void* arguments[] = {&a, &g};
+    check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(blocks)),
+                           dim3(static_cast<unsigned>(32 * cut.warps * in_block)), arguments,
+                           static_cast<std::size_t>(shared_bytes(kernel, in_block)), stream),
+          "launch");
+}
+
+}  // namespace tapline::cuda::overlap_save

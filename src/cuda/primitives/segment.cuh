@@ -1,0 +1,226 @@
+// Convolution of a segment by warps that hold its points in registers: transforms of 1,024 points a warp, and how several warps
+// divide a longer one among them.
+#pragma once
+
+#include "cuda/primitives/elements.cuh"
+#include "cuda/primitives/fft.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+inline constexpr int kPoints = 1024;           // that a warp transforms
+inline constexpr int kBufferPoints = 32 * 33;  // one point more a row: rows and columns are free of bank conflicts
+inline constexpr int kPairs = 16 * 32;         // (c, t) of every lane's second transform, fft.cuh
+
+/// Complex points of a type of real numbers.
+template <class T>
+struct PointOf {
+    using Type = float2;
+};
+template <>
+struct PointOf<double> {
+    using Type = double2;
+};
+
+/// (re, im) times factor.
+template <class T, class P>
+__device__ __forceinline__ void multiply(T& re, T& im, const P& factor) {
+    const T x = re;
+    re = fma(x, factor.x, -im * factor.y);
+    im = fma(x, factor.y, im * factor.x);
+}
+
+/// Waits for all warps of a segment.
+template <int kWarps>
+__device__ __forceinline__ void sync_segment(int segment_of_block) {
+    if constexpr (kWarps == 1) {
+        __syncwarp();
+    } else {
+        asm volatile("bar.sync %0, %1;" ::"r"(segment_of_block + 1), "n"(32 * kWarps) : "memory");
+    }
+}
+
+/// A warp's transform of 32 x 32 points: point 32 i + lane in register i before, frequency 32 i + lane in register i after. Each
+/// lane transforms its own 32, all exchange them through `exchange` (kBufferPoints), and again. pair(i, &c, &t): of this lane. Of
+/// the memory's earlier content nothing is needed any more; `exchanged()` is called by all lanes once they have read it.
+template <class T, class P, class Pair, class Exchanged>
+__device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int lane, const Pair& pair, const Exchanged& exchanged) {
+    fft::transform<32>(re, im);
+#pragma unroll
+    for (int i = 0; i < 32; ++i) { exchange[33 * fft::reversed(i, 5) + lane] = P{re[i], im[i]}; }
+    __syncwarp();
+    T x[32];
+    T y[32];
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+        x[i] = exchange[33 * lane + i].x;
+        y[i] = exchange[33 * lane + i].y;
+    }
+    exchanged();
+    fft::transform_by<32>(x, y, pair);
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+        re[i] = x[fft::reversed(i, 5)];
+        im[i] = y[fft::reversed(i, 5)];
+    }
+}
+
+/// How kWarps warps divide a segment of 1024 kWarps points, a polynomial modulo X^M - e^(i phi), phi = 0 for complex samples and
+/// pi/2 for real ones: warp w has its remainder modulo X^1024 - e^(i alpha_w), point 32 i + lane in register i. take_apart() makes
+/// the remainders, put_together() the inverse times kWarps. `points`: kWarps * kBufferPoints in shared memory, the segment's own.
+///
+/// Here each thread transforms kWarps points, 1024 apart, and all are exchanged.
+template <int kWarps, bool kComplex>
+struct Division {
+    static constexpr int kBits = fft::log2_of(kWarps);
+    static constexpr int kOwn =
+        32 / kWarps;  // transforms of a thread: register kWarps i + j has point thread + 32 kWarps i + 1024 j
+
+    /// Outputs of a thread: first(thread) + offset(u), in register held(u); kSpan threads have neighbours.
+    static constexpr int kSpan = 32 * kWarps;
+    static __device__ int first(int thread) { return thread; }
+    static __device__ constexpr int offset(int u) { return kSpan * u; }
+    static __device__ constexpr int held(int u) { return kWarps * (u % kOwn) + fft::reversed(u / kOwn, kBits); }
+
+    /// load(c, t, &re, &im): point c + t, c a constant, t < kSpan; loaded(): called by all threads once they have read the segment.
+    template <class T, class P, class Load, class Loaded>
+    static __device__ __forceinline__ void take_apart(T* re, T* im, P* points, int thread, int segment_of_block, const Load& load,
+                                                      const Loaded& loaded) {
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+            for (int j = 0; j < kWarps; ++j) { load(kSpan * i + kPoints * j, thread, re[kWarps * i + j], im[kWarps * i + j]); }
+        }
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) { fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i); }
+        loaded();
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+            for (int j = 0; j < kWarps; ++j) {
+                points[j * kBufferPoints + thread + kSpan * i] = P{re[kWarps * i + j], im[kWarps * i + j]};
+            }
+        }
+        sync_segment<kWarps>(segment_of_block);
+        const P* const own = points + thread / 32 * kBufferPoints + thread % 32;
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            re[i] = own[32 * i].x;
+            im[i] = own[32 * i].y;
+        }
+        __syncwarp();
+    }
+    /// exchanged(): called by all threads once `points` is free.
+    template <class T, class P, class Exchanged>
+    static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
+                                                        const Exchanged& exchanged) {
+        P* const own = points + thread / 32 * kBufferPoints + thread % 32;
+#pragma unroll
+        for (int i = 0; i < 32; ++i) { own[32 * i] = P{re[i], im[i]}; }
+        sync_segment<kWarps>(segment_of_block);
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+            for (int j = 0; j < kWarps; ++j) {
+                const P p = points[fft::reversed(j, kBits) * kBufferPoints + thread + kSpan * i];
+                re[kWarps * i + j] = p.x;
+                im[kWarps * i + j] = p.y;
+            }
+        }
+        exchanged();
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) {
+            fft::transform<kWarps>(im + kWarps * i, re + kWarps * i);
+            if constexpr (!kComplex) {
+                fft::for_each_index<1, kWarps>([&](auto value) {
+                    constexpr int m = decltype(value)::value;
+                    constexpr double kAngle = std::numbers::pi / 2 * fft::reversed(m, kBits) / kWarps;
+                    constexpr T kCosine = static_cast<T>(fft::cosine(kAngle));
+                    constexpr T kSine = static_cast<T>(fft::sine(kAngle));
+                    multiply(re[kWarps * i + m], im[kWarps * i + m], P{kCosine, -kSine});
+                });
+            }
+        }
+    }
+};
+
+template <bool kComplex>
+struct Division<1, kComplex> {
+    static constexpr int kSpan = 32;
+    static __device__ int first(int thread) { return thread; }
+    static __device__ constexpr int offset(int u) { return 32 * u; }
+    static __device__ constexpr int held(int u) { return u; }
+
+    template <class T, class P, class Load, class Loaded>
+    static __device__ __forceinline__ void take_apart(T* re, T* im, P*, int thread, int, const Load& load, const Loaded& loaded) {
+#pragma unroll
+        for (int i = 0; i < 32; ++i) { load(32 * i, thread, re[i], im[i]); }
+        loaded();
+    }
+    template <class T, class P, class Exchanged>
+    static __device__ __forceinline__ void put_together(T*, T*, P*, int, int, const Exchanged&) {}
+};
+
+/// Two warps both read all points, and each completes half of the outputs: half as much goes through shared memory.
+template <bool kComplex>
+struct Division<2, kComplex> {
+    static constexpr int kSpan = 32;
+    static __device__ int first(int thread) { return thread < 32 ? thread : 512 + thread - 32; }
+    static __device__ constexpr int offset(int u) { return 32 * u + (u < 16 ? 0 : 512); }
+    static __device__ constexpr int held(int u) { return u; }
+
+    template <class T, class P, class Load, class Loaded>
+    static __device__ __forceinline__ void take_apart(T* re, T* im, P*, int thread, int, const Load& load, const Loaded& loaded) {
+        const int lane = thread % 32;
+        const T sign = thread < 32 ? T{1} : T{-1};
+        const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);  // w = e^(i pi/4)
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            T x;
+            T y;
+            load(32 * i, lane, re[i], im[i]);
+            load(kPoints + 32 * i, lane, x, y);
+            if constexpr (kComplex) {
+                re[i] = fma(sign, x, re[i]);
+                im[i] = fma(sign, y, im[i]);
+            } else {
+                re[i] = fma(root, x - y, re[i]);
+                im[i] = fma(root, x + y, im[i]);
+            }
+        }
+        loaded();
+    }
+    template <class T, class P, class Exchanged>
+    static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
+                                                        const Exchanged& exchanged) {
+        const int lane = thread % 32;
+        const bool is_first = thread < 32;
+        P* const own = points + (is_first ? 0 : kBufferPoints);
+        const P* const others = points + (is_first ? kBufferPoints : 0);
+#pragma unroll
+        for (int i = 0; i < 16; ++i) {
+            if (is_first) {
+                own[32 * i + lane] = P{re[16 + i], im[16 + i]};
+            } else {
+                own[32 * i + lane] = P{re[i], im[i]};
+            }
+        }
+        sync_segment<2>(segment_of_block);
+        const T sign = is_first ? T{1} : T{-1};
+        const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);
+#pragma unroll
+        for (int i = 0; i < 16; ++i) {
+            const P other = others[32 * i + lane];
+            const T x = is_first ? re[i] : re[16 + i];
+            const T y = is_first ? im[i] : im[16 + i];
+            const T u = x - other.x;
+            const T v = y - other.y;
+            re[i] = x + other.x;
+            im[i] = y + other.y;
+            re[16 + i] = kComplex ? sign * u : root * (u + v);
+            im[16 + i] = kComplex ? sign * v : root * (v - u);
+        }
+        exchanged();
+    }
+};
+
+}  // namespace tapline::cuda::overlap_save
