@@ -284,9 +284,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     const bool plain = a.plain_layout != 0 && (aligned || launch.sums_out != nullptr);
     const Kernel kernel = plain ? fast_kernel(p, cut.warps, prepared.device) : slow_kernel(p, cut.warps);
     const int in_block = segments_of_block(kernel, cut.warps, prepared.device);
-    if (in_block == 0) {
-        throw CudaError(cuda_abi::Code::argument, "out: complex elements on an address that is no multiple of their size");
-    }
+    if (in_block == 0) { throw CudaError(cuda_abi::Code::device, "overlap_save: no kernel for this launch"); }
     const std::int64_t segments = divide_up(a.count, cut.outputs);
     if (segments > kMostBlocks || a.rows > (std::int64_t{1} << 62) / segments) {
         throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");

@@ -19,13 +19,13 @@ Kernel kernel() {
     return k;
 }
 
-/// Spectra of long segments are read from memory, that is the L2 cache. What is not plain goes without shared spectra too, and in
-/// two sizes only: it is limited by its stores.
+/// Spectra of long segments are read from memory, that is the L2 cache. What is not plain goes without shared spectra too, real
+/// numbers in two sizes only: such launches are limited by their stores. Complex ones become so by an output's address.
 template <class S, int kWarps>
 Kernel pick_spectrum(bool plain, bool shared_spectrum) {
     using T = typename Element<S>::Real;
     constexpr bool kShort = Shape<T, kWarps>::kTwistTable;
-    constexpr bool kEnds = kWarps == 1 || kWarps == kMostWarps<T>;
+    constexpr bool kEnds = kWarps == 1 || kWarps == kMostWarps<T> || kIsComplexElement<S>;
     if (plain && !shared_spectrum) { return kernel<S, kWarps, false, true>(); }
     if constexpr (kShort) {
         if (plain) { return kernel<S, kWarps, true, true>(); }
