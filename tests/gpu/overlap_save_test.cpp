@@ -200,9 +200,9 @@ TEST_F(OverlapSave, ErrorsOfASegmentAreThoseOfItsOwnSamples) {
 // Filters longer than a segment, in parts: of one row and of several, with NaN, an epilogue and other types.
 TEST_F(OverlapSave, FiltersInParts) {
     Random random(88);
-    for (const std::int64_t k : {16385, 16417, 40000}) {
+    for (const std::int64_t k : {16385, 40000}) {
         for (const bool more : {false, true}) {
-            Problem p = problem_of(more ? 3001 : 12007, k, more ? Mode::same : Mode::full);
+            Problem p = problem_of(3001, k, more ? Mode::same : Mode::full);
             p.boundary = more ? Boundary::reflect : Boundary::zero;
             p.batch = more ? 2 : 1;
             p.filters = more ? Filters::per_row : Filters::shared;
@@ -212,7 +212,7 @@ TEST_F(OverlapSave, FiltersInParts) {
                 p.clamp = Clamp{-100, HUGE_VAL};
             }
             std::vector<float> in = random_floats(input_extent(p), random);
-            if (k == 40000) { in[1234] = NAN; }
+            if (k == 40000 && !more) { in[1234] = NAN; }
             const std::vector<float> taps = random_floats(taps_extent(p), random);
             const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = "overlap_save_parts"});
             const std::vector<float> out = execute_on_device<float>(plan, in.data());
