@@ -193,31 +193,33 @@ struct Division<2, kComplex> {
     static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
                                                         const Exchanged& exchanged) {
         const int lane = thread % 32;
-        const bool is_first = thread < 32;
-        P* const own = points + (is_first ? 0 : kBufferPoints);
-        const P* const others = points + (is_first ? kBufferPoints : 0);
+        // Of this warp: the half that it keeps is known to the compiler, so that registers need not be chosen.
+        const auto complete = [&](auto first_kept) {
+            constexpr int kKept = decltype(first_kept)::value;
+            constexpr T kSign = kKept == 0 ? 1 : -1;
+            constexpr T kRoot = kSign * static_cast<T>(std::numbers::sqrt2 / 2);
+            P* const own = points + (kKept == 0 ? 0 : kBufferPoints);
+            const P* const others = points + (kKept == 0 ? kBufferPoints : 0);
 #pragma unroll
-        for (int i = 0; i < 16; ++i) {
-            if (is_first) {
-                own[32 * i + lane] = P{re[16 + i], im[16 + i]};
-            } else {
-                own[32 * i + lane] = P{re[i], im[i]};
+            for (int i = 0; i < 16; ++i) { own[32 * i + lane] = P{re[16 - kKept + i], im[16 - kKept + i]}; }
+            sync_segment<2>(segment_of_block);
+#pragma unroll
+            for (int i = 0; i < 16; ++i) {
+                const P other = others[32 * i + lane];
+                const T x = re[kKept + i];
+                const T y = im[kKept + i];
+                const T u = x - other.x;
+                const T v = y - other.y;
+                re[i] = x + other.x;
+                im[i] = y + other.y;
+                re[16 + i] = kComplex ? kSign * u : kRoot * (u + v);
+                im[16 + i] = kComplex ? kSign * v : kRoot * (v - u);
             }
-        }
-        sync_segment<2>(segment_of_block);
-        const T sign = is_first ? T{1} : T{-1};
-        const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);
-#pragma unroll
-        for (int i = 0; i < 16; ++i) {
-            const P other = others[32 * i + lane];
-            const T x = is_first ? re[i] : re[16 + i];
-            const T y = is_first ? im[i] : im[16 + i];
-            const T u = x - other.x;
-            const T v = y - other.y;
-            re[i] = x + other.x;
-            im[i] = y + other.y;
-            re[16 + i] = kComplex ? sign * u : root * (u + v);
-            im[16 + i] = kComplex ? sign * v : root * (v - u);
+        };
+        if (thread < 32) {
+            complete(std::integral_constant<int, 0>{});
+        } else {
+            complete(std::integral_constant<int, 16>{});
         }
         exchanged();
     }
