@@ -45,8 +45,11 @@ __device__ __forceinline__ void sync_segment(int segment_of_block) {
 template <class T, class P, class Pair, class Exchanged>
 __device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int lane, const Pair& pair, const Exchanged& exchanged) {
     fft::transform<32>(re, im);
-#pragma unroll
-    for (int i = 0; i < 32; ++i) { exchange[33 * fft::reversed(i, 5) + lane] = P{re[i], im[i]}; }
+    fft::for_each_index<0, 32>([&](auto value) {
+        constexpr int i = decltype(value)::value;
+        constexpr int kRow = 33 * fft::reversed(i, 5);
+        exchange[kRow + lane] = P{re[i], im[i]};
+    });
     __syncwarp();
     T x[32];
     T y[32];
@@ -57,11 +60,12 @@ __device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int la
     }
     exchanged();
     fft::transform_by<32>(x, y, pair);
-#pragma unroll
-    for (int i = 0; i < 32; ++i) {
-        re[i] = x[fft::reversed(i, 5)];
-        im[i] = y[fft::reversed(i, 5)];
-    }
+    fft::for_each_index<0, 32>([&](auto frequency) {
+        constexpr int i = decltype(frequency)::value;
+        constexpr int kHeld = fft::reversed(i, 5);
+        re[i] = x[kHeld];
+        im[i] = y[kHeld];
+    });
 }
 
 /// How kWarps warps divide a segment of 1024 kWarps points, a polynomial modulo X^M - e^(i phi), phi = 0 for complex samples and
@@ -119,12 +123,13 @@ struct Division {
         sync_segment<kWarps>(segment_of_block);
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) {
-#pragma unroll
-            for (int j = 0; j < kWarps; ++j) {
-                const P p = points[fft::reversed(j, kBits) * kBufferPoints + thread + kSpan * i];
+            fft::for_each_index<0, kWarps>([&](auto value) {
+                constexpr int j = decltype(value)::value;
+                constexpr int kFrom = fft::reversed(j, kBits) * kBufferPoints;
+                const P p = points[kFrom + thread + kSpan * i];
                 re[kWarps * i + j] = p.x;
                 im[kWarps * i + j] = p.y;
-            }
+            });
         }
         exchanged();
 #pragma unroll
