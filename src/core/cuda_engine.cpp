@@ -23,12 +23,13 @@ using PreparedHandle = std::unique_ptr<cuda_abi::Prepared, ReleasePrepared>;
 
 class RungExecutable final : public CudaExecutable {
 public:
-    RungExecutable(const Api& api, const cuda_abi::Device& device, bool takes_pieces, PreparedHandle prepared,
+    RungExecutable(const Api& api, const cuda_abi::Device& device, const cuda_abi::RungInfo& info, PreparedHandle prepared,
                    const Resolved& problem, int threads)
         : api_(api),
           device_(device),
-          takes_pieces_(takes_pieces),
+          takes_pieces_(info.takes_pieces != 0),
           prepared_(std::move(prepared)),
+          granularity_(api.granularity(prepared_.get())),
           workspace_bytes_(api.workspace_bytes(prepared_.get())),
           problem_(problem),
           threads_(threads) {}
@@ -36,8 +37,7 @@ public:
     [[nodiscard]] const cuda_abi::Prepared* prepared() const override { return prepared_.get(); }
     [[nodiscard]] int device() const override { return device_.index; }
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(workspace_bytes_); }
-
-    [[nodiscard]] std::int64_t granularity() const override { return api_.granularity(prepared_.get()); }
+    [[nodiscard]] std::int64_t granularity() const override { return granularity_; }
 
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const override {
         if (input.extra.first < input.extra.last) {
@@ -69,6 +69,7 @@ public:
                            .prepared = prepared_.get(),
                            .problem = &problem_,
                            .takes_pieces = takes_pieces_,
+                           .granularity = granularity_,
                            .workspace_bytes = workspace_bytes_,
                            .threads = threads_},
                           output, input);
@@ -86,6 +87,7 @@ private:
     cuda_abi::Device device_;
     bool takes_pieces_;
     PreparedHandle prepared_;
+    std::int64_t granularity_;
     std::int64_t workspace_bytes_;
     Resolved problem_;
     int threads_;
@@ -131,8 +133,7 @@ public:
             prepared.reset(api_.prepare(rung_, device_.index, &abi, taps, &own, &status));
         }
         if (prepared == nullptr) { throw_status(status); }
-        return std::make_unique<RungExecutable>(api_, device_, info_.takes_pieces != 0, std::move(prepared), problem,
-                                                request.threads);
+        return std::make_unique<RungExecutable>(api_, device_, info_, std::move(prepared), problem, request.threads);
     }
 
 private:

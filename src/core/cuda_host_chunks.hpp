@@ -45,8 +45,8 @@ struct HostChunks {
     [[nodiscard]] std::int64_t count() const { return row_groups * blocks; }
 };
 
-/// Chunks of which `slots` and the workspace fit into `device_bytes`, of whole multiples of `granularity` outputs if that fits.
-/// Throws Error (memory) if not even a small one does.
+/// Chunks of which `slots` and the workspace fit into `device_bytes`, of whole multiples of `granularity` outputs a row where there
+/// is room for that many. Throws Error (memory) if not even a small one does.
 HostChunks cut_into_chunks(const Resolved& problem, const Output& output, const Input& input, bool takes_pieces,
                            std::int64_t workspace_bytes, std::int64_t device_bytes, std::int64_t granularity = 1);
 

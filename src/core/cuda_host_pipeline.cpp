@@ -262,8 +262,8 @@ HostChunks reserve(const HostPipelineTask& task, const Output& output, const Inp
         if (attempt > 1) { room >>= attempt - 1; }
         bool cut = false;
         try {
-            const HostChunks chunks = cut_into_chunks(*task.problem, output, input, task.takes_pieces, task.workspace_bytes, room,
-                                                      task.api->granularity(task.prepared));
+            const HostChunks chunks =
+                cut_into_chunks(*task.problem, output, input, task.takes_pieces, task.workspace_bytes, room, task.granularity);
             cut = true;
             memory.reserve(chunks, task.workspace_bytes);
             return chunks;

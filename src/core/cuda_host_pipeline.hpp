@@ -11,7 +11,8 @@ struct HostPipelineTask {
     int device = 0;
     const cuda_abi::Prepared* prepared = nullptr;
     const Resolved* problem = nullptr;
-    bool takes_pieces = true;  ///< else the whole problem is one chunk
+    bool takes_pieces = true;      ///< else the whole problem is one chunk
+    std::int64_t granularity = 1;  ///< of the rung's outputs
     std::int64_t workspace_bytes = 0;
     int threads = 1;  ///< half of them copy in, half copy out
 };

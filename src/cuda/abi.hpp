@@ -8,7 +8,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 2;
+inline constexpr std::uint32_t kAbiVersion = 3;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -80,6 +80,7 @@ struct RungInfo {
     std::int32_t ladder_only = 0;   ///< never chosen for a plan, nor taken for one by name
     std::int32_t takes_pieces = 0;  ///< executes any Job; else only whole problems (all rows, all outputs, whole signal)
     std::int32_t is_local = 1;      ///< core::Algorithm::is_local
+    std::int32_t granularity = 1;   ///< of plans that do not say otherwise (Api::granularity)
 };
 
 struct Prepared;  // a rung with taps on one device

@@ -60,6 +60,18 @@ int rung_named(const std::string& name) {
     return -1;
 }
 
+bool is_elementwise(int rung) {
+    if (rung < 0) { return true; }
+    if (api().rung(rung).is_local == 0) { return false; }
+    cuda_abi::Problem p;
+    p.n = p.output_length = 64;
+    p.k = 8;
+    cuda_abi::Status status;
+    if (!api().supports(rung, 0, &p, &status)) { return true; }
+    p.accuracy = static_cast<std::int32_t>(Accuracy::strict);
+    return api().supports(rung, 0, &p, &status);
+}
+
 void GpuTest::SetUp() {
     const core::CudaLibrary& library = core::cuda_library();
     if (library.api == nullptr) { TAPLINE_GPU_MISSING("no GPU: " + library.reason); }

@@ -40,7 +40,7 @@ protected:
         fill_random(taps.data(), Dtype::f32, problem.taps, random);
         const RungRun run = run_rung(rung, problem, in, taps);
         EXPECT_EQ(run.failure, "") << rung_name(rung);
-        EXPECT_EQ(compare(problem, run.out.data(), in.data(), taps.data(), true), "") << rung_name(rung);
+        EXPECT_EQ(compare(problem, run.out.data(), in.data(), taps.data(), is_elementwise(rung)), "") << rung_name(rung);
     }
 };
 

@@ -64,10 +64,7 @@ Case draw_case(Random& random) {
     return c;
 }
 
-bool is_direct(const std::string& name) {
-    const int rung = rung_named(name);
-    return rung < 0 || api().rung(rung).is_local != 0;
-}
+bool is_direct(const std::string& name) { return is_elementwise(rung_named(name)); }
 
 // Between strided outputs nothing is written: every byte there still is what the buffer was filled with.
 bool gaps_untouched(const Problem& p, const std::vector<std::byte>& out) {

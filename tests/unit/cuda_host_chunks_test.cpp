@@ -64,6 +64,24 @@ TEST_F(CudaHostChunks, CoverEveryOutputOnceAndFit) {
     }
 }
 
+TEST_F(CudaHostChunks, BlocksOfOutputsStayWhole) {
+    Problem p;
+    p.length = 100000;
+    p.taps = 33;
+    p.mode = Mode::same;
+    const Case c = case_of(p);
+    for (const std::int64_t bytes : {5000, 40000, 123456}) {
+        host_pipeline_settings().chunk_bytes = bytes;
+        const HostChunks chunks = cut_into_chunks(c.problem, c.output, c.input, true, 0, std::int64_t{1} << 30, 1024);
+        EXPECT_EQ(chunks.outputs % 1024, 0) << bytes;
+        EXPECT_LE(chunks.outputs * 4, bytes);
+        EXPECT_GE(chunks.blocks * chunks.outputs, p.length);
+    }
+    // Where there is no room for a block there are chunks all the same.
+    host_pipeline_settings().chunk_bytes = 400;
+    EXPECT_EQ(cut_into_chunks(c.problem, c.output, c.input, true, 0, std::int64_t{1} << 30, 1024).outputs, 128);
+}
+
 TEST_F(CudaHostChunks, PiecesCoverARectangleInTheOrderOfMemory) {
     test::Random random(2);
     for (int i = 0; i < 2000; ++i) {

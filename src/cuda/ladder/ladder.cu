@@ -45,6 +45,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_window(),
         &direct(),
         &split_taps(),
+        &tensor_direct(),
         &overlap_save_rung(),
         &overlap_save_parts(),
     };

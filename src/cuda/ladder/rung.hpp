@@ -53,7 +53,7 @@ public:
     [[nodiscard]] virtual std::int64_t workspace_bytes(const Prepared&) const { return 0; }
     [[nodiscard]] virtual std::string describe(const Prepared&) const { return ""; }
     /// Outputs of a row that belong together: pieces but the last are multiples of so many, starting at one (core::Executable).
-    [[nodiscard]] virtual std::int64_t granularity(const Prepared&) const { return 1; }
+    [[nodiscard]] virtual std::int64_t granularity(const Prepared&) const { return info().granularity; }
     /// What launch() finds in device memory at Prepared::tables; called once, after load(), with all taps in host_taps.
     [[nodiscard]] virtual std::vector<std::byte> tables(const Prepared&) const { return {}; }
     /// Loads the kernels that launch() will use, so that launching allocates nothing (check(cudaFuncGetAttributes(...))).

@@ -6,161 +6,18 @@
 #include <cmath>
 
 #include "cuda/check.hpp"
-#include "cuda/primitives/arguments.cuh"
-#include "cuda/primitives/edge_kernel.cuh"
+#include "cuda/ladder/conv1d/production.hpp"
 #include "cuda/primitives/elements.cuh"
 
 namespace tapline::cuda {
 namespace {
 
-constexpr double kLaunchSeconds = 2.5e-6;  // of a kernel inside a graph, measured beside the copy of 16,384 elements
-// Shares of the device's peaks that the kernels reach on an H200 (docs/ladder.md).
-constexpr double kShareOfCopy = 0.97;
-constexpr double kShareOfPeak = 0.85;
 constexpr int kTapChunk = 256;    // taps that a warp of the staged kernel keeps in shared memory at a time
 constexpr int kTapsAtOnce = 512;  // one filter for all that is no longer is kept once a block
 constexpr int kChunkUnit = 16;    // chunks of fewer taps are multiples of this: vectors of every type
-constexpr std::int64_t kMostBlocks = 0x7fffffff;
-constexpr std::int64_t kMostRowsAlongY = 65535;
-
-struct Type {
-    int bytes = 0;  // of a sample
-    int tap_bytes = 0;
-    int products = 1;  // real multiply-adds a product
-    double rate = 1;   // of the f32 peak
-};
-
-Type type_of(const Problem& p, const cuda_abi::Device& device) {
-    const bool complex_taps = p.taps_dtype == kComplex64 || p.taps_dtype == kComplex128;
-    const bool fast_double = device.minor == 0;  // 8.0 and 9.0 have half as many f64 units as f32 ones, the others a few
-    const double f64 = fast_double ? 0.5 : 1.0 / 32;
-    switch (p.dtype) {
-        case kF64:
-            return {8, 8, 1, f64};
-        case kComplex64:
-            return {8, complex_taps ? 8 : 4, complex_taps ? 4 : 2, 1};
-        case kComplex128:
-            return {16, complex_taps ? 16 : 8, complex_taps ? 4 : 2, f64};
-        case kF16:
-        case kBf16:
-            return {2, 4, 1, 1};
-        default:
-            return {4, 4, 1, 1};
-    }
-}
-
-Refusal refuse_types(const Problem& p) {
-    switch (p.dtype) {
-        case kF32:
-        case kF64:
-        case kComplex64:
-        case kComplex128:
-        case kF16:
-        case kBf16:
-            return {};
-        default:
-            return "integers are exact on the CPU only";
-    }
-}
-
-double estimate(const Problem& p, const cuda_abi::Device& device, double waste) {
-    const Type type = type_of(p, device);
-    const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
-    const double bytes = type.bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
-    const double flops = 2 * outputs * static_cast<double>(p.k) * type.products * waste;
-    return kLaunchSeconds +
-           std::max(bytes / (kShareOfCopy * device.copy_bytes_per_second), flops / (kShareOfPeak * type.rate * device.peak_flops));
-}
-
-void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t stream) {
-    check(cudaLaunchKernel(kernel, grid, dim3(static_cast<unsigned>(threads)), arguments, shared_bytes, stream), "launch");
-}
-
-void allow_shared(const void* kernel, std::size_t bytes) {
-    cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");  // loads it
-    if (bytes > 48 * 1024) {
-        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)), "shared memory");
-    }
-}
-
-// What a block may use (CUDA programming guide, table of compute capabilities).
-std::size_t shared_limit(const cuda_abi::Device& device) {
-    switch (10 * device.major + device.minor) {
-        case 75:
-            return 64 * 1024;
-        case 86:
-        case 89:
-        case 120:
-            return 99 * 1024;
-        case 80:
-        case 87:
-            return 163 * 1024;
-        default:
-            return 227 * 1024;
-    }
-}
 
 // Tiles of a row start up to V - 1 outputs early.
 void set_tiles(Arguments& a, std::int64_t tile, int per_vector) { a.tiles = (a.count + per_vector - 1 + tile - 1) / tile; }
-
-// Blocks for one row along x, rows along y and z: kernels return at once for the rows that y * z has too many.
-dim3 grid_of(std::int64_t blocks, std::int64_t rows) {
-    const std::int64_t y = std::min<std::int64_t>(rows, kMostRowsAlongY);
-    const std::int64_t z = (rows + y - 1) / y;
-    if (blocks > kMostBlocks || z > kMostRowsAlongY) {
-        throw CudaError(cuda_abi::Code::unsupported, "problem: more rows or tiles than one launch has blocks; divide the batch");
-    }
-    return {static_cast<unsigned>(blocks), static_cast<unsigned>(y), static_cast<unsigned>(z)};
-}
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// How a fast kernel divides a row.
-struct Division {
-    int outputs;        // of a stretch
-    std::int64_t size;  // samples of its window
-    int segments = 1;
-    std::int64_t segment_taps = 0;
-    void* partial = nullptr;
-};
-
-// Launches the edge kernel if the fast one may have left something; a.tiles is the number of stretches of a row.
-void launch_edges(const Prepared& prepared, const Arguments& arguments, const Division& division, cudaStream_t stream) {
-    const Type type = type_of(prepared.problem, prepared.device);
-    const std::int64_t per_vector = 16 / type.bytes;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(arguments.in) % static_cast<std::uintptr_t>(type.bytes) == 0;
-    if (arguments.plain_layout != 0 && aligned && arguments.zero_vectors != 0) { return; }
-    Arguments a = arguments;
-    std::int64_t head = a.tiles;
-    std::int64_t tail = 0;
-    if (a.plain_layout != 0 && aligned) {  // as place_of: whose window begins before the piece, whose ends behind it
-        const std::int64_t offset = a.first - a.origin - a.in_first;
-        const std::int64_t last = offset + (division.segments - 1) * division.segment_taps;
-        head = std::clamp<std::int64_t>(divide_up(std::max<std::int64_t>(per_vector - offset, 0), division.outputs), 0, a.tiles);
-        const std::int64_t room = (a.in_last - a.in_first) - division.size - last;
-        const std::int64_t first_tail = room < 0 ? 0 : room / division.outputs + 1;
-        tail = a.tiles - std::clamp(first_tail, head, a.tiles);
-    }
-    if (head + tail == 0) { return; }
-    int outputs = division.outputs;
-    std::int64_t size = division.size;
-    int segments = division.segments;
-    std::int64_t segment_taps = division.segments > 1 ? division.segment_taps : a.k;
-    void* partial = division.partial;
-    const std::int64_t tile = 32 * per_vector;
-    const std::int64_t blocks = divide_up((head + tail) * divide_up(outputs, tile), kEdgeThreads / 32) * segments;
-    const std::size_t shared = static_cast<std::size_t>(kEdgeThreads / 32 * (tile + kEdgeSlots)) * type.bytes;
-    void* values[] = {&a, &outputs, &size, &head, &tail, &segments, &segment_taps, &partial};
-    launch(edge_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype), grid_of(blocks, a.rows), kEdgeThreads, values,
-           shared, stream);
-}
-
-void load_edges(const Prepared& prepared) {
-    cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, edge_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype)),
-          "loading a kernel");
-}
 
 std::string sizes(const Policy& policy, const char* more) {
     return std::to_string(policy.vectors_per_thread) + " vectors a thread, " + std::to_string(policy.threads_per_block) +
@@ -210,7 +67,7 @@ public:
         for (const int vectors : {1, 3, 5}) {
             if (vectors == 5 && p.dtype != kF32) { continue; }
             for (const int threads : {32, 64, 128}) {
-                for (const int tiles : {1, 2, 4}) { all.push_back({vectors, threads, tiles, 0}); }
+                for (const int tiles : {1, 2, 4, 6}) { all.push_back({vectors, threads, tiles, 0}); }
             }
         }
         return all;
@@ -657,44 +514,6 @@ const Rung& direct() {
 const Rung& split_taps() {
     static const SplitTaps rung;
     return rung;
-}
-
-Arguments arguments_of(const Prepared& prepared, const Job& job) {
-    const Problem& p = prepared.problem;
-    Arguments a{};
-    a.out = job.out;
-    a.in = job.in;
-    a.taps_row_bytes = p.filters > 1 ? prepared.taps_pitch_bytes : 0;
-    a.taps = static_cast<const char*>(prepared.taps) + job.row_first * a.taps_row_bytes;
-    a.first = job.first;
-    a.count = job.count;
-    a.out_row = job.out_row;
-    a.out_sample = job.out_sample;
-    a.in_first = job.in_first;
-    a.in_last = job.in_last;
-    a.in_row = job.in_row;
-    a.in_sample = job.in_sample;
-    a.rows = job.rows;
-    a.n = job.n;
-    a.k = p.k;
-    a.origin = p.origin;
-    a.boundary = p.boundary;
-    a.output_type = p.output_dtype;
-    a.plain_store = p.trivial_epilogue;
-    a.converts = p.output_dtype != p.dtype;
-    a.exact_edges = p.boundary == kZero && !prepared.taps_finite;
-    a.has_clamp = p.has_clamp;
-    const auto type_bytes = static_cast<std::int64_t>(type_of(p, prepared.device).bytes);
-    a.plain_layout = job.in_sample == 1 && job.out_sample == 1 && a.converts == 0;
-    a.zero_vectors = p.boundary == kZero && a.exact_edges == 0 && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0 &&
-                     (job.rows == 1 || job.in_row * type_bytes % 16 == 0);
-    a.constant_real = p.constant_real;
-    a.constant_imag = p.constant_imag;
-    a.scale = p.scale;
-    a.bias = p.bias;
-    a.low = p.low;
-    a.high = p.high;
-    return a;
 }
 
 }  // namespace tapline::cuda

@@ -9,6 +9,7 @@ const Rung& direct_few();
 const Rung& direct_window();
 const Rung& direct();
 const Rung& split_taps();
+const Rung& tensor_direct();
 
 /// Taps that the few-taps kernels do, and the slots that they have for them: whole vectors of any type.
 inline constexpr int kFewTaps = 36;
@@ -38,7 +39,7 @@ struct Windows {
     int step_windows;             // from one of a warp's windows to its next: so many rows and windows
     std::int64_t step_rows;
 };
-}
+}  // namespace window
 namespace few {
 /// What the kernel for signals that do not fill the device is told.
 struct ShortRows {
@@ -51,6 +52,23 @@ struct ShortRows {
     int k;
 };
 }  // namespace few
+namespace tensor {
+inline constexpr int kThreads = 128;  // of a block
+/// How rows are divided into tiles and tiles among warps.
+struct Tiles {
+    std::int64_t tiles;                    // of a row
+    std::int64_t first_output;             // of tile 0, from the job's first one; tiles begin at multiples of their size
+    std::int64_t start;                    // from sample in_first to the first one of tile 0
+    std::int64_t inner_first, inner_last;  // the tiles of every row whose samples lie inside the piece
+    int run;                               // tiles of a warp, one after the other
+    int before;                            // samples that a tile reads too early, so that it begins with a whole vector
+    int needed, end;                       // samples that are copied for a tile, whole vectors, and where those end that it needs
+    int needed_halves;                     // samples of its matrix
+    int steps;                             // groups of 16 taps
+    int tap_entries;
+    int samples_bytes, halves_bytes, warp_bytes;  // of shared memory
+};
+}  // namespace tensor
 namespace staged {
 inline constexpr int kThreads = 128;
 }
@@ -63,6 +81,8 @@ const void* short_kernel_16bit(int dtype, int chunks);
 const void* window_kernel_of(int dtype, int taps_dtype, int vectors, bool row_taps);
 /// For f32 and one filter, if there is one for so many taps; `vectors` is set to what a thread then makes.
 const void* window_kernel_unrolled(int taps, int* vectors);
+/// For f32, f16 and bf16.
+const void* tensor_kernel_of(int dtype);
 const void* direct_kernel_of(int dtype, int taps_dtype, int vectors);
 /// The stretches that the kernels above leave.
 const void* edge_kernel_of(int dtype, int taps_dtype);

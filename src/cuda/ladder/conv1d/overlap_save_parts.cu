@@ -24,10 +24,10 @@ class OverlapSaveParts final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
-        info.number = "22";
+        info.number = "23";
         info.name = "overlap_save_parts";
         info.idea =
-            "a filter of any length is cut into parts, each of which is convolved by segments as in rung 21; a chunk of outputs at "
+            "a filter of any length is cut into parts, each of which is convolved by segments as in rung 22; a chunk of outputs at "
             "a "
             "time, whose sums stay in the L2 cache from one part to the next";
         info.changed = "the filter is longer than a segment, so the signal passes once for every part";

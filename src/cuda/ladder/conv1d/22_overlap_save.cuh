@@ -1,4 +1,4 @@
-// 21: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
+// 22: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
 #pragma once
 
 #include <type_traits>

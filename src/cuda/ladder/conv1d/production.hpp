@@ -1,0 +1,50 @@
+// What production rungs have in common on the host: types, launches, the stretches that fast kernels leave.
+#pragma once
+
+#include "cuda/ladder/rung.hpp"
+#include "cuda/primitives/arguments.cuh"
+
+namespace tapline::cuda {
+
+inline constexpr double kLaunchSeconds = 2.5e-6;  // of a kernel inside a graph, measured beside the copy of 16,384 elements
+// Shares of the device's peaks that the kernels reach on an H200 (docs/ladder.md).
+inline constexpr double kShareOfCopy = 0.97;
+inline constexpr double kShareOfPeak = 0.85;
+inline constexpr std::int64_t kMostBlocks = 0x7fffffff;
+inline constexpr std::int64_t kMostRowsAlongY = 65535;
+
+struct Type {
+    int bytes = 0;  // of a sample
+    int tap_bytes = 0;
+    int products = 1;  // real multiply-adds a product
+    double rate = 1;   // of the f32 peak
+};
+Type type_of(const Problem& p, const cuda_abi::Device& device);
+/// Integers are the CPU's.
+Refusal refuse_types(const Problem& p);
+
+/// Seconds at the device's peaks; `waste`: multiply-adds done for each that is needed.
+double estimate(const Problem& p, const cuda_abi::Device& device, double waste);
+
+inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t stream);
+/// Loads a kernel and allows it so much shared memory.
+void allow_shared(const void* kernel, std::size_t bytes);
+/// Shared memory that a block may use (CUDA programming guide, table of compute capabilities).
+std::size_t shared_limit(const cuda_abi::Device& device);
+/// Blocks for one row along x, rows along y and z: kernels return at once for the rows that y * z has too many.
+dim3 grid_of(std::int64_t blocks, std::int64_t rows);
+
+/// How a fast kernel divides a row.
+struct Division {
+    int outputs;        // of a stretch
+    std::int64_t size;  // samples of its window
+    int segments = 1;
+    std::int64_t segment_taps = 0;
+    void* partial = nullptr;
+};
+/// Launches the edge kernel if the fast one may have left something; a.tiles is the number of stretches of a row.
+void launch_edges(const Prepared& prepared, const Arguments& arguments, const Division& division, cudaStream_t stream);
+void load_edges(const Prepared& prepared);
+
+}  // namespace tapline::cuda

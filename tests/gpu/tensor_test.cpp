@@ -1,0 +1,159 @@
+// What products of halves must not lose: range, small values beside large ones, and the bits that pieces have in common.
+#include <cmath>
+
+#include "gpu/gpu.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+class Tensor : public GpuTest {
+protected:
+    static constexpr std::int64_t kTile = 1024;
+
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped() || HasFatalFailure()) { return; }
+        if (const int rung = rung_named("tensor_direct"); rung < 0) { FAIL() << "no such rung"; }
+        const std::vector<AlgorithmInfo> all = algorithms(problem(100, 9), "cuda");
+        for (const AlgorithmInfo& info : all) {
+            if (info.name == "tensor_direct" && !info.supported) { TAPLINE_GPU_MISSING(info.reason); }
+        }
+    }
+
+    static Problem problem(std::int64_t n, std::int64_t k, Dtype dtype = Dtype::f32) {
+        Problem p;
+        p.length = n;
+        p.taps = k;
+        p.mode = Mode::same;
+        p.dtype = dtype;
+        return p;
+    }
+    static std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
+        Random random(seed);
+        std::vector<float> values(static_cast<std::size_t>(count));
+        fill_random(values.data(), Dtype::f32, count, random);
+        return values;
+    }
+    static Plan plan(const Problem& p, const std::vector<float>& taps) {
+        return make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
+    }
+    static std::vector<float> run(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps) {
+        return execute_on_device<float>(plan(p, taps), in.data());
+    }
+    // The L2 error of each stretch of 4,096 outputs against what `standard` allows it.
+    static void expect_standard(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps, const char* what) {
+        constexpr std::int64_t kStretch = 4096;
+        const std::vector<float> out = run(p, in, taps);
+        double sum_of_taps = 0;
+        for (const float t : taps) { sum_of_taps += std::fabs(static_cast<double>(t)); }
+        const std::int64_t origin = p.taps / 2;
+        for (std::int64_t first = 0; first < p.length; first += kStretch) {
+            const std::int64_t last = std::min(first + kStretch, p.length);
+            double error = 0;
+            double input = 0;
+            for (std::int64_t i = std::max<std::int64_t>(first - origin, 0); i < std::min(last - origin + p.taps - 1, p.length);
+                 ++i) {
+                input += std::pow(static_cast<double>(in[static_cast<std::size_t>(i)]), 2);
+            }
+            for (std::int64_t o = first; o < last; ++o) {
+                double wanted = 0;  // f32 products are exact in a double
+                for (std::int64_t t = 0; t < p.taps; ++t) {
+                    const std::int64_t at = o + t - origin;
+                    if (at < 0 || at >= p.length) { continue; }
+                    wanted +=
+                        static_cast<double>(taps[static_cast<std::size_t>(p.taps - 1 - t)]) * in[static_cast<std::size_t>(at)];
+                }
+                error += std::pow(wanted - static_cast<double>(out[static_cast<std::size_t>(o)]), 2);
+            }
+            ASSERT_LE(std::sqrt(error), 1e-6 * sum_of_taps * std::sqrt(input)) << what << ", outputs from " << first;
+        }
+    }
+};
+
+TEST_F(Tensor, KeepsThePromiseOnDataMadeToBreakIt) {
+    const std::int64_t n = 5 * 4096 + 77;
+    for (const std::int64_t k : {7, 64, 129, 256}) {
+        const Problem p = problem(n, k);
+        const std::vector<float> noise = random_floats(n, 61);
+        const std::vector<float> taps = random_floats(k, 62);
+        const std::vector<float> box(static_cast<std::size_t>(k), 1.0F / static_cast<float>(k));
+        std::vector<float> in(noise);
+        for (float& x : in) { x += 1e6F; }
+        expect_standard(p, in, box, "a constant of 1e6 under a moving average");
+        expect_standard(p, in, taps, "a constant of 1e6");
+        for (std::size_t i = 0; i < in.size(); ++i) { in[i] = noise[i] * (i < in.size() / 2 ? 1e6F : 1.0F); }
+        expect_standard(p, in, taps, "a loud half and a quiet one");
+        for (std::size_t i = 0; i < in.size(); ++i) { in[i] = i % 2 == 0 ? 3.0F : -2.999999F; }
+        expect_standard(p, in, box, "alternating signs");
+        for (std::size_t i = 0; i < in.size(); ++i) { in[i] = noise[i] * (i % 97 == 5 ? 1e20F : 1e-12F); }
+        expect_standard(p, in, taps, "huge values beside tiny ones");
+        for (std::size_t i = 0; i < in.size(); ++i) { in[i] = noise[i] * 1e37F; }
+        expect_standard(p, in, box, "values near the largest");
+        for (std::size_t i = 0; i < in.size(); ++i) { in[i] = noise[i] * 1e-30F; }
+        std::vector<float> large(taps);
+        for (float& t : large) { t *= 1e32F; }
+        expect_standard(p, in, large, "small values under large taps");
+        for (float& t : large) { t *= 1e-38F; }
+        for (float& x : in) { x *= 1e36F; }
+        expect_standard(p, in, large, "large values under small taps");
+    }
+}
+
+TEST_F(Tensor, NearTheSmallestFloatNothingIsLost) {
+    const std::int64_t n = 3000;
+    const Problem p = problem(n, 33);
+    std::vector<float> in = random_floats(n, 63);
+    for (float& x : in) { x *= 0x1p-120F; }
+    const std::vector<float> taps = random_floats(33, 64);
+    expect_standard(p, in, taps, "2^-120");
+}
+
+TEST_F(Tensor, SamplesThatNoOutputNeedsChangeNothing) {
+    // The last of them lie beside the tile: a NaN there must not send it another way, nor a huge value spoil its scale.
+    const std::int64_t k = 65;
+    Problem whole = problem(3 * kTile, k);
+    const std::vector<float> taps = random_floats(k, 65);
+    std::vector<float> in = random_floats(whole.length, 66);
+    const std::vector<float> wanted = run(whole, in, taps);
+    // Outputs [0, kTile) read samples up to kTile - 1 - k / 2 + k - 1.
+    for (std::size_t i = static_cast<std::size_t>(kTile - k / 2 + k - 1); i < in.size(); ++i) { in[i] = i % 2 == 0 ? 1e38F : NAN; }
+    const std::vector<float> got = run(whole, in, taps);
+    for (std::size_t o = 0; o < static_cast<std::size_t>(kTile); ++o) { ASSERT_EQ(got[o], wanted[o]) << "output " << o; }
+}
+
+TEST_F(Tensor, SixteenBitSamplesOverTheirWholeRange) {
+    for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+        for (const std::int64_t k : {5, 128, 250}) {
+            Problem p = problem(10007, k, dtype);
+            p.batch = 3;
+            p.filters = Filters::per_row;
+            Random random(67);
+            std::vector<std::byte> in(static_cast<std::size_t>(input_extent(p)) * size_of(dtype));
+            fill_random(in.data(), dtype, input_extent(p), random);
+            const std::vector<float> taps = random_floats(3 * k, 68);
+            const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
+            const std::vector<std::byte> out = execute_on_device<std::byte>(made, in.data());
+            EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+        }
+    }
+}
+
+TEST_F(Tensor, RefusesWhatItCannotDoWithTheReason) {
+    const std::vector<float> taps = random_floats(257, 69);
+    const auto reason = [&](const Problem& p, Accuracy accuracy) -> std::string {
+        for (const AlgorithmInfo& info : algorithms(p, "cuda", accuracy)) {
+            if (info.name == "tensor_direct") { return info.supported ? "" : info.reason; }
+        }
+        return "not listed";
+    };
+    EXPECT_EQ(reason(problem(5000, 256), Accuracy::standard), "");
+    EXPECT_EQ(reason(problem(5000, 257), Accuracy::standard), "more than 256 taps");
+    EXPECT_NE(reason(problem(5000, 16), Accuracy::strict).find("strict"), std::string::npos);
+    EXPECT_NE(reason(problem(5000, 16, Dtype::f64), Accuracy::standard).find("f32"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tapline::test
