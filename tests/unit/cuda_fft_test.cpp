@@ -95,7 +95,7 @@ TEST(CudaFft, TheHostsTransform) {
     std::vector<Complex> x(64);
     for (Complex& v : x) { v = {uniform(random), uniform(random)}; }
     std::vector<Complex> exact = values_at_roots(x, 0);
-    cuda::overlap_save::transform_in_double(x);
+    cuda::overlap_save::HostTransform(64)(x);
     for (int m = 0; m < 64; ++m) {
         EXPECT_LE(std::abs(x[static_cast<std::size_t>(fft::reversed(m, 6))] - exact[static_cast<std::size_t>(m)]), 1e-12);
     }
@@ -112,8 +112,9 @@ public:
 
     // Outputs i of sum_t taps[t] x[i + t + skip].
     std::vector<Complex> convolve(const std::vector<Complex>& samples, const std::vector<Complex>& taps, int skip) const {
-        const auto factors = cuda::overlap_save::spectrum_of([&](std::int64_t t) { return taps[static_cast<std::size_t>(t)]; },
-                                                             static_cast<std::int64_t>(taps.size()), skip, kWarps, complex_);
+        const auto factors = cuda::overlap_save::Spectra(kWarps, complex_)
+                                 .of([&](std::int64_t t) { return taps[static_cast<std::size_t>(t)]; },
+                                     static_cast<std::int64_t>(taps.size()), skip);
         std::vector<std::complex<float>> z(kM);
         for (std::size_t n = 0; n < kM; ++n) {
             z[n] = complex_

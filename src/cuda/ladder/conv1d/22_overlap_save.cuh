@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const std::int64_t first_segment = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block;
     std::int64_t row = first_segment / g.segments;
     int index = static_cast<int>(first_segment - row * g.segments);
-    std::uint32_t phase = 0;
-    std::uint32_t spectrum_phase = 0;
+    [[maybe_unused]] std::uint32_t phase = 0;  // of the barriers, which only bulk copies have
+    [[maybe_unused]] std::uint32_t spectrum_phase = 0;
     if_inner(row, index, copy_samples);
 
     // While the first samples are on their way.

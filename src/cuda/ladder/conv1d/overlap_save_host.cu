@@ -15,8 +15,8 @@ constexpr double kLaunchSeconds = 2.5e-6;  // of a kernel inside a graph
 constexpr std::int64_t kMostBlocks = 0x7fffffff;
 // Outputs of a segment are a multiple of this, so that stores of all segments begin alike between 128-byte lines.
 constexpr int kOutputsUnit = 32;
-// Where memory limits, fewer warps read and write in a better order: 127 taps, 2^28 samples, H200: 560 us with 12 warps a block, 574
-// with 16; 511 taps 625 and 609 us.
+// Where memory limits, fewer warps read and write in a better order: 127 taps, 2^28 samples, H200: 560 us with 12 warps a block,
+// 574 with 16; 511 taps 625 and 609 us.
 constexpr int kManyOutputs = 1700;
 constexpr int kFewSegments = 12;
 
@@ -255,13 +255,14 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     bytes.reserve(static_cast<std::size_t>((kernel.table_points + spectra * kPoints * cut.warps) * type.point_bytes));
     append(bytes, pairs_of_lanes(), wide);
     append(bytes, twists_of(cut.warps, type.is_complex, kernel.twist_table), wide);
+    const Spectra spectra_of(cut.warps, type.is_complex);
     for (const Part& part : parts) {
         for (std::int64_t row = 0; row < p.filters; ++row) {
             const std::byte* taps = prepared.host_taps.data() + row * prepared.taps_pitch_bytes;
             const auto tap = [&](std::int64_t t) {
                 return part.first + t < part.own ? Complex() : tap_at(taps, part.first + t, p.taps_dtype);
             };
-            append(bytes, spectrum_of(tap, part.own_end - part.first, cut.skip, cut.warps, type.is_complex), wide);
+            append(bytes, spectra_of.of(tap, part.own_end - part.first, cut.skip), wide);
         }
     }
     return bytes;
