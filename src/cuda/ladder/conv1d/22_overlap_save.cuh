@@ -306,7 +306,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         const bool repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost));
         const int mine = Parts::first(thread);
         // Sums of a part of the filter: added to those of the parts before, and kept for the part after.
-        constexpr bool kSums = kWarps == kMostWarps<T>;
+        constexpr bool kSums = kWarps >= kLeastWarpsOfParts;
         using Sum = typename Element<S>::Sum;
         // body(sum, register, whether it is its imaginary part) for those of the thread's outputs that are wanted.
         const auto for_sums = [&](Sum* sums, const auto& body) {

@@ -15,7 +15,7 @@ constexpr std::int64_t kSegmentsAtOnce = 2;
 Cut cut_of_part(const Problem& p, const cuda_abi::Device& device) {
     for (auto warps = kWarpCounts.rbegin(); warps != kWarpCounts.rend(); ++warps) {
         const std::int64_t samples = cut_of(p, *warps, 1).samples;
-        if (has_size(p, *warps, samples / 2, device)) { return cut_of(p, *warps, samples / 2); }
+        if (*warps >= kLeastWarpsOfParts && has_size(p, *warps, samples / 2, device)) { return cut_of(p, *warps, samples / 2); }
     }
     return {};
 }
@@ -42,7 +42,7 @@ public:
         if (fast_kernel(p, 1, device).function == nullptr) { return "integers are exact on the CPU only"; }
         if (p.accuracy == kStrict) { return "strict accuracy needs direct summation"; }
         const Cut cut = cut_of_part(p, device);
-        if (cut.outputs == 0) { return "a segment does not fit a multiprocessor's shared memory"; }
+        if (cut.outputs == 0) { return "segments of several thousand samples do not fit a multiprocessor's shared memory"; }
         if (p.k <= cut.taps) { return "at most " + std::to_string(cut.taps) + " taps: one part"; }
         return {};
     }
