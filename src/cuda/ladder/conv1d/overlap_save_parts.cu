@@ -27,8 +27,8 @@ public:
         info.number = "23";
         info.name = "overlap_save_parts";
         info.idea =
-            "a filter of any length is cut into parts, each convolved by segments as in rung 22; the sums of a chunk of outputs stay "
-            "in the L2 cache from one part to the next";
+            "a filter of any length is cut into parts, each convolved by segments as in rung 22; the sums of a chunk of outputs "
+            "stay in the L2 cache from one part to the next";
         info.changed = "the filter is longer than a segment, so the signal passes once for every part";
         info.requirements = "more taps than half of the longest segment has samples; not for strict accuracy";
         info.limited_by = "transforms: each part's are made anew for every chunk";
