@@ -110,10 +110,10 @@ Kernel fast_kernel(const Problem& p, int warps, const cuda_abi::Device& device) 
 
 Kernel slow_kernel(const Problem& p, int warps) { return kernel_of(p, warps, false, false); }
 
+// The layout does not matter: a stream's pieces lie otherwise than the signal of a plan that must give the same bits.
 bool has_size(const Problem& p, int warps, std::int64_t taps, const cuda_abi::Device& device) {
-    if (cut_of(p, warps, taps).outputs == 0) { return false; }
-    const Kernel kernel = plain_problem(p) ? fast_kernel(p, warps, device) : slow_kernel(p, warps);
-    return segments_of_block(kernel, warps, device) > 0;
+    return cut_of(p, warps, taps).outputs != 0 && segments_of_block(fast_kernel(p, warps, device), warps, device) > 0 &&
+           segments_of_block(slow_kernel(p, warps), warps, device) > 0;
 }
 
 namespace {

@@ -19,19 +19,12 @@ Kernel kernel() {
     return k;
 }
 
-/// Spectra of long segments are read from memory, that is the L2 cache. What is not plain goes without shared spectra too, real
-/// numbers in two sizes only: such launches are limited by their stores. Complex ones become so by an output's address.
+/// Spectra of long segments are read from memory, that is the L2 cache, and those of what is not plain, which its stores limit.
 template <class S, int kWarps>
 Kernel pick_spectrum(bool plain, bool shared_spectrum) {
-    using T = typename Element<S>::Real;
-    constexpr bool kShort = Shape<T, kWarps>::kTwistTable;
-    constexpr bool kEnds = kWarps == 1 || kWarps == kMostWarps<T> || kIsComplexElement<S>;
-    if (plain && !shared_spectrum) { return kernel<S, kWarps, false, true>(); }
-    if constexpr (kShort) {
+    if (!shared_spectrum) { return plain ? kernel<S, kWarps, false, true>() : kernel<S, kWarps, false, false>(); }
+    if constexpr (Shape<typename Element<S>::Real, kWarps>::kTwistTable) {
         if (plain) { return kernel<S, kWarps, true, true>(); }
-    }
-    if constexpr (kEnds) {
-        if (!plain && !shared_spectrum) { return kernel<S, kWarps, false, false>(); }
     }
     return {};
 }
