@@ -111,7 +111,8 @@ protected:
                     std::memcpy(&bits, bytes.data() + static_cast<std::size_t>(i) * size, size);
                     got = p.dtype == Dtype::bf16 ? core::from_bf16(bits) : core::from_f16(bits);
                 }
-                ASSERT_EQ(exact ? static_cast<double>(got) : std::round(static_cast<double>(got)), wanted) << to_string(p.dtype) << ", output " << first + i;
+                ASSERT_EQ(exact ? static_cast<double>(got) : std::round(static_cast<double>(got)), wanted)
+                    << to_string(p.dtype) << ", output " << first + i;
             }
         }
     }
