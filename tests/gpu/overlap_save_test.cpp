@@ -29,12 +29,6 @@ protected:
         if (rung_ < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save"); }
     }
 
-    static std::vector<float> random_floats(std::int64_t count, Random& random) {
-        std::vector<float> values(static_cast<std::size_t>(count));
-        fill_random(values.data(), Dtype::f32, count, random);
-        return values;
-    }
-
     [[nodiscard]] std::vector<cuda_abi::Policy> policies(const Problem& p) const {
         const cuda_abi::Problem abi = ladder_problem(p);
         std::vector<cuda_abi::Policy> all(16);
@@ -129,8 +123,8 @@ TEST_F(OverlapSave, EveryTypeWithLongFilters) {
                 p.batch = more ? 2 : 1;
                 p.filters = more ? Filters::per_row : Filters::shared;
                 if (more) { p.scale = 0.5; }
-                std::vector<std::byte> in(static_cast<std::size_t>(input_extent(p)) * size_of(dtype));
-                std::vector<std::byte> taps(static_cast<std::size_t>(taps_extent(p)) * size_of(taps_dtype(p)));
+                std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
+                std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
                 fill_random(in.data(), dtype, input_extent(p), random);
                 fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
                 const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
