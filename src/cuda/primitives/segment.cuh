@@ -29,6 +29,37 @@ __device__ __forceinline__ void multiply(T& re, T& im, const P& factor) {
     im = fma(x, factor.y, im * factor.x);
 }
 
+/// e^(i alpha n/1024) of a warp's points n = 32 r + lane, r the register: from a table of all points, or as the product of
+/// e^(i alpha r/32), from a small one, and e^(i alpha lane/1024), which stays in a register.
+template <class P, int kWarps, bool kTable>
+class TwistOf {
+public:
+    __device__ __forceinline__ TwistOf(const P* table, int thread) : table_(table), thread_(thread) {
+        if constexpr (!kTable) { of_lane_ = table[32 * kWarps + thread]; }
+    }
+    __device__ __forceinline__ P operator()(int r) const {
+        if constexpr (kTable) { return table_[thread_ / 32 * kPoints + 32 * r + thread_ % 32]; }
+        P w = table_[thread_ / 32 * 32 + r];
+        multiply(w.x, w.y, of_lane_);
+        return w;
+    }
+
+private:
+    const P* table_;
+    int thread_;
+    P of_lane_{};
+};
+
+/// `count` elements, a multiple of 16 bytes, by all threads of the block.
+template <class P>
+__device__ __forceinline__ void copy_by_block(P* to, const P* from, int count) {
+    const int vectors = count * static_cast<int>(sizeof(P)) / 16;
+#pragma unroll 2
+    for (int v = static_cast<int>(threadIdx.x); v < vectors; v += static_cast<int>(blockDim.x)) {
+        reinterpret_cast<uint4*>(to)[v] = reinterpret_cast<const uint4*>(from)[v];
+    }
+}
+
 /// Waits for all warps of a segment.
 template <int kWarps>
 __device__ __forceinline__ void sync_segment(int segment_of_block) {

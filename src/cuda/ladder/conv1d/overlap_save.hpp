@@ -44,12 +44,8 @@ struct Shape {
     static constexpr int kThreads = kWide ? 256 : 512;
     /// The twists as a table of all points, or as products of two small ones.
     static constexpr bool kTwistTable = kWide ? kWarps <= 2 : kWarps <= 4;
-    /// (c, t) of a lane stay in its registers.
-    static constexpr bool kPairsInRegisters = false;
     /// The next segment is brought into the L2 cache while this one is convolved.
     static constexpr bool kPrefetches = kWarps >= 4;
-    /// The next segment has a place of its own in shared memory, so that its copy starts early.
-    static constexpr bool kAhead = false;
 };
 
 /// Of one segment: 16 warps in double would have 128 registers a thread, which its 32 points alone take.
@@ -77,7 +73,7 @@ __host__ __device__
     l.twists = l.pairs + kPairs * kPointBytes;
     l.spectrum = l.twists + (Shape::kTwistTable ? kPoints : 64) * kWarps * kPointBytes;
     l.segments = l.spectrum + (kSpectrumInShared ? kPoints * kWarps * kPointBytes : 0);
-    l.segment_bytes = (kWarps * kBufferPoints + (Shape::kAhead ? kWarps * kPoints : 0)) * kPointBytes + (Shape::kAhead ? 16 : 0);
+    l.segment_bytes = kWarps * kBufferPoints * kPointBytes;
     return l;
 }
 
