@@ -52,7 +52,7 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return estimate(p, cut_of(p, best_warps(p, device), p.k), device) * (plain_problem(p) ? 1 : 2);
+        return estimate(p, cut_of(p, best_warps(p, device), p.k), device);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all;
