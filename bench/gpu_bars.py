@@ -15,7 +15,9 @@ import subprocess
 import sys
 
 LONG = 2**28
+SHORT = 2**24
 ROWS, ROW = 8 * 2048, 8192  # batch x channels, and the samples of each
+MANY_ROWS, CHANNELS = 64 * 768, 768
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,15 +45,41 @@ BARS = [
     Bar("one signal, 9 taps", LONG, 9, 0.97),
     Bar("one signal, 17 taps", LONG, 17, 0.97),
     Bar("one signal, 33 taps", LONG, 33, 0.94),
+    Bar("one signal, 63 taps", LONG, 63, 0.93),
     Bar("one signal, 65 taps", LONG, 65, 0.74),
     Bar("one signal, 129 taps", LONG, 129, 0.41),
+    Bar("one signal, 127 taps", LONG, 127, 0.89),
+    Bar("one signal, 255 taps", LONG, 255, 0.82),
+    Bar("one signal, 511 taps", LONG, 511, 0.80),
+    Bar("one signal, 1,023 taps", LONG, 1023, 0.70),
+    Bar("one signal, 2,047 taps", LONG, 2047, 0.56),
+    Bar("one signal, 8,191 taps", LONG, 8191, 0.46),
+    Bar("one signal, 65,535 taps", LONG, 65535, 0.33),
+    Bar("one signal, 1,048,575 taps", LONG, 1048575, 0.25),
+    Bar("2^24 samples, 63 taps", SHORT, 63, 0.85),
+    Bar("2^24 samples, 127 taps", SHORT, 127, 0.81),
+    Bar("2^24 samples, 255 taps", SHORT, 255, 0.74),
+    Bar("2^24 samples, 511 taps", SHORT, 511, 0.72),
+    Bar("2^24 samples, 1,023 taps", SHORT, 1023, 0.62),
+    Bar("2^24 samples, 2,047 taps", SHORT, 2047, 0.48),
+    Bar("2^24 samples, 8,191 taps", SHORT, 8191, 0.38),
+    Bar("bf16, 127 taps", LONG, 127, 0.92, dtype="bf16"),
+    Bar("bf16, 511 taps", LONG, 511, 0.50, dtype="bf16"),
+    Bar("1,500,000 samples, 2,047 taps", 1500000, 2047, 3, mode="valid", unit="times the copy's time"),
     Bar("16,384 samples, 32 taps", 2**14, 32, 1.1, mode="full", unit="times the copy's time"),
     Bar("depthwise, 4 taps", ROW, 4, 0.90, mode="causal", batch=ROWS),
-    Bar("depthwise, 64 taps", ROW, 64, 0.70, mode="causal", batch=ROWS),
+    Bar("depthwise, 64 taps", ROW, 64, 0.85, mode="causal", batch=ROWS),
     Bar("depthwise, 128 taps", ROW, 128, 0.38, mode="causal", batch=ROWS),
+    Bar("depthwise, 256 taps", ROW, 256, 0.75, mode="causal", batch=ROWS),
     Bar("depthwise bf16, 4 taps", ROW, 4, 0.90, dtype="bf16", mode="causal", batch=ROWS),
+    Bar("rows of 1,024, taps as many", 1024, 1024, 0.25, dtype="bf16", mode="causal", batch=MANY_ROWS),
+    Bar("rows of 4,096, taps as many", 4096, 4096, 0.25, dtype="bf16", mode="causal", batch=MANY_ROWS),
+    # One signal a channel: the spectra of 64 times as many filters would take minutes to compute.
+    Bar("rows of 32,768, taps as many", 32768, 32768, 0.18, dtype="bf16", mode="causal", batch=CHANNELS),
     Bar("f64, 16 taps", LONG, 16, 0.60, dtype="f64"),
     Bar("complex64, 16 taps", LONG, 16, 0.60, dtype="complex64"),
+    Bar("f64, 511 taps", LONG, 511, 0.35, dtype="f64"),
+    Bar("complex64, 511 taps", LONG, 511, 0.70, dtype="complex64"),
     Bar("host to host, 17 taps", LONG, 17, 0.80, unit="share of the slowest part"),
 ]
 
@@ -125,13 +153,13 @@ def main():
             print(" ".join(command(options, bar)))
         return 0
     table = sys.stderr if options.output == "-" else sys.stdout
-    print(f"{'bar':28} {'wanted':>9} {'reached':>9}  {'met':4} {'time':>10} {'against':>10}  unit", file=table)
+    print(f"{'bar':30} {'wanted':>9} {'reached':>9}  {'met':4} {'time':>10} {'against':>10}  unit", file=table)
     rows = []
     for bar in bars:
         row = measure(options, bar)
         rows.append(row)
         times = [f"{1e6 * row[key]:.1f} us" if row[key] is not None else "-" for key in ("seconds", "copy_seconds")]
-        print(f"{bar.name:28} {in_words(bar.wanted, bar):>9} {in_words(row['reached'], bar):>9}  {'yes' if row['met'] else 'NO':4} "
+        print(f"{bar.name:30} {in_words(bar.wanted, bar):>9} {in_words(row['reached'], bar):>9}  {'yes' if row['met'] else 'NO':4} "
               f"{times[0]:>10} {times[1]:>10}  {bar.unit}{': ' + row['reason'] if 'reason' in row else ''}", file=table, flush=True)
     text = json.dumps({"bars": rows}, indent=1) + "\n"
     if options.output == "-":

@@ -7,11 +7,6 @@
 namespace tapline::core {
 namespace {
 
-// Up to so many taps local algorithms go first unless accuracy `fast` is asked for, although transforms overtake them at about
-// 80: with 127 taps direct summation takes 1.5 to 1.9 times as long, and what is next to a passage 10^6 times as loud keeps its
-// digits, while transforms leave an error of 1.4% in the outputs there (docs/numerics.md).
-constexpr std::int64_t kLocalTaps = 128;
-
 std::string names_of(const std::vector<Candidate>& all) {
     std::string names;
     for (const Candidate& candidate : all) {
@@ -78,7 +73,7 @@ Choice choose(const Engine& engine, const Resolved& problem, const Request& requ
     std::vector<Candidate> all = candidates(engine, problem, request);
     if (!algorithm.empty()) { return named(all, algorithm); }
     std::erase_if(all, [](const Candidate& c) { return c.algorithm->by_name_only(); });
-    const bool local_first = problem.k <= kLocalTaps && request.accuracy != Accuracy::fast;
+    const bool local_first = problem.k <= engine.local_taps() && request.accuracy != Accuracy::fast;
     std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
         if (a.support.ok != b.support.ok) { return a.support.ok; }
         if (!a.support.ok) { return false; }

@@ -96,7 +96,10 @@ HostChunks cut_into_chunks(const Resolved& problem, const Output& output, const 
             if (chunks.outputs >= (chunks.slots > 1 ? std::min(wanted, std::max(least, sizes.halo)) : least)) { break; }
         }
     }
-    if (chunks.outputs < output.count && chunks.outputs > granularity) { chunks.outputs -= chunks.outputs % granularity; }
+    if (takes_pieces && chunks.outputs < output.count && chunks.outputs % granularity != 0) {
+        const std::int64_t whole = std::min(std::max(chunks.outputs / granularity, std::int64_t{1}) * granularity, output.count);
+        if (sizes.row_bytes(whole) <= room / chunks.slots / chunks.rows) { chunks.outputs = whole; }
+    }
     chunks.row_groups = ceil_div(problem.batch, chunks.rows);
     chunks.blocks = ceil_div(output.count, chunks.outputs);
     chunks.slots = static_cast<int>(std::min<std::int64_t>(chunks.slots, chunks.count()));

@@ -21,9 +21,6 @@ int MaskFacts::rank() const {
 
 namespace {
 
-// As in one dimension (choice.cpp): up to so many taps, algorithms whose errors stay local go first.
-constexpr std::int64_t kLocalTaps = 128;
-
 template <class T>
 AlignedBytes turned_taps(const ResolvedImage& r, const void* taps) {
     const auto count = static_cast<std::size_t>(r.taps());
@@ -117,7 +114,7 @@ ImageChoice named(const std::vector<ImageCandidate>& all, const std::string& nam
 ImageChoice choose_for_image(const ResolvedImage& problem, const ImageRequest& request, const std::string& name) {
     std::vector<ImageCandidate> all = image_candidates(problem, request);
     if (!name.empty()) { return named(all, name); }
-    const bool local_first = problem.taps() <= kLocalTaps && request.accuracy != Accuracy::fast;
+    const bool local_first = problem.taps() <= cpu_engine().local_taps() && request.accuracy != Accuracy::fast;
     std::stable_sort(all.begin(), all.end(), [&](const ImageCandidate& a, const ImageCandidate& b) {
         if (a.support.ok != b.support.ok) { return a.support.ok; }
         if (!a.support.ok) { return false; }

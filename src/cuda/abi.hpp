@@ -8,7 +8,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 2;
+inline constexpr std::uint32_t kAbiVersion = 3;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -61,7 +61,7 @@ struct Job {
 /// The sizes that a kernel may be launched with; 0 leaves one to the rung. A rung says which of them it has (policies()).
 struct Policy {
     std::int32_t vectors_per_thread = 0;  ///< 16-byte pieces of output a thread makes: 1, 3 or 5
-    std::int32_t threads_per_block = 0;
+    std::int32_t threads_per_block = 0;   ///< overlap-save: threads that work on one segment
     std::int32_t tiles_per_block =
         0;  ///< tiles that go together, in a window, a warp or a block; -1: the grid just fills the device
     std::int32_t windows_per_warp =
@@ -80,7 +80,7 @@ struct RungInfo {
     std::int32_t ladder_only = 0;   ///< never chosen for a plan, nor taken for one by name
     std::int32_t takes_pieces = 0;  ///< executes any Job; else only whole problems (all rows, all outputs, whole signal)
     std::int32_t is_local = 1;      ///< core::Algorithm::is_local
-    std::int32_t granularity = 1;   ///< core::Executable::granularity
+    std::int32_t granularity = 1;   ///< of plans that do not say otherwise (Api::granularity)
 };
 
 /// Depthwise correlation with taps in device memory, for training: no plan, nothing prepared. All tensors are packed:
@@ -128,6 +128,9 @@ struct Api {
     void (*release)(Prepared*);
     std::int64_t (*workspace_bytes)(const Prepared*);
     void (*describe)(const Prepared*, char* text, std::size_t bytes);
+    /// Outputs of a row that belong together: for the same bits jobs start at multiples of it and all but the last cover whole
+    /// ones.
+    std::int64_t (*granularity)(const Prepared*);
     /// Checks buffers and stream, then launches: no allocation, no synchronisation, may be captured.
     bool (*execute)(const Prepared*, const Job*, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "cuda/depthwise/depthwise.hpp"
 #include "cuda/engine_state.hpp"
@@ -32,6 +33,8 @@ static_assert(static_cast<int>(Boundary::zero) == kZero && static_cast<int>(Boun
 static_assert(static_cast<int>(Dtype::f32) == kF32 && static_cast<int>(Dtype::complex128) == kComplex128 &&
               static_cast<int>(Dtype::boolean) == kBoolean && static_cast<int>(Dtype::u64) == kU64 &&
               static_cast<int>(Dtype::f16) == kF16 && static_cast<int>(Dtype::bf16) == kBf16);
+
+static_assert(static_cast<int>(Accuracy::strict) == kStrict);
 
 constexpr int kLeastMajor = 7;
 constexpr int kLeastMinor = 5;
@@ -170,6 +173,32 @@ bool all_finite(const std::byte* taps, std::int64_t bytes, std::int32_t type) {
     return true;
 }
 
+// Device memory that is given back unless released.
+struct DeviceMemory {
+    DeviceMemory(int its_device, std::int64_t bytes)
+        : device(its_device), pointer(bytes > 0 ? allocate_device(its_device, bytes) : nullptr) {}
+    ~DeviceMemory() {
+        if (pointer != nullptr) { free_device(device, pointer); }
+    }
+    DeviceMemory(const DeviceMemory&) = delete;
+    DeviceMemory& operator=(const DeviceMemory&) = delete;
+    void* release() { return std::exchange(pointer, nullptr); }
+    int device;
+    void* pointer;
+};
+
+// Copies to the current device and waits, without touching the caller's streams.
+void upload(void* to, const void* from, std::size_t bytes) {
+    if (bytes == 0) { return; }
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    const cudaError_t copied = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream);
+    const cudaError_t finished = cudaStreamSynchronize(stream);
+    cudaStreamDestroy(stream);
+    check(copied, "copying the taps");
+    check(finished, "copying the taps");
+}
+
 // Kernels that take taps by value read so many bytes of host_taps whatever k is.
 constexpr std::size_t kLeastHostTapsBytes = 2048;
 // Kernels read rows of taps in whole vectors of samples: of 16-bit ones up to seven taps, 28 bytes, past the last row.
@@ -201,21 +230,13 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         made->taps_finite = all_finite(static_cast<const std::byte*>(taps), row * problem->filters, problem->taps_dtype);
         made->workspace_bytes = rung.workspace_bytes(*made);
         rung.load(*made);
-        void* on_device = allocate_device(device, bytes + kTapSlackBytes);
-        made->taps = on_device;
-        try {
-            cudaStream_t stream = nullptr;
-            check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-            const cudaError_t copied =
-                cudaMemcpyAsync(on_device, made->host_taps.data(), static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream);
-            const cudaError_t finished = cudaStreamSynchronize(stream);
-            cudaStreamDestroy(stream);
-            check(copied, "copying the taps");
-            check(finished, "copying the taps");
-        } catch (...) {
-            free_device(device, on_device);
-            throw;
-        }
+        const std::vector<std::byte> tables = rung.tables(*made);
+        DeviceMemory on_device(device, bytes + kTapSlackBytes);
+        DeviceMemory tables_on_device(device, static_cast<std::int64_t>(tables.size()));
+        upload(on_device.pointer, made->host_taps.data(), static_cast<std::size_t>(bytes));
+        upload(tables_on_device.pointer, tables.data(), tables.size());
+        made->taps = on_device.release();
+        made->tables = tables_on_device.release();
         // Long filters are not kept twice.
         if (made->host_taps.size() > kLeastHostTapsBytes) {
             made->host_taps.resize(kLeastHostTapsBytes);
@@ -229,13 +250,19 @@ void release(cuda_abi::Prepared* prepared) {
     if (prepared == nullptr) { return; }
     guarded(nullptr, false, [&] {
         const DeviceScope scope(prepared->device.index);
-        if (context_id() == prepared->context) { free_device(prepared->device.index, const_cast<void*>(prepared->taps)); }
+        if (context_id() != prepared->context) { return true; }
+        free_device(prepared->device.index, const_cast<void*>(prepared->taps));
+        if (prepared->tables != nullptr) { free_device(prepared->device.index, const_cast<void*>(prepared->tables)); }
         return true;
     });
     delete prepared;
 }
 
 std::int64_t workspace_bytes(const cuda_abi::Prepared* prepared) { return prepared->workspace_bytes; }
+
+std::int64_t granularity(const cuda_abi::Prepared* prepared) {
+    return guarded<std::int64_t>(nullptr, 1, [&] { return prepared->rung->granularity(*prepared); });
+}
 
 void describe(const cuda_abi::Prepared* prepared, char* text, std::size_t bytes) {
     const std::string description = guarded(nullptr, std::string(), [&] { return prepared->rung->describe(*prepared); });
@@ -497,6 +524,7 @@ constexpr Api kApi{
     .release = release,
     .workspace_bytes = workspace_bytes,
     .describe = describe,
+    .granularity = granularity,
     .execute = execute,
     .allocate = allocate,
     .free = free_memory,

@@ -56,6 +56,10 @@ void require(bool ok, const cuda_abi::Status& status, const char* what) {
 
 std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
     Random random(seed);
+    return random_floats(count, random);
+}
+
+std::vector<float> random_floats(std::int64_t count, Random& random) {
     std::vector<float> values(static_cast<std::size_t>(count));
     fill_random(values.data(), Dtype::f32, count, random);
     return values;

@@ -24,6 +24,7 @@ inline std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_
 
 /// As fill_random() draws them.
 std::vector<float> random_floats(std::int64_t count, std::uint64_t seed);
+std::vector<float> random_floats(std::int64_t count, Random& random);
 
 /// The engine's table of functions. Only after GpuTest::SetUp let a test begin.
 const cuda_abi::Api& api();

@@ -77,9 +77,10 @@ TEST_F(CudaHostChunks, BlocksOfOutputsStayWhole) {
         EXPECT_LE(chunks.outputs * 4, bytes);
         EXPECT_GE(chunks.blocks * chunks.outputs, p.length);
     }
-    // Where there is no room for a block there are chunks all the same.
+    // A block is the least where the device has room for it; where it has not there are chunks all the same.
     host_pipeline_settings().chunk_bytes = 400;
-    EXPECT_EQ(cut_into_chunks(c.problem, c.output, c.input, true, 0, std::int64_t{1} << 30, 1024).outputs, 128);
+    EXPECT_EQ(cut_into_chunks(c.problem, c.output, c.input, true, 0, std::int64_t{1} << 30, 1024).outputs, 1024);
+    EXPECT_EQ(cut_into_chunks(c.problem, c.output, c.input, true, 0, 6000, 1024).outputs, 128);
 }
 
 TEST_F(CudaHostChunks, PiecesCoverARectangleInTheOrderOfMemory) {

@@ -16,6 +16,7 @@
 #include "cuda/ladder/conv1d/15_cached_halo.cuh"
 #include "cuda/ladder/conv1d/16_register_tile.cuh"
 #include "cuda/ladder/conv1d/direct.hpp"
+#include "cuda/ladder/conv1d/overlap_save.hpp"
 #include "cuda/ladder/rung.hpp"
 
 namespace tapline::cuda {
@@ -45,6 +46,8 @@ const std::vector<const Rung*>& ladder() {
         &direct(),
         &split_taps(),
         &tensor_direct(),
+        &overlap_save_rung(),
+        &overlap_save_parts(),
     };
     return rungs;
 }

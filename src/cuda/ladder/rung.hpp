@@ -26,8 +26,10 @@ struct Prepared {
     Policy policy;
     const void* taps = nullptr;  ///< device memory: row r starts at byte r * taps_pitch_bytes, a multiple of 16
     std::int64_t taps_pitch_bytes = 0;
-    std::vector<std::byte> host_taps;  ///< their first bytes, for kernels that take taps by value; all of them during load()
+    std::vector<std::byte>
+        host_taps;  ///< their first bytes, for kernels that take taps by value; all of them until the plan is ready
     bool taps_finite = true;
+    const void* tables = nullptr;  ///< device memory: what Rung::tables() returned
     std::int64_t workspace_bytes = 0;
     mutable std::int32_t blocks_per_multiprocessor = 0;  ///< of the rung's kernel; load() may set it
 };
@@ -50,6 +52,10 @@ public:
     [[nodiscard]] virtual std::vector<Policy> policies(const Problem&, const cuda_abi::Device&) const { return {Policy{}}; }
     [[nodiscard]] virtual std::int64_t workspace_bytes(const Prepared&) const { return 0; }
     [[nodiscard]] virtual std::string describe(const Prepared&) const { return ""; }
+    /// Outputs of a row that belong together: pieces but the last are multiples of so many, starting at one (core::Executable).
+    [[nodiscard]] virtual std::int64_t granularity(const Prepared&) const { return info().granularity; }
+    /// What launch() finds in device memory at Prepared::tables; called once, after load(), with all taps in host_taps.
+    [[nodiscard]] virtual std::vector<std::byte> tables(const Prepared&) const { return {}; }
     /// Loads the kernels that launch() will use, so that launching allocates nothing (check(cudaFuncGetAttributes(...))).
     virtual void load(const Prepared&) const = 0;
     /// Launches on the current device. Throws CudaError.

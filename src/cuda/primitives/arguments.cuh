@@ -27,6 +27,8 @@ enum StoredType : std::int32_t {
     kBf16
 };
 
+inline constexpr std::int32_t kStrict = 1;  // of tapline::Accuracy
+
 struct Arguments {
     void* out;                    // output `first` of row 0
     const void* in;               // sample in_first of row 0

@@ -1,0 +1,180 @@
+// 22: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
+#pragma once
+
+#include "cuda/ladder/conv1d/overlap_save_outputs.cuh"
+#include "cuda/ladder/conv1d/overlap_save_samples.cuh"
+#include "cuda/primitives/segment.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+/// Segments of 2,048 kWarps real or 1,024 kWarps complex samples, each by kWarps warps that stay and go from segment to segment.
+///
+/// A real segment x of 2M samples becomes the M points x[n] + i x[n + M]: the remainder of its polynomial modulo X^M - i, which
+/// determines it modulo X^2M + 1. So products of points are products of segments that wrap around with a changed sign, and what
+/// wraps around is not used. No pairs of frequencies have to be untangled. A complex segment is taken modulo X^M - 1.
+///
+/// kWarps > 1: a first transform of kWarps points a thread, whose factors the compiler knows, takes the polynomial apart into
+/// kWarps remainders modulo X^1024 - e^(i alpha), one for each warp; what a warp has done with its own goes together in the end.
+///
+/// A warp multiplies its point n by e^(i alpha n/1024) (`twist`) and transforms 32 x 32: each lane 32 points in registers, all
+/// exchange them through shared memory, and again. The result lies as the points did, lane p and register q holding frequency
+/// p + 32 q, so that the same code, with real and imaginary parts exchanged, is the inverse.
+template <class S, int kWarps, class Shape, bool kSpectrumInShared, bool kPlain>
+__global__ void __launch_bounds__(Shape::kThreads, 1)
+    overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
+    using T = typename Element<S>::Real;
+    using Point = typename PointOf<T>::Type;
+    constexpr bool kComplex = kIsComplexElement<S>;
+    constexpr int kM = kPoints * kWarps;  // points of a segment
+    constexpr bool kTwisted = !kComplex || kWarps > 1;
+    constexpr int kTwists = Shape::kTwistTable ? kM : 64 * kWarps;
+    using Parts = Division<kWarps, kComplex>;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
+    const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);    // of the segment
+    const int warp = kWarps == 1 ? 0 : thread / 32;
+
+    extern __shared__ uint4 shared[];
+    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrumInShared>();
+    char* const base = reinterpret_cast<char*>(shared);
+    Point* const pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
+    Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
+    Point* const spectrum = reinterpret_cast<Point*>(base + kLayout.spectrum);
+    Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
+    Point* const own = points + warp * kBufferPoints;
+    CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
+
+    // Samples lie where the points will: both are read before anything is written over them.
+    SegmentSamples<S, kWarps> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
+    SpectrumPart<Point> part(own, barriers + kMostSegments + threadIdx.x / 32, lane);
+    __syncthreads();
+
+    const std::int64_t first_segment = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block;
+    Place place{first_segment / g.segments, 0};
+    place.index = static_cast<int>(first_segment - place.row * g.segments);
+    samples.start_copy(place);
+
+    // While the first samples are on their way.
+    const auto* tables = static_cast<const Point*>(g.tables);
+    const Point* const all_spectra = tables + kPairs + kTwists;
+    copy_by_block<Point>(pairs, tables, kPairs);
+    copy_by_block<Point>(twists, tables + kPairs, kTwists);
+    if constexpr (kSpectrumInShared) { copy_by_block<Point>(spectrum, all_spectra, kM); }
+    __syncthreads();
+    const TwistOf<Point, kWarps, Shape::kTwistTable> twist_of(twists, thread);
+    if (place.row >= a.rows) { return; }
+
+    for (;;) {
+        const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g.outputs;
+        const int wanted = static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs}));
+        const S* const segment = samples.wait_for(place, wanted);
+
+        T re[32];
+        T im[32];
+        // Point c + t. What the outputs do not read is zero, whatever lies there: their bits depend on what they may read only.
+        const auto load = [&](int c, int t, T& x, T& y) {
+            if constexpr (kComplex) {
+                const S point = load_element(segment + c + t);
+                x = point.x;
+                y = point.y;
+            } else {
+                x = Element<S>::widen(segment[c + t]);
+                y = Element<S>::widen(segment[c + t + kM]);
+            }
+            if (c == 0 && t < g.skip) {
+                x = 0;
+                y = kComplex ? 0 : y;
+            }
+            if (c == kM - Parts::kSpan && c + t + (kComplex ? 0 : kM) >= g.used) {
+                x = kComplex ? 0 : x;
+                y = 0;
+            }
+        };
+        // Segments of many warps leave no place in shared memory for the next one, but it may come nearer.
+        if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g)); }
+        Parts::take_apart(re, im, points, thread, in_block, load, [&] { sync_segment<kWarps>(in_block); });
+
+        // Two rounds of the same code: times the twists and transformed; times the spectrum and transformed back.
+#pragma unroll 1
+        for (int direction = 0; direction < 2; ++direction) {
+            if constexpr (!kSpectrumInShared) {
+                if (direction == 1) { part.wait_for(); }
+            }
+            const Point* const products = kSpectrumInShared ? spectrum + warp * kPoints : own;
+            T x[32];
+            T y[32];
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {  // real and imaginary parts exchanged
+                x[i] = im[i];
+                y[i] = re[i];
+            }
+            if constexpr (kTwisted && Shape::kTwistTable) {
+                const Point* const factors = (direction == 0 ? twists + warp * kPoints : products) + lane;
+#pragma unroll
+                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], factors[32 * i]); }
+            } else if (direction == 1) {
+#pragma unroll
+                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], products[32 * i + lane]); }
+            } else if constexpr (kTwisted) {
+#pragma unroll
+                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twist_of(i)); }
+            }
+            if constexpr (!kSpectrumInShared) { __syncwarp(); }  // the spectrum has been read: its place is free
+            const auto pair = [&](int i, T* c, T* t) {
+                const Point p = pairs[32 * i + lane];
+                *c = p.x;
+                *t = p.y;
+            };
+            transform_warp(x, y, own, lane, pair, [&] {
+                // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples.
+                const bool copies = direction == 0 ? !kSpectrumInShared : kWarps == 1;
+                if (copies) { fence_before_copy(); }
+                __syncwarp();
+                if (!copies) { return; }
+                if (direction == 0) {
+                    part.start_copy(all_spectra + g.spectrum_first + place.row * g.spectrum_row + warp * kPoints);
+                } else {
+                    samples.start_copy(place.next(g));
+                }
+            });
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                re[i] = x[i];
+                im[i] = y[i];
+            }
+        }
+        if constexpr (kTwisted) {
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                Point w = twist_of(i);
+                w.y = -w.y;
+                multiply(re[i], im[i], w);
+            }
+        }
+        Parts::put_together(re, im, points, thread, in_block, [&] {
+            fence_before_copy();
+            sync_segment<kWarps>(in_block);
+            samples.start_copy(place.next(g));
+        });
+
+        const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
+        // Every output depends on every sample, so that one tells of all.
+        const bool repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost));
+        outputs.add_sums(re, im);
+        if (outputs.keeps_sums() && !repair) { outputs.keep_sums(re, im); }
+        if (a.plain_store == 0 && !outputs.keeps_sums()) { outputs.finish_all(re, im); }
+        if constexpr (kPlain) {
+            outputs.store_plain(re, im);
+            if (repair) { outputs.store_slowly(points, true); }
+        } else {
+            sync_segment<kWarps>(in_block);
+            outputs.to_shared(points, re, im);
+            outputs.store_slowly(points, repair);
+            sync_segment<kWarps>(in_block);
+        }
+        place = place.next(g);
+        if (place.row >= a.rows) { return; }
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,105 @@
+// Overlap-save: sizes that the kernels and their launches share.
+#pragma once
+
+#include <cfloat>
+#include <cstdint>
+
+#include "cuda/ladder/rung.hpp"
+#include "cuda/primitives/segment.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+template <class T>
+struct Limits {
+    static constexpr T kMost = FLT_MAX;
+};
+template <>
+struct Limits<double> {
+    static constexpr double kMost = DBL_MAX;
+};
+
+/// How rows are divided into segments and segments among warps.
+struct Segments {
+    const void* tables;           // pairs, twists, spectra of the filters
+    std::int64_t spectrum_row;    // points from one row's spectrum to the next; 0: one filter
+    std::int64_t spectrum_first;  // points before row 0's spectrum
+    std::int64_t start;           // from sample in_first to the first one of segment 0
+    int segments;                 // of a row
+    int outputs;                  // of a segment
+    int skip, used;               // a segment's outputs read its samples [skip, used)
+    int inner_first, inner_last;  // the segments of every row whose samples all lie in the piece
+    void* sums_in;                // added to the sums: (rows, sums_row); null: none
+    void* sums_out;               // where they go instead of to the output, or null
+    std::int64_t sums_row;
+    int real_taps;      // of complex samples
+    int step_segments;  // from one of a warp's segments to its next: so many rows and segments
+    std::int64_t step_rows;
+};
+
+/// What a kernel is compiled for, by the type of its sums and the warps of a segment.
+template <class T, int kWarps>
+struct Shape {
+    static constexpr bool kWide = sizeof(T) == 8;
+    /// Of a block at most: 32 points a lane are 64 registers, in double 128.
+    static constexpr int kThreads = kWide ? 256 : 512;
+    /// The twists as a table of all points, or as products of two small ones.
+    static constexpr bool kTwistTable = kWide ? kWarps <= 2 : kWarps <= 4;
+    /// The next segment is brought into the L2 cache while this one is convolved.
+    static constexpr bool kPrefetches = kWarps >= 4;
+};
+
+/// Of one segment: 16 warps in double would have 128 registers a thread, which its 32 points alone take.
+template <class T>
+inline constexpr int kMostWarps = sizeof(T) == 8 ? 8 : 16;
+
+/// Segments of so many warps can take part of a filter, adding to sums.
+inline constexpr int kLeastWarpsOfParts = 8;
+
+/// Offsets into a block's shared memory, in bytes: tables, then the segments.
+struct SharedLayout {
+    int pairs, twists, spectrum, segments, segment_bytes;
+};
+
+inline constexpr int kMostSegments = 16;  // of a block, as many as it has warps at most
+
+template <class Shape, int kWarps, int kPointBytes, bool kSpectrumInShared>
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    constexpr SharedLayout
+    shared_layout() {
+    SharedLayout l{};
+    l.pairs = 8 * 2 * kMostSegments;  // the barriers come first
+    l.twists = l.pairs + kPairs * kPointBytes;
+    l.spectrum = l.twists + (Shape::kTwistTable ? kPoints : 64) * kWarps * kPointBytes;
+    l.segments = l.spectrum + (kSpectrumInShared ? kPoints * kWarps * kPointBytes : 0);
+    l.segment_bytes = kWarps * kBufferPoints * kPointBytes;
+    return l;
+}
+
+/// A kernel and what its launch has to know.
+struct Kernel {
+    const void* function = nullptr;
+    int most_threads = 0;
+    int table_points = 0;  ///< before the spectra
+    bool twist_table = false;
+    SharedLayout layout{};
+};
+
+/// The kernel for so many warps a segment, or none. `plain`: unit strides and the signal's type in and out; `shared_spectrum`: one
+/// filter, whose spectrum a block keeps in shared memory.
+Kernel kernel_f32(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_f64(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_f16(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_bf16(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_complex64(int warps, bool plain, bool shared_spectrum);
+Kernel kernel_complex128(int warps, bool plain, bool shared_spectrum);
+
+}  // namespace tapline::cuda::overlap_save
+
+namespace tapline::cuda {
+
+const Rung& overlap_save_rung();
+const Rung& overlap_save_parts();
+
+}  // namespace tapline::cuda

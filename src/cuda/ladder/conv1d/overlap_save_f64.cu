@@ -1,0 +1,8 @@
+// The overlap-save kernels for f64.
+#include "cuda/ladder/conv1d/overlap_save_kernels.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+Kernel kernel_f64(int warps, bool plain, bool shared_spectrum) { return pick<double>(warps, plain, shared_spectrum); }
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,314 @@
+// How overlap-save's launches are made.
+#include "cuda/ladder/conv1d/overlap_save_host.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/overlap_save_tables.hpp"
+#include "cuda/ladder/conv1d/production.hpp"
+
+namespace tapline::cuda::overlap_save {
+namespace {
+
+// Outputs of a segment are a multiple of this, so that stores of all segments begin alike between 128-byte lines.
+constexpr int kOutputsUnit = 32;
+// Where memory limits, fewer warps read and write in a better order: 127 taps, 2^28 samples, H200: 560 us with 12 warps a block,
+// 574 with 16; 511 taps 625 and 609 us.
+constexpr int kManyOutputs = 1700;
+constexpr int kFewSegments = 12;
+
+}  // namespace
+
+Type type_of(const Problem& p) {
+    const bool complex_taps = p.taps_dtype == kComplex64 || p.taps_dtype == kComplex128;
+    switch (p.dtype) {
+        case kF64:
+            return {8, 8, 16, false};
+        case kComplex64:
+            return {8, complex_taps ? 8 : 4, 8, true};
+        case kComplex128:
+            return {16, complex_taps ? 16 : 8, 16, true};
+        case kF16:
+        case kBf16:
+            return {2, 4, 8, false};
+        default:
+            return {4, 4, 8, false};
+    }
+}
+
+namespace {
+
+Kernel kernel_of(const Problem& p, int warps, bool plain, bool shared_spectrum) {
+    switch (p.dtype) {
+        case kF32:
+            return kernel_f32(warps, plain, shared_spectrum);
+        case kF64:
+            return kernel_f64(warps, plain, shared_spectrum);
+        case kF16:
+            return kernel_f16(warps, plain, shared_spectrum);
+        case kBf16:
+            return kernel_bf16(warps, plain, shared_spectrum);
+        case kComplex64:
+            return kernel_complex64(warps, plain, shared_spectrum);
+        case kComplex128:
+            return kernel_complex128(warps, plain, shared_spectrum);
+        default:
+            return {};
+    }
+}
+
+}  // namespace
+
+Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
+    const Type type = type_of(p);
+    const int per_vector = 16 / type.bytes;
+    Cut cut;
+    cut.warps = warps;
+    cut.taps = taps;
+    cut.samples = kPoints * warps * (type.is_complex ? 1 : 2);
+    cut.skip = static_cast<int>(((-p.origin) % per_vector + per_vector) % per_vector);
+    const std::int64_t room = cut.samples - (taps - 1) - cut.skip;
+    cut.outputs = room < kOutputsUnit ? 0 : static_cast<int>(room / kOutputsUnit) * kOutputsUnit;
+    cut.used = cut.outputs == 0 ? 0 : static_cast<int>(cut.skip + cut.outputs + taps - 1);
+    return cut;
+}
+
+int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& device) {
+    if (kernel.function == nullptr) { return 0; }
+    const std::int64_t by_memory =
+        (static_cast<std::int64_t>(shared_limit(device)) - kernel.layout.segments) / kernel.layout.segment_bytes;
+    return static_cast<int>(std::clamp<std::int64_t>(by_memory, 0, kernel.most_threads / (32 * warps)));
+}
+
+bool plain_problem(const Problem& p) { return p.in_sample == 1 && p.out_sample == 1 && p.output_dtype == p.dtype; }
+
+Kernel fast_kernel(const Problem& p, int warps, const cuda_abi::Device& device) {
+    if (p.filters == 1) {
+        const Kernel shared = kernel_of(p, warps, true, true);
+        if (segments_of_block(shared, warps, device) > 0) { return shared; }
+    }
+    return kernel_of(p, warps, true, false);
+}
+
+Kernel slow_kernel(const Problem& p, int warps) { return kernel_of(p, warps, false, false); }
+
+// The layout does not matter: a stream's pieces lie otherwise than the signal of a plan that must give the same bits.
+bool has_size(const Problem& p, int warps, std::int64_t taps, const cuda_abi::Device& device) {
+    return cut_of(p, warps, taps).outputs != 0 && segments_of_block(fast_kernel(p, warps, device), warps, device) > 0 &&
+           segments_of_block(slow_kernel(p, warps), warps, device) > 0;
+}
+
+namespace {
+
+// Fitted to times on an H200, as `tapline tune --json` measures them: 2^20 to 2^28 samples of all types, 63 to 16,385 taps, every
+// size of segment. They agree within 6% on average, 18% at most, and the size that is chosen takes at most 8% longer than the
+// fastest.
+constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
+constexpr double kStartSeconds = 9.1e-6;          // of a launch: instructions, tables, the first samples
+constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
+// By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself.
+constexpr std::array<double, 5> kSegmentSeconds{0.39e-6, 1.01e-6, 2.46e-6, 6.1e-6, 14.2e-6};
+constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
+constexpr std::array<double, 5> kAloneSeconds{4.8e-6, 6.7e-6, 10.3e-6, 10.7e-6, 14.2e-6};
+constexpr double kWideAloneFactor = 1.6;
+constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
+
+double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
+    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
+    const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    // Chips for graphics have an eighth as many units for double.
+    if (type_of(p).point_bytes == 16) { return kWideSegmentSeconds.at(at) * (device.minor == 0 ? 1 : 8) * others; }
+    return kSegmentSeconds.at(at) * others;
+}
+
+}  // namespace
+
+double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device) {
+    const Type type = type_of(p);
+    const double rows = static_cast<double>(p.batch);
+    const double segments = std::ceil(static_cast<double>(p.output_length) / cut.outputs) * rows;
+    const double at_once = std::max(1, segments_of_block(fast_kernel(p, cut.warps, device), cut.warps, device));
+    const double each = segments / device.multiprocessors;
+    const double seconds = segment_seconds(p, cut.warps, device);
+    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
+    const double alone = kAloneSeconds.at(at) * (type.point_bytes == 16 ? kWideAloneFactor : 1);
+    // The last round is not full, but takes at least as long as a segment alone.
+    const double whole_rounds = std::floor(each / at_once) * at_once;
+    const double left = std::ceil(each - whole_rounds);
+    const double busy = whole_rounds * seconds + (left > 0 ? std::max(left * seconds, alone) : 0);
+    const double bytes = type.bytes * rows * static_cast<double>(p.output_length + p.n) +
+                         (p.filters > 1 ? rows * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
+    const double moving = bytes / device.copy_bytes_per_second;
+    return kStartSeconds + std::pow(std::pow(busy, kNorm) + std::pow(moving, kNorm), 1 / kNorm);
+}
+
+double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device) {
+    const double segments =
+        std::ceil(static_cast<double>(p.output_length) / cut.outputs) * static_cast<double>(p.batch) / device.multiprocessors;
+    const double chunks = std::ceil(segments / static_cast<double>(segments_at_once));
+    const double parts = static_cast<double>(parts_of(p.k, cut).size());
+    return parts * (chunks * kPartStartSeconds + std::ceil(segments) * segment_seconds(p, cut.warps, device));
+}
+
+namespace {
+
+void append(std::vector<std::byte>& to, const std::vector<Complex>& points, bool wide) {
+    for (const Complex& point : points) {
+        const std::array<double, 2> exact{point.real(), point.imag()};
+        const std::array<float, 2> rounded{static_cast<float>(point.real()), static_cast<float>(point.imag())};
+        const auto* bytes =
+            wide ? reinterpret_cast<const std::byte*>(exact.data()) : reinterpret_cast<const std::byte*>(rounded.data());
+        to.insert(to.end(), bytes, bytes + (wide ? sizeof exact : sizeof rounded));
+    }
+}
+
+Complex tap_at(const std::byte* taps, std::int64_t t, int type) {
+    const auto read = [&]<class T>(T, std::int64_t at) {
+        T value;
+        std::memcpy(&value, taps + at * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+        return static_cast<double>(value);
+    };
+    switch (type) {
+        case kF64:
+            return read(double{}, t);
+        case kComplex128:
+            return {read(double{}, 2 * t), read(double{}, 2 * t + 1)};
+        case kComplex64:
+            return {read(float{}, 2 * t), read(float{}, 2 * t + 1)};
+        default:
+            return read(float{}, t);
+    }
+}
+
+std::int64_t stored_bytes_of(int type) {
+    switch (type) {
+        case kBoolean:
+        case kI8:
+        case kU8:
+            return 1;
+        case kI16:
+        case kU16:
+        case kF16:
+        case kBf16:
+            return 2;
+        case kF32:
+        case kI32:
+        case kU32:
+            return 4;
+        case kComplex128:
+            return 16;
+        default:
+            return 8;
+    }
+}
+
+std::int64_t shared_bytes(const Kernel& kernel, int segments) {
+    return kernel.layout.segments + static_cast<std::int64_t>(segments) * kernel.layout.segment_bytes;
+}
+
+// Whole segments whose copies, which begin and end at 16-byte boundaries, stay inside every row's piece.
+void set_inner(Segments& g, const Arguments& a, int bytes) {
+    const std::int64_t margin = 16 / bytes;
+    const std::int64_t length = a.in_last - a.in_first;
+    const std::int64_t first = g.start >= margin ? 0 : divide_up(margin - g.start, g.outputs);
+    const std::int64_t room = length - margin - g.used - g.start;
+    const std::int64_t by_samples = room < 0 ? 0 : room / g.outputs + 1;
+    const std::int64_t last = std::min<std::int64_t>({by_samples, a.count / g.outputs, g.segments});
+    g.inner_first = static_cast<int>(std::min<std::int64_t>(first, g.segments));
+    g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
+}
+
+}  // namespace
+
+void load_kernels(const Prepared& prepared, int warps) {
+    for (const Kernel& kernel : {fast_kernel(prepared.problem, warps, prepared.device), slow_kernel(prepared.problem, warps)}) {
+        const int segments = segments_of_block(kernel, warps, prepared.device);
+        if (segments > 0) { allow_shared(kernel.function, static_cast<std::size_t>(shared_bytes(kernel, segments))); }
+    }
+}
+
+std::vector<Part> parts_of(std::int64_t taps, const Cut& cut) {
+    std::vector<Part> parts;
+    for (std::int64_t own = 0; own < taps; own += cut.taps) { parts.push_back({own, own, std::min(own + cut.taps, taps)}); }
+    if (parts.size() > 1) { parts.back().first = divide_up(taps - cut.taps, kOutputsUnit) * kOutputsUnit; }
+    return parts;
+}
+
+std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
+    const Problem& p = prepared.problem;
+    const Type type = type_of(p);
+    const Kernel kernel = kernel_of(p, cut.warps, true, false);
+    const bool wide = type.point_bytes == 16;
+    const std::vector<Part> parts = parts_of(p.k, cut);
+    const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
+    std::vector<std::byte> bytes;
+    bytes.reserve(static_cast<std::size_t>((kernel.table_points + spectra * kPoints * cut.warps) * type.point_bytes));
+    append(bytes, pairs_of_lanes(), wide);
+    append(bytes, twists_of(cut.warps, type.is_complex, kernel.twist_table), wide);
+    const Spectra spectra_of(cut.warps, type.is_complex);
+    for (const Part& part : parts) {
+        for (std::int64_t row = 0; row < p.filters; ++row) {
+            const std::byte* taps = prepared.host_taps.data() + row * prepared.taps_pitch_bytes;
+            const auto tap = [&](std::int64_t t) {
+                return part.first + t < part.own ? Complex() : tap_at(taps, part.first + t, p.taps_dtype);
+            };
+            append(bytes, spectra_of.of(tap, part.own_end - part.first, cut.skip), wide);
+        }
+    }
+    return bytes;
+}
+
+void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, const Launch& launch, cudaStream_t stream) {
+    const Problem& p = prepared.problem;
+    const Type type = type_of(p);
+    const Part part = parts_of(p.k, cut)[static_cast<std::size_t>(launch.part)];
+    Job own = job;
+    const std::int64_t out_bytes = stored_bytes_of(p.output_dtype);
+    own.out = static_cast<char*>(job.out) + (launch.row * job.out_row + launch.first_output * job.out_sample) * out_bytes;
+    own.in = static_cast<const char*>(job.in) + launch.row * job.in_row * type.bytes;
+    own.first += launch.first_output;
+    own.count = launch.count;
+    own.row_first += launch.row;
+    own.rows = launch.rows;
+    Arguments a = arguments_of(prepared, own);
+    a.taps = static_cast<const char*>(a.taps) + part.own * type.tap_bytes;
+    a.k = part.own_end - part.own;
+    a.origin = p.origin - part.own;
+    // Pairs of real numbers need not be aligned as a whole; plain stores want them so.
+    const bool aligned = reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(type.bytes) == 0;
+    const bool plain = a.plain_layout != 0 && (aligned || launch.sums_out != nullptr);
+    const Kernel kernel = plain ? fast_kernel(p, cut.warps, prepared.device) : slow_kernel(p, cut.warps);
+    int in_block = segments_of_block(kernel, cut.warps, prepared.device);
+    if (cut.warps == 1 && cut.outputs >= kManyOutputs) { in_block = std::min(in_block, kFewSegments); }
+    if (in_block == 0) { throw CudaError(cuda_abi::Code::device, "overlap_save: no kernel for this launch"); }
+    const std::int64_t segments = divide_up(a.count, cut.outputs);
+    if (segments > kMostBlocks || a.rows > (std::int64_t{1} << 62) / segments) {
+        throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
+    }
+    Segments g{};
+    g.tables = prepared.tables;
+    g.spectrum_row = p.filters > 1 ? static_cast<std::int64_t>(cut.warps) * kPoints : 0;
+    g.spectrum_first = (launch.part * p.filters + (p.filters > 1 ? own.row_first : 0)) * cut.warps * kPoints;
+    g.start = own.first - (p.origin - part.first) - cut.skip - own.in_first;
+    g.outputs = cut.outputs;
+    g.skip = cut.skip;
+    g.used = static_cast<int>(cut.used - (part.first + cut.taps - part.own_end));
+    g.sums_in = launch.sums_in;
+    g.sums_out = launch.sums_out;
+    g.sums_row = launch.sums_row;
+    g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
+    g.segments = static_cast<int>(segments);
+    if (plain) { set_inner(g, a, type.bytes); }
+    const std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), prepared.device.multiprocessors);
+    g.step_rows = blocks * in_block / segments;
+    g.step_segments = static_cast<int>(blocks * in_block % segments);
+    void* arguments[] = {&a, &g};
+    check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(blocks)),
+                           dim3(static_cast<unsigned>(32 * cut.warps * in_block)), arguments,
+                           static_cast<std::size_t>(shared_bytes(kernel, in_block)), stream),
+          "launch");
+}
+
+}  // namespace tapline::cuda::overlap_save

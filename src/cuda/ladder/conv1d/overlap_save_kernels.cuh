@@ -1,0 +1,51 @@
+// Which overlap-save kernels a type has.
+#pragma once
+
+#include "cuda/ladder/conv1d/22_overlap_save.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+template <class S, int kWarps, bool kSpectrumInShared, bool kPlain>
+Kernel kernel() {
+    using T = typename Element<S>::Real;
+    using Sizes = Shape<T, kWarps>;
+    constexpr int kPointBytes = 2 * static_cast<int>(sizeof(T));
+    Kernel k;
+    k.function = reinterpret_cast<const void*>(&overlap_save_kernel<S, kWarps, Sizes, kSpectrumInShared, kPlain>);
+    k.most_threads = Sizes::kThreads;
+    k.table_points = kPairs + (Sizes::kTwistTable ? kPoints : 64) * kWarps;
+    k.twist_table = Sizes::kTwistTable;
+    k.layout = shared_layout<Sizes, kWarps, kPointBytes, kSpectrumInShared>();
+    return k;
+}
+
+/// Spectra of long segments are read from memory, that is the L2 cache, and those of what is not plain, which its stores limit.
+template <class S, int kWarps>
+Kernel pick_spectrum(bool plain, bool shared_spectrum) {
+    if (!shared_spectrum) { return plain ? kernel<S, kWarps, false, true>() : kernel<S, kWarps, false, false>(); }
+    if constexpr (Shape<typename Element<S>::Real, kWarps>::kTwistTable) {
+        if (plain) { return kernel<S, kWarps, true, true>(); }
+    }
+    return {};
+}
+
+template <class S>
+Kernel pick(int warps, bool plain, bool shared_spectrum) {
+    switch (warps) {
+        case 1:
+            return pick_spectrum<S, 1>(plain, shared_spectrum);
+        case 2:
+            return pick_spectrum<S, 2>(plain, shared_spectrum);
+        case 4:
+            return pick_spectrum<S, 4>(plain, shared_spectrum);
+        case 8:
+            return pick_spectrum<S, 8>(plain, shared_spectrum);
+        case 16:
+            if constexpr (kMostWarps<typename Element<S>::Real> == 16) { return pick_spectrum<S, 16>(plain, shared_spectrum); }
+            return {};
+        default:
+            return {};
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,198 @@
+// Where a segment's outputs go from a thread's registers: to the signal's output or to sums for the filter's next part, fast where
+// they lie side by side, one by one elsewhere, and computed directly where the transform was not finite.
+#pragma once
+
+#include <type_traits>
+
+#include "cuda/ladder/conv1d/overlap_save.hpp"
+#include "cuda/primitives/boundary.cuh"
+#include "cuda/primitives/epilogue.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+/// A finished value with the output's type and stride.
+template <class S, class X>
+__device__ __forceinline__ void store_anywhere(const Arguments& a, S* out, std::int64_t at, X value) {
+    if (a.converts) {
+        store_converted(a, out, at, value);
+    } else {
+        store_element(out + at, Element<S>::narrow(value));
+    }
+}
+
+/// What is computed from these afterwards is not known before: else the compiler computes the constant parts of addresses before
+/// all segments and keeps them in local memory.
+template <class P>
+__device__ __forceinline__ void hide(P*& pointer, int& number) {
+    asm volatile("" : "+l"(pointer), "+r"(number));
+}
+
+/// The sum of output o of a row, directly: what a transform would spread, a NaN or an overflow, stays where it belongs.
+template <class S, class H>
+__device__ __noinline__ typename Element<S>::Sum direct_sum(const Arguments& a, std::int64_t row, std::int64_t o) {
+    const S* in = static_cast<const S*>(a.in) + row * a.in_row;
+    const H* taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
+    if (a.boundary == kZero) { return exact_sum<S, H>(a, in, taps, a.first + o, 0, a.k); }
+    typename Element<S>::Sum sum{};
+    for (std::int64_t t = 0; t < a.k; ++t) {
+        multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
+    }
+    return sum;
+}
+
+/// A thread's outputs of one segment: output mine + Parts::offset(u), u < 32, is register Parts::held(u); those of a real segment
+/// are its 32 real parts, and kM outputs on its 32 imaginary ones. `wanted` of the segment exist.
+template <class S, int kWarps>
+struct SegmentOutputs {
+    using T = typename Element<S>::Real;
+    using Sum = typename Element<S>::Sum;
+    static constexpr bool kComplex = kIsComplexElement<S>;
+    using Parts = Division<kWarps, kComplex>;
+    static constexpr int kM = kPoints * kWarps;
+    static constexpr bool kSums = kWarps >= kLeastWarpsOfParts;  // else none go in or out
+
+    const Arguments& a;
+    const Segments& g;
+    std::int64_t row, first_output;
+    int wanted, thread, mine;
+
+    [[nodiscard]] __device__ __forceinline__ bool keeps_sums() const { return kSums && g.sums_out != nullptr; }
+
+    /// body(sum, register, whether it is its imaginary part) for those of the thread's outputs that are wanted.
+    template <class Body>
+    __device__ __forceinline__ void for_sums(void* all, const Body& body) const {
+        Sum* sums = static_cast<Sum*>(all) + (row * g.sums_row + first_output + mine);
+        int left = wanted - mine;
+        hide(sums, left);
+        fft::for_each_index<0, 32>([&](auto output) {
+            constexpr int u = decltype(output)::value;
+            constexpr int r = Parts::held(u);
+            if (left > Parts::offset(u)) { body(sums[Parts::offset(u)], r, false); }
+            if (!kComplex && left > Parts::offset(u) + kM) { body(sums[Parts::offset(u) + kM], r, true); }
+        });
+    }
+    /// Of the filter's parts before.
+    __device__ __forceinline__ void add_sums(T* re, T* im) const {
+        if (!kSums || g.sums_in == nullptr) { return; }
+        for_sums(g.sums_in, [&](const Sum& sum, int r, bool imaginary) {
+            if constexpr (kComplex) {
+                re[r] += sum.x;
+                im[r] += sum.y;
+            } else {
+                (imaginary ? im[r] : re[r]) += sum;
+            }
+        });
+    }
+    /// For the filter's part after.
+    __device__ __forceinline__ void keep_sums(const T* re, const T* im) const {
+        for_sums(g.sums_out, [&](Sum& sum, int r, bool imaginary) {
+            if constexpr (kComplex) {
+                sum = Sum{re[r], im[r]};
+            } else {
+                sum = imaginary ? im[r] : re[r];
+            }
+        });
+    }
+
+    /// finish() of them all, its numbers converted once.
+    __device__ __forceinline__ void finish_all(T* re, T* im) const {
+        const T scale = static_cast<T>(a.scale);
+        const T bias = static_cast<T>(a.bias);
+        const T low = a.has_clamp && !kComplex ? static_cast<T>(a.low) : -INFINITY;
+        const T high = a.has_clamp && !kComplex ? static_cast<T>(a.high) : INFINITY;
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            re[i] = clamp_pass_nan(re[i] * scale + bias, low, high);
+            im[i] = clamp_pass_nan(im[i] * scale + (kComplex ? 0 : bias), low, high);
+        }
+    }
+
+    /// Outputs side by side, of the signal's type. Registers go in groups, of which at most one a part is not whole.
+    __device__ __forceinline__ void store_plain(const T* re, const T* im) const {
+        constexpr int kGroup = 8;
+        S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + mine;
+        int left = (keeps_sums() ? 0 : wanted) - mine;
+        hide(out, left);
+        const int left_of_all = left + thread % Parts::kSpan;
+        const auto store_part = [&](auto part, auto value_of) {
+            fft::for_each_index<0, 32 / kGroup>([&](auto group) {
+                constexpr int kFrom = decltype(part)::value;
+                constexpr int kFirst = decltype(group)::value * kGroup;
+                constexpr int kEnd = kFirst + kGroup;
+                if (left_of_all >= kFrom + Parts::offset(kEnd - 1) + Parts::kSpan) {
+                    fft::for_each_index<kFirst, kEnd>([&](auto output) {
+                        constexpr int u = decltype(output)::value;
+                        constexpr int r = Parts::held(u);
+                        constexpr int kAt = kFrom + Parts::offset(u);
+                        __stcs(out + kAt, Element<S>::narrow(value_of(r)));
+                    });
+                } else if (left_of_all > kFrom + Parts::offset(kFirst)) {
+                    fft::for_each_index<kFirst, kEnd>([&](auto output) {
+                        constexpr int u = decltype(output)::value;
+                        constexpr int r = Parts::held(u);
+                        constexpr int kAt = kFrom + Parts::offset(u);
+                        if (left > kAt) { __stcs(out + kAt, Element<S>::narrow(value_of(r))); }
+                    });
+                }
+            });
+        };
+        if constexpr (kComplex) {
+            store_part(std::integral_constant<int, 0>{}, [&](int r) { return S{re[r], im[r]}; });
+        } else {
+            store_part(std::integral_constant<int, 0>{}, [&](int r) { return re[r]; });
+            store_part(std::integral_constant<int, kM>{}, [&](int r) { return im[r]; });
+        }
+    }
+
+    /// The thread's own in `points`, where the calls for each output find them: nothing is in registers then.
+    template <class P>
+    __device__ __forceinline__ void to_shared(P* points, const T* re, const T* im) const {
+        fft::for_each_index<0, 32>([&](auto output) {
+            constexpr int u = decltype(output)::value;
+            constexpr int r = Parts::held(u);
+            points[mine + Parts::offset(u)] = P{re[r], im[r]};
+        });
+        __syncwarp();
+    }
+    /// One by one: from `points`, or directly if the segment is to be repaired.
+    template <class P>
+    __device__ __forceinline__ void store_slowly(const P* points, bool repair) const {
+#pragma unroll 1
+        for (int u = 0; u < (kComplex ? 32 : 64); ++u) {
+            const int at = mine + Parts::offset(u % 32) + (u < 32 ? 0 : kM);
+            if (at >= wanted) { continue; }
+            if (repair) {
+                store_repaired(at);
+            } else if (!keeps_sums()) {
+                if constexpr (kComplex) {
+                    store_anywhere(a, static_cast<S*>(a.out), place_of(at), points[at]);
+                } else {
+                    store_anywhere(a, static_cast<S*>(a.out), place_of(at), at < kM ? points[at].x : points[at - kM].y);
+                }
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] __device__ __forceinline__ std::int64_t place_of(int at) const {
+        return row * a.out_row + (first_output + at) * a.out_sample;
+    }
+    [[nodiscard]] __device__ __forceinline__ Sum sum_of(int at) const {
+        if constexpr (kComplex) {
+            if (!g.real_taps) { return direct_sum<S, S>(a, row, first_output + at); }
+        }
+        return direct_sum<S, T>(a, row, first_output + at);
+    }
+    __device__ __forceinline__ void store_repaired(int at) const {
+        Sum sum = sum_of(at);
+        const std::int64_t sums_at = row * g.sums_row + first_output + at;
+        if (kSums && g.sums_in != nullptr) { multiply_add(sum, static_cast<const Sum*>(g.sums_in)[sums_at], T{1}); }
+        if (keeps_sums()) {
+            static_cast<Sum*>(g.sums_out)[sums_at] = sum;
+        } else {
+            store_anywhere(a, static_cast<S*>(a.out), place_of(at), finish(a, sum));
+        }
+    }
+};
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,76 @@
+// Copies of whole stretches from global to shared memory by the copy engine (compute capability 9.0 on), and how to wait for one.
+#pragma once
+
+#include <cstdint>
+
+namespace tapline::cuda {
+
+/// What a copy arrives at. One thread initializes it before anyone else uses it.
+struct CopyBarrier {
+    std::uint64_t state;
+};
+
+__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ __forceinline__ void initialize(CopyBarrier* barrier) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+/// What a thread wrote to or read from shared memory so far comes before copies that are started after a barrier of its threads.
+__device__ __forceinline__ void fence_before_copy() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/// Starts the copy of `bytes`; both addresses and the size are multiples of 16. By one thread.
+__device__ __forceinline__ void copy_bulk(void* to_shared, const void* from_global, std::uint32_t bytes, CopyBarrier* barrier) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes) : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(to_shared)),
+        "l"(from_global), "r"(bytes), "r"(shared_address(barrier))
+        : "memory");
+#else
+    static_cast<void>(to_shared);
+    static_cast<void>(from_global);
+    static_cast<void>(bytes);
+    static_cast<void>(barrier);
+#endif
+}
+
+/// Starts bringing `bytes` into the L2 cache; address and size as above.
+__device__ __forceinline__ void prefetch_bulk(const void* from_global, std::uint32_t bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from_global), "r"(bytes) : "memory");
+#else
+    static_cast<void>(from_global);
+    static_cast<void>(bytes);
+#endif
+}
+
+/// Returns once the copy of this phase (0, 1, 0, ...) has arrived; for any number of threads.
+__device__ __forceinline__ void wait(CopyBarrier* barrier, std::uint32_t phase) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    std::uint32_t done = 0;
+    while (done == 0) {
+        asm volatile(
+            "{\n.reg .pred p;\n"
+            "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+            "selp.u32 %0, 1, 0, p;\n}"
+            : "=r"(done)
+            : "r"(shared_address(barrier)), "r"(phase)
+            : "memory");
+    }
+#else
+    static_cast<void>(barrier);
+    static_cast<void>(phase);
+#endif
+}
+
+}  // namespace tapline::cuda

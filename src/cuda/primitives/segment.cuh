@@ -1,0 +1,264 @@
+// Convolution of a segment by warps that hold its points in registers: transforms of 1,024 points a warp, and how several warps
+// divide a longer one among them.
+#pragma once
+
+#include "cuda/primitives/elements.cuh"
+#include "cuda/primitives/fft.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+inline constexpr int kPoints = 1024;           // that a warp transforms
+inline constexpr int kBufferPoints = 32 * 33;  // one point more a row: rows and columns are free of bank conflicts
+inline constexpr int kPairs = 16 * 32;         // (c, t) of every lane's second transform, fft.cuh
+
+/// Complex points of a type of real numbers.
+template <class T>
+struct PointOf {
+    using Type = float2;
+};
+template <>
+struct PointOf<double> {
+    using Type = double2;
+};
+
+/// (re, im) times factor.
+template <class T, class P>
+__device__ __forceinline__ void multiply(T& re, T& im, const P& factor) {
+    const T x = re;
+    re = fma(x, factor.x, -im * factor.y);
+    im = fma(x, factor.y, im * factor.x);
+}
+
+/// e^(i alpha n/1024) of a warp's points n = 32 r + lane, r the register: from a table of all points, or as the product of
+/// e^(i alpha r/32), from a small one, and e^(i alpha lane/1024), which stays in a register.
+template <class P, int kWarps, bool kTable>
+class TwistOf {
+public:
+    __device__ __forceinline__ TwistOf(const P* table, int thread) : table_(table), thread_(thread) {
+        if constexpr (!kTable) { of_lane_ = table[32 * kWarps + thread]; }
+    }
+    __device__ __forceinline__ P operator()(int r) const {
+        if constexpr (kTable) { return table_[thread_ / 32 * kPoints + 32 * r + thread_ % 32]; }
+        P w = table_[thread_ / 32 * 32 + r];
+        multiply(w.x, w.y, of_lane_);
+        return w;
+    }
+
+private:
+    const P* table_;
+    int thread_;
+    P of_lane_{};
+};
+
+/// `count` elements, a multiple of 16 bytes, by all threads of the block.
+template <class P>
+__device__ __forceinline__ void copy_by_block(P* to, const P* from, int count) {
+    const int vectors = count * static_cast<int>(sizeof(P)) / 16;
+#pragma unroll 2
+    for (int v = static_cast<int>(threadIdx.x); v < vectors; v += static_cast<int>(blockDim.x)) {
+        reinterpret_cast<uint4*>(to)[v] = reinterpret_cast<const uint4*>(from)[v];
+    }
+}
+
+/// Waits for all warps of a segment.
+template <int kWarps>
+__device__ __forceinline__ void sync_segment(int segment_of_block) {
+    if constexpr (kWarps == 1) {
+        __syncwarp();
+    } else {
+        asm volatile("bar.sync %0, %1;" ::"r"(segment_of_block + 1), "n"(32 * kWarps) : "memory");
+    }
+}
+
+/// A warp's transform of 32 x 32 points: point 32 i + lane in register i before, frequency 32 i + lane in register i after. Each
+/// lane transforms its own 32, all exchange them through `exchange` (kBufferPoints), and again. pair(i, &c, &t): of this lane. Of
+/// the memory's earlier content nothing is needed any more; `exchanged()` is called by all lanes once they have read it.
+template <class T, class P, class Pair, class Exchanged>
+__device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int lane, const Pair& pair, const Exchanged& exchanged) {
+    fft::transform<32>(re, im);
+    fft::for_each_index<0, 32>([&](auto value) {
+        constexpr int i = decltype(value)::value;
+        constexpr int kRow = 33 * fft::reversed(i, 5);
+        exchange[kRow + lane] = P{re[i], im[i]};
+    });
+    __syncwarp();
+    T x[32];
+    T y[32];
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+        x[i] = exchange[33 * lane + i].x;
+        y[i] = exchange[33 * lane + i].y;
+    }
+    exchanged();
+    fft::transform_by<32>(x, y, pair);
+    fft::for_each_index<0, 32>([&](auto frequency) {
+        constexpr int i = decltype(frequency)::value;
+        constexpr int kHeld = fft::reversed(i, 5);
+        re[i] = x[kHeld];
+        im[i] = y[kHeld];
+    });
+}
+
+/// How kWarps warps divide a segment of 1024 kWarps points, a polynomial modulo X^M - e^(i phi), phi = 0 for complex samples and
+/// pi/2 for real ones: warp w has its remainder modulo X^1024 - e^(i alpha_w), point 32 i + lane in register i. take_apart() makes
+/// the remainders, put_together() the inverse times kWarps. `points`: kWarps * kBufferPoints in shared memory, the segment's own.
+///
+/// Here each thread transforms kWarps points, 1024 apart, and all are exchanged.
+template <int kWarps, bool kComplex>
+struct Division {
+    static constexpr int kBits = fft::log2_of(kWarps);
+    static constexpr int kOwn =
+        32 / kWarps;  // transforms of a thread: register kWarps i + j has point thread + 32 kWarps i + 1024 j
+
+    /// Outputs of a thread: first(thread) + offset(u), in register held(u); kSpan threads have neighbours.
+    static constexpr int kSpan = 32 * kWarps;
+    static __device__ int first(int thread) { return thread; }
+    static __device__ constexpr int offset(int u) { return kSpan * u; }
+    static __device__ constexpr int held(int u) { return kWarps * (u % kOwn) + fft::reversed(u / kOwn, kBits); }
+
+    /// load(c, t, &re, &im): point c + t, c a constant, t < kSpan; loaded(): called by all threads once they have read the segment.
+    template <class T, class P, class Load, class Loaded>
+    static __device__ __forceinline__ void take_apart(T* re, T* im, P* points, int thread, int segment_of_block, const Load& load,
+                                                      const Loaded& loaded) {
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+            for (int j = 0; j < kWarps; ++j) { load(kSpan * i + kPoints * j, thread, re[kWarps * i + j], im[kWarps * i + j]); }
+        }
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) { fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i); }
+        loaded();
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+            for (int j = 0; j < kWarps; ++j) {
+                points[j * kBufferPoints + thread + kSpan * i] = P{re[kWarps * i + j], im[kWarps * i + j]};
+            }
+        }
+        sync_segment<kWarps>(segment_of_block);
+        const P* const own = points + thread / 32 * kBufferPoints + thread % 32;
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            re[i] = own[32 * i].x;
+            im[i] = own[32 * i].y;
+        }
+        __syncwarp();
+    }
+    /// exchanged(): called by all threads once `points` is free.
+    template <class T, class P, class Exchanged>
+    static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
+                                                        const Exchanged& exchanged) {
+        P* const own = points + thread / 32 * kBufferPoints + thread % 32;
+#pragma unroll
+        for (int i = 0; i < 32; ++i) { own[32 * i] = P{re[i], im[i]}; }
+        sync_segment<kWarps>(segment_of_block);
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) {
+            fft::for_each_index<0, kWarps>([&](auto value) {
+                constexpr int j = decltype(value)::value;
+                constexpr int kFrom = fft::reversed(j, kBits) * kBufferPoints;
+                const P p = points[kFrom + thread + kSpan * i];
+                re[kWarps * i + j] = p.x;
+                im[kWarps * i + j] = p.y;
+            });
+        }
+        exchanged();
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) {
+            fft::transform<kWarps>(im + kWarps * i, re + kWarps * i);
+            if constexpr (!kComplex) {
+                fft::for_each_index<1, kWarps>([&](auto value) {
+                    constexpr int m = decltype(value)::value;
+                    constexpr double kAngle = std::numbers::pi / 2 * fft::reversed(m, kBits) / kWarps;
+                    constexpr T kCosine = static_cast<T>(fft::cosine(kAngle));
+                    constexpr T kSine = static_cast<T>(fft::sine(kAngle));
+                    multiply(re[kWarps * i + m], im[kWarps * i + m], P{kCosine, -kSine});
+                });
+            }
+        }
+    }
+};
+
+template <bool kComplex>
+struct Division<1, kComplex> {
+    static constexpr int kSpan = 32;
+    static __device__ int first(int thread) { return thread; }
+    static __device__ constexpr int offset(int u) { return 32 * u; }
+    static __device__ constexpr int held(int u) { return u; }
+
+    template <class T, class P, class Load, class Loaded>
+    static __device__ __forceinline__ void take_apart(T* re, T* im, P*, int thread, int, const Load& load, const Loaded& loaded) {
+#pragma unroll
+        for (int i = 0; i < 32; ++i) { load(32 * i, thread, re[i], im[i]); }
+        loaded();
+    }
+    template <class T, class P, class Exchanged>
+    static __device__ __forceinline__ void put_together(T*, T*, P*, int, int, const Exchanged&) {}
+};
+
+/// Two warps both read all points, and each completes half of the outputs: half as much goes through shared memory.
+template <bool kComplex>
+struct Division<2, kComplex> {
+    static constexpr int kSpan = 32;
+    static __device__ int first(int thread) { return thread < 32 ? thread : 512 + thread - 32; }
+    static __device__ constexpr int offset(int u) { return 32 * u + (u < 16 ? 0 : 512); }
+    static __device__ constexpr int held(int u) { return u; }
+
+    template <class T, class P, class Load, class Loaded>
+    static __device__ __forceinline__ void take_apart(T* re, T* im, P*, int thread, int, const Load& load, const Loaded& loaded) {
+        const int lane = thread % 32;
+        const T sign = thread < 32 ? T{1} : T{-1};
+        const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);  // w = e^(i pi/4)
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            T x;
+            T y;
+            load(32 * i, lane, re[i], im[i]);
+            load(kPoints + 32 * i, lane, x, y);
+            if constexpr (kComplex) {
+                re[i] = fma(sign, x, re[i]);
+                im[i] = fma(sign, y, im[i]);
+            } else {
+                re[i] = fma(root, x - y, re[i]);
+                im[i] = fma(root, x + y, im[i]);
+            }
+        }
+        loaded();
+    }
+    template <class T, class P, class Exchanged>
+    static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
+                                                        const Exchanged& exchanged) {
+        const int lane = thread % 32;
+        // Of this warp: the half that it keeps is known to the compiler, so that registers need not be chosen.
+        const auto complete = [&](auto first_kept) {
+            constexpr int kKept = decltype(first_kept)::value;
+            constexpr T kSign = kKept == 0 ? 1 : -1;
+            constexpr T kRoot = kSign * static_cast<T>(std::numbers::sqrt2 / 2);
+            P* const own = points + (kKept == 0 ? 0 : kBufferPoints);
+            const P* const others = points + (kKept == 0 ? kBufferPoints : 0);
+#pragma unroll
+            for (int i = 0; i < 16; ++i) { own[32 * i + lane] = P{re[16 - kKept + i], im[16 - kKept + i]}; }
+            sync_segment<2>(segment_of_block);
+#pragma unroll
+            for (int i = 0; i < 16; ++i) {
+                const P other = others[32 * i + lane];
+                const T x = re[kKept + i];
+                const T y = im[kKept + i];
+                const T u = x - other.x;
+                const T v = y - other.y;
+                re[i] = x + other.x;
+                im[i] = y + other.y;
+                re[16 + i] = kComplex ? kSign * u : kRoot * (u + v);
+                im[16 + i] = kComplex ? kSign * v : kRoot * (v - u);
+            }
+        };
+        if (thread < 32) {
+            complete(std::integral_constant<int, 0>{});
+        } else {
+            complete(std::integral_constant<int, 16>{});
+        }
+        exchanged();
+    }
+};
+
+}  // namespace tapline::cuda::overlap_save
