@@ -1,0 +1,87 @@
+// A tile of an image on its way to shared memory, boundary rules applied on the way.
+#pragma once
+
+#include "cuda/primitives/copy_async.cuh"
+#include "cuda/primitives/image_arguments.cuh"
+
+namespace tapline::cuda {
+
+/// Which tile a block has, and where its window begins. Blocks go along rows of tiles, so that those at work share halos in the
+/// L2 cache.
+struct ImageTile {
+    std::int64_t image;
+    std::int64_t y, e;  // first output row, from the job's first; first output element of a row
+};
+
+__device__ __forceinline__ ImageTile tile_of_block(const ImageArguments& a, int tile_rows, int tile_elements) {
+    const auto tiles_x = static_cast<unsigned>(a.tiles_x);
+    const auto tiles_y = static_cast<unsigned>(a.tiles_y);
+    const unsigned row = blockIdx.x / tiles_x;
+    const unsigned image = row / tiles_y;
+    return {image, static_cast<std::int64_t>(row - image * tiles_y) * tile_rows,
+            static_cast<std::int64_t>(blockIdx.x - row * tiles_x) * tile_elements};
+}
+
+/// Elements by which a window that begins with element e of image row 0 has to begin earlier to begin on 16 bytes.
+template <class S>
+__device__ __forceinline__ int window_lead(const ImageArguments& a, std::int64_t e) {
+    const auto address = reinterpret_cast<std::uintptr_t>(static_cast<const S*>(a.in) + e);
+    return static_cast<int>(address % 16 / sizeof(S));
+}
+
+/// window[r * pitch + i] = image(y + r, element e + i), 0 <= r < rows, 0 <= i < elements, by the whole block. `elements` and `pitch`
+/// are multiples of a vector, and e is window_lead() before what is needed. Ends with all copies of this thread committed: wait_copies
+/// and a barrier follow.
+template <class S>
+__device__ __forceinline__ void load_window(const ImageArguments& a, S* window, std::int64_t image, std::int64_t y, std::int64_t e,
+                                            int rows, int elements, int pitch) {
+    constexpr int V = kPerVector<S>;
+    const S* in = static_cast<const S*>(a.in) + image * a.in_image;
+    const int thread = static_cast<int>(threadIdx.x);
+    const int threads = static_cast<int>(blockDim.x);
+    const bool inside = y >= a.in_first && y + rows <= a.in_last && e >= 0 && e + elements <= a.row_elements;
+    const S* const corner = in + (y - a.in_first) * a.in_row + e;
+    const bool aligned =
+        reinterpret_cast<std::uintptr_t>(corner) % 16 == 0 && a.in_row * static_cast<std::int64_t>(sizeof(S)) % 16 == 0;
+    if (inside && aligned) {
+        const int vectors = elements / V;
+        const unsigned inverse = 0x100000u / static_cast<unsigned>(vectors) + 1;  // index / vectors for index < 2^12 * ..., see below
+        const int all = rows * vectors;
+#pragma unroll 4
+        for (int index = thread; index < all; index += threads) {
+            // Exact while index * vectors < 2^20: windows are at most 227 KB, 14528 vectors, and rows of more than 72 vectors take
+            // the division.
+            const int r = vectors <= 72 ? static_cast<int>(static_cast<std::uint64_t>(index) * inverse >> 20) : index / vectors;
+            const int v = index - r * vectors;
+            copy_16_async(window + r * pitch + v * V, corner + r * a.in_row + v * V);
+        }
+    } else {
+        const S absent = absent_pixel<S>(a);
+        const int lane = thread % 32;
+        for (int r = thread / 32; r < rows; r += threads / 32) {
+            const std::int64_t source = source_row(a, y + r);
+            const S* const from = in + source * a.in_row;
+            S* const to = window + r * pitch;
+            if (source < 0) {
+                for (int i = lane; i < elements; i += 32) { to[i] = absent; }
+                continue;
+            }
+#pragma unroll 4
+            for (int i = lane; i < elements; i += 32) {
+                if (e + i >= 0 && e + i < a.row_elements) {
+                    if constexpr (sizeof(S) == 4) {
+                        copy_4_async(to + i, from + e + i);
+                    } else {
+                        to[i] = load_element(from + e + i);
+                    }
+                } else {
+                    const std::int64_t at = source_element(a, e + i);
+                    to[i] = at < 0 ? absent : load_element(from + at);
+                }
+            }
+        }
+    }
+    commit_copies();
+}
+
+}  // namespace tapline::cuda
