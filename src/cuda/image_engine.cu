@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "cuda/engine_state.hpp"
 #include "cuda/ladder/conv2d/image_rung.hpp"

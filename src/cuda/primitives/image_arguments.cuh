@@ -27,7 +27,8 @@ struct Element<std::uint16_t> {
 struct ImageArguments {
     void* out;         // output row `first` of the first image
     const void* in;    // row in_first of the first image
-    const void* taps;  // the rung's own form
+    const void* taps;   // (masks, mask_height, mask_width), or the rung's own form
+    const void* table;  // the rung's own form, if it needs both
     std::int64_t first, rows, out_row, out_image;
     std::int64_t in_first, in_last, in_row, in_image, images;
     std::int64_t height, width, row_elements, out_elements;  // of a row of the image and of the output

@@ -10,21 +10,25 @@
 
 namespace tapline::cuda {
 
-/// Taps [0, count) of R sums. `taps` lies on 16 bytes, with room up to a multiple of 4 taps.
+/// Taps [0, count) of R sums; `taps` lies on 16 bytes.
 template <class S, int R, class H>
 __device__ __forceinline__ void add_strip(typename Element<S>::Sum (&sum)[R], const S* p, int step, const H* taps, int count) {
     typename Element<S>::Sum ring[R];
 #pragma unroll
     for (int r = 0; r + 1 < R; ++r) { ring[r] = Element<S>::widen(p[r * step]); }
     p += (R - 1) * step;
-    constexpr int kTaps = R < 4 ? R : 4;
+    constexpr int kTaps = R % 4 == 0 ? 4 : 1;  // loaded at once
     int i = 0;
 #pragma unroll 1
     for (; i + R <= count; i += R) {
 #pragma unroll
         for (int q = 0; q < R; q += kTaps) {
             H held[kTaps];
-            load_taps(held, taps + i + q);
+            if constexpr (kTaps == 4) {
+                load_taps(held, taps + i + q);
+            } else {
+                held[0] = taps[i + q];
+            }
 #pragma unroll
             for (int u = 0; u < kTaps; ++u) {
                 ring[(q + u + R - 1) % R] = Element<S>::widen(p[(q + u) * step]);

@@ -1,4 +1,4 @@
-// A tile of an image on its way to shared memory, boundary rules applied on the way.
+// A tile of an image: on its way to shared memory, boundary rules applied on the way, and its outputs on their way out.
 #pragma once
 
 #include "cuda/primitives/copy_async.cuh"
@@ -82,6 +82,28 @@ __device__ __forceinline__ void load_window(const ImageArguments& a, S* window, 
         }
     }
     commit_copies();
+}
+
+/// The outputs of a strip: elements e of output rows y, y + 1, ..., relative to the job's first row.
+template <class S, int R>
+__device__ __forceinline__ void store_strip(const ImageArguments& a, const ImageTile& tile, int y, int e,
+                                            const typename Element<S>::Sum (&sum)[R]) {
+    const std::int64_t element = tile.e + e;
+    if (element >= a.out_elements) { return; }
+    const std::int64_t row = tile.y + y;
+    const std::int64_t index = tile.image * a.out_image + row * a.out_row + element;
+    if constexpr (!kIsComplexElement<S>) {
+        if (a.common.plain_store && !a.common.converts && row + R <= a.rows) {
+            S* to = static_cast<S*>(a.out) + index;
+#pragma unroll
+            for (int r = 0; r < R; ++r) { __stcs(to + r * a.out_row, Element<S>::narrow(sum[r])); }
+            return;
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+        if (row + r < a.rows) { store_pixel<S>(a, a.out, index + r * a.out_row, sum[r]); }
+    }
 }
 
 }  // namespace tapline::cuda

@@ -7,28 +7,6 @@
 
 namespace tapline::cuda::image_direct_rung {
 
-/// The outputs of a strip: elements e of output rows y, y + 1, ..., relative to the job's first row.
-template <class S, int R>
-__device__ __forceinline__ void store_strip(const ImageArguments& a, const ImageTile& tile, int y, int e,
-                                            const typename Element<S>::Sum (&sum)[R]) {
-    const std::int64_t element = tile.e + e;
-    if (element >= a.out_elements) { return; }
-    const std::int64_t row = tile.y + y;
-    const std::int64_t index = tile.image * a.out_image + row * a.out_row + element;
-    if constexpr (!kIsComplexElement<S>) {
-        if (a.common.plain_store && !a.common.converts && row + R <= a.rows) {
-            S* to = static_cast<S*>(a.out) + index;
-#pragma unroll
-            for (int r = 0; r < R; ++r) { __stcs(to + r * a.out_row, Element<S>::narrow(sum[r])); }
-            return;
-        }
-    }
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-        if (row + r < a.rows) { store_pixel<S>(a, a.out, index + r * a.out_row, sum[r]); }
-    }
-}
-
 /// Small f32 masks, taps by value. A block loads its window once; a warp makes 32 neighbouring elements of R rows: its loads from
 /// shared memory have no bank conflicts whatever the number of channels is, and a value loaded feeds K products.
 template <int K>

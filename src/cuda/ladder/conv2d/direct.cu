@@ -92,7 +92,7 @@ public:
     }
 
     // Column by column, for strips that run down columns.
-    [[nodiscard]] std::vector<std::byte> table(const PreparedImage& prepared) const override {
+    [[nodiscard]] std::vector<std::byte> table(PreparedImage& prepared) const override {
         const ImageProblem& p = prepared.problem;
         if (takes_small(prepared)) { return {}; }
         const auto bytes = static_cast<std::size_t>(image_type_of(p, prepared.device).tap_bytes);
@@ -120,7 +120,7 @@ public:
     void load(const PreparedImage& prepared) const override {
         const ImageProblem& p = prepared.problem;
         if (takes_exact(prepared)) {
-            allow_shared(image_direct_rung::exact_kernel_of(p.dtype, p.taps_dtype), 0);
+            image_direct_rung::load_exact(prepared);
         } else if (takes_small(prepared)) {
             allow_shared(image_direct_rung::small_kernel_of(static_cast<int>(p.mask_width)), small_bytes(p));
         } else {
@@ -130,13 +130,11 @@ public:
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
         const ImageProblem& p = prepared.problem;
-        ImageArguments a = image_arguments_of(prepared, job);
         if (takes_exact(prepared)) {
-            const dim3 grid = image_grid(a, 1, kThreads);
-            void* arguments[] = {&a};
-            cuda::launch(image_direct_rung::exact_kernel_of(p.dtype, p.taps_dtype), grid, kThreads, arguments, 0, stream);
+            image_direct_rung::launch_exact(prepared, job, stream);
             return;
         }
+        ImageArguments a = image_arguments_of(prepared, job);
         if (takes_small(prepared)) {
             const dim3 grid = image_grid(a, image_direct_rung::kSmallTileRows, kTileElements);
             SmallMask<image_direct_rung::kMostSmall> mask{};  // a smaller kernel reads its beginning
@@ -176,6 +174,21 @@ private:
 };
 
 }  // namespace
+
+namespace image_direct_rung {
+
+void load_exact(const PreparedImage& prepared) {
+    allow_shared(exact_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype), 0);
+}
+
+void launch_exact(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
+    ImageArguments a = image_arguments_of(prepared, job);
+    const dim3 grid = image_grid(a, 1, kThreads);
+    void* arguments[] = {&a};
+    cuda::launch(exact_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype), grid, kThreads, arguments, 0, stream);
+}
+
+}  // namespace image_direct_rung
 
 const ImageRung& image_direct() {
     static const ImageDirect instance;

@@ -19,6 +19,7 @@ struct PreparedImage {
     const void* taps = nullptr;      ///< device memory: (masks, mask_height, mask_width) in correlation order
     const void* table = nullptr;     ///< device memory: what table() made, 16-byte aligned; null if nothing
     std::vector<std::byte> by_value; ///< the taps' first kTapsByValueBytes bytes, zeros after them
+    std::int32_t tap_exponent = 0;   ///< table() may set it
     bool taps_finite = true;
     std::int64_t workspace_bytes = 0;
 };
@@ -38,7 +39,7 @@ public:
     [[nodiscard]] virtual double estimate_seconds(const ImageProblem&, const cuda_abi::Device&) const = 0;
     [[nodiscard]] virtual std::int64_t workspace_bytes(const PreparedImage&) const { return 0; }
     /// Another form of the taps for the device.
-    [[nodiscard]] virtual std::vector<std::byte> table(const PreparedImage&) const { return {}; }
+    [[nodiscard]] virtual std::vector<std::byte> table(PreparedImage&) const { return {}; }
     [[nodiscard]] virtual std::string describe(const PreparedImage&) const { return ""; }
     /// Loads the kernels that launch() will use, so that launching allocates nothing.
     virtual void load(const PreparedImage&) const = 0;

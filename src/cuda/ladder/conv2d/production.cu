@@ -65,6 +65,7 @@ ImageArguments image_arguments_of(const PreparedImage& prepared, const ImageJob&
     a.out = job.out;
     a.in = job.in;
     a.taps = prepared.taps;
+    a.table = prepared.table;
     a.first = job.first;
     a.rows = job.rows;
     a.out_row = job.out_row;
