@@ -131,7 +131,7 @@ TEST_F(Tensor, SixteenBitSamplesOverTheirWholeRange) {
             p.batch = 3;
             p.filters = Filters::per_row;
             Random random(67);
-            std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
+            std::vector<std::byte> in(static_cast<std::size_t>(input_extent(p)) * size_of(dtype));
             fill_random(in.data(), dtype, input_extent(p), random);
             const std::vector<float> taps = random_floats(3 * k, 68);
             const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
