@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
     constexpr int kRowsHeld = 6 / kSteps;  // rows of the mask between two flushes
     constexpr int kPairs = (kColumns / 2 + 31) / 32;
     extern __shared__ __align__(128) char shared[];
-    __shared__ unsigned largest_bits;
+    static __shared__ unsigned largest_bits;
     auto* const window = reinterpret_cast<float*>(shared);
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
