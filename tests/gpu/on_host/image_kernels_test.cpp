@@ -18,7 +18,7 @@ namespace tapline::test {
 namespace {
 
 constexpr int kShards = 8;
-constexpr std::int64_t kDefaultCases = 160;
+constexpr std::int64_t kDefaultCases = 48;  // a thread a fiber takes its time
 
 std::int64_t environment_number(const char* name, std::int64_t fallback) {
     const char* text = std::getenv(name);
@@ -93,8 +93,8 @@ public:
         prepared_.device.copy_bytes_per_second = 4e12;
         prepared_.device.peak_flops = 6e13;
         prepared_.problem = core::to_abi(r, request);
-        const core::SeparableMask& factors = request.mask.separable[0];
-        prepared_.host = {turned_.data(), factors.columns.data(), factors.rows.data()};
+        factors_ = request.mask.separable[0];
+        prepared_.host = {turned_.data(), factors_.columns.data(), factors_.rows.data()};
         prepared_.taps = turned_.data();
         prepared_.by_value.resize(cuda::kTapsByValueBytes);
         std::memcpy(prepared_.by_value.data(), turned_.data(), std::min(turned_.size(), prepared_.by_value.size()));
@@ -116,6 +116,7 @@ public:
 
 private:
     std::vector<unsigned char> turned_;
+    core::SeparableMask factors_;
     std::vector<std::byte> table_;
     std::unique_ptr<GuardedBuffer> aligned_;
     cuda::PreparedImage prepared_;

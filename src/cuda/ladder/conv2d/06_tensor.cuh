@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
     __syncthreads();
     const int exponent = max(static_cast<int>(largest_bits >> 23) - 127, tensor::kTopExponent - 127);
 
-    auto* const out = static_cast<float*>(a.out) + image * a.out_image + channel;
+    const std::int64_t plane = image * a.out_image + channel;  // of the output, in elements
     if (exponent == 128) {
         // Sums of products as they stand: NaN and infinity reach the outputs whose window holds them.
         const float* mask = static_cast<const float*>(a.taps) + channel * a.mask_taps;
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
                     sum = fmaf(window[(y + i) * (kPitch / 4) + lead + x + j], mask[i * a.mask_width + j], sum);
                 }
             }
-            store_pixel<float>(a, out, (tile_y + y) * a.out_row + (tile_x + x) * a.channels, sum);
+            store_pixel<float>(a, a.out, plane + (tile_y + y) * a.out_row + (tile_x + x) * a.channels, sum);
         }
         return;
     }
@@ -196,11 +196,11 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
     for (int half = 0; half < 2; ++half) {
         const std::int64_t y = tile_y + warp_y + g + 8 * half;
         if (y >= a.rows) { continue; }
-        const std::int64_t index = y * a.out_row;
+        const std::int64_t index = plane + y * a.out_row;
         if (s.plain_pairs != 0 && tile_x + kTileColumns <= width) {
 #pragma unroll
             for (int n = 0; n < 8; ++n) {
-                __stcs(reinterpret_cast<float2*>(out + index + x + 8 * n), float2{sum[n][2 * half], sum[n][2 * half + 1]});
+                __stcs(reinterpret_cast<float2*>(static_cast<float*>(a.out) + index + x + 8 * n), float2{sum[n][2 * half], sum[n][2 * half + 1]});
             }
             continue;
         }
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
         for (int n = 0; n < 8; ++n) {
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                if (x + 8 * n + j < width) { store_pixel<float>(a, out, index + (x + 8 * n + j) * a.channels, sum[n][2 * half + j]); }
+                if (x + 8 * n + j < width) { store_pixel<float>(a, a.out, index + (x + 8 * n + j) * a.channels, sum[n][2 * half + j]); }
             }
         }
     }
