@@ -32,7 +32,8 @@ public:
         try {
             run_all();
         } catch (...) {
-            task_.api->synchronize_stream(task_.device, stream_.get(), nullptr);  // nothing may run that uses what goes away now
+            cuda_abi::Status ignored;
+            task_.api->synchronize_stream(task_.device, stream_.get(), &ignored);  // nothing may run that uses what goes away now
             throw;
         }
     }

@@ -109,8 +109,10 @@ TEST_P(ImageShard, AgreesWithTheTextbook) {
 
 INSTANTIATE_TEST_SUITE_P(Images, ImageShard, ::testing::Range(0, kShards));
 
+class ImagesOnGpu : public GpuTest {};
+
 // Bands of rows with the boundary rule applied by the caller give the bits of the whole image, on every rung that takes pieces.
-TEST_F(GpuTest, BandsOfImagesAreThePartsOfTheWhole) {
+TEST_F(ImagesOnGpu, BandsOfImagesAreThePartsOfTheWhole) {
     constexpr std::int64_t kHeight = 500, kWidth = 333, kBand = 192;  // of every rung's tiles a multiple
     for (const Boundary boundary : {Boundary::zero, Boundary::wrap, Boundary::mirror}) {
         const ImageProblem p{.height = kHeight, .width = kWidth, .mask_height = 9, .mask_width = 6, .boundary = boundary};
@@ -178,7 +180,7 @@ TEST_F(GpuTest, BandsOfImagesAreThePartsOfTheWhole) {
 }
 
 // 16-bit pixels: sums are floats, and the store rounds once.
-TEST_F(GpuTest, ImagesOf16BitFloats) {
+TEST_F(ImagesOnGpu, ImagesOf16BitFloats) {
     const ImageProblem p{.height = 70, .width = 45, .channels = 3, .mask_height = 5, .mask_width = 4, .boundary = Boundary::reflect,
                          .dtype = Dtype::f16};
     ImageProblem wide = p;
