@@ -11,8 +11,6 @@ namespace {
 // Of pinned memory: while one half is copied by the device, the host fills or empties the other.
 constexpr std::int64_t kPinnedBytes = std::int64_t{16} << 20;
 constexpr double kShareOfFreeMemory = 0.9;
-// Bands begin at multiples of the rungs' tiles (16, 32, 48, 64, 80 and 96 rows), so that a result's bits do not depend on them.
-constexpr std::int64_t kBandRows = 960;
 
 std::int64_t bytes_of(std::int64_t elements, Dtype dtype) { return elements * static_cast<std::int64_t>(size_of(dtype)); }
 
@@ -63,7 +61,8 @@ private:
     void run_bands(std::int64_t room) {
         const std::int64_t halo = r_.mask_height - 1;
         std::int64_t rows = (room - halo * in_row_) / (in_row_ + out_row_);
-        if (rows >= kBandRows) { rows -= rows % kBandRows; }
+        const std::int64_t together = task_.images->band_rows(task_.prepared);  // a result's bits do not depend on the bands then
+        if (rows >= together) { rows -= rows % together; }
         if (rows < 1) {
             throw Error(ErrorCode::memory, "device: the GPU has no room for one row of outputs, " + std::to_string(r_.mask_height) +
                                                " rows of " + std::to_string(in_row_) + " bytes; use the CPU");

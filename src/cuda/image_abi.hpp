@@ -59,6 +59,8 @@ struct ImageApi {
     PreparedImage* (*prepare)(std::int32_t rung, std::int32_t device, const ImageProblem*, const ImageTaps*, Status*);
     void (*release)(PreparedImage*);
     std::int64_t (*workspace_bytes)(const PreparedImage*);
+    /// Output rows that belong together: for the same bits jobs start at multiples of it and all but the last cover whole ones.
+    std::int64_t (*band_rows)(const PreparedImage*);
     void (*describe)(const PreparedImage*, char* text, std::size_t bytes);
     bool (*execute)(const PreparedImage*, const ImageJob*, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);
     bool (*measure)(const PreparedImage*, const ImageJob*, void* workspace, std::int64_t workspace_bytes, bool cold, double seconds,

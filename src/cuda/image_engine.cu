@@ -129,6 +129,8 @@ void release(cuda_abi::PreparedImage* prepared) {
 
 std::int64_t workspace_bytes(const cuda_abi::PreparedImage* prepared) { return prepared->workspace_bytes; }
 
+std::int64_t band_rows(const cuda_abi::PreparedImage* prepared) { return prepared->rung->band_rows(*prepared); }
+
 void describe(const cuda_abi::PreparedImage* prepared, char* text, std::size_t bytes) {
     const std::string description = guarded(nullptr, std::string(), [&] { return prepared->rung->describe(*prepared); });
     std::snprintf(text, bytes, "%s", description.c_str());
@@ -195,6 +197,7 @@ constexpr ImageApi kImageApi{
     .prepare = prepare,
     .release = release,
     .workspace_bytes = workspace_bytes,
+    .band_rows = band_rows,
     .describe = describe,
     .execute = execute,
     .measure = measure_job,

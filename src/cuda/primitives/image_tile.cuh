@@ -45,15 +45,32 @@ __device__ __forceinline__ void load_window(const ImageArguments& a, S* window, 
         reinterpret_cast<std::uintptr_t>(corner) % 16 == 0 && a.in_row * static_cast<std::int64_t>(sizeof(S)) % 16 == 0;
     if (inside && aligned) {
         const int vectors = elements / V;
-        const unsigned inverse = 0x100000u / static_cast<unsigned>(vectors) + 1;  // index / vectors for index < 2^12 * ..., see below
-        const int all = rows * vectors;
+        // Vectors go to the threads in turn. From one of a thread's to its next are `down` rows and `along` vectors, or one row more
+        // and a whole row of vectors less: additions only, where a division and a product for each would cost more than the sums of
+        // a small mask.
+        const int down = threads / vectors;
+        const int along = threads - down * vectors;
+        int r = thread / vectors;
+        int v = thread - r * vectors;
+        const S* from = corner + r * a.in_row + v * V;
+        S* to = window + r * pitch + v * V;
+        const std::int64_t step = down * a.in_row + along * V;
+        const std::int64_t turn = a.in_row - vectors * V;
+        const int shared_step = down * pitch + along * V;
+        const int shared_turn = pitch - vectors * V;
 #pragma unroll 4
-        for (int index = thread; index < all; index += threads) {
-            // Exact while index * vectors < 2^20: windows are at most 227 KB, 14528 vectors, and rows of more than 72 vectors take
-            // the division.
-            const int r = vectors <= 72 ? static_cast<int>(static_cast<std::uint64_t>(index) * inverse >> 20) : index / vectors;
-            const int v = index - r * vectors;
-            copy_16_async(window + r * pitch + v * V, corner + r * a.in_row + v * V);
+        while (r < rows) {
+            copy_16_async(to, from);
+            r += down;
+            v += along;
+            from += step;
+            to += shared_step;
+            if (v >= vectors) {
+                v -= vectors;
+                ++r;
+                from += turn;
+                to += shared_turn;
+            }
         }
     } else {
         const S absent = absent_pixel<S>(a);

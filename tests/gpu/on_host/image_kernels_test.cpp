@@ -152,7 +152,7 @@ void run_case(std::uint64_t seed) {
     if (chance(0.05, random)) { spoil(taps.data(), taps_dtype(p), image_taps_extent(p), random); }
     const FencedBuffer fenced(in.data(), in.size(), chance(0.5, random));
     on_host::set_seed(seed);
-    for (const cuda::ImageRung* rung : {&cuda::image_direct(), &cuda::image_separable(), &cuda::image_tensor()}) {
+    for (const cuda::ImageRung* rung : {&cuda::image_direct(), &cuda::image_separable(), &cuda::image_tensor(), &cuda::image_fft()}) {
         const std::string name = rung->info().name;
         const auto told = [&] { return "TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + name + ": " + describe(p); };
         Prepared prepared(*rung, r, taps.data());

@@ -9,12 +9,14 @@ alignas(128) char shared[test::on_host::kSharedBytes];
 namespace tapline::test::on_host {
 namespace {
 
-const bool added = [] {
+template <int... kChannels>
+bool add(std::integer_sequence<int, kChannels...>) {
     char* const shared = cuda::image_separable_rung::shared;
-    add_kernel(&cuda::image_separable_rung::kernel<true>, shared);
-    add_kernel(&cuda::image_separable_rung::kernel<false>, shared);
+    (add_kernel(&cuda::image_separable_rung::kernel<true, kChannels>, shared), ...);
+    (add_kernel(&cuda::image_separable_rung::kernel<false, kChannels>, shared), ...);
     return true;
-}();
+}
+const bool added = add(std::make_integer_sequence<int, 5>{});
 
 }  // namespace
 }  // namespace tapline::test::on_host

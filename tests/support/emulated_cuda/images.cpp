@@ -158,6 +158,7 @@ const ImageApi kApi = {
             delete prepared;
         },
     .workspace_bytes = [](const PreparedImage* p) { return p->rung == kPieces ? kWorkspaceBytes : std::int64_t{0}; },
+    .band_rows = [](const PreparedImage*) -> std::int64_t { return 3; },
     .describe = [](const PreparedImage*, char* text, std::size_t bytes) { std::snprintf(text, bytes, "one thread"); },
     .execute = execute,
     .measure =

@@ -19,21 +19,20 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t e = tile.e - a.origin_x * a.channels;
     const int lead = window_lead<float>(a, e);
     const int elements = (lead + kTileElements + (K - 1) * a.channels + 3) / 4 * 4;
-    const int pitch = pitch_of<float>(kTileElements + (K - 1) * a.channels);
-    load_window(a, window, tile.image, a.first + tile.y - a.origin_y, e - lead, kSmallTileRows + K - 1, elements, pitch);
+    load_window(a, window, tile.image, a.first + tile.y - a.origin_y, e - lead, kSmallTileRows + K - 1, elements, kSmallPitch);
     wait_copies<0>();
     __syncthreads();
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int x = warp % kWarpsX * 32 + lane;
     const int y = warp / kWarpsX * R;
-    const float* p = window + y * pitch + lead + x;
+    const float* p = window + y * kSmallPitch + lead + x;
     float sum[R] = {};
 #pragma unroll
     for (int j = 0; j < K; ++j) {
         float column[R + K - 1];
 #pragma unroll
-        for (int r = 0; r < R + K - 1; ++r) { column[r] = p[r * pitch]; }
+        for (int r = 0; r < R + K - 1; ++r) { column[r] = p[r * kSmallPitch]; }
 #pragma unroll
         for (int i = 0; i < K; ++i) {
 #pragma unroll

@@ -9,8 +9,10 @@ namespace tapline::cuda::image_separable_rung {
 
 /// The row pass of a window's rows: to[r][e] = sum over j of taps[j] * from[r][lead + e + j * channels]. A warp, or half of one, has a
 /// row: all its sums are made before the first is stored, so that `to` may be `from`.
+template <int kChannels>
 __device__ __forceinline__ void pass_along_rows(float* to, const float* from, int lead, int rows, const float* taps, int count,
-                                                int channels, const Layout& g) {
+                                                int any_channels, const Layout& g) {
+    const int channels = kChannels > 0 ? kChannels : any_channels;
     const int lane = static_cast<int>(threadIdx.x) % g.lanes;
     const int group = static_cast<int>(threadIdx.x) / g.lanes;
     const int groups = kThreads / g.lanes;
@@ -31,7 +33,8 @@ __device__ __forceinline__ void pass_along_rows(float* to, const float* from, in
     }
 }
 
-template <bool kRankOne>
+/// kChannels: 0 for any number; a constant makes offsets part of the loads.
+template <bool kRankOne, int kChannels>
 __global__ void __launch_bounds__(kThreads, kRankOne ? 2 : 1) kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Layout g) {
     extern __shared__ __align__(128) char shared[];
     auto* const window = reinterpret_cast<float*>(shared);
@@ -77,7 +80,7 @@ __global__ void __launch_bounds__(kThreads, kRankOne ? 2 : 1) kernel(const __gri
 #pragma unroll 1
     for (int rank = 0; rank < g.rank; ++rank) {
         if (rank > 0) { __syncthreads(); }
-        pass_along_rows(passed, window, lead, rows, row_taps + rank * g.padded_width, a.mask_width, a.channels, g);
+        pass_along_rows<kChannels>(passed, window, lead, rows, row_taps + rank * g.padded_width, a.mask_width, a.channels, g);
         __syncthreads();
         const float* const column = columns + rank * g.padded_height;
         if constexpr (!kRankOne) {

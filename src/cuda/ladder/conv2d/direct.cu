@@ -159,17 +159,17 @@ private:
         return (p.boundary == kZero && !prepared.taps_finite) || !constant_is_a_pixel(p);
     }
     static std::size_t small_bytes(const ImageProblem& p) {
-        const int side = static_cast<int>(p.mask_width);
-        const int pitch = image_direct_rung::pitch_of<float>(kTileElements + (side - 1) * static_cast<int>(p.channels));
-        return static_cast<std::size_t>(image_direct_rung::kSmallTileRows + side - 1) * pitch * sizeof(float);
+        return static_cast<std::size_t>(image_direct_rung::kSmallTileRows + p.mask_height - 1) * image_direct_rung::kSmallPitch *
+               sizeof(float);
     }
     static bool takes_small(const PreparedImage& prepared) {
         const ImageProblem& p = prepared.problem;
         if (p.dtype != kF32 || p.masks != 1 || p.mask_height != p.mask_width || p.mask_width > image_direct_rung::kMostSmall) {
             return false;
         }
-        return image_direct_rung::small_kernel_of(static_cast<int>(p.mask_width)) != nullptr && p.channels <= 64 &&
-               small_bytes(p) <= kWindowBytes && !takes_exact(prepared);
+        const std::int64_t elements = kTileElements + (p.mask_width - 1) * p.channels + 6;  // of a window's row, whatever its lead
+        return image_direct_rung::small_kernel_of(static_cast<int>(p.mask_width)) != nullptr &&
+               elements <= image_direct_rung::kSmallPitch && !takes_exact(prepared);
     }
 };
 

@@ -14,6 +14,7 @@ inline constexpr int kSmallRows = 16;                // outputs of a thread, one
 inline constexpr int kSmallTileRows = kThreads / 32 / kWarpsX * kSmallRows;
 inline constexpr int kTapPadding = 16;
 inline constexpr int kMostSmall = 7;  // the largest mask side with a kernel of its own
+inline constexpr int kSmallPitch = 160;  // of its window, a constant: offsets of rows are part of the loads then
 
 /// Outputs of a thread: sums and window fit in registers with two to four blocks a multiprocessor.
 template <class S>

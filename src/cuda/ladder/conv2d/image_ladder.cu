@@ -27,6 +27,7 @@ const std::vector<const ImageRung*>& image_ladder() {
         &image_direct(),
         &image_separable(),
         &image_tensor(),
+        &image_fft(),
     };
     return rungs;
 }

@@ -38,6 +38,8 @@ public:
     /// Seconds of one execution on a warm device, launch included.
     [[nodiscard]] virtual double estimate_seconds(const ImageProblem&, const cuda_abi::Device&) const = 0;
     [[nodiscard]] virtual std::int64_t workspace_bytes(const PreparedImage&) const { return 0; }
+    /// ImageApi::band_rows.
+    [[nodiscard]] virtual std::int64_t band_rows(const PreparedImage&) const { return 1; }
     /// Another form of the taps for the device.
     [[nodiscard]] virtual std::vector<std::byte> table(PreparedImage&) const { return {}; }
     [[nodiscard]] virtual std::string describe(const PreparedImage&) const { return ""; }
@@ -52,6 +54,7 @@ const std::vector<const ImageRung*>& image_ladder();
 const ImageRung& image_direct();
 const ImageRung& image_separable();
 const ImageRung& image_tensor();
+const ImageRung& image_fft();
 
 /// The lower rungs' problem: packed f32, zero boundary, out (height, width, channels) =
 /// clamp(sum_{i,j} mask[i][j] * image(y + i - origin_y, x + j - origin_x, c)), image() zero outside (height, width).

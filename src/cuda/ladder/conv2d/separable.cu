@@ -23,9 +23,25 @@ constexpr int kMostTileRowsHeld = 64;   // where sums are held over the ranks: k
 constexpr std::int64_t kMostMask = 512;
 constexpr double kWaste = 1.4;          // instructions for each multiply-add
 
+template <int kChannels>
 const void* kernel_of(bool rank_one) {
-    return rank_one ? reinterpret_cast<const void*>(&image_separable_rung::kernel<true>)
-                    : reinterpret_cast<const void*>(&image_separable_rung::kernel<false>);
+    return rank_one ? reinterpret_cast<const void*>(&image_separable_rung::kernel<true, kChannels>)
+                    : reinterpret_cast<const void*>(&image_separable_rung::kernel<false, kChannels>);
+}
+
+const void* kernel_of(const Layout& g, std::int64_t channels) {
+    switch (channels) {
+        case 1:
+            return kernel_of<1>(g.rank == 1);
+        case 2:
+            return kernel_of<2>(g.rank == 1);
+        case 3:
+            return kernel_of<3>(g.rank == 1);
+        case 4:
+            return kernel_of<4>(g.rank == 1);
+        default:
+            return kernel_of<0>(g.rank == 1);
+    }
 }
 
 std::size_t shared_bytes(const Layout& g, const ImageProblem& p) {
@@ -118,6 +134,10 @@ public:
         return bytes;
     }
 
+    // A tile that holds a NaN or an infinity is summed up in another order than one that does not.
+    [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override {
+        return layout_of(prepared.problem, prepared.device).tile_rows;
+    }
     [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
         const Layout g = layout_of(prepared.problem, prepared.device);
         return "rank " + std::to_string(g.rank) + ", tiles of " + std::to_string(g.tile_rows) + " rows of " +
@@ -126,7 +146,7 @@ public:
 
     void load(const PreparedImage& prepared) const override {
         const Layout g = layout_of(prepared.problem, prepared.device);
-        allow_shared(kernel_of(g.rank == 1), shared_bytes(g, prepared.problem));
+        allow_shared(kernel_of(g, prepared.problem.channels), shared_bytes(g, prepared.problem));
     }
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
@@ -135,7 +155,7 @@ public:
         const dim3 grid = image_grid(a, g.tile_rows, g.tile_elements);
         a.taps = prepared.table;
         void* arguments[] = {&a, &g};
-        cuda::launch(kernel_of(g.rank == 1), grid, kThreads, arguments, shared_bytes(g, prepared.problem), stream);
+        cuda::launch(kernel_of(g, prepared.problem.channels), grid, kThreads, arguments, shared_bytes(g, prepared.problem), stream);
     }
 };
 

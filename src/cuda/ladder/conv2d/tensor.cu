@@ -122,6 +122,8 @@ public:
         return table;
     }
 
+    // A tile has one scale.
+    [[nodiscard]] std::int64_t band_rows(const PreparedImage&) const override { return tc::kTileRows; }
     [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
         if (!prepared.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
         return "tiles of " + std::to_string(tc::kTileRows) + " x " + std::to_string(tc::kTileColumns) + " pixels, " +
