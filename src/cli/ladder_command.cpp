@@ -155,7 +155,8 @@ std::optional<std::vector<std::int64_t>> parse_mask(const std::string& text) { r
 
 void run_images(const LadderOptions& options) {
     if (has_own_problem(options) && (options.length || options.taps || options.mode)) {
-        throw usage_error("--image: takes --mask, --boundary, --clamp and --separable; --length, --taps and --mode are for signals");
+        throw usage_error(
+            "--image: takes --mask, --boundary, --clamp and --separable; --length, --taps and --mode are for signals");
     }
     if (!options.contest.empty() || !options.report.empty() || !options.peers.empty()) {
         throw usage_error("--image: --case, --report and --peers are for signals");

@@ -194,13 +194,15 @@ Climb climb_gpu(const ImageLadderOptions& o, const ImageData& d, const ExactOutp
             const CudaMemory workspace(device, static_cast<std::size_t>(bytes));
             device.fill(to.data(), 0xFF, to.size());
             cuda_call(images->execute, static_cast<const cuda_abi::PreparedImage*>(prepared.get()),
-                      static_cast<const cuda_abi::ImageJob*>(&job), workspace.data(), bytes, static_cast<cuda_abi::Stream*>(nullptr));
+                      static_cast<const cuda_abi::ImageJob*>(&job), workspace.data(), bytes,
+                      static_cast<cuda_abi::Stream*>(nullptr));
             device.synchronize();
             device.download(out.data(), to.data(), out.size() * sizeof(float));
             const ExactOutputs::Result result = exact.compare(out);
             row.error = result.error;
             if (!result.right || result.unwritten > 0) {
-                row.failure = "error " + format_error(result.error) + ", " + std::to_string(result.unwritten) + " outputs unwritten";
+                row.failure =
+                    "error " + format_error(result.error) + ", " + std::to_string(result.unwritten) + " outputs unwritten";
             } else {
                 const auto measured = [&](bool cold) {
                     cuda_abi::Measurement m;
@@ -261,17 +263,18 @@ Climb climb_cpu(const ImageLadderOptions& o, const ImageData& d, const ExactOutp
 std::string problem_text(const ImageLadderOptions& o) {
     const ImageProblem& p = o.problem;
     return std::to_string(p.height) + " x " + std::to_string(p.width) + " x " + std::to_string(p.channels) + " f32, mask " +
-           std::to_string(p.mask_height) + " x " + std::to_string(p.mask_width) + (o.separable ? " separable" : "") + ", mode same, " +
-           to_string(p.boundary) + " boundary";
+           std::to_string(p.mask_height) + " x " + std::to_string(p.mask_width) + (o.separable ? " separable" : "") +
+           ", mode same, " + to_string(p.boundary) + " boundary";
 }
 
 void print(std::FILE* to, const ImageLadderOptions& o, const Climb& climb) {
     const ImageProblem& p = o.problem;
-    const double products = static_cast<double>(p.height * p.width * p.channels) * static_cast<double>(p.mask_height * p.mask_width);
+    const double products =
+        static_cast<double>(p.height * p.width * p.channels) * static_cast<double>(p.mask_height * p.mask_width);
     const double bytes = 2.0 * static_cast<double>(image_input_extent(p)) * sizeof(float);
     std::fprintf(to, "%s\n%s\n", climb.device.c_str(), problem_text(o).c_str());
-    std::fprintf(to, "%-24s %-2s %9s %9s %7s %5s %6s %8s %8s\n", "rung", "of", "time", "warm L2", "first", "GB/s", "copy", "GFLOP/s",
-                 "error");
+    std::fprintf(to, "%-24s %-2s %9s %9s %7s %5s %6s %8s %8s\n", "rung", "of", "time", "warm L2", "first", "GB/s", "copy",
+                 "GFLOP/s", "error");
     double first = 0;
     for (const Row& row : climb.rows) {
         if (!row.refusal.empty() || !row.failure.empty()) continue;

@@ -11,8 +11,8 @@ namespace tapline::cli {
 
 struct ImageLadderOptions {
     std::string device = "auto";
-    ImageProblem problem;    ///< f32; sizes, channels, mask and boundary
-    bool separable = false;  ///< a mask that is a column times a row
+    ImageProblem problem;           ///< f32; sizes, channels, mask and boundary
+    bool separable = false;         ///< a mask that is a column times a row
     std::vector<std::string> only;  ///< numbers, names or the write-up's names; empty: all
     std::string json;               ///< a file, "-" for standard output, empty: none
     double seconds = 0.2;           ///< of one measurement

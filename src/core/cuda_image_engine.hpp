@@ -40,8 +40,8 @@ struct ImageHostTask {
     std::int64_t workspace_bytes = 0;
 };
 
-/// All outputs, from and to pageable host memory: whole, image by image or in bands of rows, as memory allows. Throws Error; nothing
-/// runs any more then.
+/// All outputs, from and to pageable host memory: whole, image by image or in bands of rows, as memory allows. Throws Error;
+/// nothing runs any more then.
 void run_image_on_host_memory(const ImageHostTask& task, void* out, const void* in);
 
 }  // namespace tapline::core

@@ -80,9 +80,8 @@ private:
                     begin = std::clamp<std::int64_t>(begin, 0, r_.height);
                     end = std::clamp<std::int64_t>(end, begin, r_.height);
                 }
-                upload(end - begin, [&](std::int64_t row) {
-                    return in_row_at(image, boundary_index(boundary, begin + row, r_.height));
-                });
+                upload(end - begin,
+                       [&](std::int64_t row) { return in_row_at(image, boundary_index(boundary, begin + row, r_.height)); });
                 compute({.first = first, .rows = count, .in_first = begin, .in_last = end, .images = 1});
                 download(count, [&](std::int64_t row) { return out_row_at(image, first + row); });
             }
@@ -105,7 +104,8 @@ private:
         job.in_row = r_.width * r_.channels;
         job.in_image = (job.in_last - job.in_first) * job.in_row;
         cuda_abi::Status status;
-        require(task_.images->execute(task_.prepared, &job, workspace_.get(), task_.workspace_bytes, stream_.get(), &status), status);
+        require(task_.images->execute(task_.prepared, &job, workspace_.get(), task_.workspace_bytes, stream_.get(), &status),
+                status);
     }
 
     // `rows` rows of the host, one after the other on the device; at(row): where a row begins.

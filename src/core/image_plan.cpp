@@ -102,7 +102,8 @@ std::vector<ImageCandidate> image_candidates(ImageTable table, const ResolvedIma
     for (const ImageAlgorithm* algorithm : table) {
         const bool too_short = on_cpu && is_half(problem.dtype);
         ImageCandidate candidate{
-            algorithm, too_short ? Support::no("f16 and bf16 images are for a GPU only") : algorithm->supports(problem, request), 0};
+            algorithm, too_short ? Support::no("f16 and bf16 images are for a GPU only") : algorithm->supports(problem, request),
+            0};
         if (candidate.support.ok) { candidate.predicted_seconds = algorithm->estimate_seconds(problem, request); }
         all.push_back(std::move(candidate));
     }
@@ -213,8 +214,8 @@ PlacedChoice place(const PlanOptions& options, const ResolvedImage& problem, Ima
                             on_gpu.reason;
             return {0, on_gpu, true};
         }
-        on_cpu->reason = "the GPU would take " + there_and_back + " against " + format_seconds(on_cpu->predicted_seconds) + " here; " +
-                         on_cpu->reason;
+        on_cpu->reason = "the GPU would take " + there_and_back + " against " + format_seconds(on_cpu->predicted_seconds) +
+                         " here; " + on_cpu->reason;
     } catch (const Error& error) { why_no_gpu = error.what(); }
     if (!on_cpu) { throw Error(ErrorCode::unsupported, refusal + "; and no GPU can: " + why_no_gpu); }
     return {-1, *on_cpu, false};

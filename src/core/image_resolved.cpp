@@ -24,8 +24,9 @@ bool is_image_dtype(Dtype dtype) {
 
 void check_types(const ImageProblem& p) {
     if (!is_image_dtype(p.dtype)) {
-        refuse(ErrorCode::type, std::string("dtype: ") + to_string(p.dtype) +
-                                    " images are not supported; convert to f32, f64, complex64, complex128, u8 or u16 (on a GPU also f16 or bf16)");
+        refuse(ErrorCode::type,
+               std::string("dtype: ") + to_string(p.dtype) +
+                   " images are not supported; convert to f32, f64, complex64, complex128, u8 or u16 (on a GPU also f16 or bf16)");
     }
     const Dtype out = output_dtype(p);
     if (is_half(out) && !is_half(p.dtype)) {

@@ -7,7 +7,8 @@
 namespace tapline::cuda_abi {
 
 inline constexpr std::uint32_t kImageAbiVersion = 1;
-inline constexpr const char* kImageEntryName = "tapline_cuda_images";  // const ImageApi* (*)(std::uint32_t caller's kImageAbiVersion)
+inline constexpr const char* kImageEntryName =
+    "tapline_cuda_images";  // const ImageApi* (*)(std::uint32_t caller's kImageAbiVersion)
 
 /// tapline::core::ResolvedImage as plain data. Enumerations have the numbers of tapline/types.hpp. Strides count elements.
 struct ImageProblem {

@@ -94,8 +94,7 @@ cuda_abi::PreparedImage* prepare(std::int32_t index, std::int32_t device, const 
         made->context = context_id();
         made->host = *taps;
         const auto* bytes_of_taps = static_cast<const std::byte*>(taps->taps);
-        const std::int64_t bytes =
-            problem->masks * problem->mask_height * problem->mask_width * bytes_of_tap(problem->taps_dtype);
+        const std::int64_t bytes = problem->masks * problem->mask_height * problem->mask_width * bytes_of_tap(problem->taps_dtype);
         made->by_value.resize(kTapsByValueBytes);
         std::memcpy(made->by_value.data(), bytes_of_taps, std::min(kTapsByValueBytes, static_cast<std::size_t>(bytes)));
         made->taps_finite = all_finite(bytes_of_taps, bytes, problem->taps_dtype);
@@ -139,8 +138,7 @@ void describe(const cuda_abi::PreparedImage* prepared, char* text, std::size_t b
 void check_job(const cuda_abi::PreparedImage& prepared, const ImageJob& job, const void* workspace, std::int64_t workspace_size) {
     const int device = prepared.device.index;
     if (context_id() != prepared.context) {
-        throw CudaError(Code::device,
-                        "plan: cuda:" + std::to_string(device) + " was reset after the plan was made; make it again");
+        throw CudaError(Code::device, "plan: cuda:" + std::to_string(device) + " was reset after the plan was made; make it again");
     }
     if (job.rows < 1 || job.images < 1) { return; }
     check_pointer("out", job.out, device);

@@ -91,8 +91,8 @@ void run_once(What what, const Timed& t, cudaStream_t stream) {
         t.launch(stream);
     } else if (what == What::copy_kernel) {
         const std::int64_t vectors = t.copy_bytes / 16;
-        copy_kernel<<<static_cast<unsigned>((vectors + 1023) / 1024), 256, 0, stream>>>(
-            static_cast<uint4*>(t.out), static_cast<const uint4*>(t.in), vectors);
+        copy_kernel<<<static_cast<unsigned>((vectors + 1023) / 1024), 256, 0, stream>>>(static_cast<uint4*>(t.out),
+                                                                                        static_cast<const uint4*>(t.in), vectors);
         check_launch("copy kernel");
     } else {
         check(cudaMemcpyAsync(t.out, t.in, static_cast<std::size_t>(t.copy_bytes), cudaMemcpyDeviceToDevice, stream), "copy");

@@ -1,4 +1,5 @@
-// Images on the CUDA engine as the core sees it: device pointers, host buffers whole, image by image and in bands, choice, failures.
+// Images on the CUDA engine as the core sees it: device pointers, host buffers whole, image by image and in bands, choice,
+// failures.
 #include "core/cuda_image_engine.hpp"
 #include "emulated/emulated_engine.hpp"
 #include "support/images.hpp"
@@ -53,12 +54,20 @@ TEST_F(CudaImages, PlansTellWhereTheyRun) {
 }
 
 TEST_F(CudaImages, DevicePointers) {
-    const ImageProblem p{.height = 20, .width = 30, .channels = 3, .batch = 2, .mask_height = 4, .mask_width = 5,
-                         .boundary = Boundary::mirror, .input_row_stride = 95, .output_row_stride = 91};
+    const ImageProblem p{.height = 20,
+                         .width = 30,
+                         .channels = 3,
+                         .batch = 2,
+                         .mask_height = 4,
+                         .mask_width = 5,
+                         .boundary = Boundary::mirror,
+                         .input_row_stride = 95,
+                         .output_row_stride = 91};
     Data d = data_of(p);
     const ImagePlan plan = make_image_plan(p, d.taps.data(), {.device = "cuda"});
     const auto& api = emulated_api();
-    const std::int64_t in_bytes = static_cast<std::int64_t>(d.in.size() * 4), out_bytes = static_cast<std::int64_t>(d.out.size() * 4);
+    const std::int64_t in_bytes = static_cast<std::int64_t>(d.in.size() * 4),
+                       out_bytes = static_cast<std::int64_t>(d.out.size() * 4);
     const core::DeviceBytes in = core::allocate_device(api, 0, in_bytes), out = core::allocate_device(api, 0, out_bytes);
     const core::PinnedBytes pinned = core::allocate_pinned(api, 0, std::max(in_bytes, out_bytes));
     cuda_abi::Status status;
@@ -85,10 +94,16 @@ TEST_F(CudaImages, HostBuffersOfEveryLayout) {
 }
 
 TEST_F(CudaImages, ShortMemoryTakesImagesOneByOneAndInBands) {
-    for (const Boundary boundary : {Boundary::zero, Boundary::constant, Boundary::nearest, Boundary::reflect, Boundary::mirror,
-                                    Boundary::wrap}) {
+    for (const Boundary boundary :
+         {Boundary::zero, Boundary::constant, Boundary::nearest, Boundary::reflect, Boundary::mirror, Boundary::wrap}) {
         for (const Mode mode : {Mode::same, Mode::full, Mode::valid}) {
-            ImageProblem p{.height = 61, .width = 50, .channels = 2, .batch = 3, .mask_height = 9, .mask_width = 4, .mode = mode,
+            ImageProblem p{.height = 61,
+                           .width = 50,
+                           .channels = 2,
+                           .batch = 3,
+                           .mask_height = 9,
+                           .mask_width = 4,
+                           .mode = mode,
                            .boundary = boundary};
             p.constant = boundary == Boundary::constant ? 2.5 : 0;
             for (const std::int64_t bytes : {60000, 20000, 10000}) {  // an image has 24400 bytes, its output about as many
@@ -131,9 +146,9 @@ TEST_F(CudaImages, FailuresLeaveNothingBehind) {
     const ImageProblem p{.height = 61, .width = 50, .mask_height = 3, .mask_width = 3};
     Data d = data_of(p);
     const ImagePlan plan = make_image_plan(p, d.taps.data(), {.device = "cuda"});
-    for (const char* what : {"fail allocate 1", "fail allocate 2", "fail allocate 3", "fail allocate_pinned 1", "fail copy 1",
-                             "fail copy 2", "fail execute 1", "fail kernel 1", "fail record 1", "fail synchronize 1",
-                             "fail make_stream 1", "fail make_event 2"}) {
+    for (const char* what :
+         {"fail allocate 1", "fail allocate 2", "fail allocate 3", "fail allocate_pinned 1", "fail copy 1", "fail copy 2",
+          "fail execute 1", "fail kernel 1", "fail record 1", "fail synchronize 1", "fail make_stream 1", "fail make_event 2"}) {
         inject(what);
         EXPECT_THROW(plan.execute_host(d.out.data(), d.in.data()), Error) << what;
         inject("nothing");

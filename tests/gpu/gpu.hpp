@@ -29,7 +29,8 @@ void require(bool ok, const cuda_abi::Status& status, const char* what);
 /// The rung of this name, or -1.
 int rung_named(const std::string& name);
 
-/// Whether a rung (-1: none) keeps the bound of strict accuracy for each output, not only the norm's: it does not refuse strict plans.
+/// Whether a rung (-1: none) keeps the bound of strict accuracy for each output, not only the norm's: it does not refuse strict
+/// plans.
 bool is_elementwise(int rung);
 
 /// Skips every test with the reason if there is no GPU, or fails it (gpu_required()).

@@ -82,7 +82,9 @@ void run_case(std::uint64_t seed) {
     }
     ASSERT_FALSE(names.empty()) << describe(c.problem);
     for (const std::string& name : names) {
-        const auto told = [&] { return "TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + name + ": " + describe(c.problem); };
+        const auto told = [&] {
+            return "TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + name + ": " + describe(c.problem);
+        };
         const ImagePlan plan = make_image_plan(c.problem, c.taps.data(), {.device = "cuda", .algorithm = name});
         ASSERT_EQ(run_on_device(c, plan), "") << told();
         EXPECT_EQ(compare(c.problem, c.out.data(), c.in.data(), c.taps.data(), is_direct(name)), "") << told();
@@ -183,7 +185,12 @@ TEST_F(ImagesOnGpu, BandsOfImagesAreThePartsOfTheWhole) {
 
 // 16-bit pixels: sums are floats, and the store rounds once.
 TEST_F(ImagesOnGpu, ImagesOf16BitFloats) {
-    const ImageProblem p{.height = 70, .width = 45, .channels = 3, .mask_height = 5, .mask_width = 4, .boundary = Boundary::reflect,
+    const ImageProblem p{.height = 70,
+                         .width = 45,
+                         .channels = 3,
+                         .mask_height = 5,
+                         .mask_width = 4,
+                         .boundary = Boundary::reflect,
                          .dtype = Dtype::f16};
     ImageProblem wide = p;
     wide.dtype = Dtype::f32;

@@ -25,8 +25,8 @@ struct Element<std::uint16_t> {
 
 /// A row of an image is `row_elements` = width * channels elements; a step of one tap along x is `channels` elements.
 struct ImageArguments {
-    void* out;         // output row `first` of the first image
-    const void* in;    // row in_first of the first image
+    void* out;          // output row `first` of the first image
+    const void* in;     // row in_first of the first image
     const void* taps;   // (masks, mask_height, mask_width), or the rung's own form
     const void* table;  // the rung's own form, if it needs both
     std::int64_t first, rows, out_row, out_image;
@@ -84,8 +84,7 @@ __device__ __forceinline__ S absent_pixel(const ImageArguments& a) {
 
 /// out[index] = the sum with the epilogue, in the output's type.
 template <class S>
-__device__ __forceinline__ void store_pixel(const ImageArguments& a, void* out, std::int64_t index,
-                                            typename Element<S>::Sum sum) {
+__device__ __forceinline__ void store_pixel(const ImageArguments& a, void* out, std::int64_t index, typename Element<S>::Sum sum) {
     sum = finish(a.common, sum);
     if (a.common.converts) {
         store_converted(a.common, out, index, sum);

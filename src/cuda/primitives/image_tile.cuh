@@ -29,9 +29,9 @@ __device__ __forceinline__ int window_lead(const ImageArguments& a, std::int64_t
     return static_cast<int>(address % 16 / sizeof(S));
 }
 
-/// window[r * pitch + i] = image(y + r, element e + i), 0 <= r < rows, 0 <= i < elements, by the whole block. `elements` and `pitch`
-/// are multiples of a vector, and e is window_lead() before what is needed. Ends with all copies of this thread committed: wait_copies
-/// and a barrier follow.
+/// window[r * pitch + i] = image(y + r, element e + i), 0 <= r < rows, 0 <= i < elements, by the whole block. `elements` and
+/// `pitch` are multiples of a vector, and e is window_lead() before what is needed. Ends with all copies of this thread committed:
+/// wait_copies and a barrier follow.
 template <class S>
 __device__ __forceinline__ void load_window(const ImageArguments& a, S* window, std::int64_t image, std::int64_t y, std::int64_t e,
                                             int rows, int elements, int pitch) {
@@ -45,9 +45,9 @@ __device__ __forceinline__ void load_window(const ImageArguments& a, S* window, 
         reinterpret_cast<std::uintptr_t>(corner) % 16 == 0 && a.in_row * static_cast<std::int64_t>(sizeof(S)) % 16 == 0;
     if (inside && aligned) {
         const int vectors = elements / V;
-        // Vectors go to the threads in turn. From one of a thread's to its next are `down` rows and `along` vectors, or one row more
-        // and a whole row of vectors less: additions only, where a division and a product for each would cost more than the sums of
-        // a small mask.
+        // Vectors go to the threads in turn. From one of a thread's to its next are `down` rows and `along` vectors, or one row
+        // more and a whole row of vectors less: additions only, where a division and a product for each would cost more than the
+        // sums of a small mask.
         const int down = threads / vectors;
         const int along = threads - down * vectors;
         int r = thread / vectors;

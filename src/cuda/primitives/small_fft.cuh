@@ -12,10 +12,10 @@ __device__ __forceinline__ float2 complex_product(float2 a, float2 b) {
 /// x * exp(-2 pi i k / N), kInverse: exp(+2 pi i k / N); k < N / 2, N <= 16, both known when compiled.
 template <int N, bool kInverse>
 __device__ __forceinline__ float2 rotate(float2 x, int k) {
-    constexpr float kCosines[] = {1.0F, 0.923879532511286756F, 0.707106781186547524F, 0.382683432365089772F, 0.0F,
-                                  -0.382683432365089772F, -0.707106781186547524F, -0.923879532511286756F};
-    constexpr float kSines[] = {0.0F, 0.382683432365089772F, 0.707106781186547524F, 0.923879532511286756F, 1.0F,
-                                0.923879532511286756F, 0.707106781186547524F, 0.382683432365089772F};
+    constexpr float kCosines[] = {1.0F, 0.923879532511286756F,  0.707106781186547524F,  0.382683432365089772F,
+                                  0.0F, -0.382683432365089772F, -0.707106781186547524F, -0.923879532511286756F};
+    constexpr float kSines[] = {0.0F, 0.382683432365089772F, 0.707106781186547524F, 0.923879532511286756F,
+                                1.0F, 0.923879532511286756F, 0.707106781186547524F, 0.382683432365089772F};
     const int step = k * (16 / N);
     if (step == 0) { return x; }
     if (step == 4) { return kInverse ? float2{-x.y, x.x} : float2{x.y, -x.x}; }

@@ -30,6 +30,7 @@ struct Group {
 struct Fiber {
     ucontext_t context{};
     uint3 index{};
+    unsigned number = 0;  // of the thread in its block
     bool done = false;
 };
 
@@ -65,7 +66,7 @@ void wait_in(Group& group) {
     while (group.generation == generation) { yield(); }
 }
 
-Group& own_warp() { return machine().warps[machine().running->index.x / 32]; }
+Group& own_warp() { return machine().warps[machine().running->number / 32]; }
 
 void enter() {
     Machine& m = machine();
@@ -74,7 +75,7 @@ void enter() {
         (*m.body)();
     } catch (const std::exception& error) { m.failure = error.what(); }
     self->done = true;
-    for (Group* group : {&m.block, &m.warps[self->index.x / 32]}) {
+    for (Group* group : {&m.block, &m.warps[self->number / 32]}) {
         --group->alive;
         group->release_if_complete();
     }
@@ -92,7 +93,8 @@ void run_block(int threads, std::mt19937_64& random) {
     std::shuffle(order.begin(), order.end(), random);
     for (int t = 0; t < threads; ++t) {
         Fiber& fiber = m.fibers[static_cast<std::size_t>(t)];
-        fiber.index.x = static_cast<unsigned>(t);
+        fiber.number = static_cast<unsigned>(t);
+        fiber.index = {fiber.number % m.block_size.x, fiber.number / m.block_size.x, 0};
         ++m.warps[static_cast<std::size_t>(t) / 32].alive;
         getcontext(&fiber.context);
         fiber.context.uc_stack.ss_sp = m.stacks[static_cast<std::size_t>(t)].get();
@@ -123,16 +125,17 @@ void sync_warp() { wait_in(own_warp()); }
 
 bool sync_threads_or(bool value) {
     Machine& m = machine();
-    m.votes[m.running->index.x] = value ? 1 : 0;
+    m.votes[m.running->number] = value ? 1 : 0;
     sync_threads();
-    const bool any = std::any_of(m.votes.begin(), m.votes.begin() + m.block_size.x, [](char vote) { return vote != 0; });
+    const bool any = std::any_of(m.votes.begin(), m.votes.begin() + static_cast<std::ptrdiff_t>(m.fibers.size()),
+                                 [](char vote) { return vote != 0; });
     sync_threads();
     return any;
 }
 
 void share_in_warp(const void* value, std::size_t bytes, char (&all)[32][64]) {
     Machine& m = machine();
-    const unsigned thread = m.running->index.x;
+    const unsigned thread = m.running->number;
     std::memcpy(m.slots[thread], value, bytes);
     sync_warp();
     std::memcpy(all, m.slots[thread / 32 * 32], sizeof all);
@@ -162,20 +165,22 @@ void add_kernel(const void* kernel, char* shared, std::function<void(void**)> ca
     registered()[kernel] = {shared, std::move(call)};
 }
 
-void run_kernel(const void* kernel, unsigned blocks, int threads, void** arguments, std::size_t shared_bytes) {
+void run_kernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes) {
     Machine& m = machine();
     const Registered& found = registered().at(kernel);
     if (shared_bytes > kSharedBytes) { throw std::runtime_error("more shared memory than a block has"); }
     const std::function<void()> body = [&] { found.call(arguments); };
     m.body = &body;
-    m.block_size = dim3(static_cast<unsigned>(threads));
-    for (unsigned block = 0; block < blocks; ++block) {
-        m.block_index = {block, 0, 0};
-        std::memset(found.shared, 0xFF, kSharedBytes);
-        run_block(threads, order());
-        const auto is_used = [](char c) { return static_cast<unsigned char>(c) != 0xFF; };
-        if (std::any_of(found.shared + shared_bytes, found.shared + kSharedBytes, is_used)) {
-            throw std::runtime_error("a block wrote behind its shared memory");
+    m.block_size = block;
+    for (unsigned y = 0; y < grid.y; ++y) {
+        for (unsigned x = 0; x < grid.x; ++x) {
+            m.block_index = {x, y, 0};
+            if (found.shared != nullptr) { std::memset(found.shared, 0xFF, kSharedBytes); }
+            run_block(static_cast<int>(block.x * block.y), order());
+            const auto is_used = [](char c) { return static_cast<unsigned char>(c) != 0xFF; };
+            if (found.shared != nullptr && std::any_of(found.shared + shared_bytes, found.shared + kSharedBytes, is_used)) {
+                throw std::runtime_error("a block wrote behind its shared memory");
+            }
         }
     }
 }

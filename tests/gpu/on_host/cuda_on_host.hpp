@@ -1,6 +1,6 @@
-// Kernels compiled as C++ and run on the host, a fiber a thread: what they compute can be tested without a GPU, in any order of their
-// threads between two barriers. Nothing here says how fast they are, and instructions that only a GPU has (tensor cores, cp.async)
-// are replaced by what the manual says they do.
+// Kernels compiled as C++ and run on the host, a fiber a thread: what they compute can be tested without a GPU, in any order of
+// their threads between two barriers. Nothing here says how fast they are, and instructions that only a GPU has (tensor cores,
+// cp.async) are replaced by what the manual says they do.
 //
 // Include this before any kernel.
 #pragma once
@@ -44,20 +44,19 @@ void share_in_warp(const void* value, std::size_t bytes, char (&all)[32][64]);
 /// Bytes of shared memory of a block.
 inline constexpr std::size_t kSharedBytes = 232448;
 
-/// A kernel that run_kernel() will find; `shared`: its kSharedBytes bytes of dynamic shared memory.
+/// A kernel that run_kernel() will find; `shared`: its kSharedBytes bytes of dynamic shared memory, or null.
 void add_kernel(const void* kernel, char* shared, std::function<void(void**)> call);
 template <class... A>
 void add_kernel(void (*kernel)(A...), char* shared) {
     add_kernel(reinterpret_cast<const void*>(kernel), shared, [kernel](void** arguments) {
-        [&]<std::size_t... i>(std::index_sequence<i...>) {
-            kernel(*static_cast<std::remove_const_t<A>*>(arguments[i])...);
-        }(std::index_sequence_for<A...>{});
+        [&]<std::size_t... i>(std::index_sequence<i...>) { kernel(*static_cast<std::remove_const_t<A>*>(arguments[i])...); }
+        (std::index_sequence_for<A...>{});
     });
 }
 
 /// Every thread of every block, threads in an order drawn from the seed. Shared memory is filled with NaN before each block; throws
 /// std::runtime_error if a block writes behind its first shared_bytes bytes.
-void run_kernel(const void* kernel, unsigned blocks, int threads, void** arguments, std::size_t shared_bytes);
+void run_kernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes);
 void set_seed(std::uint64_t seed);
 
 }  // namespace tapline::test::on_host
@@ -97,7 +96,9 @@ inline float __uint_as_float(unsigned bits) {
 }
 inline float __int_as_float(int bits) { return __uint_as_float(static_cast<unsigned>(bits)); }
 /// cvt.rni.u32.f32: to even, saturated, NaN becomes 0.
-inline unsigned __float2uint_rn(float x) { return !(x > 0) ? 0 : x >= 4294967296.0F ? ~0U : static_cast<unsigned>(std::nearbyint(double{x})); }
+inline unsigned __float2uint_rn(float x) {
+    return !(x > 0) ? 0 : x >= 4294967296.0F ? ~0U : static_cast<unsigned>(std::nearbyint(double{x}));
+}
 template <class T>
 T min(T a, T b) {
     return b < a ? b : a;

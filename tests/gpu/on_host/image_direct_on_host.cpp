@@ -13,6 +13,7 @@ namespace tapline::cuda {
 void check(cudaError_t result, const char* what) {
     if (result != cudaSuccess) { throw CudaError(cuda_abi::Code::device, what); }
 }
+void check_launch(const char*) {}
 
 Type type_of(const Problem& p, const cuda_abi::Device&) {
     const bool complex_taps = p.taps_dtype == kComplex64 || p.taps_dtype == kComplex128;
@@ -35,7 +36,7 @@ std::size_t shared_limit(const cuda_abi::Device&) { return test::on_host::kShare
 void allow_shared(const void*, std::size_t) {}
 
 void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t) {
-    test::on_host::run_kernel(kernel, grid.x, threads, arguments, shared_bytes);
+    test::on_host::run_kernel(kernel, grid, dim3(static_cast<unsigned>(threads)), arguments, shared_bytes);
 }
 
 }  // namespace tapline::cuda

@@ -62,8 +62,7 @@ inline void multiply(float (&sum)[4], const unsigned (&a)[4], uint2 b) {
         for (int k = 0; k < 16; ++k) {
             const auto x = of(row % 8 * 4 + k % 8 / 2);
             const auto y = of(column * 4 + k % 8 / 2);
-            total += static_cast<double>(half_at(&x.a[row / 8 + k / 8 * 2], k % 2)) *
-                     half_at(k / 8 == 0 ? &y.b.x : &y.b.y, k % 2);
+            total += static_cast<double>(half_at(&x.a[row / 8 + k / 8 * 2], k % 2)) * half_at(k / 8 == 0 ? &y.b.x : &y.b.y, k % 2);
         }
         sum[i] = static_cast<float>(sum[i] + total);
     }

@@ -96,7 +96,8 @@ std::string run_job(const PreparedImage& prepared, const ImageJob& job) {
                         const std::int64_t x = extended(p.boundary, e / p.channels + j - p.origin_x, p.width);
                         const bool there = row >= job.in_first && row < job.in_last && x >= 0;
                         if (!there && !constant) { continue; }
-                        const std::int64_t at = image * job.in_image + (row - job.in_first) * job.in_row + x * p.channels + e % p.channels;
+                        const std::int64_t at =
+                            image * job.in_image + (row - job.in_first) * job.in_row + x * p.channels + e % p.channels;
                         sum += static_cast<double>(*tap) * (there ? in[at] : static_cast<float>(p.constant_real));
                     }
                 }
@@ -130,7 +131,8 @@ bool execute(const PreparedImage* prepared, const ImageJob* job, void* workspace
     if (in > 0 && !is_device_memory(job->in, in, prepared->device)) {
         return fail(status, Code::argument, "in: is not memory of the plan's device");
     }
-    if (prepared->rung == kPieces && (workspace_bytes < kWorkspaceBytes || !is_device_memory(workspace, kWorkspaceBytes, prepared->device))) {
+    if (prepared->rung == kPieces &&
+        (workspace_bytes < kWorkspaceBytes || !is_device_memory(workspace, kWorkspaceBytes, prepared->device))) {
         return fail(status, Code::argument, "workspace: is not memory of the plan's device");
     }
     const bool whole = job->first == 0 && job->rows == p.out_height && job->in_first == 0 && job->in_last == p.height;

@@ -52,7 +52,7 @@ public:
 protected:
     [[nodiscard]] const void* kernel_entry() const override { return reinterpret_cast<const void*>(&kernel); }
     void launch_image(const Image& s, cudaStream_t stream) const override {
-        kernel<<<grid_of(s), dim3(kSide, kSide), 0, stream>>>(s);
+        launch_image_kernel(kernel_entry(), grid_of(s), dim3(kSide, kSide), s, stream);
     }
 };
 

@@ -55,7 +55,7 @@ protected:
     void launch_image(const Image& s, cudaStream_t stream) const override {
         const std::size_t bytes = static_cast<std::size_t>(s.mask_height) * static_cast<std::size_t>(s.mask_width) * sizeof(float);
         check(cudaMemcpyToSymbolAsync(mask, s.mask, bytes, 0, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyToSymbolAsync");
-        kernel<<<image_basic::grid_of(s), dim3(kSide, kSide), 0, stream>>>(s);
+        launch_image_kernel(kernel_entry(), image_basic::grid_of(s), dim3(kSide, kSide), s, stream);
     }
 };
 

@@ -24,7 +24,7 @@ inline constexpr int kTile = 32;
 inline constexpr int kMostSide = 17;
 
 static __global__ void __launch_bounds__(kTile* kTile) kernel(Image s) {
-    __shared__ float tile[kTile][kTile];
+    static __shared__ float tile[kTile][kTile];
     const int tx = static_cast<int>(threadIdx.x);
     const int ty = static_cast<int>(threadIdx.y);
     const int out_width = kTile - s.mask_width + 1;
@@ -64,7 +64,7 @@ protected:
         const int out_height = kTile - s.mask_height + 1;
         const dim3 grid(static_cast<unsigned>((s.width + out_width - 1) / out_width),
                         static_cast<unsigned>((s.height + out_height - 1) / out_height));
-        kernel<<<grid, dim3(kTile, kTile), 0, stream>>>(s);
+        launch_image_kernel(kernel_entry(), grid, dim3(kTile, kTile), s, stream);
     }
 };
 

@@ -69,7 +69,8 @@ __global__ void __launch_bounds__(kThreads) kernel(const __grid_constant__ Image
             const int lead = window_lead<S>(a, e);
             const int elements = (lead + kTileElements + (columns - 1) * a.channels + V - 1) / V * V;
             __syncthreads();  // the last piece's window is used up
-            load_window(a, window, tile.image, a.first + tile.y - a.origin_y + i, e - lead, kTileRows + rows - 1, elements, g.pitch);
+            load_window(a, window, tile.image, a.first + tile.y - a.origin_y + i, e - lead, kTileRows + rows - 1, elements,
+                        g.pitch);
             wait_copies<0>();
             __syncthreads();
             const S* p = window + y * g.pitch + lead + x;

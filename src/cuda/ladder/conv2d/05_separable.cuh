@@ -7,8 +7,8 @@
 
 namespace tapline::cuda::image_separable_rung {
 
-/// The row pass of a window's rows: to[r][e] = sum over j of taps[j] * from[r][lead + e + j * channels]. A warp, or half of one, has a
-/// row: all its sums are made before the first is stored, so that `to` may be `from`.
+/// The row pass of a window's rows: to[r][e] = sum over j of taps[j] * from[r][lead + e + j * channels]. A warp, or half of one,
+/// has a row: all its sums are made before the first is stored, so that `to` may be `from`.
 template <int kChannels>
 __device__ __forceinline__ void pass_along_rows(float* to, const float* from, int lead, int rows, const float* taps, int count,
                                                 int any_channels, const Layout& g) {
@@ -23,7 +23,9 @@ __device__ __forceinline__ void pass_along_rows(float* to, const float* from, in
     for (int first = 0; first < rows; first += groups) {
         const int r = first + group;
         float sum[kAcross] = {};
-        if (works && r < rows) { add_strip<float, kAcross, float>(sum, from + r * g.pitch + lead + element, channels, taps, count); }
+        if (works && r < rows) {
+            add_strip<float, kAcross, float>(sum, from + r * g.pitch + lead + element, channels, taps, count);
+        }
         __syncwarp();
         if (works && r < rows) {
 #pragma unroll
@@ -35,7 +37,8 @@ __device__ __forceinline__ void pass_along_rows(float* to, const float* from, in
 
 /// kChannels: 0 for any number; a constant makes offsets part of the loads.
 template <bool kRankOne, int kChannels>
-__global__ void __launch_bounds__(kThreads, kRankOne ? 2 : 1) kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Layout g) {
+__global__ void __launch_bounds__(kThreads, kRankOne ? 2 : 1)
+    kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Layout g) {
     extern __shared__ __align__(128) char shared[];
     auto* const window = reinterpret_cast<float*>(shared);
     const ImageTile tile = tile_of_block(a, g.tile_rows, g.tile_elements);
@@ -89,8 +92,8 @@ __global__ void __launch_bounds__(kThreads, kRankOne ? 2 : 1) kernel(const __gri
                 const int index = static_cast<int>(threadIdx.x) + s * kThreads;
                 if (index >= strips) { continue; }
                 const int y = index / g.tile_elements;
-                add_strip<float, kDown, float>(sum[s], passed + y * kDown * g.pitch + (index - y * g.tile_elements), g.pitch, column,
-                                               a.mask_height);
+                add_strip<float, kDown, float>(sum[s], passed + y * kDown * g.pitch + (index - y * g.tile_elements), g.pitch,
+                                               column, a.mask_height);
             }
         }
     }

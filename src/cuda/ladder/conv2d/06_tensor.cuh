@@ -32,9 +32,8 @@ __device__ __forceinline__ int load_plane(const ImageArguments& a, float* window
             if (source >= 0 && x + i >= 0 && x + i < a.width) {
                 copy_4_async(to + i, from + (x + i) * a.channels);
             } else {
-                const std::int64_t pixel = source < 0 || a.common.boundary <= kConstant
-                                               ? -1
-                                               : boundary_index(a.common.boundary, x + i, a.width);
+                const std::int64_t pixel =
+                    source < 0 || a.common.boundary <= kConstant ? -1 : boundary_index(a.common.boundary, x + i, a.width);
                 to[i] = pixel < 0 ? absent : from[pixel * a.channels];
             }
         }
@@ -81,11 +80,11 @@ __device__ __forceinline__ void multiply_row(float (&part)[8][4], unsigned rows,
 }
 
 /// Output (y, x .. x + 63) of a warp's 16 rows: sum over the mask's rows i of X_i T_i, where row y of X_i is row y + i of the image
-/// as it lies (16 rows, 64 + k_w - 1 columns) and T_i[m][b] = tap (i, m - b). What rung 21 does with the rows of a signal: floats are
-/// two halves each, scaled by the tile's largest pixel and the mask's largest tap; three products make one.
+/// as it lies (16 rows, 64 + k_w - 1 columns) and T_i[m][b] = tap (i, m - b). What rung 21 does with the rows of a signal: floats
+/// are two halves each, scaled by the tile's largest pixel and the mask's largest tap; three products make one.
 ///
-/// Sums go to floats after every few rows of the mask: a tensor core cuts off what it adds to a larger sum, and the error would grow
-/// with the number of taps.
+/// Sums go to floats after every few rows of the mask: a tensor core cuts off what it adds to a larger sum, and the error would
+/// grow with the number of taps.
 template <int kSteps>
 __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Scales s) {
     constexpr int kColumns = columns_of(kSteps);
@@ -106,7 +105,8 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
     const int rows = kTileRows + a.mask_height - 1;
     const int columns = kTileColumns + a.mask_width - 1;
     if (threadIdx.x == 0) { largest_bits = 0; }
-    const int lead = load_plane<kPitch>(a, window, image, channel, a.first + tile_y - a.origin_y, tile_x - a.origin_x, rows, columns);
+    const int lead =
+        load_plane<kPitch>(a, window, image, channel, a.first + tile_y - a.origin_y, tile_x - a.origin_x, rows, columns);
     wait_copies<0>();
     __syncthreads();
 
@@ -200,7 +200,8 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
         if (s.plain_pairs != 0 && tile_x + kTileColumns <= width) {
 #pragma unroll
             for (int n = 0; n < 8; ++n) {
-                __stcs(reinterpret_cast<float2*>(static_cast<float*>(a.out) + index + x + 8 * n), float2{sum[n][2 * half], sum[n][2 * half + 1]});
+                __stcs(reinterpret_cast<float2*>(static_cast<float*>(a.out) + index + x + 8 * n),
+                       float2{sum[n][2 * half], sum[n][2 * half + 1]});
             }
             continue;
         }
@@ -208,7 +209,9 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
         for (int n = 0; n < 8; ++n) {
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                if (x + 8 * n + j < width) { store_pixel<float>(a, a.out, index + (x + 8 * n + j) * a.channels, sum[n][2 * half + j]); }
+                if (x + 8 * n + j < width) {
+                    store_pixel<float>(a, a.out, index + (x + 8 * n + j) * a.channels, sum[n][2 * half + j]);
+                }
             }
         }
     }

@@ -16,9 +16,9 @@ struct Lines {
 /// Position 4-bit reversed and 3-bit reversed: which output of a transform of 16 or 8 points is where.
 __device__ __forceinline__ int reversed_16(int i) { return (i & 1) << 3 | (i & 2) << 1 | (i & 4) >> 1 | (i & 8) >> 3; }
 
-// A transform of 128 points i = r + 8 k is one of 16 over k for each r, a rotation by r q for its output q, and one of 8 over r for each
-// q. Both work in place; output q + 16 s ends at position 8 k + j with q = k reversed and s = j reversed, and the mask's spectrum lies
-// there too: nothing is reordered.
+// A transform of 128 points i = r + 8 k is one of 16 over k for each r, a rotation by r q for its output q, and one of 8 over r for
+// each q. Both work in place; output q + 16 s ends at position 8 k + j with q = k reversed and s = j reversed, and the mask's
+// spectrum lies there too: nothing is reordered.
 
 /// The transforms of 16 of all lines; a warp's lanes have neighbouring lines.
 template <bool kInverse>
@@ -102,8 +102,8 @@ __device__ __noinline__ inline float sum_of(const ImageArguments& a, const float
     return sum;
 }
 
-/// A tile of 128 x 128 pixels gives (128 - k_h + 1) x (128 - k_w + 1) outputs. Two tiles side by side are the real and the imaginary
-/// part of one: taps are real, so their outputs are the parts of the result, and nothing has to be taken apart.
+/// A tile of 128 x 128 pixels gives (128 - k_h + 1) x (128 - k_w + 1) outputs. Two tiles side by side are the real and the
+/// imaginary part of one: taps are real, so their outputs are the parts of the result, and nothing has to be taken apart.
 __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Tiles g) {
     extern __shared__ __align__(128) char shared[];
     auto* const tile = reinterpret_cast<float2*>(shared);

@@ -84,8 +84,8 @@ public:
 
     [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
         const Type type = image_type_of(p, device);
-        const double outputs = static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) *
-                               static_cast<double>(p.out_width);
+        const double outputs =
+            static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
         const double products = outputs * static_cast<double>(p.mask_height) * static_cast<double>(p.mask_width) * type.products;
         return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),
                                          2 * kWaste * products / (type.rate * device.peak_flops));

@@ -8,17 +8,19 @@
 namespace tapline::cuda::image_direct_rung {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kWarpsX = 4;                    // warps of a block side by side
-inline constexpr int kTileElements = 32 * kWarpsX;   // of a row
-inline constexpr int kSmallRows = 16;                // outputs of a thread, one below the other
+inline constexpr int kWarpsX = 4;                   // warps of a block side by side
+inline constexpr int kTileElements = 32 * kWarpsX;  // of a row
+inline constexpr int kSmallRows = 16;               // outputs of a thread, one below the other
 inline constexpr int kSmallTileRows = kThreads / 32 / kWarpsX * kSmallRows;
 inline constexpr int kTapPadding = 16;
-inline constexpr int kMostSmall = 7;  // the largest mask side with a kernel of its own
+inline constexpr int kMostSmall = 7;     // the largest mask side with a kernel of its own
 inline constexpr int kSmallPitch = 160;  // of its window, a constant: offsets of rows are part of the loads then
 
 /// Outputs of a thread: sums and window fit in registers with two to four blocks a multiprocessor.
 template <class S>
-inline constexpr int kRows = sizeof(S) == 16 ? 4 : sizeof(S) == 8 ? 8 : 16;
+inline constexpr int kRows = sizeof(S) == 16  ? 4
+                             : sizeof(S) == 8 ? 8
+                                              : 16;
 
 /// Elements from one row of a window to the next, for any lead.
 template <class S>

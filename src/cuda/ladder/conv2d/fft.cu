@@ -19,7 +19,8 @@ namespace {
 namespace ft = image_fft_rung;
 using Complex = std::complex<double>;
 
-// Of a block, from counting: 150 instructions a point and 14 times 8 bytes of shared memory, one after the other (H200, not measured).
+// Of a block, from counting: 150 instructions a point and 14 times 8 bytes of shared memory, one after the other (H200, not
+// measured).
 constexpr double kTileSeconds = 22e-6;
 
 constexpr std::size_t kSharedBytes = static_cast<std::size_t>(ft::kSharedElements) * sizeof(float2);
@@ -31,9 +32,7 @@ int reversed(int value, int bits) {
 }
 
 // The frequency at a position of a transformed line.
-int frequency_at(int position) {
-    return reversed(position / ft::kInner, 4) + ft::kOuter * reversed(position % ft::kInner, 3);
-}
+int frequency_at(int position) { return reversed(position / ft::kInner, 4) + ft::kOuter * reversed(position % ft::kInner, 3); }
 
 // exp(-2 pi i m / 128).
 Complex root(std::int64_t m) {
@@ -74,7 +73,8 @@ public:
         info.number = "07";
         info.name = "image_fft";
         info.idea =
-            "A tile and its halo are transformed in shared memory, multiplied by the mask's spectrum and transformed back: the work of "
+            "A tile and its halo are transformed in shared memory, multiplied by the mask's spectrum and transformed back: the "
+            "work of "
             "a tile does not depend on the mask. Two tiles are the real and the imaginary part of one.";
         info.changed = "some 150 instructions a pixel of a tile, whatever the mask, instead of a product for each tap";
         info.requirements = "f32, real taps; mask sides of at most 97; 133 KB of shared memory; not under strict accuracy";
@@ -125,7 +125,9 @@ public:
         return bytes;
     }
 
-    [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override { return tiles_of(prepared.problem).out_rows; }
+    [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override {
+        return tiles_of(prepared.problem).out_rows;
+    }
     [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
         if (!prepared.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
         const ft::Tiles g = tiles_of(prepared.problem);

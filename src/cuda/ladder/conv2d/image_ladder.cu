@@ -17,6 +17,12 @@ constexpr std::int64_t kMostRows = 65535 * 16;
 
 }  // namespace
 
+void launch_image_kernel(const void* kernel, dim3 grid, dim3 block, const Image& image, cudaStream_t stream) {
+    Image copy = image;
+    void* arguments[] = {&copy};
+    check(cudaLaunchKernel(kernel, grid, block, arguments, 0, stream), "launch");
+}
+
 const std::vector<const ImageRung*>& image_ladder() {
     static const std::vector<const ImageRung*> rungs = {
         // Teaching rungs.
@@ -42,9 +48,7 @@ Refusal TeachingImageRung::supports(const ImageProblem& p, const cuda_abi::Devic
     if (p.out_height != p.height || p.out_width != p.width) { return "takes only outputs as large as the image (mode same)"; }
     const std::int64_t row = p.width * p.channels;
     if ((p.in_row != row && p.height > 1) || (p.out_row != row && p.height > 1)) { return "takes only packed rows"; }
-    if (row * p.height >= kMostElements || p.mask_height * p.mask_width >= kMostElements) {
-        return "counts elements in 31 bits";
-    }
+    if (row * p.height >= kMostElements || p.mask_height * p.mask_width >= kMostElements) { return "counts elements in 31 bits"; }
     const auto far = [](std::int64_t origin) { return origin <= -kMostElements / 2 || origin >= kMostElements / 2; };
     if (far(p.origin_y) || far(p.origin_x) || std::max(p.mask_height, p.mask_width) >= kMostElements / 4 ||
         std::max(p.height, p.width) >= kMostElements / 4) {
@@ -92,7 +96,8 @@ void TeachingImageRung::launch(const PreparedImage& prepared, const ImageJob& jo
         launch_image(image, stream);
     } else {
         // The tiled rung stands zeros in for pixels that are not there; an infinite tap must not meet one: 0 * inf is NaN.
-        image_basic::kernel<<<image_basic::grid_of(image), dim3(image_basic::kSide, image_basic::kSide), 0, stream>>>(image);
+        launch_image_kernel(reinterpret_cast<const void*>(&image_basic::kernel), image_basic::grid_of(image),
+                            dim3(image_basic::kSide, image_basic::kSide), image, stream);
     }
     check_launch(rung.name);
 }

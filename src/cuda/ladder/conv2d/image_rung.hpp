@@ -15,11 +15,11 @@ struct PreparedImage {
     cuda_abi::Device device;
     unsigned long long context = 0;  ///< which life of the device the taps belong to
     ImageProblem problem;
-    cuda_abi::ImageTaps host;        ///< valid during table() only
-    const void* taps = nullptr;      ///< device memory: (masks, mask_height, mask_width) in correlation order
-    const void* table = nullptr;     ///< device memory: what table() made, 16-byte aligned; null if nothing
-    std::vector<std::byte> by_value; ///< the taps' first kTapsByValueBytes bytes, zeros after them
-    std::int32_t tap_exponent = 0;   ///< table() may set it
+    cuda_abi::ImageTaps host;         ///< valid during table() only
+    const void* taps = nullptr;       ///< device memory: (masks, mask_height, mask_width) in correlation order
+    const void* table = nullptr;      ///< device memory: what table() made, 16-byte aligned; null if nothing
+    std::vector<std::byte> by_value;  ///< the taps' first kTapsByValueBytes bytes, zeros after them
+    std::int32_t tap_exponent = 0;    ///< table() may set it
     bool taps_finite = true;
     std::int64_t workspace_bytes = 0;
 };
@@ -65,6 +65,9 @@ struct Image {
     int height, width, channels, mask_height, mask_width, origin_y, origin_x;
     float low, high;  // limits of the output, -inf and inf without a clamp
 };
+
+/// Launches a kernel that takes an Image.
+void launch_image_kernel(const void* kernel, dim3 grid, dim3 block, const Image& image, cudaStream_t stream);
 
 /// A rung on that problem: it says what it needs beyond and launches.
 class TeachingImageRung : public ImageRung {

@@ -17,11 +17,11 @@ using image_separable_rung::kDown;
 using image_separable_rung::kThreads;
 using image_separable_rung::Layout;
 
-constexpr int kPadding = 4;             // taps of a factor: 16 bytes
-constexpr int kMostTileRows = 96;       // of a mask of rank one: with 31 taps two blocks share a multiprocessor
-constexpr int kMostTileRowsHeld = 64;   // where sums are held over the ranks: kHeldStrips strips a thread
+constexpr int kPadding = 4;            // taps of a factor: 16 bytes
+constexpr int kMostTileRows = 96;      // of a mask of rank one: with 31 taps two blocks share a multiprocessor
+constexpr int kMostTileRowsHeld = 64;  // where sums are held over the ranks: kHeldStrips strips a thread
 constexpr std::int64_t kMostMask = 512;
-constexpr double kWaste = 1.4;          // instructions for each multiply-add
+constexpr double kWaste = 1.4;  // instructions for each multiply-add
 
 template <int kChannels>
 const void* kernel_of(bool rank_one) {
@@ -77,7 +77,8 @@ public:
         info.number = "05";
         info.name = "image_separable";
         info.idea =
-            "A mask of rank one is a column times a row: the window's rows are filtered in shared memory, in place, then its columns "
+            "A mask of rank one is a column times a row: the window's rows are filtered in shared memory, in place, then its "
+            "columns "
             "on their way out. A mask of rank 2 to 4 is the sum of so many.";
         info.changed = "k_h + k_w products an output instead of k_h k_w.";
         info.requirements = "f32, one mask for all channels, of rank 1 to 4; at most 32 channels; not under strict accuracy.";
@@ -90,8 +91,12 @@ public:
     [[nodiscard]] Refusal supports(const ImageProblem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
         if (p.masks != 1) { return "takes one mask for all channels"; }
-        if (p.rank < 1 || p.rank > image_separable_rung::kMostRank) { return "the mask is no sum of a few products of a column and a row"; }
-        if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) { return "rounds between its passes: not under strict accuracy"; }
+        if (p.rank < 1 || p.rank > image_separable_rung::kMostRank) {
+            return "the mask is no sum of a few products of a column and a row";
+        }
+        if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
+            return "rounds between its passes: not under strict accuracy";
+        }
         if (p.channels > 32) { return "takes at most 32 channels"; }
         if (p.mask_height > kMostMask || p.mask_width > kMostMask || layout_of(p, device).tile_rows == 0) {
             return "no tile with its halo fits in shared memory";
@@ -101,8 +106,8 @@ public:
 
     [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
         const Layout g = layout_of(p, device);
-        const double outputs = static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) *
-                               static_cast<double>(p.out_width);
+        const double outputs =
+            static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
         const double halo = 1 + static_cast<double>(p.mask_height - 1) / g.tile_rows;
         const double products = p.rank * (static_cast<double>(p.mask_width) * halo + static_cast<double>(p.mask_height)) + 12;
         return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),

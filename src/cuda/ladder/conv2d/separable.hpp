@@ -6,8 +6,8 @@ namespace tapline::cuda::image_separable_rung {
 // 16 rows of 144 elements are 2304 sums down columns: eight a thread, whole strips; and 18 rows of a window at a time.
 inline constexpr int kThreads = 288;
 inline constexpr int kMostRank = 4;
-inline constexpr int kAcross = 9;  // outputs of a thread along a row: odd, so that its lanes' addresses lie in different banks
-inline constexpr int kDown = 16;   // outputs of a thread down a column
+inline constexpr int kAcross = 9;      // outputs of a thread along a row: odd, so that its lanes' addresses lie in different banks
+inline constexpr int kDown = 16;       // outputs of a thread down a column
 inline constexpr int kHeldStrips = 2;  // of a thread, where sums of several ranks are held
 
 /// How a block's tile is laid out.

@@ -55,7 +55,8 @@ public:
         info.number = "06";
         info.name = "image_tensor";
         info.idea =
-            "A row of the mask is a product of matrices: rows of the image as they lie, and the row's taps in every position. Tensor "
+            "A row of the mask is a product of matrices: rows of the image as they lie, and the row's taps in every position. "
+            "Tensor "
             "cores add up one product for each row of the mask in the same registers; floats are two halves each.";
         info.changed = "multiply-adds limited: tensor cores do sixteen times as many in half precision";
         info.requirements =
@@ -74,14 +75,16 @@ public:
             return "tensor cores cut sums off: not under strict accuracy";
         }
         if (p.mask_width > tc::kMostWidth) { return "takes mask rows of at most " + std::to_string(tc::kMostWidth) + " taps"; }
-        if (p.mask_height > 1024 || shared_bytes(p) > shared_limit(device) - 1024) { return "its tile does not fit in shared memory"; }
+        if (p.mask_height > 1024 || shared_bytes(p) > shared_limit(device) - 1024) {
+            return "its tile does not fit in shared memory";
+        }
         if (p.channels > 64) { return "takes one channel at a time: at most 64"; }
         return {};
     }
 
     [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
-        const double outputs = static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) *
-                               static_cast<double>(p.out_width);
+        const double outputs =
+            static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
         const double factor = device.major >= 9 ? 1 : device.minor == 0 ? 0.7 : 3;  // as for signals
         const double products = kStepCost * factor * steps_of(p) * static_cast<double>(p.mask_height);
         return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),

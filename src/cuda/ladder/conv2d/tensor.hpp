@@ -6,8 +6,8 @@
 namespace tapline::cuda::image_tensor_rung {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kWarpsX = 2;                                  // of 64 columns each
-inline constexpr int kWarpsY = kThreads / 32 / kWarpsX;            // of 16 rows each
+inline constexpr int kWarpsX = 2;                        // of 64 columns each
+inline constexpr int kWarpsY = kThreads / 32 / kWarpsX;  // of 16 rows each
 inline constexpr int kTileColumns = 64 * kWarpsX;
 inline constexpr int kTileRows = 16 * kWarpsY;
 inline constexpr int kLeastSteps = 2;  // groups of 16 columns that the taps of a row fall into, wherever an output begins
