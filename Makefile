@@ -43,7 +43,7 @@ endif
 
 python-test: configure
 	@$(INSTALL_DEPENDENCIES) python
-	cmake --build $(BUILD) -j $(JOBS) --target tapline tapline_cli
+	cmake --build $(BUILD) -j $(JOBS) --target tapline tapline_cli emulated_cuda
 	PRESET=$(PRESET) scripts/python_test.sh
 
 # Results go to tests/gpu/receipt.json. GPU_BUNDLE=DIR runs the programs that scripts/gpu_bundle.sh collected.

@@ -2,10 +2,13 @@
 """Turns the JSON of bench/sweep.py into docs/benchmarks.md, the measured part of docs/numerics.md, and their plots.
 
     python3 bench/report.py bench/results/cpu.json
+
+Images come from bench/results/images_cpu.json, which bench/images.py measures.
 """
 
 import json
 import pathlib
+import statistics
 import sys
 
 import matplotlib
@@ -139,6 +142,39 @@ says how it is measured.
     return text
 
 
+def images_part(data):
+    """From bench/images.py."""
+    machine = data["machine"]
+    lines = ["| image | mask | algorithm | time | share of the copy | times OpenCV | the same, fastest runs | bar | met |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for row in data["cases"]:
+        by_copy = "copy_bar" in row
+        met = "yes" if (row["copy_fraction"] >= row["copy_bar"] if by_copy else row["times_peer"] >= row["peer_bar"]) else "no"
+        if met == "no" and not by_copy and row["times_peer_of_fastest"] >= row["peer_bar"]:
+            met = "undisturbed"
+        bar = f"{percent(row['copy_bar'])} of the copy" if by_copy else f"{row['peer_bar']:g} times {row['peer']}"
+        lines.append("| " + " | ".join([row["image"], row["name"], row["algorithm"], f"{1e3 * row['seconds']:.2f} ms",
+                                        f"**{percent(row['copy_fraction'])}**", f"**{row['times_peer']:.1f}**",
+                                        f"{1e3 * row['seconds_min']:.2f} ms, {row['times_peer_of_fastest']:.1f}", bar, met]) + " |")
+    idle = statistics.median(r["idle_before"] for row in data["cases"] for r in row["rounds"])
+    files = data["file_to_file"]
+    stages = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in files["stages"].items())
+    return f"""
+## Images
+
+From `bench/results/images_cpu.json`, which `bench/images.py` measures: {machine['processor']}, {machine['cores']} cores, {machine['date']}, OpenCV
+{machine['opencv']}, {machine['vips']}. f32 and one channel unless said otherwise, zero boundary; `tapline bench --image` and OpenCV take turns,
+and the figures are medians over {len(data['cases'][0]['rounds'])} rounds of the ratios within a round. Other programs ran meanwhile ({percent(idle)} of
+the cores' time was free before a round, median), which takes more from two threads than from OpenCV's one where it transforms: beside the
+medians stand the fastest runs of each side, and `undisturbed` means that only those reach the bar.
+
+""" + "\n".join(lines) + f"""
+
+- {files['name']}: {files['seconds']:.2f} s ({stages}), {files['peer']} {files['peer_seconds']:.2f} s ({files['times_peer']:.1f} times as long;
+  bar {files['peer_bar']} times). The results differ by at most {files['difference']} grey level{'' if files['difference'] == 1 else 's'}.
+"""
+
+
 def numerics_part(data):
     loud, nan = data["loud_and_quiet"], data["one_nan"]
     lines = ["![relative error over the number of taps](images/cpu_error.svg)", "", error_table(data), "",
@@ -152,7 +188,9 @@ def main():
     data = json.loads(pathlib.Path(sys.argv[1]).read_text())
     share_plot(data, ROOT / "docs/images/cpu_share.svg")
     error_plot(data, ROOT / "docs/images/cpu_error.svg")
-    (ROOT / "docs/benchmarks.md").write_text(benchmarks_page(data))
+    images = ROOT / "bench/results/images_cpu.json"
+    text = benchmarks_page(data) + (images_part(json.loads(images.read_text())) if images.exists() else "")
+    (ROOT / "docs/benchmarks.md").write_text(text)
     page = ROOT / "docs/numerics.md"
     begin, end = "<!-- measured: begin -->", "<!-- measured: end -->"
     head, rest = page.read_text().split(begin)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# clang-format over all sources and clang-tidy over src/ (and the headers that those include).
+# clang-format over all sources and clang-tidy over src/ and python/src (and the headers that those include).
 #
 #   scripts/lint.sh [--format | --tidy | --fix-format]     default: both checks
 #
@@ -50,5 +50,14 @@ if [ "$what" != --format ]; then
     # The commands are those of g++, whose warning options clang does not all know.
     mapfile -t sources < <(list_sources 'src/*.cpp' | grep -v '^src/cpu/')
     printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 2 "$tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option
+    # The Python module has a build of its own, which scripts/python_test.sh leaves behind.
+    module=build/python/module
+    if [ -f "$module/compile_commands.json" ]; then
+        mapfile -t of_python < <(list_sources 'python/src/*.cpp')
+        printf '%s\n' "${of_python[@]}" | xargs -P "$(nproc)" -n 2 "$tidy" -p "$module" --quiet --extra-arg=-Wno-unknown-warning-option
+        sources+=("${of_python[@]}")
+    else
+        echo "clang-tidy: python/src is left out: no $module; run scripts/python_test.sh first"
+    fi
     echo "clang-tidy ($("$tidy" --version | grep -o 'version [0-9.]*' | head -1)): ${#sources[@]} files are clean"
 fi

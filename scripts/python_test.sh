@@ -25,12 +25,14 @@ fi
 
 rm -rf "$wheels"
 "$env/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$wheels" . \
-    -C cmake.source-dir=python -C cmake.define.TAPLINE_BUILD="$build" -C build-dir="$PWD/build/python/module" \
-    -C build.targets=tapline_python
+    --config-settings cmake.source-dir=python --config-settings cmake.define.TAPLINE_BUILD="$build" \
+    --config-settings build-dir="$PWD/build/python/module" --config-settings build.targets=tapline_python
 "$env/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/tapline-*.whl
 
-PYTHON=$python tests/python/wheel_test.sh "$wheels"/tapline-*.whl
-"$env/bin/python" -m pytest -q -p no:cacheprovider tests/python
+engine=
+[ ! -f "$build/bin/libtapline_cuda.so" ] || engine=expected
+EXPECT_CUDA_ENGINE=$engine PYTHON=$python tests/python/wheel_test.sh "$wheels"/tapline-*.whl
+TAPLINE_EMULATED_CUDA=$build/tests/emulated_cuda/libemulated_cuda.so "$env/bin/python" -m pytest -q -p no:cacheprovider tests/python
 if [ "$quick" != --quick ]; then
     # From a folder without settings for pytest: the tests are NumPy's and SciPy's, and so is how they run.
     in_place=$PWD/tests/python

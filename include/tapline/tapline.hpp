@@ -1,11 +1,12 @@
 // Everything: convolution of signals and images with filters of any length.
 #pragma once
 
-#include "tapline/convolve.hpp"  // IWYU pragma: export
-#include "tapline/error.hpp"     // IWYU pragma: export
-#include "tapline/image.hpp"     // IWYU pragma: export
-#include "tapline/info.hpp"      // IWYU pragma: export
-#include "tapline/plan.hpp"      // IWYU pragma: export
-#include "tapline/problem.hpp"   // IWYU pragma: export
-#include "tapline/stream.hpp"    // IWYU pragma: export
-#include "tapline/types.hpp"     // IWYU pragma: export
+#include "tapline/convolve.hpp"   // IWYU pragma: export
+#include "tapline/depthwise.hpp"  // IWYU pragma: export
+#include "tapline/error.hpp"      // IWYU pragma: export
+#include "tapline/image.hpp"      // IWYU pragma: export
+#include "tapline/info.hpp"       // IWYU pragma: export
+#include "tapline/plan.hpp"       // IWYU pragma: export
+#include "tapline/problem.hpp"    // IWYU pragma: export
+#include "tapline/stream.hpp"     // IWYU pragma: export
+#include "tapline/types.hpp"      // IWYU pragma: export

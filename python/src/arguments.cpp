@@ -205,6 +205,15 @@ Values collect(const Signature& signature, PyObject* tuple, PyObject* dictionary
     return values;
 }
 
+Owned dictionary_of(const Values& values) {
+    Owned dictionary(PyDict_New());
+    for (std::size_t i = 0; i < kKeywords; ++i) {
+        PyObject* const value = values[static_cast<Keyword>(i)];
+        if (value != nullptr && PyDict_SetItem(dictionary.get(), interned()[i], value) < 0) { throw PythonError{}; }
+    }
+    return dictionary;
+}
+
 Request request_of(const Values& values, Operation operation) {
     Request request;
     request.problem.operation = operation;

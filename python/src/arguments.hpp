@@ -59,6 +59,9 @@ Values collect(const Signature& signature, PyObject* const* arguments, Py_ssize_
 /// The same from a tuple and a dictionary (which may be null).
 Values collect(const Signature& signature, PyObject* tuple, PyObject* dictionary);
 
+/// What was given, as a dictionary of keyword arguments.
+Owned dictionary_of(const Values& values);
+
 /// Everything about a call but its arrays. `problem` lacks sizes, strides and types.
 struct Request {
     Problem problem;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "gpu_call.hpp"
 #include "plan_cache.hpp"
 #include "tapline/convolve.hpp"
 
@@ -64,32 +65,12 @@ void check_out(PyArrayObject* out, const Prepared& prepared) {
     if (!PyArray_ISWRITEABLE(out)) { raise(PyExc_ValueError, "out: the array is read-only; give one that can be written"); }
 }
 
-// Calls `body(in, out, taps)` with the addresses of each execution.
-template <class Body>
-void for_each_execution(const Layout& layout, const char* in, char* out, const char* taps, std::size_t taps_size, Body body) {
-    std::vector<std::int64_t> index(layout.outer.size(), 0);
-    for (std::int64_t left = layout.executions(); left > 0; --left) {
-        body(in, out, taps);
-        for (std::size_t d = index.size(); d-- > 0;) {
-            const Dimension& dimension = layout.outer[d];
-            const bool carry = ++index[d] == dimension.count;
-            const std::int64_t steps = carry ? 1 - dimension.count : 1;
-            if (carry) { index[d] = 0; }
-            in += steps * dimension.in_stride;
-            out += steps * dimension.out_stride;
-            taps += steps * dimension.taps_stride * static_cast<std::int64_t>(taps_size);
-            if (!carry) { break; }
-        }
-    }
-}
-
-bool has_one_filter(const Layout& layout) {
-    return std::all_of(layout.outer.begin(), layout.outer.end(), [](const Dimension& d) { return d.taps_stride == 0; });
-}
-
 PyObject* call(const char* function, Operation operation, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     const Signature signature{function, kConvolvePositional, 2, kConvolveNamed};
     const Values values = collect(signature, arguments, count, names);
+    if (is_on_gpu(values[Keyword::signal]) || is_on_gpu(values[Keyword::taps]) || is_on_gpu(values[Keyword::out])) {
+        return call_on_gpu(function, values);
+    }
     const Request request = request_of(values, operation);
     const Owned given = as_array(values[Keyword::signal], "signal");
     const Dtype dtype = dtype_of_array(given.array(), "signal");
@@ -126,23 +107,29 @@ Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape,
         raise(PyExc_ValueError, std::string("dtype: ") + to_string(*request.output_dtype) + ", but out has " +
                                     to_string(*out_dtype) + "; leave dtype away");
     }
-    Owned array = as_array(taps, "taps");
+    const Owned array = as_array(taps, "taps");
     const Dtype taps_dtype = dtype_of_array(array.array(), "taps");
     const std::optional<Dtype> wanted = out_dtype ? out_dtype : request.output_dtype;
-    Prepared prepared{
-        types_of(signal_dtype, taps_dtype, wanted), shape_of(signal_shape, array.array(), request.axis), request.problem, {}};
-    const Types& types = prepared.types;
+    const Types types = types_of(signal_dtype, taps_dtype, wanted);
     if (is_integer(types.signal) && request.problem.overflow == Overflow::error) {
         check_tap_values(array, taps_dtype, types.signal);
     }
-    if (PyArray_NDIM(array.array()) > 1) { array = axis_last(array, prepared.shape.axis); }
+    Prepared prepared = prepare(request, signal_shape, types, array);
+    if (types.output == Dtype::f16) { prepared.problem.output_dtype = Dtype::f32; }
+    return prepared;
+}
+
+Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape, const Types& types, const Owned& taps) {
+    Prepared prepared{types, shape_of(signal_shape, taps.array(), request.axis), request.problem, {}};
+    const bool has_axes = PyArray_NDIM(taps.array()) > 1;
+    const Owned array = has_axes ? axis_last(taps, prepared.shape.axis) : Owned::borrowed(taps.get());
     prepared.taps = converted(array, number_of_dtype(types.taps), true);
     Problem& problem = prepared.problem;
     problem.length = prepared.shape.length;
     problem.taps = prepared.shape.taps;
     problem.dtype = types.signal;
     problem.complex_taps = types.complex_taps;
-    problem.output_dtype = types.output == Dtype::f16 ? Dtype::f32 : types.output;
+    problem.output_dtype = types.output;
     prepared.shape.output[static_cast<std::size_t>(prepared.shape.axis)] = output_length(problem);
     return prepared;
 }
@@ -184,7 +171,7 @@ void execute(const Plan& plan, const Layout& layout, void* out, const void* in) 
 void execute(const Problem& problem, const PlanOptions& options, const Layout& layout, PyArrayObject* out, PyArrayObject* in,
              PyArrayObject* taps) {
     if (layout.empty) { return validate(problem); }
-    if (has_one_filter(layout)) {
+    if (layout.has_one_filter()) {
         return execute(cached_plan(problem, PyArray_DATA(taps), options), layout, PyArray_DATA(out), PyArray_DATA(in));
     }
     const auto* const first_taps = static_cast<const char*>(PyArray_DATA(taps));

@@ -21,6 +21,9 @@ struct Prepared {
 Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape, Dtype signal_dtype, PyObject* taps,
                  std::optional<Dtype> out_dtype);
 
+/// The same with types at hand; the problem's output type is `types.output`. `taps`: as the caller gave them, in host memory.
+Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape, const Types& types, const Owned& taps);
+
 /// The element type of an array; TypeError with the remedy for those that tapline does not know.
 Dtype dtype_of_array(PyArrayObject* array, const char* argument);
 

@@ -33,9 +33,10 @@ origin : int, optional
 accuracy : {'standard', 'strict', 'fast'}
     'strict' sums directly and bounds each element's error.
 device : str
-    'auto', 'cpu', 'cuda' or 'cuda:N'. Arrays are in host memory on each of them.
+    'auto', 'cpu', 'cuda' or 'cuda:N', for arrays in host memory. CuPy arrays, PyTorch tensors and
+    JAX arrays on a GPU stay where they are, and the result is of their kind (docs/python.md).
 out : numpy.ndarray, optional
-    Written and returned; any real type for real input (rounded to even and saturated
+    Written and returned (for a signal on a GPU, an array there); any real type for real input (rounded to even and saturated
     for integers). It must not overlap `signal`.
 dtype : data-type, optional
     The output's type: by default NumPy's promotion for floating types, int64 for integers.
@@ -50,7 +51,7 @@ threads : int
 
 Returns
 -------
-numpy.ndarray
+numpy.ndarray, or the signal's kind of array if it is on a GPU
 
 Raises
 ------

@@ -64,6 +64,10 @@ std::int64_t Layout::executions() const {
     return count;
 }
 
+bool Layout::has_one_filter() const {
+    return std::all_of(outer.begin(), outer.end(), [](const Dimension& d) { return d.taps_stride == 0; });
+}
+
 Shape shape_of(std::span<const npy_intp> signal, PyArrayObject* taps, int axis) {
     const int dimensions = static_cast<int>(signal.size());
     if (dimensions == 0) { raise(PyExc_ValueError, "signal: a single number; give an array with at least one axis"); }

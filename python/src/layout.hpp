@@ -35,6 +35,8 @@ struct Layout {
     bool empty = false;            ///< no rows at all
 
     [[nodiscard]] std::int64_t executions() const;
+    /// Whether all executions use the same taps.
+    [[nodiscard]] bool has_one_filter() const;
 };
 
 /// What `signal` and `taps` have along the filtered axis, and the shape of everything else.
@@ -53,5 +55,24 @@ bool is_steppable(PyArrayObject* array, int axis);
 
 /// Fills in the problem's strides and batch. Signal and output are steppable, the taps contiguous with the axis last.
 Layout layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps);
+
+/// Calls `body(in, out, taps)` with the addresses of each execution; a tap has `taps_size` bytes.
+template <class Body>
+void for_each_execution(const Layout& layout, const char* in, char* out, const char* taps, std::size_t taps_size, Body body) {
+    std::vector<std::int64_t> index(layout.outer.size(), 0);
+    for (std::int64_t left = layout.executions(); left > 0; --left) {
+        body(in, out, taps);
+        for (std::size_t d = index.size(); d-- > 0;) {
+            const Dimension& dimension = layout.outer[d];
+            const bool carry = ++index[d] == dimension.count;
+            const std::int64_t steps = carry ? 1 - dimension.count : 1;
+            if (carry) { index[d] = 0; }
+            in += steps * dimension.in_stride;
+            out += steps * dimension.out_stride;
+            taps += steps * dimension.taps_stride * static_cast<std::int64_t>(taps_size);
+            if (!carry) { break; }
+        }
+    }
+}
 
 }  // namespace tapline::python

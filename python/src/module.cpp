@@ -1,11 +1,15 @@
 // The module tapline._core.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "docstrings.hpp"
+#include "image_object.hpp"
 #include "plan_cache.hpp"
 #include "plan_object.hpp"
+#include "tapline/depthwise.hpp"
 #include "tapline/info.hpp"
 
 namespace nb = nanobind;
@@ -43,11 +47,20 @@ void add_plan(nb::module_& module) {
                     "algorithm=None, threads=0, scale=1.0, bias=0.0, clamp=None, overflow='error')"))
         .def(
             "__call__",
-            [](PlanObject& self, nb::handle signal, nb::handle out) {
-                return nb::steal(checked([&] { return self.execute(signal.ptr(), out.ptr()); }));
+            [](nb::handle_t<PlanObject> self, nb::handle signal, nb::handle out) -> nb::object {
+                if (is_on_gpu(signal.ptr()) || is_on_gpu(out.ptr())) {
+                    return nb::module_::import_("tapline._gpu").attr("call_plan")(self, signal, out);
+                }
+                return nb::steal(checked([&] { return nb::cast<PlanObject&>(self).execute(signal.ptr(), out.ptr()); }));
             },
             nb::arg("signal"), nb::arg("out").none() = nb::none(), "The output for one signal, in `out` if given.")
         .def("explain", &PlanObject::explain, "What was chosen, why, and how fast it should be.")
+        .def(
+            "_on_gpu",
+            [](const PlanObject& self, const std::string& dtype, const std::string& device) {
+                return checked([&] { return self.on_gpu(dtype, device); });
+            },
+            "What tapline._gpu runs.")
         .def("__repr__",
              [](const PlanObject& self) {
                  std::string text = self.explain();
@@ -68,6 +81,122 @@ void add_plan(nb::module_& module) {
         .def_prop_ro(
             "dtype", [](const PlanObject& self) { return numpy_dtype(self.types().signal); }, "The signal's type.")
         .def_prop_ro("output_dtype", [](const PlanObject& self) { return numpy_dtype(self.types().output); });
+}
+
+Dtype known_dtype(const char* argument, const std::string& name) {
+    const std::optional<Dtype> dtype = dtype_of_name(name);
+    if (!dtype) {
+        raise(PyExc_TypeError, std::string(argument) + ": elements are " + name +
+                                   "; convert them to float32, float64, complex64, complex128, float16 or bfloat16");
+    }
+    return *dtype;
+}
+
+// `options`: convolve's keyword arguments but for arrays and types.
+GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& shape, const std::string& dtype, nb::handle taps,
+                      const std::string& taps_dtype, const std::optional<std::string>& output_dtype, const std::string& device,
+                      const nb::dict& options) {
+    constexpr std::array kNamed{Keyword::mode,   Keyword::axis,     Keyword::boundary, Keyword::constant,
+                                Keyword::origin, Keyword::accuracy, Keyword::scale,    Keyword::bias,
+                                Keyword::clamp,  Keyword::overflow, Keyword::threads};
+    const Signature signature{function.c_str(), {}, 0, kNamed};
+    const nb::tuple none = nb::make_tuple();
+    const Values values = collect(signature, none.ptr(), options.ptr());
+    const Request request = request_of(values, function == "correlate" ? Operation::correlation : Operation::convolution);
+    std::optional<Dtype> wanted;
+    if (output_dtype) { wanted = known_dtype("out", *output_dtype); }
+    const Types types = gpu_types_of(known_dtype("signal", dtype), known_dtype("taps", taps_dtype), wanted);
+    return {request, device, prepare(request, shape, types, as_array(taps.ptr(), "taps"))};
+}
+
+// `options`: the keyword arguments that images share with signals.
+Request image_request(const nb::dict& options, bool correlation) {
+    constexpr std::array kNamed{Keyword::mode,  Keyword::boundary, Keyword::constant, Keyword::accuracy, Keyword::device,
+                                Keyword::scale, Keyword::bias,     Keyword::clamp,    Keyword::threads,  Keyword::algorithm};
+    const Signature signature{"image", {}, 0, kNamed};
+    const nb::tuple none = nb::make_tuple();
+    return request_of(collect(signature, none.ptr(), options.ptr()), correlation ? Operation::correlation : Operation::convolution);
+}
+
+PyArrayObject* array_of(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
+
+// Called by tapline._image alone, which passes arrays.
+void add_image(nb::module_& module) {
+    using Origin = std::optional<std::int64_t>;
+    nb::class_<ImageObject>(module, "ImagePlan", "A mask prepared for images of one arrangement: what tapline._image keeps.")
+        .def("__init__",
+             [](ImageObject* self, const nb::dict& options, bool correlation, nb::handle image, nb::handle out, nb::handle taps,
+                Origin origin_y, Origin origin_x) {
+                 checked([&] {
+                     new (self) ImageObject(image_request(options, correlation), array_of(image), array_of(out), array_of(taps),
+                                            origin_y, origin_x);
+                 });
+             })
+        .def("execute",
+             [](const ImageObject& self, nb::handle out, nb::handle image) { self.execute(array_of(out), array_of(image)); })
+        .def("explain", [](const ImageObject& self) { return self.plan().explain(); })
+        .def_prop_ro("algorithm", [](const ImageObject& self) { return self.plan().algorithm(); });
+    module.def("image_size", [](const nb::dict& options, std::int64_t height, std::int64_t width, std::int64_t mask_height,
+                                std::int64_t mask_width) {
+        const ImageSize size = checked([&] {
+            return image_size_of(image_request(options, false), {height, width}, {mask_height, mask_width});
+        });
+        return nb::make_tuple(size.height, size.width);
+    });
+}
+
+void add_gpu_call(nb::module_& module) {
+    nb::class_<GpuCall>(module, "GpuCall", "A call for an array in GPU memory: what tapline._gpu uses.")
+        .def("__init__",
+             [](GpuCall* self, const std::string& function, const std::vector<npy_intp>& shape, const std::string& dtype,
+                nb::handle taps, const std::string& taps_dtype, const std::optional<std::string>& output_dtype,
+                const std::string& device, const nb::dict& options) {
+                 checked([&] {
+                     new (self) GpuCall(make_gpu_call(function, shape, dtype, taps, taps_dtype, output_dtype, device, options));
+                 });
+             })
+        .def_prop_ro("signal_type", [](const GpuCall& self) { return numpy_name(self.signal_type()); })
+        .def_prop_ro("output_type", [](const GpuCall& self) { return numpy_name(self.output_type()); })
+        .def_prop_ro("output_shape", [](const GpuCall& self) { return tuple_of(self.output_shape()); })
+        .def("arrange",
+             [](GpuCall& self, const std::vector<npy_intp>& in, const std::vector<npy_intp>& out) {
+                 const GpuCall::Arrangement a = checked([&] { return self.arrange(in, out); });
+                 return nb::make_tuple(a.can_be_read, a.can_be_written, a.executions, a.workspace_bytes);
+             })
+        .def("run", &GpuCall::run);
+}
+
+void add_depthwise(nb::module_& module) {
+    // batch, channels, samples, outputs, taps, origin
+    using Sizes = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+    const auto problem_of = [](const Sizes& p, const std::string& dtype) {
+        const auto& [batch, channels, length, outputs, taps, origin] = p;
+        return DepthwiseProblem{.batch = batch,
+                                .channels = channels,
+                                .length = length,
+                                .outputs = outputs,
+                                .taps = taps,
+                                .origin = origin,
+                                .dtype = known_dtype("x", dtype)};
+    };
+    module.def("depthwise_correlate", [=](const Sizes& sizes, const std::string& dtype, std::uintptr_t y, std::uintptr_t x,
+                                          std::uintptr_t taps, int device, std::uintptr_t stream) {
+        const DepthwiseProblem problem = problem_of(sizes, dtype);
+        const WithoutGil without_gil;
+        depthwise_correlate(problem, at_address(y), at_address(x), at_address(taps), device, at_address(stream));
+    });
+    module.def("depthwise_workspace_bytes", [=](const Sizes& sizes, const std::string& dtype, int device) {
+        return depthwise_workspace_bytes(problem_of(sizes, dtype), device);
+    });
+    module.def("depthwise_gradients",
+               [=](const Sizes& sizes, const std::string& dtype, std::uintptr_t grad_x, std::uintptr_t grad_taps,
+                   std::uintptr_t grad_y, std::uintptr_t x, std::uintptr_t taps, std::uintptr_t workspace,
+                   std::size_t workspace_bytes, int device, std::uintptr_t stream) {
+                   const DepthwiseProblem problem = problem_of(sizes, dtype);
+                   const WithoutGil without_gil;
+                   depthwise_gradients(problem, at_address(grad_x), at_address(grad_taps), at_address(grad_y), at_address(x),
+                                       at_address(taps), at_address(workspace), workspace_bytes, device, at_address(stream));
+               });
 }
 
 nb::list engines_as_list() {
@@ -131,10 +260,16 @@ NB_MODULE(_core, module) {
     nb::register_exception_translator([](const std::exception_ptr& exception, void*) {
         try {
             std::rethrow_exception(exception);
-        } catch (const tapline::Error& error) { set_python_error(error); }
+        } catch (const tapline::Error& error) { set_python_error(error); } catch (const PythonError&) {  // Python holds it
+        }
     });
     if (PyModule_AddFunctions(module.ptr(), functions) < 0) { throw nb::python_error(); }
     add_plan(module);
+    add_gpu_call(module);
+    add_depthwise(module);
+    add_image(module);
+    module.def(
+        "is_on_gpu", [](nb::handle object) { return is_on_gpu(object.ptr()); }, "Whether an array is in GPU memory.");
     module.attr("__version__") = tapline::version();
     module.def("engines", &engines_as_list, "Every engine that this build knows, usable or not.");
     module.def("algorithms", &algorithms_as_list, nb::arg("plan"), nb::arg("device") = "cpu",

@@ -117,7 +117,8 @@ void add(Entry entry) {
 }
 
 Plan prepare(const Problem& problem, const void* taps, const PlanOptions& options) {
-    if (problem.taps < kLongFilter && options.effort == Effort::estimate) { return make_plan(problem, taps, options); }
+    const bool on_cpu = !options.device.starts_with("cuda");  // a GPU's plan allocates, copies and waits
+    if (on_cpu && problem.taps < kLongFilter && options.effort == Effort::estimate) { return make_plan(problem, taps, options); }
     const WithoutGil without_gil;
     return make_plan(problem, taps, options);
 }
@@ -141,7 +142,7 @@ Plan cached_plan(const Problem& problem, const void* taps, const PlanOptions& op
         }
     }
     Plan plan = prepare(problem, taps, options);
-    if (plan.device() == "cpu") {
+    if (plan.device() == "cpu" || options.device.starts_with("cuda")) {  // "auto" may choose otherwise next time
         const auto* from = static_cast<const std::byte*>(taps);
         add({h, key, std::vector<std::byte>(from, from + bytes), plan});
     }

@@ -131,6 +131,32 @@ PyObject* PlanObject::execute(PyObject* signal, PyObject* out) {
     return output.finish();
 }
 
+GpuCall PlanObject::on_gpu(const std::string& dtype, const std::string& device) const {
+    const std::optional<Dtype> given = dtype_of_name(dtype);
+    const Dtype own = prepared_.types.signal;
+    const std::string& wanted = request_.options.device;
+    if (wanted != "auto" && wanted != device && !(wanted == "cuda" && device == "cuda:0")) {
+        raise(PyExc_ValueError, "signal: in the memory of " + device + ", the plan is for device='" + wanted +
+                                    "'; make a plan with device='" + device + "' or 'auto'");
+    }
+    if (is_integer(own)) {
+        raise(PyExc_TypeError, std::string("signal: in the memory of ") + device + ", the plan is for " + numpy_name(own) +
+                                   "; integers are exact in host memory only: use convolve(), or a plan with a floating dtype");
+    }
+    const bool is_half = given == Dtype::f16 || given == Dtype::bf16;
+    const bool converts = given && !is_half && PyArray_CanCastSafely(number_of_dtype(*given), number_of_dtype(own)) != 0;
+    if (!is_half && !converts) {
+        raise(PyExc_TypeError, "signal: elements are " + dtype + ", the plan is for " + numpy_name(own) +
+                                   "; convert them or make a plan with dtype='" + dtype + "'");
+    }
+    Types types = prepared_.types;
+    if (is_half && own == Dtype::f32) { types.signal = *given; }  // read as it is stored
+    Prepared prepared{types, prepared_.shape, prepared_.problem, Owned::borrowed(prepared_.taps.get())};
+    prepared.problem.dtype = types.signal;
+    prepared.problem.output_dtype = types.output;
+    return {request_, device, std::move(prepared)};
+}
+
 std::string PlanObject::explain() const {
     std::string text = plan().explain();
     const std::int64_t executions = plans_.front().layout.executions();

@@ -1,7 +1,7 @@
 // tapline.Plan: shape, types, taps and options settled once, signals given again and again.
 #pragma once
 
-#include "call.hpp"
+#include "gpu_call.hpp"
 
 namespace tapline::python {
 
@@ -12,6 +12,9 @@ public:
 
     /// The output for one signal, in `out` if given.
     PyObject* execute(PyObject* signal, PyObject* out);
+
+    /// The same filter for signals of a type ("float32") on a GPU ("cuda:0").
+    [[nodiscard]] GpuCall on_gpu(const std::string& dtype, const std::string& device) const;
 
     [[nodiscard]] const Plan& plan() const { return plans_.front().plan; }
     [[nodiscard]] const Types& types() const { return prepared_.types; }

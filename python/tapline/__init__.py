@@ -1,12 +1,13 @@
 """Convolution of signals with filters of any length, at the price of a copy.
 
-`convolve`, `correlate` and `Plan` are tapline's own interface. The modules `tapline.numpy`, `tapline.signal` and
+`convolve`, `correlate`, `image` and `Plan` are tapline's own interface. The modules `tapline.numpy`, `tapline.signal` and
 `tapline.ndimage` hold functions with the names, arguments, defaults and result types of those that they stand in for.
 """
 
 from tapline import ndimage, numpy, signal
 from tapline._bench import bench
 from tapline._core import Plan, __version__, clear_plan_cache, convolve, correlate
+from tapline._image import image
 from tapline._info import info
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "clear_plan_cache",
     "convolve",
     "correlate",
+    "image",
     "info",
     "ndimage",
     "numpy",

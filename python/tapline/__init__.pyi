@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -13,8 +13,16 @@ Boundary: TypeAlias = Literal["zero", "constant", "nearest", "reflect", "mirror"
 Accuracy: TypeAlias = Literal["standard", "strict", "fast"]
 Overflow: TypeAlias = Literal["error", "wrap"]
 
+class ArrayOnGpu(Protocol):
+    """A CuPy array, a PyTorch tensor or a JAX array in GPU memory."""
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+_OnGpu = TypeVar("_OnGpu", bound=ArrayOnGpu)
+
 __version__: str
 
+@overload
 def convolve(
     signal: ArrayLike,
     taps: ArrayLike,
@@ -34,6 +42,27 @@ def convolve(
     overflow: Overflow = "error",
     threads: int = 0,
 ) -> NDArray[Any]: ...
+@overload
+def convolve(
+    signal: _OnGpu,
+    taps: ArrayLike | ArrayOnGpu,
+    mode: Mode = "full",
+    *,
+    axis: int = -1,
+    boundary: Boundary = "zero",
+    constant: complex = 0,
+    origin: int | None = None,
+    accuracy: Accuracy = "standard",
+    device: str = "auto",
+    out: _OnGpu | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    overflow: Overflow = "error",
+    threads: int = 0,
+) -> _OnGpu: ...
+@overload
 def correlate(
     signal: ArrayLike,
     taps: ArrayLike,
@@ -51,6 +80,45 @@ def correlate(
     bias: float = 0.0,
     clamp: tuple[float, float] | None = None,
     overflow: Overflow = "error",
+    threads: int = 0,
+) -> NDArray[Any]: ...
+@overload
+def correlate(
+    signal: _OnGpu,
+    taps: ArrayLike | ArrayOnGpu,
+    mode: Mode = "full",
+    *,
+    axis: int = -1,
+    boundary: Boundary = "zero",
+    constant: complex = 0,
+    origin: int | None = None,
+    accuracy: Accuracy = "standard",
+    device: str = "auto",
+    out: _OnGpu | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    overflow: Overflow = "error",
+    threads: int = 0,
+) -> _OnGpu: ...
+
+def image(
+    image: ArrayLike,
+    taps: ArrayLike,
+    mode: Mode = "same",
+    *,
+    channel_axis: Literal[-1] | None = None,
+    boundary: Boundary = "zero",
+    constant: complex | None = None,
+    origin: int | tuple[int | None, int | None] | None = None,
+    operation: Literal["convolution", "correlation"] = "convolution",
+    accuracy: Accuracy = "standard",
+    out: NDArray[Any] | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
     threads: int = 0,
 ) -> NDArray[Any]: ...
 
@@ -77,7 +145,10 @@ class Plan:
         clamp: tuple[float, float] | None = None,
         overflow: Overflow = "error",
     ) -> None: ...
+    @overload
     def __call__(self, signal: ArrayLike, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+    @overload
+    def __call__(self, signal: _OnGpu, out: _OnGpu | None = None) -> _OnGpu: ...
     def explain(self) -> str: ...
     @property
     def workspace_bytes(self) -> int: ...

@@ -5,6 +5,8 @@ from collections import Counter
 
 import numpy as np
 
+from tapline import _gpu
+
 # Element types of the engine, by numpy.dtype.char.
 KNOWN = frozenset("?bhilqBHILQefdFD")
 
@@ -37,8 +39,16 @@ def scipy_function(source, name):
     return None
 
 
+def refuse_gpu(name, *arrays):
+    """NumPy and SciPy do not take arrays in GPU memory."""
+    if _gpu.is_array(*arrays) or any(_gpu.is_on_gpu(a) for a in arrays):
+        raise TypeError(f"{name}: this call is for NumPy or SciPy, which take no arrays in GPU memory; copy them to host memory "
+                        "(CuPy: .get(), PyTorch: .cpu(), JAX: numpy.asarray)")
+
+
 def ask_scipy(source, name, why, *args, **kwargs):
     """Calls SciPy's function, or raises TypeError with `why` and the remedy."""
+    refuse_gpu(f"{name}: {why}", *args[:2])
     function = scipy_function(source, name)
     if function is None:
         raise TypeError(f"{name}: {why}; install SciPy, to which tapline hands such calls, or convert to float64")
@@ -48,6 +58,7 @@ def ask_scipy(source, name, why, *args, **kwargs):
 
 def ask_about_empty(source, name, *args, **kwargs):
     """Empty input: SciPy's answer depends on the mode, the method and the axes. ValueError without SciPy."""
+    refuse_gpu(f"{name}: an input is empty", *args[:2])
     if scipy_function(source, name) is None:
         raise ValueError(f"{name}: an input is empty; give arrays of at least one element")
     return ask_scipy(source, name, "empty", *args, **kwargs)

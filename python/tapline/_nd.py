@@ -1,7 +1,8 @@
 """Filters of several dimensions as sums of one-dimensional ones.
 
 An output is ``sum_t w[t] * x(o + t - origin)`` over all axes of `w`. One axis, the longest of the filter, is the engine's; each
-index of the filter's other axes adds one pass. A filter that is a product of one-dimensional ones takes a pass for each instead.
+index of the filter's other axes adds one pass. A filter that is a product of one-dimensional ones takes a pass for each instead. Two
+neighbouring axes of floating-point samples, rows and columns, are the engine's images: one call (tapline/_image.py).
 """
 
 import itertools
@@ -9,6 +10,7 @@ import math
 
 import numpy as np
 
+from tapline import _gpu, _image
 from tapline._core import convolve as _convolve
 
 # Outputs of one slab: its sums and the pass that is added to them stay in the L2 cache.
@@ -45,9 +47,10 @@ def extend(x, axis, before, after, boundary, constant):
     index = extended_index(x.shape[axis], before, after, boundary)
     y = np.take(x, np.maximum(index, 0), axis)
     if boundary == "constant":
-        outside = [slice(None)] * x.ndim
-        outside[axis] = index < 0
-        y[tuple(outside)] = constant
+        for end in (slice(0, before), slice(y.shape[axis] - after, None)):
+            outside = [slice(None)] * x.ndim
+            outside[axis] = end
+            y[tuple(outside)] = constant
     return y
 
 
@@ -88,6 +91,50 @@ def _along(x, taps, axis, length, origin, boundary, constant, options):
     )
 
 
+def _image_axes(x, w, axes, dtype):
+    """The number of axes behind the two that are filtered (0, or 1: interleaved channels) if the engine's images can take them."""
+    if len(axes) != 2 or _gpu.is_array(x, w) or dtype.char not in "fdFD" or x.dtype.char not in "fdFD" or x.size == 0:
+        return None
+    behind = x.ndim - 1 - max(axes)
+    if abs(axes[0] - axes[1]) != 1 or behind > 1 or w.size != w.shape[axes[0]] * w.shape[axes[1]]:
+        return None
+    return behind
+
+
+def is_image(x, w, axes):
+    """Whether a filter over two axes is one call of the engine instead of several passes."""
+    return _image_axes(x, w, axes, np.result_type(x, w)) is not None
+
+
+def _as_image(x, w, axes, lengths, origins, boundary, constant, options):
+    dtype = np.result_type(x, w)
+    behind = _image_axes(x, w, axes, dtype)
+    if behind is None or not options.keys() <= {"accuracy"}:
+        return None
+    order = sorted(range(2), key=lambda i: axes[i])
+    axes, lengths, origins = ([values[i] for i in order] for values in (axes, lengths, origins))
+    sizes = [(x.shape[a], w.shape[a], length) for a, length in zip(axes, lengths)]
+    if all(n == length for n, _, length in sizes):
+        mode, places = "same", tuple(origins)
+    elif all(n + k - 1 == length for n, k, length in sizes):
+        mode, places = "full", (None, None)
+    elif all(n - k + 1 == length for n, k, length in sizes):
+        mode, places = "valid", (None, None)
+    else:
+        return None
+    options = {**options, "mode": mode, "boundary": boundary}
+    if boundary == "constant":
+        options["constant"] = constant
+    x = x.astype(dtype if w.dtype.kind == "c" or dtype.char in "fd" else dtype.char, copy=False)
+    taps = np.ascontiguousarray(w.reshape([w.shape[a] for a in axes])[::-1, ::-1])
+    x4 = x.reshape((-1, *x.shape[-2:], 1)) if behind == 0 else x.reshape((-1, *x.shape[-3:]))
+    y = _image.filtered(x4, taps, options, origins=places)
+    shape = list(x.shape)
+    for a, length in zip(axes, lengths):
+        shape[a] = length
+    return y.reshape(shape)
+
+
 def passes_of(w, axes, dtype):
     """How many passes of the engine a filter takes for a result of `dtype`."""
     if len(axes) <= 1 or factors(w, axes, dtype) is not None:
@@ -108,6 +155,10 @@ def correlate(x, w, axes, lengths, origins, boundary="zero", constant=0, dtype=N
     axes, lengths, origins = ([values[i] for i in order] for values in (axes, lengths, origins))
     if len(axes) == 1:
         return _along(x, w, axes[0], lengths[0], origins[0], boundary, constant, options)
+    if dtype is None:
+        y = _as_image(x, w, axes, lengths, origins, boundary, constant, options)
+        if y is not None:
+            return y
     # A constant beyond the ends is another one after the first pass; the other extensions commute with filtering.
     one_filter = w.size == math.prod(w.shape[a] for a in axes)
     parts = factors(w, axes, np.result_type(x, w)) if one_filter and (boundary != "constant" or constant == 0) else None
@@ -133,9 +184,10 @@ def _sum_of_passes(x, w, axes, lengths, origins, boundary, constant, options):
     shape = list(np.broadcast_shapes(*([1 if a in axes else n for a, n in enumerate(v.shape)] for v in (x, w))))
     for axis, length in zip(axes, lengths):
         shape[axis] = length
-    sums = np.zeros(shape, options.get("dtype", np.result_type(x, w)))
+    dtype = options.get("dtype", np.result_type(x, w))
+    sums = _gpu.zeros_like(x, shape, np.int64 if dtype == np.bool_ else dtype)  # passes over bools count
     slab = others[0]
-    rows = max(1, _SLAB_BYTES * shape[slab] // max(sums.nbytes, 1))
+    rows = shape[slab] if _gpu.is_array(x) else max(1, _SLAB_BYTES * shape[slab] // max(sums.nbytes, 1))
     for first in range(0, shape[slab], rows):
         _add_slab(sums, x, w, others, other_origins, (first, min(first + rows, shape[slab])), last, last_length, origins[-1],
                   boundary, constant, options)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tapline import _fallback, _nd
+from tapline import _fallback, _gpu, _nd
 from tapline._core import convolve as _convolve
 
 # How upfirdn's modes extend a signal, as np.pad or _nd.extend can.
@@ -44,6 +44,9 @@ def _straight(x, before, after, first_slope, last_slope):
 
 def _extended(x, before, after, mode, cval):
     """A copy of x, longer at both ends of its last axis."""
+    if _gpu.is_array(x) and mode not in _BOUNDARIES:
+        raise NotImplementedError(f"mode: {mode!r} is not there for arrays in GPU memory; extend the signal first, or copy it to "
+                                  "host memory")
     if mode in _BOUNDARIES:
         return _nd.extend(x, x.ndim - 1, before, after, _BOUNDARIES[mode], cval)
     if mode in ("antisymmetric", "antireflect"):
@@ -81,6 +84,8 @@ def _polyphase(y, x, h, up, down, shift):
         for q in range(min(d, len(taps))):
             offset, place = divmod(i0 - q, d)
             _add_part(part, x[..., place::d], taps[q::d], offset)
+        if _gpu.is_array(y):  # whose slices may be copies
+            y[..., r::u] = part
 
 
 def _scipy_is_faster(outputs, rows, h, up, down):
@@ -93,6 +98,7 @@ def _scipy_is_faster(outputs, rows, h, up, down):
     return ours > theirs and _fallback.scipy_function("upfirdn", "upfirdn") is not None
 
 
+@_gpu.returns_the_callers_kind
 def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
     """Upsample, FIR filter, and downsample: scipy.signal.upfirdn.
 
@@ -104,8 +110,8 @@ def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
     >>> tapline.signal.upfirdn([1, 1, 1], [1, 2, 3], 3, 2)
     array([1., 1., 2., 3., 3.])
     """
-    x = np.asarray(x)
-    taps = np.asarray(h)
+    x = _gpu.asarray(x)
+    taps = _gpu.host(h)
     if taps.ndim != 1 or taps.size == 0:
         raise ValueError("h must be 1-D with non-zero length")
     up, down = int(up), int(down)
@@ -120,7 +126,7 @@ def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
         return _fallback.ask_about_empty("upfirdn", "upfirdn", h, x, up, down, axis, mode, cval)
     if dtype.char not in "fdFD" or not _fallback.is_known(x, taps):
         return _fallback.ask_scipy("upfirdn", "upfirdn", _fallback.types_of(x, taps), h, x, up, down, axis, mode, cval)
-    if _scipy_is_faster(outputs, x.size // x.shape[axis], taps, up, down):
+    if not _gpu.is_array(x) and _scipy_is_faster(outputs, x.size // x.shape[axis], taps, up, down):
         return _fallback.ask_scipy("upfirdn", "upfirdn", "small parts", h, x, up, down, axis, mode, cval)
     real = dtype if dtype.kind == "f" else np.dtype(dtype.char.lower())
     taps = taps.astype(dtype if taps.dtype.kind == "c" else real, copy=False)
@@ -130,6 +136,6 @@ def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
         more = -(-len(taps) // up)
         x = _extended(x, more, more, mode, cval)
         shift = more * up
-    y = np.zeros((*x.shape[:-1], outputs), dtype)
+    y = _gpu.zeros_like(x, (*x.shape[:-1], outputs), dtype)
     _polyphase(y, x, taps, up, down, shift)
     return np.moveaxis(y, -1, axis)

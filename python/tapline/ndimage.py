@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tapline import _fallback, _nd
+from tapline import _fallback, _gpu, _nd
 from tapline._core import convolve as _convolve
 
 __all__ = [
@@ -88,21 +88,23 @@ def _output(output, image, is_complex=False):
     """The array that SciPy would return: new, of a given type, or the caller's."""
     if output is None:
         dtype = np.promote_types(image.dtype, np.complex64) if is_complex else image.dtype.newbyteorder("=")
-        return np.empty(image.shape, dtype)
+        return _gpu.new_like(image, image.shape, dtype)
     if isinstance(output, (type, np.dtype)):
         dtype = np.dtype(output)
         if is_complex and dtype.kind != "c":
             warnings.warn("promoting specified output dtype to complex", stacklevel=3)
             dtype = np.promote_types(dtype, np.complex64)
-        return np.empty(image.shape, dtype)
+        return _gpu.new_like(image, image.shape, dtype)
     if isinstance(output, str):
         dtype = np.dtype(output)
         if is_complex and dtype.kind != "c":
             raise RuntimeError("output must have complex dtype")
         if not issubclass(dtype.type, np.number):
             raise RuntimeError("output must have numeric dtype")
-        return np.empty(image.shape, dtype)
-    output = np.asarray(output)
+        return _gpu.new_like(image, image.shape, dtype)
+    output = _gpu.asarray(output)
+    if _gpu.is_array(output) != _gpu.is_array(image):
+        raise ValueError("output: in another memory than input; give an array beside it")
     if output.shape != image.shape:
         raise RuntimeError("output shape not correct")
     if is_complex and output.dtype.kind != "c":
@@ -128,6 +130,9 @@ _NUDGE = 1e-14
 
 def _truncate(sums, output):
     """float64 sums to an integer output the way C converts them, as SciPy does, but for the nudge."""
+    if _gpu.is_array(output):
+        output[...] = (sums + sums * _NUDGE).astype(np.int64).astype(output.dtype)
+        return
     sums += np.clip(sums * _NUDGE, -1e-3, 1e-3)  # nothing beside sums above 2^53
     with np.errstate(invalid="ignore"):
         np.copyto(output, sums, casting="unsafe")
@@ -208,6 +213,7 @@ def _correlate1d(image, weights, axis, output, mode, cval, origin):
     return output
 
 
+@_gpu.returns_the_callers_kind
 def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """One-dimensional correlation along an axis: scipy.ndimage.correlate1d.
 
@@ -217,7 +223,7 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     >>> tapline.ndimage.correlate1d([2, 8, 0, 4, 1, 9, 9, 0], weights=[1, 3])
     array([ 8, 26,  8, 12,  7, 28, 36,  9])
     """
-    image, weights = np.asarray(input), np.asarray(weights)
+    image, weights = _gpu.asarray(input), _gpu.host(weights)
     is_complex = image.dtype.kind == "c" or weights.dtype.kind == "c"
     output = _output(output, image, is_complex)
     if not _known(image, output, weights):
@@ -228,6 +234,7 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     return _correlate1d(image, weights.conj(), axis, output, mode, cval, origin)
 
 
+@_gpu.returns_the_callers_kind
 def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """One-dimensional convolution along an axis: scipy.ndimage.convolve1d.
 
@@ -237,7 +244,7 @@ def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, o
     >>> tapline.ndimage.convolve1d([2, 8, 0, 4, 1, 9, 9, 0], weights=[1, 3])
     array([14, 24,  4, 13, 12, 36, 27,  0])
     """
-    weights = np.asarray(weights)[::-1]
+    weights = _gpu.host(weights)[::-1]
     origin = -origin
     if not weights.shape[0] & 1:
         origin -= 1
@@ -245,7 +252,7 @@ def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, o
 
 
 def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, axes):
-    image, weights = np.asarray(input), np.asarray(weights)
+    image, weights = _gpu.asarray(input), _gpu.host(weights)
     is_complex = image.dtype.kind == "c" or weights.dtype.kind == "c"
     if not _fallback.is_known(image, weights):
         why = _fallback.types_of(image, weights)
@@ -287,6 +294,7 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
     return output
 
 
+@_gpu.returns_the_callers_kind
 def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """Multidimensional correlation: scipy.ndimage.correlate.
 
@@ -301,6 +309,7 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
     return _nd_filter("correlate", input, weights, output, mode, cval, origin, False, axes)
 
 
+@_gpu.returns_the_callers_kind
 def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """Multidimensional convolution: scipy.ndimage.convolve.
 
@@ -330,6 +339,7 @@ def _gaussian(sigma, order, radius):
     return bell if order == 0 else p(x) * bell
 
 
+@_gpu.returns_the_callers_kind
 def gaussian_filter1d(
     input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None
 ):
@@ -347,6 +357,7 @@ def gaussian_filter1d(
     return correlate1d(input, _gaussian(sigma, order, half)[::-1], axis, output, mode, cval, 0)
 
 
+@_gpu.returns_the_callers_kind
 def gaussian_filter(
     input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None, axes=None
 ):
@@ -360,11 +371,16 @@ def gaussian_filter(
            [ 6,  8,  9],
            [ 9, 11, 12]])
     """
-    image = np.asarray(input)
+    image = _gpu.asarray(input)
     output = _output(output, image)
     axes = _axes(axes, image.ndim)
     each = zip(axes, *(_sequence(v, len(axes)) for v in (sigma, order, mode, radius)))
     each = [one for one in each if one[1] > 1e-15]
+    if len(each) == 2 and all(o == 0 for _, _, o, _, _ in each):
+        halves = [int(truncate * float(s) + 0.5) if r is None else r for _, s, _, _, r in each]
+        lines = [_gaussian(s, 0, h) for (_, s, _, _, _), h in zip(each, halves) if isinstance(h, numbers.Integral) and h >= 0]
+        if len(lines) == 2 and _as_image(image, lines, [e[0] for e in each], [e[3] for e in each], halves, output, cval):
+            return output
     for axis, s, o, m, r in each:
         gaussian_filter1d(image, s, axis, o, output, m, cval, truncate, radius=r)
         image = output
@@ -373,6 +389,7 @@ def gaussian_filter(
     return output
 
 
+@_gpu.returns_the_callers_kind
 def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """One-dimensional mean of `size` samples: scipy.ndimage.uniform_filter1d.
 
@@ -382,7 +399,7 @@ def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0
     >>> tapline.ndimage.uniform_filter1d([2, 8, 0, 4, 1, 9, 9, 0], size=3)
     array([4, 3, 4, 1, 4, 6, 6, 3])
     """
-    image = np.asarray(input)
+    image = _gpu.asarray(input)
     axis = _axis(axis, image.ndim)
     if size < 1:
         raise RuntimeError("incorrect filter size")
@@ -402,6 +419,7 @@ def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0
     return output
 
 
+@_gpu.returns_the_callers_kind
 def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """Multidimensional mean, an axis at a time: scipy.ndimage.uniform_filter.
 
@@ -413,11 +431,17 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
            [3.333, 4.   , 4.667],
            [5.333, 6.   , 6.667]])
     """
-    image = np.asarray(input)
+    image = _gpu.asarray(input)
     output = _output(output, image, image.dtype.kind == "c")
     axes = _axes(axes, image.ndim)
     each = zip(axes, *(_sequence(v, len(axes)) for v in (size, origin, mode)))
     each = [one for one in each if one[1] > 1]
+    if len(each) == 2:
+        places = [int(s) // 2 + operator.index(o) for _, s, o, _ in each]
+        lines = [np.full(int(s), 1 / int(s)) for _, s, _, _ in each]
+        inside = all(0 <= place < int(s) for place, (_, s, _, _) in zip(places, each))
+        if inside and _as_image(image, lines, [e[0] for e in each], [e[3] for e in each], places, output, cval):
+            return output
     for axis, s, o, m in each:
         uniform_filter1d(image, int(s), axis, output, m, cval, o)
         image = output
@@ -426,8 +450,33 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
     return output
 
 
+# A line of this many taps and more is taken as it is: its mask's singular values would cost more than the passes they save.
+_LONG_LINE = 257
+
+
+def _as_image(image, lines, axes, modes, places, output, cval):
+    """Means over two axes as one filter of the engine's images, whose rank it finds; False where the axes are to go one by one.
+
+    The lines sum to 1, so that a constant beyond the edges is the same constant after the first of them.
+    """
+    if _gpu.is_array(image) or image.dtype.char not in "fd" or output.dtype != image.dtype or modes[0] != modes[1]:
+        return False
+    if np.iscomplexobj(cval) or max(len(line) for line in lines) >= _LONG_LINE or not isinstance(modes[0], str):
+        return False
+    shape = [1] * image.ndim
+    for axis, line in zip(axes, lines):
+        shape[axis] = len(line)
+    if axes[0] > axes[1]:
+        axes, lines, places = axes[::-1], lines[::-1], places[::-1]
+    mask = np.multiply.outer(*lines).reshape(shape)
+    if not _nd.is_image(image, mask, axes):
+        return False
+    _filter(image, mask, list(axes), list(places), output, _boundary(modes[0]), cval)
+    return True
+
+
 def _derivative(input, axis, output, mode, cval, across):
-    image = np.asarray(input)
+    image = _gpu.asarray(input)
     axis = _axis(axis, image.ndim)
     output = _output(output, image)
     modes = _sequence(mode, image.ndim)
@@ -438,6 +487,7 @@ def _derivative(input, axis, output, mode, cval, across):
     return output
 
 
+@_gpu.returns_the_callers_kind
 def prewitt(input, axis=-1, output=None, mode="reflect", cval=0.0):
     """Prewitt filter: scipy.ndimage.prewitt.
 
@@ -452,6 +502,7 @@ def prewitt(input, axis=-1, output=None, mode="reflect", cval=0.0):
     return _derivative(input, axis, output, mode, cval, [1, 1, 1])
 
 
+@_gpu.returns_the_callers_kind
 def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
     """Sobel filter: scipy.ndimage.sobel.
 
@@ -466,6 +517,7 @@ def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
     return _derivative(input, axis, output, mode, cval, [1, 2, 1])
 
 
+@_gpu.returns_the_callers_kind
 def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     """Laplace filter by second differences: scipy.ndimage.laplace.
 
@@ -477,7 +529,7 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
            [ 1, -4,  1],
            [ 0,  1,  0]])
     """
-    image = np.asarray(input)
+    image = _gpu.asarray(input)
     output = _output(output, image)
     axes = _axes(axes, image.ndim)
     modes = _sequence(mode, len(axes)) if axes else []

@@ -7,7 +7,7 @@ where they belong. Element types that tapline does not know (object, longdouble,
 
 import numpy as _np
 
-from tapline import _fallback
+from tapline import _fallback, _gpu
 from tapline._core import convolve as _convolve
 from tapline._core import correlate as _correlate
 
@@ -19,6 +19,11 @@ _numpy_correlate = _np.correlate
 
 _MODES = frozenset(("full", "same", "valid"))
 _FLOATING = frozenset("efdFD")
+
+
+def _arrays(a, v):
+    a, v = _gpu.pair(a, v)
+    return tuple(x if _gpu.is_array(x) else _np.array(x, copy=None, ndmin=1) for x in (a, v))
 
 
 def _ours(a, v, mode):
@@ -40,6 +45,7 @@ def _run(function, a, v, mode):
     return function(a, v, mode)
 
 
+@_gpu.returns_the_callers_kind
 def convolve(a, v, mode="full"):
     """The discrete, linear convolution of two one-dimensional sequences: numpy.convolve.
 
@@ -51,12 +57,13 @@ def convolve(a, v, mode="full"):
     >>> tapline.numpy.convolve([1, 2, 3], [0, 1, 0.5], "same")
     array([1. , 2.5, 4. ])
     """
-    a, v = _np.array(a, copy=None, ndmin=1), _np.array(v, copy=None, ndmin=1)
+    a, v = _arrays(a, v)
     if len(a) == 0:
         raise ValueError("a cannot be empty")
     if len(v) == 0:
         raise ValueError("v cannot be empty")
     if not _ours(a, v, mode):
+        _fallback.refuse_gpu("convolve", a, v)
         _fallback.asked["numpy.convolve"] += 1
         return _numpy_convolve(a, v, mode)
     if len(v) > len(a):
@@ -64,6 +71,7 @@ def convolve(a, v, mode="full"):
     return _run(_convolve, a, v, mode)
 
 
+@_gpu.returns_the_callers_kind
 def correlate(a, v, mode="valid"):
     """Cross-correlation of two one-dimensional sequences: numpy.correlate.
 
@@ -75,8 +83,9 @@ def correlate(a, v, mode="valid"):
     >>> tapline.numpy.correlate([1, 2, 3], [0, 1, 0.5], "full")
     array([0.5, 2. , 3.5, 3. , 0. ])
     """
-    a, v = _np.array(a, copy=None, ndmin=1), _np.array(v, copy=None, ndmin=1)
+    a, v = _arrays(a, v)
     if not _ours(a, v, mode) or len(a) == 0 or len(v) == 0:
+        _fallback.refuse_gpu("correlate", a, v)
         _fallback.asked["numpy.correlate"] += 1
         return _numpy_correlate(a, v, mode)
     if len(v) > len(a):  # sum of v[t + j] conj(a[t]) is the conjugate of what is asked for, in reverse order

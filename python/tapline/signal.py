@@ -12,7 +12,7 @@ import timeit
 
 import numpy as np
 
-from tapline import _fallback, _nd
+from tapline import _fallback, _gpu, _nd
 from tapline._core import Plan
 from tapline._core import convolve as _convolve
 from tapline._upfirdn import upfirdn
@@ -86,10 +86,10 @@ def _convolve_axes(x, h, mode, axes, **options):
     return y if y.dtype == dtype else y.astype(dtype)
 
 
-def _arrays(in1, in2):
-    return np.asarray(in1), np.asarray(in2)
+_arrays = _gpu.pair
 
 
+@_gpu.returns_the_callers_kind
 def convolve(in1, in2, mode="full", method="auto"):
     """Convolve two N-dimensional arrays: scipy.signal.convolve.
 
@@ -126,6 +126,7 @@ def convolve(in1, in2, mode="full", method="auto"):
     return _convolve_axes(volume, kernel, mode, axes, accuracy="strict" if method == "direct" else "standard")
 
 
+@_gpu.returns_the_callers_kind
 def correlate(in1, in2, mode="full", method="auto"):
     """Cross-correlate two N-dimensional arrays: scipy.signal.correlate.
 
@@ -180,7 +181,9 @@ def _filtered_axes(in1, in2, mode, axes):
 
 def _better_by_fft(x, h, axes):
     """Whether SciPy's N-dimensional FFT is the faster way, and there."""
-    if len(axes) < 2 or not _fallback.prefer_faster or math.prod(x.shape) < _MANY_OUTPUTS:
+    if len(axes) < 2 or _gpu.is_array(x, h) or _nd.is_image(x, h, axes):
+        return False
+    if not _fallback.prefer_faster or math.prod(x.shape) < _MANY_OUTPUTS:
         return False
     return _nd.passes_of(h, axes, _fallback.result_type(x, h)) > _MANY_PASSES and _fallback.scipy_function("signal", "fftconvolve") is not None
 
@@ -217,6 +220,7 @@ def _by_fft(name, in1, in2, mode, axes):
     return y[tuple(middle)]
 
 
+@_gpu.returns_the_callers_kind
 def fftconvolve(in1, in2, mode="full", axes=None):
     """Convolve two N-dimensional arrays: scipy.signal.fftconvolve.
 
@@ -231,6 +235,7 @@ def fftconvolve(in1, in2, mode="full", axes=None):
     return _by_fft("fftconvolve", in1, in2, mode, axes)
 
 
+@_gpu.returns_the_callers_kind
 def oaconvolve(in1, in2, mode="full", axes=None):
     """Convolve two N-dimensional arrays of very different sizes: scipy.signal.oaconvolve.
 
@@ -244,6 +249,7 @@ def oaconvolve(in1, in2, mode="full", axes=None):
     return _by_fft("oaconvolve", in1, in2, mode, axes)
 
 
+@_gpu.returns_the_callers_kind
 def choose_conv_method(in1, in2, mode="full", measure=False):
     """'fft' or 'direct': how tapline solves such a problem. Integers are always summed directly.
 
@@ -342,6 +348,7 @@ def _fill_value(fillvalue, dtype):
     return value.reshape(()).astype(dtype).item()
 
 
+@_gpu.returns_the_callers_kind
 def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     """Convolve two two-dimensional arrays: scipy.signal.convolve2d.
 
@@ -355,6 +362,7 @@ def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     return _in_two_dimensions("convolve2d", in1, in2, mode, boundary, fillvalue, True)
 
 
+@_gpu.returns_the_callers_kind
 def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     """Cross-correlate two two-dimensional arrays: scipy.signal.correlate2d.
 

@@ -1,13 +1,14 @@
-"""Depthwise one-dimensional convolution for PyTorch, on the CPU: short filters and very long ones.
+"""Depthwise one-dimensional convolution for PyTorch, on the CPU and on GPUs: short filters and very long ones.
 
-`import tapline.torch` needs PyTorch; nothing else of tapline does. Tensors are read and written in place, in float32 and float64;
-float16 and bfloat16 are computed in float32 and rounded once. Gradients of both arguments, to any order, are made of the same two
-operators, `tapline::correlate_rows` and `tapline::dot_rows`, which torch.compile takes as they are. Tensors on a GPU are not taken yet.
+`import tapline.torch` needs PyTorch; nothing else of tapline does. Tensors are read and written in place; float16 and bfloat16 are summed
+in float32 and rounded once. Gradients of both arguments, to any order, are made of the operators `tapline::correlate_rows`,
+`tapline::dot_rows` and `tapline::correlate_rows_gradients`, on a GPU one kernel for both; torch.compile takes them as they are.
 """
 
 import numpy as np
 import torch
 
+from tapline import _core
 from tapline._core import correlate as _correlate
 
 __all__ = ["conv1d"]
@@ -78,6 +79,90 @@ def _(x, g, origin, k):
     return x.new_empty((x.shape[1], k))
 
 
+def _sizes(x, origin, length, k):
+    return (*x.shape, length, k, origin)
+
+
+def _on_gpu(x):
+    """(element type, GPU, its current stream) as the engine takes them."""
+    return str(x.dtype).removeprefix("torch."), x.device.index, torch.cuda.current_stream(x.device).cuda_stream
+
+
+@_correlate_rows.register_kernel("cuda")
+def _(x, taps, origin, length):
+    x, taps = x.contiguous(), taps.contiguous()
+    y = x.new_empty((*x.shape[:-1], length))
+    if y.numel() > 0:
+        dtype, device, stream = _on_gpu(x)
+        _core.depthwise_correlate(
+            _sizes(x, origin, length, taps.shape[-1]), dtype, y.data_ptr(), x.data_ptr(), taps.data_ptr(), device, stream
+        )
+    return y
+
+
+def _gradients_on_gpu(of_x, of_taps, grad, x, taps, origin):
+    """Fills of_taps and, if it is not None, of_x; all tensors are contiguous."""
+    if grad.numel() == 0:
+        of_taps.zero_()
+        return
+    dtype, device, stream = _on_gpu(x)
+    sizes = _sizes(x, origin, grad.shape[-1], of_taps.shape[-1])
+    workspace_bytes = _core.depthwise_workspace_bytes(sizes, dtype, device)
+    workspace = torch.empty(workspace_bytes, dtype=torch.uint8, device=x.device)
+    pointers = (0 if t is None else t.data_ptr() for t in (of_x, of_taps, grad, x, taps, workspace))
+    _core.depthwise_gradients(sizes, dtype, *pointers, workspace_bytes, device, stream)
+
+
+@_dot_rows.register_kernel("cuda")
+def _(x, g, origin, k):
+    out = x.new_empty((x.shape[1], k))
+    _gradients_on_gpu(None, out, g.contiguous(), x.contiguous(), None, origin)
+    return out
+
+
+@torch.library.custom_op("tapline::correlate_rows_gradients", mutates_args=(), device_types="cpu")
+def _correlate_rows_gradients(
+    grad: torch.Tensor, x: torch.Tensor, taps: torch.Tensor, origin: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The gradients of `correlate_rows` for x and for taps, from that of its result."""
+    k = taps.shape[-1]
+    return _correlate_rows(grad, taps.flip(-1), k - 1 - origin, x.shape[-1]), _dot_rows(x, grad, origin, k)
+
+
+@_correlate_rows_gradients.register_kernel("cuda")
+def _(grad, x, taps, origin):
+    grad, x, taps = grad.contiguous(), x.contiguous(), taps.contiguous()
+    of_x, of_taps = torch.empty_like(x), torch.empty_like(taps)
+    _gradients_on_gpu(of_x, of_taps, grad, x, taps, origin)
+    return of_x, of_taps
+
+
+@_correlate_rows_gradients.register_fake
+def _(grad, x, taps, origin):
+    return x.new_empty(x.shape), taps.new_empty(taps.shape)
+
+
+def _keep_all(ctx, inputs, output):
+    grad, x, taps, ctx.origin = inputs
+    ctx.save_for_backward(grad, x, taps)
+
+
+def _gradients_backward(ctx, to_x, to_taps):
+    grad, x, taps = ctx.saved_tensors
+    k, n, length = taps.shape[-1], x.shape[-1], grad.shape[-1]
+    of_grad = of_x = of_taps = None
+    if ctx.needs_input_grad[0]:
+        of_grad = _correlate_rows(to_x, taps, ctx.origin, length) + _correlate_rows(x, to_taps, ctx.origin, length)
+    if ctx.needs_input_grad[1]:
+        of_x = _correlate_rows(grad, to_taps.flip(-1), k - 1 - ctx.origin, n)
+    if ctx.needs_input_grad[2]:
+        of_taps = _dot_rows(to_x, grad, ctx.origin, k)
+    return of_grad, of_x, of_taps, None
+
+
+_correlate_rows_gradients.register_autograd(_gradients_backward, setup_context=_keep_all)
+
+
 def _keep(ctx, inputs, output):
     first, second, ctx.origin, _ = inputs
     ctx.save_for_backward(first, second)
@@ -87,6 +172,8 @@ def _correlate_backward(ctx, grad):
     x, taps = ctx.saved_tensors
     k = taps.shape[-1]
     of_x = of_taps = None
+    if all(ctx.needs_input_grad[:2]):
+        return *_correlate_rows_gradients(grad, x, taps, ctx.origin), None, None
     if ctx.needs_input_grad[0]:
         of_x = _correlate_rows(grad, taps.flip(-1), k - 1 - ctx.origin, x.shape[-1])
     if ctx.needs_input_grad[1]:
@@ -114,10 +201,12 @@ def _checked(x, taps):
             raise TypeError(f"{name}: a {type(tensor).__name__}; give a torch.Tensor")
         if tensor.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
             raise TypeError(f"{name}: {tensor.dtype}; give float16, bfloat16, float32 or float64")
-        if tensor.device.type != "cpu":
-            raise NotImplementedError(f"{name}: on {tensor.device}; only tensors on the CPU are taken yet: use .cpu()")
+        if tensor.device.type not in ("cpu", "cuda"):
+            raise NotImplementedError(f"{name}: on {tensor.device}; tensors on the CPU or on an NVIDIA GPU are taken: use .cpu()")
     if x.dtype != taps.dtype:
         raise TypeError(f"taps: {taps.dtype} beside x of {x.dtype}; convert one of them")
+    if x.device != taps.device:
+        raise ValueError(f"taps: on {taps.device}, x on {x.device}; move one of them with .to()")
     if x.ndim not in (2, 3):
         raise ValueError(f"x: {x.ndim} axes; give (batch, channels, length) or (channels, length)")
     if taps.ndim not in (1, 2) or (taps.ndim == 2 and taps.shape[0] != x.shape[-2]):

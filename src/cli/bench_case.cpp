@@ -49,23 +49,6 @@ T random_element(Random& random) {
     }
 }
 
-Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed) {
-    Bytes bytes(static_cast<std::size_t>(count) * size_of(dtype));
-    Random random(seed);
-    if (dtype == Dtype::f16 || dtype == Dtype::bf16) {
-        auto* elements = reinterpret_cast<std::uint16_t*>(bytes.data());
-        for (std::int64_t i = 0; i < count; ++i) {
-            elements[i] = dtype == Dtype::f16 ? core::to_f16(random.uniform()) : core::to_bf16(random.uniform());
-        }
-        return bytes;
-    }
-    visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
-        auto* elements = reinterpret_cast<T*>(bytes.data());
-        for (std::int64_t i = 0; i < count; ++i) elements[i] = random_element<T>(random);
-    });
-    return bytes;
-}
-
 // Both ends, the middle and a few random places; all of it if that is not much more work than 2^26 multiply-adds and few enough
 // to keep their sums.
 std::vector<ReferenceBlocks::Block> blocks_to_check(const Problem& problem) {
@@ -205,6 +188,23 @@ private:
 
 }  // namespace
 
+Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed) {
+    Bytes bytes(static_cast<std::size_t>(count) * size_of(dtype));
+    Random random(seed);
+    if (dtype == Dtype::f16 || dtype == Dtype::bf16) {
+        auto* elements = reinterpret_cast<std::uint16_t*>(bytes.data());
+        for (std::int64_t i = 0; i < count; ++i) {
+            elements[i] = dtype == Dtype::f16 ? core::to_f16(random.uniform()) : core::to_bf16(random.uniform());
+        }
+        return bytes;
+    }
+    visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
+        auto* elements = reinterpret_cast<T*>(bytes.data());
+        for (std::int64_t i = 0; i < count; ++i) elements[i] = random_element<T>(random);
+    });
+    return bytes;
+}
+
 BenchData make_bench_data(const Problem& problem, bool with_copy) {
     BenchData data;
     data.signal = random_bytes(problem.dtype, input_extent(problem), 1);
@@ -294,18 +294,23 @@ CheckResult check(const Plan& plan, const BenchData& data, const ReferenceBlocks
 }
 
 CaseTimes time_case(const Plan& plan, const BenchData& data, double seconds) {
-    const int threads = plan.threads();
     const Bytes workspace(plan.workspace_bytes());
-    const std::size_t bytes = data.signal.size();
-    Measured convolution([&] { plan.execute(data.output.data(), data.signal.data(), workspace.span()); });
-    Measured plain([&] { copy(data.copied.data(), data.signal.data(), bytes, threads); });
-    Measured streaming([&] { streaming_copy(data.copied.data(), data.signal.data(), bytes, threads); });
+    return time_beside_copy([&] { plan.execute(data.output.data(), data.signal.data(), workspace.span()); }, data.copied,
+                            data.signal, plan.threads(), plan.predicted_seconds(), seconds);
+}
+
+CaseTimes time_beside_copy(const std::function<void()>& run, const Bytes& copied, const Bytes& in, int threads,
+                           double predicted_seconds, double seconds) {
+    const std::size_t bytes = in.size();
+    Measured convolution([&] { run(); });
+    Measured plain([&] { copy(copied.data(), in.data(), bytes, threads); });
+    Measured streaming([&] { streaming_copy(copied.data(), in.data(), bytes, threads); });
     constexpr int kLeastRuns = 3;
     constexpr int kMostRuns = 10000;
     // Few runs of a slow case still give the copy a median of 15.
-    const int copies_a_turn = plan.predicted_seconds() * 15 > seconds ? 5 : 1;
+    const int copies_a_turn = predicted_seconds * 15 > seconds ? 5 : 1;
     const auto start = Clock::now();
-    for (int run = 0; run < kMostRuns && (run < kLeastRuns || seconds_since(start) < seconds); ++run) {
+    for (int turn = 0; turn < kMostRuns && (turn < kLeastRuns || seconds_since(start) < seconds); ++turn) {
         convolution.measure();
         for (int i = 0; i < copies_a_turn; ++i) plain.measure();
         for (int i = 0; i < copies_a_turn; ++i) streaming.measure();

@@ -23,6 +23,9 @@ struct BenchData {
 /// Every page of signal and taps, and of `copied` if it is wanted, is touched.
 BenchData make_bench_data(const Problem& problem, bool with_copy = true);
 
+/// Elements as above; f16 and bf16 too.
+Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed);
+
 struct CheckResult {
     double error = 0;  ///< relative L2 error over the checked outputs; for integers the number of wrong ones
     double tolerance = 0;
@@ -85,6 +88,10 @@ struct CaseTimes {
 /// Convolution, copy and streaming copy take turns for about `seconds`, at least three times each. Short ones are repeated
 /// inside one measurement, so that the clock does not count.
 CaseTimes time_case(const Plan& plan, const BenchData& data, double seconds);
+
+/// The same for any `run` whose input is `in`, as large as `copied`, and which is predicted to take so long.
+CaseTimes time_beside_copy(const std::function<void()>& run, const Bytes& copied, const Bytes& in, int threads,
+                           double predicted_seconds, double seconds);
 
 /// Multiplications and additions of the textbook sum for one execution.
 double textbook_flops(const Problem& problem);

@@ -8,6 +8,7 @@
 
 #include "cli/bench_case.hpp"
 #include "cli/bench_cuda.hpp"
+#include "cli/bench_image.hpp"
 #include "cli/commands.hpp"
 #include "cli/numbers.hpp"
 #include "core/engine.hpp"
@@ -34,6 +35,9 @@ struct BenchOptions {
     bool host = false;
     double seconds = 1;
     std::string json;
+    std::vector<ImageShape> images = {};
+    std::vector<ImageSize> masks = {{3, 3}, {7, 7}, {15, 15}, {31, 31}, {63, 63}};
+    bool separable = false;
     [[nodiscard]] bool on_gpu() const { return names_cuda(device); }
 };
 
@@ -219,11 +223,41 @@ void print_row(std::FILE* to, const Json& json) {
 
 void check_options(BenchOptions& options) {
     if (options.device == "auto") options.device = "cpu";  // what the library does by itself with host memory may use either
+    if (!options.images.empty() && options.on_gpu()) throw usage_error("--image: images run on the CPU in this version");
     if (options.host && !options.on_gpu()) throw usage_error("--host: only with --device cuda; a CPU works on host memory anyway");
+}
+
+void write_line(io::OutputFile& file, const Json& json) {
+    const std::string line = json.dump() + "\n";
+    file.write(line.data(), line.size());
+    if (file.direct()) file.flush();
+}
+
+void run_images(const BenchOptions& options) {
+    const ImageBench bench{.images = options.images,
+                           .masks = options.masks,
+                           .separable = options.separable,
+                           .mode = options.mode,
+                           .dtype = options.dtype,
+                           .complex_taps = options.complex_taps,
+                           .accuracy = options.accuracy,
+                           .algorithms = options.algorithms,
+                           .threads = static_cast<int>(options.threads),
+                           .seconds = options.seconds};
+    std::FILE* table = options.json == "-" ? stderr : stdout;
+    io::OutputFile file;
+    if (!options.json.empty()) file.create(options.json, false);
+    print_image_header(table);
+    bench_images(bench, [&](const Json& json) {
+        print_image_row(table, json);
+        if (!options.json.empty()) write_line(file, json);
+    });
+    if (!options.json.empty()) file.commit();
 }
 
 void run(BenchOptions options) {
     check_options(options);
+    if (!options.images.empty()) return run_images(options);
     const auto gpu = options.on_gpu() ? std::make_unique<CudaDevice>(options.device) : nullptr;
     std::FILE* table = options.json == "-" ? stderr : stdout;
     io::OutputFile file;
@@ -248,11 +282,7 @@ void run(BenchOptions options) {
             for (const auto& entry : contest.entries) {
                 const Json json = run_case(options, contest, entry, data);
                 print_row(table, json);
-                if (write_json) {
-                    const std::string line = json.dump() + "\n";
-                    file.write(line.data(), line.size());
-                    if (file.direct()) file.flush();
-                }
+                if (write_json) write_line(file, json);
             }
         }
     }
@@ -278,11 +308,16 @@ constexpr const char* kFooter =
     "seconds_min_warm, seconds_max_warm, runs_warm, copy_seconds_warm, copy_fraction_warm, device_name, driver,\n"
     "detail, and with --host an object host.\n"
     "\n"
+    "With --image the cases are images and --mask their masks (random positive taps with the sum 1; dense, or of rank\n"
+    "1 with --separable), one mask for all channels; length is then the image's elements and taps those of the mask, and\n"
+    "the JSON also has height, width, channels, mask_height, mask_width and separable.\n"
+    "\n"
     "Examples:\n"
     "  tapline bench --lengths 2^24 --taps 3,127,8191\n"
     "  tapline bench --lengths 1.5e6 --taps 2047 --algorithms all --json results.jsonl\n"
     "  tapline bench --lengths 1000 --taps 9 --threads 1 --json -\n"
-    "  tapline bench --device cuda --lengths 8192 --batch 16384 --per-row --mode causal --taps 4";
+    "  tapline bench --device cuda --lengths 8192 --batch 16384 --per-row --mode causal --taps 4\n"
+    "  tapline bench --image 2048x2048,4096x4096x3 --mask 3,7,31x63 --algorithms all";
 
 }  // namespace
 
@@ -294,6 +329,15 @@ void add_bench(CLI::App& app) {
     add_parsed(*sub, "--lengths", o.lengths, parse_counts, counts, "Samples of the signal, several with commas [2^24]")
         ->type_name("A,B");
     add_parsed(*sub, "--taps", o.taps, parse_counts, counts, "Coefficients of the filter [3,8,16,...,65535]")->type_name("A,B");
+    auto* image = add_parsed(*sub, "--image", o.images, parse_images, "sizes such as 2048x2048 or 1080x1920x3",
+                             "Images instead of signals: height x width [x channels], several with commas")
+                      ->type_name("HxW[xC]");
+    image->excludes("--lengths")->excludes("--taps");
+    add_parsed(*sub, "--mask", o.masks, parse_masks, "sizes such as 3 or 5x7",
+               "Masks of images, several with commas [3,7,15,31,63]")
+        ->type_name("K[xK]")
+        ->needs(image);
+    sub->add_flag("--separable", o.separable, "Masks of rank 1 (default: dense)")->needs(image);
     add_parsed(*sub, "--mode", o.mode, mode_from_string, "one of full, same, valid, causal, leading",
                "full, same, valid, causal or leading [same]")
         ->type_name("MODE");
@@ -307,9 +351,10 @@ void add_bench(CLI::App& app) {
             return count && *count < 1 ? std::nullopt : count;
         },
         "a number that is at least 1", "Signals, one after the other in memory [1]")
-        ->type_name("N");
-    sub->add_flag("--per-row", o.per_row, "A filter for each signal of the batch (default: one for all)");
-    sub->add_flag("--host", o.host, "On a GPU: also time from host memory to host memory");
+        ->type_name("N")
+        ->excludes(image);
+    sub->add_flag("--per-row", o.per_row, "A filter for each signal of the batch (default: one for all)")->excludes(image);
+    sub->add_flag("--host", o.host, "On a GPU: also time from host memory to host memory")->excludes(image);
     sub->add_flag("--complex-taps", o.complex_taps, "Complex taps on a complex signal (default: real taps)");
     add_parsed(*sub, "--accuracy", o.accuracy, accuracy_from_string, "one of standard, strict, fast",
                "standard, strict or fast [standard]")

@@ -8,6 +8,7 @@
 namespace tapline::cli {
 
 void add_convolve(CLI::App& app);
+void add_image(CLI::App& app);
 void add_info(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_tune(CLI::App& app);

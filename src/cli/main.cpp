@@ -18,6 +18,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tapline convolve dry.wav room.wav -o wet.wav            a sound in a room\n"
     "  tapline convolve noisy.flac lowpass:4000 -o clean.flac  a low-pass at 4 kHz\n"
+    "  tapline image photo.jpg -o soft.jpg --mask gaussian:2   a blurred picture\n"
     "  tapline bench --taps 127 --algorithms all               how fast, against a memory copy\n"
     "  tapline ladder --report ladder.html                     every way to write it, on this machine\n"
     "\n"
@@ -47,12 +48,14 @@ int usage(const CLI::App& app, const std::string& message) {
 }
 
 int run(int argc, char** argv) {
-    CLI::App app{"tapline: convolution of signals with filters of any length, at close to the speed of a memory copy", "tapline"};
+    CLI::App app{"tapline: convolution of signals and images with filters of any length, at close to the speed of a memory copy",
+                 "tapline"};
     app.set_version_flag("--version", std::string("tapline ") + tapline::version(), "Print the version and exit");
     app.get_formatter()->column_width(34);
     app.footer(kFooter);
     app.require_subcommand(1);
     tapline::cli::add_convolve(app);
+    tapline::cli::add_image(app);
     tapline::cli::add_info(app);
     tapline::cli::add_bench(app);
     tapline::cli::add_tune(app);

@@ -83,6 +83,16 @@ struct RungInfo {
     std::int32_t granularity = 1;   ///< core::Executable::granularity
 };
 
+/// Depthwise correlation with taps in device memory, for training: no plan, nothing prepared. All tensors are packed:
+///
+///     y[b][c][o] = sum_t taps[c][t] * x[b][c][o + t - origin],   0 <= o < length, x zero outside [0, n)
+///
+/// with x (batch, channels, n), y (batch, channels, length), taps (channels, k).
+struct Depthwise {
+    std::int64_t batch = 1, channels = 1, n = 0, length = 0, k = 0, origin = 0;
+    std::int32_t dtype = 0;  ///< of all tensors: f32, f64, f16 or bf16, the last two with sums in f32
+};
+
 struct Prepared;  // a rung with taps on one device
 struct Stream;    // is a cudaStream_t
 struct Event;     // is a cudaEvent_t
@@ -151,6 +161,15 @@ struct Api {
     /// A number that changes when the device is reset: memory, streams and events of an earlier life are gone and must not even be
     /// freed. nullptr: not known.
     std::uint64_t (*life)(std::int32_t device) = nullptr;
+
+    /// y from x and taps. As execute: no allocation, no synchronisation, may be captured.
+    bool (*depthwise_forward)(std::int32_t device, const Depthwise*, void* y, const void* x, const void* taps, Stream*, Status*);
+    /// Bytes that depthwise_backward() needs; -1 with the status filled where it refuses the problem.
+    std::int64_t (*depthwise_workspace_bytes)(std::int32_t device, const Depthwise*, Status*);
+    /// Both gradients in one kernel: grad_x (as x) and grad_taps (as taps) from grad_y (as y); grad_x and taps null: only
+    /// grad_taps. The order of every sum depends on the problem and the device's model alone.
+    bool (*depthwise_backward)(std::int32_t device, const Depthwise*, void* grad_x, void* grad_taps, const void* grad_y,
+                               const void* x, const void* taps, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);
 };
 
 using Entry = const Api* (*)(std::uint32_t);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "io/image.hpp"
 #include "io/npy_header.hpp"
 #include "io/writer.hpp"
 #include "tapline/error.hpp"
@@ -56,6 +57,31 @@ void audio_seeds(const fs::path& folder) {
     }
 }
 
+void image_seeds(const fs::path& folder, io::ImageFormat format) {
+    fs::create_directories(folder);
+    int number = 0;
+    for (const Dtype dtype : {Dtype::u8, Dtype::u16}) {
+        for (const std::int64_t channels : {1, 2, 3, 4}) {
+            io::Image image;
+            image.height = 9;
+            image.width = 17;
+            image.channels = channels;
+            image.dtype = dtype;
+            image.alpha = channels % 2 == 0;
+            image.metadata.exif = {'I', 'I', 42, 0, 8, 0, 0, 0, 0, 0};
+            image.metadata.pixels_per_metre_x = image.metadata.pixels_per_metre_y = 4000;
+            image.pixels = core::allocate(image.bytes(), "seed");
+            for (std::size_t i = 0; i < image.bytes(); ++i) { image.pixels[i] = static_cast<std::byte>(i * i / 3); }
+            const bool jpeg = format == io::ImageFormat::jpeg;
+            if (jpeg && (dtype != Dtype::u8 || image.alpha)) { continue; }
+            io::OutputFile file;
+            file.create((folder / std::to_string(number++)).string(), false);
+            io::write_image(file, image, {.format = format, .quality = channels == 1 ? 50 : 95});
+            file.commit();
+        }
+    }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) try {
@@ -67,6 +93,8 @@ int main(int count, char** arguments) try {
     fs::create_directories(folder / "problem");
     npy_seeds(folder / "npy");
     audio_seeds(folder / "audio");
+    image_seeds(folder / "png", io::ImageFormat::png);
+    image_seeds(folder / "jpeg", io::ImageFormat::jpeg);
     put(folder / "text/numbers", "# comment\n\nlevel\n1.5\n-2e-3  # more\r\n+3\nnan\ninf\n1e-400\n");
     put(folder / "text/columns", "1,2,3\n");
     put(folder / "text/bom",

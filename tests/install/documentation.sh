@@ -9,7 +9,7 @@ status=0
 
 options_of() { "$command" "$@" --help | grep -oE '^ +-[^ ]+' | grep -oE -- '--[a-z][a-z-]*' | sort -u; }
 
-known=$({ options_of; for sub in convolve info bench tune ladder; do options_of "$sub"; done; } | sort -u)
+known=$({ options_of; for sub in convolve image info bench tune ladder; do options_of "$sub"; done; } | sort -u)
 described=$(sed 's/\\-/-/g' "$source_dir/docs/tapline.1" | grep -oE -- '--[a-z][a-z-]*' | sort -u)
 only_known=$(comm -23 <(echo "$known") <(echo "$described"))
 only_described=$(comm -13 <(echo "$known") <(echo "$described"))
@@ -50,9 +50,13 @@ expect "signal.wav" convolve s
 expect "savgol: signal.wav" convolve signal.wav s
 expect "--scale" convolve signal.wav box:3 --sc
 expect "--lengths" bench --len
+expect "sobel-x sobel-y" image a.png --mask sob
+expect "drop" image a.png --alpha d
+expect "jpg" image a.png --to j
+expect "" bench --mask s
 expect "--dtypes" tune --dt
 expect "" convolve signal.wav box:3 --scale ""
-for sub in convolve info bench tune ladder; do
+for sub in convolve image info bench tune ladder; do
     if [ "$(complete_line "$sub" --)" != "$(options_of "$sub")" ]; then
         echo "completion of $sub knows other options than --help"
         status=1

@@ -7,7 +7,7 @@ import pytest
 import tapline
 
 MODULES = [tapline.numpy, tapline.signal, tapline.ndimage]
-OBJECTS = {f"tapline.{name}": getattr(tapline, name) for name in ("Plan", "bench", "convolve", "correlate", "info")}
+OBJECTS = {f"tapline.{name}": getattr(tapline, name) for name in ("Plan", "bench", "convolve", "correlate", "image", "info")}
 OBJECTS |= {f"{module.__name__}.{name}": getattr(module, name) for module in MODULES for name in module.__all__}
 
 

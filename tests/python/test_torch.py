@@ -1,6 +1,8 @@
-"""tapline.torch against torch.nn.functional.conv1d; skipped where PyTorch is not installed (it is large)."""
+"""tapline.torch against torch.nn.functional.conv1d, on the CPU and, where there is one, a GPU; skipped where PyTorch is not installed
+(it is large)."""
 
 import doctest
+import shutil
 
 import pytest
 
@@ -11,6 +13,13 @@ from torch.nn.functional import pad  # noqa: E402
 import tapline.torch  # noqa: E402
 
 ours = tapline.torch.conv1d
+HAS_GPU = torch.cuda.is_available() and tapline.info()["engines"][1]["available"]
+
+
+@pytest.fixture(params=["cpu", "cuda"] if HAS_GPU else ["cpu"], autouse=True)
+def device(request):
+    with torch.device(request.param):
+        yield request.param
 
 
 def expected(x, taps, padding):
@@ -20,7 +29,8 @@ def expected(x, taps, padding):
 
 
 def drawn(*shape, dtype=torch.float64):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(sum(shape))).to(dtype)
+    x = torch.randn(*shape, dtype=torch.float64, device="cpu", generator=torch.Generator("cpu").manual_seed(sum(shape)))
+    return x.to(torch.empty(0).device, dtype)
 
 
 @pytest.mark.parametrize("padding", ["causal", "same", 0, 1, 2, 7])
@@ -81,20 +91,82 @@ def test_the_same_bits_each_time():
         assert all(torch.equal(a, b) for a, b in zip(first, again))
 
 
-def test_operators_are_registered_well():
+def test_operators_are_registered_well(device):
     x, taps, g = drawn(2, 3, 20).requires_grad_(), drawn(3, 4).requires_grad_(), drawn(2, 3, 20).requires_grad_()
     torch.library.opcheck(torch.ops.tapline.correlate_rows.default, (x, taps, 3, 20))
     torch.library.opcheck(torch.ops.tapline.correlate_rows.default, (x, taps, 1, 19))
     torch.library.opcheck(torch.ops.tapline.dot_rows.default, (x, g, 3, 4))
+    torch.library.opcheck(torch.ops.tapline.correlate_rows_gradients.default, (g, x, taps, 3))
 
 
-def test_compile():
+# Kernels for 1 to 4 taps and for chunks of 8; rows at 16 bytes and not; a block for several tiles and several blocks for a channel.
+@pytest.mark.parametrize("shape", [(2, 3, 64), (1, 1, 1), (3, 2, 5000), (2, 5, 4097), (1, 2, 300_000), (2, 700, 1030), (5, 3, 8)])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 9, 21, 64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_kernels_of_a_gpu(shape, k, dtype, device):
+    if device == "cpu" or (dtype != torch.float32 and k not in (2, 4, 9)):
+        pytest.skip("of a GPU, other types with fewer taps")
+    x, taps = drawn(*shape, dtype=dtype), drawn(shape[1], k, dtype=dtype)
+    for padding in ("causal", "same", k):
+        a, b = x.clone().requires_grad_(), taps.clone().requires_grad_()
+        y = ours(a, b, padding)
+        g = drawn(*y.shape, dtype=dtype).flip(-1)  # not x itself
+        y.backward(g)
+        wide, magnitudes = [], []  # the same in float64, and sums of the terms' magnitudes
+        for function, to in ((lambda t: t, wide), (torch.abs, magnitudes)):
+            p, q = (function(t.detach().double()).clone().requires_grad_() for t in (x, taps))
+            z = expected(p, q, padding)
+            z.backward(function(g.double()))
+            to.extend((z.detach(), p.grad, q.grad))
+        unit = {torch.float64: 2.0**-52, torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}[dtype]
+        sums = 2.0**-52 if dtype == torch.float64 else 2.0**-23  # storage rounds once, sums have a unit of their own
+        for got, wanted, magnitude in zip((y, a.grad, b.grad), wide, magnitudes):
+            assert got.dtype == dtype
+            error = (got.double() - wanted).abs()
+            least = torch.finfo(dtype).smallest_normal * unit  # half the distance of numbers too small for a unit
+            assert (error <= unit * wanted.abs() + least + 16 * sums * magnitude).all(), (padding, error.max(), magnitude.max())
+        again = torch.autograd.grad(ours(a, b, padding), (a, b), g)
+        assert torch.equal(again[0], a.grad) and torch.equal(again[1], b.grad)
+        only = torch.autograd.grad(ours(x, b, padding), b, g)[0]
+        assert torch.equal(only, b.grad)
+
+
+def test_infinite_samples_stay_in_their_window(device):
+    x, taps = torch.ones(1, 1, 4096), torch.ones(1, 4)
+    x[0, 0, 2000] = torch.inf
+    x[0, 0, 4095] = torch.nan
+    a, b = x.clone().requires_grad_(), taps.clone().requires_grad_()
+    y = ours(a, b)
+    y.backward(torch.ones_like(y))
+    finite = torch.isfinite(y[0, 0])
+    assert (~finite).nonzero().flatten().tolist() == [2000, 2001, 2002, 2003, 4095]
+    assert torch.isfinite(a.grad).all()
+
+
+def test_tensors_of_a_gpu_are_captured(device):
+    if device == "cpu":
+        pytest.skip("of a GPU")
+    x, taps = drawn(2, 3, 64, dtype=torch.float32), drawn(3, 4, dtype=torch.float32)
+    ours(x, taps)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = ours(x, taps)
+    x.mul_(2)
+    graph.replay()
+    torch.testing.assert_close(y, expected(x, taps, "causal"))
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compile(backend, device):
+    if backend == "inductor" and device == "cpu" and shutil.which("g++") is None:
+        pytest.skip("needs a C++ compiler")
+
     def model(a, b):
         return torch.relu(ours(a, b)).sum()
 
     x, taps = drawn(2, 3, 30).requires_grad_(), drawn(3, 4).requires_grad_()
     wanted = torch.autograd.grad(model(x, taps), (x, taps))
-    got = torch.autograd.grad(torch.compile(model, fullgraph=True, backend="aot_eager")(x, taps), (x, taps))
+    got = torch.autograd.grad(torch.compile(model, fullgraph=True, backend=backend)(x, taps), (x, taps))
     for a, b in zip(got, wanted):
         torch.testing.assert_close(a, b)
 
@@ -111,6 +183,7 @@ def test_compile():
         ((torch.ones(1, 5), torch.ones(2), -1), ValueError, "padding: -1"),
         ((torch.ones(1, 0), torch.ones(2)), ValueError, "at least one"),
         ((torch.ones(1, 5, device="meta"), torch.ones(2)), NotImplementedError, "use .cpu"),
+        ((torch.ones(1, 5), torch.ones(2, device="meta")), NotImplementedError, "use .cpu"),
     ],
 )
 def test_errors(arguments, error, words):
@@ -118,6 +191,8 @@ def test_errors(arguments, error, words):
         ours(*arguments)
 
 
-def test_examples():
+def test_examples(device):
+    if device == "cuda":
+        pytest.skip("their tensors are the CPU's")
     test = doctest.DocTestParser().get_doctest(ours.__doc__, {}, "conv1d", None, 0)
     assert doctest.DocTestRunner().run(test).failed == 0

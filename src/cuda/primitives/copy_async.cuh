@@ -24,17 +24,17 @@ __device__ __forceinline__ void copy_4_async(void* to_shared, const void* from_g
 #endif
 }
 
-/// 16 bytes of which only the first `bytes` bytes exist; the others become zero. bytes = 0 reads nothing.
+/// A vector of which only the first `bytes` bytes exist; the others become zero. bytes = 0 reads nothing.
 __device__ __forceinline__ void copy_up_to_16_async(void* to_shared, const void* from_global, int bytes) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(bytes) : "memory");
-#else
-    uint4 vector{};
-    auto* parts = reinterpret_cast<char*>(&vector);
-    for (int i = 0; i < bytes; ++i) { parts[i] = static_cast<const char*>(from_global)[i]; }
-    *static_cast<uint4*>(to_shared) = vector;
-#endif
+    if (bytes == 16) {
+        copy_16_async(to_shared, from_global);
+        return;
+    }
+    // An asynchronous copy with a smaller source size fills up with zeros too, but reads all 16 bytes.
+    auto* to = static_cast<char*>(to_shared);
+    *static_cast<uint4*>(to_shared) = uint4{};
+#pragma unroll 1
+    for (int i = 0; i < bytes; ++i) { to[i] = static_cast<const char*>(from_global)[i]; }
 }
 
 /// `size` samples from `start` on of a row of `length` that begins on 16 bytes, by one warp; zeros where they leave the row.

@@ -346,6 +346,46 @@ T* made(const char* name, Status* status) {
     return new T;
 }
 
+// Bytes of x, y and taps.
+struct DepthwiseBytes {
+    std::int64_t x, y, taps;
+};
+DepthwiseBytes bytes_of(const Depthwise& p) {
+    const std::int64_t element = element_bytes(p.dtype);
+    return {p.batch * p.channels * p.n * element, p.batch * p.channels * p.length * element, p.channels * p.k * element};
+}
+
+bool depthwise_forward(std::int32_t device, const Depthwise* problem, void* y, const void* x, const void* taps, Stream* stream,
+                       Status* status) {
+    const DepthwiseBytes bytes = bytes_of(*problem);
+    if (goes_wrong("depthwise_forward", status)) { return false; }
+    if (!is_inside(y, bytes.y, device, false) || !is_inside(x, bytes.x, device, false) ||
+        !is_inside(taps, bytes.taps, device, false)) {
+        return fail(status, Code::argument, "depthwise: not memory of the device");
+    }
+    enqueue(stream, [=, p = *problem] { run_depthwise(p, y, x, taps); });
+    return true;
+}
+
+bool depthwise_backward(std::int32_t device, const Depthwise* problem, void* grad_x, void* grad_taps, const void* grad_y,
+                        const void* x, const void* taps, void* workspace, std::int64_t workspace_bytes, Stream* stream,
+                        Status* status) {
+    const DepthwiseBytes bytes = bytes_of(*problem);
+    if (goes_wrong("depthwise_backward", status)) { return false; }
+    const bool of_x =
+        grad_x == nullptr || (is_inside(grad_x, bytes.x, device, false) && is_inside(taps, bytes.taps, device, false));
+    if (!of_x || !is_inside(grad_taps, bytes.taps, device, false) || !is_inside(grad_y, bytes.y, device, false) ||
+        !is_inside(x, bytes.x, device, false) || !is_inside(workspace, kWorkspaceBytes, device, false) ||
+        workspace_bytes < kWorkspaceBytes) {
+        return fail(status, Code::argument, "depthwise: not memory of the device");
+    }
+    enqueue(stream, [=, p = *problem] {
+        std::memset(workspace, 0xAB, static_cast<std::size_t>(kWorkspaceBytes));
+        run_depthwise_gradients(p, grad_x, grad_taps, grad_y, x, taps);
+    });
+    return true;
+}
+
 const Api kApi = {
     .abi_version = kAbiVersion,
     .api_bytes = sizeof(Api),
@@ -429,6 +469,9 @@ const Api kApi = {
     .measure = measure,
     .inject = inject,
     .life = [](std::int32_t) -> std::uint64_t { return world().life; },
+    .depthwise_forward = depthwise_forward,
+    .depthwise_workspace_bytes = [](std::int32_t, const Depthwise*, Status*) { return kWorkspaceBytes; },
+    .depthwise_backward = depthwise_backward,
 };
 
 }  // namespace
@@ -452,3 +495,12 @@ extern "C" __attribute__((visibility("default"))) const tapline::cuda_abi::Api* 
 }
 
 extern "C" __attribute__((visibility("default"))) int tapline_emulated_cuda_live() { return tapline::emulated::world().live; }
+
+// The device's memory for tests in Python; null if there is none left.
+extern "C" __attribute__((visibility("default"))) void* tapline_emulated_cuda_allocate(std::int32_t device, std::int64_t bytes) {
+    tapline::cuda_abi::Status status;
+    return tapline::emulated::new_memory(device, bytes, false, &status);
+}
+extern "C" __attribute__((visibility("default"))) void tapline_emulated_cuda_free(std::int32_t device, void* memory) {
+    tapline::emulated::free_memory(device, memory);
+}

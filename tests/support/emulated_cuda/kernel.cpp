@@ -3,6 +3,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <vector>
 
 #include "core/half.hpp"
 #include "tapline/types.hpp"
@@ -182,6 +183,42 @@ std::string run_job(const Problem& p, const void* taps, const Job& job) {
         }
     }
     return {};
+}
+
+void run_depthwise(const cuda_abi::Depthwise& p, void* y, const void* x, const void* taps) {
+    for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
+        for (std::int64_t o = 0; o < p.length; ++o) {
+            double sum = 0;
+            for (std::int64_t t = 0; t < p.k; ++t) {
+                const std::int64_t i = o + t - p.origin;
+                if (i < 0 || i >= p.n) { continue; }
+                sum += (load(taps, p.dtype, row % p.channels * p.k + t) * load(x, p.dtype, row * p.n + i)).real();
+            }
+            store(y, p.dtype, row * p.length + o, sum);
+        }
+    }
+}
+
+void run_depthwise_gradients(const cuda_abi::Depthwise& p, void* grad_x, void* grad_taps, const void* grad_y, const void* x,
+                             const void* taps) {
+    std::vector<double> of_x(static_cast<std::size_t>(p.batch * p.channels * p.n));
+    std::vector<double> of_taps(static_cast<std::size_t>(p.channels * p.k));
+    for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
+        for (std::int64_t o = 0; o < p.length; ++o) {
+            const double g = load(grad_y, p.dtype, row * p.length + o).real();
+            for (std::int64_t t = 0; t < p.k; ++t) {
+                const std::int64_t i = o + t - p.origin;
+                if (i < 0 || i >= p.n) { continue; }
+                const std::int64_t tap = row % p.channels * p.k + t;
+                if (grad_x != nullptr) { of_x[static_cast<std::size_t>(row * p.n + i)] += g * load(taps, p.dtype, tap).real(); }
+                of_taps[static_cast<std::size_t>(tap)] += g * load(x, p.dtype, row * p.n + i).real();
+            }
+        }
+    }
+    for (std::size_t i = 0; grad_x != nullptr && i < of_x.size(); ++i) {
+        store(grad_x, p.dtype, static_cast<std::int64_t>(i), of_x[i]);
+    }
+    for (std::size_t i = 0; i < of_taps.size(); ++i) { store(grad_taps, p.dtype, static_cast<std::int64_t>(i), of_taps[i]); }
 }
 
 }  // namespace tapline::emulated

@@ -67,7 +67,7 @@ public:
         for (const int vectors : {1, 3, 5}) {
             if (vectors == 5 && p.dtype != kF32) { continue; }
             for (const int threads : {32, 64, 128}) {
-                for (const int tiles : {1, 2, 4}) { all.push_back({vectors, threads, tiles, 0}); }
+                for (const int tiles : {1, 2, 4, 6}) { all.push_back({vectors, threads, tiles, 0}); }
             }
         }
         return all;

@@ -1,0 +1,201 @@
+"""The Python module on a GPU against CuPy and PyTorch: `python3 bench/gpu_python.py [--out FILE.json] [--quick]`.
+
+Each result is checked before it is timed. A time is the median of runs between two events, each over enough calls that the GPU, not
+Python, sets the pace; `copy_ms` is the copy of the same bytes in the same run. Data are random.
+"""
+
+import argparse
+import functools
+import json
+import statistics
+
+import numpy as np
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", help="where the results go as JSON (default: only printed)")
+    parser.add_argument("--quick", action="store_true", help="smaller problems, fewer runs: to try the script")
+    parser.add_argument("--only", choices=["cupy", "torch"])
+    return parser.parse_args()
+
+
+def median_ms(run, make_event, runs, budget_ms=60.0):
+    """Median and spread of one call's time, in milliseconds."""
+
+    def timed(calls):
+        begin, end = make_event(), make_event()
+        begin.record()
+        for _ in range(calls):
+            run()
+        end.record()
+        end.synchronize()
+        return elapsed(begin, end) / calls
+
+    timed(2)
+    once = timed(1)
+    calls = max(1, min(50, int(budget_ms / runs / max(once, 1e-3))))
+    times = [timed(calls) for _ in range(runs)]
+    return statistics.median(times), min(times), max(times)
+
+
+def elapsed(begin, end):
+    if hasattr(begin, "elapsed_time"):
+        return begin.elapsed_time(end)
+    import cupy
+
+    return cupy.cuda.get_elapsed_time(begin, end)
+
+
+def relative_error(got, wanted):
+    return float(np.linalg.norm(got - wanted) / np.linalg.norm(wanted))
+
+
+def convolve_row(x, there, h, copy, runs):
+    """tapline on a CuPy array beside cupyx.scipy.signal, checked and timed."""
+    import cupy
+    import tapline
+    from cupyx.scipy import signal as theirs
+
+    k, taps = h.size, cupy.asarray(h)
+    ours = {
+        "gpu_taps": lambda: tapline.convolve(there, taps, "same"),
+        "host_taps": lambda: tapline.convolve(there, h, "same"),
+        "drop_in": lambda: tapline.signal.oaconvolve(there, taps, "same"),
+    }
+    peers = {
+        "fftconvolve": lambda: theirs.fftconvolve(there, taps, "same"),
+        "oaconvolve": lambda: theirs.oaconvolve(there, taps, "same"),
+    }
+    if k <= 2047:  # longer ones take seconds
+        peers["convolve, direct"] = lambda: theirs.convolve(there, taps, "same", method="direct")
+    at, m = x.size // 2, 256  # what is checked: outputs of the middle, in float64
+    part = x[at - k : at + m + k].astype(np.float64)
+    wanted = np.convolve(part, h.astype(np.float64), "same")[k : k + m]
+    row = {"n": x.size, "taps": k, "copy_ms": copy, "times_ms": {}, "error": {}}
+    for name, run in {**ours, **peers}.items():
+        result = run()
+        row["error"][name] = relative_error(result[at : at + m].get().astype(np.float64), wanted)
+        if not row["error"][name] < 1e-4:
+            raise RuntimeError(f"{name}: relative error {row['error'][name]} at {k} taps")
+        row["times_ms"][name] = dict(zip(("median", "min", "max"), median_ms(run, cupy.cuda.Event, runs)))
+    t = {name: value["median"] for name, value in row["times_ms"].items()}
+    row["best_peer"] = min(peers, key=lambda name: t[name])
+    row["algorithm"] = tapline.Plan(x.shape, h, "same", dtype="float32", device="cuda:0").algorithm
+    row["times_faster"] = t[row["best_peer"]] / t["gpu_taps"]
+    row["share_of_copy"] = copy / t["gpu_taps"]
+    print(f"n=2^{x.size.bit_length() - 1} k={k:6} {row['algorithm']:18} ours {t['gpu_taps']:8.4f} ms (host taps "
+          f"{t['host_taps']:8.4f}, drop-in {t['drop_in']:8.4f}), {row['best_peer']} {t[row['best_peer']]:8.3f} ms: {row['times_faster']:6.1f}x, "
+          f"{100 * row['share_of_copy']:.0f}% of the copy's speed", flush=True)
+    return row
+
+
+def against_cupy(quick, runs):
+    import cupy
+
+    rng = np.random.default_rng(1)
+    rows = []
+    for log2n in (20,) if quick else (20, 24, 26):
+        x = rng.standard_normal(1 << log2n, dtype=np.float32)
+        there = cupy.asarray(x)
+        y = cupy.empty_like(there)
+        copy = median_ms(functools.partial(cupy.copyto, y, there), cupy.cuda.Event, runs)[0]
+        for k in (127, 2047) if quick else (9, 127, 511, 2047, 8191, 65535):
+            rows.append(convolve_row(x, there, (rng.standard_normal(k) / k).astype(np.float32), copy, runs))
+    return rows
+
+
+def depthwise_row(shape, dtype, k, runs):
+    """tapline.torch.conv1d beside torch's own, checked and timed."""
+    import torch
+
+    import tapline.torch
+
+    def event():
+        return torch.cuda.Event(enable_timing=True)
+
+    torch.manual_seed(1)
+    _, channels, n = shape
+    x = torch.randn(shape, device="cuda", dtype=dtype, requires_grad=True)
+    taps = (torch.randn(channels, k, device="cuda") / k**0.5).to(dtype).requires_grad_()
+    g = torch.randn(shape, device="cuda", dtype=dtype)
+    out = torch.empty_like(g)
+
+    def ours():
+        return tapline.torch.conv1d(x, taps)
+
+    def theirs():
+        return torch.nn.functional.conv1d(x, taps[:, None], padding=k - 1, groups=channels)[..., :n]
+
+    row = {"shape": shape, "dtype": str(dtype).removeprefix("torch."), "taps": k, "error": depthwise_errors(ours, x, taps, g)}
+    runners = {
+        "copy": lambda: out.copy_(g),
+        "ours_forward": ours,
+        "theirs_forward": theirs,
+        "ours_both": lambda: torch.autograd.grad(ours(), (x, taps), g),
+        "theirs_both": lambda: torch.autograd.grad(theirs(), (x, taps), g),
+    }
+    row["times_ms"] = {name: dict(zip(("median", "min", "max"), median_ms(run, event, runs, 200.0))) for name, run in runners.items()}
+    t = {name: value["median"] for name, value in row["times_ms"].items()}
+    row["times_faster"] = t["theirs_both"] / t["ours_both"]
+    row["times_faster_forward"] = t["theirs_forward"] / t["ours_forward"]
+    row["share_of_memory_speed"] = 2.5 * t["copy"] / t["ours_both"]  # x and y, then grad_y, x and grad_x: five tensors, a copy moves two
+    print(f"{shape} {row['dtype']} k={k}: forward {t['ours_forward']:.3f} ms ({t['theirs_forward']:.3f}), both {t['ours_both']:.3f} "
+          f"({t['theirs_both']:.3f}): {row['times_faster']:.1f}x; copy {t['copy']:.3f}, {100 * row['share_of_memory_speed']:.0f}% of the "
+          "memory's speed", flush=True)
+    return row
+
+
+def depthwise_errors(ours, x, taps, g):
+    """Relative errors of some channels against float64; RuntimeError where one is too large."""
+    import torch
+
+    channels, k = taps.shape
+    some = slice(0, channels, max(1, channels // 8))
+    a, b = x[:, some].detach().double().requires_grad_(), taps[some].detach().double().requires_grad_()
+    z = torch.nn.functional.conv1d(a, b[:, None], padding=k - 1, groups=a.shape[1])[..., : x.shape[2]]
+    z.backward(g[:, some].double())
+    y = ours()
+    of_x, of_taps = torch.autograd.grad(y, (x, taps), g)
+    limit = {torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}[x.dtype]
+    errors = {}
+    for name, got, wanted in (("y", y[:, some], z), ("grad_x", of_x[:, some], a.grad), ("grad_taps", of_taps[some], b.grad)):
+        errors[name] = float((got.detach().double() - wanted).norm() / wanted.norm())
+        if not errors[name] < limit:
+            raise RuntimeError(f"{name}: relative error {errors[name]}")
+    return errors
+
+
+def against_torch(quick, runs):
+    import torch
+
+    rows = []
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        for k in (4,) if quick else (4, 64):
+            rows.append(depthwise_row((2, 64, 8192) if quick else (8, 2048, 8192), dtype, k, runs))
+            torch.cuda.empty_cache()
+    return rows
+
+
+def main():
+    options = parse()
+    runs = 3 if options.quick else 9
+    import platform
+
+    import cupy
+    import torch
+
+    versions = {"python": platform.python_version(), "cupy": cupy.__version__, "torch": torch.__version__}
+    results = {"format": 1, "device": torch.cuda.get_device_name(), "versions": versions}
+    if options.only != "cupy":
+        results["depthwise"] = against_torch(options.quick, runs)
+    if options.only != "torch":
+        results["convolve"] = against_cupy(options.quick, runs)
+    if options.out:
+        with open(options.out, "w") as file:
+            json.dump(results, file, indent=1)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Turns the JSON of bench/gpu_python.py into docs/python_gpu.md: `python3 bench/gpu_python_report.py bench/results/gpu_python.json`."""
+
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BAR_CUPY, BAR_TORCH = 8, 4  # what the project asks of itself, from 127 taps and for 4 taps
+
+
+def ms(value):
+    return f"{value:.3f}" if value < 10 else f"{value:.1f}"
+
+
+def convolve_table(rows):
+    lines = ["| samples | taps | algorithm | tapline | taps on the host | best of CuPy | | times faster | share of the copy's speed |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        t = {name: value["median"] for name, value in row["times_ms"].items()}
+        cells = [f"2^{row['n'].bit_length() - 1}", f"{row['taps']:,}", row["algorithm"], ms(t["gpu_taps"]), ms(t["host_taps"]),
+                 ms(t[row["best_peer"]]), row["best_peer"], f"**{row['times_faster']:.1f}**", f"{100 * row['share_of_copy']:.0f}%"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def depthwise_table(rows):
+    lines = ["| type | taps | forward | PyTorch's | forward and backward | PyTorch's | times faster | share of the memory's speed |",
+             "|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        t = {name: ms(value["median"]) for name, value in row["times_ms"].items()}
+        cells = [row["dtype"], str(row["taps"]), t["ours_forward"], t["theirs_forward"], t["ours_both"], t["theirs_both"],
+                 f"**{row['times_faster']:.1f}**", f"{100 * row['share_of_memory_speed']:.0f}%"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    data = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    worst = max(error for row in data["convolve"] for name, error in row["error"].items() if name in ("gpu_taps", "host_taps", "drop_in"))
+    short = [row for row in data["convolve"] if row["taps"] >= 127 and row["times_faster"] < BAR_CUPY]
+    missed = ", ".join(f"{row['taps']:,} taps at 2^{row['n'].bit_length() - 1} ({row['times_faster']:.1f})" for row in short)
+    text = f"""# Benchmarks: Python on a GPU
+
+Made by `bench/gpu_python_report.py` from `bench/results/gpu_python.json`, which `bench/gpu_python.py` measures; nothing here is typed by
+hand. {data['device']}; Python {data['versions']['python']}, CuPy {data['versions']['cupy']}, PyTorch {data['versions']['torch']}. Times are
+milliseconds, medians between two events; results are checked against float64 first.
+
+## CuPy arrays: tapline.convolve, float32, mode same
+
+The peers are `fftconvolve`, `oaconvolve` and (up to 2,047 taps) `convolve(method="direct")` of cupyx.scipy.signal; the fastest of them
+counts. Taps lie on the GPU but for the column that says otherwise, and are copied to the host in each call. The bar is
+{BAR_CUPY} times from 127 taps on{": missed for " + missed if missed else ""}. Largest relative error of tapline's: {worst:.1e}.
+
+{convolve_table(data['convolve'])}
+
+## Tensors: tapline.torch.conv1d, causal, {' x '.join(str(n) for n in data['depthwise'][0]['shape'])}
+
+The peer is torch.nn.functional.conv1d with groups = channels. Forward and backward move five tensors, a copy two; the last column compares
+by that. The bar is {BAR_TORCH} times for 4 taps.
+
+{depthwise_table(data['depthwise'])}
+"""
+    (ROOT / "docs/python_gpu.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+#include "gpu_call.hpp"
+
+#include <algorithm>
+
+#include "plan_cache.hpp"
+
+namespace tapline::python {
+namespace {
+
+// DLPack's numbers for memory that a GPU reads: kDLCUDA and kDLCUDAManaged.
+constexpr long kCudaDevice = 2;
+constexpr long kManagedDevice = 13;
+
+constexpr std::array<const char*, 15> kNames{"float32", "float64", "complex64", "complex128", "bool",
+                                             "int8",    "int16",   "int32",     "int64",      "uint8",
+                                             "uint16",  "uint32",  "uint64",    "float16",    "bfloat16"};
+static_assert(static_cast<std::size_t>(Dtype::bf16) == kNames.size() - 1);
+
+bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
+
+// What never lies on a GPU and is not asked.
+bool is_plainly_host(PyObject* object) {
+    return object == nullptr || object == Py_None || PyArray_CheckExact(object) || PyList_CheckExact(object) ||
+           PyTuple_CheckExact(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+}
+
+// An array that is only looked at: shape, strides and the size of an element.
+Owned outline(const std::vector<npy_intp>& shape, const std::vector<npy_intp>& strides, Dtype dtype) {
+    static std::max_align_t nothing{};
+    const int number = dtype == Dtype::bf16 ? NPY_USHORT : number_of_dtype(dtype);
+    auto* dims = const_cast<npy_intp*>(shape.data());
+    auto* steps = const_cast<npy_intp*>(strides.data());
+    return Owned(
+        PyArray_New(&PyArray_Type, static_cast<int>(shape.size()), dims, number, steps, &nothing, 0, NPY_ARRAY_WRITEABLE, nullptr));
+}
+
+[[noreturn]] void raise_without_gpu(const Error& error, const std::string& device) {
+    raise(PyExc_RuntimeError, "signal: in the memory of " + device +
+                                  ", which tapline cannot use; copy it to host memory (CuPy: .get(), PyTorch: .cpu(), JAX: "
+                                  "numpy.asarray). " +
+                                  error.what());
+}
+
+}  // namespace
+
+bool is_on_gpu(PyObject* object) {
+    if (is_plainly_host(object)) { return false; }
+    PyObject* const device = PyObject_CallMethod(object, "__dlpack_device__", nullptr);
+    if (device != nullptr) {
+        const Owned keep(device);
+        if (PyTuple_Check(device) && PyTuple_GET_SIZE(device) == 2) {
+            const Owned kind(PyNumber_Long(PyTuple_GET_ITEM(device, 0)));
+            const long type = PyLong_AsLong(kind.get());
+            return type == kCudaDevice || type == kManagedDevice;
+        }
+    }
+    PyErr_Clear();
+    return PyObject_HasAttrString(object, "__cuda_array_interface__") != 0;
+}
+
+PyObject* call_on_gpu(const char* function, const Values& values) {
+    const Owned module(PyImport_ImportModule("tapline._gpu"));
+    const Owned call(PyObject_GetAttrString(module.get(), "call"));
+    const Owned arguments(Py_BuildValue("(s)", function));
+    return Owned(PyObject_Call(call.get(), arguments.get(), dictionary_of(values).get())).release();
+}
+
+const char* numpy_name(Dtype dtype) { return kNames[static_cast<std::size_t>(dtype)]; }
+
+std::optional<Dtype> dtype_of_name(std::string_view name) {
+    const auto* const found = std::find(kNames.begin(), kNames.end(), name);
+    if (found == kNames.end()) { return std::nullopt; }
+    return static_cast<Dtype>(found - kNames.begin());
+}
+
+Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output) {
+    if (is_integer(signal) && is_integer(taps)) {
+        raise(PyExc_TypeError, std::string("signal: ") + numpy_name(signal) +
+                                   " in GPU memory beside integer taps; a GPU sums in floating point: convert one of them");
+    }
+    Types types = types_of(is_half(signal) ? Dtype::f16 : signal, is_half(taps) ? Dtype::f16 : taps, output);
+    if (!is_half(signal) || types.signal != Dtype::f32) { return types; }
+    types.signal = signal;
+    if (!output && types.output == Dtype::f16) { types.output = is_half(taps) && taps != signal ? Dtype::f32 : signal; }
+    return types;
+}
+
+GpuCall::GpuCall(Request request, const std::string& device, Prepared prepared)
+    : request_(std::move(request)), prepared_(std::move(prepared)) {
+    request_.options.device = device;
+}
+
+GpuCall::Arrangement GpuCall::arrange(const std::vector<npy_intp>& in_strides, const std::vector<npy_intp>& out_strides) {
+    const Shape& shape = prepared_.shape;
+    std::vector<npy_intp> in_shape = shape.output;
+    in_shape[static_cast<std::size_t>(shape.axis)] = shape.length;
+    const Owned in = outline(in_shape, in_strides, signal_type());
+    const Owned out = outline(shape.output, out_strides, output_type());
+    Arrangement result;
+    result.can_be_read = is_steppable(in.array(), shape.axis);
+    result.can_be_written = is_steppable(out.array(), shape.axis);
+    if (!result.can_be_read || !result.can_be_written) { return result; }
+    Problem problem = prepared_.problem;
+    layout_ = layout_of(problem, shape, in.array(), out.array(), prepared_.taps.array());
+    result.executions = layout_.executions();
+    plans_.clear();
+    if (layout_.empty) {
+        validate(problem);
+        return result;
+    }
+    try {
+        const auto* const taps = static_cast<const char*>(PyArray_DATA(prepared_.taps.array()));
+        if (layout_.has_one_filter()) {
+            plans_.push_back(cached_plan(problem, taps, request_.options));
+        } else {
+            for_each_execution(
+                layout_, nullptr, nullptr, taps, size_of(taps_dtype(problem)),
+                [&](const char*, char*, const char* own) { plans_.push_back(cached_plan(problem, own, request_.options)); });
+        }
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::device) { raise_without_gpu(error, request_.options.device); }
+        throw;
+    }
+    for (const Plan& plan : plans_) { result.workspace_bytes = std::max(result.workspace_bytes, plan.workspace_bytes()); }
+    return result;
+}
+
+void GpuCall::run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream) const {
+    if (plans_.empty()) { return; }
+    const WithoutGil without_gil;
+    std::size_t execution = 0;
+    const bool one = plans_.size() == 1;
+    for_each_execution(
+        layout_, static_cast<const char*>(at_address(in)), static_cast<char*>(at_address(out)), nullptr, 0,
+        [&](const char* from, char* to, const char*) {
+            const Plan& plan = plans_[one ? 0 : execution];
+            ++execution;
+            plan.execute(to, from, {static_cast<std::byte*>(at_address(workspace)), plan.workspace_bytes()}, at_address(stream));
+        });
+}
+
+}  // namespace tapline::python

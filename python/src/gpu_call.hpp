@@ -1,0 +1,60 @@
+// Arrays in GPU memory: the call's problem from their shapes and types, its execution on their stream. What has to do with the
+// library that an array comes from (CuPy, PyTorch, JAX) is Python: tapline/_gpu.py.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "call.hpp"
+
+namespace tapline::python {
+
+/// Whether an object is an array in GPU memory: it says so by DLPack, or by the CUDA array interface.
+bool is_on_gpu(PyObject* object);
+
+/// tapline._gpu.call(function, **values): a new reference.
+PyObject* call_on_gpu(const char* function, const Values& values);
+
+/// An address as Python has it, an integer.
+inline void* at_address(std::uintptr_t address) {
+    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): there is no other way to get one from Python
+}
+
+/// NumPy's names for element types, and "bfloat16".
+const char* numpy_name(Dtype dtype);
+std::optional<Dtype> dtype_of_name(std::string_view name);
+
+/// As types_of(), with 16-bit floating signals read as they are stored. Integers beside integers are not for a GPU: TypeError.
+Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output);
+
+/// One signal's convolution in GPU memory, in three steps: made from shapes and types, it says what it needs (signal_type(),
+/// output_type(), output_shape()); arrange() takes the strides of both arrays; run() takes their addresses.
+class GpuCall {
+public:
+    /// `device` is "cuda:N".
+    GpuCall(Request request, const std::string& device, Prepared prepared);
+
+    [[nodiscard]] Dtype signal_type() const { return prepared_.types.signal; }
+    [[nodiscard]] Dtype output_type() const { return prepared_.types.output; }
+    [[nodiscard]] const std::vector<npy_intp>& output_shape() const { return prepared_.shape.output; }
+
+    struct Arrangement {
+        std::int64_t executions = 0;
+        bool can_be_read = true;  ///< else the signal must be copied to C order first
+        bool can_be_written = true;
+        std::size_t workspace_bytes = 0;
+    };
+    /// Strides in bytes, 0 along axes that a signal of one row broadcasts over. Makes the plan, or finds it in the cache.
+    Arrangement arrange(const std::vector<npy_intp>& in_strides, const std::vector<npy_intp>& out_strides);
+
+    /// Addresses in GPU memory, the workspace's a multiple of 64; `stream` is a cudaStream_t. The GIL is released.
+    void run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream) const;
+
+private:
+    Request request_;
+    Prepared prepared_;
+    Layout layout_;
+    std::vector<Plan> plans_;  // one, or one for each execution
+};
+
+}  // namespace tapline::python

@@ -1,0 +1,170 @@
+"""Arrays in GPU memory as the drop-ins handle them, and the entry for calls with such arrays."""
+
+import functools
+
+import numpy as np
+
+from tapline import _core, _gpu_call
+from tapline._gpu_call import taps_in_host_memory
+from tapline._gpu_libraries import library_of
+
+class Array:
+    """An array in GPU memory as the drop-ins handle it: the little of NumPy's interface that they use."""
+
+    def __init__(self, own, library=None):
+        self.own, self.library = own, library or library_of(own)
+        place = self.library.place(own)
+        if place.dtype == "bfloat16":
+            raise TypeError("elements are bfloat16, which NumPy and SciPy do not have; convert to float32, or use tapline.convolve")
+        self.shape, self.dtype, self.device = place.shape, np.dtype(place.dtype), place.device
+
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: int(np.prod(self.shape)))
+    nbytes = property(lambda self: self.size * self.dtype.itemsize)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __dlpack_device__(self):
+        return 2, self.device
+
+    def astype(self, dtype, copy=True):
+        dtype = np.dtype(dtype)
+        return self if dtype == self.dtype and not copy else Array(self.library.astype(self.own, dtype.name), self.library)
+
+    def conj(self):
+        return Array(self.library.conj(self.own), self.library) if self.dtype.kind == "c" else self
+
+    def __getitem__(self, index):
+        index = index if isinstance(index, tuple) else (index,)
+        back = [a for a, i in enumerate(index) if isinstance(i, slice) and i.step == -1]  # whole axes: PyTorch has no negative strides
+        own = self.library.flip(self.own, tuple(back)) if back else self.own
+        return Array(own[tuple(slice(None) if a in back else i for a, i in enumerate(index))], self.library)
+
+    def __setitem__(self, index, value):
+        self.own = self.library.put(self.own, index, value.own if isinstance(value, Array) else value)
+
+    def __iadd__(self, other):
+        self.own = self.library.add(self.own, _own(other))
+        return self
+
+    def __add__(self, other):
+        return Array(self.own + _own(other), self.library)
+
+    def __mul__(self, other):
+        return Array(self.own * _own(other), self.library)
+
+    def __truediv__(self, other):
+        return Array(self.own / _own(other), self.library)
+
+    __rmul__ = __mul__
+
+    def __ne__(self, other):
+        return Array(self.own != other, self.library)
+
+    __hash__ = None
+
+    def __array_function__(self, function, types, args, kwargs):
+        handler = _HANDLERS.get(function)
+        return NotImplemented if handler is None else handler(*args, **kwargs)
+
+    def __array__(self, *_, **__):
+        raise TypeError("an array in GPU memory is not copied to the host without being asked; copy it yourself (CuPy: .get(), PyTorch: "
+                        ".cpu(), JAX: numpy.asarray)")
+
+
+def call(function, **values):
+    """tapline.convolve or correlate (`function`) where an array is in GPU memory."""
+    if not isinstance(values["signal"], Array):
+        return _gpu_call.call(function, **values)
+    y = _gpu_call.call(function, **{name: value.own if isinstance(value, Array) else value for name, value in values.items()})
+    return values["out"] if values.get("out") is not None else Array(y, values["signal"].library)
+
+
+call_plan = _gpu_call.call_plan
+
+
+def _own(value):
+    if isinstance(value, Array):
+        return value.own
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def _result_type(*arrays):
+    return np.result_type(*(a.dtype if hasattr(a, "dtype") else a for a in arrays))
+
+
+def _take(x, index, axis):
+    return Array(x.library.take(x.own, index, axis), x.library)
+
+
+def _flip(x, axis=None):
+    axes = range(x.ndim) if axis is None else np.atleast_1d(axis).tolist()
+    return Array(x.library.flip(x.own, tuple(axes)), x.library)
+
+
+def _moveaxis(x, source, destination):
+    return Array(x.library.moveaxis(x.own, source, destination), x.library)
+
+
+_HANDLERS = {
+    np.moveaxis: _moveaxis,
+    np.result_type: _result_type,
+    np.take: _take,
+    np.flip: _flip,
+    np.may_share_memory: lambda a, b: True,  # not looked into: the caller then writes to a new array first
+}
+
+
+def asarray(x):
+    """numpy.asarray, but an array in GPU memory stays there."""
+    if isinstance(x, (np.ndarray, Array)) and not hasattr(x, "__cuda_array_interface__"):
+        return x
+    return Array(x) if _core.is_on_gpu(x) else np.asarray(x)
+
+
+def pair(in1, in2):
+    """Two arrays of which either may become the filter: if they are on a GPU, the smaller one is brought to the host."""
+    in1, in2 = asarray(in1), asarray(in2)
+    on_gpu = [isinstance(a, Array) for a in (in1, in2)]
+    if not any(on_gpu):
+        return in1, in2
+    if in1.size >= in2.size:
+        return in1, in2 if not on_gpu[1] else taps_in_host_memory(in2.own)[0]
+    return in1 if not on_gpu[0] else taps_in_host_memory(in1.own)[0], in2
+
+
+def host(x):
+    """A filter: numpy.asarray, copied from the GPU if it is there."""
+    return taps_in_host_memory(x.own if isinstance(x, Array) else x)[0]
+
+
+def new_like(x, shape, dtype):
+    """An uninitialised array in the memory of x."""
+    if isinstance(x, Array):
+        return Array(x.library.empty(tuple(shape), np.dtype(dtype).name, x.device), x.library)
+    return np.empty(shape, dtype)
+
+
+def zeros_like(x, shape, dtype):
+    y = new_like(x, shape, dtype)
+    y[...] = 0
+    return y
+
+
+is_on_gpu = _core.is_on_gpu
+
+
+def is_array(*values):
+    return any(isinstance(v, Array) for v in values)
+
+
+def returns_the_callers_kind(function):
+    """A drop-in that may be given, and then gives, arrays in GPU memory."""
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        result = function(*args, **kwargs)
+        return result.own if type(result) is Array else result
+
+    return wrapper

@@ -1,0 +1,211 @@
+"""Calls for arrays in GPU memory: what must lie where, how types are settled, one execution on the library's current stream.
+
+The result is an array of the signal's library, made by that library's allocator; nothing waits for it.
+"""
+
+import math
+
+import numpy as np
+
+from tapline import _core
+from tapline._gpu_libraries import library_of
+
+# A loop of more launches than this is slower than copying the signal to C order, which needs one launch.
+_MANY_EXECUTIONS = 16
+
+# Sums below this are exact in float64.
+_EXACT_LIMIT = 2**53
+
+# Taps in GPU memory as they were when they were last read, by place; the oldest go first. Longer ones are not worth their memory.
+_MAX_RECENT_TAPS = 32
+_MAX_RECENT_BYTES = 1 << 20
+_recent_taps = {}
+
+_OPTIONS = ("mode", "axis", "boundary", "constant", "origin", "accuracy", "scale", "bias", "clamp", "threads")
+
+
+def _check_places(values):
+    """The signal's library and place, and the place of `out`, if any; ValueError where arrays lie in different memories."""
+    signal = values["signal"]
+    on_gpu = {name: values[name] for name in ("signal", "taps", "out") if values.get(name) is not None and _core.is_on_gpu(values[name])}
+    if "signal" not in on_gpu:
+        other, array = next(iter(on_gpu.items()))
+        device = library_of(array).place(array).device
+        raise ValueError(f"signal: in host memory, but {other} is on cuda:{device}; move the signal there "
+                         "(cupy.asarray, torch's .to, jax.device_put) or the other to host memory")
+    library = library_of(signal)
+    place = library.place(signal)
+    to = library_of(on_gpu["out"]).place(on_gpu["out"]) if "out" in on_gpu else None
+    for name in ("taps", "out"):
+        if name in on_gpu:
+            theirs = to.device if name == "out" else _device_of_taps(on_gpu[name])
+            if theirs != place.device:
+                raise ValueError(f"{name}: on cuda:{theirs}, the signal is on cuda:{place.device}; move one of them")
+    if values.get("out") is not None and "out" not in on_gpu:
+        raise ValueError(f"out: in host memory, the signal is on cuda:{place.device}; give an array there, or copy the result")
+    device = values.get("device", "auto")
+    if device not in ("auto", "cuda", f"cuda:{place.device}") or (device == "cuda" and place.device != 0):
+        raise ValueError(f"device: {device!r}, but the signal is on cuda:{place.device}; leave device away, or move the signal")
+    return library, place, to
+
+
+def _device_of_taps(taps):
+    if hasattr(taps, "__dlpack_device__"):
+        return taps.__dlpack_device__()[1]
+    return library_of(taps).place(taps).device
+
+
+def taps_in_host_memory(taps):
+    """(array, the name of its type). Taps on a GPU are copied, which waits for them."""
+    if _core.is_on_gpu(taps):
+        library = library_of(taps)
+        dtype = "bfloat16" if "bfloat16" in str(taps.dtype) else None
+        taps = library.to_host(taps)
+        return taps, dtype or taps.dtype.name
+    taps = np.asarray(taps)
+    return taps, taps.dtype.name
+
+
+def _is_integer(dtype):
+    return dtype == "bool" or dtype.startswith(("int", "uint"))
+
+
+def call(function, **values):
+    """tapline.convolve or correlate (`function`) where an array is in GPU memory."""
+    library, place, to = _check_places(values)
+    out = values.get("out")
+    wanted = None if values.get("dtype") is None else getattr(values["dtype"], "name", None) or np.dtype(values["dtype"]).name
+    options = {name: values[name] for name in _OPTIONS if values.get(name) is not None}
+    signal = values["signal"]
+    if out is not None:
+        if wanted is not None and wanted != to.dtype:
+            raise ValueError(f"dtype: {wanted}, but out has {to.dtype}; leave dtype away")
+        wanted = to.dtype
+
+    def execute(taps, taps_dtype, out):
+        if _is_integer(place.dtype) and _is_integer(taps_dtype):
+            return _integers(function, library, place, signal, taps, options, wanted, out, values.get("overflow", "error"))
+        planned = _core.GpuCall(function, place.shape, place.dtype, taps, taps_dtype, wanted, f"cuda:{place.device}", options)
+        return run(library, place, signal, planned, out)
+
+    taps = values["taps"]
+    if _core.is_on_gpu(taps) and library_of(taps) is library and hasattr(library, "start_copy"):
+        return _with_taps_on_gpu(library, taps, execute, out)
+    return execute(*taps_in_host_memory(taps), out)
+
+
+def _with_taps_on_gpu(library, taps, execute, out):
+    """The plan needs the taps' values. Waiting for them would leave the GPU without work, so the call goes ahead with those that were
+    there the last time, and goes again if they have changed: on one stream, before anyone can read the result."""
+    place = library.place(taps)
+    bytes_of_taps = math.prod(place.shape) * 8
+    if _is_integer(place.dtype) or bytes_of_taps > _MAX_RECENT_BYTES:  # integers' values decide how the sums are taken
+        return execute(*taps_in_host_memory(taps), out)
+    copy, wait = library.start_copy(taps)
+    key = (library.name, place)
+    guess = _recent_taps.get(key)
+    if guess is not None:
+        out = execute(guess, place.dtype, out)
+        wait()
+        if np.array_equal(guess.view(np.uint8), np.ascontiguousarray(copy).view(np.uint8)):
+            return out
+    wait()
+    values = np.array(copy, order="C")
+    _recent_taps[key] = values
+    while len(_recent_taps) > _MAX_RECENT_TAPS:
+        _recent_taps.pop(next(iter(_recent_taps)), None)
+    return execute(values, place.dtype, out)
+
+
+def _integers(function, library, place, signal, taps, options, wanted, out, overflow):
+    """Integer sums that float64 holds exactly; others are for the CPU."""
+    bits = 1 if place.dtype == "bool" else np.iinfo(place.dtype).bits
+    largest = 2 ** (bits if place.dtype.startswith(("u", "b")) else bits - 1)
+    sums = largest * sum(abs(int(t)) for t in taps.ravel())
+    if bits > 32 or sums >= _EXACT_LIMIT:
+        raise TypeError(f"signal: {place.dtype} in GPU memory, with taps whose sums may pass 2^53, is not exact there; "
+                        "convert the signal to float64, or copy it to host memory")
+    natural = wanted or "int64"
+    if _is_integer(natural) and natural != "int64" and overflow != "wrap" and sums > np.iinfo(natural).max:
+        raise TypeError(f"dtype: {natural} could overflow, which a GPU does not report; give overflow='wrap' or leave it int64")
+    signal = library.astype(signal, "float64")
+    options = {**options, "accuracy": "strict"}
+    planned = _core.GpuCall(function, place.shape, "float64", taps.astype(np.float64), "float64",
+                            "int64" if _is_integer(natural) else natural, f"cuda:{place.device}", options)
+    direct = natural == "int64" or not _is_integer(natural)
+    y = run(library, library.place(signal), signal, planned, out if direct else None)
+    if direct:
+        return y
+    y = library.astype(y, natural)
+    if out is None:
+        return y
+    library_of(out).assign(out, y)
+    return out
+
+
+def call_plan(plan, signal, out):
+    """A tapline.Plan for an array in GPU memory."""
+    library, place, to = _check_places({"signal": signal, "out": out})
+    if place.shape != plan.shape:
+        raise ValueError("signal: its shape is not the plan's; make a plan for it, or use convolve()")
+    planned = plan._on_gpu(place.dtype, f"cuda:{place.device}")
+    if to is not None and to.dtype != planned.output_type:
+        raise TypeError(f"out: elements are {to.dtype}, the plan writes {planned.output_type}")
+    return run(library, place, signal, planned, out, to)
+
+
+def run(library, place, signal, planned, out, to=None):
+    """Executes `planned`; converts and copies on the GPU only what the engine cannot read or write as it lies. `to`: the place of `out`."""
+    if planned.signal_type != place.dtype:
+        signal = library.astype(signal, planned.signal_type)
+        place = library.place(signal)
+    shape = tuple(planned.output_shape)
+    work = library.empty(shape, planned.output_type, place.device) if out is None else out
+    of_work = library if out is None else library_of(out)
+    to = to or of_work.place(work)
+    if out is not None:
+        _check_out(of_work, to, shape)
+    can_be_read, can_be_written, executions, workspace_bytes = planned.arrange(_read_strides(place), to.strides)
+    many = executions > _MANY_EXECUTIONS
+    if many or not can_be_read:
+        signal = library.contiguous(signal)
+        place = library.place(signal)
+    if many or not can_be_written:
+        of_work, work = library, library.empty(shape, planned.output_type, place.device)
+        to = library.place(work)
+    if many or not can_be_read or not can_be_written:
+        executions, workspace_bytes = planned.arrange(_read_strides(place), to.strides)[2:]
+    if executions == 0:
+        return work
+    stream = library.stream(place.device) if hasattr(library, "stream") else library.stream_of(signal)
+    keep = [planned]
+    if workspace_bytes > 0:
+        workspace = library.empty((workspace_bytes,), "uint8", place.device)
+        keep.append(workspace)
+    addresses = []
+    for owner, array in [(of_work, work), (library, signal)] + ([(library, workspace)] if workspace_bytes > 0 else []):
+        address, held = owner.address(array, stream)
+        addresses.append(address)
+        keep.append(held)
+    planned.run(addresses[0], addresses[1], addresses[2] if workspace_bytes > 0 else 0, _handle(stream))
+    if out is None:
+        return library.finished(work, keep)
+    if work is not out:
+        library_of(out).assign(out, work)
+    return out
+
+
+def _handle(stream):
+    """As the engine takes it: cudaStreamLegacy (1, what DLPack and the CUDA array interface say) is its null stream."""
+    return 0 if stream in (None, 1) else stream
+
+
+def _check_out(library, place, shape):
+    if library.name == "JAX":
+        raise ValueError("out: JAX arrays cannot be changed; leave out away")
+    if place.shape != shape:
+        raise ValueError(f"out: its shape is {place.shape}; this problem's output has {shape}")
+
+
+def _read_strides(place):
+    return tuple(0 if count == 1 else stride for stride, count in zip(place.strides, place.shape))

@@ -1,0 +1,226 @@
+"""Images: which axes are rows, pixels and channels, the result's type, and the plans of recent calls."""
+
+import collections
+import threading
+
+import numpy as np
+
+from tapline import _core, _gpu
+
+# Plans of recent calls: a plan for a mask of 31 x 31 takes 0.1 ms and more, for its singular values or its spectrum.
+_MAX_PLANS = 32
+_plans = collections.OrderedDict()
+_lock = threading.Lock()
+
+# Types that images are stored in as they are; others are converted.
+_AS_STORED = frozenset("fdFDBH")
+
+
+def _pixels_lie_packed(x):
+    """Whether pixels of a row lie side by side, and rows and images at positive distances that are whole elements."""
+    batch, height, width, channels = x.shape
+    by_image, by_row, by_pixel, by_channel = x.strides
+    size = x.itemsize
+    packed = (channels == 1 or by_channel == size) and (width == 1 or by_pixel == channels * size)
+    rows = height == 1 or (by_row >= width * channels * size and by_row % size == 0)
+    images = batch == 1 or (by_image > 0 and by_image % size == 0)
+    return packed and rows and images and x.flags.aligned and x.dtype.isnative
+
+
+def _four_axes(x, has_channels):
+    """(batch, height, width, channels); a view wherever that is possible."""
+    x = x if has_channels else x[..., None]
+    return x.reshape((-1, *x.shape[-3:])) if x.ndim != 4 else x
+
+
+def _plan_for(options, correlation, x, y, taps, origins):
+    key = (tuple(sorted(options.items())), correlation, x.shape, x.strides, x.dtype.char, y.shape, y.strides, y.dtype.char,
+           taps.shape, taps.dtype.char, taps.tobytes(), origins)
+    with _lock:
+        plan = _plans.get(key)
+        if plan is not None:
+            _plans.move_to_end(key)
+            return plan
+    plan = _core.ImagePlan(options, correlation, x, y, taps, *origins)
+    with _lock:
+        _plans[key] = plan
+        while len(_plans) > _MAX_PLANS:
+            _plans.popitem(last=False)
+    return plan
+
+
+def filtered(x, taps, options, *, correlation=False, origins=(None, None), out=None, dtype=None):
+    """The output for x (batch, height, width, channels) of a stored type; taps (height, width) or (channels, height, width)."""
+    height, width = _core.image_size({"mode": options.get("mode", "same")}, *x.shape[1:3], *taps.shape[-2:])
+    shape = (x.shape[0], height, width, x.shape[3])
+    y = np.empty(shape, x.dtype if dtype is None else dtype) if out is None else out
+    if x.size == 0:
+        return y
+    x = x if _pixels_lie_packed(x) else np.ascontiguousarray(x)
+    work = y if _pixels_lie_packed(y) else np.empty(shape, y.dtype)
+    _plan_for(options, correlation, x, work, taps, origins).execute(work, x)
+    if work is not y:
+        y[...] = work
+    return y
+
+
+def _stored(image, taps):
+    """The type that the engine computes from: that of the image where it knows it."""
+    kind = image.dtype.char
+    if kind in _AS_STORED and not (kind in "BH" and taps.dtype.kind == "c"):
+        real = image.dtype
+    elif image.dtype.kind in "iub" and image.dtype.itemsize > 2:
+        real = np.dtype(np.float64)
+    elif image.dtype.kind in "iub" or kind == "e":
+        real = np.dtype(np.float32)
+    else:
+        raise TypeError(f"image: elements are {image.dtype}; convert them to float64, complex128 or an integer type")
+    return np.result_type(real, np.complex64) if taps.dtype.kind == "c" else real
+
+
+def _has_channels(x, channel_axis):
+    if channel_axis not in (None, -1, x.ndim - 1):
+        raise ValueError(f"channel_axis: {channel_axis!r}; give None or -1 (numpy.moveaxis brings another axis there)")
+    if x.ndim < 2 + (channel_axis is not None):
+        raise ValueError(f"image: {x.ndim} axes; give rows and columns" + ("" if channel_axis is None else " and channels"))
+    return channel_axis is not None
+
+
+def _writable(out, shape, has_channels):
+    """`out` with four axes, checked; None if that would be a copy, or of a type that the engine does not write."""
+    if out.shape != shape:
+        raise ValueError(f"out: its shape is {out.shape}; this problem's output has {shape}")
+    if not out.flags.writeable:
+        raise ValueError("out: the array is read-only; give one that can be written")
+    four = _four_axes(out, has_channels)
+    return four if out.dtype.char != "e" and np.may_share_memory(four, out) else None
+
+
+def _origins(origin):
+    if origin is None:
+        return None, None
+    if np.ndim(origin) == 0:
+        return int(origin), int(origin)
+    if len(origin) != 2:
+        raise ValueError(f"origin: {origin!r}; give an index for both axes, or a pair (row, column)")
+    return tuple(None if o is None else int(o) for o in origin)
+
+
+def _arranged_taps(taps, channels):
+    if taps.ndim == 2:
+        return taps
+    if taps.ndim != 3:
+        raise ValueError(f"taps: {taps.ndim} axes; give (rows, columns), or (rows, columns, channels) with channel_axis=-1")
+    if channels is None:
+        raise ValueError("taps: a mask for each channel needs channel_axis=-1")
+    if taps.shape[2] != channels:
+        raise ValueError(f"taps: masks for {taps.shape[2]} channels, the image has {channels}")
+    return np.ascontiguousarray(np.moveaxis(taps, 2, 0))
+
+
+def image(
+    image,
+    taps,
+    mode="same",
+    *,
+    channel_axis=None,
+    boundary="zero",
+    constant=None,
+    origin=None,
+    operation="convolution",
+    accuracy="standard",
+    out=None,
+    dtype=None,
+    scale=1.0,
+    bias=0.0,
+    clamp=None,
+    threads=0,
+):
+    """Convolve images with a two-dimensional mask.
+
+    Parameters
+    ----------
+    image : array_like
+        The last two axes are rows and columns, with ``channel_axis=-1`` the last three rows, columns and interleaved channels;
+        the axes before them are images of a batch. Read in place where pixels of a row lie side by side and the type is float32,
+        float64, complex64, complex128, uint8 or uint16; other types are converted.
+    taps : array_like
+        The mask, (rows, columns); with ``channel_axis=-1`` also (rows, columns, channels), a mask for each channel.
+    mode : {'same', 'full', 'valid', 'causal', 'leading'}
+        As for `convolve`, on both axes.
+    channel_axis : {None, -1}
+        Whether the last axis holds the channels of a pixel.
+    boundary : {'zero', 'constant', 'nearest', 'reflect', 'mirror', 'wrap'}
+        What lies beyond the edges, each axis on its own.
+    constant : number
+        The value there for ``boundary='constant'``.
+    origin : int or (int, int), optional
+        Row and column of the tap (after any turning) that sits on the output's own position.
+    operation : {'convolution', 'correlation'}
+        Convolution turns the mask by 180 degrees; correlation conjugates complex taps.
+    accuracy : {'standard', 'strict', 'fast'}
+        'strict' sums directly and bounds each element's error.
+    out : numpy.ndarray, optional
+        Written and returned; of any real type for a real image. It must not overlap the image.
+    dtype : data-type, optional
+        The result's type. By default the image's, complex with complex taps: bytes stay bytes, rounded to even and saturated.
+    scale, bias, clamp
+        The result is ``scale * sum + bias`` within limits, in the same pass.
+    threads : int
+        CPU threads; 0: all that this process may run on.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> import numpy as np, tapline
+    >>> x = np.zeros((3, 4), np.float32)
+    >>> x[1, 1] = 1
+    >>> tapline.image(x, [[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    array([[1., 2., 3., 0.],
+           [4., 5., 6., 0.],
+           [7., 8., 9., 0.]], dtype=float32)
+
+    Colours, with a mask for all of them; bytes in and out:
+
+    >>> pixels = np.full((4, 4, 3), [10, 100, 250], np.uint8)
+    >>> tapline.image(pixels, np.ones((3, 3)), channel_axis=-1, boundary="nearest", scale=1 / 9)[0, 0]
+    array([ 10, 100, 250], dtype=uint8)
+    >>> tapline.image(pixels, [[1, 1]], channel_axis=-1, mode="valid").shape
+    (4, 3, 3)
+    """
+    if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
+        raise NotImplementedError("image: in GPU memory, where images are not convolved yet; use tapline.ndimage.convolve or "
+                                  "tapline.signal.convolve2d, or copy it to host memory")
+    x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
+    has_channels = _has_channels(x, channel_axis)
+    if operation not in ("convolution", "correlation"):
+        raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
+    if taps.dtype.kind not in "iubfc" or taps.dtype.char in "gG":
+        raise TypeError(f"taps: elements are {taps.dtype}; convert them to float64 or complex128")
+    taps = _arranged_taps(taps, x.shape[-1] if has_channels else None)
+    options = {"mode": mode, "boundary": boundary, "accuracy": accuracy, "scale": scale, "bias": bias, "threads": threads}
+    if constant is not None:
+        options["constant"] = constant
+    if clamp is not None:
+        options["clamp"] = tuple(clamp)
+    if out is None:
+        natural = np.result_type(x.dtype, np.complex64) if taps.dtype.kind == "c" else x.dtype
+        wanted = np.dtype(natural if dtype is None else dtype)
+    else:
+        wanted = out.dtype
+        if dtype is not None and np.dtype(dtype) != wanted:
+            raise ValueError(f"dtype: {np.dtype(dtype)}, but out has {wanted}; leave dtype away")
+    four = _four_axes(x.astype(_stored(x, taps), copy=False), has_channels)
+    height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
+    shape = (*x.shape[: x.ndim - 2 - has_channels], height, width, *x.shape[x.ndim - has_channels :])
+    to = None if out is None else _writable(out, shape, has_channels)
+    y = filtered(four, taps, options, correlation=operation == "correlation", origins=_origins(origin), out=to,
+                 dtype=np.float32 if wanted.char == "e" else wanted)
+    if out is None:
+        return y.reshape(shape).astype(wanted, copy=False)
+    if to is None:
+        out[...] = y.reshape(shape)
+    return out

@@ -1,0 +1,42 @@
+# tapline bench --image: every algorithm is checked and timed; the JSON is that of signals with the sizes of image and mask.
+. "$(dirname "$0")/_common.sh"
+
+for dtype in f32 f64 complex64 u8 u16; do
+    succeed "$TAPLINE" bench --image 70x50x3,64x64 --mask 3,5x2 --algorithms all --dtype $dtype --seconds 0 --json $dtype.jsonl
+    # direct, overlap_save and textbook at least, for two images and two masks
+    [ "$(wc -l <$dtype.jsonl)" -ge 12 ] || fail "$dtype: $(wc -l <$dtype.jsonl) cases"
+    [ "$(grep -c '"chosen":true' $dtype.jsonl)" -eq 4 ] || fail "$dtype: one algorithm is chosen in each case"
+done
+succeed "$TAPLINE" bench --image 64x64 --mask 15 --separable --algorithms separable --seconds 0 --json separable.jsonl
+if command -v python3 >/dev/null; then
+    python3 - <<'END' || fail "the JSON says something else"
+import json
+rows = [json.loads(line) for line in open("f32.jsonl")]
+for row in rows:
+    assert row["length"] == row["height"] * row["width"] * row["channels"], row
+    assert row["taps"] == row["mask_height"] * row["mask_width"], row
+    assert row["device"] == "cpu" and row["copy_seconds"] > 0 and row["runs"] >= 3, row
+    assert abs(row["copy_fraction"] - row["copy_seconds"] / row["seconds_median"]) < 1e-9, row
+    assert 0 < row["error"] < 1e-5, row
+assert {(row["mask_height"], row["mask_width"]) for row in rows} == {(3, 3), (5, 2)}
+assert {row["algorithm"] for row in rows} >= {"direct", "overlap_save", "textbook"}
+assert json.loads(open("separable.jsonl").read())["algorithm"] == "separable"
+END
+fi
+succeed "$TAPLINE" bench --image 64x64 --mask 3 --seconds 0
+grep -q "64x64 *3x3 *direct \*" stdout || fail "the table: $(cat stdout)"
+
+given="f32.jsonl f64.jsonl complex64.jsonl u8.jsonl u16.jsonl separable.jsonl"
+expect 2 "sizes such as" "$TAPLINE" bench --image 64
+expect 2 "sizes such as" "$TAPLINE" bench --image 64x0
+expect 2 "sizes such as" "$TAPLINE" bench --image 64x64 --mask 3x3x3
+expect 2 "requires --image" "$TAPLINE" bench --mask 3
+expect 2 "excludes" "$TAPLINE" bench --image 64x64 --taps 3
+expect 2 "excludes" "$TAPLINE" bench --image 64x64 --batch 2
+expect 2 "CPU" "$TAPLINE" bench --image 64x64 --device cuda
+expect 2 "not all, auto or one of" "$TAPLINE" bench --image 64x64 --mask 3 --algorithms nonsense
+expect 2 "real taps" "$TAPLINE" bench --image 64x64 --mask 3 --separable --complex-taps --dtype complex64
+expect 1 "separable" "$TAPLINE" bench --image 64x64 --mask 9 --algorithms separable --json none.jsonl
+expect 1 "valid" "$TAPLINE" bench --image 4x4 --mask 5 --mode valid --json none.jsonl
+only $given
+finish
