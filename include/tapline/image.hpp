@@ -118,6 +118,8 @@ public:
     [[nodiscard]] std::string explain() const;
 
     explicit ImagePlan(std::shared_ptr<const core::ImagePlanState> state) : state_(std::move(state)) {}
+    /// For the library's own tools.
+    [[nodiscard]] const core::ImagePlanState& state() const noexcept { return *state_; }
 
 private:
     void check_buffer(const char* name, Dtype dtype, std::int64_t size, bool is_output) const;

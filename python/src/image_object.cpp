@@ -55,7 +55,7 @@ ImageObject::ImageObject(const Request& request, PyArrayObject* image, PyArrayOb
 
 void ImageObject::execute(PyArrayObject* out, PyArrayObject* image) const {
     const WithoutGil without_gil;
-    plan_.execute(PyArray_DATA(out), PyArray_DATA(image));
+    plan_.execute_host(PyArray_DATA(out), PyArray_DATA(image));
 }
 
 ImageSize image_size_of(const Request& request, ImageSize image, ImageSize mask) {

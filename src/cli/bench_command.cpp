@@ -223,7 +223,6 @@ void print_row(std::FILE* to, const Json& json) {
 
 void check_options(BenchOptions& options) {
     if (options.device == "auto") options.device = "cpu";  // what the library does by itself with host memory may use either
-    if (!options.images.empty() && options.on_gpu()) throw usage_error("--image: images run on the CPU in this version");
     if (options.host && !options.on_gpu()) throw usage_error("--host: only with --device cuda; a CPU works on host memory anyway");
 }
 
@@ -243,7 +242,8 @@ void run_images(const BenchOptions& options) {
                            .accuracy = options.accuracy,
                            .algorithms = options.algorithms,
                            .threads = static_cast<int>(options.threads),
-                           .seconds = options.seconds};
+                           .seconds = options.seconds,
+                           .device = options.device};
     std::FILE* table = options.json == "-" ? stderr : stdout;
     io::OutputFile file;
     if (!options.json.empty()) file.create(options.json, false);

@@ -5,7 +5,9 @@
 #include <cstdio>
 
 #include "cli/bench_case.hpp"
+#include "cli/bench_image_cuda.hpp"
 #include "cli/commands.hpp"
+#include "cli/cuda_device.hpp"
 #include "cli/numbers.hpp"
 #include "reference/image_reference.hpp"
 
@@ -161,7 +163,7 @@ double tolerance_of(const ImageProblem& problem) {
 CheckResult check(const ImagePlan& plan, const ImageData& data) {
     const ImageProblem& problem = plan.problem();
     std::memset(data.output.data(), 0xFF, data.output.size());  // all ones: NaN in every floating type
-    plan.execute(data.output.data(), data.image.data());
+    plan.execute_host(data.output.data(), data.image.data());
     Errors errors;
     std::int64_t unwritten = 0;
     visit_dtype(output_dtype(problem), [&]<class T>(std::type_identity<T>) {
@@ -181,7 +183,7 @@ std::vector<std::string> names_to_run(const ImageBench& bench, const ImageProble
                                       const ImagePlan& automatic) {
     if (bench.algorithms == "auto") { return {automatic.algorithm()}; }
     const auto infos = image_algorithms(problem, data.taps.data(),
-                                        {.device = "cpu", .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads});
+                                        {.device = bench.device, .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads});
     const double limit = 10 * std::max(1.0, bench.seconds);
     std::vector<std::string> names;
     std::string known;
@@ -222,9 +224,13 @@ Json case_json(const ImageBench& bench, const ImagePlan& plan, bool chosen, cons
                                            size_text({problem.mask_height, problem.mask_width}) + " mask: " + checked.describe() +
                                            "; nothing was timed");
     }
-    const Bytes workspace(std::max<std::size_t>(plan.workspace_bytes(), 1));
-    const CaseTimes times = time_beside_copy([&] { plan.execute(data.output.data(), data.image.data(), workspace.span()); },
-                                             data.copied, data.image, plan.threads(), plan.predicted_seconds(), bench.seconds);
+    const auto on_cpu = [&] {
+        const Bytes workspace(std::max<std::size_t>(plan.workspace_bytes(), 1));
+        return time_beside_copy([&] { plan.execute(data.output.data(), data.image.data(), workspace.span()); }, data.copied, data.image,
+                                plan.threads(), plan.predicted_seconds(), bench.seconds);
+    };
+    const bool gpu = names_cuda(plan.device());
+    const CaseTimes times = gpu ? time_image_on_gpu(plan, data.image, bench.seconds) : on_cpu();
     Json json{{"device", plan.device()}, {"dtype", to_string(problem.dtype)}};
     json["length"] = problem.height * problem.width * problem.channels;
     json["taps"] = problem.mask_height * problem.mask_width;
@@ -248,9 +254,13 @@ Json case_json(const ImageBench& bench, const ImagePlan& plan, bool chosen, cons
     json["runs"] = times.convolution.runs;
     json["copy_seconds"] = times.copy_seconds;
     json["copy_fraction"] = times.copy_seconds / times.convolution.median;
-    json["streaming_copy_seconds"] = times.streaming_copy_seconds;
-    json["instruction_set"] = cpu_target();
-    json["threads"] = plan.threads();
+    if (gpu) {
+        json["cold"] = true;
+    } else {
+        json["streaming_copy_seconds"] = times.streaming_copy_seconds;
+        json["instruction_set"] = cpu_target();
+        json["threads"] = plan.threads();
+    }
     json["predicted_seconds"] = plan.predicted_seconds();
     json["workspace_bytes"] = plan.workspace_bytes();
     json["gflops"] = textbook_flops(problem) / times.convolution.median * 1e-9;
@@ -294,7 +304,7 @@ void bench_images(const ImageBench& bench, const std::function<void(const Json&)
             problem.complex_taps = bench.complex_taps;
             validate(problem);
             const ImageData data = make_data(problem, bench.separable);
-            PlanOptions options{.device = "cpu", .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads};
+            PlanOptions options{.device = bench.device, .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads};
             const ImagePlan automatic = make_image_plan(problem, data.taps.data(), options);
             for (const std::string& name : names_to_run(bench, problem, data, automatic)) {
                 options.algorithm = name;
