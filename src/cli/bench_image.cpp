@@ -182,8 +182,8 @@ std::string size_text(const ImageSize& size) { return std::to_string(size.height
 std::vector<std::string> names_to_run(const ImageBench& bench, const ImageProblem& problem, const ImageData& data,
                                       const ImagePlan& automatic) {
     if (bench.algorithms == "auto") { return {automatic.algorithm()}; }
-    const auto infos = image_algorithms(problem, data.taps.data(),
-                                        {.device = bench.device, .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads});
+    const auto infos = image_algorithms(
+        problem, data.taps.data(), {.device = bench.device, .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads});
     const double limit = 10 * std::max(1.0, bench.seconds);
     std::vector<std::string> names;
     std::string known;
@@ -226,8 +226,8 @@ Json case_json(const ImageBench& bench, const ImagePlan& plan, bool chosen, cons
     }
     const auto on_cpu = [&] {
         const Bytes workspace(std::max<std::size_t>(plan.workspace_bytes(), 1));
-        return time_beside_copy([&] { plan.execute(data.output.data(), data.image.data(), workspace.span()); }, data.copied, data.image,
-                                plan.threads(), plan.predicted_seconds(), bench.seconds);
+        return time_beside_copy([&] { plan.execute(data.output.data(), data.image.data(), workspace.span()); }, data.copied,
+                                data.image, plan.threads(), plan.predicted_seconds(), bench.seconds);
     };
     const bool gpu = names_cuda(plan.device());
     const CaseTimes times = gpu ? time_image_on_gpu(plan, data.image, bench.seconds) : on_cpu();

@@ -39,7 +39,8 @@ CaseTimes time_image_on_gpu(const ImagePlan& plan, const Bytes& image, double se
               static_cast<std::int64_t>(image.size()), kCold, seconds / 2, &copy);
     cuda_call(core::cuda_library().images->measure, executable.prepared(), static_cast<const cuda_abi::ImageJob*>(&job),
               workspace.data(), static_cast<std::int64_t>(plan.workspace_bytes()), kCold, seconds / 2, &run);
-    return {.convolution = {run.median_seconds, run.least_seconds, run.most_seconds, run.runs}, .copy_seconds = copy.median_seconds};
+    return {.convolution = {run.median_seconds, run.least_seconds, run.most_seconds, run.runs},
+            .copy_seconds = copy.median_seconds};
 }
 
 }  // namespace tapline::cli
