@@ -124,7 +124,7 @@ public:
         } else if (takes_small(prepared)) {
             allow_shared(image_direct_rung::small_kernel_of(static_cast<int>(p.mask_width)), small_bytes(p));
         } else {
-            allow_shared(image_direct_rung::kernel_of(p.dtype, p.taps_dtype), windows_of(prepared).shared_bytes);
+            allow_most_shared(image_direct_rung::kernel_of(p.dtype, p.taps_dtype), prepared.device);
         }
     }
 

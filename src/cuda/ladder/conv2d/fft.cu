@@ -137,7 +137,7 @@ public:
 
     void load(const PreparedImage& prepared) const override {
         if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
-        allow_shared(reinterpret_cast<const void*>(&ft::kernel), kSharedBytes);
+        allow_most_shared(reinterpret_cast<const void*>(&ft::kernel), prepared.device);
     }
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {

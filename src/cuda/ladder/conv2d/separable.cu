@@ -151,7 +151,7 @@ public:
 
     void load(const PreparedImage& prepared) const override {
         const Layout g = layout_of(prepared.problem, prepared.device);
-        allow_shared(kernel_of(g, prepared.problem.channels), shared_bytes(g, prepared.problem));
+        allow_most_shared(kernel_of(g, prepared.problem.channels), prepared.device);
     }
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {

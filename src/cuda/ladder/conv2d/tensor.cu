@@ -135,7 +135,7 @@ public:
 
     void load(const PreparedImage& prepared) const override {
         if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
-        allow_shared(kernel_of(steps_of(prepared.problem)), shared_bytes(prepared.problem));
+        allow_most_shared(kernel_of(steps_of(prepared.problem)), prepared.device);
     }
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
