@@ -180,6 +180,8 @@ namespace {
 
 // Kernels that take taps by value read so many bytes of host_taps whatever k is.
 constexpr std::size_t kLeastHostTapsBytes = 2048;
+// Kernels read rows of taps in whole vectors of samples: of 16-bit ones up to seven taps, 28 bytes, past the last row.
+constexpr std::int64_t kTapSlackBytes = 32;
 
 cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Problem* problem, const void* taps, const Policy* policy,
                             Status* status) {
@@ -207,7 +209,7 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         made->taps_finite = all_finite(static_cast<const std::byte*>(taps), row * problem->filters, problem->taps_dtype);
         made->workspace_bytes = rung.workspace_bytes(*made);
         rung.load(*made);
-        void* on_device = allocate_device(device, bytes);
+        void* on_device = allocate_device(device, bytes + kTapSlackBytes);
         made->taps = on_device;
         try {
             cudaStream_t stream = nullptr;
