@@ -164,8 +164,8 @@ def images_part(data):
 
 From `bench/results/images_cpu.json`, which `bench/images.py` measures: {machine['processor']}, {machine['cores']} cores, {machine['date']}, OpenCV
 {machine['opencv']}, {machine['vips']}. f32 and one channel unless said otherwise, zero boundary; `tapline bench --image` and OpenCV take turns,
-and the figures are medians over {len(data['cases'][0]['rounds'])} rounds of the ratios within a round. Other programs ran meanwhile ({percent(idle)} of
-the cores' time was free before a round, median), which takes more from two threads than from OpenCV's one where it transforms: beside the
+and the figures are medians over {len(data['cases'][0]['rounds'])} rounds of the ratios within a round. {percent(idle)} of the cores' time was
+free before a round (median); other programs take more from two threads than from OpenCV's one where it transforms, so beside the
 medians stand the fastest runs of each side, and `undisturbed` means that only those reach the bar.
 
 """ + "\n".join(lines) + f"""

@@ -27,7 +27,21 @@ def _name_of(dtype):
     return dtype.name  # a Python function of NumPy's, which takes microseconds
 
 
-class _Cupy:
+class _Writable:
+    """Of arrays that can be changed."""
+
+    def put(self, x, index, value):
+        view = x[index]
+        if type(value) is not type(x) or self.place(view).address != self.place(value).address:  # else it was changed in place
+            view[...] = value
+        return x
+
+    def add(self, x, y):
+        x += y
+        return x
+
+
+class _Cupy(_Writable):
     name = "CuPy"
 
     def __init__(self, module):
@@ -54,16 +68,6 @@ class _Cupy:
 
     def assign(self, to, x):
         to[...] = x
-
-    def put(self, x, index, value):
-        view = x[index]
-        if type(value) is not type(x) or self.place(view).address != self.place(value).address:  # else it was changed in place
-            view[...] = value
-        return x
-
-    def add(self, x, y):
-        x += y
-        return x
 
     def to_host(self, x):
         return self.cupy.asnumpy(x)
@@ -97,7 +101,7 @@ class _Cupy:
         return result
 
 
-class _Torch:
+class _Torch(_Writable):
     name = "PyTorch"
 
     def __init__(self, module):
@@ -126,16 +130,6 @@ class _Torch:
 
     def assign(self, to, x):
         to.copy_(x)
-
-    def put(self, x, index, value):
-        view = x[index]
-        if type(value) is not type(x) or self.place(view).address != self.place(value).address:  # else it was changed in place
-            view[...] = value
-        return x
-
-    def add(self, x, y):
-        x += y
-        return x
 
     def _plain(self, x):  # of a type that NumPy has
         x = x.detach().resolve_conj().resolve_neg()

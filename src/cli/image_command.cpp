@@ -5,6 +5,7 @@
 #include "cli/image_job.hpp"
 #include "cli/numbers.hpp"
 #include "cli/option_values.hpp"
+#include "cli/shared_options.hpp"
 #include "design/mask.hpp"
 
 namespace tapline::cli {
@@ -82,11 +83,7 @@ void add_filtering(CLI::App& sub, ImageJob& job) {
         ->type_name("Y,X")
         ->group(kGroup);
     sub.add_flag("--correlate", job.correlate, "Correlate: the mask is not turned, complex taps conjugated")->group(kGroup);
-    add_parsed(sub, "--scale", job.scale, parse_number, "a number", "Multiplies the output [1]")->type_name("S")->group(kGroup);
-    add_parsed(sub, "--bias", job.bias, parse_number, "a number", "Added after scaling [0]")->type_name("B")->group(kGroup);
-    add_parsed(sub, "--clamp", job.clamp, parse_clamp, "LO,HI with LO <= HI", "Limits of the output")
-        ->type_name("LO,HI")
-        ->group(kGroup);
+    add_epilogue(sub, job, kGroup);
     add_parsed(sub, "--alpha", job.alpha, parse_alpha, "one of keep, filter, drop",
                "Opacity: keep it, filter it like colours, or drop it [keep]")
         ->type_name("WHAT")
@@ -109,21 +106,6 @@ void add_files(CLI::App& sub, ImageJob& job) {
         ->group(kGroup);
 }
 
-void add_computing(CLI::App& sub, ImageJob& job) {
-    constexpr const char* kGroup = "Computing";
-    add_parsed(sub, "--accuracy", job.accuracy, accuracy_from_string, "one of standard, strict, fast",
-               "standard, strict (direct summation only) or fast [standard]")
-        ->type_name("LEVEL")
-        ->group(kGroup);
-    sub.add_option("--device", job.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE")->group(kGroup);
-    sub.add_option("--algorithm", job.algorithm, "Use this one; `tapline bench --image 64x64 --algorithms all` lists them")
-        ->type_name("NAME")
-        ->group(kGroup);
-    add_parsed(sub, "--threads", job.threads, parse_threads, "a number from 0 (all) to 1024", "CPU threads, 0 for all [0]")
-        ->type_name("N")
-        ->group(kGroup);
-}
-
 void add_reports(CLI::App& sub, ImageJob& job) {
     constexpr const char* kGroup = "Reports";
     sub.add_flag("--explain", job.explain, "Say on standard error what was chosen and why")->group(kGroup);
@@ -140,16 +122,11 @@ void add_image(CLI::App& app) {
     sub->add_option("-o,--output", job->out, "The output's file or folder, - for standard output")->required()->type_name("OUT");
     add_filtering(*sub, *job);
     add_files(*sub, *job);
-    add_computing(*sub, *job);
+    add_computing(*sub, *job, "tapline bench --image 64x64 --algorithms all");
     add_reports(*sub, *job);
     sub->footer(footer());
     sub->callback([job, sub] {
-        if (job->constant) {
-            if (sub->count("--boundary") > 0 && job->boundary != Boundary::constant) {
-                throw usage_error("--constant: only boundary constant has one, not " + std::string(to_string(job->boundary)));
-            }
-            job->boundary = Boundary::constant;
-        }
+        settle_boundary(*sub, *job);
         run_image(*job);
     });
 }

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 
 #include "core/checks.hpp"
@@ -10,6 +8,7 @@
 #include "core/cuda_image_engine.hpp"
 #include "core/host_memory.hpp"
 #include "core/image_engine.hpp"
+#include "core/plan_parts.hpp"
 
 namespace tapline {
 namespace core {
@@ -25,9 +24,6 @@ int MaskFacts::rank() const {
 
 namespace {
 
-constexpr int kMaxThreads = 1024;
-// A thread keeps its workspace between calls up to this size, so that small calls do not allocate.
-constexpr std::size_t kKeptWorkspaceBytes = std::size_t{16} << 20;
 // As in one dimension (choice.cpp): up to so many taps, algorithms whose errors stay local go first.
 constexpr std::int64_t kLocalTaps = 128;
 
@@ -152,14 +148,6 @@ ImageChoice choose_for_image(ImageTable table, const ResolvedImage& problem, con
     return {all.front().algorithm, all.front().predicted_seconds, reason};
 }
 
-int resolve_threads(int threads) {
-    if (threads < 0 || threads > kMaxThreads) {
-        throw Error(ErrorCode::argument,
-                    "threads: " + std::to_string(threads) + "; give 0 (all cores) to " + std::to_string(kMaxThreads));
-    }
-    return threads == 0 ? std::min(available_threads(), kMaxThreads) : threads;
-}
-
 // -1: the CPU, which "auto" begins with too. Throws Error for a name that is none.
 int device_index(const std::string& device) {
     if (device == "cpu" || device == "auto") { return -1; }
@@ -232,12 +220,7 @@ void check_pointers(const core::ResolvedImage& r, const void* out, const void* i
     const std::int64_t out_elements = image_output_extent(r.problem), in_elements = image_input_extent(r.problem);
     if (out == nullptr) { refuse("out: a null pointer; give a buffer of " + std::to_string(out_elements) + " elements"); }
     if (in == nullptr) { refuse("in: a null pointer; give a buffer of " + std::to_string(in_elements) + " elements"); }
-    const auto a = reinterpret_cast<std::uintptr_t>(out), b = reinterpret_cast<std::uintptr_t>(in);
-    if (a % size_of(real_part_of(r.output_dtype)) != 0) { refuse("out: the address is not aligned to its element type"); }
-    if (b % size_of(real_part_of(r.dtype)) != 0) { refuse("in: the address is not aligned to its element type"); }
-    const std::uintptr_t a_end = a + static_cast<std::uintptr_t>(out_elements) * size_of(r.output_dtype);
-    const std::uintptr_t b_end = b + static_cast<std::uintptr_t>(in_elements) * size_of(r.dtype);
-    if (a < b_end && b < a_end) { refuse("out: overlaps the input; tapline does not work in place: give a separate buffer"); }
+    core::check_buffers({out, r.output_dtype, out_elements}, {in, r.dtype, in_elements});
 }
 
 const core::CudaImageExecutable& on_gpu(const core::ImagePlanState& state) {
@@ -251,12 +234,7 @@ std::string size_text(std::int64_t height, std::int64_t width) { return std::to_
 void ImagePlan::execute(void* out, const void* in, std::span<std::byte> workspace, void* stream) const {
     if (state_->host_buffers) { return execute_host(out, in); }
     check_pointers(state_->resolved, out, in);
-    if (workspace.size() < workspace_bytes()) {
-        refuse("workspace: " + std::to_string(workspace.size()) + " bytes; the plan needs " + std::to_string(workspace_bytes()));
-    }
-    if (reinterpret_cast<std::uintptr_t>(workspace.data()) % core::kAlignment != 0) {
-        refuse("workspace: the address is not a multiple of 64");
-    }
+    core::check_workspace(workspace, workspace_bytes());
     if (state_->executable->takes_host_memory()) { return state_->executable->execute(out, in, workspace); }
     on_gpu(*state_).execute_on(out, in, workspace, stream);
 }
@@ -278,19 +256,9 @@ void ImagePlan::execute_host(void* out, const void* in) const {
         check_pointers(state_->resolved, out, in);
         return on_gpu(*state_).execute_host(out, in);
     }
-    const std::size_t bytes = std::max(workspace_bytes(), core::kAlignment);
-    if (bytes > core::kKeptWorkspaceBytes) {
-        const core::AlignedBytes workspace = core::allocate(bytes, "workspace");
-        return execute(out, in, {workspace.get(), bytes});
-    }
-    thread_local core::AlignedBytes kept;
-    thread_local std::size_t kept_bytes = 0;
-    if (kept_bytes < bytes) {
-        kept_bytes = 0;
-        kept = core::allocate(bytes, "workspace");
-        kept_bytes = bytes;
-    }
-    execute(out, in, {kept.get(), bytes});
+    const std::size_t bytes = workspace_bytes();
+    core::AlignedBytes own;
+    execute(out, in, {core::workspace_for(bytes, own), bytes});
 }
 
 std::size_t ImagePlan::workspace_bytes() const noexcept { return state_->executable->workspace_bytes(); }
@@ -316,24 +284,13 @@ std::string ImagePlan::explain() const {
     const std::string how = on_cpu ? ", " + number(s.threads) + (s.threads == 1 ? " thread" : " threads") : "";
     text += "algorithm: " + s.algorithm + " on " + s.device + how + " (" + s.executable->describe() + ")\n";
     text += "why:       " + s.reason + "\n";
-    std::array<char, 64> share{};
-    std::snprintf(share.data(), share.size(), "%.3g%%", 100 * s.predicted_copy_seconds / s.predicted_seconds);
-    text += "predicted: " + core::format_seconds(s.predicted_seconds) + ", " + share.data() + " of the copy's speed; accuracy " +
-            to_string(s.accuracy) + "; workspace " + number(static_cast<std::int64_t>(workspace_bytes())) + " bytes\n";
-    return text;
+    return text + core::prediction_text(s.predicted_seconds, s.predicted_copy_seconds, "", s.accuracy, workspace_bytes());
 }
 
 void ImagePlan::check_buffer(const char* name, Dtype dtype, std::int64_t size, bool is_output) const {
     const ImageProblem& p = problem();
-    const Dtype wanted = is_output ? output_dtype(p) : p.dtype;
-    if (dtype != wanted) {
-        throw Error(ErrorCode::type,
-                    std::string(name) + ": elements are " + to_string(dtype) + ", the plan needs " + to_string(wanted));
-    }
-    const std::int64_t extent = is_output ? image_output_extent(p) : image_input_extent(p);
-    if (size < extent) {
-        refuse(std::string(name) + ": " + std::to_string(size) + " elements; the plan needs " + std::to_string(extent));
-    }
+    core::check_typed_buffer(name, dtype, is_output ? output_dtype(p) : p.dtype, size,
+                             is_output ? image_output_extent(p) : image_input_extent(p));
 }
 
 ImagePlan make_image_plan(const ImageProblem& problem, const void* taps, const PlanOptions& options) {

@@ -8,22 +8,11 @@
 #include "core/device_choice.hpp"
 #include "core/host_memory.hpp"
 #include "core/measure.hpp"
+#include "core/plan_parts.hpp"
 
 namespace tapline {
 namespace core {
 namespace {
-
-constexpr int kMaxThreads = 1024;
-// A thread keeps its workspace between calls up to this size, so that small calls do not allocate.
-constexpr std::size_t kKeptWorkspaceBytes = std::size_t{16} << 20;
-
-int resolve_threads(int threads) {
-    if (threads < 0 || threads > kMaxThreads) {
-        throw Error(ErrorCode::argument,
-                    "threads: " + std::to_string(threads) + "; give 0 (all cores) to " + std::to_string(kMaxThreads));
-    }
-    return threads == 0 ? std::min(available_threads(), kMaxThreads) : threads;
-}
 
 // One row of taps into the order of the formula: reversed for convolution, conjugated for correlation.
 template <class T>
@@ -179,16 +168,6 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
 
 namespace {
 
-struct KeptWorkspace {
-    core::AlignedBytes bytes;
-    std::size_t size = 0;
-};
-
-KeptWorkspace& kept_workspace() {
-    thread_local KeptWorkspace workspace;
-    return workspace;
-}
-
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
 
 void check_pointers(const core::Resolved& r, const void* out, const void* in) {
@@ -196,15 +175,9 @@ void check_pointers(const core::Resolved& r, const void* out, const void* in) {
         refuse("out: a null pointer; give a buffer of " + std::to_string(r.output_length * r.batch) + " elements");
     }
     if (in == nullptr) { refuse("in: a null pointer; give a buffer of " + std::to_string(r.n * r.batch) + " elements"); }
-    const auto a = reinterpret_cast<std::uintptr_t>(out);
-    const auto b = reinterpret_cast<std::uintptr_t>(in);
-    if (a % size_of(real_part_of(r.output_dtype)) != 0) { refuse("out: the address is not aligned to its element type"); }
-    if (b % size_of(real_part_of(r.dtype)) != 0) { refuse("in: the address is not aligned to its element type"); }
     const auto out_elements = (r.batch - 1) * r.out_row + (r.output_length - 1) * r.out_sample + 1;
     const auto in_elements = (r.batch - 1) * r.in_row + (r.n - 1) * r.in_sample + 1;
-    const std::uintptr_t a_end = a + static_cast<std::uintptr_t>(out_elements) * size_of(r.output_dtype);
-    const std::uintptr_t b_end = b + static_cast<std::uintptr_t>(in_elements) * size_of(r.dtype);
-    if (a < b_end && b < a_end) { refuse("out: overlaps the input; tapline does not work in place: give a separate buffer"); }
+    core::check_buffers({out, r.output_dtype, out_elements}, {in, r.dtype, in_elements});
 }
 
 }  // namespace
@@ -213,12 +186,7 @@ void Plan::execute(void* out, const void* in, std::span<std::byte> workspace, vo
     const core::PlanState& s = *state_;
     if (s.host_buffers) { return execute_host(out, in); }
     check_pointers(s.resolved, out, in);
-    if (workspace.size() < s.workspace_bytes) {
-        refuse("workspace: " + std::to_string(workspace.size()) + " bytes; the plan needs " + std::to_string(s.workspace_bytes));
-    }
-    if (reinterpret_cast<std::uintptr_t>(workspace.data()) % core::kAlignment != 0) {
-        refuse("workspace: the address is not a multiple of 64");
-    }
+    core::check_workspace(workspace, s.workspace_bytes);
     s.executable->execute(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in), workspace, stream);
 }
 
@@ -248,20 +216,9 @@ void Plan::execute_host(void* out, const void* in) const {
     const core::PlanState& s = *state_;
     check_pointers(s.resolved, out, in);
     const std::size_t bytes = s.executable->host_workspace_bytes();
-    const auto run = [&](std::byte* workspace) {
-        s.executable->execute_host(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in), {workspace, bytes});
-    };
-    if (bytes > core::kKeptWorkspaceBytes) {
-        const core::AlignedBytes workspace = core::allocate(bytes, "workspace");
-        return run(workspace.get());
-    }
-    KeptWorkspace& kept = kept_workspace();
-    if (kept.size < bytes || kept.bytes == nullptr) {
-        kept.size = 0;
-        kept.bytes = core::allocate(std::max(bytes, core::kAlignment), "workspace");
-        kept.size = bytes;
-    }
-    run(kept.bytes.get());
+    core::AlignedBytes own;
+    s.executable->execute_host(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in),
+                               {core::workspace_for(bytes, own), bytes});
 }
 
 std::size_t Plan::workspace_bytes() const noexcept { return state_->workspace_bytes; }
@@ -289,25 +246,14 @@ std::string Plan::explain() const {
                                 : (s.host_buffers ? "host buffers in and out" : "device pointers; execute_host takes host buffers");
     text += "algorithm: " + s.algorithm + " on " + s.device + ", " + how + " (" + s.executable->describe() + ")\n";
     text += "why:       " + s.reason + "\n";
-    std::array<char, 64> share{};
-    std::snprintf(share.data(), share.size(), "%.3g%%", 100 * s.predicted_copy_seconds / s.predicted_seconds);
-    text += "predicted: " + core::format_seconds(s.predicted_seconds) + (known ? "" : " a sample") + ", " + share.data() +
-            " of the copy's speed; accuracy " + to_string(s.request.accuracy) + "; workspace " +
-            number(static_cast<std::int64_t>(s.workspace_bytes)) + " bytes\n";
-    return text;
+    return text + core::prediction_text(s.predicted_seconds, s.predicted_copy_seconds, known ? "" : " a sample", s.request.accuracy,
+                                        s.workspace_bytes);
 }
 
 void Plan::check_buffer(const char* name, Dtype dtype, std::int64_t size, bool is_output) const {
     const Problem& p = problem();
-    const Dtype wanted = is_output ? output_dtype(p) : p.dtype;
-    if (dtype != wanted) {
-        throw Error(ErrorCode::type,
-                    std::string(name) + ": elements are " + to_string(dtype) + ", the plan needs " + to_string(wanted));
-    }
-    const std::int64_t extent = is_output ? output_extent(p) : input_extent(p);
-    if (size < extent) {
-        refuse(std::string(name) + ": " + std::to_string(size) + " elements; the plan needs " + std::to_string(extent));
-    }
+    core::check_typed_buffer(name, dtype, is_output ? output_dtype(p) : p.dtype, size,
+                             is_output ? output_extent(p) : input_extent(p));
 }
 
 Plan make_plan(const Problem& problem, const void* taps, const PlanOptions& options) {

@@ -10,15 +10,6 @@
 namespace tapline::test {
 namespace {
 
-std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
-
-std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
-    Random random(seed);
-    std::vector<float> values(static_cast<std::size_t>(count));
-    fill_random(values.data(), Dtype::f32, count, random);
-    return values;
-}
-
 Problem same(std::int64_t n, std::int64_t k) {
     Problem p;
     p.length = n;
@@ -135,6 +126,19 @@ TEST_F(Pieces, GiveTheBitsOfTheWhole) {
 }
 
 class Concurrency : public GpuTest {};
+
+TEST_F(Concurrency, ALaterPlanLeavesAnEarlierOneItsSharedMemory) {
+    const std::int64_t n = std::int64_t{1} << 21;  // fills the device: several tiles a window
+    const std::vector<float> in = random_floats(n, 44);
+    for (const char* algorithm : {"direct_window", "direct"}) {
+        const std::vector<float> many = random_floats(512, 45);
+        const std::vector<float> fewer = random_floats(130, 46);
+        const Plan large = make_plan(same(n, 512), many.data(), {.device = "cuda", .algorithm = algorithm});
+        const std::vector<float> wanted = execute_on_device<float>(large, in.data());
+        const Plan small = make_plan(same(n, 130), fewer.data(), {.device = "cuda", .algorithm = algorithm});
+        EXPECT_EQ(execute_on_device<float>(large, in.data()), wanted) << algorithm;
+    }
+}
 
 TEST_F(Concurrency, ManyThreadsAndStreamsOnOnePlan) {
     if (!has_driver()) { TAPLINE_GPU_MISSING("the emulated default stream does not bear other threads that end streams"); }

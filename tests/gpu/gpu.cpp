@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "gpu/driver.hpp"
+#include "support/draw.hpp"
 
 namespace tapline::test {
 namespace {
@@ -51,6 +52,13 @@ const cuda_abi::Api& api() { return *core::cuda_library().api; }
 
 void require(bool ok, const cuda_abi::Status& status, const char* what) {
     if (!ok) { throw std::runtime_error(std::string(what) + ": " + status.message); }
+}
+
+std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<float> values(static_cast<std::size_t>(count));
+    fill_random(values.data(), Dtype::f32, count, random);
+    return values;
 }
 
 int rung_named(const std::string& name) {

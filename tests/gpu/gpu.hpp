@@ -20,6 +20,11 @@ bool gpu_required();
 /// Environment variable as a number.
 std::int64_t environment(const char* name, std::int64_t fallback);
 
+inline std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
+
+/// As fill_random() draws them.
+std::vector<float> random_floats(std::int64_t count, std::uint64_t seed);
+
 /// The engine's table of functions. Only after GpuTest::SetUp let a test begin.
 const cuda_abi::Api& api();
 

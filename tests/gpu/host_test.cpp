@@ -9,8 +9,6 @@
 namespace tapline::test {
 namespace {
 
-std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
-
 struct HostCase {
     Problem problem;
     std::vector<std::byte> in, taps;

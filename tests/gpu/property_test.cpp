@@ -11,8 +11,6 @@ namespace {
 constexpr int kShards = 8;
 constexpr std::int64_t kDefaultCases = 4000;
 
-std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
-
 // A problem of any of the GPU's types: draw_problem has no 16-bit ones.
 Problem draw_gpu_problem(Random& random) {
     Problem p = draw_problem(chance(0.1, random) ? 6000 : 700, 300, random);

@@ -31,12 +31,6 @@ protected:
         p.dtype = dtype;
         return p;
     }
-    static std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
-        Random random(seed);
-        std::vector<float> values(static_cast<std::size_t>(count));
-        fill_random(values.data(), Dtype::f32, count, random);
-        return values;
-    }
     static Plan plan(const Problem& p, const std::vector<float>& taps) {
         return make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
     }
@@ -131,7 +125,7 @@ TEST_F(Tensor, SixteenBitSamplesOverTheirWholeRange) {
             p.batch = 3;
             p.filters = Filters::per_row;
             Random random(67);
-            std::vector<std::byte> in(static_cast<std::size_t>(input_extent(p)) * size_of(dtype));
+            std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
             fill_random(in.data(), dtype, input_extent(p), random);
             const std::vector<float> taps = random_floats(3 * k, 68);
             const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});

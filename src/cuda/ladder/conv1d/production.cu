@@ -58,9 +58,15 @@ void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::s
 void allow_shared(const void* kernel, std::size_t bytes) {
     cudaFuncAttributes attributes{};
     check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");  // loads it
-    if (bytes > 48 * 1024) {
-        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)), "shared memory");
-    }
+    if (bytes <= 48 * 1024) { return; }
+    // All that there is: the limit belongs to the kernel, and a smaller plan must not take from a larger one what it launches with.
+    int device = 0;
+    int most = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               most - static_cast<int>(attributes.sharedSizeBytes)),
+          "shared memory");
 }
 
 std::size_t shared_limit(const cuda_abi::Device& device) {

@@ -28,7 +28,7 @@ double estimate(const Problem& p, const cuda_abi::Device& device, double waste);
 
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t stream);
-/// Loads a kernel and allows it so much shared memory.
+/// Loads a kernel; if it needs more shared memory than every kernel may have, allows it all that there is.
 void allow_shared(const void* kernel, std::size_t bytes);
 /// Shared memory that a block may use (CUDA programming guide, table of compute capabilities).
 std::size_t shared_limit(const cuda_abi::Device& device);
