@@ -14,8 +14,6 @@ constexpr int kShards = 8;
 constexpr std::int64_t kDefaultCases = 1600;
 constexpr std::int64_t kMostProducts = 1000000;
 
-std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
-
 struct Case {
     ImageProblem problem;
     GuardedBuffer in, taps, out;

@@ -141,7 +141,7 @@ ImageProblem draw_image_problem(std::int64_t most_side, std::int64_t most_mask, 
         p.width = awkward_size(most_side, random);
         p.mask_height = chance(0.1, random) ? p.height : awkward_size(most_mask, random);
         p.mask_width = chance(0.1, random) ? p.width : awkward_size(most_mask, random);
-        p.channels = chance(0.4, random) ? 1 : between(1, 5, random);
+        p.channels = chance(0.4, random) ? 1 : between(1, chance(0.1, random) ? 40 : 5, random);
         p.batch = chance(0.8, random) ? 1 : between(2, 3, random);
     } while (p.height * p.width * p.channels * p.batch * p.mask_height * p.mask_width > most_products);
     p.masks = chance(0.3, random) ? Masks::per_channel : Masks::shared;

@@ -209,37 +209,47 @@ TEST_P(ImageKernels, AgreeWithTheTextbook) {
     }
 }
 
+// A rung on a whole image of random f32 pixels with a mask of the rank; empty, or what is wrong.
+std::string run_whole(const cuda::ImageRung& rung, const ImageProblem& p, int rank) {
+    Random random(9);
+    std::vector<float> in(static_cast<std::size_t>(image_input_extent(p))), taps(static_cast<std::size_t>(image_taps_extent(p)));
+    std::vector<float> out(static_cast<std::size_t>(image_output_extent(p)), NAN);
+    fill_random(in.data(), Dtype::f32, static_cast<std::int64_t>(in.size()), random);
+    fill_random(taps.data(), Dtype::f32, static_cast<std::int64_t>(taps.size()), random);
+    make_separable(taps.data(), p, rank, random);
+    const core::ResolvedImage r = core::resolve(p);
+    Prepared prepared(rung, r, reinterpret_cast<const unsigned char*>(taps.data()));
+    const std::string refusal = prepared.make();
+    if (!refusal.empty()) { return refusal; }
+    const cuda::ImageJob job{.out = out.data(),
+                             .first = 0,
+                             .rows = r.out_height,
+                             .out_row = r.out_row,
+                             .out_image = r.out_image,
+                             .in = in.data(),
+                             .in_first = 0,
+                             .in_last = r.height,
+                             .in_row = r.in_row,
+                             .in_image = r.in_image,
+                             .images = 1};
+    rung.launch(prepared.get(), job, nullptr, nullptr);
+    const bool direct = rung.info().takes_pieces == 0 || std::string(rung.info().name) == "image_direct";
+    return compare(p, out.data(), in.data(), taps.data(), direct);
+}
+
 // None of them refuses what they are all for; E5 to E7 clamp as their write-up does.
 TEST(ImageKernels, EveryRungTakesAPlainImage) {
     ImageProblem p{.height = 150, .width = 170, .channels = 3, .mask_height = 15, .mask_width = 15};
     p.clamp = Clamp{0, 1};
-    Random random(9);
-    std::vector<float> in(static_cast<std::size_t>(image_input_extent(p))), taps(15 * 15), out(in.size());
-    fill_random(in.data(), Dtype::f32, static_cast<std::int64_t>(in.size()), random);
-    fill_random(taps.data(), Dtype::f32, 15 * 15, random);
-    make_separable(taps.data(), p, 1, random);
-    const core::ResolvedImage r = core::resolve(p);
     ASSERT_EQ(cuda::image_ladder().size(), 7U);
-    for (const cuda::ImageRung* rung : cuda::image_ladder()) {
-        Prepared prepared(*rung, r, reinterpret_cast<const unsigned char*>(taps.data()));
-        ASSERT_EQ(prepared.make(), "") << rung->info().name;
-        std::fill(out.begin(), out.end(), NAN);
-        const cuda::ImageJob job{.out = out.data(),
-                                 .first = 0,
-                                 .rows = r.out_height,
-                                 .out_row = r.out_row,
-                                 .out_image = r.out_image,
-                                 .in = in.data(),
-                                 .in_first = 0,
-                                 .in_last = r.height,
-                                 .in_row = r.in_row,
-                                 .in_image = r.in_image,
-                                 .images = 1};
-        rung->launch(prepared.get(), job, nullptr, nullptr);
-        EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(),
-                          rung->info().takes_pieces == 0 || std::string(rung->info().name) == "image_direct"),
-                  "")
-            << rung->info().name;
+    for (const cuda::ImageRung* rung : cuda::image_ladder()) { EXPECT_EQ(run_whole(*rung, p, 1), "") << rung->info().name; }
+}
+
+// Many channels make wide tiles: the sums that a thread holds over the ranks must reach to their last row.
+TEST(ImageKernels, SumsOverTheRanksReachTheLastRowOfWideTiles) {
+    for (const std::int64_t channels : {17, 32}) {
+        const ImageProblem p{.height = 70, .width = 11, .channels = channels, .mask_height = 3, .mask_width = 3};
+        EXPECT_EQ(run_whole(cuda::image_separable(), p, 2), "") << channels;
     }
 }
 

@@ -17,9 +17,8 @@ using image_separable_rung::kDown;
 using image_separable_rung::kThreads;
 using image_separable_rung::Layout;
 
-constexpr int kPadding = 4;            // taps of a factor: 16 bytes
-constexpr int kMostTileRows = 96;      // of a mask of rank one: with 31 taps two blocks share a multiprocessor
-constexpr int kMostTileRowsHeld = 64;  // where sums are held over the ranks: kHeldStrips strips a thread
+constexpr int kPadding = 4;        // taps of a factor: 16 bytes
+constexpr int kMostTileRows = 96;  // of a mask of rank one: with 31 taps two blocks share a multiprocessor
 constexpr std::int64_t kMostMask = 512;
 constexpr double kWaste = 1.4;  // instructions for each multiply-add
 
@@ -60,10 +59,12 @@ Layout layout_of(const ImageProblem& p, const cuda_abi::Device& device) {
     g.rank = p.rank;
     g.padded_height = static_cast<int>(divide_up(p.mask_height, kPadding) * kPadding);
     g.padded_width = static_cast<int>(divide_up(p.mask_width, kPadding) * kPadding);
+    // Where sums are held over the ranks a thread has room for so many strips; more than 16 channels make wide tiles.
+    const int most_held = image_separable_rung::kHeldStrips * kThreads / g.tile_elements * kDown;
     const std::size_t limit = shared_limit(device) - 1024;
     const std::size_t wanted = p.rank == 1 ? (limit + 1024) / 2 - 1024 : limit;  // two blocks a multiprocessor if they fit
     for (const std::size_t room : {wanted, limit}) {
-        for (g.tile_rows = p.rank == 1 ? kMostTileRows : kMostTileRowsHeld; g.tile_rows > 0; g.tile_rows -= kDown) {
+        for (g.tile_rows = p.rank == 1 ? kMostTileRows : most_held; g.tile_rows > 0; g.tile_rows -= kDown) {
             if (shared_bytes(g, p) <= room && (room == limit || g.tile_rows >= p.mask_height - 1)) { return g; }
         }
     }
