@@ -112,7 +112,7 @@ private:
 struct Row {
     Lesson lesson;
     std::string detail, refusal, failure;
-    double error = 0, cold = 0, warm = 0;
+    double error = 0, cold = 0, warm = 0, predicted = 0;
 };
 
 bool wanted(const ImageLadderOptions& o, const Lesson& lesson) {
@@ -190,6 +190,7 @@ Climb climb_gpu(const ImageLadderOptions& o, const ImageData& d, const ExactOutp
             std::array<char, 256> text{};
             images->describe(prepared.get(), text.data(), text.size());
             row.detail = text.data();
+            row.predicted = images->estimate_seconds(rung, device.index(), &problem);
             const std::int64_t bytes = images->workspace_bytes(prepared.get());
             const CudaMemory workspace(device, static_cast<std::size_t>(bytes));
             device.fill(to.data(), 0xFF, to.size());
@@ -244,6 +245,7 @@ Climb climb_cpu(const ImageLadderOptions& o, const ImageData& d, const ExactOutp
         row.lesson.name = info.name;
         row.lesson.idea = info.summary;
         if (!wanted(o, row.lesson)) continue;
+        row.predicted = info.predicted_seconds;
         if (!info.supported) {
             row.refusal = info.reason;
         } else {
@@ -305,6 +307,7 @@ std::string json_of(const ImageLadderOptions& o, const Climb& climb) {
             one["detail"] = row.detail;
             one["seconds"] = row.cold;
             one["warm_seconds"] = row.warm;
+            one["predicted_seconds"] = row.predicted;
             one["copy_fraction"] = climb.copy_cold / row.cold;
             one["error"] = row.error;
         }
