@@ -28,6 +28,8 @@ class Bar:
     mode: str = "same"
     batch: int = 1  # above 1: a filter for every row
     unit: str = "share of copy"
+    image: str = ""  # height x width [x channels] instead of a length; the mask is taps x taps
+    separable: bool = False
 
     @property
     def at_most(self):
@@ -36,6 +38,25 @@ class Bar:
     @property
     def host(self):
         return self.unit == "share of the slowest part"
+
+
+# Mask's side, whether it is separable, and the share of the copy.
+MASKS = [
+    (3, False, 0.80),
+    (5, False, 0.70),
+    (7, False, 0.55),
+    (15, False, 0.30),
+    (31, False, 0.25),
+    (63, False, 0.20),
+    (15, True, 0.55),
+    (31, True, 0.55),
+]
+
+
+def image_bars(image, of_share=1.0):
+    for side, separable, wanted in MASKS:
+        name = f"image {image}, {'separable ' if separable else ''}{side}x{side}"
+        yield Bar(name, 0, side, round(of_share * wanted, 3), image=image, separable=separable)
 
 
 BARS = [
@@ -53,12 +74,18 @@ BARS = [
     Bar("f64, 16 taps", LONG, 16, 0.60, dtype="f64"),
     Bar("complex64, 16 taps", LONG, 16, 0.60, dtype="complex64"),
     Bar("host to host, 17 taps", LONG, 17, 0.80, unit="share of the slowest part"),
+    *image_bars("4096x4096"),
+    *image_bars("4096x4096x3"),
+    *image_bars("16384x16384", 0.9),
 ]
 
 
 def command(options, bar):
     words = [options.tapline, "bench", "--device", options.device, "--json", "-", "--seconds", str(options.seconds)]
-    words += ["--lengths", str(bar.length), "--taps", str(bar.taps), "--dtype", bar.dtype, "--mode", bar.mode]
+    words += ["--dtype", bar.dtype, "--mode", bar.mode]
+    if bar.image:
+        return words + ["--image", bar.image, "--mask", str(bar.taps)] + ["--separable"] * bar.separable
+    words += ["--lengths", str(bar.length), "--taps", str(bar.taps)]
     if bar.batch > 1:
         words += ["--batch", str(bar.batch), "--per-row"]
     if bar.host:
@@ -125,13 +152,13 @@ def main():
             print(" ".join(command(options, bar)))
         return 0
     table = sys.stderr if options.output == "-" else sys.stdout
-    print(f"{'bar':28} {'wanted':>9} {'reached':>9}  {'met':4} {'time':>10} {'against':>10}  unit", file=table)
+    print(f"{'bar':36} {'wanted':>9} {'reached':>9}  {'met':4} {'time':>10} {'against':>10}  unit", file=table)
     rows = []
     for bar in bars:
         row = measure(options, bar)
         rows.append(row)
         times = [f"{1e6 * row[key]:.1f} us" if row[key] is not None else "-" for key in ("seconds", "copy_seconds")]
-        print(f"{bar.name:28} {in_words(bar.wanted, bar):>9} {in_words(row['reached'], bar):>9}  {'yes' if row['met'] else 'NO':4} "
+        print(f"{bar.name:36} {in_words(bar.wanted, bar):>9} {in_words(row['reached'], bar):>9}  {'yes' if row['met'] else 'NO':4} "
               f"{times[0]:>10} {times[1]:>10}  {bar.unit}{': ' + row['reason'] if 'reason' in row else ''}", file=table, flush=True)
     text = json.dumps({"bars": rows}, indent=1) + "\n"
     if options.output == "-":

@@ -6,9 +6,11 @@
 
 #include "cli/bench_case.hpp"
 #include "cli/bench_image_cuda.hpp"
+#include "cli/bench_json.hpp"
 #include "cli/commands.hpp"
 #include "cli/cuda_device.hpp"
 #include "cli/numbers.hpp"
+#include "core/image_engine.hpp"
 #include "reference/image_reference.hpp"
 
 namespace tapline::cli {
@@ -224,13 +226,6 @@ Json case_json(const ImageBench& bench, const ImagePlan& plan, bool chosen, cons
                                            size_text({problem.mask_height, problem.mask_width}) + " mask: " + checked.describe() +
                                            "; nothing was timed");
     }
-    const auto on_cpu = [&] {
-        const Bytes workspace(std::max<std::size_t>(plan.workspace_bytes(), 1));
-        return time_beside_copy([&] { plan.execute(data.output.data(), data.image.data(), workspace.span()); }, data.copied,
-                                data.image, plan.threads(), plan.predicted_seconds(), bench.seconds);
-    };
-    const bool gpu = names_cuda(plan.device());
-    const CaseTimes times = gpu ? time_image_on_gpu(plan, data.image, bench.seconds) : on_cpu();
     Json json{{"device", plan.device()}, {"dtype", to_string(problem.dtype)}};
     json["length"] = problem.height * problem.width * problem.channels;
     json["taps"] = problem.mask_height * problem.mask_width;
@@ -248,22 +243,19 @@ Json case_json(const ImageBench& bench, const ImagePlan& plan, bool chosen, cons
     json["algorithm"] = plan.algorithm();
     json["chosen"] = chosen;
     json["error"] = checked.error;
-    json["seconds_median"] = times.convolution.median;
-    json["seconds_min"] = times.convolution.least;
-    json["seconds_max"] = times.convolution.most;
-    json["runs"] = times.convolution.runs;
-    json["copy_seconds"] = times.copy_seconds;
-    json["copy_fraction"] = times.copy_seconds / times.convolution.median;
-    if (gpu) {
-        json["cold"] = true;
+    if (names_cuda(plan.device())) {
+        const CudaDevice device(plan.device());
+        add_times(json, time_image_on_gpu(device, plan, data.image, bench.seconds), device.facts(),
+                  plan.state().executable->describe());
     } else {
-        json["streaming_copy_seconds"] = times.streaming_copy_seconds;
-        json["instruction_set"] = cpu_target();
+        const Bytes workspace(std::max<std::size_t>(plan.workspace_bytes(), 1));
+        add_times(json, time_beside_copy([&] { plan.execute(data.output.data(), data.image.data(), workspace.span()); },
+                                         data.copied, data.image, plan.threads(), plan.predicted_seconds(), bench.seconds));
         json["threads"] = plan.threads();
     }
     json["predicted_seconds"] = plan.predicted_seconds();
     json["workspace_bytes"] = plan.workspace_bytes();
-    json["gflops"] = textbook_flops(problem) / times.convolution.median * 1e-9;
+    json["gflops"] = textbook_flops(problem) / json["seconds_median"].get<double>() * 1e-9;
     json["version"] = version();
     return json;
 }

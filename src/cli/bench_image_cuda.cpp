@@ -7,8 +7,7 @@
 
 namespace tapline::cli {
 
-CaseTimes time_image_on_gpu(const ImagePlan& plan, const Bytes& image, double seconds) {
-    const CudaDevice device(plan.device());
+CudaTimes time_image_on_gpu(const CudaDevice& device, const ImagePlan& plan, const Bytes& image, double seconds) {
     const core::ImagePlanState& state = plan.state();
     const core::ResolvedImage& r = state.resolved;
     const auto& executable = static_cast<const core::CudaImageExecutable&>(*state.executable);
@@ -31,16 +30,23 @@ CaseTimes time_image_on_gpu(const ImagePlan& plan, const Bytes& image, double se
     cuda_abi::Job copied;
     copied.out = out.data();
     copied.in = in.data();
-    constexpr bool kCold = true;
-    cuda_abi::Measurement copy;
-    cuda_abi::Measurement run;
-    cuda_call(device.api().measure, device.index(), static_cast<const cuda_abi::Prepared*>(nullptr),
-              static_cast<const cuda_abi::Job*>(&copied), static_cast<void*>(nullptr), std::int64_t{0},
-              static_cast<std::int64_t>(image.size()), kCold, seconds / 2, &copy);
-    cuda_call(core::cuda_library().images->measure, executable.prepared(), static_cast<const cuda_abi::ImageJob*>(&job),
-              workspace.data(), static_cast<std::int64_t>(plan.workspace_bytes()), kCold, seconds / 2, &run);
-    return {.convolution = {run.median_seconds, run.least_seconds, run.most_seconds, run.runs},
-            .copy_seconds = copy.median_seconds};
+    const auto timing_of = [](const cuda_abi::Measurement& m) {
+        return Timing{m.median_seconds, m.least_seconds, m.most_seconds, m.runs};
+    };
+    const auto copy = [&](bool cold, double each) {
+        cuda_abi::Measurement m;
+        cuda_call(device.api().measure, device.index(), static_cast<const cuda_abi::Prepared*>(nullptr),
+                  static_cast<const cuda_abi::Job*>(&copied), static_cast<void*>(nullptr), std::int64_t{0},
+                  static_cast<std::int64_t>(image.size()), cold, each, &m);
+        return timing_of(m);
+    };
+    const auto run = [&](bool cold, double each) {
+        cuda_abi::Measurement m;
+        cuda_call(core::cuda_library().images->measure, executable.prepared(), static_cast<const cuda_abi::ImageJob*>(&job),
+                  workspace.data(), static_cast<std::int64_t>(plan.workspace_bytes()), cold, each, &m);
+        return timing_of(m);
+    };
+    return time_in_turns(run, copy, seconds);
 }
 
 }  // namespace tapline::cli
