@@ -122,6 +122,7 @@ TEST_F(ImagesOnGpu, BandsOfImagesAreThePartsOfTheWhole) {
         fill_random(taps.data(), Dtype::f32, 9 * 6, random);
         make_separable(taps.data(), p, 1, random);
         for (const AlgorithmInfo& info : image_algorithms(p, taps.data(), {.device = "cuda"})) {
+            if (!info.supported) { continue; }  // the teaching rungs: only the zero boundary
             const ImagePlan plan = make_image_plan(p, taps.data(), {.device = "cuda", .algorithm = info.name});
             plan.execute_host(whole.data(), in.data());
             const core::ResolvedImage r = core::resolve(p);

@@ -19,7 +19,11 @@ using image_direct_rung::Pieces;
 using image_direct_rung::SmallMask;
 
 constexpr int kWindowBytes = 60 * 1024;  // of a piece: three blocks a multiprocessor, and within every device's limit
-constexpr double kWaste = 1.3;           // instructions for each multiply-add, and what halos cost
+// In multiply-adds at the peak (H200, tapline ladder --image 4096x4096): a product, and an output besides, with staged windows or
+// with the mask in the kernel's parameters.
+constexpr double kProductCost = 1.54;
+constexpr double kOutputCost = 154;
+constexpr double kSmallOutputCost = 29;
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 30;
 
@@ -86,9 +90,10 @@ public:
         const Type type = image_type_of(p, device);
         const double outputs =
             static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
-        const double products = outputs * static_cast<double>(p.mask_height) * static_cast<double>(p.mask_width) * type.products;
+        const double products = static_cast<double>(p.mask_height) * static_cast<double>(p.mask_width) * type.products;
+        const double besides = small_mask(p) ? kSmallOutputCost : kOutputCost;
         return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),
-                                         2 * kWaste * products / (type.rate * device.peak_flops));
+                                         2 * outputs * (kProductCost * products + besides) / (type.rate * device.peak_flops));
     }
 
     // Column by column, for strips that run down columns.
@@ -162,15 +167,15 @@ private:
         return static_cast<std::size_t>(image_direct_rung::kSmallTileRows + p.mask_height - 1) * image_direct_rung::kSmallPitch *
                sizeof(float);
     }
-    static bool takes_small(const PreparedImage& prepared) {
-        const ImageProblem& p = prepared.problem;
+    static bool small_mask(const ImageProblem& p) {
         if (p.dtype != kF32 || p.masks != 1 || p.mask_height != p.mask_width || p.mask_width > image_direct_rung::kMostSmall) {
             return false;
         }
         const std::int64_t elements = kTileElements + (p.mask_width - 1) * p.channels + 6;  // of a window's row, whatever its lead
         return image_direct_rung::small_kernel_of(static_cast<int>(p.mask_width)) != nullptr &&
-               elements <= image_direct_rung::kSmallPitch && !takes_exact(prepared);
+               elements <= image_direct_rung::kSmallPitch;
     }
+    static bool takes_small(const PreparedImage& prepared) { return small_mask(prepared.problem) && !takes_exact(prepared); }
 };
 
 }  // namespace

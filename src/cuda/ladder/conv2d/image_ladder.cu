@@ -10,7 +10,7 @@ namespace tapline::cuda {
 namespace {
 
 constexpr double kTeachingLaunchSeconds = 3e-6;
-constexpr double kTeachingSecondsPerProduct = 3e-13;
+constexpr double kTeachingSecondsPerProduct = 4.5e-13;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
 // Of the smallest output tile of any of them along y; gridDim.y is limited.
 constexpr std::int64_t kMostRows = 65535 * 16;

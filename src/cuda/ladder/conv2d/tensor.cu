@@ -16,9 +16,11 @@ namespace {
 
 namespace tc = image_tensor_rung;
 
-// What an output costs, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products.
-constexpr double kOutputCost = 40;
-constexpr double kStepCost = 5.7;
+// What an output costs, in multiply-adds of the f32 peak (H200, tapline ladder --image 4096x4096[x3]): loading, splitting and
+// storing it, from a plane or from interleaved channels, and a step of 16 taps in three products.
+constexpr double kOutputCost = 140;
+constexpr double kInterleavedOutputCost = 300;
+constexpr double kStepCost = 5.85;
 
 const void* kernel_of(int steps) {
     switch (steps) {
@@ -86,9 +88,10 @@ public:
         const double outputs =
             static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
         const double factor = device.major >= 9 ? 1 : device.minor == 0 ? 0.7 : 3;  // as for signals
+        const double besides = p.channels == 1 ? kOutputCost : kInterleavedOutputCost;
         const double products = kStepCost * factor * steps_of(p) * static_cast<double>(p.mask_height);
         return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),
-                                         2 * outputs * (kOutputCost + products) / device.peak_flops);
+                                         2 * outputs * (besides + products) / device.peak_flops);
     }
 
     // For each row of each mask: pairs of neighbouring taps that begin at even and at odd places of the row, its high halves, then
