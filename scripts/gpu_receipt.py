@@ -10,7 +10,7 @@ Results of `write`:
   --tests REPORTS LIST STATUS      GoogleTest's JSON reports, comma-separated, the output of --gtest_list_tests, and 0 or the exit
                                    status of a program that failed
   --sanitizer TOOL LOG STATUS      compute-sanitizer's output; STATUS may be a reason why it was not started
-  --bars FILE STATUS               {"bars": [{"name", "wanted", "reached", "met", ...}]} and the program's exit status
+  --bars FILE STATUS               {"bars": [{"name", "wanted", "held", "reached", "met", "holds", ...}]} and the program's exit status
 
 The hash covers include/, src/core, src/cuda, tests/gpu and tests/support as they lie there, in git or not.
 """
@@ -227,11 +227,11 @@ def first_fault(receipt, tree):
         return bars["broken"]
     if not bars.get("bars"):
         return "the receipt holds no bars"
-    missed = [bar for bar in bars["bars"] if bar.get("met") is not True]
+    missed = [bar for bar in bars["bars"] if bar.get("holds", bar.get("met")) is not True]
     if missed:
         first = missed[0]
-        return (f"{len(missed)} of {len(bars['bars'])} bars are not met, first {first.get('name')}: "
-                f"{first.get('reached')} instead of {first.get('wanted')}")
+        return (f"{len(missed)} of {len(bars['bars'])} bars do not hold, first {first.get('name')}: "
+                f"{first.get('reached')} instead of {first.get('held', first.get('wanted'))}")
     for tool in SANITIZERS:
         row = receipt.get("sanitizer", {}).get(tool)
         if row is None:
@@ -247,7 +247,10 @@ def summary(receipt):
     text = f"the receipt covers the tree: {len(tests) - skipped} tests passed"
     if skipped:
         text += f", {skipped} skipped"
-    text += f", {len(bars)} bars met on {receipt.get('device')}"
+    met = sum(bar.get("met") is True for bar in bars)
+    text += f", {met} bars met on {receipt.get('device')}"
+    if met < len(bars):
+        text += f", {len(bars) - met} not reached yet"
     for tool in SANITIZERS:
         row = receipt["sanitizer"][tool]
         text += f"; {tool} {row['result']}"

@@ -42,7 +42,7 @@ struct ImageProblem {
     std::optional<std::int64_t> origin_y = std::nullopt;  ///< row of the mask that sits on the output, after any turning
     std::optional<std::int64_t> origin_x = std::nullopt;  ///< and its column; default: the mode's
     Operation operation = Operation::convolution;
-    Dtype dtype = Dtype::f32;                          ///< f32, f64, complex64, complex128; u8 and u16 with f32 taps and sums
+    Dtype dtype = Dtype::f32;                          ///< f32, f64, complex64, complex128; u8, u16 (GPU: f16, bf16) with f32 sums
     bool complex_taps = false;                         ///< complex taps; needs a complex dtype
     std::optional<Dtype> output_dtype = std::nullopt;  ///< default: dtype. Another real type: a saturating cast, rounded to even
     double scale = 1;                                  ///< finite or infinite, not NaN
@@ -67,7 +67,7 @@ TAPLINE_EXPORT ImageSize image_output_size(const ImageProblem& problem);
 TAPLINE_EXPORT ImageSize image_origin(const ImageProblem& problem);
 /// The element type of the output.
 TAPLINE_EXPORT Dtype output_dtype(const ImageProblem& problem) noexcept;
-/// The element type of the taps: complex for complex_taps, else the real type of dtype; f32 for u8 and u16.
+/// The element type of the taps: complex for complex_taps, else the real type of dtype; f32 for u8, u16, f16 and bf16.
 TAPLINE_EXPORT Dtype taps_dtype(const ImageProblem& problem) noexcept;
 /// Throws Error with the first reason why the problem cannot be solved; returns if it can.
 TAPLINE_EXPORT void validate(const ImageProblem& problem);
@@ -83,20 +83,27 @@ struct ImagePlanState;
 /// A Plan for images: immutable, cheap to copy. Calls with separate workspaces may run at once.
 class TAPLINE_EXPORT ImagePlan {
 public:
-    /// out and in are in host memory, laid out as the problem says; they must not overlap. `workspace` has at least
-    /// workspace_bytes() bytes at an address that is a multiple of 64; its contents need not be initialised. Allocates nothing.
+    /// out and in are in memory of the plan's device, the host's for a plan on the CPU, laid out as the problem says; they must not
+    /// overlap. `workspace`, there too, has at least workspace_bytes() bytes at an address that is a multiple of 64; its contents
+    /// need not be initialised. Allocates nothing; on a GPU it runs on `stream`, a cudaStream_t, and does not wait for the result.
+    /// A plan made for device "auto" takes host buffers on any device; if it runs on a GPU, this is execute_host().
     /// Throws Error for null or overlapping buffers and a workspace that is too small.
-    void execute(void* out, const void* in, std::span<std::byte> workspace) const;
+    void execute(void* out, const void* in, std::span<std::byte> workspace, void* stream = nullptr) const;
 
-    /// The same with a workspace of its own, kept by the calling thread up to 16 MiB and freed above that.
+    /// The same with a workspace of its own: on the CPU kept by the calling thread up to 16 MiB and freed above that, on a GPU
+    /// allocated for the call, which then waits.
     void execute(void* out, const void* in) const;
 
-    /// Sizes and element types are checked against the problem.
+    /// out and in are in host memory, for a plan on any device. A GPU gets the image whole, or in bands of rows where its memory is
+    /// short.
+    void execute_host(void* out, const void* in) const;
+
+    /// Host buffers; sizes and element types are checked against the problem.
     template <Element Out, Element In>
     void execute(std::span<Out> out, std::span<const In> in) const {
         check_buffer("out", dtype_of<Out>, static_cast<std::int64_t>(out.size()), true);
         check_buffer("in", dtype_of<In>, static_cast<std::int64_t>(in.size()), false);
-        execute(static_cast<void*>(out.data()), static_cast<const void*>(in.data()));
+        execute_host(static_cast<void*>(out.data()), static_cast<const void*>(in.data()));
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const noexcept;
@@ -111,6 +118,8 @@ public:
     [[nodiscard]] std::string explain() const;
 
     explicit ImagePlan(std::shared_ptr<const core::ImagePlanState> state) : state_(std::move(state)) {}
+    /// For the library's own tools.
+    [[nodiscard]] const core::ImagePlanState& state() const noexcept { return *state_; }
 
 private:
     void check_buffer(const char* name, Dtype dtype, std::int64_t size, bool is_output) const;

@@ -1,5 +1,7 @@
 #include "image_object.hpp"
 
+#include "gpu_call.hpp"
+
 namespace tapline::python {
 namespace {
 
@@ -16,31 +18,27 @@ ImageProblem common(const Problem& from) {
     return to;
 }
 
-std::int64_t elements_at(PyArrayObject* array, int axis) {
-    return PyArray_DIM(array, axis) == 1 ? 0 : PyArray_STRIDE(array, axis) / PyArray_ITEMSIZE(array);
-}
-
-ImagePlan make(const Request& request, PyArrayObject* image, PyArrayObject* out, PyArrayObject* taps,
+ImagePlan make(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
                std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x) {
     const Dtype taps_type = dtype_of_array(taps, "taps");
     const int own = PyArray_NDIM(taps) - 2;  // 1: a mask for each channel
     ImageProblem problem = common(request.problem);
-    problem.batch = PyArray_DIM(image, 0);
-    problem.height = PyArray_DIM(image, 1);
-    problem.width = PyArray_DIM(image, 2);
-    problem.channels = PyArray_DIM(image, 3);
+    problem.batch = image.shape[0];
+    problem.height = image.shape[1];
+    problem.width = image.shape[2];
+    problem.channels = image.shape[3];
     problem.mask_height = PyArray_DIM(taps, own);
     problem.mask_width = PyArray_DIM(taps, own + 1);
     problem.masks = own == 1 ? Masks::per_channel : Masks::shared;
     problem.origin_y = origin_y;
     problem.origin_x = origin_x;
-    problem.dtype = dtype_of_array(image, "image");
+    problem.dtype = image.dtype;
     problem.complex_taps = is_complex(taps_type);
-    problem.output_dtype = dtype_of_array(out, "out");
-    problem.input_image_stride = elements_at(image, 0);
-    problem.input_row_stride = elements_at(image, 1);
-    problem.output_image_stride = elements_at(out, 0);
-    problem.output_row_stride = elements_at(out, 1);
+    problem.output_dtype = out.dtype;
+    problem.input_image_stride = image.image_stride;
+    problem.input_row_stride = image.row_stride;
+    problem.output_image_stride = out.image_stride;
+    problem.output_row_stride = out.row_stride;
     const Owned converted_taps =
         converted(Owned::borrowed(reinterpret_cast<PyObject*>(taps)), number_of_dtype(taps_dtype(problem)), true);
     const WithoutGil without_gil;
@@ -49,13 +47,19 @@ ImagePlan make(const Request& request, PyArrayObject* image, PyArrayObject* out,
 
 }  // namespace
 
-ImageObject::ImageObject(const Request& request, PyArrayObject* image, PyArrayObject* out, PyArrayObject* taps,
+ImageObject::ImageObject(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
                          std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x)
     : plan_(make(request, image, out, taps, origin_y, origin_x)) {}
 
 void ImageObject::execute(PyArrayObject* out, PyArrayObject* image) const {
     const WithoutGil without_gil;
-    plan_.execute(PyArray_DATA(out), PyArray_DATA(image));
+    plan_.execute_host(PyArray_DATA(out), PyArray_DATA(image));
+}
+
+void ImageObject::run(std::uintptr_t out, std::uintptr_t image, std::uintptr_t workspace, std::uintptr_t stream) const {
+    const WithoutGil without_gil;
+    plan_.execute(at_address(out), at_address(image), {static_cast<std::byte*>(at_address(workspace)), plan_.workspace_bytes()},
+                  at_address(stream));
 }
 
 ImageSize image_size_of(const Request& request, ImageSize image, ImageSize mask) {

@@ -1,20 +1,30 @@
 // An image's plan for Python; which axes are what, types and caching are Python's part (tapline/_image.py).
 #pragma once
 
+#include <array>
+
 #include "call.hpp"
 #include "tapline/image.hpp"
 
 namespace tapline::python {
 
+/// (batch, height, width, channels) in memory, pixels packed; strides in elements, 0 along axes of length 1.
+struct ImageLayout {
+    std::array<std::int64_t, 4> shape{};
+    std::int64_t image_stride = 0, row_stride = 0;
+    Dtype dtype = Dtype::f32;
+};
+
 class ImageObject {
 public:
-    /// `image` and `out` are outlines: arrays of shape (batch, height, width, channels) with the strides that execute()'s will
-    /// have, pixels packed. `taps`: (height, width), or (channels, height, width). `request`: all but sizes, types and origin.
-    ImageObject(const Request& request, PyArrayObject* image, PyArrayObject* out, PyArrayObject* taps,
+    /// `taps`: (height, width), or (channels, height, width). `request`: all but sizes, types and origin.
+    ImageObject(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
                 std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x);
 
-    /// Arrays as in the constructor. The GIL is released.
+    /// Arrays in host memory, as the constructor's layouts. The GIL is released.
     void execute(PyArrayObject* out, PyArrayObject* image) const;
+    /// A GPU's plan, on addresses in its memory, the workspace's a multiple of 64; `stream` is a cudaStream_t. The GIL is released.
+    void run(std::uintptr_t out, std::uintptr_t image, std::uintptr_t workspace, std::uintptr_t stream) const;
 
     [[nodiscard]] const ImagePlan& plan() const { return plan_; }
 

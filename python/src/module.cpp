@@ -1,5 +1,6 @@
 // The module tapline._core.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -120,18 +121,30 @@ Request image_request(const nb::dict& options, bool correlation) {
 
 PyArrayObject* array_of(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
 
-// Called by tapline._image alone, which passes arrays.
+// An array: shape, strides in bytes, the name of its type.
+using Outline = std::tuple<std::array<std::int64_t, 4>, std::array<std::int64_t, 4>, std::string>;
+
+ImageLayout layout_of(const Outline& image, const char* name) {
+    const auto& [shape, strides, dtype] = image;
+    const Dtype type = known_dtype(name, dtype);
+    const auto size = static_cast<std::int64_t>(size_of(type));
+    return {shape, shape[0] == 1 ? 0 : strides[0] / size, shape[1] == 1 ? 0 : strides[1] / size, type};
+}
+
+// Called by tapline._image and tapline._gpu_image alone.
 void add_image(nb::module_& module) {
     using Origin = std::optional<std::int64_t>;
     nb::class_<ImageObject>(module, "ImagePlan", "A mask prepared for images of one arrangement: what tapline._image keeps.")
         .def("__init__",
-             [](ImageObject* self, const nb::dict& options, bool correlation, nb::handle image, nb::handle out, nb::handle taps,
-                Origin origin_y, Origin origin_x) {
+             [](ImageObject* self, const nb::dict& options, bool correlation, const Outline& image, const Outline& out,
+                nb::handle taps, Origin origin_y, Origin origin_x) {
                  checked([&] {
-                     new (self) ImageObject(image_request(options, correlation), array_of(image), array_of(out), array_of(taps),
-                                            origin_y, origin_x);
+                     new (self) ImageObject(image_request(options, correlation), layout_of(image, "image"), layout_of(out, "out"),
+                                            array_of(taps), origin_y, origin_x);
                  });
              })
+        .def("run", &ImageObject::run)
+        .def_prop_ro("workspace_bytes", [](const ImageObject& self) { return self.plan().workspace_bytes(); })
         .def("execute",
              [](const ImageObject& self, nb::handle out, nb::handle image) { self.execute(array_of(out), array_of(image)); })
         .def("explain", [](const ImageObject& self) { return self.plan().explain(); })

@@ -102,7 +102,7 @@ def correlate(
     overflow: Overflow = "error",
     threads: int = 0,
 ) -> _OnGpu: ...
-
+@overload
 def image(
     image: ArrayLike,
     taps: ArrayLike,
@@ -121,6 +121,25 @@ def image(
     clamp: tuple[float, float] | None = None,
     threads: int = 0,
 ) -> NDArray[Any]: ...
+@overload
+def image(
+    image: _OnGpu,
+    taps: ArrayLike | ArrayOnGpu,
+    mode: Mode = "same",
+    *,
+    channel_axis: Literal[-1] | None = None,
+    boundary: Boundary = "zero",
+    constant: complex | None = None,
+    origin: int | tuple[int | None, int | None] | None = None,
+    operation: Literal["convolution", "correlation"] = "convolution",
+    accuracy: Accuracy = "standard",
+    out: _OnGpu | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    threads: int = 0,
+) -> _OnGpu: ...
 
 class Plan:
     def __init__(

@@ -24,14 +24,16 @@ _recent_taps = {}
 _OPTIONS = ("mode", "axis", "boundary", "constant", "origin", "accuracy", "scale", "bias", "clamp", "threads")
 
 
-def _check_places(values):
-    """The signal's library and place, and the place of `out`, if any; ValueError where arrays lie in different memories."""
-    signal = values["signal"]
-    on_gpu = {name: values[name] for name in ("signal", "taps", "out") if values.get(name) is not None and _core.is_on_gpu(values[name])}
-    if "signal" not in on_gpu:
+def check_places(values, subject="signal"):
+    """The signal's library and place, and the place of `out`, if any; ValueError where arrays lie in different memories.
+
+    `subject`: what the signal is called in `values` and in messages."""
+    signal = values[subject]
+    on_gpu = {name: values[name] for name in (subject, "taps", "out") if values.get(name) is not None and _core.is_on_gpu(values[name])}
+    if subject not in on_gpu:
         other, array = next(iter(on_gpu.items()))
         device = library_of(array).place(array).device
-        raise ValueError(f"signal: in host memory, but {other} is on cuda:{device}; move the signal there "
+        raise ValueError(f"{subject}: in host memory, but {other} is on cuda:{device}; move the {subject} there "
                          "(cupy.asarray, torch's .to, jax.device_put) or the other to host memory")
     library = library_of(signal)
     place = library.place(signal)
@@ -40,12 +42,12 @@ def _check_places(values):
         if name in on_gpu:
             theirs = to.device if name == "out" else _device_of_taps(on_gpu[name])
             if theirs != place.device:
-                raise ValueError(f"{name}: on cuda:{theirs}, the signal is on cuda:{place.device}; move one of them")
+                raise ValueError(f"{name}: on cuda:{theirs}, the {subject} is on cuda:{place.device}; move one of them")
     if values.get("out") is not None and "out" not in on_gpu:
-        raise ValueError(f"out: in host memory, the signal is on cuda:{place.device}; give an array there, or copy the result")
+        raise ValueError(f"out: in host memory, the {subject} is on cuda:{place.device}; give an array there, or copy the result")
     device = values.get("device", "auto")
     if device not in ("auto", "cuda", f"cuda:{place.device}") or (device == "cuda" and place.device != 0):
-        raise ValueError(f"device: {device!r}, but the signal is on cuda:{place.device}; leave device away, or move the signal")
+        raise ValueError(f"device: {device!r}, but the {subject} is on cuda:{place.device}; leave device away, or move the {subject}")
     return library, place, to
 
 
@@ -72,7 +74,7 @@ def _is_integer(dtype):
 
 def call(function, **values):
     """tapline.convolve or correlate (`function`) where an array is in GPU memory."""
-    library, place, to = _check_places(values)
+    library, place, to = check_places(values)
     out = values.get("out")
     wanted = None if values.get("dtype") is None else getattr(values["dtype"], "name", None) or np.dtype(values["dtype"]).name
     options = {name: values[name] for name in _OPTIONS if values.get(name) is not None}
@@ -145,7 +147,7 @@ def _integers(function, library, place, signal, taps, options, wanted, out, over
 
 def call_plan(plan, signal, out):
     """A tapline.Plan for an array in GPU memory."""
-    library, place, to = _check_places({"signal": signal, "out": out})
+    library, place, to = check_places({"signal": signal, "out": out})
     if place.shape != plan.shape:
         raise ValueError("signal: its shape is not the plan's; make a plan for it, or use convolve()")
     planned = plan._on_gpu(place.dtype, f"cuda:{place.device}")
@@ -164,7 +166,7 @@ def run(library, place, signal, planned, out, to=None):
     of_work = library if out is None else library_of(out)
     to = to or of_work.place(work)
     if out is not None:
-        _check_out(of_work, to, shape)
+        check_out(of_work, to, shape)
     can_be_read, can_be_written, executions, workspace_bytes = planned.arrange(_read_strides(place), to.strides)
     many = executions > _MANY_EXECUTIONS
     if many or not can_be_read:
@@ -177,6 +179,11 @@ def run(library, place, signal, planned, out, to=None):
         executions, workspace_bytes = planned.arrange(_read_strides(place), to.strides)[2:]
     if executions == 0:
         return work
+    return launch(library, place, signal, planned, workspace_bytes, of_work, work, out)
+
+
+def launch(library, place, signal, planned, workspace_bytes, of_work, work, out):
+    """Executes on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another one."""
     stream = library.stream(place.device) if hasattr(library, "stream") else library.stream_of(signal)
     keep = [planned]
     if workspace_bytes > 0:
@@ -200,7 +207,7 @@ def _handle(stream):
     return 0 if stream in (None, 1) else stream
 
 
-def _check_out(library, place, shape):
+def check_out(library, place, shape):
     if library.name == "JAX":
         raise ValueError("out: JAX arrays cannot be changed; leave out away")
     if place.shape != shape:

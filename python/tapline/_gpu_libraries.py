@@ -23,7 +23,7 @@ def _c_strides(shape, itemsize):
 
 
 @functools.lru_cache(maxsize=64)
-def _name_of(dtype):
+def name_of(dtype):
     return dtype.name  # a Python function of NumPy's, which takes microseconds
 
 
@@ -49,7 +49,7 @@ class _Cupy(_Writable):
 
     def place(self, x):
         data = x.data
-        return Place(x.shape, x.strides, _name_of(x.dtype), data.device_id, data.ptr)
+        return Place(x.shape, x.strides, name_of(x.dtype), data.device_id, data.ptr)
 
     def stream(self, device):
         return self.cupy.cuda.get_current_stream(device).ptr
@@ -198,7 +198,7 @@ class _Jax:
         shape = tuple(x.shape)
         device = self._device(x)
         self.devices[device.local_hardware_id] = device
-        return Place(shape, _c_strides(shape, x.dtype.itemsize), _name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer())
+        return Place(shape, _c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer())
 
     def stream(self, device):
         return self.devices[device].get_stream_for_external_ready_events()

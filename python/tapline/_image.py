@@ -1,16 +1,10 @@
-"""Images: which axes are rows, pixels and channels, the result's type, and the plans of recent calls."""
-
-import collections
-import threading
+"""Images: which axes are rows, pixels and channels, and the result's type."""
 
 import numpy as np
 
-from tapline import _core, _gpu
-
-# Plans of recent calls: a plan for a mask of 31 x 31 takes 0.1 ms and more, for its singular values or its spectrum.
-_MAX_PLANS = 32
-_plans = collections.OrderedDict()
-_lock = threading.Lock()
+from tapline import _core, _gpu, _gpu_image
+from tapline._gpu_libraries import name_of
+from tapline._image_parts import arranged_taps, cached_plan, has_channels
 
 # Types that images are stored in as they are; others are converted.
 _AS_STORED = frozenset("fdFDBH")
@@ -27,26 +21,14 @@ def _pixels_lie_packed(x):
     return packed and rows and images and x.flags.aligned and x.dtype.isnative
 
 
-def _four_axes(x, has_channels):
+def _four_axes(x, channels):
     """(batch, height, width, channels); a view wherever that is possible."""
-    x = x if has_channels else x[..., None]
+    x = x if channels else x[..., None]
     return x.reshape((-1, *x.shape[-3:])) if x.ndim != 4 else x
 
 
-def _plan_for(options, correlation, x, y, taps, origins):
-    key = (tuple(sorted(options.items())), correlation, x.shape, x.strides, x.dtype.char, y.shape, y.strides, y.dtype.char,
-           taps.shape, taps.dtype.char, taps.tobytes(), origins)
-    with _lock:
-        plan = _plans.get(key)
-        if plan is not None:
-            _plans.move_to_end(key)
-            return plan
-    plan = _core.ImagePlan(options, correlation, x, y, taps, *origins)
-    with _lock:
-        _plans[key] = plan
-        while len(_plans) > _MAX_PLANS:
-            _plans.popitem(last=False)
-    return plan
+def _outline(x):
+    return x.shape, x.strides, name_of(x.dtype)
 
 
 def filtered(x, taps, options, *, correlation=False, origins=(None, None), out=None, dtype=None):
@@ -58,7 +40,7 @@ def filtered(x, taps, options, *, correlation=False, origins=(None, None), out=N
         return y
     x = x if _pixels_lie_packed(x) else np.ascontiguousarray(x)
     work = y if _pixels_lie_packed(y) else np.empty(shape, y.dtype)
-    _plan_for(options, correlation, x, work, taps, origins).execute(work, x)
+    cached_plan(options, correlation, _outline(x), _outline(work), taps, origins).execute(work, x)
     if work is not y:
         y[...] = work
     return y
@@ -78,21 +60,13 @@ def _stored(image, taps):
     return np.result_type(real, np.complex64) if taps.dtype.kind == "c" else real
 
 
-def _has_channels(x, channel_axis):
-    if channel_axis not in (None, -1, x.ndim - 1):
-        raise ValueError(f"channel_axis: {channel_axis!r}; give None or -1 (numpy.moveaxis brings another axis there)")
-    if x.ndim < 2 + (channel_axis is not None):
-        raise ValueError(f"image: {x.ndim} axes; give rows and columns" + ("" if channel_axis is None else " and channels"))
-    return channel_axis is not None
-
-
-def _writable(out, shape, has_channels):
+def _writable(out, shape, channels):
     """`out` with four axes, checked; None if that would be a copy, or of a type that the engine does not write."""
     if out.shape != shape:
         raise ValueError(f"out: its shape is {out.shape}; this problem's output has {shape}")
     if not out.flags.writeable:
         raise ValueError("out: the array is read-only; give one that can be written")
-    four = _four_axes(out, has_channels)
+    four = _four_axes(out, channels)
     return four if out.dtype.char != "e" and np.may_share_memory(four, out) else None
 
 
@@ -104,18 +78,6 @@ def _origins(origin):
     if len(origin) != 2:
         raise ValueError(f"origin: {origin!r}; give an index for both axes, or a pair (row, column)")
     return tuple(None if o is None else int(o) for o in origin)
-
-
-def _arranged_taps(taps, channels):
-    if taps.ndim == 2:
-        return taps
-    if taps.ndim != 3:
-        raise ValueError(f"taps: {taps.ndim} axes; give (rows, columns), or (rows, columns, channels) with channel_axis=-1")
-    if channels is None:
-        raise ValueError("taps: a mask for each channel needs channel_axis=-1")
-    if taps.shape[2] != channels:
-        raise ValueError(f"taps: masks for {taps.shape[2]} channels, the image has {channels}")
-    return np.ascontiguousarray(np.moveaxis(taps, 2, 0))
 
 
 def image(
@@ -172,6 +134,7 @@ def image(
     Returns
     -------
     numpy.ndarray
+        For an image in GPU memory (CuPy, PyTorch, JAX) an array of its library, there; nothing waits for it.
 
     Examples
     --------
@@ -191,21 +154,18 @@ def image(
     >>> tapline.image(pixels, [[1, 1]], channel_axis=-1, mode="valid").shape
     (4, 3, 3)
     """
-    if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
-        raise NotImplementedError("image: in GPU memory, where images are not convolved yet; use tapline.ndimage.convolve or "
-                                  "tapline.signal.convolve2d, or copy it to host memory")
-    x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
-    has_channels = _has_channels(x, channel_axis)
     if operation not in ("convolution", "correlation"):
         raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
-    if taps.dtype.kind not in "iubfc" or taps.dtype.char in "gG":
-        raise TypeError(f"taps: elements are {taps.dtype}; convert them to float64 or complex128")
-    taps = _arranged_taps(taps, x.shape[-1] if has_channels else None)
     options = {"mode": mode, "boundary": boundary, "accuracy": accuracy, "scale": scale, "bias": bias, "threads": threads}
     if constant is not None:
         options["constant"] = constant
     if clamp is not None:
         options["clamp"] = tuple(clamp)
+    if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
+        return _gpu_image.image(image, taps, out, dtype, channel_axis, operation == "correlation", _origins(origin), options)
+    x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
+    channels = has_channels(x.ndim, channel_axis)
+    taps = arranged_taps(taps, x.shape[-1] if channels else None)
     if out is None:
         natural = np.result_type(x.dtype, np.complex64) if taps.dtype.kind == "c" else x.dtype
         wanted = np.dtype(natural if dtype is None else dtype)
@@ -213,10 +173,10 @@ def image(
         wanted = out.dtype
         if dtype is not None and np.dtype(dtype) != wanted:
             raise ValueError(f"dtype: {np.dtype(dtype)}, but out has {wanted}; leave dtype away")
-    four = _four_axes(x.astype(_stored(x, taps), copy=False), has_channels)
+    four = _four_axes(x.astype(_stored(x, taps), copy=False), channels)
     height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
-    shape = (*x.shape[: x.ndim - 2 - has_channels], height, width, *x.shape[x.ndim - has_channels :])
-    to = None if out is None else _writable(out, shape, has_channels)
+    shape = (*x.shape[: x.ndim - 2 - channels], height, width, *x.shape[x.ndim - channels :])
+    to = None if out is None else _writable(out, shape, channels)
     y = filtered(four, taps, options, correlation=operation == "correlation", origins=_origins(origin), out=to,
                  dtype=np.float32 if wanted.char == "e" else wanted)
     if out is None:

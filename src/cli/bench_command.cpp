@@ -9,6 +9,7 @@
 #include "cli/bench_case.hpp"
 #include "cli/bench_cuda.hpp"
 #include "cli/bench_image.hpp"
+#include "cli/bench_json.hpp"
 #include "cli/commands.hpp"
 #include "cli/numbers.hpp"
 #include "core/engine.hpp"
@@ -110,40 +111,6 @@ void require(const CheckResult& checked, const Plan& plan) {
                                        "; nothing was timed");
 }
 
-void add_timing(Json& json, const Timing& t, const std::string& suffix = "") {
-    json["seconds_median" + suffix] = t.median;
-    json["seconds_min" + suffix] = t.least;
-    json["seconds_max" + suffix] = t.most;
-    json["runs" + suffix] = t.runs;
-}
-
-void add_copy(Json& json, double copy_seconds, double median, const std::string& suffix = "") {
-    json["copy_seconds" + suffix] = copy_seconds;
-    json["copy_fraction" + suffix] = copy_seconds / median;
-}
-
-void time_on_cpu(Json& json, const Plan& plan, const CaseData& data, double seconds) {
-    const CaseTimes times = time_case(plan, data.host, seconds);
-    add_timing(json, times.convolution);
-    add_copy(json, times.copy_seconds, times.convolution.median);
-    json["streaming_copy_seconds"] = times.streaming_copy_seconds;
-    json["instruction_set"] = cpu_target();
-}
-
-void time_on_gpu(Json& json, const Plan& plan, const CaseData& data, double seconds) {
-    const CudaTimes times = time_case(plan, *data.on_gpu, seconds);
-    add_timing(json, times.cold);
-    add_copy(json, times.copy_cold.median, times.cold.median);
-    json["streaming_copy_seconds"] = nullptr;
-    add_timing(json, times.warm, "_warm");
-    add_copy(json, times.copy_warm.median, times.warm.median, "_warm");
-    const cuda_abi::Device& facts = data.gpu->facts();
-    json["instruction_set"] = "sm_" + std::to_string(facts.major) + std::to_string(facts.minor);
-    json["device_name"] = facts.name;
-    json["driver"] = facts.driver_version;
-    json["detail"] = plan.state().executable->describe();
-}
-
 Json host_times(const Plan& plan, const CaseData& data, double seconds) {
     const CheckResult checked = check_host(plan, data.host, data.expected);
     require(checked, plan);
@@ -185,9 +152,9 @@ Json run_case(const BenchOptions& options, const Contest& contest, const Algorit
     json["chosen"] = plan.algorithm() == contest.chosen;
     json["error"] = checked.error;
     if (data.on_gpu) {
-        time_on_gpu(json, plan, data, options.seconds);
+        add_times(json, time_case(plan, *data.on_gpu, options.seconds), data.gpu->facts(), plan.state().executable->describe());
     } else {
-        time_on_cpu(json, plan, data, options.seconds);
+        add_times(json, time_case(plan, data.host, options.seconds));
     }
     json["threads"] = plan.threads();
     json["predicted_seconds"] = plan.predicted_seconds();
@@ -223,7 +190,6 @@ void print_row(std::FILE* to, const Json& json) {
 
 void check_options(BenchOptions& options) {
     if (options.device == "auto") options.device = "cpu";  // what the library does by itself with host memory may use either
-    if (!options.images.empty() && options.on_gpu()) throw usage_error("--image: images run on the CPU in this version");
     if (options.host && !options.on_gpu()) throw usage_error("--host: only with --device cuda; a CPU works on host memory anyway");
 }
 
@@ -243,7 +209,8 @@ void run_images(const BenchOptions& options) {
                            .accuracy = options.accuracy,
                            .algorithms = options.algorithms,
                            .threads = static_cast<int>(options.threads),
-                           .seconds = options.seconds};
+                           .seconds = options.seconds,
+                           .device = options.device};
     std::FILE* table = options.json == "-" ? stderr : stdout;
     io::OutputFile file;
     if (!options.json.empty()) file.create(options.json, false);

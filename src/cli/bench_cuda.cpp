@@ -62,23 +62,28 @@ CheckResult check(const Plan& plan, const CudaProblem& on_device, const BenchDat
     return expected.compare(plan.state().request.accuracy, data.output.data());
 }
 
-CudaTimes time_case(const Plan& plan, const CudaProblem& on_device, double seconds) {
+CudaTimes time_in_turns(const Measure& run, const Measure& copy, double seconds) {
     constexpr int kRounds = 3;  // so that a change of clock speed meets convolution and copy alike
     constexpr int kThings = 4;
-    const cuda_abi::Prepared& prepared = *executable_of(plan).prepared();
-    const CudaMemory workspace(on_device.device(), plan.workspace_bytes());
     const double each = seconds / (kRounds * kThings);
     std::vector<Timing> cold;
     std::vector<Timing> warm;
     std::vector<Timing> copy_cold;
     std::vector<Timing> copy_warm;
     for (int round = 0; round < kRounds; ++round) {
-        cold.push_back(on_device.measure(prepared, workspace, true, each));
-        copy_cold.push_back(on_device.measure_copy(true, each));
-        warm.push_back(on_device.measure(prepared, workspace, false, each));
-        copy_warm.push_back(on_device.measure_copy(false, each));
+        cold.push_back(run(true, each));
+        copy_cold.push_back(copy(true, each));
+        warm.push_back(run(false, each));
+        copy_warm.push_back(copy(false, each));
     }
     return {merged(cold), merged(warm), merged(copy_cold), merged(copy_warm)};
+}
+
+CudaTimes time_case(const Plan& plan, const CudaProblem& on_device, double seconds) {
+    const cuda_abi::Prepared& prepared = *executable_of(plan).prepared();
+    const CudaMemory workspace(on_device.device(), plan.workspace_bytes());
+    return time_in_turns([&](bool cold, double each) { return on_device.measure(prepared, workspace, cold, each); },
+                         [&](bool cold, double each) { return on_device.measure_copy(cold, each); }, seconds);
 }
 
 CheckResult check_host(const Plan& plan, const BenchData& data, const ReferenceBlocks& expected) {

@@ -1,6 +1,8 @@
 // A benchmark case on a GPU: checked like one on the CPU, timed by events around graph replays.
 #pragma once
 
+#include <functional>
+
 #include "cli/bench_case.hpp"
 #include "cli/cuda_device.hpp"
 #include "tapline/plan.hpp"
@@ -28,7 +30,11 @@ struct HostTimes {
 /// Executes once into an output full of NaN, downloads and compares.
 CheckResult check(const Plan& plan, const CudaProblem& on_device, const BenchData& data, const ReferenceBlocks& expected);
 
+/// Measures once, with a cold L2 cache or a warm one, for so many seconds.
+using Measure = std::function<Timing(bool cold, double seconds)>;
+
 /// Convolution and copy take turns for about `seconds`.
+CudaTimes time_in_turns(const Measure& run, const Measure& copy, double seconds);
 CudaTimes time_case(const Plan& plan, const CudaProblem& on_device, double seconds);
 
 /// The same for host buffers: data.signal and data.output, both touched before.

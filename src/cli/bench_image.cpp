@@ -5,8 +5,12 @@
 #include <cstdio>
 
 #include "cli/bench_case.hpp"
+#include "cli/bench_image_cuda.hpp"
+#include "cli/bench_json.hpp"
 #include "cli/commands.hpp"
+#include "cli/cuda_device.hpp"
 #include "cli/numbers.hpp"
+#include "core/image_engine.hpp"
 #include "reference/image_reference.hpp"
 
 namespace tapline::cli {
@@ -161,7 +165,7 @@ double tolerance_of(const ImageProblem& problem) {
 CheckResult check(const ImagePlan& plan, const ImageData& data) {
     const ImageProblem& problem = plan.problem();
     std::memset(data.output.data(), 0xFF, data.output.size());  // all ones: NaN in every floating type
-    plan.execute(data.output.data(), data.image.data());
+    plan.execute_host(data.output.data(), data.image.data());
     Errors errors;
     std::int64_t unwritten = 0;
     visit_dtype(output_dtype(problem), [&]<class T>(std::type_identity<T>) {
@@ -180,8 +184,8 @@ std::string size_text(const ImageSize& size) { return std::to_string(size.height
 std::vector<std::string> names_to_run(const ImageBench& bench, const ImageProblem& problem, const ImageData& data,
                                       const ImagePlan& automatic) {
     if (bench.algorithms == "auto") { return {automatic.algorithm()}; }
-    const auto infos = image_algorithms(problem, data.taps.data(),
-                                        {.device = "cpu", .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads});
+    const auto infos = image_algorithms(
+        problem, data.taps.data(), {.device = bench.device, .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads});
     const double limit = 10 * std::max(1.0, bench.seconds);
     std::vector<std::string> names;
     std::string known;
@@ -222,9 +226,6 @@ Json case_json(const ImageBench& bench, const ImagePlan& plan, bool chosen, cons
                                            size_text({problem.mask_height, problem.mask_width}) + " mask: " + checked.describe() +
                                            "; nothing was timed");
     }
-    const Bytes workspace(std::max<std::size_t>(plan.workspace_bytes(), 1));
-    const CaseTimes times = time_beside_copy([&] { plan.execute(data.output.data(), data.image.data(), workspace.span()); },
-                                             data.copied, data.image, plan.threads(), plan.predicted_seconds(), bench.seconds);
     Json json{{"device", plan.device()}, {"dtype", to_string(problem.dtype)}};
     json["length"] = problem.height * problem.width * problem.channels;
     json["taps"] = problem.mask_height * problem.mask_width;
@@ -242,18 +243,19 @@ Json case_json(const ImageBench& bench, const ImagePlan& plan, bool chosen, cons
     json["algorithm"] = plan.algorithm();
     json["chosen"] = chosen;
     json["error"] = checked.error;
-    json["seconds_median"] = times.convolution.median;
-    json["seconds_min"] = times.convolution.least;
-    json["seconds_max"] = times.convolution.most;
-    json["runs"] = times.convolution.runs;
-    json["copy_seconds"] = times.copy_seconds;
-    json["copy_fraction"] = times.copy_seconds / times.convolution.median;
-    json["streaming_copy_seconds"] = times.streaming_copy_seconds;
-    json["instruction_set"] = cpu_target();
-    json["threads"] = plan.threads();
+    if (names_cuda(plan.device())) {
+        const CudaDevice device(plan.device());
+        add_times(json, time_image_on_gpu(device, plan, data.image, bench.seconds), device.facts(),
+                  plan.state().executable->describe());
+    } else {
+        const Bytes workspace(std::max<std::size_t>(plan.workspace_bytes(), 1));
+        add_times(json, time_beside_copy([&] { plan.execute(data.output.data(), data.image.data(), workspace.span()); },
+                                         data.copied, data.image, plan.threads(), plan.predicted_seconds(), bench.seconds));
+        json["threads"] = plan.threads();
+    }
     json["predicted_seconds"] = plan.predicted_seconds();
     json["workspace_bytes"] = plan.workspace_bytes();
-    json["gflops"] = textbook_flops(problem) / times.convolution.median * 1e-9;
+    json["gflops"] = textbook_flops(problem) / json["seconds_median"].get<double>() * 1e-9;
     json["version"] = version();
     return json;
 }
@@ -294,7 +296,7 @@ void bench_images(const ImageBench& bench, const std::function<void(const Json&)
             problem.complex_taps = bench.complex_taps;
             validate(problem);
             const ImageData data = make_data(problem, bench.separable);
-            PlanOptions options{.device = "cpu", .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads};
+            PlanOptions options{.device = bench.device, .accuracy = bench.accuracy, .algorithm = {}, .threads = bench.threads};
             const ImagePlan automatic = make_image_plan(problem, data.taps.data(), options);
             for (const std::string& name : names_to_run(bench, problem, data, automatic)) {
                 options.algorithm = name;

@@ -27,6 +27,7 @@ struct ImageBench {
     std::string algorithms = "auto";
     int threads = 0;
     double seconds = 1;
+    std::string device = "cpu";  ///< or a GPU's name
 };
 
 /// "HxW" or "HxWxC", several with commas.

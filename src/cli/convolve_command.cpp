@@ -117,7 +117,7 @@ void add_convolve(CLI::App& app) {
     sub->add_option("-o,--output", job->out, "The output's file, - for standard output")->required()->type_name("OUT");
     add_filtering(*sub, *job);
     add_files(*sub, *job);
-    add_computing(*sub, *job, "auto, cpu, cuda or cuda:N [auto]", "tapline bench --algorithms all");
+    add_computing(*sub, *job, "tapline bench --algorithms all");
     add_reports(*sub, *job);
     sub->footer(footer());
     sub->callback([job, sub] {

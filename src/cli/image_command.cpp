@@ -122,7 +122,7 @@ void add_image(CLI::App& app) {
     sub->add_option("-o,--output", job->out, "The output's file or folder, - for standard output")->required()->type_name("OUT");
     add_filtering(*sub, *job);
     add_files(*sub, *job);
-    add_computing(*sub, *job, "auto or cpu [auto]", "tapline bench --image 64x64 --algorithms all");
+    add_computing(*sub, *job, "tapline bench --image 64x64 --algorithms all");
     add_reports(*sub, *job);
     sub->footer(footer());
     sub->callback([job, sub] {

@@ -174,7 +174,7 @@ void filter_image(io::Image& out, io::Image& image, const ImagePlan& plan, Alpha
         convert(converted.get(), problem.dtype, image.pixels.get(), image.dtype, image.elements());
         if (!keep) { image.pixels.reset(); }
     }
-    plan.execute(out.pixels.get(), converted ? converted.get() : image.pixels.get());
+    plan.execute_host(out.pixels.get(), converted ? converted.get() : image.pixels.get());
     if (keep) { keep_alpha(out, image, plan); }
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/ladder_cases.hpp"
+#include "cli/ladder_image.hpp"
 #include "cli/ladder_json.hpp"
 #include "cli/ladder_print.hpp"
 #include "cli/ladder_report.hpp"
@@ -30,6 +31,10 @@ struct LadderOptions {
     std::string report;
     std::string peers;
     ClimbOptions climb;
+    std::optional<std::vector<std::int64_t>> image;
+    std::optional<std::vector<std::int64_t>> mask;
+    Boundary boundary = Boundary::zero;
+    bool separable = false;
 };
 
 std::optional<std::int64_t> parse_positive(const std::string& text) {
@@ -145,7 +150,36 @@ void require_all_right(const LadderRun& run) {
     if (run.sweep && !run.sweep->failures.empty()) throw Error(ErrorCode::device, run.sweep->failures.front());
 }
 
+std::optional<std::vector<std::int64_t>> parse_image(const std::string& text) { return parse_image_size(text, false); }
+std::optional<std::vector<std::int64_t>> parse_mask(const std::string& text) { return parse_image_size(text, true); }
+
+void run_images(const LadderOptions& options) {
+    if (has_own_problem(options) && (options.length || options.taps || options.mode)) {
+        throw usage_error(
+            "--image: takes --mask, --boundary, --clamp and --separable; --length, --taps and --mode are for signals");
+    }
+    if (!options.contest.empty() || !options.report.empty() || !options.peers.empty()) {
+        throw usage_error("--image: --case, --report and --peers are for signals");
+    }
+    ImageLadderOptions image;
+    image.device = options.device;
+    image.problem.height = options.image->at(0);
+    image.problem.width = options.image->at(1);
+    image.problem.channels = options.image->size() > 2 ? options.image->at(2) : 1;
+    image.problem.mask_height = options.mask ? options.mask->at(0) : 3;
+    image.problem.mask_width = options.mask ? options.mask->at(1) : 3;
+    image.problem.boundary = options.boundary;
+    image.problem.clamp = options.clamp;
+    image.separable = options.separable;
+    if (!options.only.empty()) image.only = split_commas(options.only);
+    image.json = options.json;
+    image.seconds = options.climb.seconds;
+    climb_image_ladder(image);
+}
+
 void run(const LadderOptions& options) {
+    if (options.image) return run_images(options);
+    if (options.mask || options.separable) throw usage_error("--mask and --separable: need --image HxW");
     if (options.json == "-" && options.report == "-") {
         throw usage_error("--json and --report: both cannot go to standard output");
     }
@@ -226,6 +260,13 @@ void add_ladder(CLI::App& app) {
         ->type_name("MODE");
     add_parsed(*sub, "--clamp", o.clamp, parse_limits, "two numbers LO,HI with LO below HI", "Limits of the output")
         ->type_name("LO,HI");
+    add_parsed(*sub, "--image", o.image, parse_image, "HxW or HxWxC", "The rungs for images instead, on an image of this size")
+        ->type_name("HxW[xC]");
+    add_parsed(*sub, "--mask", o.mask, parse_mask, "K or HxW", "Size of the mask [3]")->type_name("K[xK]");
+    add_parsed(*sub, "--boundary", o.boundary, boundary_from_string, "one of zero, nearest, reflect, mirror, wrap",
+               "Of an image: zero, nearest, reflect, mirror or wrap [zero]")
+        ->type_name("RULE");
+    sub->add_flag("--separable", o.separable, "A mask that is a column times a row");
     sub->add_option("--only", o.only, "Rungs by number, name or the write-up's name, with commas [all]")->type_name("NAMES");
     add_parsed(*sub, "--seconds", o.climb.seconds, parse_duration, "a number of seconds from 0 to 3600",
                "Time of one measurement [0.2]")

@@ -17,15 +17,15 @@ void add_epilogue(CLI::App& sub, Job& job, const char* group) {
         ->group(group);
 }
 
-/// --accuracy, --device, --algorithm, --threads; what the help of two of them says besides.
+/// --accuracy, --device, --algorithm, --threads; the command that lists the algorithms, for the help.
 template <class Job>
-void add_computing(CLI::App& sub, Job& job, const char* devices, const char* list_of_algorithms) {
+void add_computing(CLI::App& sub, Job& job, const char* list_of_algorithms) {
     constexpr const char* kGroup = "Computing";
     add_parsed(sub, "--accuracy", job.accuracy, accuracy_from_string, "one of standard, strict, fast",
                "standard, strict (direct summation only) or fast [standard]")
         ->type_name("LEVEL")
         ->group(kGroup);
-    sub.add_option("--device", job.device, devices)->type_name("DEVICE")->group(kGroup);
+    sub.add_option("--device", job.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE")->group(kGroup);
     sub.add_option("--algorithm", job.algorithm, std::string("Use this one; `") + list_of_algorithms + "` lists them")
         ->type_name("NAME")
         ->group(kGroup);

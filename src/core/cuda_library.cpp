@@ -100,6 +100,9 @@ CudaLibrary load_cuda_library(const std::string& path) {
                       std::to_string(library.api->api_bytes) + " bytes), not " + wanted + " (" +
                       std::to_string(sizeof(cuda_abi::Api)) + " bytes); install both of one build");
     }
+    const auto images = reinterpret_cast<cuda_abi::ImageEntry>(dlsym(handle, cuda_abi::kImageEntryName));
+    library.images = images == nullptr ? nullptr : images(cuda_abi::kImageAbiVersion);
+    if (library.images != nullptr && library.images->api_bytes != sizeof(cuda_abi::ImageApi)) { library.images = nullptr; }
     count_devices(library);
     return library;
 }

@@ -1,19 +1,22 @@
 // libtapline_cuda.so as the core sees it: loaded at first use, or the reason why not.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/engine.hpp"
 #include "cuda/abi.hpp"
+#include "cuda/image_abi.hpp"
 
 namespace tapline::core {
 
 /// The loaded library, or why there is none.
 struct CudaLibrary {
     const cuda_abi::Api* api = nullptr;
-    std::string path;    ///< of the file that was loaded
-    std::string reason;  ///< why api is null: no library, wrong version, no driver, no device
-    int devices = 0;     ///< usable ones, at least 1 if api is not null
+    const cuda_abi::ImageApi* images = nullptr;  ///< null: the library has none for this version
+    std::string path;                            ///< of the file that was loaded
+    std::string reason;                          ///< why api is null: no library, wrong version, no driver, no device
+    int devices = 0;                             ///< usable ones, at least 1 if api is not null
 };
 
 /// Loads at the first call, from TAPLINE_CUDA_LIBRARY (an absolute path) or from beside libtapline.so or the program that holds
@@ -29,6 +32,9 @@ CudaLibrary load_cuda_library(const std::string& path);
 /// The problem as the library wants it. An unknown length becomes some large one; with request.host_buffers the strides are those
 /// of packed rows.
 cuda_abi::Problem to_abi(const Resolved& problem, const Request& request);
+
+/// The device of a name: 0 of "cuda", N of "cuda:N"; nothing for another name.
+std::optional<int> cuda_index(const std::string& device);
 
 /// Throws the Error that a status describes.
 [[noreturn]] void throw_status(const cuda_abi::Status& status);

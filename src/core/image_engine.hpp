@@ -23,6 +23,7 @@ struct ImageRequest {
     Accuracy accuracy = Accuracy::standard;
     int threads = 1;  ///< resolved, >= 1
     MaskFacts mask;
+    bool host_buffers = false;  ///< every execution will be from and to host memory
 };
 
 /// An algorithm with its taps prepared for one problem. Immutable; execute may be called from several threads at once with
@@ -37,6 +38,8 @@ public:
     [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
     /// All outputs. `workspace` is 64-byte aligned and large enough. Allocates nothing.
     virtual void execute(void* out, const void* in, std::span<std::byte> workspace) const = 0;
+    /// Whether execute() takes host memory. If not, the executable is a CudaImageExecutable.
+    [[nodiscard]] virtual bool takes_host_memory() const { return true; }
     /// One line for explain(): tile or FFT sizes, instruction set.
     [[nodiscard]] virtual std::string describe() const = 0;
 };
@@ -53,6 +56,8 @@ public:
     [[nodiscard]] virtual Support supports(const ResolvedImage& problem, const ImageRequest& request) const = 0;
     /// Whether an output's error depends on the terms of its own sum alone (core::Algorithm::is_local).
     [[nodiscard]] virtual bool is_local() const { return true; }
+    /// Whether only a caller who names it gets it.
+    [[nodiscard]] virtual bool by_name_only() const { return false; }
     /// Seconds of one execution; called only if supported.
     [[nodiscard]] virtual double estimate_seconds(const ResolvedImage& problem, const ImageRequest& request) const = 0;
     /// `taps`: problem.masks masks of packed elements of problem.taps_dtype, in correlation order. They need not outlive the call.
@@ -68,6 +73,7 @@ struct ImagePlanState {
     int threads = 1;
     Accuracy accuracy = Accuracy::standard;
     std::string device;
+    bool host_buffers = false;  ///< ImagePlan::execute takes host memory although the device is a GPU: device "auto"
     std::string algorithm;
     std::string reason;
     double predicted_seconds = 0;

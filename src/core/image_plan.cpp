@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/checks.hpp"
 #include "core/choice.hpp"
+#include "core/cuda_host_memory.hpp"
+#include "core/cuda_image_engine.hpp"
 #include "core/host_memory.hpp"
 #include "core/image_engine.hpp"
 #include "core/plan_parts.hpp"
@@ -82,10 +85,18 @@ struct ImageCandidate {
     double predicted_seconds = 0;
 };
 
-std::vector<ImageCandidate> image_candidates(const ResolvedImage& problem, const ImageRequest& request) {
+using ImageTable = std::span<const ImageAlgorithm* const>;
+
+bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
+
+std::vector<ImageCandidate> image_candidates(ImageTable table, const ResolvedImage& problem, const ImageRequest& request) {
+    const bool on_cpu = table.data() == cpu_image_algorithms().data();
     std::vector<ImageCandidate> all;
-    for (const ImageAlgorithm* algorithm : cpu_image_algorithms()) {
-        ImageCandidate candidate{algorithm, algorithm->supports(problem, request), 0};
+    for (const ImageAlgorithm* algorithm : table) {
+        const bool too_short = on_cpu && is_half(problem.dtype);
+        ImageCandidate candidate{
+            algorithm, too_short ? Support::no("f16 and bf16 images are for a GPU only") : algorithm->supports(problem, request),
+            0};
         if (candidate.support.ok) { candidate.predicted_seconds = algorithm->estimate_seconds(problem, request); }
         all.push_back(std::move(candidate));
     }
@@ -111,9 +122,10 @@ ImageChoice named(const std::vector<ImageCandidate>& all, const std::string& nam
     throw Error(ErrorCode::argument, "algorithm: '" + name + "' is not one of " + names);
 }
 
-ImageChoice choose_for_image(const ResolvedImage& problem, const ImageRequest& request, const std::string& name) {
-    std::vector<ImageCandidate> all = image_candidates(problem, request);
+ImageChoice choose_for_image(ImageTable table, const ResolvedImage& problem, const ImageRequest& request, const std::string& name) {
+    std::vector<ImageCandidate> all = image_candidates(table, problem, request);
     if (!name.empty()) { return named(all, name); }
+    std::erase_if(all, [](const ImageCandidate& candidate) { return candidate.algorithm->by_name_only(); });
     const bool local_first = problem.taps() <= cpu_engine().local_taps() && request.accuracy != Accuracy::fast;
     std::stable_sort(all.begin(), all.end(), [&](const ImageCandidate& a, const ImageCandidate& b) {
         if (a.support.ok != b.support.ok) { return a.support.ok; }
@@ -133,18 +145,65 @@ ImageChoice choose_for_image(const ResolvedImage& problem, const ImageRequest& r
     return {all.front().algorithm, all.front().predicted_seconds, reason};
 }
 
-void check_device(const std::string& device) {
-    if (device == "cpu" || device == "auto") { return; }
-    if (device.rfind("cuda", 0) == 0) {
-        throw Error(ErrorCode::unsupported, "device: '" + device + "': images run on the CPU in this version; give cpu or auto");
-    }
-    throw Error(ErrorCode::argument, "device: '" + device + "' is not a device; give cpu or auto");
+// -1: the CPU, which "auto" begins with too. Throws Error for a name that is none.
+int device_index(const std::string& device) {
+    if (device == "cpu" || device == "auto") { return -1; }
+    const std::optional<int> index = cuda_index(device);
+    if (!index) { throw Error(ErrorCode::argument, "device: '" + device + "' is not one of auto, cpu, cuda, cuda:N"); }
+    return *index;
 }
+
+ImageTable table_of_device(int index) { return index < 0 ? cpu_image_algorithms() : cuda_image_algorithms(index); }
 
 ImageRequest request_of(const PlanOptions& options) {
     check_enum("accuracy", options.accuracy, Accuracy::fast);
-    check_device(options.device);
-    return {options.accuracy, resolve_threads(options.threads), {}};
+    return {options.accuracy, resolve_threads(options.threads), {}, false};
+}
+
+// As in one dimension (device_choice.cpp), where the reasons stand.
+constexpr double kWorthAGpuSeconds = 0.1;
+constexpr double kPageableBytesPerSecond = 10e9;
+constexpr double kHostCallSeconds = 5e-3;
+
+struct PlacedChoice {
+    int device = -1;
+    ImageChoice choice;
+    bool host_buffers = false;
+};
+
+// Under "auto": the first GPU if it has the result in host memory sooner, or if the CPU cannot solve the problem.
+PlacedChoice place(const PlanOptions& options, const ResolvedImage& problem, ImageRequest request) {
+    const int index = device_index(options.device);
+    if (options.device != "auto" || !options.algorithm.empty()) {
+        return {index, choose_for_image(table_of_device(index), problem, request, options.algorithm), false};
+    }
+    std::optional<ImageChoice> on_cpu;
+    std::string refusal;
+    try {
+        on_cpu = choose_for_image(cpu_image_algorithms(), problem, request, {});
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) { throw; }
+        refusal = error.what();
+    }
+    if (on_cpu && on_cpu->predicted_seconds <= kWorthAGpuSeconds) { return {-1, *on_cpu, false}; }
+    request.host_buffers = true;
+    std::string why_no_gpu;
+    try {
+        ImageChoice on_gpu = choose_for_image(cuda_image_algorithms(0), problem, request, {});
+        on_gpu.predicted_seconds += kHostCallSeconds + image_transfer_bytes(problem) / kPageableBytesPerSecond;
+        const std::string there_and_back = format_seconds(on_gpu.predicted_seconds) + " there and back";
+        if (!on_cpu || on_gpu.predicted_seconds < on_cpu->predicted_seconds) {
+            on_gpu.reason = (on_cpu ? "host memory to host memory " + there_and_back + " against " +
+                                          format_seconds(on_cpu->predicted_seconds) + " on the CPU; "
+                                    : "the CPU cannot solve it; ") +
+                            on_gpu.reason;
+            return {0, on_gpu, true};
+        }
+        on_cpu->reason = "the GPU would take " + there_and_back + " against " + format_seconds(on_cpu->predicted_seconds) +
+                         " here; " + on_cpu->reason;
+    } catch (const Error& error) { why_no_gpu = error.what(); }
+    if (!on_cpu) { throw Error(ErrorCode::unsupported, refusal + "; and no GPU can: " + why_no_gpu); }
+    return {-1, *on_cpu, false};
 }
 
 }  // namespace
@@ -161,17 +220,39 @@ void check_pointers(const core::ResolvedImage& r, const void* out, const void* i
     core::check_buffers({out, r.output_dtype, out_elements}, {in, r.dtype, in_elements});
 }
 
+const core::CudaImageExecutable& on_gpu(const core::ImagePlanState& state) {
+    return static_cast<const core::CudaImageExecutable&>(*state.executable);
+}
+
 std::string size_text(std::int64_t height, std::int64_t width) { return std::to_string(height) + " x " + std::to_string(width); }
 
 }  // namespace
 
-void ImagePlan::execute(void* out, const void* in, std::span<std::byte> workspace) const {
+void ImagePlan::execute(void* out, const void* in, std::span<std::byte> workspace, void* stream) const {
+    if (state_->host_buffers) { return execute_host(out, in); }
     check_pointers(state_->resolved, out, in);
     core::check_workspace(workspace, workspace_bytes());
-    state_->executable->execute(out, in, workspace);
+    if (state_->executable->takes_host_memory()) { return state_->executable->execute(out, in, workspace); }
+    on_gpu(*state_).execute_on(out, in, workspace, stream);
 }
 
 void ImagePlan::execute(void* out, const void* in) const {
+    if (state_->host_buffers || state_->executable->takes_host_memory()) { return execute_host(out, in); }
+    const core::CudaImageExecutable& executable = on_gpu(*state_);
+    const auto bytes = static_cast<std::int64_t>(workspace_bytes());
+    if (bytes == 0) { return execute(out, in, {}); }
+    const cuda_abi::Api& api = *core::cuda_library().api;
+    const core::DeviceBytes workspace = core::allocate_device(api, executable.device(), bytes);
+    execute(out, in, {static_cast<std::byte*>(workspace.get()), static_cast<std::size_t>(bytes)});
+    cuda_abi::Status status;
+    if (!api.synchronize_stream(executable.device(), nullptr, &status)) { core::throw_status(status); }
+}
+
+void ImagePlan::execute_host(void* out, const void* in) const {
+    if (!state_->executable->takes_host_memory()) {
+        check_pointers(state_->resolved, out, in);
+        return on_gpu(*state_).execute_host(out, in);
+    }
     const std::size_t bytes = workspace_bytes();
     core::AlignedBytes own;
     execute(out, in, {core::workspace_for(bytes, own), bytes});
@@ -196,8 +277,9 @@ std::string ImagePlan::explain() const {
                        " with a " + size_text(r.mask_height, r.mask_width) + (p.complex_taps ? " complex" : "") + " mask" +
                        (r.masks > 1 ? " a channel" : "") + ", origin (" + number(r.origin_y) + ", " + number(r.origin_x) + "), " +
                        to_string(p.boundary) + " boundary, " + size_text(r.out_height, r.out_width) + " outputs\n";
-    text += "algorithm: " + s.algorithm + " on " + s.device + ", " + number(s.threads) + (s.threads == 1 ? " thread" : " threads") +
-            " (" + s.executable->describe() + ")\n";
+    const bool on_cpu = s.executable->takes_host_memory();
+    const std::string how = on_cpu ? ", " + number(s.threads) + (s.threads == 1 ? " thread" : " threads") : "";
+    text += "algorithm: " + s.algorithm + " on " + s.device + how + " (" + s.executable->describe() + ")\n";
     text += "why:       " + s.reason + "\n";
     return text + core::prediction_text(s.predicted_seconds, s.predicted_copy_seconds, "", s.accuracy, workspace_bytes());
 }
@@ -216,18 +298,32 @@ ImagePlan make_image_plan(const ImageProblem& problem, const void* taps, const P
         core::ImageRequest request = core::request_of(options);
         const core::AlignedBytes prepared = core::correlation_taps(state->resolved, taps);
         request.mask = core::facts_of(state->resolved, prepared.get());
-        const core::ImageChoice choice = core::choose_for_image(state->resolved, request, options.algorithm);
         const core::ResolvedImage& r = state->resolved;
+        core::PlacedChoice placed = core::place(options, r, request);
+        if (placed.host_buffers) {  // a device that fails while the plan is made leaves the CPU
+            request.host_buffers = true;
+            try {
+                state->executable = placed.choice.algorithm->prepare(r, prepared.get(), request);
+            } catch (const Error& error) {
+                if (error.code() != ErrorCode::device && error.code() != ErrorCode::memory) { throw; }
+                request.host_buffers = false;
+                placed = {-1, core::choose_for_image(core::cpu_image_algorithms(), r, request, {}), false};
+                placed.choice.reason = "the GPU failed (" + std::string(error.what()) + "); " + placed.choice.reason;
+            }
+        }
+        if (state->executable == nullptr) { state->executable = placed.choice.algorithm->prepare(r, prepared.get(), request); }
         const auto input_bytes = static_cast<double>(r.batch * r.height) * static_cast<double>(r.width * r.channels) *
                                  static_cast<double>(size_of(r.dtype));
         state->threads = request.threads;
         state->accuracy = request.accuracy;
-        state->device = "cpu";
-        state->algorithm = choice.algorithm->name();
-        state->reason = choice.reason;
-        state->predicted_seconds = choice.predicted_seconds;
-        state->predicted_copy_seconds = core::cpu_engine().copy_seconds(static_cast<std::int64_t>(input_bytes), request.threads);
-        state->executable = choice.algorithm->prepare(r, prepared.get(), request);
+        state->device = placed.device < 0 ? "cpu" : "cuda:" + std::to_string(placed.device);
+        state->host_buffers = placed.host_buffers;
+        state->algorithm = placed.choice.algorithm->name();
+        state->reason = placed.choice.reason;
+        state->predicted_seconds = placed.choice.predicted_seconds;
+        const auto bytes = static_cast<std::int64_t>(input_bytes);
+        state->predicted_copy_seconds = placed.device < 0 ? core::cpu_engine().copy_seconds(bytes, request.threads)
+                                                          : core::cuda_image_copy_seconds(placed.device, bytes);
         return ImagePlan(std::move(state));
     } catch (const std::bad_alloc&) {
         throw Error(ErrorCode::memory,
@@ -241,7 +337,8 @@ std::vector<AlgorithmInfo> image_algorithms(const ImageProblem& problem, const v
     const core::AlignedBytes prepared = taps == nullptr ? nullptr : core::correlation_taps(resolved, taps);
     request.mask = core::facts_of(resolved, prepared.get());
     std::vector<AlgorithmInfo> infos;
-    for (const core::ImageCandidate& c : core::image_candidates(resolved, request)) {
+    for (const core::ImageCandidate& c :
+         core::image_candidates(core::table_of_device(core::device_index(options.device)), resolved, request)) {
         infos.push_back({.name = std::string(c.algorithm->name()),
                          .summary = std::string(c.algorithm->summary()),
                          .supported = c.support.ok,

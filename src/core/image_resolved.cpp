@@ -14,17 +14,22 @@ namespace {
 constexpr __int128 kMaxBytes = __int128{1} << 60;
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 56;
 
+// Stored in 16 bits, summed as f32: on a GPU only.
+bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
+
 bool is_image_dtype(Dtype dtype) {
-    return dtype == Dtype::f32 || dtype == Dtype::f64 || is_complex(dtype) || dtype == Dtype::u8 || dtype == Dtype::u16;
+    return dtype == Dtype::f32 || dtype == Dtype::f64 || is_complex(dtype) || dtype == Dtype::u8 || dtype == Dtype::u16 ||
+           is_half(dtype);
 }
 
 void check_types(const ImageProblem& p) {
     if (!is_image_dtype(p.dtype)) {
-        refuse(ErrorCode::type, std::string("dtype: ") + to_string(p.dtype) +
-                                    " images are not supported; convert to f32, f64, complex64, complex128, u8 or u16");
+        refuse(ErrorCode::type,
+               std::string("dtype: ") + to_string(p.dtype) +
+                   " images are not supported; convert to f32, f64, complex64, complex128, u8 or u16 (on a GPU also f16 or bf16)");
     }
     const Dtype out = output_dtype(p);
-    if (out == Dtype::f16 || out == Dtype::bf16) {
+    if (is_half(out) && !is_half(p.dtype)) {
         refuse(ErrorCode::unsupported, std::string("output_dtype: ") + to_string(out) + " images are not supported; take f32");
     }
     if (is_integer(p.dtype) && p.complex_taps) {
@@ -138,7 +143,7 @@ ResolvedImage resolve(const ImageProblem& problem) {
     r.out_width = x.outputs;
     r.dtype = problem.dtype;
     r.taps_dtype = taps_dtype(problem);
-    r.sum_dtype = is_integer(r.dtype) ? Dtype::f32 : r.dtype;
+    r.sum_dtype = is_integer(r.dtype) || is_half(r.dtype) ? Dtype::f32 : r.dtype;
     r.output_dtype = output_dtype(problem);
     r.trivial_epilogue = problem.scale == 1 && problem.bias == 0 && !problem.clamp && r.output_dtype == r.sum_dtype;
     r.epilogue.problem.scale = problem.scale;
@@ -168,7 +173,7 @@ ImageSize image_origin(const ImageProblem& problem) {
 Dtype output_dtype(const ImageProblem& problem) noexcept { return problem.output_dtype.value_or(problem.dtype); }
 
 Dtype taps_dtype(const ImageProblem& problem) noexcept {
-    if (is_integer(problem.dtype)) { return Dtype::f32; }
+    if (is_integer(problem.dtype) || problem.dtype == Dtype::f16 || problem.dtype == Dtype::bf16) { return Dtype::f32; }
     return problem.complex_taps ? problem.dtype : real_part_of(problem.dtype);
 }
 

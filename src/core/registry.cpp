@@ -5,9 +5,6 @@
 #include "core/engine.hpp"
 
 namespace tapline::core {
-namespace {
-
-// N of "cuda:N", 0 of "cuda"; nothing for another name.
 std::optional<int> cuda_index(const std::string& device) {
     if (device == "cuda") { return 0; }
     if (device.rfind("cuda:", 0) != 0) { return std::nullopt; }
@@ -17,8 +14,6 @@ std::optional<int> cuda_index(const std::string& device) {
     if (error != std::errc() || end != last || index < 0) { return std::nullopt; }
     return index;
 }
-
-}  // namespace
 
 const Engine& engine_for(const std::string& device) {
     if (device == "auto" || device == "cpu") { return cpu_engine(); }

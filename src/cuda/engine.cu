@@ -99,6 +99,8 @@ Device read_device(int index) {
     return d;
 }
 
+}  // namespace
+
 // Asking takes a millisecond and the answer does not change.
 Device device_of(int index) {
     static std::mutex mutex;
@@ -107,6 +109,8 @@ Device device_of(int index) {
     const auto found = known.find(index);
     return found != known.end() ? found->second : known.emplace(index, read_device(index)).first->second;
 }
+
+namespace {
 
 bool device(std::int32_t index, Device* to, Status* status) {
     return guarded(status, false, [&] {
@@ -145,6 +149,8 @@ std::int32_t policies(std::int32_t index, std::int32_t device, const Problem* pr
     });
 }
 
+}  // namespace
+
 std::int64_t bytes_of_tap(std::int32_t type) {
     switch (type) {
         case kComplex128:
@@ -172,6 +178,8 @@ bool all_finite(const std::byte* taps, std::int64_t bytes, std::int32_t type) {
     }
     return true;
 }
+
+namespace {
 
 // Device memory that is given back unless released.
 struct DeviceMemory {
@@ -269,6 +277,8 @@ void describe(const cuda_abi::Prepared* prepared, char* text, std::size_t bytes)
     std::snprintf(text, bytes, "%s", description.c_str());
 }
 
+}  // namespace
+
 void check_pointer(const char* name, const void* pointer, int device) {
     cudaPointerAttributes attributes{};
     check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
@@ -301,6 +311,8 @@ void check_stream(cudaStream_t stream, int device) {
     static_cast<void>(device);  // an older runtime cannot tell; the launch itself then fails
 #endif
 }
+
+namespace {
 
 bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size, Stream* stream,
              Status* status) {

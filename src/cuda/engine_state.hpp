@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <new>
 #include <string>
 
@@ -53,6 +54,19 @@ Result guarded(cuda_abi::Status* status, Result failed, const Body& body) noexce
     } catch (const std::exception& e) { report(status, cuda_abi::Code::device, e.what()); }
     return failed;
 }
+
+/// What device `index` is; asked once.
+cuda_abi::Device device_of(int index);
+
+std::int64_t bytes_of_tap(std::int32_t type);
+bool all_finite(const std::byte* taps, std::int64_t bytes, std::int32_t type);
+
+/// Throw CudaError (argument) for an address that is not in the device's memory, and for another device's stream.
+void check_pointer(const char* name, const void* pointer, int device);
+void check_stream(cudaStream_t stream, int device);
+
+/// Times `launch` as Api::measure says.
+cuda_abi::Measurement measure_launches(int device, const std::function<void(cudaStream_t)>& launch, bool cold, double seconds);
 
 /// Times as Api::measure says.
 cuda_abi::Measurement measure(int device, const struct Prepared* prepared, const cuda_abi::Job& job, void* workspace,

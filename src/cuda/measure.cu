@@ -80,23 +80,22 @@ __global__ void __launch_bounds__(256) copy_kernel(uint4* to, const uint4* from,
 }
 
 struct Timed {
-    const Prepared* prepared;
-    const Job& job;
-    void* workspace;
-    std::int64_t copy_bytes;
+    std::function<void(cudaStream_t)> launch;
+    void* out = nullptr;  // of the copy
+    const void* in = nullptr;
+    std::int64_t copy_bytes = 0;
 };
 
 void run_once(What what, const Timed& t, cudaStream_t stream) {
     if (what == What::execution) {
-        t.prepared->rung->launch(*t.prepared, t.job, t.workspace, stream);
+        t.launch(stream);
     } else if (what == What::copy_kernel) {
         const std::int64_t vectors = t.copy_bytes / 16;
-        copy_kernel<<<static_cast<unsigned>((vectors + 1023) / 1024), 256, 0, stream>>>(
-            static_cast<uint4*>(t.job.out), static_cast<const uint4*>(t.job.in), vectors);
+        copy_kernel<<<static_cast<unsigned>((vectors + 1023) / 1024), 256, 0, stream>>>(static_cast<uint4*>(t.out),
+                                                                                        static_cast<const uint4*>(t.in), vectors);
         check_launch("copy kernel");
     } else {
-        check(cudaMemcpyAsync(t.job.out, t.job.in, static_cast<std::size_t>(t.copy_bytes), cudaMemcpyDeviceToDevice, stream),
-              "copy");
+        check(cudaMemcpyAsync(t.out, t.in, static_cast<std::size_t>(t.copy_bytes), cudaMemcpyDeviceToDevice, stream), "copy");
     }
 }
 
@@ -148,12 +147,7 @@ cuda_abi::Measurement measure_one(Resources& r, What what, const Timed& timed, b
     return {times[times.size() / 2], times.front(), times.back(), static_cast<std::int32_t>(times.size())};
 }
 
-}  // namespace
-
-cuda_abi::Measurement measure(int device, const Prepared* prepared, const Job& job, void* workspace, std::int64_t copy_bytes,
-                              bool cold, double seconds) {
-    const DeviceScope scope(device);
-    Resources r;
+void start(Resources& r, int device, bool cold) {
     r.device = device;
     check(cudaStreamCreateWithFlags(&r.stream, cudaStreamNonBlocking), "cudaStreamCreate");
     check(cudaEventCreate(&r.begin), "cudaEventCreate");
@@ -164,8 +158,32 @@ cuda_abi::Measurement measure(int device, const Prepared* prepared, const Job& j
         r.flush_bytes = static_cast<std::int64_t>(l2) * kFlushedCaches;
         r.flush = allocate_device(device, r.flush_bytes);
     }
-    const Timed timed{prepared, job, workspace, copy_bytes};
-    if (prepared != nullptr) { return measure_one(r, What::execution, timed, cold, seconds); }
+}
+
+}  // namespace
+
+cuda_abi::Measurement measure_launches(int device, const std::function<void(cudaStream_t)>& launch, bool cold, double seconds) {
+    const DeviceScope scope(device);
+    Resources r;
+    start(r, device, cold);
+    Timed timed;
+    timed.launch = launch;
+    return measure_one(r, What::execution, timed, cold, seconds);
+}
+
+cuda_abi::Measurement measure(int device, const Prepared* prepared, const Job& job, void* workspace, std::int64_t copy_bytes,
+                              bool cold, double seconds) {
+    if (prepared != nullptr) {
+        const auto launch = [&](cudaStream_t stream) { prepared->rung->launch(*prepared, job, workspace, stream); };
+        return measure_launches(device, launch, cold, seconds);
+    }
+    const DeviceScope scope(device);
+    Resources r;
+    start(r, device, cold);
+    Timed timed;
+    timed.out = job.out;
+    timed.in = job.in;
+    timed.copy_bytes = copy_bytes;
     // The copy is the fastest of three: inside a graph the driver copies large blocks with its copy engines, at two thirds of the
     // speed of a kernel (H200), and small ones faster than any kernel.
     cuda_abi::Measurement best = measure_one(r, What::memcpy_on_stream, timed, cold, seconds / 3);

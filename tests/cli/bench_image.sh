@@ -33,7 +33,20 @@ expect 2 "sizes such as" "$TAPLINE" bench --image 64x64 --mask 3x3x3
 expect 2 "requires --image" "$TAPLINE" bench --mask 3
 expect 2 "excludes" "$TAPLINE" bench --image 64x64 --taps 3
 expect 2 "excludes" "$TAPLINE" bench --image 64x64 --batch 2
-expect 2 "CPU" "$TAPLINE" bench --image 64x64 --device cuda
+TAPLINE_CUDA_LIBRARY=/nowhere/libtapline_cuda.so expect 1 "not available" "$TAPLINE" bench --image 64x64 --device cuda
+if [ -n "${TAPLINE_EMULATED_CUDA:-}" ]; then
+    export TAPLINE_CUDA_LIBRARY=$TAPLINE_EMULATED_CUDA
+    succeed "$TAPLINE" bench --image 64x64x3 --mask 3,5x4 --device cuda --seconds 0
+    grep -q "64x64x3 *5x4 *emulated_image \*" stdout || fail "the GPU's table: $(cat stdout)"
+    succeed "$TAPLINE" ladder --image 40x50x3 --mask 5x4 --separable --boundary mirror --seconds 0
+    grep -q "^emulated_image_whole " stdout || fail "the GPU's ladder: $(cat stdout)"
+    unset TAPLINE_CUDA_LIBRARY
+fi
+succeed "$TAPLINE" ladder --image 64x64 --mask 7 --device cpu --seconds 0 --only direct,overlap_save
+grep -q "^overlap_save " stdout || fail "the CPU's ladder: $(cat stdout)"
+expect 2 "HxWxC" "$TAPLINE" ladder --image 64
+expect 2 "signals" "$TAPLINE" ladder --image 64x64 --taps 3
+expect 2 "need --image" "$TAPLINE" ladder --mask 3
 expect 2 "not all, auto or one of" "$TAPLINE" bench --image 64x64 --mask 3 --algorithms nonsense
 expect 2 "real taps" "$TAPLINE" bench --image 64x64 --mask 3 --separable --complex-taps --dtype complex64
 expect 1 "separable" "$TAPLINE" bench --image 64x64 --mask 9 --algorithms separable --json none.jsonl

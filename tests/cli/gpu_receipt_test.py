@@ -152,7 +152,15 @@ class Check(Tree):
         self.write(*self.all_well(), *self.bars(True, False))
         status, line = self.check()
         self.assertEqual(status, 1)
-        self.assertIn("1 of 2 bars are not met, first bar 1: 0.5 instead of 0.97", line)
+        self.assertIn("1 of 2 bars do not hold, first bar 1: 0.5 instead of 0.97", line)
+
+    def test_a_bar_that_is_not_reached_yet(self):
+        rows = [{"name": "bar", "wanted": 0.97, "held": held, "reached": 0.5, "met": False, "holds": held <= 0.5} for held in (0.4, 0.6)]
+        for row, wanted_status, text in [(rows[0], 0, "0 bars met on A GPU, 1 not reached yet"), (rows[1], 1, "0.5 instead of 0.6")]:
+            self.write(*self.all_well(), "--bars", self.put("bars.json", json.dumps({"bars": [row]})), "0")
+            status, line = self.check()
+            self.assertEqual(status, wanted_status)
+            self.assertIn(text, line)
 
     def test_parts_that_are_missing(self):
         for parts, text in [([], "no tests"), (self.results({"A": "passed"}), "no bars"),

@@ -179,7 +179,7 @@ failed "No such file\|none/n.png" x.npy -o none/n.png --mask 1
 failed "u8 or u16" complex.npy -o n.png --mask 1
 failed "write .png" deep.png -o n.jpg --mask 1
 failed "alpha drop" alpha.png -o n.jpg --mask 1
-failed "device" x.npy -o n.npy --mask 1 --device cuda
+failed "device" x.npy -o n.npy --mask 1 --device cuda:99
 failed "algorithm" x.npy -o n.npy --mask 1 --algorithm nonsense
 failed "cut off" in/bad.png -o n.png --mask 1
 failed "neither" in/../alpha.png -o n.png --mask <(echo)

@@ -24,43 +24,6 @@ std::int64_t environment(const char* name, std::int64_t fallback) {
 
 std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
 
-void put(void* data, Dtype dtype, std::int64_t at, double value) {
-    if (real_part_of(dtype) == Dtype::f32) {
-        static_cast<float*>(data)[at] = static_cast<float>(value);
-    } else {
-        static_cast<double*>(data)[at] = value;
-    }
-}
-
-// A few NaN and infinities somewhere, or values near the type's end.
-void spoil(void* data, Dtype dtype, std::int64_t count, Random& random) {
-    if (is_integer(dtype)) { return; }
-    const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, NAN};
-    const std::int64_t scalars = is_complex(dtype) ? 2 * count : count;
-    for (std::int64_t i = chance(0.2, random) ? scalars / 20 + 1 : between(1, 3, random); i > 0; --i) {
-        put(data, dtype, between(0, scalars - 1, random), pick(values, random));
-    }
-}
-
-// A mask that is a sum of `rank` outer products, as rounded as masks are.
-void make_separable(void* taps, const ImageProblem& p, int rank, Random& random) {
-    std::normal_distribution<double> draw;
-    const auto h = static_cast<std::size_t>(p.mask_height), w = static_cast<std::size_t>(p.mask_width);
-    const std::int64_t masks = image_taps_extent(p) / (p.mask_height * p.mask_width);
-    for (std::int64_t mask = 0; mask < masks; ++mask) {
-        std::vector<double> sums(h * w, 0.0);
-        for (int r = 0; r < rank; ++r) {
-            std::vector<double> column(h), row(w);
-            for (double& value : column) { value = chance(0.1, random) ? 0 : draw(random); }
-            for (double& value : row) { value = chance(0.1, random) ? 0 : draw(random); }
-            for (std::size_t t = 0; t < sums.size(); ++t) { sums[t] += column[t / w] * row[t % w]; }
-        }
-        for (std::size_t t = 0; t < sums.size(); ++t) {
-            put(taps, taps_dtype(p), mask * static_cast<std::int64_t>(h * w) + static_cast<std::int64_t>(t), sums[t]);
-        }
-    }
-}
-
 struct Case {
     ImageProblem problem;
     GuardedBuffer in, taps, out;

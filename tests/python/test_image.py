@@ -132,16 +132,16 @@ def test_strict_is_the_plain_sum():
 
 
 def test_plans_are_found_again():
-    from tapline import _image
+    from tapline import _image_parts
 
-    _image._plans.clear()
+    _image_parts._plans.clear()
     x, taps = drawn((20, 30)), drawn((3, 3), seed=1)
     for _ in range(3):
         tapline.image(x, taps)
-    assert len(_image._plans) == 1
+    assert len(_image_parts._plans) == 1
     for i in range(40):
         tapline.image(x, taps * i)
-    assert len(_image._plans) == 32
+    assert len(_image_parts._plans) == 32
 
 
 def test_nothing_in():

@@ -94,7 +94,42 @@ Scale scale_of(const ImageProblem& p, const void* in, const void* taps) {
     return scale;
 }
 
+void put(void* data, Dtype dtype, std::int64_t at, double value) {
+    if (real_part_of(dtype) == Dtype::f32) {
+        static_cast<float*>(data)[at] = static_cast<float>(value);
+    } else {
+        static_cast<double*>(data)[at] = value;
+    }
+}
+
 }  // namespace
+
+void spoil(void* data, Dtype dtype, std::int64_t count, Random& random) {
+    if (is_integer(dtype)) { return; }
+    const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, NAN};
+    const std::int64_t scalars = is_complex(dtype) ? 2 * count : count;
+    for (std::int64_t i = chance(0.2, random) ? scalars / 20 + 1 : between(1, 3, random); i > 0; --i) {
+        put(data, dtype, between(0, scalars - 1, random), pick(values, random));
+    }
+}
+
+void make_separable(void* taps, const ImageProblem& p, int rank, Random& random) {
+    std::normal_distribution<double> draw;
+    const auto h = static_cast<std::size_t>(p.mask_height), w = static_cast<std::size_t>(p.mask_width);
+    const std::int64_t masks = image_taps_extent(p) / (p.mask_height * p.mask_width);
+    for (std::int64_t mask = 0; mask < masks; ++mask) {
+        std::vector<double> sums(h * w, 0.0);
+        for (int r = 0; r < rank; ++r) {
+            std::vector<double> column(h), row(w);
+            for (double& value : column) { value = chance(0.1, random) ? 0 : draw(random); }
+            for (double& value : row) { value = chance(0.1, random) ? 0 : draw(random); }
+            for (std::size_t t = 0; t < sums.size(); ++t) { sums[t] += column[t / w] * row[t % w]; }
+        }
+        for (std::size_t t = 0; t < sums.size(); ++t) {
+            put(taps, taps_dtype(p), mask * static_cast<std::int64_t>(h * w) + static_cast<std::int64_t>(t), sums[t]);
+        }
+    }
+}
 
 ImageProblem draw_image_problem(std::int64_t most_side, std::int64_t most_mask, std::int64_t most_products, Random& random) {
     static constexpr std::array<Dtype, 9> kDtypes{Dtype::f32, Dtype::f32, Dtype::f32,       Dtype::f64,       Dtype::f64,
@@ -106,7 +141,7 @@ ImageProblem draw_image_problem(std::int64_t most_side, std::int64_t most_mask, 
         p.width = awkward_size(most_side, random);
         p.mask_height = chance(0.1, random) ? p.height : awkward_size(most_mask, random);
         p.mask_width = chance(0.1, random) ? p.width : awkward_size(most_mask, random);
-        p.channels = chance(0.4, random) ? 1 : between(1, 5, random);
+        p.channels = chance(0.4, random) ? 1 : between(1, chance(0.1, random) ? 40 : 5, random);
         p.batch = chance(0.8, random) ? 1 : between(2, 3, random);
     } while (p.height * p.width * p.channels * p.batch * p.mask_height * p.mask_width > most_products);
     p.masks = chance(0.3, random) ? Masks::per_channel : Masks::shared;

@@ -12,6 +12,12 @@ namespace tapline::test {
 /// A valid image problem: awkward sizes x modes x boundaries x types x strides, with at most about `most_products` products.
 ImageProblem draw_image_problem(std::int64_t most_side, std::int64_t most_mask, std::int64_t most_products, Random& random);
 
+/// A few NaN and infinities somewhere; nothing in integers.
+void spoil(void* data, Dtype dtype, std::int64_t count, Random& random);
+
+/// A mask that is a sum of `rank` outer products, as rounded as masks are. Real taps.
+void make_separable(void* taps, const ImageProblem& problem, int rank, Random& random);
+
 /// For messages.
 std::string describe(const ImageProblem& problem);
 

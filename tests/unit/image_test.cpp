@@ -281,7 +281,7 @@ TEST(Image, WrongBuffersAreRefused) {
     refusal([&] { make_image_plan(p, Floats(8, 1.0F)); }, ErrorCode::argument);
     refusal([&] { make_image_plan(p, std::vector<double>(9, 1.0)); }, ErrorCode::type);
     refusal([&] { make_image_plan(p, nullptr); }, ErrorCode::argument);
-    refusal([&] { make_image_plan(p, mask, {.device = "cuda"}); }, ErrorCode::unsupported);
+    refusal([&] { make_image_plan(p, mask, {.device = "cuda:1000"}); }, ErrorCode::device);
     refusal([&] { make_image_plan(p, mask, {.device = "tpu"}); }, ErrorCode::argument);
     refusal([&] { make_image_plan(p, mask, {.algorithm = "magic"}); }, ErrorCode::argument);
     refusal([&] { make_image_plan(p, mask, {.threads = -1}); }, ErrorCode::argument);

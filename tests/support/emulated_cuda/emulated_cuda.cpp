@@ -20,6 +20,7 @@
 #include <sstream>
 #include <vector>
 
+#include "support/emulated_cuda/hooks.hpp"
 #include "support/emulated_cuda/kernel.hpp"
 #include "support/emulated_cuda/streams.hpp"
 #include "tapline/types.hpp"
@@ -475,6 +476,19 @@ const Api kApi = {
 };
 
 }  // namespace
+
+bool goes_wrong_here(const char* name, Status* status) { return goes_wrong(name, status); }
+bool is_device_memory(const void* address, std::int64_t bytes, std::int32_t device) {
+    return is_inside(address, bytes, device, false);
+}
+void enqueue_here(Stream* stream, std::function<void()> operation) { enqueue(stream, std::move(operation)); }
+void kernel_failed(const std::string& failure) {
+    const std::lock_guard lock(world().mutex);
+    world().failure = failure;
+}
+void count_live(int more) { world().live += more; }
+std::uint64_t life_of_devices() { return world().life; }
+
 }  // namespace tapline::emulated
 
 extern "C" __attribute__((visibility("default"))) const tapline::cuda_abi::Api* tapline_cuda_entry(std::uint32_t) {

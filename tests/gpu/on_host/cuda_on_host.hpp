@@ -1,0 +1,109 @@
+// Kernels compiled as C++ and run on the host, a fiber a thread: what they compute can be tested without a GPU, in any order of
+// their threads between two barriers. Nothing here says how fast they are, and instructions that only a GPU has (tensor cores,
+// cp.async) are replaced by what the manual says they do.
+//
+// Include this before any kernel.
+#pragma once
+
+#include <math.h>  // NOLINT: the overloads in the global namespace
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+// After the standard library's headers, which use a name that this makes a macro.
+#include <cuda_runtime.h>
+
+#define __noinline__
+#undef __launch_bounds__
+#define __launch_bounds__(...)
+#undef __grid_constant__
+#define __grid_constant__
+#undef __shared__
+#define __shared__
+
+namespace tapline::test::on_host {
+
+/// The running thread.
+const uint3& thread_index();
+const uint3& block_index();
+const dim3& block_size();
+
+void sync_threads();
+bool sync_threads_or(bool value);
+void sync_warp();
+/// Every thread of a warp leaves `bytes` bytes (at most 64) and gets the 32 threads' side by side, 64 apart.
+void share_in_warp(const void* value, std::size_t bytes, char (&all)[32][64]);
+
+/// Bytes of shared memory of a block.
+inline constexpr std::size_t kSharedBytes = 232448;
+
+/// A kernel that run_kernel() will find; `shared`: its kSharedBytes bytes of dynamic shared memory, or null.
+void add_kernel(const void* kernel, char* shared, std::function<void(void**)> call);
+template <class... A>
+void add_kernel(void (*kernel)(A...), char* shared) {
+    add_kernel(reinterpret_cast<const void*>(kernel), shared, [kernel](void** arguments) {
+        [&]<std::size_t... i>(std::index_sequence<i...>) { kernel(*static_cast<std::remove_const_t<A>*>(arguments[i])...); }
+        (std::index_sequence_for<A...>{});
+    });
+}
+
+/// Every thread of every block, threads in an order drawn from the seed. Shared memory is filled with NaN before each block; throws
+/// std::runtime_error if a block writes behind its first shared_bytes bytes.
+void run_kernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes);
+void set_seed(std::uint64_t seed);
+
+}  // namespace tapline::test::on_host
+
+#define threadIdx (::tapline::test::on_host::thread_index())
+#define blockIdx (::tapline::test::on_host::block_index())
+#define blockDim (::tapline::test::on_host::block_size())
+
+inline void __syncthreads() { ::tapline::test::on_host::sync_threads(); }
+inline int __syncthreads_or(int value) { return ::tapline::test::on_host::sync_threads_or(value != 0) ? 1 : 0; }
+inline void __syncwarp() { ::tapline::test::on_host::sync_warp(); }
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+    char all[32][64];
+    ::tapline::test::on_host::share_in_warp(&value, sizeof value, all);
+    std::memcpy(&value, all[(::tapline::test::on_host::thread_index().x % 32) ^ static_cast<unsigned>(mask)], sizeof value);
+    return value;
+}
+inline unsigned atomicMax(unsigned* to, unsigned value) { return std::exchange(*to, std::max(*to, value)); }
+template <class T>
+T __ldg(const T* from) {
+    return *from;
+}
+template <class T>
+void __stcs(T* to, T value) {
+    *to = value;
+}
+inline unsigned __float_as_uint(float x) {
+    unsigned bits = 0;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+inline float __uint_as_float(unsigned bits) {
+    float x = 0;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+inline float __int_as_float(int bits) { return __uint_as_float(static_cast<unsigned>(bits)); }
+/// cvt.rni.u32.f32: to even, saturated, NaN becomes 0.
+inline unsigned __float2uint_rn(float x) {
+    return !(x > 0) ? 0 : x >= 4294967296.0F ? ~0U : static_cast<unsigned>(std::nearbyint(double{x}));
+}
+template <class T>
+T min(T a, T b) {
+    return b < a ? b : a;
+}
+template <class T>
+T max(T a, T b) {
+    return a < b ? b : a;
+}

@@ -1,0 +1,72 @@
+// The direct rung for images as C++, and the functions of the engine that rungs call.
+#include "gpu/on_host/cuda_on_host.hpp"
+
+namespace tapline::cuda::image_direct_rung {
+alignas(128) char shared[test::on_host::kSharedBytes];
+}
+#include "cuda/ladder/conv2d/direct.cu"
+#include "cuda/ladder/conv2d/direct_kernels.cu"
+#include "cuda/ladder/conv2d/production.cu"
+
+namespace tapline::cuda {
+
+void check(cudaError_t result, const char* what) {
+    if (result != cudaSuccess) { throw CudaError(cuda_abi::Code::device, what); }
+}
+void check_launch(const char*) {}
+
+Type type_of(const Problem& p, const cuda_abi::Device&) {
+    const bool complex_taps = p.taps_dtype == kComplex64 || p.taps_dtype == kComplex128;
+    switch (p.dtype) {
+        case kF64:
+            return {8, 8, 1, 0.5};
+        case kComplex64:
+            return {8, complex_taps ? 8 : 4, complex_taps ? 4 : 2, 1};
+        case kComplex128:
+            return {16, complex_taps ? 16 : 8, complex_taps ? 4 : 2, 0.5};
+        case kF16:
+        case kBf16:
+            return {2, 4, 1, 1};
+        default:
+            return {4, 4, 1, 1};
+    }
+}
+
+std::size_t shared_limit(const cuda_abi::Device&) { return test::on_host::kSharedBytes; }
+void allow_shared(const void*, std::size_t) {}
+
+void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t) {
+    test::on_host::run_kernel(kernel, grid, dim3(static_cast<unsigned>(threads)), arguments, shared_bytes);
+}
+
+}  // namespace tapline::cuda
+
+namespace tapline::test::on_host {
+namespace {
+
+template <class S, class H>
+void add() {
+    add_kernel(&cuda::image_direct_rung::kernel<S, H>, cuda::image_direct_rung::shared);
+    add_kernel(&cuda::image_direct_rung::exact_kernel<S, H>, cuda::image_direct_rung::shared);
+}
+
+const bool added = [] {
+    char* const shared = cuda::image_direct_rung::shared;
+    add_kernel(&cuda::image_direct_rung::small_kernel<3>, shared);
+    add_kernel(&cuda::image_direct_rung::small_kernel<5>, shared);
+    add_kernel(&cuda::image_direct_rung::small_kernel<7>, shared);
+    add<float, float>();
+    add<double, double>();
+    add<float2, float>();
+    add<float2, float2>();
+    add<double2, double>();
+    add<double2, double2>();
+    add<__half, float>();
+    add<__nv_bfloat16, float>();
+    add<std::uint8_t, float>();
+    add<std::uint16_t, float>();
+    return true;
+}();
+
+}  // namespace
+}  // namespace tapline::test::on_host

@@ -1,0 +1,18 @@
+// The FFT rung for images as C++.
+#include "gpu/on_host/cuda_on_host.hpp"
+
+namespace tapline::cuda::image_fft_rung {
+alignas(128) char shared[test::on_host::kSharedBytes];
+}
+#include "cuda/ladder/conv2d/fft.cu"
+
+namespace tapline::test::on_host {
+namespace {
+
+const bool added = [] {
+    add_kernel(&cuda::image_fft_rung::kernel, cuda::image_fft_rung::shared);
+    return true;
+}();
+
+}  // namespace
+}  // namespace tapline::test::on_host

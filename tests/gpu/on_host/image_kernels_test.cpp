@@ -1,0 +1,259 @@
+// The production rungs for images, their kernels run on the host, against the textbook over problems drawn at random: boundaries,
+// origins, channels, strides, batches, types, NaN, bands of rows. Inputs stand against memory that cannot be read, outputs between
+// guard zones. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "core/cuda_image_engine.hpp"
+#include "gpu/on_host/cuda_on_host.hpp"
+
+#include "cuda/ladder/conv2d/image_rung.hpp"
+#include "support/images.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+constexpr int kShards = 8;
+constexpr std::int64_t kDefaultCases = 48;  // a thread a fiber takes its time
+
+std::int64_t environment_number(const char* name, std::int64_t fallback) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? fallback : std::atoll(text);
+}
+
+/// `bytes` bytes with a page that cannot be read right behind them, or right before them.
+class FencedBuffer {
+public:
+    FencedBuffer(const void* from, std::size_t bytes, bool at_end) {
+        const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        size_ = (bytes + page - 1) / page * page + 2 * page;
+        base_ = static_cast<char*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        if (base_ == MAP_FAILED) { throw std::bad_alloc(); }
+        mprotect(base_, page, PROT_NONE);
+        mprotect(base_ + size_ - page, page, PROT_NONE);
+        data_ = at_end ? base_ + size_ - page - bytes : base_ + page;
+        std::memcpy(data_, from, bytes);
+    }
+    ~FencedBuffer() { munmap(base_, size_); }
+    FencedBuffer(const FencedBuffer&) = delete;
+    FencedBuffer& operator=(const FencedBuffer&) = delete;
+    [[nodiscard]] const void* data() const { return data_; }
+
+private:
+    std::size_t size_;
+    char* base_;
+    char* data_;
+};
+
+std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
+
+// Taps as rungs get them.
+std::vector<unsigned char> correlation_order(const core::ResolvedImage& r, const unsigned char* taps) {
+    const std::size_t size = size_of(r.taps_dtype);
+    const auto count = static_cast<std::size_t>(r.taps());
+    std::vector<unsigned char> turned(count * static_cast<std::size_t>(r.masks) * size);
+    for (std::size_t mask = 0; mask < static_cast<std::size_t>(r.masks); ++mask) {
+        for (std::size_t t = 0; t < count; ++t) {
+            const bool turns = r.problem.operation == Operation::convolution;
+            unsigned char* const to = turned.data() + (mask * count + (turns ? count - 1 - t : t)) * size;
+            std::memcpy(to, taps + (mask * count + t) * size, size);
+            if (!turns && is_complex(r.taps_dtype)) { to[size - 1] ^= 0x80; }  // conjugated: the sign of the imaginary part
+        }
+    }
+    return turned;
+}
+
+bool all_finite(const core::ResolvedImage& r, const unsigned char* taps) {
+    const std::int64_t reals = r.masks * r.taps() * (is_complex(r.taps_dtype) ? 2 : 1);
+    for (std::int64_t i = 0; i < reals; ++i) {
+        const bool single = real_part_of(r.taps_dtype) == Dtype::f32;
+        const double value = single ? reinterpret_cast<const float*>(taps)[i] : reinterpret_cast<const double*>(taps)[i];
+        if (!std::isfinite(value)) { return false; }
+    }
+    return true;
+}
+
+class Prepared {
+public:
+    Prepared(const cuda::ImageRung& rung, const core::ResolvedImage& r, const unsigned char* taps)
+        : turned_(correlation_order(r, taps)) {
+        core::ImageRequest request;
+        request.mask.finite = all_finite(r, turned_.data());
+        request.mask.separable.resize(static_cast<std::size_t>(r.masks));
+        if (request.mask.finite && !is_complex(r.taps_dtype) && r.mask_height > 1 && r.mask_width > 1 && r.masks == 1) {
+            request.mask.separable[0] = core::separate(turned_.data(), r.mask_height, r.mask_width, r.taps_dtype);
+        }
+        prepared_.rung = &rung;
+        prepared_.device.major = 9;
+        prepared_.device.multiprocessors = 132;
+        prepared_.device.copy_bytes_per_second = 4e12;
+        prepared_.device.peak_flops = 6e13;
+        prepared_.problem = core::to_abi(r, request);
+        prepared_.problem.ladder = 1;
+        factors_ = request.mask.separable[0];
+        prepared_.host = {turned_.data(), factors_.columns.data(), factors_.rows.data()};
+        prepared_.taps = turned_.data();
+        prepared_.by_value.resize(cuda::kTapsByValueBytes);
+        std::memcpy(prepared_.by_value.data(), turned_.data(), std::min(turned_.size(), prepared_.by_value.size()));
+        prepared_.taps_finite = request.mask.finite;
+    }
+    // Empty, or why the rung does not take it.
+    std::string make() {
+        const std::string refusal = prepared_.rung->supports(prepared_.problem, prepared_.device);
+        if (!refusal.empty()) { return refusal; }
+        table_ = prepared_.rung->table(prepared_);
+        if (!table_.empty()) {
+            aligned_ = std::make_unique<GuardedBuffer>(table_.size());
+            std::memcpy(aligned_->data(), table_.data(), table_.size());
+            prepared_.table = aligned_->data();
+        }
+        return {};
+    }
+    [[nodiscard]] const cuda::PreparedImage& get() const { return prepared_; }
+
+private:
+    std::vector<unsigned char> turned_;
+    core::SeparableMask factors_;
+    std::vector<std::byte> table_;
+    std::unique_ptr<GuardedBuffer> aligned_;
+    cuda::PreparedImage prepared_;
+};
+
+ImageProblem draw_problem(Random& random) {
+    ImageProblem p = draw_image_problem(chance(0.2, random) ? 300 : 150, chance(0.25, random) ? 70 : 20, 2000000, random);
+    if (chance(0.5, random) && p.dtype != Dtype::f32) {  // most rungs are for f32
+        p.dtype = Dtype::f32;
+        p.complex_taps = false;
+        p.output_dtype = std::nullopt;
+        p.constant = p.constant.real();
+    }
+    if (chance(0.3, random)) { p.masks = Masks::shared; }
+    if (chance(0.2, random)) {  // what the teaching rungs take
+        p.dtype = Dtype::f32;
+        p.complex_taps = false;
+        p.output_dtype = std::nullopt;
+        p.masks = Masks::shared;
+        p.batch = 1;
+        p.boundary = Boundary::zero;
+        p.constant = 0;
+        p.scale = 1;
+        p.bias = 0;
+        p.mode = Mode::same;
+        p.input_row_stride = p.input_image_stride = p.output_row_stride = p.output_image_stride = 0;
+    }
+    if (chance(0.2, random)) {
+        p.mask_height = p.mask_width = pick(std::vector<std::int64_t>{3, 5, 7}, random);
+        p.origin_y = p.origin_x = std::nullopt;
+        p.mode = Mode::same;
+        p.output_row_stride = p.output_image_stride = 0;
+    }
+    return p;
+}
+
+void run_case(std::uint64_t seed) {
+    Random random(seed);
+    const ImageProblem p = draw_problem(random);
+    const core::ResolvedImage r = core::resolve(p);
+    GuardedBuffer in(bytes_of(image_input_extent(p), p.dtype)), taps(bytes_of(image_taps_extent(p), taps_dtype(p)));
+    fill_random(in.data(), p.dtype, image_input_extent(p), random);
+    fill_random(taps.data(), taps_dtype(p), image_taps_extent(p), random);
+    if (!p.complex_taps && chance(0.5, random)) { make_separable(taps.data(), p, static_cast<int>(between(1, 4, random)), random); }
+    if (chance(0.15, random)) { spoil(in.data(), p.dtype, image_input_extent(p), random); }
+    if (chance(0.05, random)) { spoil(taps.data(), taps_dtype(p), image_taps_extent(p), random); }
+    const FencedBuffer fenced(in.data(), in.size(), chance(0.5, random));
+    on_host::set_seed(seed);
+    for (const cuda::ImageRung* rung : cuda::image_ladder()) {
+        const std::string name = rung->info().name;
+        const auto told = [&] { return "TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + name + ": " + describe(p); };
+        Prepared prepared(*rung, r, taps.data());
+        if (!prepared.make().empty()) { continue; }
+        GuardedBuffer out(bytes_of(image_output_extent(p), output_dtype(p)),
+                          static_cast<std::size_t>(between(0, 5, random)) * size_of(real_part_of(output_dtype(p))));
+        const bool takes_pieces = rung->info().takes_pieces != 0;
+        const std::int64_t split = takes_pieces && chance(0.4, random) ? between(0, r.out_height, random) : r.out_height;
+        for (const auto [first, rows] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.out_height - split}}) {
+            if (rows == 0) { continue; }
+            const cuda::ImageJob job{.out = out.data() + bytes_of(first * r.out_row, r.output_dtype),
+                                     .first = first,
+                                     .rows = rows,
+                                     .out_row = r.out_row,
+                                     .out_image = r.out_image,
+                                     .in = fenced.data(),
+                                     .in_first = 0,
+                                     .in_last = r.height,
+                                     .in_row = r.in_row,
+                                     .in_image = r.in_image,
+                                     .images = r.batch};
+            ASSERT_NO_THROW(rung->launch(prepared.get(), job, nullptr, nullptr)) << told();
+        }
+        ASSERT_TRUE(out.guards_intact()) << "wrote outside the output: " << told();
+        const bool direct = name != "image_separable" && name != "image_tensor" && name != "image_fft";
+        ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), direct), "") << told();
+    }
+}
+
+class ImageKernels : public ::testing::TestWithParam<int> {};
+
+TEST_P(ImageKernels, AgreeWithTheTextbook) {
+    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
+        run_case(static_cast<std::uint64_t>(seed));
+        return;
+    }
+    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
+    for (std::int64_t i = 0; i < cases && !HasFatalFailure(); ++i) {
+        run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
+    }
+}
+
+// A rung on a whole image of random f32 pixels with a mask of the rank; empty, or what is wrong.
+std::string run_whole(const cuda::ImageRung& rung, const ImageProblem& p, int rank) {
+    Random random(9);
+    std::vector<float> in(static_cast<std::size_t>(image_input_extent(p))), taps(static_cast<std::size_t>(image_taps_extent(p)));
+    std::vector<float> out(static_cast<std::size_t>(image_output_extent(p)), NAN);
+    fill_random(in.data(), Dtype::f32, static_cast<std::int64_t>(in.size()), random);
+    fill_random(taps.data(), Dtype::f32, static_cast<std::int64_t>(taps.size()), random);
+    make_separable(taps.data(), p, rank, random);
+    const core::ResolvedImage r = core::resolve(p);
+    Prepared prepared(rung, r, reinterpret_cast<const unsigned char*>(taps.data()));
+    const std::string refusal = prepared.make();
+    if (!refusal.empty()) { return refusal; }
+    const cuda::ImageJob job{.out = out.data(),
+                             .first = 0,
+                             .rows = r.out_height,
+                             .out_row = r.out_row,
+                             .out_image = r.out_image,
+                             .in = in.data(),
+                             .in_first = 0,
+                             .in_last = r.height,
+                             .in_row = r.in_row,
+                             .in_image = r.in_image,
+                             .images = 1};
+    rung.launch(prepared.get(), job, nullptr, nullptr);
+    const bool direct = rung.info().takes_pieces == 0 || std::string(rung.info().name) == "image_direct";
+    return compare(p, out.data(), in.data(), taps.data(), direct);
+}
+
+// None of them refuses what they are all for; E5 to E7 clamp as their write-up does.
+TEST(ImageKernels, EveryRungTakesAPlainImage) {
+    ImageProblem p{.height = 150, .width = 170, .channels = 3, .mask_height = 15, .mask_width = 15};
+    p.clamp = Clamp{0, 1};
+    ASSERT_EQ(cuda::image_ladder().size(), 7U);
+    for (const cuda::ImageRung* rung : cuda::image_ladder()) { EXPECT_EQ(run_whole(*rung, p, 1), "") << rung->info().name; }
+}
+
+// Many channels make wide tiles: the sums that a thread holds over the ranks must reach to their last row.
+TEST(ImageKernels, SumsOverTheRanksReachTheLastRowOfWideTiles) {
+    for (const std::int64_t channels : {17, 32}) {
+        const ImageProblem p{.height = 70, .width = 11, .channels = channels, .mask_height = 3, .mask_width = 3};
+        EXPECT_EQ(run_whole(cuda::image_separable(), p, 2), "") << channels;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(OnHost, ImageKernels, ::testing::Range(0, kShards));
+
+}  // namespace
+}  // namespace tapline::test
