@@ -16,8 +16,6 @@ struct HostPipelineSettings {
     int pieces = 4;                                     ///< pinned buffers each way
     int slots = 4;                                      ///< chunks on the device: uploaded, waiting, computed, downloaded
     std::int64_t kept_bytes = std::int64_t{256} << 20;  ///< of pinned and of device memory kept between calls, each
-    /// Outputs this large are written past the caches, which would not hold them to the end anyway.
-    std::int64_t past_caches_bytes = std::int64_t{64} << 20;
 };
 
 /// In force from the next call on; not for use while a pipeline runs.

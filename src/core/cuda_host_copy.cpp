@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/parallel.hpp"
-#include "core/stream_copy.hpp"
 #include "tapline/error.hpp"
 
 namespace tapline::core {
@@ -45,15 +44,14 @@ void gather_as(void* to, const Resolved& problem, const Input& input, const Host
 
 // T has the element's size and alignment; its value does not matter.
 template <class T>
-void scatter_as(const Output& output, const void* from, const HostPiece& piece, bool past_caches, int threads) {
+void scatter_as(const Output& output, const void* from, const HostPiece& piece, int threads) {
     const bool interleaved = output.row_stride < output.sample_stride;
     for_each_tile(piece, sizeof(T), interleaved, threads, [&](const HostPiece& tile) {
         for (std::int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
             const T* packed = static_cast<const T*>(from) + (row - piece.row) * piece.count + (tile.first - piece.first);
             T* to = static_cast<T*>(output.data) + row * output.row_stride + (tile.first - output.first) * output.sample_stride;
             if (output.sample_stride == 1) {
-                const std::size_t bytes = static_cast<std::size_t>(tile.count) * sizeof(T);
-                past_caches ? stream_copy(to, packed, bytes) : static_cast<void>(std::memcpy(to, packed, bytes));
+                std::memcpy(to, packed, static_cast<std::size_t>(tile.count) * sizeof(T));
                 continue;
             }
             for (std::int64_t i = 0; i < tile.count; ++i) { to[i * output.sample_stride] = packed[i]; }
@@ -81,24 +79,24 @@ void gather_piece(void* to, const Resolved& problem, const Input& input, const H
     }
 }
 
-void scatter_piece(const Output& output, const void* from, Dtype dtype, const HostPiece& piece, bool past_caches, int threads) {
+void scatter_piece(const Output& output, const void* from, Dtype dtype, const HostPiece& piece, int threads) {
     switch (dtype) {  // elements are aligned to their real type
         case Dtype::complex64:
-            return scatter_as<std::complex<float>>(output, from, piece, past_caches, threads);
+            return scatter_as<std::complex<float>>(output, from, piece, threads);
         case Dtype::complex128:
-            return scatter_as<std::complex<double>>(output, from, piece, past_caches, threads);
+            return scatter_as<std::complex<double>>(output, from, piece, threads);
         default:
             break;
     }
     switch (size_of(dtype)) {
         case 1:
-            return scatter_as<std::uint8_t>(output, from, piece, past_caches, threads);
+            return scatter_as<std::uint8_t>(output, from, piece, threads);
         case 2:
-            return scatter_as<std::uint16_t>(output, from, piece, past_caches, threads);
+            return scatter_as<std::uint16_t>(output, from, piece, threads);
         case 4:
-            return scatter_as<std::uint32_t>(output, from, piece, past_caches, threads);
+            return scatter_as<std::uint32_t>(output, from, piece, threads);
         default:
-            return scatter_as<std::uint64_t>(output, from, piece, past_caches, threads);
+            return scatter_as<std::uint64_t>(output, from, piece, threads);
     }
 }
 

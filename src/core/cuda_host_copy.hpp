@@ -8,8 +8,7 @@ namespace tapline::core {
 /// to: piece.rows x piece.count packed elements, x(piece.first ...) of each row.
 void gather_piece(void* to, const Resolved& problem, const Input& input, const HostPiece& piece, int threads);
 
-/// from: piece.rows x piece.count packed outputs, to where `output` has them. past_caches: all outputs together are larger than
-/// the caches, which need not hold them.
-void scatter_piece(const Output& output, const void* from, Dtype dtype, const HostPiece& piece, bool past_caches, int threads);
+/// from: piece.rows x piece.count packed outputs, to where `output` has them.
+void scatter_piece(const Output& output, const void* from, Dtype dtype, const HostPiece& piece, int threads);
 
 }  // namespace tapline::core

@@ -183,7 +183,6 @@ private:
 
     // Downloads run ahead of copying out by as many pieces as there are pinned buffers.
     void drain(int threads) {
-        const bool past_caches = task_.problem->batch * output_.count * out_element_ >= host_pipeline_settings().past_caches_bytes;
         std::deque<Download> pending;
         std::deque<HostPiece> pieces;  // of the current chunk, not started yet
         std::int64_t next = 0;         // chunk
@@ -211,7 +210,7 @@ private:
             const Download& oldest = pending.front();
             const PinnedPiece& pinned = memory_.out_pieces[oldest.turn];
             synchronize(pinned.done);
-            scatter_piece(output_, pinned.bytes.get(), task_.problem->output_dtype, oldest.piece, past_caches, threads);
+            scatter_piece(output_, pinned.bytes.get(), task_.problem->output_dtype, oldest.piece, threads);
             pending.pop_front();
         }
     }

@@ -93,7 +93,6 @@ TEST_F(HostBuffers, SignalsOfManyChunks) {
     core::HostPipelineSettings& settings = core::host_pipeline_settings();
     const core::HostPipelineSettings before = settings;
     settings.chunk_bytes = 1 << 16;
-    settings.past_caches_bytes = 1 << 20;
     expect_large_signals(300'007);
     settings = before;
 }
