@@ -13,6 +13,8 @@ constexpr std::int64_t kLeastOutputs = 1024;
 constexpr std::int64_t kInterleavedOutputs = 4096;
 // Samples before a chunk are uploaded again with it: at most a quarter more, if there is memory.
 constexpr std::int64_t kOutputsPerTap = 4;
+// Large chunks of a signal that they are cut from at least: the first one in and the last one out overlap with nothing.
+constexpr std::int64_t kChunksOfALongSignal = 16;
 
 bool interleaved(std::int64_t row_stride, std::int64_t sample_stride) { return row_stride < sample_stride; }
 
@@ -76,7 +78,9 @@ HostChunks cut_into_chunks(const Resolved& problem, const Output& output, const 
         chunks = {.whole = true, .slots = 1, .rows = problem.batch, .outputs = output.count};
     } else {
         const std::int64_t element = std::max(sizes.in_element, sizes.out_element);
-        const std::int64_t wanted_elements = std::max<std::int64_t>(settings.chunk_bytes / element, 1);
+        const bool is_long = problem.batch * output.count * element / kChunksOfALongSignal >= settings.large_chunk_bytes;
+        const std::int64_t chunk_bytes = is_long ? settings.large_chunk_bytes : settings.chunk_bytes;
+        const std::int64_t wanted_elements = std::max<std::int64_t>(chunk_bytes / element, 1);
         const std::int64_t row_elements = std::max(output.count, sizes.window(output.count));
         const bool rows_together =
             interleaved(input.main.row_stride, input.main.sample_stride) || interleaved(output.row_stride, output.sample_stride);

@@ -9,10 +9,14 @@ namespace tapline::core {
 
 /// The sizes of the pipeline. Tests make them small.
 struct HostPipelineSettings {
-    /// A pinned buffer: what is copied in, uploaded, downloaded or copied out at once. 8 MiB are 0.15 ms on a 55 GB/s link, far
-    /// more than starting a copy takes, and the buffers in use stay in a shared cache.
-    std::int64_t piece_bytes = std::int64_t{8} << 20;
-    std::int64_t chunk_bytes = std::int64_t{8} << 20;   ///< of output or of input, whichever is more; more for long filters
+    /// A pinned buffer: what is copied in, uploaded, downloaded or copied out at once; the buffers in use stay in a shared cache.
+    std::int64_t piece_bytes = std::int64_t{16} << 20;
+    /// A chunk's output or input, whichever is more; more for long filters. 8 MiB are 0.15 ms on a 55 GB/s link, far more than
+    /// starting a copy takes, and a signal of a few chunks still overlaps.
+    std::int64_t chunk_bytes = std::int64_t{8} << 20;
+    /// The same for signals of many such chunks, since threads meet after each: 2^28 f32 samples and 8 threads each way take 73,
+    /// 49 and 43 ms with chunks of 4, 8 and 16 MiB.
+    std::int64_t large_chunk_bytes = std::int64_t{16} << 20;
     int pieces = 4;                                     ///< pinned buffers each way
     int slots = 4;                                      ///< chunks on the device: uploaded, waiting, computed, downloaded
     std::int64_t kept_bytes = std::int64_t{256} << 20;  ///< of pinned and of device memory kept between calls, each

@@ -48,6 +48,7 @@ TEST_F(HostPipeline, AgreesWithTheTextbook) {
         settings.chunk_bytes = between(16, 1500, random);
         settings.pieces = static_cast<int>(between(1, 4, random));
         settings.slots = static_cast<int>(between(1, 4, random));
+        settings.large_chunk_bytes = between(16, 200, random);
         Problem p = draw_problem(500, 100, random);
         draw_half(p, random);
         Data data(p, random);
