@@ -25,10 +25,10 @@ class OverlapSaveParts final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
-        info.number = "23";
+        info.number = "28";
         info.name = "overlap_save_parts";
         info.idea =
-            "a filter of any length is cut into parts, each convolved by segments as in rung 22; the sums of a chunk of outputs "
+            "a filter of any length is cut into parts, each convolved by segments as in rung 27; the sums of a chunk of outputs "
             "stay in the L2 cache from one part to the next";
         info.changed = "the filter is longer than a segment, so the signal passes once for every part";
         info.requirements = "more taps than half of the longest segment has samples; not for strict accuracy";
