@@ -298,7 +298,10 @@ std::string json_of(const ImageLadderOptions& o, const Climb& climb) {
     const ImageProblem& p = o.problem;
     Json rows = Json::array();
     for (const Row& row : climb.rows) {
-        Json one = {{"number", row.lesson.number}, {"name", row.lesson.name}, {"origin", row.lesson.origin}};
+        Json one = {{"number", row.lesson.number},         {"name", row.lesson.name},
+                    {"origin", row.lesson.origin},         {"idea", row.lesson.idea},
+                    {"changed", row.lesson.changed},       {"requires", row.lesson.requirements},
+                    {"limited_by", row.lesson.limited_by}, {"source", row.lesson.source}};
         if (!row.refusal.empty()) {
             one["skipped"] = row.refusal;
         } else if (!row.failure.empty()) {
@@ -313,7 +316,8 @@ std::string json_of(const ImageLadderOptions& o, const Climb& climb) {
         }
         rows.push_back(std::move(one));
     }
-    const Json whole = {{"version", version()},
+    const Json whole = {{"schema", "tapline-ladder-image-1"},
+                        {"version", version()},
                         {"device", climb.device},
                         {"height", p.height},
                         {"width", p.width},

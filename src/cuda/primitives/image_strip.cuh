@@ -10,7 +10,7 @@
 
 namespace tapline::cuda {
 
-/// Taps [0, count) of R sums; `taps` lies on 16 bytes.
+/// Taps [0, count) of R sums; `taps` lies on 16 bytes and is readable up to a multiple of 4 taps.
 template <class S, int R, class H>
 __device__ __forceinline__ void add_strip(typename Element<S>::Sum (&sum)[R], const S* p, int step, const H* taps, int count) {
     typename Element<S>::Sum ring[R];
@@ -39,12 +39,21 @@ __device__ __forceinline__ void add_strip(typename Element<S>::Sum (&sum)[R], co
         p += R * step;
     }
 #pragma unroll
-    for (int q = 0; q < R; ++q) {
-        if (i + q < count) {
-            const H tap = taps[i + q];
-            ring[(q + R - 1) % R] = Element<S>::widen(p[q * step]);
+    for (int q = 0; q < R; q += kTaps) {
+        if (i + q >= count) { break; }
+        H held[kTaps];
+        if constexpr (kTaps == 4) {
+            load_taps(held, taps + i + q);
+        } else {
+            held[0] = taps[i + q];
+        }
 #pragma unroll
-            for (int r = 0; r < R; ++r) { multiply_add(sum[r], ring[(q + r) % R], tap); }
+        for (int u = 0; u < kTaps; ++u) {
+            if (i + q + u < count) {
+                ring[(q + u + R - 1) % R] = Element<S>::widen(p[(q + u) * step]);
+#pragma unroll
+                for (int r = 0; r < R; ++r) { multiply_add(sum[r], ring[(q + u + r) % R], held[u]); }
+            }
         }
     }
 }

@@ -9,14 +9,15 @@ alignas(128) char shared[test::on_host::kSharedBytes];
 namespace tapline::test::on_host {
 namespace {
 
-template <int... kChannels>
-bool add(std::integer_sequence<int, kChannels...>) {
+template <int... kAcross>
+bool add(std::integer_sequence<int, kAcross...>) {
     char* const shared = cuda::image_separable_rung::shared;
-    (add_kernel(&cuda::image_separable_rung::kernel<true, kChannels>, shared), ...);
-    (add_kernel(&cuda::image_separable_rung::kernel<false, kChannels>, shared), ...);
+    (add_kernel(&cuda::image_separable_rung::kernel<true, kAcross>, shared), ...);
+    (add_kernel(&cuda::image_separable_rung::kernel<false, kAcross>, shared), ...);
     return true;
 }
-const bool added = add(std::make_integer_sequence<int, 5>{});
+const bool added =
+    add(std::integer_sequence<int, cuda::image_separable_rung::kAcrossOne, cuda::image_separable_rung::kAcrossMany>{});
 
 }  // namespace
 }  // namespace tapline::test::on_host

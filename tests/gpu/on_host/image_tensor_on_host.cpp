@@ -79,10 +79,11 @@ namespace {
 
 const bool added = [] {
     char* const shared = cuda::image_tensor_rung::shared;
-    add_kernel(&cuda::image_tensor_rung::kernel<2>, shared);
-    add_kernel(&cuda::image_tensor_rung::kernel<3>, shared);
-    add_kernel(&cuda::image_tensor_rung::kernel<4>, shared);
-    add_kernel(&cuda::image_tensor_rung::kernel<5>, shared);
+    add_kernel(&cuda::image_tensor_rung::kernel<2, false>, shared);
+    add_kernel(&cuda::image_tensor_rung::kernel<2, true>, shared);
+    add_kernel(&cuda::image_tensor_rung::kernel<3, true>, shared);
+    add_kernel(&cuda::image_tensor_rung::kernel<4, true>, shared);
+    add_kernel(&cuda::image_tensor_rung::kernel<5, true>, shared);
     return true;
 }();
 

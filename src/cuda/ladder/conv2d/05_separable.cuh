@@ -7,109 +7,120 @@
 
 namespace tapline::cuda::image_separable_rung {
 
-/// The row pass of a window's rows: to[r][e] = sum over j of taps[j] * from[r][lead + e + j * channels]. A warp, or half of one,
-/// has a row: all its sums are made before the first is stored, so that `to` may be `from`.
-template <int kChannels>
-__device__ __forceinline__ void pass_along_rows(float* to, const float* from, int lead, int rows, const float* taps, int count,
-                                                int any_channels, const Layout& g) {
-    const int channels = kChannels > 0 ? kChannels : any_channels;
-    const int lane = static_cast<int>(threadIdx.x) % g.lanes;
-    const int group = static_cast<int>(threadIdx.x) / g.lanes;
-    const int groups = kThreads / g.lanes;
-    const int pixel = lane / channels;
-    const int element = pixel * kAcross * channels + (lane - pixel * channels);
-    const bool works = pixel < g.lanes / channels;
-#pragma unroll 1
-    for (int first = 0; first < rows; first += groups) {
-        const int r = first + group;
-        float sum[kAcross] = {};
-        if (works && r < rows) {
-            add_strip<float, kAcross, float>(sum, from + r * g.pitch + lead + element, channels, taps, count);
+/// A column of the window, which is one thread's: to[r * pitch] = image(y + r, element e), 0 <= r < rows.
+__device__ __forceinline__ void load_column(const ImageArguments& a, float* to, int pitch, const float* in, std::int64_t y,
+                                            std::int64_t e, int rows) {
+    const float absent = absent_pixel<float>(a);
+    const std::int64_t at = source_element(a, e);
+    if (at >= 0 && y >= a.in_first && y + rows <= a.in_last) {
+        const float* from = in + (y - a.in_first) * a.in_row + at;
+#pragma unroll 8
+        for (int r = 0; r < rows; ++r) {
+            copy_4_async(to, from);
+            to += pitch;
+            from += a.in_row;
         }
-        __syncwarp();
-        if (works && r < rows) {
-#pragma unroll
-            for (int i = 0; i < kAcross; ++i) { to[r * g.pitch + element + i * channels] = sum[i]; }
+        return;
+    }
+    for (int r = 0; r < rows; ++r, to += pitch) {
+        const std::int64_t row = at < 0 ? -1 : source_row(a, y + r);
+        if (row < 0) {
+            *to = absent;
+        } else {
+            copy_4_async(to, in + row * a.in_row + at);
         }
-        __syncwarp();
     }
 }
 
-/// kChannels: 0 for any number; a constant makes offsets part of the loads.
-template <bool kRankOne, int kChannels>
-__global__ void __launch_bounds__(kThreads, kRankOne ? 2 : 1)
+/// Channels lie apart in the window, each a plane of rows: a step along a row is one float. A thread loads whole columns, filters
+/// them down and stores the sums in their place; then a few neighbouring lanes filter a row, all of them before the first stores.
+template <bool kRankOne, int kAcross>
+__global__ void __launch_bounds__(kMostThreads, 2)
     kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Layout g) {
     extern __shared__ __align__(128) char shared[];
     auto* const window = reinterpret_cast<float*>(shared);
     const ImageTile tile = tile_of_block(a, g.tile_rows, g.tile_elements);
-    const std::int64_t e = tile.e - a.origin_x * a.channels;
-    const int lead = window_lead<float>(a, e);
+    const float* const in = static_cast<const float*>(a.in) + tile.image * a.in_image;
+    const int thread = static_cast<int>(threadIdx.x);
+    const int threads = static_cast<int>(blockDim.x);
+    const int channels = a.channels;
     const int rows = g.tile_rows + a.mask_height - 1;
-    const int elements = (lead + g.tile_elements + (a.mask_width - 1) * a.channels + 3) / 4 * 4;
-    load_window(a, window, tile.image, a.first + tile.y - a.origin_y, e - lead, rows, elements, g.pitch);
+    const int columns = (g.tile_pixels + a.mask_width - 1) * channels;
+    const auto place = [&](int e) { return e % channels * g.plane + e / channels; };
+    for (int e = thread; e < columns; e += threads) {
+        load_column(a, window + place(e), g.pitch, in, a.first + tile.y - a.origin_y, tile.e - a.origin_x * channels + e, rows);
+    }
+    commit_copies();
     wait_copies<0>();
-    __syncthreads();
-    // A product of factors is not the sum of products where a value is infinite or NaN: such a tile is done tap by tap.
-    const auto* columns = static_cast<const float*>(a.taps);
-    const float* const row_taps = columns + g.rank * g.padded_height;
-    bool finite = true;
-    for (int r = static_cast<int>(threadIdx.x) / 32; r < rows; r += kThreads / 32) {
-        for (int i = static_cast<int>(threadIdx.x) % 32 * 4; i < elements; i += 32 * 4) {
-            const float4 v = *reinterpret_cast<const float4*>(window + r * g.pitch + i);
-            finite = finite && fabsf(v.x) < INFINITY && fabsf(v.y) < INFINITY && fabsf(v.z) < INFINITY && fabsf(v.w) < INFINITY;
-        }
-    }
-    if (__syncthreads_or(finite ? 0 : 1) != 0) {
-        const float* mask = row_taps + g.rank * g.padded_width;
-#pragma unroll 1
-        for (int index = static_cast<int>(threadIdx.x); index < g.tile_rows * g.tile_elements; index += kThreads) {
-            const int y = index / g.tile_elements;
-            const int x = index - y * g.tile_elements;
-            if (tile.y + y >= a.rows || tile.e + x >= a.out_elements) { continue; }
-            float sum = 0;
-            for (int i = 0; i < a.mask_height; ++i) {
-                for (int j = 0; j < a.mask_width; ++j) {
-                    sum = fmaf(window[(y + i) * g.pitch + lead + x + j * a.channels], mask[i * a.mask_width + j], sum);
-                }
-            }
-            store_pixel<float>(a, a.out, tile.image * a.out_image + (tile.y + y) * a.out_row + tile.e + x, sum);
-        }
-        return;
-    }
+
+    const auto* const column_taps = static_cast<const float*>(a.taps);
+    const float* const row_taps = column_taps + g.rank * g.padded_height;
     float* const passed = kRankOne ? window : window + rows * g.pitch;
-    const int strips = g.tile_rows / kDown * g.tile_elements;
+    const int strips = g.tile_rows * channels * g.lanes;
     constexpr int kStrips = kRankOne ? 1 : kHeldStrips;
-    float sum[kStrips][kDown] = {};
+    float sum[kStrips][kAcross] = {};
 #pragma unroll 1
     for (int rank = 0; rank < g.rank; ++rank) {
-        if (rank > 0) { __syncthreads(); }
-        pass_along_rows<kChannels>(passed, window, lead, rows, row_taps + rank * g.padded_width, a.mask_width, a.channels, g);
-        __syncthreads();
-        const float* const column = columns + rank * g.padded_height;
-        if constexpr (!kRankOne) {
+        bool finite = true;
+#pragma unroll 1
+        for (int e = thread; e < columns; e += threads) {
+            const int column = place(e);
+#pragma unroll 1
+            for (int y = 0; y < g.tile_rows; y += kDown) {
+                float down[kDown] = {};
+                add_strip<float, kDown, float>(down, window + y * g.pitch + column, g.pitch, column_taps + rank * g.padded_height,
+                                               a.mask_height);
 #pragma unroll
-            for (int s = 0; s < kStrips; ++s) {
-                const int index = static_cast<int>(threadIdx.x) + s * kThreads;
-                if (index >= strips) { continue; }
-                const int y = index / g.tile_elements;
-                add_strip<float, kDown, float>(sum[s], passed + y * kDown * g.pitch + (index - y * g.tile_elements), g.pitch,
-                                               column, a.mask_height);
+                for (int r = 0; r < kDown; ++r) {
+                    finite = finite && fabsf(down[r]) < INFINITY;
+                    passed[(y + r) * g.pitch + column] = down[r];
+                }
             }
         }
-    }
-    const int per_thread = kRankOne ? (strips + kThreads - 1) / kThreads : kStrips;
-#pragma unroll(kRankOne ? 1 : kStrips)
-    for (int s = 0; s < per_thread; ++s) {
-        const int index = static_cast<int>(threadIdx.x) + s * kThreads;
-        if (index >= strips) { continue; }
-        const int y = index / g.tile_elements * kDown;
-        const int x = index - y / kDown * g.tile_elements;
-        if constexpr (kRankOne) {
-#pragma unroll
-            for (int r = 0; r < kDown; ++r) { sum[0][r] = 0; }
-            add_strip<float, kDown, float>(sum[0], passed + y * g.pitch + x, g.pitch, columns, a.mask_height);
+        // A product of factors is not the sum of products where a value is infinite or NaN: such a tile is done tap by tap.
+        if (__syncthreads_or(finite ? 0 : 1) != 0) {
+            const float* const mask = row_taps + g.rank * g.padded_width;
+#pragma unroll 1
+            for (int index = thread; index < g.tile_rows * g.tile_elements; index += threads) {
+                const std::int64_t y = tile.y + index / g.tile_elements;
+                const std::int64_t element = tile.e + index % g.tile_elements;
+                if (y >= a.rows || element >= a.out_elements) { continue; }
+                store_pixel<float>(a, a.out, tile.image * a.out_image + y * a.out_row + element,
+                                   sum_term_by_term(a, in, mask, a.first + y, element));
+            }
+            return;
         }
-        store_strip<float, kDown>(a, tile, y, x, sum[kRankOne ? 0 : s]);
+        // Strip s: outputs [kAcross * lane, + kAcross) of a line, a row of one channel. Lanes of a line are in one warp.
+#pragma unroll(kRankOne ? 1 : kStrips)
+        for (int held = 0; held < (kRankOne ? (strips + threads - 1) / threads : kStrips); ++held) {
+            const int s = thread + held * threads;
+            const int line = s / g.lanes;
+            const int channel = line / g.tile_rows;
+            float* const p = passed + (line - channel * g.tile_rows) * g.pitch + channel * g.plane + s % g.lanes * kAcross;
+            float(&across)[kAcross] = sum[kRankOne ? 0 : held];
+            if (s < strips) { add_strip<float, kAcross, float>(across, p, 1, row_taps + rank * g.padded_width, a.mask_width); }
+            if (rank + 1 < g.rank) { continue; }
+            __syncwarp();
+            if (s < strips) {
+#pragma unroll
+                for (int i = 0; i < kAcross; ++i) {
+                    p[i] = across[i];
+                    if constexpr (kRankOne) { across[i] = 0; }
+                }
+            }
+        }
+        __syncthreads();
+    }
+#pragma unroll 1
+    for (int e = thread; e < g.tile_elements; e += threads) {
+        const float* const column = passed + place(e);
+#pragma unroll 1
+        for (int y = 0; y < g.tile_rows; y += kDown) {
+            float out[kDown];
+#pragma unroll
+            for (int r = 0; r < kDown; ++r) { out[r] = column[(y + r) * g.pitch]; }
+            store_strip<float, kDown>(a, tile, y, e, out);
+        }
     }
 }
 

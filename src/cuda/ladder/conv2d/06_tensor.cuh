@@ -85,8 +85,10 @@ __device__ __forceinline__ void multiply_row(float (&part)[8][4], unsigned rows,
 ///
 /// Sums go to floats after every few rows of the mask: a tensor core cuts off what it adds to a larger sum, and the error would
 /// grow with the number of taps.
-template <int kSteps>
-__global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Scales s) {
+/// kFlush: false where the mask is too small for that to matter; half the sums make room for another block.
+template <int kSteps, bool kFlush>
+__global__ void __launch_bounds__(kThreads, kFlush ? 2 : 3)
+    kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Scales s) {
     constexpr int kColumns = columns_of(kSteps);
     constexpr int kPitch = pitch_of(kSteps);
     constexpr int kRowsHeld = 6 / kSteps;  // rows of the mask between two flushes
@@ -174,7 +176,7 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
                           (kLead + 2 * (lane % 4) - g - g % 2) / 2;
     float sum[8][4] = {};
 #pragma unroll 1
-    for (int i = 0; i < a.mask_height; i += kRowsHeld) {
+    for (int i = 0; kFlush && i < a.mask_height; i += kRowsHeld) {
         float part[8][4] = {};
 #pragma unroll 1
         for (int held = min(kRowsHeld, a.mask_height - i); held > 0; --held) {
@@ -187,6 +189,12 @@ __global__ void __launch_bounds__(kThreads, 2) kernel(const __grid_constant__ Im
 #pragma unroll
             for (int j = 0; j < 4; ++j) { sum[n][j] += part[n][j]; }
         }
+    }
+#pragma unroll 1
+    for (int i = 0; !kFlush && i < a.mask_height; ++i) {
+        multiply_row<kSteps>(sum, address, 2 * kColumns, tables);
+        address += kPitch;
+        tables += 4 * entries_of(kSteps);
     }
     tensor::scale_back(sum, exponent + s.tap_exponent - 2 * tensor::kTopExponent);
 

@@ -87,21 +87,6 @@ __device__ __forceinline__ void multiply_columns(float2* tile, const float2* spe
     }
 }
 
-/// One output as the sum that it is, from global memory.
-__device__ __noinline__ inline float sum_of(const ImageArguments& a, const float* in, const float* mask, std::int64_t y,
-                                            std::int64_t element) {
-    const float absent = absent_pixel<float>(a);
-    float sum = 0;
-    for (int i = 0; i < a.mask_height; ++i) {
-        const std::int64_t row = source_row(a, y - a.origin_y + i);
-        for (int j = 0; j < a.mask_width; ++j) {
-            const std::int64_t at = source_element(a, element + (j - a.origin_x) * a.channels);
-            sum = fmaf(row >= 0 && at >= 0 ? in[row * a.in_row + at] : absent, mask[i * a.mask_width + j], sum);
-        }
-    }
-    return sum;
-}
-
 /// A tile of 128 x 128 pixels gives (128 - k_h + 1) x (128 - k_w + 1) outputs. Two tiles side by side are the real and the
 /// imaginary part of one: taps are real, so their outputs are the parts of the result, and nothing has to be taken apart.
 __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Tiles g) {
@@ -167,7 +152,7 @@ __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ Im
             const std::int64_t pixel = first_x + half * g.out_columns + column;
             if (pixel >= width) { continue; }
             const std::int64_t element = pixel * a.channels + channel;
-            const float sum = spoilt ? sum_of(a, in, mask, a.first + y, element) : half == 0 ? v.x : v.y;
+            const float sum = spoilt ? sum_term_by_term(a, in, mask, a.first + y, element) : half == 0 ? v.x : v.y;
             store_pixel<float>(a, a.out, image * a.out_image + y * a.out_row + element, sum);
         }
     }

@@ -3,7 +3,7 @@
 
 namespace tapline::cuda::image_fft_rung {
 
-inline constexpr int kThreads = 512;
+inline constexpr int kThreads = 1024;
 inline constexpr int kSide = 128;  // of a tile
 inline constexpr int kOuter = 16;  // 128 = 16 * 8: a transform is two passes
 inline constexpr int kInner = 8;

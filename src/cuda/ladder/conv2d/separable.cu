@@ -12,66 +12,64 @@
 namespace tapline::cuda {
 namespace {
 
-using image_separable_rung::kAcross;
-using image_separable_rung::kDown;
-using image_separable_rung::kThreads;
-using image_separable_rung::Layout;
+namespace sep = image_separable_rung;
+using sep::Layout;
 
-constexpr int kPadding = 4;        // taps of a factor: 16 bytes
-constexpr int kMostTileRows = 96;  // of a mask of rank one: with 31 taps two blocks share a multiprocessor
+constexpr int kPadding = 4;  // taps of a factor: 16 bytes
+constexpr int kTileRows[] = {64, 48, 32, 16};
+constexpr int kUsualRows = 32;  // more do not save enough of the halo
 constexpr std::int64_t kMostMask = 512;
+constexpr int kThreadsOne = 256;              // with one channel
+constexpr std::size_t kReservedBytes = 1024;  // of each block, by the system
 // In multiply-adds at the peak (H200, tapline ladder --image 4096x4096 --separable): a product, a pass of a rank, an output
 // besides.
 constexpr double kProductCost = 2.37;
 constexpr double kRankCost = 70;
 constexpr double kOutputCost = 53;
 
-template <int kChannels>
-const void* kernel_of(bool rank_one) {
-    return rank_one ? reinterpret_cast<const void*>(&image_separable_rung::kernel<true, kChannels>)
-                    : reinterpret_cast<const void*>(&image_separable_rung::kernel<false, kChannels>);
+const void* kernel_of(const Layout& g, std::int64_t channels) {
+    if (channels == 1) {
+        return g.rank == 1 ? reinterpret_cast<const void*>(&sep::kernel<true, sep::kAcrossOne>)
+                           : reinterpret_cast<const void*>(&sep::kernel<false, sep::kAcrossOne>);
+    }
+    return g.rank == 1 ? reinterpret_cast<const void*>(&sep::kernel<true, sep::kAcrossMany>)
+                       : reinterpret_cast<const void*>(&sep::kernel<false, sep::kAcrossMany>);
 }
 
-const void* kernel_of(const Layout& g, std::int64_t channels) {
-    switch (channels) {
-        case 1:
-            return kernel_of<1>(g.rank == 1);
-        case 2:
-            return kernel_of<2>(g.rank == 1);
-        case 3:
-            return kernel_of<3>(g.rank == 1);
-        case 4:
-            return kernel_of<4>(g.rank == 1);
-        default:
-            return kernel_of<0>(g.rank == 1);
-    }
-}
+int threads_of(const ImageProblem& p) { return p.channels == 1 ? kThreadsOne : sep::kMostThreads; }
 
 std::size_t shared_bytes(const Layout& g, const ImageProblem& p) {
-    return static_cast<std::size_t>(g.tile_rows + p.mask_height - 1) * static_cast<std::size_t>(g.pitch) * sizeof(float) *
-           (g.rank == 1 ? 1 : 2);
+    const std::int64_t rows = g.tile_rows + p.mask_height - 1 + (g.rank == 1 ? 0 : g.tile_rows);
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(g.pitch) * sizeof(float);
 }
 
 // tile_rows = 0: no tile fits in shared memory.
 Layout layout_of(const ImageProblem& p, const cuda_abi::Device& device) {
     Layout g{};
     const int channels = static_cast<int>(p.channels);
-    g.lanes = channels <= 16 ? 16 : 32;
-    g.tile_elements = g.lanes / channels * kAcross * channels;
-    const int needed = g.tile_elements + static_cast<int>(p.mask_width - 1) * channels + 6;  // whatever the lead is
-    g.pitch = g.lanes == 16 ? (needed + 15) / 32 * 32 + 16 : (needed + 3) / 4 * 4;
+    g.lanes = channels == 1 ? 8 : channels <= 4 ? 4 : channels <= 8 ? 2 : 1;
+    g.tile_pixels = g.lanes * (channels == 1 ? sep::kAcrossOne : sep::kAcrossMany);
+    g.tile_elements = g.tile_pixels * channels;
+    g.plane = g.tile_pixels + static_cast<int>(p.mask_width) - 1;
+    if (channels > 1 && channels <= 4) {  // planes begin a 1 / channels of the banks apart, for lanes that go over them in turn
+        const int apart = (32 + channels - 1) / channels;
+        g.plane += std::min((apart - g.plane % 32 + 32) % 32, (64 - apart - g.plane % 32) % 32);
+    }
+    g.pitch = (channels * g.plane) | 1;
     g.rank = p.rank;
     g.padded_height = static_cast<int>(divide_up(p.mask_height, kPadding) * kPadding);
     g.padded_width = static_cast<int>(divide_up(p.mask_width, kPadding) * kPadding);
-    // Where sums are held over the ranks a thread has room for so many strips; more than 16 channels make wide tiles.
-    const int most_held = image_separable_rung::kHeldStrips * kThreads / g.tile_elements * kDown;
-    const std::size_t limit = shared_limit(device) - 1024;
-    const std::size_t wanted = p.rank == 1 ? (limit + 1024) / 2 - 1024 : limit;  // two blocks a multiprocessor if they fit
-    for (const std::size_t room : {wanted, limit}) {
-        for (g.tile_rows = p.rank == 1 ? kMostTileRows : most_held; g.tile_rows > 0; g.tile_rows -= kDown) {
-            if (shared_bytes(g, p) <= room && (room == limit || g.tile_rows >= p.mask_height - 1)) { return g; }
+    const std::size_t limit = shared_limit(device);
+    for (const std::size_t blocks : {3, 2, 1}) {  // of a multiprocessor
+        const std::size_t room = limit / blocks - kReservedBytes;
+        for (const int rows : kTileRows) {
+            g.tile_rows = rows;
+            const bool held = g.rank == 1 || rows * channels * g.lanes <= sep::kHeldStrips * threads_of(p);
+            const bool tall = blocks == 1 || 2 * rows >= p.mask_height - 1;
+            if (rows <= (blocks == 1 ? rows : kUsualRows) && held && tall && shared_bytes(g, p) <= room) { return g; }
         }
     }
+    g.tile_rows = 0;
     return g;
 }
 
@@ -82,12 +80,11 @@ public:
         info.number = "05";
         info.name = "image_separable";
         info.idea =
-            "A mask of rank one is a column times a row: the window's rows are filtered in shared memory, in place, then its "
-            "columns "
-            "on their way out. A mask of rank 2 to 4 is the sum of so many.";
+            "A mask of rank one is a column times a row: the window's columns are filtered in shared memory, in place, each by one "
+            "thread, then its rows. A mask of rank 2 to 4 is the sum of so many.";
         info.changed = "k_h + k_w products an output instead of k_h k_w.";
         info.requirements = "f32, one mask for all channels, of rank 1 to 4; at most 32 channels; not under strict accuracy.";
-        info.limited_by = "Multiply-adds and the loads that feed them; the row pass of a tile's halo.";
+        info.limited_by = "Multiply-adds and the loads that feed them; the column pass of a tile's halo.";
         info.source = "ladder/conv2d/05_separable.cuh";
         info.takes_pieces = 1;
         return info;
@@ -96,9 +93,7 @@ public:
     [[nodiscard]] Refusal supports(const ImageProblem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
         if (p.masks != 1) { return "takes one mask for all channels"; }
-        if (p.rank < 1 || p.rank > image_separable_rung::kMostRank) {
-            return "the mask is no sum of a few products of a column and a row";
-        }
+        if (p.rank < 1 || p.rank > sep::kMostRank) { return "the mask is no sum of a few products of a column and a row"; }
         if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
             return "rounds between its passes: not under strict accuracy";
         }
@@ -113,8 +108,8 @@ public:
         const Layout g = layout_of(p, device);
         const double outputs =
             static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
-        const double halo = 1 + static_cast<double>(p.mask_height - 1) / g.tile_rows;
-        const double products = static_cast<double>(p.mask_width) * halo + static_cast<double>(p.mask_height);
+        const double halo = 1 + static_cast<double>(p.mask_width - 1) / g.tile_pixels;
+        const double products = static_cast<double>(p.mask_height) * halo + static_cast<double>(p.mask_width);
         const double cost = p.rank * (kProductCost * products + kRankCost) + kOutputCost;
         return kLaunchSeconds +
                std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), 2 * cost * outputs / device.peak_flops);
@@ -166,7 +161,8 @@ public:
         const dim3 grid = image_grid(a, g.tile_rows, g.tile_elements);
         a.taps = prepared.table;
         void* arguments[] = {&a, &g};
-        cuda::launch(kernel_of(g, prepared.problem.channels), grid, kThreads, arguments, shared_bytes(g, prepared.problem), stream);
+        cuda::launch(kernel_of(g, prepared.problem.channels), grid, threads_of(prepared.problem), arguments,
+                     shared_bytes(g, prepared.problem), stream);
     }
 };
 

@@ -3,19 +3,24 @@
 
 namespace tapline::cuda::image_separable_rung {
 
-// 16 rows of 144 elements are 2304 sums down columns: eight a thread, whole strips; and 18 rows of a window at a time.
-inline constexpr int kThreads = 288;
+inline constexpr int kMostThreads = 384;
 inline constexpr int kMostRank = 4;
-inline constexpr int kAcross = 9;      // outputs of a thread along a row: odd, so that its lanes' addresses lie in different banks
 inline constexpr int kDown = 16;       // outputs of a thread down a column
-inline constexpr int kHeldStrips = 2;  // of a thread, where sums of several ranks are held
+inline constexpr int kHeldStrips = 2;  // of a thread along rows, where sums of several ranks are held
+
+// Outputs of a thread along a row, with one channel and with several. Eight lanes that are 28 (or 20) floats apart on each of four
+// rows read 32 banks, if a row's pitch is odd; 8 * 28 outputs and the halo of 31 taps are the columns of 256 threads.
+inline constexpr int kAcrossOne = 28;
+inline constexpr int kAcrossMany = 20;
 
 /// How a block's tile is laid out.
 struct Layout {
-    int lanes;          // of a warp that share a row: 16 or 32
-    int tile_elements;  // whole pixels: lanes / channels * kAcross * channels
+    int lanes;          // that share a line: a row of one channel
+    int tile_pixels;    // of a line: lanes times outputs of a thread
+    int tile_elements;  // tile_pixels * channels
     int tile_rows;      // a multiple of kDown
-    int pitch;          // of the window, in elements: 16 modulo 32 where two rows share a warp
+    int plane;          // from one channel of a window's row to the next, in floats
+    int pitch;          // from row to row: odd
     int rank;
     int padded_height, padded_width;  // of the factors in the table: columns (rank, padded_height), rows (rank, padded_width)
 };

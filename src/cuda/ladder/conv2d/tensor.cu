@@ -22,20 +22,25 @@ constexpr double kOutputCost = 140;
 constexpr double kInterleavedOutputCost = 300;
 constexpr double kStepCost = 5.85;
 
-const void* kernel_of(int steps) {
-    switch (steps) {
-        case 2:
-            return reinterpret_cast<const void*>(&tc::kernel<2>);
-        case 3:
-            return reinterpret_cast<const void*>(&tc::kernel<3>);
-        case 4:
-            return reinterpret_cast<const void*>(&tc::kernel<4>);
-        default:
-            return reinterpret_cast<const void*>(&tc::kernel<5>);
-    }
-}
+// Steps that are added up in tensor cores alone, with masks of up to 15 x 17 taps.
+constexpr std::int64_t kMostUnflushed = 30;
 
 int steps_of(const ImageProblem& p) { return tc::steps_of(static_cast<int>(p.mask_width)); }
+
+const void* kernel_of(const ImageProblem& p) {
+    const int steps = steps_of(p);
+    switch (steps) {
+        case 2:
+            return p.mask_height * steps <= kMostUnflushed ? reinterpret_cast<const void*>(&tc::kernel<2, false>)
+                                                           : reinterpret_cast<const void*>(&tc::kernel<2, true>);
+        case 3:
+            return reinterpret_cast<const void*>(&tc::kernel<3, true>);
+        case 4:
+            return reinterpret_cast<const void*>(&tc::kernel<4, true>);
+        default:
+            return reinterpret_cast<const void*>(&tc::kernel<5, true>);
+    }
+}
 
 std::size_t shared_bytes(const ImageProblem& p) {
     return static_cast<std::size_t>(tc::kTileRows + p.mask_height - 1) * static_cast<std::size_t>(tc::pitch_of(steps_of(p)));
@@ -138,7 +143,7 @@ public:
 
     void load(const PreparedImage& prepared) const override {
         if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
-        allow_most_shared(kernel_of(steps_of(prepared.problem)), prepared.device);
+        allow_most_shared(kernel_of(prepared.problem), prepared.device);
     }
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
@@ -156,7 +161,7 @@ public:
         s.plain_pairs = p.channels == 1 && a.common.plain_store != 0 && a.common.converts == 0 &&
                         reinterpret_cast<std::uintptr_t>(a.out) % 8 == 0 && a.out_row % 2 == 0 && a.out_image % 2 == 0;
         void* arguments[] = {&a, &s};
-        cuda::launch(kernel_of(steps_of(p)), grid, tc::kThreads, arguments, shared_bytes(p), stream);
+        cuda::launch(kernel_of(p), grid, tc::kThreads, arguments, shared_bytes(p), stream);
     }
 };
 
