@@ -149,8 +149,6 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     return kLaunchSeconds + kStartSeconds + std::max(busy, bytes / (kShareOfCopy * device.copy_bytes_per_second));
 }
 
-namespace {
-
 void append(std::vector<std::byte>& to, const std::vector<Complex>& points, bool wide) {
     for (const Complex& point : points) {
         const std::array<double, 2> exact{point.real(), point.imag()};
@@ -179,17 +177,6 @@ Complex tap_at(const std::byte* taps, std::int64_t t, int type) {
     }
 }
 
-void load_kernel(const Kernel& kernel, std::int64_t shared_bytes) {
-    cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, kernel.function), "loading a kernel");
-    if (shared_bytes > 48 * 1024) {
-        check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-              "shared memory");
-    }
-}
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 std::int64_t stored_bytes_of(int type) {
     switch (type) {
         case kBoolean:
@@ -211,6 +198,19 @@ std::int64_t stored_bytes_of(int type) {
             return 8;
     }
 }
+
+namespace {
+
+void load_kernel(const Kernel& kernel, std::int64_t shared_bytes) {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, kernel.function), "loading a kernel");
+    if (shared_bytes > 48 * 1024) {
+        check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+              "shared memory");
+    }
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t shared_bytes(const Kernel& kernel, int segments) {
     return kernel.layout.segments + static_cast<std::int64_t>(segments) * kernel.layout.segment_bytes;
