@@ -122,7 +122,8 @@ TEST_F(BadInput, WorkspaceTooSmallOnTheHostOrMisaligned) {
                      [&] { run(std::span(host).subspan(aligned % 64, with.workspace_bytes())); });
         run(workspace.span().first(with.workspace_bytes()));
         stream.synchronize();
-        EXPECT_EQ(out.values<float>().front(), static_cast<float>(p.length)) << info.name;
+        const auto sum = static_cast<float>(p.length);
+        EXPECT_NEAR(out.values<float>().front(), sum, is_elementwise(rung_named(info.name)) ? 0 : 1e-5F * sum) << info.name;
         ++checked;
     }
     if (checked == 0) { GTEST_SKIP() << "no algorithm needs a workspace"; }

@@ -14,6 +14,7 @@ namespace {
 constexpr std::array<std::int64_t, 24> kLengths{1,   2,   3,   7,    8,    31,   32,   33,   127,  128,  129,  255,
                                                 256, 257, 509, 1023, 1024, 1025, 2047, 2048, 2049, 3072, 4099, 10007};
 constexpr std::array<std::int64_t, 17> kTaps{1, 2, 3, 4, 5, 8, 9, 17, 31, 32, 33, 64, 127, 129, 255, 257, 1031};
+constexpr std::int64_t kManyTaps = 20000;                      // more than half a segment of any transform
 constexpr std::int64_t kMostProducts = std::int64_t{1} << 22;  // of one problem: the textbook takes 10 ms for them
 
 class Rungs : public GpuTest {
@@ -53,6 +54,7 @@ TEST_F(Rungs, AwkwardSizesInEveryMode) {
                 std::vector<std::int64_t> tap_counts(kTaps.begin(), kTaps.end());
                 tap_counts.push_back(n);
                 tap_counts.push_back(n + 1);
+                if (n == 33) { tap_counts.push_back(kManyTaps); }
                 for (const std::int64_t k : tap_counts) {
                     if ((mode == Mode::valid && k > n) || n * k > kMostProducts) { continue; }
                     const Operation operation = chance(0.5, random) ? Operation::convolution : Operation::correlation;

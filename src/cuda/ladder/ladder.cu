@@ -18,6 +18,7 @@
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/ladder/conv1d/overlap_save.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large.hpp"
+#include "cuda/ladder/conv1d/transform_rung.hpp"
 #include "cuda/ladder/rung.hpp"
 
 namespace tapline::cuda {
@@ -47,6 +48,13 @@ const std::vector<const Rung*>& ladder() {
         &direct(),
         &split_taps(),
         &tensor_direct(),
+        // Teaching rungs on the way to the next one.
+        &block_transform(),
+        &packed_transform(),
+        &unordered_transform(),
+        &warp_transform(),
+        &persistent_transform(),
+        // Production again.
         &overlap_save_rung(),
         &overlap_save_parts(),
         &overlap_save_large(),

@@ -72,7 +72,8 @@ struct Signal {
     const float* in;    // (n)
     const float* taps;  // (k), correlation order
     std::int64_t n, k, m, origin;
-    float low, high;  // limits of the output, -inf and inf without a clamp
+    float low, high;               // limits of the output, -inf and inf without a clamp
+    const void* tables = nullptr;  // what the rung's tables() returned
 };
 
 /// A rung on that problem: it says what it needs beyond and launches.
@@ -86,6 +87,8 @@ public:
 protected:
     /// What this rung needs besides f32, one signal, unit strides, zero boundary, finite sizes.
     [[nodiscard]] virtual Refusal requires_more(const Problem&) const { return {}; }
+    /// What it needs of the device.
+    [[nodiscard]] virtual Refusal requires_device(const cuda_abi::Device&) const { return {}; }
     [[nodiscard]] virtual bool clamps() const { return false; }
     /// Rough cost for the choice, which must not take a teaching rung for speed: seconds a product, and seconds at least.
     [[nodiscard]] virtual double seconds_per_product() const = 0;

@@ -17,7 +17,7 @@ bool is_whole(const Problem& p, const Job& job) {
 
 }  // namespace
 
-Refusal TeachingRung::supports(const Problem& p, const cuda_abi::Device&) const {
+Refusal TeachingRung::supports(const Problem& p, const cuda_abi::Device& device) const {
     if (info().ladder_only != 0 && p.ladder == 0) { return "keeps its taps in one place for all plans: runs only in the ladder"; }
     if (p.dtype != kF32 || p.taps_dtype != kF32 || p.output_dtype != kF32) { return "takes only f32, and real taps"; }
     if (p.batch != 1) { return "takes one signal, not " + std::to_string(p.batch); }
@@ -26,7 +26,8 @@ Refusal TeachingRung::supports(const Problem& p, const cuda_abi::Device&) const 
     if (p.scale != 1 || p.bias != 0) { return "has no scale and no bias"; }
     if (p.has_clamp != 0 && !clamps()) { return "has no clamp"; }
     if (p.n < 1 || p.k < 1 || p.output_length < 1) { return "needs to know the signal's length, at least 1"; }
-    return requires_more(p);
+    const Refusal more = requires_more(p);
+    return more.empty() ? requires_device(device) : more;
 }
 
 double TeachingRung::estimate_seconds(const Problem& p, const cuda_abi::Device&) const {
@@ -58,7 +59,8 @@ void TeachingRung::launch(const Prepared& prepared, const Job& job, void*, cudaS
                         .m = p.output_length,
                         .origin = p.origin,
                         .low = clamped ? static_cast<float>(p.low) : -kInfinity,
-                        .high = clamped ? static_cast<float>(p.high) : kInfinity};
+                        .high = clamped ? static_cast<float>(p.high) : kInfinity,
+                        .tables = prepared.tables};
     if (prepared.taps_finite) {
         launch_signal(signal, stream);
     } else {

@@ -84,11 +84,6 @@ __global__ void __launch_bounds__(128)
     const int start = o + rows.offset;  // a multiple of V
     const S* in = static_cast<const S*>(rows.in) + blockIdx.y * rows.in_row;
     const auto* vectors = reinterpret_cast<const uint4*>(in + start);
-    // Touches the taps' cache lines while the samples are on their way: a product that met a missing one would wait for it.
-    constexpr int kStep = 32 / static_cast<int>(sizeof(H));
-#pragma unroll
-    for (int t = 0; t < kChunks * V; t += kStep) { asm volatile("" ::"f"(values.value[t])); }
-    asm volatile("" ::"f"(values.value[kChunks * V - 1]));
     uint4 window[kChunks + 1];
 #pragma unroll
     for (int v = 0; v <= kChunks; ++v) {
@@ -112,6 +107,13 @@ __global__ void __launch_bounds__(128)
         }
     }
     typename Element<S>::Sum sum[V] = {};
+    // Reads the taps' cache lines while the samples are on their way: a product that met a missing one would wait for it.
+    constexpr int kStep = 32 / static_cast<int>(sizeof(H));
+    float zero;
+    asm volatile("mov.f32 %0, 0f00000000;" : "=f"(zero));  // the compiler must not see that nothing is added
+#pragma unroll
+    for (int t = 0; t < kChunks * V; t += kStep) { sum[0] = fmaf(values.value[t], zero, sum[0]); }
+    sum[0] = fmaf(values.value[kChunks * V - 1], zero, sum[0]);
     convolve_unrolled<S, 1, kChunks, 1>(
         sum, [&](int v) { return window[v]; }, values.value, rows.k);
     S* out = static_cast<S*>(rows.out) + blockIdx.y * rows.out_row + o;

@@ -30,15 +30,18 @@ class OverlapSave final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
-        info.number = "22";
+        info.number = "27";
         info.name = "overlap_save";
         info.idea =
             "segments are transformed, multiplied by the filter's spectrum and transformed back in registers; they overlap by what "
             "the filter spoils. One kernel reads the signal once and writes once";
-        info.changed = "an output no longer costs a product a tap, but a share of two transforms, whatever the number of taps";
+        info.changed =
+            "the next segment is copied to shared memory while this one is transformed back; segments of many warps, for longer "
+            "filters; "
+            "every type, boundary and layout";
         info.requirements = "fewer taps than a segment has samples (2,048 to 32,768); not for strict accuracy";
         info.limited_by = "instructions and shared memory about alike, then the signal that is read and transformed twice";
-        info.source = "ladder/conv1d/22_overlap_save.cuh";
+        info.source = "ladder/conv1d/27_overlap_save.cuh";
         info.takes_pieces = 1;
         info.is_local = 0;
         return info;
@@ -52,7 +55,7 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return estimate(p, cut_of(p, best_warps(p, device), p.k), device) * (plain_problem(p) ? 1 : 2);
+        return estimate(p, cut_of(p, best_warps(p, device), p.k), device);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all;

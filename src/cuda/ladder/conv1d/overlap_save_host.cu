@@ -7,12 +7,11 @@
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_tables.hpp"
+#include "cuda/ladder/conv1d/production.hpp"
 
 namespace tapline::cuda::overlap_save {
 namespace {
 
-constexpr double kLaunchSeconds = 2.5e-6;  // of a kernel inside a graph
-constexpr std::int64_t kMostBlocks = 0x7fffffff;
 // Outputs of a segment are a multiple of this, so that stores of all segments begin alike between 128-byte lines.
 constexpr int kOutputsUnit = 32;
 // Where memory limits, fewer warps read and write in a better order: 127 taps, 2^28 samples, H200: 560 us with 12 warps a block,
@@ -60,22 +59,6 @@ Kernel kernel_of(const Problem& p, int warps, bool plain, bool shared_spectrum) 
     }
 }
 
-std::int64_t shared_limit(const cuda_abi::Device& device) {
-    switch (10 * device.major + device.minor) {
-        case 75:
-            return 64 * 1024;
-        case 86:
-        case 89:
-        case 120:
-            return 99 * 1024;
-        case 80:
-        case 87:
-            return 163 * 1024;
-        default:
-            return 227 * 1024;
-    }
-}
-
 }  // namespace
 
 Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
@@ -94,7 +77,8 @@ Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
 
 int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& device) {
     if (kernel.function == nullptr) { return 0; }
-    const std::int64_t by_memory = (shared_limit(device) - kernel.layout.segments) / kernel.layout.segment_bytes;
+    const std::int64_t by_memory =
+        (static_cast<std::int64_t>(shared_limit(device)) - kernel.layout.segments) / kernel.layout.segment_bytes;
     return static_cast<int>(std::clamp<std::int64_t>(by_memory, 0, kernel.most_threads / (32 * warps)));
 }
 
@@ -118,14 +102,25 @@ bool has_size(const Problem& p, int warps, std::int64_t taps, const cuda_abi::De
 
 namespace {
 
-// What a segment takes of a multiprocessor that has as many as it holds: 2^28 samples of f32 on an H200, 511 to 8,191 taps.
+// Fitted to times on an H200, as `tapline tune --json` measures them: 2^20 to 2^28 samples of all types, 63 to 16,385 taps, every
+// size of segment. They agree within 6% on average, 18% at most, and the size that is chosen takes at most 8% longer than the
+// fastest.
 constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
+constexpr double kStartSeconds = 9.1e-6;          // of a launch: instructions, tables, the first samples
+constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
+// By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself.
+constexpr std::array<double, 5> kSegmentSeconds{0.39e-6, 1.01e-6, 2.46e-6, 6.1e-6, 14.2e-6};
+constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
+constexpr std::array<double, 5> kAloneSeconds{4.8e-6, 6.7e-6, 10.3e-6, 10.7e-6, 14.2e-6};
+constexpr double kWideAloneFactor = 1.6;
+constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
+
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
-    constexpr std::array<double, 5> kSeconds{0.46e-6, 1.10e-6, 3.0e-6, 7.8e-6, 16.6e-6};
-    constexpr double kWideFactor = 2.4;  // in double: half as many multiply-adds a clock, twice the bytes
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
-    const double wide = type_of(p).point_bytes == 16 ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1;
-    return kSeconds.at(at) * wide * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    // Chips for graphics have an eighth as many units for double.
+    if (type_of(p).point_bytes == 16) { return kWideSegmentSeconds.at(at) * (device.minor == 0 ? 1 : 8) * others; }
+    return kSegmentSeconds.at(at) * others;
 }
 
 }  // namespace
@@ -137,16 +132,24 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     const double at_once = std::max(1, segments_of_block(fast_kernel(p, cut.warps, device), cut.warps, device));
     const double each = segments / device.multiprocessors;
     const double seconds = segment_seconds(p, cut.warps, device);
+    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
+    const double alone = kAloneSeconds.at(at) * (type.point_bytes == 16 ? kWideAloneFactor : 1);
     // The last round is not full, but takes at least as long as a segment alone.
-    constexpr double kAloneSeconds = 2.5e-6;
-    const double left = std::ceil(each - std::floor(each / at_once) * at_once);
-    const double busy =
-        std::floor(each / at_once) * at_once * seconds + (left > 0 ? std::max({left * seconds, seconds, kAloneSeconds}) : 0);
+    const double whole_rounds = std::floor(each / at_once) * at_once;
+    const double left = std::ceil(each - whole_rounds);
+    const double busy = whole_rounds * seconds + (left > 0 ? std::max(left * seconds, alone) : 0);
     const double bytes = type.bytes * rows * static_cast<double>(p.output_length + p.n) +
                          (p.filters > 1 ? rows * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
-    constexpr double kStartSeconds = 2e-6;  // tables to shared memory, the first segment's samples
-    constexpr double kShareOfCopy = 0.91;   // 127 taps
-    return kLaunchSeconds + kStartSeconds + std::max(busy, bytes / (kShareOfCopy * device.copy_bytes_per_second));
+    const double moving = bytes / device.copy_bytes_per_second;
+    return kStartSeconds + std::pow(std::pow(busy, kNorm) + std::pow(moving, kNorm), 1 / kNorm);
+}
+
+double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device) {
+    const double segments =
+        std::ceil(static_cast<double>(p.output_length) / cut.outputs) * static_cast<double>(p.batch) / device.multiprocessors;
+    const double chunks = std::ceil(segments / static_cast<double>(segments_at_once));
+    const double parts = static_cast<double>(parts_of(p.k, cut).size());
+    return parts * (chunks * kPartStartSeconds + std::ceil(segments) * segment_seconds(p, cut.warps, device));
 }
 
 void append(std::vector<std::byte>& to, const std::vector<Complex>& points, bool wide) {
@@ -233,7 +236,7 @@ void set_inner(Segments& g, const Arguments& a, int bytes) {
 void load_kernels(const Prepared& prepared, int warps) {
     for (const Kernel& kernel : {fast_kernel(prepared.problem, warps, prepared.device), slow_kernel(prepared.problem, warps)}) {
         const int segments = segments_of_block(kernel, warps, prepared.device);
-        if (segments > 0) { load_kernel(kernel, shared_bytes(kernel, segments)); }
+        if (segments > 0) { allow_shared(kernel.function, static_cast<std::size_t>(shared_bytes(kernel, segments))); }
     }
 }
 

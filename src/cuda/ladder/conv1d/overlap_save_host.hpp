@@ -41,7 +41,10 @@ int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& d
 bool plain_problem(const Problem& p);
 /// Whether there is a kernel for segments of this size on the device, and room for so many taps.
 bool has_size(const Problem& p, int warps, std::int64_t taps, const cuda_abi::Device& device);
+/// Seconds, as choices need them: of one launch for all outputs, and of one a part and chunk of segments. The layout does not
+/// count: a stream's pieces lie otherwise than the signal of a plan that must give the same bits.
 double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device);
+double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device);
 
 /// Loads the kernels that launch_segments() uses.
 void load_kernels(const Prepared& prepared, int warps);

@@ -1,7 +1,7 @@
 // Which overlap-save kernels a type has.
 #pragma once
 
-#include "cuda/ladder/conv1d/22_overlap_save.cuh"
+#include "cuda/ladder/conv1d/27_overlap_save.cuh"
 
 namespace tapline::cuda::overlap_save {
 

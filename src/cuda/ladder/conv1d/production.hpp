@@ -1,6 +1,7 @@
 // What production rungs have in common on the host: types, launches, the stretches that fast kernels leave.
 #pragma once
 
+#include "cuda/ladder/conv1d/shared_memory.hpp"
 #include "cuda/ladder/rung.hpp"
 #include "cuda/primitives/arguments.cuh"
 
@@ -28,10 +29,6 @@ double estimate(const Problem& p, const cuda_abi::Device& device, double waste);
 
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t stream);
-/// Loads a kernel; if it needs more shared memory than every kernel may have, allows it all that there is.
-void allow_shared(const void* kernel, std::size_t bytes);
-/// Shared memory that a block may use (CUDA programming guide, table of compute capabilities).
-std::size_t shared_limit(const cuda_abi::Device& device);
 /// Blocks for one row along x, rows along y and z: kernels return at once for the rows that y * z has too many.
 dim3 grid_of(std::int64_t blocks, std::int64_t rows);
 

@@ -19,6 +19,7 @@ constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits (H20
 // (65, 129 and 255 taps in f32 and bf16, 2^28 samples, H200).
 constexpr double kOutputCost = 36;
 constexpr double kStepCost = 5.7;
+constexpr double k16BitProducts = 0.4;  // two of three, and no second half to make: 470 us with 127 taps, f32 700
 
 // Half-precision products of a multiprocessor for each of its f32 ones, on 9.0 over those of others (CUDA programming guide,
 // arithmetic throughput; 9.0 has twice as many, which mma.sync does not reach).
@@ -62,7 +63,7 @@ public:
         const int bytes = type_of(p, device).bytes;
         const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
         const double moved = bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
-        const double products = kStepCost * step_factor(device) * steps_of(p.k + before_of(p)) * (bytes == 4 ? 3 : 2) / 3;
+        const double products = kStepCost * step_factor(device) * steps_of(p.k + before_of(p)) * (bytes == 4 ? 1 : k16BitProducts);
         return kLaunchSeconds + kTileSeconds +
                std::max(moved / (kShareOfCopyTensor * device.copy_bytes_per_second),
                         2 * outputs * (kOutputCost + products) / device.peak_flops);

@@ -1,4 +1,4 @@
-// 22: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
+// 27: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
 #pragma once
 
 #include "cuda/ladder/conv1d/overlap_save_outputs.cuh"
