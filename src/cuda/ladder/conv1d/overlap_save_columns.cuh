@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/ladder/conv1d/overlap_save_large.hpp"
+#include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
 #include "cuda/ladder/conv1d/overlap_save_outputs.cuh"
 #include "cuda/primitives/segment.cuh"
 

@@ -18,6 +18,8 @@ namespace {
 constexpr int kUnit = 32;
 // Points in double take twice the place: the ring of three segments is a few times the L2 cache at most.
 constexpr int kMostWideBits = 22;
+// Fewer are done by segments in shared memory, in one pass.
+constexpr std::int64_t kLeastTaps = 4097;
 constexpr std::int64_t kMostLargeSegments = std::int64_t{1} << 20;  // tasks are counted in 32 bits
 
 LargeKernel kernel_of(const Problem& p, int bits) {
@@ -130,7 +132,7 @@ class OverlapSaveLarge final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
-        info.number = "24";
+        info.number = "29";
         info.name = "overlap_save_large";
         info.idea =
             "a segment of up to 16 million samples is a matrix: its columns are transformed as they are read, its rows where they "
@@ -138,9 +140,9 @@ public:
         info.changed =
             "one large transform instead of many small ones for each part of the filter; blocks take tasks from a queue, so that "
             "reading, working in the cache and writing go on at once in one launch";
-        info.requirements = "one filter for all rows, fewer taps than a segment has samples; not for strict accuracy";
+        info.requirements = "one filter for all rows, more than 4,096 taps and fewer than a segment has samples; not for strict accuracy";
         info.limited_by = "instructions and the L2 cache, through which every point passes four times";
-        info.source = "ladder/conv1d/24_overlap_save_large.cuh";
+        info.source = "ladder/conv1d/29_overlap_save_large.cuh";
         info.takes_pieces = 1;
         info.is_local = 0;
         return info;
@@ -148,6 +150,7 @@ public:
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (kernel_of(p, kLeastLargeBits).function == nullptr) { return "integers are exact on the CPU only"; }
         if (p.accuracy == kStrict) { return "strict accuracy needs direct summation"; }
+        if (p.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: short segments need one pass only"; }
         if (p.filters > 1) { return "a filter for each row: a large segment's spectrum would be read for one row only"; }
         if (best_bits(p, device) == 0) {
             return std::to_string(p.k) + " taps: more than a segment of the largest size has room for, or too little shared memory";

@@ -34,13 +34,6 @@ struct LargeSegments {
     int plain;                    // outputs side by side and of the signal's type, pairs aligned
 };
 
-/// Offsets of the tables, in points: pairs (c, t) of the columns' transforms there and back and of the rows', twists of a row's
-/// warps, and what undoes the quarter turn of real segments. `radix`: columns are transformed as 32 x radix points.
-struct LargeTables {
-    int there = 0, back = 16 * 32, rows = 2 * 16 * 32, twists = 3 * 16 * 32, untwists, end;
-    constexpr LargeTables(int radix, int warps) : untwists(twists + 64 * warps), end(untwists + 32 * radix) {}
-};
-
 /// A kernel for segments of 32 * radix * 1024 * warps points.
 struct LargeKernel {
     const void* function = nullptr;

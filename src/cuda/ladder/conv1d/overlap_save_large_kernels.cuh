@@ -1,7 +1,7 @@
 // Which kernels of large segments a type has.
 #pragma once
 
-#include "cuda/ladder/conv1d/24_overlap_save_large.cuh"
+#include "cuda/ladder/conv1d/29_overlap_save_large.cuh"
 
 namespace tapline::cuda::overlap_save {
 

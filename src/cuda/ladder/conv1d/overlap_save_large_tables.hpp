@@ -3,10 +3,16 @@
 
 #include <algorithm>
 
-#include "cuda/ladder/conv1d/overlap_save_large.hpp"
 #include "cuda/ladder/conv1d/overlap_save_tables.hpp"
 
 namespace tapline::cuda::overlap_save {
+
+/// Offsets of the tables, in points: pairs (c, t) of the columns' transforms there and back and of the rows', twists of a row's
+/// warps, and what undoes the quarter turn of real segments. `radix`: columns are transformed as 32 x radix points.
+struct LargeTables {
+    int there = 0, back = 16 * 32, rows = 2 * 16 * 32, twists = 3 * 16 * 32, untwists, end;
+    constexpr LargeTables(int radix, int warps) : untwists(twists + 64 * warps), end(untwists + 32 * radix) {}
+};
 
 /// e^(2 pi i e/2^bits) as a product of two numbers from small tables.
 class Turns {
@@ -37,7 +43,7 @@ private:
 template <class Tap>
 std::vector<Complex> large_spectrum(const Tap& tap, std::int64_t k, int skip, int radix, int warps, bool is_complex) {
     const std::int64_t rows = std::int64_t{32} * radix;
-    const std::int64_t width = std::int64_t{kPoints} * warps;
+    const std::int64_t width = std::int64_t{1024} * warps;
     const std::int64_t m = rows * width;
     int bits = 2;  // quarter turns divided into M parts
     while ((std::int64_t{1} << (bits - 2)) < m) { ++bits; }
@@ -76,9 +82,9 @@ std::vector<Complex> large_spectrum(const Tap& tap, std::int64_t k, int skip, in
         std::copy(own, own + width, row.begin());
         of_row(row);
         for (int w = 0; w < warps; ++w) {
-            for (std::int64_t f = 0; f < kPoints; ++f) {
+            for (std::int64_t f = 0; f < 1024; ++f) {
                 const std::int64_t root = ((reversed_warp(w, warps) - f * warps) % width + width) % width;
-                own[w * kPoints + f] = row[static_cast<std::size_t>(root)] / static_cast<double>(m);
+                own[w * 1024 + f] = row[static_cast<std::size_t>(root)] / static_cast<double>(m);
             }
         }
     }

@@ -1,4 +1,4 @@
-// 24: very long filters, by transforms larger than shared memory, whose points stay in the L2 cache.
+// 29: very long filters, by transforms larger than shared memory, whose points stay in the L2 cache.
 #pragma once
 
 #include "cuda/ladder/conv1d/overlap_save_columns.cuh"
@@ -21,7 +21,7 @@ __device__ __forceinline__ void wait_for_count(const unsigned* done, unsigned co
     }
 }
 
-/// Products of the rows that a block holds, in place: 8 / kWarps rows of 1,024 kWarps points, transformed as in rung 22, times
+/// Products of the rows that a block holds, in place: 8 / kWarps rows of 1,024 kWarps points, transformed as in rung 27, times
 /// their part of the spectrum, transformed back.
 template <class T, int kWarps, class Point>
 __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum, Point* exchange, const Point* pairs,
@@ -89,7 +89,7 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
     });
 }
 
-/// Segments of M = 32 kRadix x 1,024 kWarps complex points: 2M real samples or M complex ones, taken as polynomials as in rung 22.
+/// Segments of M = 32 kRadix x 1,024 kWarps complex points: 2M real samples or M complex ones, taken as polynomials as in rung 27.
 ///
 /// A segment is a matrix with 32 kRadix rows. Its columns are transformed on the way from the signal (tasks of a tile of columns:
 /// a block reads 8,192 points), its rows on the spot, multiplied by the spectrum and transformed back (tasks of 8,192 points again),
