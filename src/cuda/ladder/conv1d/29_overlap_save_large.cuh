@@ -92,13 +92,13 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
 /// Segments of M = 32 kRadix x 1,024 kWarps complex points: 2M real samples or M complex ones, taken as polynomials as in rung 27.
 ///
 /// A segment is a matrix with 32 kRadix rows. Its columns are transformed on the way from the signal (tasks of a tile of columns:
-/// a block reads 8,192 points), its rows on the spot, multiplied by the spectrum and transformed back (tasks of 8,192 points again),
-/// and its columns on the way to the output. Nothing is transposed: values lie where the points were.
+/// a block reads 8,192 points), its rows on the spot, multiplied by the spectrum and transformed back (tasks of 8,192 points
+/// again), and its columns on the way to the output. Nothing is transposed: values lie where the points were.
 ///
 /// Blocks take tasks in one order, and a task waits only for tasks before it, which others have taken: no deadlock, however many
 /// blocks there are. Columns of segment s come with rows of segment s - lag, so that what they wait for was taken long ago and
-/// reading the signal, working in the L2 cache and writing go on at the same time. Columns of segment s lie where those of s - slots
-/// were: a task first finishes the tile of that one.
+/// reading the signal, working in the L2 cache and writing go on at the same time. Columns of segment s lie where those of s -
+/// slots were: a task first finishes the tile of that one.
 template <class S, int kRadix, int kWarps>
 __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real) == 8 ? 1 : 2)
     overlap_save_large_kernel(const __grid_constant__ Arguments a, const __grid_constant__ LargeSegments g) {
@@ -144,9 +144,9 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
         } else if (step >= g.lag && step - g.lag < g.segments) {
             const int segment = step - g.lag;
             const int first = (number - kTasks) * kTilePoints;
-            convolve_rows<T, kWarps>(static_cast<Point*>(g.points) + static_cast<std::int64_t>(segment % g.slots) * Tile::kM + first,
-                                     all_tables + Tile::kTables.end + first, exchange, tables + Tile::kTables.rows,
-                                     tables + Tile::kTables.twists);
+            convolve_rows<T, kWarps>(
+                static_cast<Point*>(g.points) + static_cast<std::int64_t>(segment % g.slots) * Tile::kM + first,
+                all_tables + Tile::kTables.end + first, exchange, tables + Tile::kTables.rows, tables + Tile::kTables.twists);
             // Nobody looks at this count any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
             if (number == kTasks && threadIdx.x == 0) { g.state->bad[(segment + g.slots) % (2 * g.slots)] = 0; }

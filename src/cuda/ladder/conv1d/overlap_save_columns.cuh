@@ -90,7 +90,8 @@ struct Columns {
             const int value = at / kRadix * kRadix + at % kRadix * 32;
             turns[at * kWidth + c] = half_turns(static_cast<T>(value * n) * (T{2} / kM));
         }
-        turn = kComplex ? half_turns(static_cast<T>(q * n) * (T{2} / kM)) : half_turns(static_cast<T>((4 * q + 1) * n) * (T{0.5} / kM));
+        turn = kComplex ? half_turns(static_cast<T>(q * n) * (T{2} / kM))
+                        : half_turns(static_cast<T>((4 * q + 1) * n) * (T{0.5} / kM));
     }
 
     /// From samples to points. `segment`: of the launch; `at`: its place in the ring.
@@ -333,7 +334,10 @@ private:
             Sum sum;
             if constexpr (kComplex) {
                 sum = p;
-                if (bad > 0) { sum = g.real_taps ? repaired<T>(sum, segment, row, index, at, bad) : repaired<S>(sum, segment, row, index, at, bad); }
+                if (bad > 0) {
+                    sum = g.real_taps ? repaired<T>(sum, segment, row, index, at, bad)
+                                      : repaired<S>(sum, segment, row, index, at, bad);
+                }
             } else {
                 sum = v < 32 ? p.x : p.y;
                 if (bad > 0) { sum = repaired<T>(sum, segment, row, index, at, bad); }

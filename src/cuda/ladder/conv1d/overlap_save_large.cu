@@ -76,7 +76,8 @@ struct Ring {
     int lag, slots;
 };
 Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    const std::int64_t lag = std::clamp<std::int64_t>(divide_up(blocks_at_once(p, device), 2 * tasks_of(cut)), 1, (kMostSlots - 1) / 2);
+    const std::int64_t lag =
+        std::clamp<std::int64_t>(divide_up(blocks_at_once(p, device), 2 * tasks_of(cut)), 1, (kMostSlots - 1) / 2);
     return {static_cast<int>(lag), static_cast<int>(2 * lag + 1)};
 }
 
@@ -92,8 +93,8 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
     constexpr double kMeasuredFlops = 6.69e13 / 132;
     constexpr double kWideFactor = 2.4;  // as in overlap_save_host.cu
     const bool wide = type_of(p).point_bytes == 16;
-    const double factor = (wide ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1) * kMeasuredFlops /
-                          (device.peak_flops / device.multiprocessors);
+    const double factor =
+        (wide ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1) * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
     constexpr double kInARow = 3;  // columns, rows, columns: none starts before the one before has ended
@@ -140,7 +141,8 @@ public:
         info.changed =
             "one large transform instead of many small ones for each part of the filter; blocks take tasks from a queue, so that "
             "reading, working in the cache and writing go on at once in one launch";
-        info.requirements = "one filter for all rows, more than 4,096 taps and fewer than a segment has samples; not for strict accuracy";
+        info.requirements =
+            "one filter for all rows, more than 4,096 taps and fewer than a segment has samples; not for strict accuracy";
         info.limited_by = "instructions and the L2 cache, through which every point passes four times";
         info.source = "ladder/conv1d/29_overlap_save_large.cuh";
         info.takes_pieces = 1;
@@ -242,9 +244,7 @@ public:
 
 private:
     static constexpr std::int64_t kStateBytes = (sizeof(LargeState) + 255) / 256 * 256;
-    static Ring ring(const Prepared& prepared) {
-        return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device);
-    }
+    static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
 };
 
 }  // namespace

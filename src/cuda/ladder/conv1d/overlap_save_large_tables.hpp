@@ -37,9 +37,9 @@ private:
     std::vector<Complex> low_, high_;
 };
 
-/// conj(sum_t taps[t] z^-(t + skip)) / M for all roots z of z^M = e^(i phi), in the order in which the rows of a segment hold them: row m the
-/// roots e^(i (phi + 2 pi (m + R j))/M), R = 32 * radix rows, place 1024 w + f of it j = reversed(w) - f * warps. As four steps: columns,
-/// turns, rows.
+/// conj(sum_t taps[t] z^-(t + skip)) / M for all roots z of z^M = e^(i phi), in the order in which the rows of a segment hold them:
+/// row m the roots e^(i (phi + 2 pi (m + R j))/M), R = 32 * radix rows, place 1024 w + f of it j = reversed(w) - f * warps. As four
+/// steps: columns, turns, rows.
 template <class Tap>
 std::vector<Complex> large_spectrum(const Tap& tap, std::int64_t k, int skip, int radix, int warps, bool is_complex) {
     const std::int64_t rows = std::int64_t{32} * radix;
@@ -71,8 +71,8 @@ std::vector<Complex> large_spectrum(const Tap& tap, std::int64_t k, int skip, in
         for (auto& column : columns) { of_column(column); }
         for (std::int64_t r = 0; r < rows; ++r) {
             for (std::int64_t i = 0; i < kTogether; ++i) {
-                points[static_cast<std::size_t>(r * width + c + i)] =
-                    HostTransform::product(columns[static_cast<std::size_t>(i)][static_cast<std::size_t>(r)], turns(4 * r * (c + i)));
+                points[static_cast<std::size_t>(r * width + c + i)] = HostTransform::product(
+                    columns[static_cast<std::size_t>(i)][static_cast<std::size_t>(r)], turns(4 * r * (c + i)));
             }
         }
     }
