@@ -94,12 +94,40 @@ struct Columns {
                         : half_turns(static_cast<T>((4 * q + 1) * n) * (T{0.5} / kM));
     }
 
+    /// Brings the samples of the tile nearer, into the L2 cache.
+    __device__ __forceinline__ void prefetch(int segment) const {
+        const int row = segment / g.of_row;
+        const int index = segment - row * g.of_row;
+        if (!is_inner(index) || a.in_sample != 1) { return; }
+        constexpr int kRows = 32 * kRadix * (kComplex ? 1 : 2);
+        const S* const first = sample_of(row, index, n - c + static_cast<int>(threadIdx.x) * kRow);
+#pragma unroll
+        for (int i = 0; i < kRows / kTileThreads; ++i) {
+#pragma unroll
+            for (int at = 0; at < kWidth; at += 64 / static_cast<int>(sizeof(S))) {
+                asm volatile("prefetch.global.L2 [%0];" ::"l"(first + static_cast<std::int64_t>(i) * kTileThreads * kRow + at));
+            }
+        }
+    }
+
     /// From samples to points. `segment`: of the launch; `at`: its place in the ring.
     __device__ __forceinline__ void transform(int segment, Point* at) const {
         T re[32];
         T im[32];
-        load(re, im, segment);
-        fft::transform<32, kComplex ? 0 : 1, 2>(re, im);
+        const int row = segment / g.of_row;
+        const int index = segment - row * g.of_row;
+        bool slow = !is_inner(index);
+        for (;;) {
+            if (slow) {
+                load_slowly(re, im, segment, row, index);
+            } else {
+                load(re, im, row, index);
+            }
+            fft::transform<32, kComplex ? 0 : 1, 2>(re, im);
+            // A sample that is not finite makes every value so: then once more without it.
+            if (slow || fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost) { break; }
+            slow = true;
+        }
         __syncthreads();
         fft::for_each_index<0, 32>([&](auto value) {
             constexpr int i = decltype(value)::value;
@@ -201,44 +229,42 @@ private:
         }
     }
 
-    __device__ __forceinline__ void load(T* re, T* im, int segment) const {
-        const int row = segment / g.of_row;
-        const int index = segment - row * g.of_row;
-        const S* const first = static_cast<const S*>(a.in) + row * a.in_row +
-                               (g.start + static_cast<std::int64_t>(index) * g.outputs + point_of(0)) * a.in_sample;
+    [[nodiscard]] __device__ __forceinline__ bool is_inner(int index) const {
+        return index >= g.inner_first && index < g.inner_last;
+    }
+    [[nodiscard]] __device__ __forceinline__ const S* sample_of(int row, int index, int at) const {
+        return static_cast<const S*>(a.in) + row * a.in_row +
+               (g.start + static_cast<std::int64_t>(index) * g.outputs + at) * a.in_sample;
+    }
+
+    /// Of an inner segment.
+    __device__ __forceinline__ void load(T* re, T* im, int row, int index) const {
+        const S* const first = sample_of(row, index, point_of(0));
         const std::int64_t step = kRadix * kRow * a.in_sample;
-        T zero = 0;  // unless a sample is not finite
-        const bool inner = index >= g.inner_first && index < g.inner_last;
-        if (inner) {
 #pragma unroll
-            for (int i = 0; i < 32; ++i) {
-                if constexpr (kComplex) {
-                    const S x = g.plain ? __ldcs(first + i * step) : load_element(first + i * step);
-                    re[i] = x.x;
-                    im[i] = x.y;
-                } else {
-                    re[i] = Element<S>::widen(__ldcs(first + i * step));
-                    im[i] = Element<S>::widen(__ldcs(first + i * step + kM * a.in_sample));
-                }
-            }
-            // What the outputs do not read is zero, whatever lies there.
-            if (point_of(0) < g.skip) {
-                re[0] = 0;
-                im[0] = kComplex ? 0 : im[0];
-            }
-            if (point_of(31) + (kComplex ? 0 : kM) >= g.used) {
-                re[31] = kComplex ? 0 : re[31];
-                im[31] = 0;
-            }
-#pragma unroll
-            for (int i = 0; i < 32; ++i) {
-                zero = fma(re[i], T{0}, zero);
-                zero = fma(im[i], T{0}, zero);
+        for (int i = 0; i < 32; ++i) {
+            if constexpr (kComplex) {
+                const S x = g.plain ? __ldcs(first + i * step) : load_element(first + i * step);
+                re[i] = x.x;
+                im[i] = x.y;
+            } else {
+                re[i] = Element<S>::widen(__ldcs(first + i * step));
+                im[i] = Element<S>::widen(__ldcs(first + i * step + kM * a.in_sample));
             }
         }
-        if (inner && zero == 0) { return; }
+        // What the outputs do not read is zero, whatever lies there.
+        if (point_of(0) < g.skip) {
+            re[0] = 0;
+            im[0] = kComplex ? 0 : im[0];
+        }
+        if (point_of(31) + (kComplex ? 0 : kM) >= g.used) {
+            re[31] = kComplex ? 0 : re[31];
+            im[31] = 0;
+        }
+    }
+    __device__ __forceinline__ void load_slowly(T* re, T* im, int segment, int row, int index) const {
         const Columns copy = *this;  // in memory, where a call finds it: this one stays in registers
-        copy.load_slowly(segment, row, index);
+        copy.read_one_by_one(segment, row, index);
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             const Point p = exchange[i * kTileThreads + static_cast<int>(threadIdx.x)];
@@ -247,7 +273,7 @@ private:
         }
     }
     /// One by one to the thread's own places: zeros for samples that no output wants or that are not finite; these are noted.
-    __device__ __noinline__ void load_slowly(int segment, int row, int index) const {
+    __device__ __noinline__ void read_one_by_one(int segment, int row, int index) const {
         const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
         const std::int64_t position = a.in_first + g.start + static_cast<std::int64_t>(index) * g.outputs;
         const int needed = g.used - (g.outputs - wanted_of(index));
@@ -280,21 +306,17 @@ private:
         const int index = segment - row * g.of_row;
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
         const int wanted = wanted_of(index);
-        T zero = 0;
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            zero = fma(re[i], T{0}, zero);
-            zero = fma(im[i], T{0}, zero);
-        }
+        // Every output of the column depends on every one of its points, so that one tells of all.
+        const bool repair = !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost);
         const int bad = static_cast<int>(min(__ldcg(&g.state->bad[segment % (2 * g.slots)]), kMostBad + 1u));
-        const bool slow = __syncthreads_or(zero != 0 || bad != 0 || g.plain == 0) != 0;
+        const bool slow = __syncthreads_or(repair || bad != 0 || g.plain == 0) != 0;
         if (slow) {
             fft::for_each_index<0, 32>([&](auto value) {
                 constexpr int i = decltype(value)::value;
                 exchange[fft::reversed(i, 5) * kTileThreads + static_cast<int>(threadIdx.x)] = Point{re[i], im[i]};
             });
             const Columns copy = *this;
-            copy.store_slowly(segment, row, index, zero != 0 ? kMostBad + 1 : bad);
+            copy.store_slowly(segment, row, index, repair ? kMostBad + 1 : bad);
             return;
         }
         const T scale = static_cast<T>(a.scale);
@@ -311,16 +333,34 @@ private:
         S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + point_of(0);
         int left = wanted - point_of(0);
         hide(out, left);
-        fft::for_each_index<0, 32>([&](auto value) {
-            constexpr int i = decltype(value)::value;
-            constexpr int kAt = fft::reversed(i, 5) * kRadix * kRow;
-            if constexpr (kComplex) {
-                if (left > kAt) { __stcs(out + kAt, S{re[i], im[i]}); }
-            } else {
-                if (left > kAt) { __stcs(out + kAt, Element<S>::narrow(re[i])); }
-                if (left > kAt + kM) { __stcs(out + kAt + kM, Element<S>::narrow(im[i])); }
-            }
-        });
+        // Points go in groups, of which at most one is not whole.
+        constexpr int kGroup = 8;
+        constexpr int kStep = kRadix * kRow;
+        const auto store_part = [&](auto part, auto value_of) {
+            constexpr int kFrom = decltype(part)::value;
+            fft::for_each_index<0, 32 / kGroup>([&](auto group) {
+                constexpr int kFirst = decltype(group)::value * kGroup;
+                if (left > kFrom + (kFirst + kGroup - 1) * kStep) {
+                    fft::for_each_index<kFirst, kFirst + kGroup>([&](auto point) {
+                        constexpr int i = decltype(point)::value;
+                        __stcs(out + kFrom + i * kStep, Element<S>::narrow(value_of(fft::reversed(i, 5))));
+                    });
+                } else if (left > kFrom + kFirst * kStep) {
+                    fft::for_each_index<kFirst, kFirst + kGroup>([&](auto point) {
+                        constexpr int i = decltype(point)::value;
+                        if (left > kFrom + i * kStep) {
+                            __stcs(out + kFrom + i * kStep, Element<S>::narrow(value_of(fft::reversed(i, 5))));
+                        }
+                    });
+                }
+            });
+        };
+        if constexpr (kComplex) {
+            store_part(std::integral_constant<int, 0>{}, [&](int i) { return S{re[i], im[i]}; });
+        } else {
+            store_part(std::integral_constant<int, 0>{}, [&](int i) { return re[i]; });
+            store_part(std::integral_constant<int, kM>{}, [&](int i) { return im[i]; });
+        }
     }
     /// One by one from the thread's own places, with the terms of `bad` samples or, if these are too many to know, directly.
     __device__ __noinline__ void store_slowly(int segment, int row, int index, int bad) const {

@@ -204,17 +204,6 @@ std::int64_t stored_bytes_of(int type) {
 
 namespace {
 
-void load_kernel(const Kernel& kernel, std::int64_t shared_bytes) {
-    cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, kernel.function), "loading a kernel");
-    if (shared_bytes > 48 * 1024) {
-        check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-              "shared memory");
-    }
-}
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 std::int64_t shared_bytes(const Kernel& kernel, int segments) {
     return kernel.layout.segments + static_cast<std::int64_t>(segments) * kernel.layout.segment_bytes;
 }
