@@ -17,6 +17,7 @@
 #include "cuda/ladder/conv1d/16_register_tile.cuh"
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/ladder/conv1d/overlap_save.hpp"
+#include "cuda/ladder/conv1d/overlap_save_large.hpp"
 #include "cuda/ladder/conv1d/transform_rung.hpp"
 #include "cuda/ladder/rung.hpp"
 
@@ -56,6 +57,7 @@ const std::vector<const Rung*>& ladder() {
         // Production again.
         &overlap_save_rung(),
         &overlap_save_parts(),
+        &overlap_save_large(),
     };
     return rungs;
 }

@@ -152,8 +152,6 @@ double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at
     return parts * (chunks * kPartStartSeconds + std::ceil(segments) * segment_seconds(p, cut.warps, device));
 }
 
-namespace {
-
 void append(std::vector<std::byte>& to, const std::vector<Complex>& points, bool wide) {
     for (const Complex& point : points) {
         const std::array<double, 2> exact{point.real(), point.imag()};
@@ -203,6 +201,8 @@ std::int64_t stored_bytes_of(int type) {
             return 8;
     }
 }
+
+namespace {
 
 std::int64_t shared_bytes(const Kernel& kernel, int segments) {
     return kernel.layout.segments + static_cast<std::int64_t>(segments) * kernel.layout.segment_bytes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,13 @@ struct Part {
 };
 /// All taps at once, or cut.taps at a time. The last part's spectrum begins early, so that it needs as many samples as the others.
 std::vector<Part> parts_of(std::int64_t taps, const Cut& cut);
+
+/// Points as the kernels read them, appended.
+void append(std::vector<std::byte>& to, const std::vector<std::complex<double>>& points, bool wide);
+/// Tap t of taps of a type.
+std::complex<double> tap_at(const std::byte* taps, std::int64_t t, int type);
+/// sizeof an output element.
+std::int64_t stored_bytes_of(int type);
 
 /// Pairs and twists, then the spectra of every filter for each part.
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut);

@@ -1,0 +1,173 @@
+// 29: very long filters, by transforms larger than shared memory, whose points stay in the L2 cache.
+#pragma once
+
+#include "cuda/ladder/conv1d/overlap_save_columns.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+/// Waits until `done` has counted up to `count`; all threads see what those that counted wrote before.
+__device__ __forceinline__ void wait_for_count(const unsigned* done, unsigned count) {
+    unsigned seen = 0;
+    for (;;) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+        asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(done) : "memory");
+#else
+        seen = *static_cast<const volatile unsigned*>(done);
+#endif
+        if (seen >= count) { return; }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+        __nanosleep(64);
+#endif
+    }
+}
+
+/// Products of the rows that a block holds, in place: 8 / kWarps rows of 1,024 kWarps points, transformed as in rung 27, times
+/// their part of the spectrum, transformed back.
+template <class T, int kWarps, class Point>
+__device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum, Point* exchange, const Point* pairs,
+                                              const Point* twists) {
+    using Parts = Division<kWarps, true>;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);
+    const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);
+    const int warp = kWarps == 1 ? 0 : thread / 32;
+    Point* const row = rows + in_block * kWarps * kPoints;
+    const Point* const products = spectrum + (in_block * kWarps + warp) * kPoints + lane;
+    Point* const points = exchange + in_block * kWarps * kBufferPoints;
+    Point* const own = points + warp * kBufferPoints;
+    const TwistOf<Point, kWarps, false> twist_of(twists, thread);
+
+    T re[32];
+    T im[32];
+    const auto load = [&](int c, int t, T& x, T& y) {
+        const Point p = __ldcg(row + c + t);
+        x = p.x;
+        y = p.y;
+    };
+    Parts::take_apart(re, im, points, thread, in_block, load, [] {});
+#pragma unroll 1
+    for (int direction = 0; direction < 2; ++direction) {
+        T x[32];
+        T y[32];
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {  // real and imaginary parts exchanged
+            x[i] = im[i];
+            y[i] = re[i];
+        }
+        if (direction == 1) {
+#pragma unroll
+            for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], __ldcg(products + 32 * i)); }
+        } else if constexpr (kWarps > 1) {
+#pragma unroll
+            for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twist_of(i)); }
+        }
+        const auto pair = [&](int i, T* c, T* t) {
+            const Point p = pairs[32 * i + lane];
+            *c = p.x;
+            *t = p.y;
+        };
+        transform_warp(x, y, own, lane, pair, [] { __syncwarp(); });
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            re[i] = x[i];
+            im[i] = y[i];
+        }
+    }
+    if constexpr (kWarps > 1) {
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            Point w = twist_of(i);
+            w.y = -w.y;
+            multiply(re[i], im[i], w);
+        }
+    }
+    Parts::put_together(re, im, points, thread, in_block, [] {});
+    fft::for_each_index<0, 32>([&](auto output) {
+        constexpr int u = decltype(output)::value;
+        constexpr int r = Parts::held(u);
+        __stcg(row + Parts::first(thread) + Parts::offset(u), Point{re[r], im[r]});
+    });
+}
+
+/// Segments of M = 32 kRadix x 1,024 kWarps complex points: 2M real samples or M complex ones, taken as polynomials as in rung 27.
+///
+/// A segment is a matrix with 32 kRadix rows. Its columns are transformed on the way from the signal (tasks of a tile of columns:
+/// a block reads 8,192 points), its rows on the spot, multiplied by the spectrum and transformed back (tasks of 8,192 points
+/// again), and its columns on the way to the output. Nothing is transposed: values lie where the points were.
+///
+/// Blocks take tasks in one order, and a task waits only for tasks before it, which others have taken: no deadlock, however many
+/// blocks there are. Columns of segment s come with rows of segment s - lag, so that what they wait for was taken long ago and
+/// reading the signal, working in the L2 cache and writing go on at the same time. Columns of segment s lie where those of s -
+/// slots were: a task first finishes the tile of that one.
+template <class S, int kRadix, int kWarps>
+__global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real) == 8 ? 1 : 2)
+    overlap_save_large_kernel(const __grid_constant__ Arguments a, const __grid_constant__ LargeSegments g) {
+    using Tile = Columns<S, kRadix, kWarps>;
+    using T = typename Tile::T;
+    using Point = typename Tile::Point;
+    constexpr int kTasks = Tile::kM / kTilePoints;
+    extern __shared__ uint4 shared[];
+    int* const task_place = reinterpret_cast<int*>(shared);
+    Point* const tables = reinterpret_cast<Point*>(shared + 1);
+    Point* const turns = tables + Tile::kTables.end;
+    Point* const exchange = turns + kTilePoints / kRadix;
+    const auto* const all_tables = static_cast<const Point*>(g.tables);
+    copy_by_block<Point>(tables, all_tables, Tile::kTables.end);
+
+#ifdef TEST_EARLY
+    unsigned next = threadIdx.x == 0 ? atomicAdd(&g.state->next_task, 1u) : 0;
+#endif
+    for (;;) {
+        if (threadIdx.x == 0) {
+#ifndef TEST_EARLY
+            const unsigned next = atomicAdd(&g.state->next_task, 1u);
+#endif
+            *task_place = static_cast<int>(next);
+            const int step = static_cast<int>(next / (2 * kTasks));
+            const bool is_columns = next % (2 * kTasks) < kTasks;
+            const int before = step - (is_columns ? g.slots : g.lag);  // the segment whose rows, or columns, have to be complete
+            if (before >= 0 && before < g.segments) {
+                const unsigned* done = is_columns ? g.state->rows_done : g.state->columns_done;
+                wait_for_count(done + before % g.slots, static_cast<unsigned>(before / g.slots + 1) * kTasks);
+            }
+#ifdef TEST_EARLY
+            next = atomicAdd(&g.state->next_task, 1u);
+#endif
+        }
+        __syncthreads();
+        const auto task = static_cast<unsigned>(*task_place);
+        const int step = static_cast<int>(task / (2 * kTasks));
+        const int number = static_cast<int>(task % (2 * kTasks));
+        if (step >= g.segments + g.slots) { return; }
+        unsigned* done = nullptr;
+        if (number < kTasks) {
+            const Tile tile(a, g, exchange, turns, tables, number);
+            Point* const at = static_cast<Point*>(g.points) + static_cast<std::int64_t>(step % g.slots) * Tile::kM;
+#ifdef TEST_PREFETCH
+            if (step < g.segments) { tile.prefetch(step); }
+#endif
+            if (step >= g.slots) { tile.finish_segment(step - g.slots, at); }
+            if (step < g.segments) {
+                tile.transform(step, at);
+                done = g.state->columns_done + step % g.slots;
+            }
+        } else if (step >= g.lag && step - g.lag < g.segments) {
+            const int segment = step - g.lag;
+            const int first = (number - kTasks) * kTilePoints;
+            convolve_rows<T, kWarps>(
+                static_cast<Point*>(g.points) + static_cast<std::int64_t>(segment % g.slots) * Tile::kM + first,
+                all_tables + Tile::kTables.end + first, exchange, tables + Tile::kTables.rows, tables + Tile::kTables.twists);
+            // Nobody looks at this count any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
+            // are not read before these rows are complete.
+            if (number == kTasks && threadIdx.x == 0) { g.state->bad[(segment + g.slots) % (2 * g.slots)] = 0; }
+            done = g.state->rows_done + segment % g.slots;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0 && done != nullptr) {
+            __threadfence();
+            atomicAdd(done, 1u);
+        }
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,406 @@
+// Large segments by columns: samples come, 32 x kRadix points a column are transformed, and back, outputs go.
+#pragma once
+
+#include "cuda/ladder/conv1d/overlap_save_large.hpp"
+#include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
+#include "cuda/ladder/conv1d/overlap_save_outputs.cuh"
+#include "cuda/primitives/segment.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+/// e^(i pi x), exact to about a rounding wherever x lies.
+__device__ __forceinline__ float2 half_turns(float x) {
+    float2 w;
+    sincospif(x, &w.y, &w.x);
+    return w;
+}
+__device__ __forceinline__ double2 half_turns(double x) {
+    double2 w;
+    sincospi(x, &w.y, &w.x);
+    return w;
+}
+
+/// The sum of output o of a row, directly, until it is not a number, which it then remains.
+template <class S, class H>
+__device__ __noinline__ typename Element<S>::Sum direct_sum_while_finite(const Arguments& a, std::int64_t row, std::int64_t o) {
+    using Sum = typename Element<S>::Sum;
+    constexpr std::int64_t kStretch = 256;
+    const S* in = static_cast<const S*>(a.in) + row * a.in_row;
+    const H* taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
+    Sum sum{};
+    for (std::int64_t first = 0; first < a.k; first += kStretch) {
+        const std::int64_t last = min(first + kStretch, a.k);
+        if (a.boundary == kZero) {
+            multiply_add(sum, exact_sum<S, H>(a, in, taps, a.first + o, first, last), typename Element<S>::Real{1});
+        } else {
+            for (std::int64_t t = first; t < last; ++t) {
+                multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
+            }
+        }
+        if constexpr (kIsComplexElement<Sum>) {
+            if (isnan(sum.x) && isnan(sum.y)) { return sum; }
+        } else {
+            if (isnan(sum)) { return sum; }
+        }
+    }
+    return sum;
+}
+
+/// A thread's part of a tile of kWidth columns, which are kRow points apart: (column, q) before the exchange that a transform of
+/// 32 x kRadix points has in its middle, and (column, p) after it. There: its 32 points r = q + kRadix i of the column, i < 32,
+/// become values m = p + 32 s, for kPolynomials p = q + kRadix u and all s < kRadix; back the other way round.
+template <class S, int kRadix, int kWarps>
+struct Columns {
+    using T = typename Element<S>::Real;
+    using Sum = typename Element<S>::Sum;
+    using Point = typename PointOf<T>::Type;
+    static constexpr bool kComplex = kIsComplexElement<S>;
+    static constexpr int kWidth = kTileThreads / kRadix;
+    static constexpr int kRow = kPoints * kWarps;
+    static constexpr int kM = 32 * kRadix * kRow;
+    static constexpr int kPolynomials = 32 / kRadix;
+    static constexpr int kBits = fft::log2_of(kRadix);
+    static constexpr int kPad = kWidth < 16 ? 8 : 0;  // columns of several p at once are free of bank conflicts
+    static constexpr LargeTables kTables{kRadix, kWarps};
+    static_assert(kTilePoints + 32 * kPad <= 8 * kBufferPoints);
+
+    const Arguments& a;
+    const LargeSegments& g;
+    Point* exchange;      // 8 * kBufferPoints
+    Point* turns;         // (32, kWidth): e^(2 pi i v n/M) of value v and column n
+    const Point* tables;  // LargeTables
+    int c, q;             // column of the tile
+    int n;                // column of the segment
+    Point turn;           // e^(i (phi + 2 pi q) n/M)
+
+    /// Of tile number `tile`. After a barrier that follows what was last done with `turns`; needs one before it is used.
+    __device__ __forceinline__ Columns(const Arguments& arguments, const LargeSegments& segments, Point* exchange_place,
+                                       Point* turns_place, const Point* tables_place, int tile)
+        : a(arguments),
+          g(segments),
+          exchange(exchange_place),
+          turns(turns_place),
+          tables(tables_place),
+          c(static_cast<int>(threadIdx.x) % kWidth),
+          q(static_cast<int>(threadIdx.x) / kWidth),
+          n(tile * kWidth + c) {
+#pragma unroll
+        for (int i = 0; i < kPolynomials; ++i) {
+            const int at = q + kRadix * i;  // value kRadix u + 32 s lies at kRadix u + s
+            const int value = at / kRadix * kRadix + at % kRadix * 32;
+            turns[at * kWidth + c] = half_turns(static_cast<T>(value * n) * (T{2} / kM));
+        }
+        turn = kComplex ? half_turns(static_cast<T>(q * n) * (T{2} / kM))
+                        : half_turns(static_cast<T>((4 * q + 1) * n) * (T{0.5} / kM));
+    }
+
+    /// Brings the samples of the tile nearer, into the L2 cache.
+    __device__ __forceinline__ void prefetch(int segment) const {
+        const int row = segment / g.of_row;
+        const int index = segment - row * g.of_row;
+        if (!is_inner(index) || a.in_sample != 1) { return; }
+        constexpr int kRows = 32 * kRadix * (kComplex ? 1 : 2);
+        const S* const first = sample_of(row, index, n - c + static_cast<int>(threadIdx.x) * kRow);
+#pragma unroll
+        for (int i = 0; i < kRows / kTileThreads; ++i) {
+#pragma unroll
+            for (int at = 0; at < kWidth; at += 64 / static_cast<int>(sizeof(S))) {
+                asm volatile("prefetch.global.L2 [%0];" ::"l"(first + static_cast<std::int64_t>(i) * kTileThreads * kRow + at));
+            }
+        }
+    }
+
+    /// From samples to points. `segment`: of the launch; `at`: its place in the ring.
+    __device__ __forceinline__ void transform(int segment, Point* at) const {
+        T re[32];
+        T im[32];
+        const int row = segment / g.of_row;
+        const int index = segment - row * g.of_row;
+        bool slow = !is_inner(index);
+        for (;;) {
+            if (slow) {
+                load_slowly(re, im, segment, row, index);
+            } else {
+                load(re, im, row, index);
+            }
+            fft::transform<32, kComplex ? 0 : 1, 2>(re, im);
+            // A sample that is not finite makes every value so: then once more without it.
+            if (slow || fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost) { break; }
+            slow = true;
+        }
+        __syncthreads();
+        fft::for_each_index<0, 32>([&](auto value) {
+            constexpr int i = decltype(value)::value;
+            exchange[place(fft::reversed(i, 5), q)] = Point{re[i], im[i]};
+        });
+        __syncthreads();
+        fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
+            constexpr int u = decltype(polynomial)::value;
+#pragma unroll
+            for (int i = 0; i < kRadix; ++i) {
+                const Point p = exchange[place(q + kRadix * u, i)];
+                re[kRadix * u + i] = p.x;
+                im[kRadix * u + i] = p.y;
+            }
+            fft::transform_by<kRadix>(re + kRadix * u, im + kRadix * u, [&](int i, T* cosine, T* tangent) {
+                const Point pair = tables[kTables.there + 32 * i + q + kRadix * u];
+                *cosine = pair.x;
+                *tangent = pair.y;
+            });
+            fft::for_each_index<0, kRadix>([&](auto value) {
+                constexpr int i = kRadix * u + decltype(value)::value;
+                constexpr int s = fft::reversed(decltype(value)::value, kBits);
+                const Point w = turn_of(u, s);
+                multiply(re[i], im[i], w);
+                __stcg(at + (q + kRadix * u + 32 * s) * kRow + n, Point{re[i], im[i]});
+            });
+        });
+    }
+
+    /// From points to outputs.
+    __device__ __forceinline__ void finish_segment(int segment, const Point* at) const {
+        T re[32];
+        T im[32];
+        fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
+            constexpr int u = decltype(polynomial)::value;
+#pragma unroll
+            for (int s = 0; s < kRadix; ++s) {
+                const Point p = __ldcg(at + (q + kRadix * u + 32 * s) * kRow + n);
+                re[kRadix * u + s] = p.x;
+                im[kRadix * u + s] = p.y;
+            }
+        });
+        __syncthreads();  // `turns` is complete, `exchange` free
+        fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
+            constexpr int u = decltype(polynomial)::value;
+#pragma unroll
+            for (int s = 0; s < kRadix; ++s) {
+                Point w = turn_of(u, s);
+                w.y = -w.y;
+                multiply(re[kRadix * u + s], im[kRadix * u + s], w);
+            }
+            fft::transform<kRadix>(im + kRadix * u, re + kRadix * u);
+            fft::for_each_index<0, kRadix>([&](auto value) {
+                constexpr int i = kRadix * u + decltype(value)::value;
+                exchange[place(q + kRadix * u, fft::reversed(decltype(value)::value, kBits))] = Point{re[i], im[i]};
+            });
+        });
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            const Point p = exchange[place(i, q)];
+            re[i] = p.x;
+            im[i] = p.y;
+        }
+        fft::transform_by<32>(im, re, [&](int i, T* cosine, T* tangent) {
+            const Point pair = tables[kTables.back + kRadix * i + q];
+            *cosine = pair.x;
+            *tangent = pair.y;
+        });
+        if constexpr (!kComplex) {
+            fft::for_each_index<0, 32>([&](auto value) {
+                constexpr int i = decltype(value)::value;
+                multiply(re[i], im[i], tables[kTables.untwists + q + kRadix * fft::reversed(i, 5)]);
+            });
+        }
+        store(re, im, segment);
+    }
+
+private:
+    [[nodiscard]] __device__ __forceinline__ int place(int p, int of_radix) const {
+        return (p * kRadix + of_radix) * kWidth + c + p * kPad;
+    }
+    [[nodiscard]] __device__ __forceinline__ Point turn_of(int u, int s) const {
+        Point w = turns[(kRadix * u + s) * kWidth + c];
+        multiply(w.x, w.y, turn);
+        return w;
+    }
+    /// The point that is point i before the transform there and after the one back, and among the outputs and samples of a segment.
+    [[nodiscard]] __device__ __forceinline__ int point_of(int i) const { return (q + kRadix * i) * kRow + n; }
+    [[nodiscard]] __device__ __forceinline__ int wanted_of(int index) const {
+        return static_cast<int>(min(a.count - static_cast<std::int64_t>(index) * g.outputs, std::int64_t{g.outputs}));
+    }
+
+    static __device__ __forceinline__ bool is_finite(const Sum& x) {
+        if constexpr (kComplex) {
+            return fabs(x.x) <= Limits<T>::kMost && fabs(x.y) <= Limits<T>::kMost;
+        } else {
+            return fabs(x) <= Limits<T>::kMost;
+        }
+    }
+
+    [[nodiscard]] __device__ __forceinline__ bool is_inner(int index) const {
+        return index >= g.inner_first && index < g.inner_last;
+    }
+    [[nodiscard]] __device__ __forceinline__ const S* sample_of(int row, int index, int at) const {
+        return static_cast<const S*>(a.in) + row * a.in_row +
+               (g.start + static_cast<std::int64_t>(index) * g.outputs + at) * a.in_sample;
+    }
+
+    /// Of an inner segment.
+    __device__ __forceinline__ void load(T* re, T* im, int row, int index) const {
+        const S* const first = sample_of(row, index, point_of(0));
+        const std::int64_t step = kRadix * kRow * a.in_sample;
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            if constexpr (kComplex) {
+                const S x = g.plain ? __ldcs(first + i * step) : load_element(first + i * step);
+                re[i] = x.x;
+                im[i] = x.y;
+            } else {
+                re[i] = Element<S>::widen(__ldcs(first + i * step));
+                im[i] = Element<S>::widen(__ldcs(first + i * step + kM * a.in_sample));
+            }
+        }
+        // What the outputs do not read is zero, whatever lies there.
+        if (point_of(0) < g.skip) {
+            re[0] = 0;
+            im[0] = kComplex ? 0 : im[0];
+        }
+        if (point_of(31) + (kComplex ? 0 : kM) >= g.used) {
+            re[31] = kComplex ? 0 : re[31];
+            im[31] = 0;
+        }
+    }
+    __device__ __forceinline__ void load_slowly(T* re, T* im, int segment, int row, int index) const {
+        const Columns copy = *this;  // in memory, where a call finds it: this one stays in registers
+        copy.read_one_by_one(segment, row, index);
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            const Point p = exchange[i * kTileThreads + static_cast<int>(threadIdx.x)];
+            re[i] = p.x;
+            im[i] = p.y;
+        }
+    }
+    /// One by one to the thread's own places: zeros for samples that no output wants or that are not finite; these are noted.
+    __device__ __noinline__ void read_one_by_one(int segment, int row, int index) const {
+        const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
+        const std::int64_t position = a.in_first + g.start + static_cast<std::int64_t>(index) * g.outputs;
+        const int needed = g.used - (g.outputs - wanted_of(index));
+        const int noted = segment % (2 * g.slots);
+        const auto read = [&](int at) {
+            Sum x{};
+            if (at >= g.skip && at < needed) { x = Element<S>::widen(sample(a, in, position + at)); }
+            if (!is_finite(x)) {
+                const unsigned number = atomicAdd(&g.state->bad[noted], 1u);
+                if (number < kMostBad) { g.state->bad_at[noted][number] = at; }
+                x = Sum{};
+            }
+            return x;
+        };
+#pragma unroll 1
+        for (int i = 0; i < 32; ++i) {
+            Point p;
+            if constexpr (kComplex) {
+                p = read(point_of(i));
+            } else {
+                p.x = read(point_of(i));
+                p.y = read(point_of(i) + kM);
+            }
+            exchange[i * kTileThreads + static_cast<int>(threadIdx.x)] = p;
+        }
+    }
+
+    __device__ __forceinline__ void store(T* re, T* im, int segment) const {
+        const int row = segment / g.of_row;
+        const int index = segment - row * g.of_row;
+        const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
+        const int wanted = wanted_of(index);
+        // Every output of the column depends on every one of its points, so that one tells of all.
+        const bool repair = !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost);
+        const int bad = static_cast<int>(min(__ldcg(&g.state->bad[segment % (2 * g.slots)]), kMostBad + 1u));
+        const bool slow = __syncthreads_or(repair || bad != 0 || g.plain == 0) != 0;
+        if (slow) {
+            fft::for_each_index<0, 32>([&](auto value) {
+                constexpr int i = decltype(value)::value;
+                exchange[fft::reversed(i, 5) * kTileThreads + static_cast<int>(threadIdx.x)] = Point{re[i], im[i]};
+            });
+            const Columns copy = *this;
+            copy.store_slowly(segment, row, index, repair ? kMostBad + 1 : bad);
+            return;
+        }
+        const T scale = static_cast<T>(a.scale);
+        const T bias = static_cast<T>(a.bias);
+        const T low = a.has_clamp && !kComplex ? static_cast<T>(a.low) : -INFINITY;
+        const T high = a.has_clamp && !kComplex ? static_cast<T>(a.high) : INFINITY;
+        if (a.plain_store == 0) {
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                re[i] = clamp_pass_nan(re[i] * scale + bias, low, high);
+                im[i] = clamp_pass_nan(im[i] * scale + (kComplex ? 0 : bias), low, high);
+            }
+        }
+        S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + point_of(0);
+        int left = wanted - point_of(0);
+        hide(out, left);
+        // Points go in groups, of which at most one is not whole.
+        constexpr int kGroup = 8;
+        constexpr int kStep = kRadix * kRow;
+        const auto store_part = [&](auto part, auto value_of) {
+            constexpr int kFrom = decltype(part)::value;
+            fft::for_each_index<0, 32 / kGroup>([&](auto group) {
+                constexpr int kFirst = decltype(group)::value * kGroup;
+                if (left > kFrom + (kFirst + kGroup - 1) * kStep) {
+                    fft::for_each_index<kFirst, kFirst + kGroup>([&](auto point) {
+                        constexpr int i = decltype(point)::value;
+                        __stcs(out + kFrom + i * kStep, Element<S>::narrow(value_of(fft::reversed(i, 5))));
+                    });
+                } else if (left > kFrom + kFirst * kStep) {
+                    fft::for_each_index<kFirst, kFirst + kGroup>([&](auto point) {
+                        constexpr int i = decltype(point)::value;
+                        if (left > kFrom + i * kStep) {
+                            __stcs(out + kFrom + i * kStep, Element<S>::narrow(value_of(fft::reversed(i, 5))));
+                        }
+                    });
+                }
+            });
+        };
+        if constexpr (kComplex) {
+            store_part(std::integral_constant<int, 0>{}, [&](int i) { return S{re[i], im[i]}; });
+        } else {
+            store_part(std::integral_constant<int, 0>{}, [&](int i) { return re[i]; });
+            store_part(std::integral_constant<int, kM>{}, [&](int i) { return im[i]; });
+        }
+    }
+    /// One by one from the thread's own places, with the terms of `bad` samples or, if these are too many to know, directly.
+    __device__ __noinline__ void store_slowly(int segment, int row, int index, int bad) const {
+        const int wanted = wanted_of(index);
+        const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
+#pragma unroll 1
+        for (int v = 0; v < (kComplex ? 32 : 64); ++v) {
+            const int at = point_of(v % 32) + (v < 32 ? 0 : kM);
+            if (at >= wanted) { continue; }
+            const Point p = exchange[v % 32 * kTileThreads + static_cast<int>(threadIdx.x)];
+            Sum sum;
+            if constexpr (kComplex) {
+                sum = p;
+                if (bad > 0) {
+                    sum = g.real_taps ? repaired<T>(sum, segment, row, index, at, bad)
+                                      : repaired<S>(sum, segment, row, index, at, bad);
+                }
+            } else {
+                sum = v < 32 ? p.x : p.y;
+                if (bad > 0) { sum = repaired<T>(sum, segment, row, index, at, bad); }
+            }
+            store_anywhere(a, static_cast<S*>(a.out), row * a.out_row + (first_output + at) * a.out_sample, finish(a, sum));
+        }
+    }
+    template <class H>
+    __device__ __forceinline__ Sum repaired(Sum sum, int segment, int row, int index, int at, int bad) const {
+        const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
+        if (bad > kMostBad) { return direct_sum_while_finite<S, H>(a, row, first_output + at); }
+        const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
+        const H* const taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
+        const int* const places = g.state->bad_at[segment % (2 * g.slots)];
+        for (int i = 0; i < bad; ++i) {
+            const int place = __ldcg(places + i);
+            const int tap = place - g.skip - at;
+            if (tap < 0 || tap >= a.k) { continue; }
+            const S x = sample(a, in, a.in_first + g.start + first_output + place);
+            multiply_add(sum, Element<S>::widen(x), taps[tap]);
+        }
+        return sum;
+    }
+};
+
+}  // namespace tapline::cuda::overlap_save

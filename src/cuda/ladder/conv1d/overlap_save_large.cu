@@ -1,0 +1,258 @@
+// The rung of segments larger than shared memory.
+#include "cuda/ladder/conv1d/overlap_save_large.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+#include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/overlap_save_host.hpp"
+#include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
+#include "cuda/ladder/conv1d/production.hpp"
+
+namespace tapline::cuda {
+namespace overlap_save {
+namespace {
+
+// Outputs of a segment, and what its samples begin early, so that lines of memory belong to one tile of columns.
+constexpr int kUnit = 32;
+// Points in double take twice the place: the ring of three segments is a few times the L2 cache at most.
+constexpr int kMostWideBits = 22;
+// Fewer are done by segments in shared memory, in one pass.
+constexpr std::int64_t kLeastTaps = 4097;
+constexpr std::int64_t kMostLargeSegments = std::int64_t{1} << 20;  // tasks are counted in 32 bits
+
+LargeKernel kernel_of(const Problem& p, int bits) {
+    if (type_of(p).point_bytes == 16 && bits > kMostWideBits) { return {}; }
+    switch (p.dtype) {
+        case kF32:
+            return large_kernel_f32(bits);
+        case kF64:
+            return large_kernel_f64(bits);
+        case kF16:
+            return large_kernel_f16(bits);
+        case kBf16:
+            return large_kernel_bf16(bits);
+        case kComplex64:
+            return large_kernel_complex64(bits);
+        case kComplex128:
+            return large_kernel_complex128(bits);
+        default:
+            return {};
+    }
+}
+
+/// How rows are cut into segments.
+struct LargeCut {
+    int bits = 0;             // of a segment's points
+    std::int64_t points = 0;  // 2^bits
+    std::int64_t samples = 0;
+    int skip = 0;     // samples that a segment begins early
+    int outputs = 0;  // 0: it has no room for the taps
+    int used = 0;
+};
+LargeCut cut_of(const Problem& p, int bits) {
+    LargeCut cut;
+    cut.bits = bits;
+    cut.points = std::int64_t{1} << bits;
+    cut.samples = cut.points * (type_of(p).is_complex ? 1 : 2);
+    cut.skip = static_cast<int>(((-p.origin) % kUnit + kUnit) % kUnit);
+    const std::int64_t room = cut.samples - (p.k - 1) - cut.skip;
+    cut.outputs = room < kUnit ? 0 : static_cast<int>(room / kUnit) * kUnit;
+    cut.used = cut.outputs == 0 ? 0 : static_cast<int>(cut.skip + cut.outputs + p.k - 1);
+    return cut;
+}
+
+std::int64_t tasks_of(const LargeCut& cut) { return cut.points / kTilePoints; }
+
+/// Blocks of a multiprocessor as registers allow them, as the kernels ask for it.
+std::int64_t blocks_at_once(const Problem& p, const cuda_abi::Device& device) {
+    return (type_of(p).point_bytes == 16 ? 1 : 2) * static_cast<std::int64_t>(device.multiprocessors);
+}
+
+/// Segments whose points are kept, and the lag of rows behind columns: so many tasks lie between one and what it waits for that
+/// the blocks of the device have finished it. More would leave the L2 cache.
+struct Ring {
+    int lag, slots;
+};
+Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
+    const std::int64_t lag =
+        std::clamp<std::int64_t>(divide_up(blocks_at_once(p, device), 2 * tasks_of(cut)), 1, (kMostSlots - 1) / 2);
+    return {static_cast<int>(lag), static_cast<int>(2 * lag + 1)};
+}
+
+bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
+    const LargeKernel kernel = kernel_of(p, bits);
+    return kernel.function != nullptr && static_cast<std::size_t>(kernel.shared_bytes) <= shared_limit(device) &&
+           cut_of(p, bits).outputs != 0;
+}
+
+double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
+    // Of a multiprocessor, for 8,192 points there and back: 2^28 samples of f32 on an H200.
+    constexpr double kTaskSeconds = 9.5e-6;
+    constexpr double kMeasuredFlops = 6.69e13 / 132;
+    constexpr double kWideFactor = 2.4;  // as in overlap_save_host.cu
+    const bool wide = type_of(p).point_bytes == 16;
+    const double factor =
+        (wide ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1) * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
+    const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
+    constexpr double kInARow = 3;  // columns, rows, columns: none starts before the one before has ended
+    return 2 * kLaunchSeconds + factor * kTaskSeconds * (std::max(tasks, 1.0) + kInARow);
+}
+
+// Of segments in an endless signal, whatever this one's length: a stream, which does not know it, gives the same bits.
+int best_bits(const Problem& p, const cuda_abi::Device& device) {
+    Problem endless = p;
+    endless.n = endless.output_length = std::int64_t{1} << 28;
+    endless.batch = 1;
+    int best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (int bits = kLeastLargeBits; bits <= kMostLargeBits; ++bits) {
+        if (!has_size(p, bits, device)) { continue; }
+        const double seconds = estimate(endless, cut_of(p, bits), device);
+        if (seconds < least) {
+            least = seconds;
+            best = bits;
+        }
+    }
+    return best;
+}
+
+LargeCut cut_of_prepared(const Prepared& prepared) {
+    const Problem& p = prepared.problem;
+    int bits = 0;
+    while (prepared.policy.threads_per_block != 0 && 32 * prepared.policy.threads_per_block != 1 << bits && bits < 30) { ++bits; }
+    if (bits != 0 && !has_size(p, bits, prepared.device)) {
+        throw CudaError(cuda_abi::Code::argument, "policy: no segments of this size");
+    }
+    return cut_of(p, bits != 0 ? bits : best_bits(p, prepared.device));
+}
+
+class OverlapSaveLarge final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "29";
+        info.name = "overlap_save_large";
+        info.idea =
+            "a segment of up to 16 million samples is a matrix: its columns are transformed as they are read, its rows where they "
+            "lie, and its columns again as they are written. The matrix stays in the L2 cache";
+        info.changed =
+            "one large transform instead of many small ones for each part of the filter; blocks take tasks from a queue, so that "
+            "reading, working in the cache and writing go on at once in one launch";
+        info.requirements =
+            "one filter for all rows, more than 4,096 taps and fewer than a segment has samples; not for strict accuracy";
+        info.limited_by = "instructions and the L2 cache, through which every point passes four times";
+        info.source = "ladder/conv1d/29_overlap_save_large.cuh";
+        info.takes_pieces = 1;
+        info.is_local = 0;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        if (kernel_of(p, kLeastLargeBits).function == nullptr) { return "integers are exact on the CPU only"; }
+        if (p.accuracy == kStrict) { return "strict accuracy needs direct summation"; }
+        if (p.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: short segments need one pass only"; }
+        if (p.filters > 1) { return "a filter for each row: a large segment's spectrum would be read for one row only"; }
+        if (best_bits(p, device) == 0) {
+            return std::to_string(p.k) + " taps: more than a segment of the largest size has room for, or too little shared memory";
+        }
+        return {};
+    }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        return estimate(p, cut_of(p, best_bits(p, device)), device) * (plain_problem(p) ? 1 : 2);
+    }
+    [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
+        std::vector<Policy> all;
+        const int best = best_bits(p, device);
+        if (best != 0) { all.push_back({0, 1 << (best - 5), 0, 0}); }
+        for (int bits = kLeastLargeBits; bits <= kMostLargeBits; ++bits) {
+            if (has_size(p, bits, device)) { all.push_back({0, 1 << (bits - 5), 0, 0}); }
+        }
+        return all;
+    }
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
+        const LargeCut cut = cut_of_prepared(prepared);
+        return kStateBytes + ring(prepared).slots * cut.points * type_of(prepared.problem).point_bytes;
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const LargeCut cut = cut_of_prepared(prepared);
+        return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
+               std::to_string(ring(prepared).slots) + " on their way";
+    }
+    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override { return cut_of_prepared(prepared).outputs; }
+    [[nodiscard]] std::vector<std::byte> tables(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        const LargeCut cut = cut_of_prepared(prepared);
+        const Type type = type_of(p);
+        const LargeKernel kernel = kernel_of(p, cut.bits);
+        const LargeTables places(kernel.radix, kernel.warps);
+        const auto tap = [&](std::int64_t t) { return tap_at(prepared.host_taps.data(), t, p.taps_dtype); };
+        const bool wide = type.point_bytes == 16;
+        std::vector<std::byte> bytes;
+        bytes.reserve(static_cast<std::size_t>((places.end + cut.points) * type.point_bytes));
+        append(bytes, large_tables(kernel.radix, kernel.warps, type.is_complex), wide);
+        append(bytes, large_spectrum(tap, p.k, cut.skip, kernel.radix, kernel.warps, type.is_complex), wide);
+        return bytes;
+    }
+    void load(const Prepared& prepared) const override {
+        const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
+        allow_shared(kernel.function, static_cast<std::size_t>(kernel.shared_bytes));
+    }
+    void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
+        const Type type = type_of(p);
+        const LargeCut cut = cut_of_prepared(prepared);
+        const LargeKernel kernel = kernel_of(p, cut.bits);
+        Arguments a = arguments_of(prepared, job);
+        LargeSegments g{};
+        g.tables = prepared.tables;
+        g.state = static_cast<LargeState*>(workspace);
+        g.points = static_cast<char*>(workspace) + kStateBytes;
+        g.start = job.first - p.origin - cut.skip - job.in_first;
+        g.outputs = cut.outputs;
+        g.skip = cut.skip;
+        g.used = cut.used;
+        const std::int64_t of_row = divide_up(job.count, cut.outputs);
+        if (of_row > kMostLargeSegments || job.rows > kMostLargeSegments / of_row) {
+            throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
+        }
+        g.of_row = static_cast<int>(of_row);
+        g.segments = static_cast<int>(of_row * job.rows);
+        // Segments whose samples and outputs all are there.
+        const std::int64_t length = job.in_last - job.in_first;
+        const std::int64_t first = g.start >= 0 ? 0 : divide_up(-g.start, cut.outputs);
+        const std::int64_t room = length - cut.used - g.start;
+        const std::int64_t last = std::min({room < 0 ? 0 : room / cut.outputs + 1, job.count / cut.outputs, of_row});
+        g.inner_first = static_cast<int>(std::min(first, of_row));
+        g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
+        g.lag = ring(prepared).lag;
+        g.slots = ring(prepared).slots;
+        g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
+        // Pairs of real numbers need not be aligned as a whole.
+        const auto is_aligned = [&](const void* at) {
+            return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(type.bytes) == 0;
+        };
+        g.plain = a.plain_layout != 0 && is_aligned(job.in) && is_aligned(job.out);
+        check(cudaMemsetAsync(g.state, 0, offsetof(LargeState, bad_at), stream), "cudaMemsetAsync");
+        const std::int64_t tasks = 2 * (g.segments + g.slots) * tasks_of(cut);
+        const std::int64_t blocks = std::min(blocks_at_once(p, prepared.device), tasks);
+        void* arguments[] = {&a, &g};
+        cuda::launch(kernel.function, dim3(static_cast<unsigned>(blocks)), kTileThreads, arguments,
+                     static_cast<std::size_t>(kernel.shared_bytes), stream);
+    }
+
+private:
+    static constexpr std::int64_t kStateBytes = (sizeof(LargeState) + 255) / 256 * 256;
+    static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
+};
+
+}  // namespace
+}  // namespace overlap_save
+
+const Rung& overlap_save_large() {
+    static const overlap_save::OverlapSaveLarge rung;
+    return rung;
+}
+
+}  // namespace tapline::cuda

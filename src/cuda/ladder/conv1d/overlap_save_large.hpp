@@ -1,0 +1,59 @@
+// Overlap-save with segments larger than shared memory: what the kernel and its launch share.
+#pragma once
+
+#include "cuda/ladder/conv1d/overlap_save.hpp"
+
+namespace tapline::cuda::overlap_save {
+
+inline constexpr int kTileThreads = 256;
+inline constexpr int kTilePoints = 32 * kTileThreads;  // that a block transforms at a time
+inline constexpr int kMostSlots = 16;
+inline constexpr int kMostBad = 256;  // samples of a segment that are not finite, before its outputs are summed directly
+
+/// What the blocks of a launch tell each other. Zero before it, but for bad_at.
+struct LargeState {
+    unsigned next_task;
+    unsigned columns_done[kMostSlots];  // tasks, of all segments that a slot has held
+    unsigned rows_done[kMostSlots];
+    unsigned bad[2 * kMostSlots];  // samples that are not finite, by segment modulo 2 * slots
+    int bad_at[2 * kMostSlots][kMostBad];
+};
+
+/// How rows of the batch are divided into segments, and where these are on their way.
+struct LargeSegments {
+    const void* tables;  // as LargeTables, then the spectrum
+    void* points;        // (slots, points of a segment)
+    LargeState* state;
+    std::int64_t start;           // from sample in_first to the first one of segment 0
+    int segments, of_row;         // of all rows, of one
+    int outputs;                  // of a segment
+    int skip, used;               // a segment's outputs read its samples [skip, used)
+    int inner_first, inner_last;  // the segments of every row whose samples all lie in the piece
+    int lag, slots;               // columns of segment s begin with rows of segment s - lag, and after outputs of s - slots
+    int real_taps;                // of complex samples
+    int plain;                    // outputs side by side and of the signal's type, pairs aligned
+};
+
+/// A kernel for segments of 32 * radix * 1024 * warps points.
+struct LargeKernel {
+    const void* function = nullptr;
+    int radix = 0, warps = 0;
+    int shared_bytes = 0;
+};
+/// 2^bits points; none if there is no such kernel.
+inline constexpr int kLeastLargeBits = 18;
+inline constexpr int kMostLargeBits = 23;
+LargeKernel large_kernel_f32(int bits);
+LargeKernel large_kernel_f64(int bits);
+LargeKernel large_kernel_f16(int bits);
+LargeKernel large_kernel_bf16(int bits);
+LargeKernel large_kernel_complex64(int bits);
+LargeKernel large_kernel_complex128(int bits);
+
+}  // namespace tapline::cuda::overlap_save
+
+namespace tapline::cuda {
+
+const Rung& overlap_save_large();
+
+}  // namespace tapline::cuda

@@ -1,0 +1,40 @@
+// Which kernels of large segments a type has.
+#pragma once
+
+#include "cuda/ladder/conv1d/29_overlap_save_large.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+template <class S, int kRadix, int kWarps>
+LargeKernel large_kernel() {
+    using Tile = Columns<S, kRadix, kWarps>;
+    LargeKernel k;
+    k.function = reinterpret_cast<const void*>(&overlap_save_large_kernel<S, kRadix, kWarps>);
+    k.radix = kRadix;
+    k.warps = kWarps;
+    k.shared_bytes =
+        16 + static_cast<int>(sizeof(typename Tile::Point)) * (Tile::kTables.end + kTilePoints / kRadix + 8 * kBufferPoints);
+    return k;
+}
+
+template <class S>
+LargeKernel pick_large(int bits) {
+    switch (bits) {
+        case 18:
+            return large_kernel<S, 8, 1>();
+        case 19:
+            return large_kernel<S, 16, 1>();
+        case 20:
+            return large_kernel<S, 32, 1>();
+        case 21:
+            return large_kernel<S, 32, 2>();
+        case 22:
+            return large_kernel<S, 32, 4>();
+        case 23:
+            return large_kernel<S, 32, 8>();
+        default:
+            return {};
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,240 @@
+// Overlap-save by transforms larger than shared memory: every size of segment, lengths next to whole segments, types, epilogues,
+// boundaries, batches, and what transforms endanger.
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "gpu/rung_runner.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+constexpr const char* kName = "overlap_save_large";
+constexpr const char* kParts = "overlap_save_parts";
+
+Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) {
+    Problem p;
+    p.length = n;
+    p.taps = k;
+    p.mode = mode;
+    p.operation = Operation::correlation;
+    return p;
+}
+
+class OverlapSaveLarge : public GpuTest {
+protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped() || HasFatalFailure()) { return; }
+        rung_ = rung_named(kName);
+        if (rung_ < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_large"); }
+    }
+
+    [[nodiscard]] std::vector<cuda_abi::Policy> policies(const Problem& p) const {
+        const cuda_abi::Problem abi = ladder_problem(p);
+        std::vector<cuda_abi::Policy> all(16);
+        all.resize(static_cast<std::size_t>(api().policies(rung_, 0, &abi, all.data(), static_cast<int>(all.size()))));
+        return all;
+    }
+
+    // NaN and infinity where `right` has them, the rest within `tolerance` of its norm.
+    template <class T>
+    static void expect_alike(const std::vector<T>& got, const std::vector<T>& right, double tolerance, const std::string& what) {
+        ASSERT_EQ(got.size(), right.size());
+        double difference = 0;
+        double norm = 0;
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            if (!std::isfinite(right[i])) {
+                ASSERT_TRUE(std::isnan(right[i]) ? std::isnan(got[i]) : got[i] == right[i]) << what << ", output " << i;
+            } else {
+                difference += std::pow(static_cast<double>(got[i]) - static_cast<double>(right[i]), 2);
+                norm += std::pow(static_cast<double>(right[i]), 2);
+            }
+        }
+        ASSERT_LE(std::sqrt(difference), tolerance * std::sqrt(norm)) << what;
+    }
+
+    // Outputs [first, first + count) of an f32 correlation against the textbook sum in double: they are few, the taps many.
+    static void expect_exact(const Problem& p, const std::vector<float>& out, const std::vector<float>& in,
+                             const std::vector<float>& taps, std::int64_t first, std::int64_t count) {
+        const core::Resolved r = core::resolve(p);
+        double difference = 0;
+        double norm = 0;
+        for (std::int64_t o = std::max<std::int64_t>(first, 0); o < std::min(first + count, r.output_length); ++o) {
+            double sum = 0;
+            for (std::int64_t t = 0; t < r.k; ++t) {
+                const std::int64_t at = o + t - r.origin;
+                if (at < 0 || at >= r.n) { continue; }
+                sum +=
+                    static_cast<double>(taps[static_cast<std::size_t>(t)]) * static_cast<double>(in[static_cast<std::size_t>(at)]);
+            }
+            difference += std::pow(static_cast<double>(out[static_cast<std::size_t>(o)]) - sum, 2);
+            norm += sum * sum;
+        }
+        ASSERT_GT(norm, 0);
+        ASSERT_LE(std::sqrt(difference / norm), 1e-6) << describe(p) << ", outputs from " << first;
+    }
+
+    int rung_ = -1;
+};
+
+// The ends of segments of every size.
+TEST_F(OverlapSaveLarge, SegmentsOfEverySize) {
+    Random random(90);
+    constexpr std::int64_t kTaps = 5001;
+    const std::int64_t n = std::int64_t{9} << 20;
+    const Problem p = problem_of(n, kTaps, Mode::full);
+    const std::vector<float> in = random_floats(n, random);
+    const std::vector<float> taps = random_floats(kTaps, random);
+    std::vector<float> right;
+    int sizes = 0;
+    for (const cuda_abi::Policy& policy : policies(p)) {
+        const RungRun run = run_rung(rung_, p, in, taps, policy);
+        ASSERT_EQ(run.failure, "") << policy.threads_per_block;
+        const std::int64_t samples = std::int64_t{64} * policy.threads_per_block;
+        const std::int64_t outputs = (samples - (kTaps - 1) - 32) / 32 * 32;
+        for (const std::int64_t at : {std::int64_t{0}, outputs, samples / 2, 2 * outputs, output_length(p) - 40}) {
+            expect_exact(p, run.out, in, taps, at - 40, 80);
+            if (HasFatalFailure()) { return; }
+        }
+        if (right.empty()) {
+            right = run.out;
+        } else {
+            expect_alike(run.out, right, 1e-6, std::to_string(policy.threads_per_block) + " threads");
+        }
+        if (HasFatalFailure()) { return; }
+        ++sizes;
+    }
+    EXPECT_EQ(sizes, 7) << "the best one and every size from 2^18 to 2^23 points";
+}
+
+TEST_F(OverlapSaveLarge, LengthsNextToWholeSegments) {
+    Random random(91);
+    constexpr std::int64_t kTaps = 300000;
+    constexpr std::int64_t kSkip = 3;  // with origin 29: a segment begins at a multiple of 32
+    constexpr std::int64_t kOutputs = ((std::int64_t{1} << 19) - (kTaps - 1) - kSkip) / 32 * 32;
+    const std::vector<float> taps = random_floats(kTaps, random);
+    const std::vector<float> all = random_floats(3 * kOutputs + kTaps + 100, random);
+    for (const std::int64_t count : {std::int64_t{1}, kOutputs - 1, kOutputs, kOutputs + 1, 3 * kOutputs + 1}) {
+        Problem p = problem_of(count, kTaps);
+        p.origin = 29;
+        const std::vector<float> in(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+        const RungRun run = run_rung(rung_, p, in, taps, policies(p)[1]);
+        ASSERT_EQ(run.failure, "") << describe(p);
+        expect_exact(p, run.out, in, taps, 0, 3);
+        expect_exact(p, run.out, in, taps, count - 3, 3);
+        if (count > kOutputs - 2) { expect_exact(p, run.out, in, taps, kOutputs - 2, 4); }
+        if (HasFatalFailure()) { return; }
+    }
+}
+
+TEST_F(OverlapSaveLarge, EveryTypeModeAndBoundary) {
+    Random random(92);
+    int number = 0;
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
+        for (const Mode mode : {Mode::full, Mode::same, Mode::causal}) {
+            Problem p = problem_of(3001, 5003, mode);
+            p.dtype = dtype;
+            p.complex_taps = is_complex(dtype) && mode != Mode::full;
+            p.boundary = static_cast<Boundary>(number++ % 6);
+            p.batch = mode == Mode::same ? 3 : 1;
+            if (mode != Mode::full) {
+                p.scale = 0.5;
+                p.bias = is_complex(dtype) ? 0 : 2;
+            }
+            std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
+            std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
+            fill_random(in.data(), dtype, input_extent(p), random);
+            fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+            const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
+            const std::size_t part = size_of(real_part_of(dtype));
+            const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            ASSERT_EQ(execute_on_device<std::byte>(plan, in.data(), part, part), out) << describe(p);
+        }
+    }
+}
+
+// Strides and another type of output go one by one.
+TEST_F(OverlapSaveLarge, StridesAndOtherOutputs) {
+    Random random(93);
+    for (const bool converts : {false, true}) {
+        Problem p = problem_of(2500, 4100);
+        if (converts) {
+            p.output_dtype = Dtype::i16;
+            p.scale = 20;
+        } else {
+            p.input_sample_stride = 3;
+            p.output_sample_stride = 2;
+        }
+        const std::vector<float> in = random_floats(input_extent(p), random);
+        const std::vector<float> taps = random_floats(p.taps, random);
+        const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = kName});
+        const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+        ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+    }
+}
+
+// Few samples that are not finite are transformed as zeros and their terms added; with many, outputs are summed directly. Both as
+// the rung that sums parts directly where they are not finite.
+TEST_F(OverlapSaveLarge, NanAndInfinityReachTheirWindowsOnly) {
+    Random random(94);
+    for (const int bad : {3, 2000}) {
+        const Problem p = problem_of(40000, 17001);
+        std::vector<float> in = random_floats(p.length, random);
+        for (int i = 0; i < bad; ++i) {
+            const std::array<float, 3> values{NAN, HUGE_VALF, -HUGE_VALF};
+            const std::int64_t at = bad == 3 ? between(0, p.length - 1, random) : between(30000, 33000, random);
+            in[static_cast<std::size_t>(at)] = values[static_cast<std::size_t>(i % 3)];
+        }
+        const std::vector<float> taps = random_floats(p.taps, random);
+        const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = kName});
+        const Plan parts = make_plan(p, taps, {.device = "cuda", .algorithm = kParts});
+        const std::vector<float> out = execute_on_device<float>(plan, in.data());
+        expect_alike(out, execute_on_device<float>(parts, in.data()), 2e-6, std::to_string(bad) + " samples");
+        if (HasFatalFailure()) { return; }
+    }
+}
+
+// Finite sums whose transforms are not.
+TEST_F(OverlapSaveLarge, Overflow) {
+    Random random(95);
+    const Problem p = problem_of(3000, 4500);
+    std::vector<float> in = random_floats(p.length, random);
+    for (std::size_t i = 1000; i < 2000; ++i) { in[i] = 3e38F; }
+    std::vector<float> taps = random_floats(p.taps, random);
+    for (float& tap : taps) { tap *= 1e-4F; }
+    const RungRun run = run_rung(rung_, p, in, taps);
+    ASSERT_EQ(run.failure, "");
+    ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "");
+}
+
+// Blocks take tasks as they come; bits do not depend on who does what when.
+TEST_F(OverlapSaveLarge, TheSameBitsAgain) {
+    Random random(96);
+    Problem p = problem_of(700001, 70001);
+    p.batch = 3;
+    std::vector<float> in = random_floats(input_extent(p), random);
+    in[1234567] = NAN;
+    const Plan plan = make_plan(p, random_floats(p.taps, random), {.device = "cuda", .algorithm = kName});
+    const std::vector<float> once = execute_on_device<float>(plan, in.data());
+    for (int i = 0; i < 5; ++i) {
+        const std::vector<float> again = execute_on_device<float>(plan, in.data());
+        ASSERT_EQ(std::memcmp(again.data(), once.data(), once.size() * sizeof(float)), 0) << "run " << i;
+    }
+}
+
+TEST_F(OverlapSaveLarge, LongFiltersChooseIt) {
+    Random random(97);
+    for (const std::int64_t k : {40000, 300000}) {
+        const Problem p = problem_of(std::int64_t{1} << 24, k);
+        const Plan plan = make_plan(p, random_floats(k, random), {.device = "cuda"});
+        EXPECT_EQ(plan.algorithm(), kName) << plan.explain();
+    }
+}
+
+}  // namespace
+}  // namespace tapline::test

@@ -1,0 +1,211 @@
+// Large segments of the CUDA engine without a GPU: the spectrum against its definition, and a segment with the tables that kernels
+// read, its columns as the kernel's threads transform them.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <vector>
+
+#include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
+#include "cuda/primitives/fft.cuh"
+#include "support/draw.hpp"
+
+namespace tapline::test {
+namespace {
+
+namespace fft = cuda::fft;
+using cuda::overlap_save::Complex;
+using cuda::overlap_save::HostTransform;
+using cuda::overlap_save::large_spectrum;
+using cuda::overlap_save::LargeTables;
+
+double uniform(Random& random) { return std::uniform_real_distribution<double>(-1, 1)(random); }
+
+std::vector<Complex> random_points(std::size_t count, bool is_complex, Random& random) {
+    std::vector<Complex> points(count);
+    for (Complex& x : points) { x = {uniform(random), is_complex ? uniform(random) : 0}; }
+    return points;
+}
+
+TEST(CudaLargeTransform, TheSpectrumIsItsDefinition) {
+    Random random(1);
+    constexpr int kSkip = 5;
+    for (const auto& [radix, warps] : {std::pair{8, 1}, {8, 2}, {4, 8}}) {
+        for (const bool is_complex : {false, true}) {
+            const std::int64_t width = std::int64_t{1024} * warps;
+            const std::int64_t rows = std::int64_t{32} * radix;
+            const auto m = static_cast<double>(rows * width);
+            const std::vector<Complex> taps = random_points(60, is_complex, random);
+            const auto tap = [&](std::int64_t t) { return taps[static_cast<std::size_t>(t)]; };
+            const auto spectrum = large_spectrum(tap, static_cast<std::int64_t>(taps.size()), kSkip, radix, warps, is_complex);
+            for (int i = 0; i < 50; ++i) {
+                const std::int64_t row = between(0, rows - 1, random);
+                const std::int64_t at = between(0, width - 1, random);
+                const std::int64_t root = cuda::overlap_save::reversed_warp(static_cast<int>(at / 1024), warps) - at % 1024 * warps;
+                const double phi = is_complex ? 0 : std::numbers::pi / 2;
+                const double angle = (phi + 2 * std::numbers::pi * static_cast<double>(row + rows * root)) / m;
+                Complex sum = 0;
+                for (std::size_t t = 0; t < taps.size(); ++t) {
+                    sum += taps[t] * std::polar(1.0, -angle * static_cast<double>(t + kSkip));
+                }
+                ASSERT_LE(std::abs(spectrum[static_cast<std::size_t>(row * width + at)] - std::conj(sum) / m), 1e-11 / m)
+                    << "row " << row << ", place " << at << ", radix " << radix << ", warps " << warps;
+            }
+        }
+    }
+}
+
+// 32 kRadix rows of 1,024 points. Rows are transformed in double, by the host.
+template <int kRadix>
+class LargeSegment {
+public:
+    explicit LargeSegment(bool is_complex)
+        : complex_(is_complex), places_(kRadix, 1), tables_(cuda::overlap_save::large_tables(kRadix, 1, is_complex)) {}
+
+    // Outputs i of sum_t taps[t] x[i + t + skip], where they do not wrap around.
+    std::vector<Complex> convolve(const std::vector<Complex>& samples, const std::vector<Complex>& taps, int skip) const {
+        const auto tap = [&](std::int64_t t) { return taps[static_cast<std::size_t>(t)]; };
+        const auto spectrum = large_spectrum(tap, static_cast<std::int64_t>(taps.size()), skip, kRadix, 1, complex_);
+        std::vector<std::complex<float>> z(kM);
+        for (std::size_t i = 0; i < kM; ++i) {
+            z[i] = std::complex<float>(complex_ ? samples[i] : Complex(samples[i].real(), samples[i + kM].real()));
+        }
+        for (std::size_t n = 0; n < kWidth; ++n) { there(&z[n], n); }
+        for (std::size_t row = 0; row < kRows; ++row) { convolve_row(&z[row * kWidth], &spectrum[row * kWidth]); }
+        for (std::size_t n = 0; n < kWidth; ++n) { back(&z[n], n); }
+        std::vector<Complex> outputs(samples.size());
+        for (std::size_t i = 0; i < kM; ++i) {
+            outputs[i] = complex_ ? Complex(z[i]) : Complex(z[i].real());
+            if (!complex_) { outputs[i + kM] = z[i].imag(); }
+        }
+        return outputs;
+    }
+
+private:
+    static constexpr std::size_t kWidth = 1024;
+    static constexpr std::size_t kRows = std::size_t{32} * kRadix;
+    static constexpr std::size_t kM = kRows * kWidth;
+    static constexpr int kBits = fft::log2_of(kRadix);
+    using Floats = std::array<float, 32>;
+
+    auto pair_of(int first, int step, int lane) const {
+        return [this, first, step, lane](int i, float* c, float* t) {
+            const Complex& pair = tables_[static_cast<std::size_t>(first + step * i + lane)];
+            *c = static_cast<float>(pair.real());
+            *t = static_cast<float>(pair.imag());
+        };
+    }
+    // e^(i (phi + 2 pi m) n/M), of value m of column n.
+    std::complex<float> turn(std::size_t value, std::size_t n) const {
+        const double phi = complex_ ? 0 : std::numbers::pi / 2;
+        const double angle = (phi + 2 * std::numbers::pi * static_cast<double>(value)) * static_cast<double>(n);
+        return std::complex<float>(std::polar(1.0, angle / kM));
+    }
+
+    void there(std::complex<float>* column, std::size_t n) const {
+        std::vector<Floats> re(kRadix);
+        std::vector<Floats> im(kRadix);
+        for (std::size_t q = 0; q < kRadix; ++q) {
+            for (std::size_t i = 0; i < 32; ++i) {
+                re[q][i] = column[(q + kRadix * i) * kWidth].real();
+                im[q][i] = column[(q + kRadix * i) * kWidth].imag();
+            }
+            if (complex_) {
+                fft::transform<32>(re[q].data(), im[q].data());
+            } else {
+                fft::transform<32, 1, 2>(re[q].data(), im[q].data());
+            }
+        }
+        for (std::size_t p = 0; p < 32; ++p) {
+            const auto held = static_cast<std::size_t>(fft::reversed(static_cast<int>(p), 5));
+            Floats x{};
+            Floats y{};
+            for (std::size_t q = 0; q < kRadix; ++q) {
+                x[q] = re[q][held];
+                y[q] = im[q][held];
+            }
+            fft::transform_by<kRadix>(x.data(), y.data(), pair_of(places_.there, 32, static_cast<int>(p)));
+            for (std::size_t s = 0; s < kRadix; ++s) {
+                const auto at = static_cast<std::size_t>(fft::reversed(static_cast<int>(s), kBits));
+                column[(p + 32 * s) * kWidth] = std::complex<float>(x[at], y[at]) * turn(p + 32 * s, n);
+            }
+        }
+    }
+    void back(std::complex<float>* column, std::size_t n) const {
+        std::vector<Floats> re(kRadix);
+        std::vector<Floats> im(kRadix);
+        for (std::size_t p = 0; p < 32; ++p) {
+            Floats x{};
+            Floats y{};
+            for (std::size_t s = 0; s < kRadix; ++s) {
+                const auto value = column[(p + 32 * s) * kWidth] * std::conj(turn(p + 32 * s, n));
+                x[s] = value.real();
+                y[s] = value.imag();
+            }
+            fft::transform<kRadix>(y.data(), x.data());
+            for (std::size_t q = 0; q < kRadix; ++q) {
+                const auto at = static_cast<std::size_t>(fft::reversed(static_cast<int>(q), kBits));
+                re[q][p] = x[at];
+                im[q][p] = y[at];
+            }
+        }
+        for (std::size_t q = 0; q < kRadix; ++q) {
+            fft::transform_by<32>(im[q].data(), re[q].data(), pair_of(places_.back, kRadix, static_cast<int>(q)));
+            for (std::size_t i = 0; i < 32; ++i) {
+                const auto at = static_cast<std::size_t>(fft::reversed(static_cast<int>(i), 5));
+                const std::size_t r = q + kRadix * i;
+                column[r * kWidth] = std::complex<float>(re[q][at], im[q][at]) *
+                                     std::complex<float>(tables_[static_cast<std::size_t>(places_.untwists) + r]);
+            }
+        }
+    }
+    // Place f of the spectrum belongs to the root e^(-2 pi i f/1024).
+    static void convolve_row(std::complex<float>* row, const Complex* spectrum) {
+        const HostTransform transform(kWidth);
+        std::vector<Complex> x(row, row + kWidth);
+        transform(x);
+        for (std::size_t j = 0; j < kWidth; ++j) {
+            x[j] = std::conj(HostTransform::product(x[j], std::conj(spectrum[(kWidth - j) % kWidth])));
+        }
+        transform(x);
+        for (std::size_t j = 0; j < kWidth; ++j) { row[j] = std::complex<float>(std::conj(x[j])); }
+    }
+
+    bool complex_;
+    LargeTables places_;
+    std::vector<Complex> tables_;
+};
+
+template <int kRadix>
+void expect_convolution(bool is_complex, Random& random) {
+    constexpr int kSkip = 17;
+    constexpr std::size_t kM = std::size_t{32} * kRadix * 1024;
+    const std::vector<Complex> samples = random_points(is_complex ? kM : 2 * kM, is_complex, random);
+    const std::vector<Complex> taps = random_points(301, is_complex, random);
+    const auto outputs = LargeSegment<kRadix>(is_complex).convolve(samples, taps, kSkip);
+    double error = 0;
+    double norm = 0;
+    const auto last = static_cast<std::int64_t>(samples.size() - taps.size() - kSkip);
+    for (int i = 0; i < 400; ++i) {
+        const auto o = static_cast<std::size_t>(i == 0 ? 0 : i == 1 ? last : between(0, last, random));
+        Complex sum = 0;
+        for (std::size_t t = 0; t < taps.size(); ++t) { sum += taps[t] * samples[o + t + kSkip]; }
+        error += std::norm(outputs[o] - sum);
+        norm += std::norm(sum);
+    }
+    EXPECT_LE(std::sqrt(error / norm), 5e-7) << "radix " << kRadix << (is_complex ? ", complex" : ", real");
+}
+
+TEST(CudaLargeTransform, ASegmentIsConvolved) {
+    Random random(2);
+    for (const bool is_complex : {false, true}) {
+        expect_convolution<8>(is_complex, random);
+        expect_convolution<16>(is_complex, random);
+        expect_convolution<32>(is_complex, random);
+    }
+}
+
+}  // namespace
+}  // namespace tapline::test
