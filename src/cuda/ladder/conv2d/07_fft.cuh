@@ -107,9 +107,12 @@ __global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ Im
     const std::int64_t x = first_x - a.origin_x + static_cast<int>(threadIdx.x) % kSide;
     const std::int64_t at = source_element(a, x * a.channels + channel);
     const std::int64_t next = source_element(a, (x + g.out_columns) * a.channels + channel);
+    // Rows that no output of the job needs are absent, so that the last tile's bits don't depend on where a band ends.
+    const std::int64_t top = a.first + first_y - a.origin_y;
+    const std::int64_t needed = a.rows - first_y + a.mask_height - 1;
 #pragma unroll 4
     for (int y = static_cast<int>(threadIdx.x) / kSide; y < kSide; y += kThreads / kSide) {
-        const std::int64_t row = source_row(a, a.first + first_y - a.origin_y + y);
+        const std::int64_t row = y < needed ? source_row(a, top + y) : -1;
         const float* const from = in + row * a.in_row;
         tile[y * kPitch + static_cast<int>(threadIdx.x) % kSide] = {row >= 0 && at >= 0 ? from[at] : absent,
                                                                     row >= 0 && next >= 0 ? from[next] : absent};
