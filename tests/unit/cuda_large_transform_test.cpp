@@ -92,7 +92,8 @@ private:
 
     auto pair_of(int first, int step, int lane) const {
         return [this, first, step, lane](int i, float* c, float* t) {
-            const Complex& pair = tables_[static_cast<std::size_t>(first + step * i + lane)];
+            const int at = first + step * i + lane;
+            const Complex& pair = tables_[static_cast<std::size_t>(at)];
             *c = static_cast<float>(pair.real());
             *t = static_cast<float>(pair.imag());
         };

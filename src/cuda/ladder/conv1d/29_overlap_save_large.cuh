@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/ladder/conv1d/overlap_save_columns.cuh"
+#include "cuda/ladder/conv1d/overlap_save_samples.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -25,14 +26,14 @@ __device__ __forceinline__ void wait_for_count(const unsigned* done, unsigned co
 /// their part of the spectrum, transformed back.
 template <class T, int kWarps, class Point>
 __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum, Point* exchange, const Point* pairs,
-                                              const Point* twists) {
+                                              const Point* twists, SpectrumPart<Point>& part) {
     using Parts = Division<kWarps, true>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);
     const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);
     const int warp = kWarps == 1 ? 0 : thread / 32;
     Point* const row = rows + in_block * kWarps * kPoints;
-    const Point* const products = spectrum + (in_block * kWarps + warp) * kPoints + lane;
+    const Point* const products = spectrum + (in_block * kWarps + warp) * kPoints;
     Point* const points = exchange + in_block * kWarps * kBufferPoints;
     Point* const own = points + warp * kBufferPoints;
     const TwistOf<Point, kWarps, false> twist_of(twists, thread);
@@ -55,8 +56,10 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
             y[i] = re[i];
         }
         if (direction == 1) {
+            part.wait_for();
 #pragma unroll
-            for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], __ldcg(products + 32 * i)); }
+            for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], own[32 * i + lane]); }
+            __syncwarp();
         } else if constexpr (kWarps > 1) {
 #pragma unroll
             for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twist_of(i)); }
@@ -66,7 +69,12 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
             *c = p.x;
             *t = p.y;
         };
-        transform_warp(x, y, own, lane, pair, [] { __syncwarp(); });
+        transform_warp(x, y, own, lane, pair, [&] {
+            // The exchange is over: its place may take the spectrum, which comes while the points are transformed again.
+            if (direction == 0) { fence_before_copy(); }
+            __syncwarp();
+            if (direction == 0) { part.start_copy(products); }
+        });
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             re[i] = x[i];
@@ -108,11 +116,14 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     constexpr int kTasks = Tile::kM / kTilePoints;
     extern __shared__ uint4 shared[];
     int* const task_place = reinterpret_cast<int*>(shared);
-    Point* const tables = reinterpret_cast<Point*>(shared + 1);
+    CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(shared + 1);  // of the warps
+    Point* const tables = reinterpret_cast<Point*>(shared + kLargeHeadBytes / 16);
     Point* const turns = tables + Tile::kTables.end;
     Point* const exchange = turns + kTilePoints / kRadix;
     const auto* const all_tables = static_cast<const Point*>(g.tables);
     copy_by_block<Point>(tables, all_tables, Tile::kTables.end);
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    SpectrumPart<Point> part(exchange + warp * kBufferPoints, barriers + warp, static_cast<int>(threadIdx.x) % 32);
 
 #ifdef TEST_EARLY
     unsigned next = threadIdx.x == 0 ? atomicAdd(&g.state->next_task, 1u) : 0;
@@ -156,7 +167,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
             const int first = (number - kTasks) * kTilePoints;
             convolve_rows<T, kWarps>(
                 static_cast<Point*>(g.points) + static_cast<std::int64_t>(segment % g.slots) * Tile::kM + first,
-                all_tables + Tile::kTables.end + first, exchange, tables + Tile::kTables.rows, tables + Tile::kTables.twists);
+                all_tables + Tile::kTables.end + first, exchange, tables + Tile::kTables.rows, tables + Tile::kTables.twists, part);
             // Nobody looks at this count any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
             if (number == kTasks && threadIdx.x == 0) { g.state->bad[(segment + g.slots) % (2 * g.slots)] = 0; }

@@ -89,7 +89,7 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
     // Of a multiprocessor, for 8,192 points there and back: 2^28 samples of f32 on an H200.
-    constexpr double kTaskSeconds = 9.5e-6;
+    constexpr double kTaskSeconds = 17.5e-6;
     constexpr double kMeasuredFlops = 6.69e13 / 132;
     constexpr double kWideFactor = 2.4;  // as in overlap_save_host.cu
     const bool wide = type_of(p).point_bytes == 16;
@@ -97,7 +97,7 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
         (wide ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1) * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
-    constexpr double kInARow = 3;  // columns, rows, columns: none starts before the one before has ended
+    constexpr double kInARow = 6;  // columns, rows, columns: none starts before the one before has ended
     return 2 * kLaunchSeconds + factor * kTaskSeconds * (std::max(tasks, 1.0) + kInARow);
 }
 

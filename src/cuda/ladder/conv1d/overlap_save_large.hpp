@@ -7,6 +7,7 @@ namespace tapline::cuda::overlap_save {
 
 inline constexpr int kTileThreads = 256;
 inline constexpr int kTilePoints = 32 * kTileThreads;  // that a block transforms at a time
+inline constexpr int kLargeHeadBytes = 128;            // of shared memory: the task, barriers of the warps
 inline constexpr int kMostSlots = 16;
 inline constexpr int kMostBad = 256;  // samples of a segment that are not finite, before its outputs are summed directly
 

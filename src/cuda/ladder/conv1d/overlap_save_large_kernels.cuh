@@ -12,8 +12,8 @@ LargeKernel large_kernel() {
     k.function = reinterpret_cast<const void*>(&overlap_save_large_kernel<S, kRadix, kWarps>);
     k.radix = kRadix;
     k.warps = kWarps;
-    k.shared_bytes =
-        16 + static_cast<int>(sizeof(typename Tile::Point)) * (Tile::kTables.end + kTilePoints / kRadix + 8 * kBufferPoints);
+    k.shared_bytes = kLargeHeadBytes + static_cast<int>(sizeof(typename Tile::Point)) *
+                                           (Tile::kTables.end + kTilePoints / kRadix + 8 * kBufferPoints);
     return k;
 }
 
