@@ -3,7 +3,8 @@
 
   gpu_receipt.py hash                      the hash of the tree that a receipt is about
   gpu_receipt.py write [RESULT...]         merges results into the receipt; a receipt of another tree is replaced
-  gpu_receipt.py names LIST [--only|--but PATTERN]   the tests of a list as a GoogleTest filter
+  gpu_receipt.py names LIST [--only|--but PATTERN]   the tests of a list as a GoogleTest filter; with --lines as several, to be run
+                                           side by side: a line a test, the slowest of the receipt first, the quick ones together
   gpu_receipt.py check                     one line; exit status 0 where the receipt covers the tree and all in it holds, else 1
 
 Results of `write`:
@@ -20,6 +21,7 @@ import datetime
 import fnmatch
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -28,6 +30,7 @@ import tempfile
 FORMAT = 1
 COVERED = ["include", "src/core", "src/cuda", "tests/gpu", "tests/support"]
 RECEIPT = "tests/gpu/receipt.json"
+QUICK_SECONDS = 1  # a process takes as long to start
 # Rows that must be there for the receipt to hold.
 SANITIZERS = ["memcheck", "racecheck"]
 
@@ -281,7 +284,19 @@ def names(options):
         chosen = [name for name in chosen if fnmatch.fnmatchcase(name, options.only)]
     if options.but:
         chosen = [name for name in chosen if not fnmatch.fnmatchcase(name, options.but)]
-    print(":".join(chosen) or "-*")
+    if not options.lines:
+        print(":".join(chosen) or "-*")
+        return 0
+    try:
+        known = read_receipt(options.receipt).get("tests", {}).get("results", {})
+    except (OSError, ValueError):
+        known = {}
+    seconds = {name: known.get(name, {}).get("seconds", math.inf) for name in chosen}
+    quick = [name for name in chosen if seconds[name] < QUICK_SECONDS]
+    for name in sorted(set(chosen) - set(quick), key=lambda name: (-seconds[name], name)):
+        print(name)
+    if quick:
+        print(":".join(quick))
     return 0
 
 
@@ -291,6 +306,7 @@ def main():
     parser.add_argument("list", nargs="?", help="of names: the output of --gtest_list_tests")
     parser.add_argument("--only", metavar="PATTERN", help="of names: those that match")
     parser.add_argument("--but", metavar="PATTERN", help="of names: those that do not")
+    parser.add_argument("--lines", action="store_true", help="of names: a filter for each test that takes long")
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))), help="the source tree")
     parser.add_argument("--receipt", help="default: ROOT/" + RECEIPT)
     parser.add_argument("--tree", help="the hash, where the sources are not at hand")

@@ -6,8 +6,8 @@
 #
 #   GPU_TEST_STAGES="tests sanitizer bars"   which of them; the receipt keeps the others' results if they are of the same tree
 #   GPU_TEST_FILTER=PATTERN                  which tests (GoogleTest's filter)
-#   GPU_TEST_CASES=N                         how many drawn problems (default 4000);   GPU_TEST_JOBS=N  processes at a time
-#   GPU_SANITIZER_SECONDS=N                  at most so long for each tool (default 150)
+#   GPU_TEST_CASES=N                         how many drawn problems (default 4000);   GPU_TEST_JOBS=N  processes at a time (4)
+#   GPU_SANITIZER_SECONDS=N                  at most so long for each tool (default 150);   GPU_BAR_SECONDS=N  to measure a bar (2)
 #   GPU_RECEIPT=FILE                         another receipt;   GPU_TEST_LOGS=DIR  where the logs go (default build/gpu_test)
 #
 # The exit status is 0 only if everything that ran passed.
@@ -70,35 +70,34 @@ export TAPLINE_REQUIRE_GPU=1 TAPLINE_WISDOM=$logs/wisdom.json # not what was onc
 failed=0
 receipt() { python3 scripts/gpu_receipt.py write "${receipt_options[@]}" "$@"; }
 
-# Several processes at a time, since most of the time goes into the reference on the CPU; a process at a time for the tests that
-# use up or lose the device.
+# A process for each test that takes long, several at a time, since most of the time goes into the reference on the CPU; a process
+# at a time for the tests that use up or lose the device.
 alone='Loss.*'
+run_tests() { # run_tests NUMBER FILTER
+    "$bin/tapline_gpu_tests" --gtest_output="json:$logs/tests.$1.json" --gtest_filter="$2" >"$logs/tests.$1.log" 2>&1
+}
 stage_tests() {
-    local status=0 jobs=${GPU_TEST_JOBS:-4} filter=${GPU_TEST_FILTER:-*} shard pids=()
+    local status=0 jobs=${GPU_TEST_JOBS:-4} filter=${GPU_TEST_FILTER:-*} i few many=()
     rm -f "$logs"/tests*.json "$logs"/tests*.log
     "$bin/tapline_gpu_tests" --gtest_list_tests >"$logs/tests.list"
     "$bin/tapline_gpu_tests" --gtest_list_tests --gtest_filter="$filter" >"$logs/tests.wanted"
-    local few many
-    # Both lists as GoogleTest filters; "-*" if there are none.
     few=$(python3 scripts/gpu_receipt.py names "$logs/tests.wanted" --only "$alone")
-    many=$(python3 scripts/gpu_receipt.py names "$logs/tests.wanted" --but "$alone")
+    mapfile -t many < <(python3 scripts/gpu_receipt.py names "$logs/tests.wanted" --but "$alone" --lines)
     echo "==> tests"
-    export TAPLINE_PROPERTY_CASES=${GPU_TEST_CASES:-4000}
-    for ((shard = 0; shard < jobs; ++shard)); do
-        GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$shard "$bin/tapline_gpu_tests" --gtest_output="json:$logs/tests.$shard.json" \
-            --gtest_filter="$many" >"$logs/tests.$shard.log" 2>&1 &
-        pids+=($!)
-    done
-    for shard in "${!pids[@]}"; do wait "${pids[$shard]}" || status=$?; done
-    "$bin/tapline_gpu_tests" --gtest_output="json:$logs/tests.$jobs.json" --gtest_filter="$few" >"$logs/tests.$jobs.log" 2>&1 || status=$?
+    export TAPLINE_PROPERTY_CASES=${GPU_TEST_CASES:-4000} bin logs
+    export -f run_tests
+    for i in "${!many[@]}"; do printf '%s\0%s\0' "$i" "${many[$i]}"; done |
+        xargs -0 -r -n 2 -P "$jobs" bash -c 'run_tests "$@"' run_tests || status=$?
+    run_tests "${#many[@]}" "$few" || status=$?
     cat "$logs"/tests.?*.log >"$logs/tests.log"
     grep -E '^\[  (FAILED|SKIPPED) |^\[  PASSED  |Failure$' "$logs/tests.log" || true
-    receipt --tests "$(printf '%s,' $(seq -f "$logs/tests.%g.json" 0 "$jobs"))" "$logs/tests.list" "$status"
+    receipt --tests "$(printf '%s,' $(seq -f "$logs/tests.%g.json" 0 "${#many[@]}"))" "$logs/tests.list" "$status"
     [ "$status" -eq 0 ] || failed=1
 }
 
 # A few problems for each rung, without guard zones so that the tool sees the first byte past a buffer.
 sanitizer_filter='Rungs.AwkwardSizesInEveryMode:Rungs.NanAndInfinityReachTheirWindowsOnly:OwnCases.*:Shards/Property.*'
+sanitizer_filter+=':Images/ImageShard.*:OverlapSave.Overflow'
 sanitizer_filter+='-OwnCases.BBroadcastBlockAtItsLargest:OwnCases.EClampedCorrelation'
 
 find_sanitizer() {
@@ -140,7 +139,7 @@ stage_bars() {
     local status=0
     echo "==> bars"
     rm -f "$logs/bars.json"
-    python3 bench/gpu_bars.py --tapline "$bin/tapline" --output "$logs/bars.json" 2>&1 | tee "$logs/bars.log" || status=$?
+    python3 bench/gpu_bars.py --tapline "$bin/tapline" --seconds "${GPU_BAR_SECONDS:-2}" --output "$logs/bars.json" 2>&1 | tee "$logs/bars.log" || status=$?
     receipt --bars "$logs/bars.json" "$status"
     [ "$status" -eq 0 ] || failed=1
 }
