@@ -2,7 +2,6 @@
 #include "cuda/ladder/conv1d/overlap_save_large.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
 
 #include "cuda/check.hpp"
@@ -234,7 +233,7 @@ public:
             return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(type.bytes) == 0;
         };
         g.plain = a.plain_layout != 0 && is_aligned(job.in) && is_aligned(job.out);
-        check(cudaMemsetAsync(g.state, 0, offsetof(LargeState, bad_at), stream), "cudaMemsetAsync");
+        check(cudaMemsetAsync(g.state, 0, sizeof(LargeState), stream), "cudaMemsetAsync");
         const std::int64_t tasks = 2 * (g.segments + g.slots) * tasks_of(cut);
         const std::int64_t blocks = std::min(blocks_at_once(p, prepared.device), tasks);
         void* arguments[] = {&a, &g};
