@@ -131,14 +131,9 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     const int warp = static_cast<int>(threadIdx.x) / 32;
     SpectrumPart<Point> part(exchange + warp * kBufferPoints, barriers + warp, static_cast<int>(threadIdx.x) % 32);
 
-#ifdef TEST_EARLY
-    unsigned next = threadIdx.x == 0 ? atomicAdd(&g.state->next_task, 1u) : 0;
-#endif
     for (;;) {
         if (threadIdx.x == 0) {
-#ifndef TEST_EARLY
             const unsigned next = atomicAdd(&g.state->next_task, 1u);
-#endif
             *task_place = static_cast<int>(next);
             const int step = static_cast<int>(next / (2 * kTasks));
             const bool is_columns = next % (2 * kTasks) < kTasks;
@@ -147,9 +142,6 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
                 const unsigned* done = is_columns ? g.state->rows_done : g.state->columns_done;
                 wait_for_count(done + before % g.slots, static_cast<unsigned>(before / g.slots + 1) * kTasks);
             }
-#ifdef TEST_EARLY
-            next = atomicAdd(&g.state->next_task, 1u);
-#endif
         }
         __syncthreads();
         const auto task = static_cast<unsigned>(*task_place);
@@ -160,9 +152,6 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
         if (number < kTasks) {
             const Tile tile(a, g, exchange, turns, tables, number);
             Point* const at = static_cast<Point*>(g.points) + static_cast<std::int64_t>(step % g.slots) * Tile::kM;
-#ifdef TEST_PREFETCH
-            if (step < g.segments) { tile.prefetch(step); }
-#endif
             if (step >= g.slots) { tile.finish_segment(step - g.slots, at); }
             if (step < g.segments) {
                 tile.transform(step, at);

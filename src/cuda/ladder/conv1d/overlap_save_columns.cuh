@@ -100,22 +100,6 @@ struct Columns {
                         : half_turns(static_cast<T>((4 * q + 1) * n) * (T{0.5} / kM));
     }
 
-    /// Brings the samples of the tile nearer, into the L2 cache.
-    __device__ __forceinline__ void prefetch(int segment) const {
-        const int row = segment / g.of_row;
-        const int index = segment - row * g.of_row;
-        if (!is_inner(index) || a.in_sample != 1) { return; }
-        constexpr int kRows = 32 * kRadix * (kComplex ? 1 : 2);
-        const S* const first = sample_of(row, index, n - c + static_cast<int>(threadIdx.x) * kRow);
-#pragma unroll
-        for (int i = 0; i < kRows / kTileThreads; ++i) {
-#pragma unroll
-            for (int at = 0; at < kWidth; at += 64 / static_cast<int>(sizeof(S))) {
-                asm volatile("prefetch.global.L2 [%0];" ::"l"(first + static_cast<std::int64_t>(i) * kTileThreads * kRow + at));
-            }
-        }
-    }
-
     /// From samples to points. `segment`: of the launch; `at`: its place in the ring.
     __device__ __forceinline__ void transform(int segment, Point* at) const {
         T re[32];
