@@ -184,8 +184,8 @@ TEST_F(OverlapSaveLarge, StridesAndOtherOutputs) {
     }
 }
 
-// Few samples that are not finite are transformed as zeros and their terms added; with many, outputs are summed directly. Both as
-// the rung that sums parts directly where they are not finite.
+// Samples that are not finite are transformed as zeros and their terms added: few or many. Compared with the rung that sums all
+// terms directly where something is not finite.
 TEST_F(OverlapSaveLarge, NanAndInfinityReachTheirWindowsOnly) {
     Random random(94);
     for (const int bad : {3, 2000}) {

@@ -22,6 +22,12 @@ __device__ __forceinline__ void wait_for_count(const unsigned* done, unsigned co
     }
 }
 
+/// By all threads of a block.
+__device__ __forceinline__ void forget_bad(LargeState& state, int segment) {
+    if (threadIdx.x == 0) { state.bad[segment] = 0; }
+    for (int i = static_cast<int>(threadIdx.x); i < kMostMarks / 32; i += kTileThreads) { state.marks[segment][i] = 0; }
+}
+
 /// Products of the rows that a block holds, in place: 8 / kWarps rows of 1,024 kWarps points, transformed as in rung 27, times
 /// their part of the spectrum, transformed back.
 template <class T, int kWarps, class Point>
@@ -125,14 +131,9 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     const int warp = static_cast<int>(threadIdx.x) / 32;
     SpectrumPart<Point> part(exchange + warp * kBufferPoints, barriers + warp, static_cast<int>(threadIdx.x) % 32);
 
-#ifdef TEST_EARLY
-    unsigned next = threadIdx.x == 0 ? atomicAdd(&g.state->next_task, 1u) : 0;
-#endif
     for (;;) {
         if (threadIdx.x == 0) {
-#ifndef TEST_EARLY
             const unsigned next = atomicAdd(&g.state->next_task, 1u);
-#endif
             *task_place = static_cast<int>(next);
             const int step = static_cast<int>(next / (2 * kTasks));
             const bool is_columns = next % (2 * kTasks) < kTasks;
@@ -141,9 +142,6 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
                 const unsigned* done = is_columns ? g.state->rows_done : g.state->columns_done;
                 wait_for_count(done + before % g.slots, static_cast<unsigned>(before / g.slots + 1) * kTasks);
             }
-#ifdef TEST_EARLY
-            next = atomicAdd(&g.state->next_task, 1u);
-#endif
         }
         __syncthreads();
         const auto task = static_cast<unsigned>(*task_place);
@@ -154,9 +152,6 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
         if (number < kTasks) {
             const Tile tile(a, g, exchange, turns, tables, number);
             Point* const at = static_cast<Point*>(g.points) + static_cast<std::int64_t>(step % g.slots) * Tile::kM;
-#ifdef TEST_PREFETCH
-            if (step < g.segments) { tile.prefetch(step); }
-#endif
             if (step >= g.slots) { tile.finish_segment(step - g.slots, at); }
             if (step < g.segments) {
                 tile.transform(step, at);
@@ -168,9 +163,9 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
             convolve_rows<T, kWarps>(
                 static_cast<Point*>(g.points) + static_cast<std::int64_t>(segment % g.slots) * Tile::kM + first,
                 all_tables + Tile::kTables.end + first, exchange, tables + Tile::kTables.rows, tables + Tile::kTables.twists, part);
-            // Nobody looks at this count any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
+            // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
-            if (number == kTasks && threadIdx.x == 0) { g.state->bad[(segment + g.slots) % (2 * g.slots)] = 0; }
+            if (number == kTasks) { forget_bad(*g.state, (segment + g.slots) % (2 * g.slots)); }
             done = g.state->rows_done + segment % g.slots;
         }
         __syncthreads();

@@ -20,6 +20,16 @@ __device__ __forceinline__ double2 half_turns(double x) {
     return w;
 }
 
+/// Whether no term can change it any more.
+template <class X>
+__device__ __forceinline__ bool is_nan(const X& x) {
+    if constexpr (kIsComplexElement<X>) {
+        return isnan(x.x) && isnan(x.y);
+    } else {
+        return isnan(x);
+    }
+}
+
 /// The sum of output o of a row, directly, until it is not a number, which it then remains.
 template <class S, class H>
 __device__ __noinline__ typename Element<S>::Sum direct_sum_while_finite(const Arguments& a, std::int64_t row, std::int64_t o) {
@@ -37,11 +47,7 @@ __device__ __noinline__ typename Element<S>::Sum direct_sum_while_finite(const A
                 multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
             }
         }
-        if constexpr (kIsComplexElement<Sum>) {
-            if (isnan(sum.x) && isnan(sum.y)) { return sum; }
-        } else {
-            if (isnan(sum)) { return sum; }
-        }
+        if (is_nan(sum)) { return sum; }
     }
     return sum;
 }
@@ -92,22 +98,6 @@ struct Columns {
         }
         turn = kComplex ? half_turns(static_cast<T>(q * n) * (T{2} / kM))
                         : half_turns(static_cast<T>((4 * q + 1) * n) * (T{0.5} / kM));
-    }
-
-    /// Brings the samples of the tile nearer, into the L2 cache.
-    __device__ __forceinline__ void prefetch(int segment) const {
-        const int row = segment / g.of_row;
-        const int index = segment - row * g.of_row;
-        if (!is_inner(index) || a.in_sample != 1) { return; }
-        constexpr int kRows = 32 * kRadix * (kComplex ? 1 : 2);
-        const S* const first = sample_of(row, index, n - c + static_cast<int>(threadIdx.x) * kRow);
-#pragma unroll
-        for (int i = 0; i < kRows / kTileThreads; ++i) {
-#pragma unroll
-            for (int at = 0; at < kWidth; at += 64 / static_cast<int>(sizeof(S))) {
-                asm volatile("prefetch.global.L2 [%0];" ::"l"(first + static_cast<std::int64_t>(i) * kTileThreads * kRow + at));
-            }
-        }
     }
 
     /// From samples to points. `segment`: of the launch; `at`: its place in the ring.
@@ -282,8 +272,8 @@ private:
             Sum x{};
             if (at >= g.skip && at < needed) { x = Element<S>::widen(sample(a, in, position + at)); }
             if (!is_finite(x)) {
-                const unsigned number = atomicAdd(&g.state->bad[noted], 1u);
-                if (number < kMostBad) { g.state->bad_at[noted][number] = at; }
+                g.state->bad[noted] = 1;
+                atomicOr(&g.state->marks[noted][at / kMarkSamples / 32], 1u << (at / kMarkSamples % 32));
                 x = Sum{};
             }
             return x;
@@ -308,15 +298,15 @@ private:
         const int wanted = wanted_of(index);
         // Every output of the column depends on every one of its points, so that one tells of all.
         const bool repair = !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost);
-        const int bad = static_cast<int>(min(__ldcg(&g.state->bad[segment % (2 * g.slots)]), kMostBad + 1u));
-        const bool slow = __syncthreads_or(repair || bad != 0 || g.plain == 0) != 0;
+        const bool bad = __ldcg(&g.state->bad[segment % (2 * g.slots)]) != 0;
+        const bool slow = __syncthreads_or(repair || bad || g.plain == 0) != 0;
         if (slow) {
             fft::for_each_index<0, 32>([&](auto value) {
                 constexpr int i = decltype(value)::value;
                 exchange[fft::reversed(i, 5) * kTileThreads + static_cast<int>(threadIdx.x)] = Point{re[i], im[i]};
             });
             const Columns copy = *this;
-            copy.store_slowly(segment, row, index, repair ? kMostBad + 1 : bad);
+            copy.store_slowly(segment, row, index, bad, repair);
             return;
         }
         const T scale = static_cast<T>(a.scale);
@@ -362,8 +352,8 @@ private:
             store_part(std::integral_constant<int, kM>{}, [&](int i) { return im[i]; });
         }
     }
-    /// One by one from the thread's own places, with the terms of `bad` samples or, if these are too many to know, directly.
-    __device__ __noinline__ void store_slowly(int segment, int row, int index, int bad) const {
+    /// One by one from the thread's own places, with the terms of samples that are not finite or, after an overflow, directly.
+    __device__ __noinline__ void store_slowly(int segment, int row, int index, bool bad, bool overflown) const {
         const int wanted = wanted_of(index);
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
 #pragma unroll 1
@@ -374,30 +364,43 @@ private:
             Sum sum;
             if constexpr (kComplex) {
                 sum = p;
-                if (bad > 0) {
-                    sum = g.real_taps ? repaired<T>(sum, segment, row, index, at, bad)
-                                      : repaired<S>(sum, segment, row, index, at, bad);
-                }
             } else {
                 sum = v < 32 ? p.x : p.y;
-                if (bad > 0) { sum = repaired<T>(sum, segment, row, index, at, bad); }
+            }
+            if (bad || overflown) {
+                if constexpr (kComplex) {
+                    sum = g.real_taps ? repaired<T>(sum, segment, row, index, at, overflown)
+                                      : repaired<S>(sum, segment, row, index, at, overflown);
+                } else {
+                    sum = repaired<T>(sum, segment, row, index, at, overflown);
+                }
             }
             store_anywhere(a, static_cast<S*>(a.out), row * a.out_row + (first_output + at) * a.out_sample, finish(a, sum));
         }
     }
+    /// `sum` of output `at` with the terms that were left out, until it is not a number; or all terms.
     template <class H>
-    __device__ __forceinline__ Sum repaired(Sum sum, int segment, int row, int index, int at, int bad) const {
+    __device__ __noinline__ Sum repaired(Sum sum, int segment, int row, int index, int at, bool overflown) const {
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
-        if (bad > kMostBad) { return direct_sum_while_finite<S, H>(a, row, first_output + at); }
+        if (overflown) { return direct_sum_while_finite<S, H>(a, row, first_output + at); }
         const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
         const H* const taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
-        const int* const places = g.state->bad_at[segment % (2 * g.slots)];
-        for (int i = 0; i < bad; ++i) {
-            const int place = __ldcg(places + i);
-            const int tap = place - g.skip - at;
-            if (tap < 0 || tap >= a.k) { continue; }
-            const S x = sample(a, in, a.in_first + g.start + first_output + place);
-            multiply_add(sum, Element<S>::widen(x), taps[tap]);
+        const unsigned* const marks = g.state->marks[segment % (2 * g.slots)];
+        const int begin = at + g.skip;
+        const int end = begin + static_cast<int>(a.k);
+        for (int mark = begin / kMarkSamples; mark <= (end - 1) / kMarkSamples; ++mark) {
+            const unsigned bits = __ldcg(marks + mark / 32) >> (mark % 32);
+            if (bits == 0) {
+                mark |= 31;
+                continue;
+            }
+            if ((bits & 1) == 0) { continue; }
+            for (int i = max(begin, mark * kMarkSamples); i < min(end, (mark + 1) * kMarkSamples); ++i) {
+                const Sum x = Element<S>::widen(sample(a, in, a.in_first + g.start + first_output + i));
+                if (is_finite(x)) { continue; }
+                multiply_add(sum, x, taps[i - begin]);
+                if (is_nan(sum)) { return sum; }
+            }
         }
         return sum;
     }

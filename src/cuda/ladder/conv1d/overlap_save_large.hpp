@@ -9,15 +9,17 @@ inline constexpr int kTileThreads = 256;
 inline constexpr int kTilePoints = 32 * kTileThreads;  // that a block transforms at a time
 inline constexpr int kLargeHeadBytes = 128;            // of shared memory: the task, barriers of the warps
 inline constexpr int kMostSlots = 16;
-inline constexpr int kMostBad = 256;  // samples of a segment that are not finite, before its outputs are summed directly
+inline constexpr int kMarkSamples = 1024;  // of which some are not finite
+inline constexpr int kMostMarks = (1 << 24) / kMarkSamples;
 
-/// What the blocks of a launch tell each other. Zero before it, but for bad_at.
+/// What the blocks of a launch tell each other. Zero before it.
 struct LargeState {
     unsigned next_task;
     unsigned columns_done[kMostSlots];  // tasks, of all segments that a slot has held
     unsigned rows_done[kMostSlots];
-    unsigned bad[2 * kMostSlots];  // samples that are not finite, by segment modulo 2 * slots
-    int bad_at[2 * kMostSlots][kMostBad];
+    // By segment modulo 2 * slots: whether it has samples that are not finite, and a bit for each stretch that has.
+    unsigned bad[2 * kMostSlots];
+    unsigned marks[2 * kMostSlots][kMostMarks / 32];
 };
 
 /// How rows of the batch are divided into segments, and where these are on their way.
