@@ -51,8 +51,8 @@ HWY_INLINE void hold_image(Vector<T>& v) {
 #endif
 }
 
-/// R rows of V vectors of outputs.
-template <class T, int R, int V>
+/// R rows of V vectors of outputs. kWidth: the mask's, unrolled, or 0 for any.
+template <class T, int R, int V, int kWidth = 0>
 struct ImageTile {
     using Accumulators = Vector<T>[R * V];
 
@@ -66,17 +66,24 @@ struct ImageTile {
         hold_image<T>(h);
         ((acc[r * V + static_cast<int>(v)] = hn::MulAdd(h, x[v], acc[r * V + static_cast<int>(v)])), ...);
     }
+    template <int kFirst, std::size_t... r>
+    static HWY_INLINE void column(Accumulators& acc, const T* HWY_RESTRICT in, const T* HWY_RESTRICT tap, std::int64_t width) {
+        Vector<T> x[V];
+        load(x, in, std::make_index_sequence<V>());
+        (row<kFirst + static_cast<int>(r)>(acc, x, tap - static_cast<std::int64_t>(r) * width, std::make_index_sequence<V>()), ...);
+    }
     // Tap rows of output rows kFirst, kFirst + 1, ...; the first one's taps are at `taps`, the next one's a row before.
     template <int kFirst, std::size_t... r>
     static HWY_INLINE void rows(Accumulators& acc, const T* HWY_RESTRICT in, const T* HWY_RESTRICT taps, const ImageCall<T>& call,
                                 std::index_sequence<r...>) {
+        if constexpr (kWidth > 0) {
+#pragma GCC unroll 8
+            for (std::int64_t j = 0; j < kWidth; ++j, in += call.step, ++taps) { column<kFirst, r...>(acc, in, taps, kWidth); }
+        } else {
 #pragma GCC unroll 1
-        for (std::int64_t j = 0; j < call.width; ++j, in += call.step, ++taps) {
-            Vector<T> x[V];
-            load(x, in, std::make_index_sequence<V>());
-            (row<kFirst + static_cast<int>(r)>(acc, x, taps - static_cast<std::int64_t>(r) * call.width,
-                                               std::make_index_sequence<V>()),
-             ...);
+            for (std::int64_t j = 0; j < call.width; ++j, in += call.step, ++taps) {
+                column<kFirst, r...>(acc, in, taps, call.width);
+            }
         }
     }
     /// Input row p, which output rows [kFirst, kLast] read.
@@ -161,11 +168,31 @@ struct ImageTile {
     }
 };
 
+// With its columns unrolled, 7x7 takes 7% less than with a loop of seven turns (2048 x 2048 f32).
+template <class T, int R>
+void run_tiles(const ImageCall<T>& call, std::int64_t last) {
+    if constexpr (R > 1) {
+        switch (call.width) {
+            case 1:
+                return ImageTile<T, R, kTileVectors, 1>::run(call, 0, last);
+            case 3:
+                return ImageTile<T, R, kTileVectors, 3>::run(call, 0, last);
+            case 5:
+                return ImageTile<T, R, kTileVectors, 5>::run(call, 0, last);
+            case 7:
+                return ImageTile<T, R, kTileVectors, 7>::run(call, 0, last);
+            default:
+                break;
+        }
+    }
+    ImageTile<T, R, kTileVectors>::run(call, 0, last);
+}
+
 template <class T, int R>
 void image_rows(const ImageCall<T>& call) {
     const std::int64_t tile = kTileVectors * kLanes<T>;
     const std::int64_t tiled = call.count / tile * tile;
-    ImageTile<T, R, kTileVectors>::run(call, 0, tiled);
+    run_tiles<T, R>(call, tiled);
     ImageTile<T, R, 1>::run(call, tiled, call.count);
 }
 
