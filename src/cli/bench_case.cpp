@@ -5,11 +5,13 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include "cli/copy_speed.hpp"
 #include "core/engine.hpp"
 #include "core/half.hpp"
+#include "core/parallel.hpp"
 #include "reference/reference.hpp"
 
 namespace tapline::cli {
@@ -189,18 +191,25 @@ private:
 }  // namespace
 
 Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed) {
+    // A GiB drawn by one thread takes longer than measuring what it is for.
+    constexpr std::int64_t kPiece = std::int64_t{1} << 20;
     Bytes bytes(static_cast<std::size_t>(count) * size_of(dtype));
-    Random random(seed);
-    if (dtype == Dtype::f16 || dtype == Dtype::bf16) {
-        auto* elements = reinterpret_cast<std::uint16_t*>(bytes.data());
-        for (std::int64_t i = 0; i < count; ++i) {
-            elements[i] = dtype == Dtype::f16 ? core::to_f16(random.uniform()) : core::to_bf16(random.uniform());
+    const int threads = std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+    core::parallel_for((count + kPiece - 1) / kPiece, threads, [&](std::int64_t piece, int /*slot*/) {
+        Random random(seed + (static_cast<std::uint64_t>(piece) << 32));
+        const std::int64_t first = piece * kPiece;
+        const std::int64_t last = std::min(first + kPiece, count);
+        if (dtype == Dtype::f16 || dtype == Dtype::bf16) {
+            auto* elements = reinterpret_cast<std::uint16_t*>(bytes.data());
+            for (std::int64_t i = first; i < last; ++i) {
+                elements[i] = dtype == Dtype::f16 ? core::to_f16(random.uniform()) : core::to_bf16(random.uniform());
+            }
+            return;
         }
-        return bytes;
-    }
-    visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
-        auto* elements = reinterpret_cast<T*>(bytes.data());
-        for (std::int64_t i = 0; i < count; ++i) elements[i] = random_element<T>(random);
+        visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
+            auto* elements = reinterpret_cast<T*>(bytes.data());
+            for (std::int64_t i = first; i < last; ++i) elements[i] = random_element<T>(random);
+        });
     });
     return bytes;
 }
