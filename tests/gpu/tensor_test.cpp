@@ -1,5 +1,6 @@
 // What products of halves must not lose: range, small values beside large ones, and the bits that pieces have in common.
 #include <cmath>
+#include <cstring>
 
 #include "gpu/gpu.hpp"
 #include "support/comparison.hpp"
@@ -131,6 +132,30 @@ TEST_F(Tensor, SixteenBitSamplesOverTheirWholeRange) {
             const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
             const std::vector<std::byte> out = execute_on_device<std::byte>(made, in.data());
             EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+        }
+    }
+}
+
+// Lengths that fill tiles of 4,096 outputs well enough, and one that does not; blocks of several tiles; a NaN that only its window
+// may see; every number of steps.
+TEST_F(Tensor, SixteenBitTilesOfFourWarps) {
+    for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+        for (const std::int64_t k : {1, 31, 63, 95, 127, 159, 191, 223, 250, 256}) {
+            for (const std::int64_t n : {4096, 8192 - 40, 5000, 40961, 16 * 4096 + 3}) {
+                Problem p = problem(n, k, dtype);
+                p.mode = k % 4 == 1 ? Mode::causal : Mode::same;
+                p.boundary = k % 8 < 4 ? Boundary::reflect : Boundary::zero;
+                if (k % 16 == 15) { p.scale = 0.5; }
+                Random random(70 + static_cast<std::uint64_t>(k));
+                std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
+                fill_random(in.data(), dtype, input_extent(p), random);
+                const std::uint16_t nan = 0x7fff;
+                std::memcpy(in.data() + 2 * (n / 2), &nan, 2);
+                const std::vector<float> taps = random_floats(k, 71);
+                Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
+                const std::vector<std::byte> out = execute_on_device<std::byte>(made, in.data());
+                EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            }
         }
     }
 }

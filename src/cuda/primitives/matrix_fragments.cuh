@@ -81,41 +81,40 @@ __device__ __forceinline__ void store_halves(char* to, int low_offset, uint4 vec
     }
 }
 
-/// k taps after kLead + before zeros, scaled, as halves; pairs of neighbours are words. Entry i of a table is the two words of a
-/// fragment: pair i and pair i + 4. There are four tables of `entries`: pairs that begin at even elements and at odd ones, of high
-/// halves; the same of low ones. The exponent of the largest tap, or kNotFinite.
-__device__ __forceinline__ int split_taps_to_halves(uint2* tables, int entries, const float* taps, int k, int before, int lane) {
-    constexpr int kHeld = (kLead + 8 + kMostTaps + 32) / 32 + 1;
-    float held[kHeld];
+/// Floats that taps are kept in before they are split: kLead + before zeros, the taps, zeros.
+__host__ __device__ constexpr int padded_taps(int steps) { return 16 * steps + 20; }
+__device__ __forceinline__ void clear_padded_taps(float* padded, int steps, int lane) {
+#pragma unroll 1
+    for (int e = lane; e < padded_taps(steps); e += 32) { padded[e] = 0; }
+}
+__device__ __forceinline__ void copy_padded_taps(float* padded, const float* taps, int k, int before, int lane) {
+#pragma unroll 1
+    for (int t = lane; t < k; t += 32) { copy_4_async(padded + kLead + before + t, taps + t); }
+}
+
+/// Padded taps, scaled, as halves; pairs of neighbours are words. Entry i of a table is the two words of a fragment: pair i and
+/// pair i + 4. There are four tables of `entries`: pairs that begin at even elements and at odd ones, of high halves; the same of
+/// low ones. The exponent of the largest tap, or kNotFinite.
+__device__ __forceinline__ int split_taps_to_halves(uint2* tables, int entries, const float* padded, int steps, int lane) {
     float largest = 0;
-#pragma unroll
-    for (int i = 0; i < kHeld; ++i) {
-        const int t = i * 32 + lane - kLead - before;
-        held[i] = t >= 0 && t < k ? taps[t] : 0;
-        largest = max_or_nan(largest, held[i]);
-    }
+#pragma unroll 4
+    for (int e = lane; e < padded_taps(steps); e += 32) { largest = max_or_nan(largest, padded[e]); }
+    __syncwarp();
     const int exponent = largest_exponent(largest);
     const float scale = power_of_two(kTopExponent - exponent);
-    __syncwarp();  // the last row's are no longer read
-#pragma unroll
-    for (int i = 0; i < kHeld; ++i) {
-        const int e = i * 32 + lane;
-        unsigned high = 0;
-        unsigned low = 0;
-        split(held[i] * scale, 0, high, low);
+#pragma unroll 1
+    for (int i = lane; i < entries; i += 32) {
+        const auto* pairs = reinterpret_cast<const float2*>(padded) + i;
+        const float x[2][3] = {{pairs[0].x * scale, pairs[0].y * scale, pairs[1].x * scale},
+                               {pairs[4].x * scale, pairs[4].y * scale, pairs[5].x * scale}};
 #pragma unroll
         for (int odd = 0; odd < 2; ++odd) {
-            if (e < odd) { continue; }
-            const int pair = (e - odd) / 2;
-            const int side = (e - odd) % 2;
-#pragma unroll
-            for (int word = 0; word < 2; ++word) {
-                const int entry = pair - 4 * word;
-                if (entry < 0 || entry >= entries) { continue; }
-                auto* to = reinterpret_cast<unsigned short*>(tables + odd * entries + entry) + 2 * word + side;
-                to[0] = static_cast<unsigned short>(high);
-                to[2 * entries * 4] = static_cast<unsigned short>(low);
-            }
+            uint2 high;
+            uint2 low;
+            split(x[0][odd], x[0][odd + 1], high.x, low.x);
+            split(x[1][odd], x[1][odd + 1], high.y, low.y);
+            tables[odd * entries + i] = high;
+            tables[(odd + 2) * entries + i] = low;
         }
     }
     __syncwarp();

@@ -33,6 +33,7 @@ __global__ void __launch_bounds__(kThreads, 4) tensor_kernel(const __grid_consta
     S* const samples = reinterpret_cast<S*>(own);
     char* const halves = own + g.samples_bytes;
     uint2* const tables = reinterpret_cast<uint2*>(halves + kPieces * g.halves_bytes);
+    auto* const padded = reinterpret_cast<float*>(tables + 4 * g.tap_entries);
     const int end_of_samples = g.needed_halves / V;
     char* const lane_halves = halves + lane * V / kRow * kPitch + lane * V % kRow * 2;
 
@@ -40,7 +41,10 @@ __global__ void __launch_bounds__(kThreads, 4) tensor_kernel(const __grid_consta
     std::int64_t row = first / g.tiles;
     if (row >= a.rows) { return; }
     int tile = static_cast<int>(first - row * g.tiles);
-    const auto fill = [&](std::int64_t of_row, int of_tile) {
+    const auto taps_of = [&](std::int64_t of_row) {
+        return reinterpret_cast<const float*>(static_cast<const char*>(a.taps) + of_row * a.taps_row_bytes);
+    };
+    const auto fill = [&](std::int64_t of_row, int of_tile, bool with_taps) {
         const S* in = static_cast<const S*>(a.in) + of_row * a.in_row;
         const std::int64_t start = g.start + static_cast<std::int64_t>(of_tile) * kTile;
         if (of_tile >= g.inner_first && of_tile < g.inner_last) {
@@ -48,17 +52,20 @@ __global__ void __launch_bounds__(kThreads, 4) tensor_kernel(const __grid_consta
         } else {
             fill_at_edge(a, samples, in, start, g.needed, lane);
         }
+        if (with_taps) { copy_padded_taps(padded, taps_of(of_row), static_cast<int>(a.k), g.before, lane); }
         commit_copies();
     };
-    fill(row, tile);
+    clear_padded_taps(padded, g.steps, lane);
+    __syncwarp();
+    fill(row, tile, true);
 
     int tap_exponent = 0;
     bool new_taps = true;
     for (int left = g.run;;) {
-        const auto* taps = reinterpret_cast<const float*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
-        if (new_taps) { tap_exponent = split_taps_to_halves(tables, g.tap_entries, taps, static_cast<int>(a.k), g.before, lane); }
+        const float* taps = taps_of(row);
         wait_copies<0>();
         __syncwarp();
+        if (new_taps) { tap_exponent = split_taps_to_halves(tables, g.tap_entries, padded, g.steps, lane); }
         // Samples that meet no tap of any output.
         if (lane < g.before) { samples[lane] = S{}; }
         if (g.end + lane < g.needed_halves) { samples[g.end + lane] = S{}; }
@@ -106,8 +113,8 @@ __global__ void __launch_bounds__(kThreads, 4) tensor_kernel(const __grid_consta
         }
         --left;
         const bool more = left > 0 && row < a.rows;
-        if (more) { fill(row, tile); }
         new_taps = tile == 0 && a.taps_row_bytes != 0;
+        if (more) { fill(row, tile, new_taps); }
 
         if (finite) {
             float sum[8][4] = {};

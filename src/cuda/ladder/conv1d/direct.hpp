@@ -54,17 +54,18 @@ struct ShortRows {
 }  // namespace few
 namespace tensor {
 inline constexpr int kThreads = 128;  // of a block
-/// How rows are divided into tiles and tiles among warps.
+/// How rows are divided into tiles and tiles among warps, or among blocks where four warps make a tile.
 struct Tiles {
     std::int64_t tiles;                    // of a row
     std::int64_t first_output;             // of tile 0, from the job's first one; tiles begin at multiples of their size
     std::int64_t start;                    // from sample in_first to the first one of tile 0
     std::int64_t inner_first, inner_last;  // the tiles of every row whose samples lie inside the piece
-    int run;                               // tiles of a warp, one after the other
+    int run;                               // tiles of a warp or block, one after the other
     int before;                            // samples that a tile reads too early, so that it begins with a whole vector
     int needed, end;                       // samples that are copied for a tile, whole vectors, and where those end that it needs
-    int needed_halves;                     // samples of its matrix
-    int steps;                             // groups of 16 taps
+    // Only where a warp makes a tile:
+    int needed_halves;  // samples of its matrix
+    int steps;          // groups of 16 taps
     int tap_entries;
     int samples_bytes, halves_bytes, warp_bytes;  // of shared memory
 };
@@ -83,6 +84,8 @@ const void* window_kernel_of(int dtype, int taps_dtype, int vectors, bool row_ta
 const void* window_kernel_unrolled(int taps, int* vectors);
 /// For f32, f16 and bf16.
 const void* tensor_kernel_of(int dtype);
+/// For f16 and bf16 and so many groups of 16 taps at least; null if there is none in this library or of that size.
+const void* tensor_group_kernel_of(int dtype, int steps);
 const void* direct_kernel_of(int dtype, int taps_dtype, int vectors);
 /// The stretches that the kernels above leave.
 const void* edge_kernel_of(int dtype, int taps_dtype);

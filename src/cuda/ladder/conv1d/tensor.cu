@@ -5,7 +5,7 @@
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 #include "cuda/primitives/elements.cuh"
-#include "cuda/primitives/matrix_fragments.cuh"
+#include "cuda/primitives/group_tile.cuh"
 #include "tapline/types.hpp"
 
 namespace tapline::cuda {
@@ -20,6 +20,9 @@ constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits (H20
 constexpr double kOutputCost = 36;
 constexpr double kStepCost = 5.7;
 constexpr double k16BitProducts = 0.4;  // two of three, and no second half to make: 470 us with 127 taps, f32 700
+// The same where four warps make a tile (bf16, 63, 127 and 255 taps, 2^28 samples, H200: 309, 390 and 490 us).
+constexpr double kGroupOutputCost = 32;
+constexpr double kGroupStepCost = 1.5;
 
 // Half-precision products of a multiprocessor for each of its f32 ones, on 9.0 over those of others (CUDA programming guide,
 // arithmetic throughput; 9.0 has twice as many, which mma.sync does not reach).
@@ -63,10 +66,11 @@ public:
         const int bytes = type_of(p, device).bytes;
         const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
         const double moved = bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
-        const double products = kStepCost * step_factor(device) * steps_of(p.k + before_of(p)) * (bytes == 4 ? 1 : k16BitProducts);
+        const double cost = in_groups(p, device) ? kGroupOutputCost + kGroupStepCost * group_steps_of(p)
+                                                 : kOutputCost + kStepCost * step_factor(device) * steps_of(p.k + before_of(p)) *
+                                                                     (bytes == 4 ? 1 : k16BitProducts);
         return kLaunchSeconds + kTileSeconds +
-               std::max(moved / (kShareOfCopyTensor * device.copy_bytes_per_second),
-                        2 * outputs * (kOutputCost + products) / device.peak_flops);
+               std::max(moved / (kShareOfCopyTensor * device.copy_bytes_per_second), 2 * outputs * cost / device.peak_flops);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem&, const cuda_abi::Device&) const override {
         std::vector<Policy> all{Policy{}};
@@ -75,10 +79,15 @@ public:
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         return std::to_string(run_of(prepared, prepared.problem.batch, prepared.problem.output_length)) + " tiles of " +
-               std::to_string(tensor::kTile) + " outputs a warp";
+               std::to_string(granularity(prepared)) +
+               (in_groups(prepared.problem, prepared.device) ? " outputs four warps" : " outputs a warp");
+    }
+    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
+        return tile_of(prepared.problem, prepared.device);
     }
     void load(const Prepared& prepared) const override {
-        allow_shared(tensor_kernel_of(prepared.problem.dtype), kWarps * sizes_of(prepared.problem).warp_bytes);
+        const Kernel kernel = kernel_of(prepared.problem, prepared.device);
+        allow_shared(kernel.entry, kernel.shared_bytes);
         load_edges(prepared);
     }
 
@@ -93,23 +102,24 @@ public:
             launch_edges(prepared, a, {tensor::kTile, tensor::kTile + divide_up(a.k, per_vector) * per_vector}, stream);
             return;
         }
-        Tiles g = sizes_of(p);
-        const std::int64_t first_tile = floor_div(a.first, tensor::kTile);
-        g.tiles = divide_up(a.first + a.count, tensor::kTile) - first_tile;
-        g.first_output = first_tile * tensor::kTile - a.first;
-        g.start = first_tile * tensor::kTile - a.origin - g.before - a.in_first;
+        const int tile = tile_of(p, prepared.device);
+        Tiles g = sizes_of(p, tile);
+        const std::int64_t first_tile = floor_div(a.first, tile);
+        g.tiles = divide_up(a.first + a.count, tile) - first_tile;
+        g.first_output = first_tile * tile - a.first;
+        g.start = first_tile * tile - a.origin - g.before - a.in_first;
         const std::int64_t room = a.in_last - a.in_first - g.needed - g.start;
-        g.inner_first = g.start < 0 ? divide_up(-g.start, tensor::kTile) : 0;
-        g.inner_last = room < 0 ? 0 : room / tensor::kTile + 1;
+        g.inner_first = g.start < 0 ? divide_up(-g.start, tile) : 0;
+        g.inner_last = room < 0 ? 0 : room / tile + 1;
         g.run = run_of(prepared, a.rows, a.count);
-        const std::int64_t blocks = divide_up(divide_up(a.rows * g.tiles, g.run), kWarps);
+        const std::int64_t blocks = divide_up(divide_up(a.rows * g.tiles, g.run), tile == tensor::kTile ? kWarps : 1);
         if (g.tiles > kMostBlocks || blocks > kMostBlocks) {
             throw CudaError(cuda_abi::Code::unsupported,
                             "problem: more rows or tiles than one launch has blocks; divide the batch");
         }
         void* arguments[] = {&a, &g};
-        cuda::launch(tensor_kernel_of(p.dtype), dim3(static_cast<unsigned>(blocks)), tensor::kThreads, arguments,
-                     static_cast<std::size_t>(kWarps * g.warp_bytes), stream);
+        const Kernel kernel = kernel_of(p, prepared.device);
+        cuda::launch(kernel.entry, dim3(static_cast<unsigned>(blocks)), tensor::kThreads, arguments, kernel.shared_bytes, stream);
     }
 
 private:
@@ -123,12 +133,33 @@ private:
         return static_cast<int>(past < 0 ? past + per_vector : past);
     }
     static int steps_of(std::int64_t taps) { return static_cast<int>((taps + 14) / 16) + 1; }
-    static Tiles sizes_of(const Problem& p) {
+    static int group_steps_of(const Problem& p) { return static_cast<int>(divide_up(p.k + before_of(p) + 31, 16)); }
+    // Four warps make a tile of 16-bit samples where there are their products, and rows do not leave too much of their tiles empty.
+    static bool in_groups(const Problem& p, const cuda_abi::Device& device) {
+        constexpr double kLeastFilled = 0.8;
+        const double filled =
+            static_cast<double>(p.output_length) /
+            static_cast<double>(divide_up(std::max<std::int64_t>(p.output_length, 1), tensor::kGroupTile) * tensor::kGroupTile);
+        return p.dtype != kF32 && device.major == 9 && filled >= kLeastFilled &&
+               tensor_group_kernel_of(p.dtype, group_steps_of(p)) != nullptr;
+    }
+    static int tile_of(const Problem& p, const cuda_abi::Device& device) {
+        return in_groups(p, device) ? tensor::kGroupTile : tensor::kTile;
+    }
+    struct Kernel {
+        const void* entry;
+        std::size_t shared_bytes;
+    };
+    static Kernel kernel_of(const Problem& p, const cuda_abi::Device& device) {
+        if (in_groups(p, device)) { return {tensor_group_kernel_of(p.dtype, group_steps_of(p)), tensor::kGroupShared}; }
+        return {tensor_kernel_of(p.dtype), static_cast<std::size_t>(kWarps * sizes_of(p, tensor::kTile).warp_bytes)};
+    }
+    static Tiles sizes_of(const Problem& p, int tile) {
         Tiles g{};
         const int bytes = p.dtype == kF32 ? 4 : 2;
         const int per_vector = 16 / bytes;
         g.before = before_of(p);
-        g.end = g.before + tensor::kTile - 1 + static_cast<int>(p.k);
+        g.end = g.before + tile - 1 + static_cast<int>(p.k);
         g.needed = static_cast<int>(divide_up(g.end, per_vector)) * per_vector;
         g.steps = steps_of(g.before + p.k);
         g.needed_halves = tensor::kTile - tensor::kRow + 16 * (g.steps + 3);
@@ -136,15 +167,24 @@ private:
         constexpr int kLine = 128;  // the stage's permutation works on its bytes
         g.samples_bytes = static_cast<int>(divide_up(std::int64_t{g.needed_halves} * bytes, kLine)) * kLine;
         g.halves_bytes = static_cast<int>(divide_up(g.needed_halves, tensor::kRow)) * tensor::kPitch;
-        g.warp_bytes = g.samples_bytes + (bytes == 4 ? 2 : 1) * g.halves_bytes + 32 * g.tap_entries;
+        g.warp_bytes =
+            g.samples_bytes + (bytes == 4 ? 2 : 1) * g.halves_bytes + 32 * g.tap_entries + 4 * tensor::padded_taps(g.steps);
         g.warp_bytes = static_cast<int>(divide_up(g.warp_bytes, kLine)) * kLine;
         return g;
     }
-    // Several tiles a warp, so that loads and products overlap and taps are split once, but no fewer warps than the device holds.
+    // Several tiles a warp or block, so that loads and products overlap and taps are split once, but no fewer than the device
+    // holds. Where they come one after the other, 7 beat 8 (63 taps, 2^28 samples, H200: 541 us against 564), except where 8
+    // are a row. Blocks with many steps stay until all is done (127 taps: 389 us, with 8 tiles 409), with few they change (63: 306,
+    // 316).
     static int run_of(const Prepared& prepared, std::int64_t rows, std::int64_t count) {
         if (prepared.policy.tiles_per_block > 0) { return prepared.policy.tiles_per_block; }
-        const std::int64_t warps = std::int64_t{prepared.device.multiprocessors} * 16;
-        return static_cast<int>(std::clamp<std::int64_t>(divide_up(rows * divide_up(count, tensor::kTile), warps), 1, 8));
+        const Problem& p = prepared.problem;
+        const bool groups = in_groups(p, prepared.device);
+        const int steps = group_steps_of(p);
+        const std::int64_t held = std::int64_t{prepared.device.multiprocessors} * (groups ? tensor::group_blocks(steps) : 16);
+        const std::int64_t wanted = divide_up(rows * divide_up(count, tile_of(p, prepared.device)), held);
+        if (groups && steps > 8) { return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, 1 << 20)); }
+        return static_cast<int>(wanted <= 8 || groups || p.filters > 1 ? std::clamp<std::int64_t>(wanted, 1, 8) : 7);
     }
 };
 
