@@ -22,6 +22,18 @@ def _c_strides(shape, itemsize):
     return tuple(reversed(strides))
 
 
+def _overlap(x, y):
+    """Whether the stretches of memory from an array's first to its last byte meet, as numpy.may_share_memory looks at it."""
+    ends = []
+    for place in (x, y):
+        if 0 in place.shape:
+            return False
+        reach = [(n - 1) * stride for n, stride in zip(place.shape, place.strides)]
+        itemsize = 2 if place.dtype == "bfloat16" else np.dtype(place.dtype).itemsize
+        ends.append((place.address + sum(r for r in reach if r < 0), place.address + sum(r for r in reach if r > 0) + itemsize))
+    return x.device == y.device and ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1]
+
+
 @functools.lru_cache(maxsize=64)
 def name_of(dtype):
     return dtype.name  # a Python function of NumPy's, which takes microseconds
@@ -39,6 +51,9 @@ class _Writable:
     def add(self, x, y):
         x += y
         return x
+
+    def may_share_memory(self, x, y):
+        return _overlap(self.place(x), self.place(y))
 
 
 class _Cupy(_Writable):
@@ -71,6 +86,10 @@ class _Cupy(_Writable):
 
     def to_host(self, x):
         return self.cupy.asnumpy(x)
+
+    def from_host(self, x, device):
+        with self.cupy.cuda.Device(device):
+            return self.cupy.asarray(x)
 
     def start_copy(self, x):
         """x on its way to the host: an array, and what to call before it is read."""
@@ -137,6 +156,9 @@ class _Torch(_Writable):
 
     def to_host(self, x):
         return self._plain(x).cpu().numpy()
+
+    def from_host(self, x, device):
+        return self.torch.as_tensor(x, device=f"cuda:{device}")
 
     def start_copy(self, x):
         x = self._plain(x)
@@ -221,8 +243,14 @@ class _Jax:
     def add(self, x, y):
         return x + y
 
+    def may_share_memory(self, x, y):
+        return True  # what is written is another array in any case
+
     def to_host(self, x):
         return np.asarray(x.astype("float32") if x.dtype.name == "bfloat16" else x)
+
+    def from_host(self, x, device):
+        return self.jax.device_put(x, self.devices[device])
 
     def take(self, x, index, axis):
         return self.jax.numpy.take(x, index, axis)
@@ -269,7 +297,7 @@ class _Other:
         raise TypeError("signal: an array of an unknown library must need no conversion, and its result needs `out`; "
                         "or make it an array of CuPy (cupy.asarray), PyTorch or JAX, which costs no copy")
 
-    empty = contiguous = astype = to_host = put = add = take = moveaxis = flip = conj = assign = _refuse
+    empty = contiguous = astype = to_host = from_host = put = add = take = moveaxis = flip = conj = assign = may_share_memory = _refuse
 
     def address(self, x, stream):
         return x.__cuda_array_interface__["data"][0], None
