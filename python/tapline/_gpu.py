@@ -159,7 +159,8 @@ def one_call(function, in1, in2, mode, **options):
 
 def host(x):
     """A filter: numpy.asarray, copied from the GPU if it is there."""
-    return taps_in_host_memory(x.own if isinstance(x, Array) else x)[0]
+    x = x.own if isinstance(x, Array) else x
+    return taps_in_host_memory(x)[0] if _core.is_on_gpu(x) else np.asarray(x)
 
 
 def new_like(x, shape, dtype):

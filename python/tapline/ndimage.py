@@ -334,11 +334,13 @@ def _gaussian(sigma, order, radius):
     x = np.arange(-radius, radius + 1)
     bell = np.exp(-0.5 / variance * x**2)
     bell = bell / bell.sum()
+    if order == 0:
+        return bell
     # (p g)' = (p' - x p / variance) g for a polynomial p.
     p = np.polynomial.Polynomial([1.0])
     for _ in range(order):
         p = p.deriv() - np.polynomial.Polynomial([0, 1 / variance]) * p
-    return bell if order == 0 else p(x) * bell
+    return p(x) * bell
 
 
 @_gpu.returns_the_callers_kind
