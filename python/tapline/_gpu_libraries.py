@@ -116,9 +116,6 @@ class _Cupy(_Writable):
     def address(self, x, stream):
         return x.data.ptr, None
 
-    def finished(self, result, keep):
-        return result
-
 
 class _Torch(_Writable):
     name = "PyTorch"
@@ -183,25 +180,24 @@ class _Torch(_Writable):
     def address(self, x, stream):
         return x.data_ptr(), None
 
-    def finished(self, result, keep):
-        return result
-
 
 class _Export:
-    """What jax.dlpack.from_dlpack asks: memory of one array whose contents another stream has just been told to write."""
+    """What jax.dlpack.from_dlpack asks: memory of an array, which is written on the stream that JAX names in the question and then waits
+    for."""
 
-    def __init__(self, array):
-        self.array = array
+    def __init__(self, array, write):
+        self.array, self.write = array, write
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
 
-    def __dlpack__(self, **_):
-        return self.array.__dlpack__()
+    def __dlpack__(self, stream=None, **_):
+        self.write(stream)
+        return self.array.__dlpack__(stream=stream)
 
 
 class _Jax:
-    """JAX shows no stream, so the engine works on the one that JAX waits for when it takes in arrays of others."""
+    """JAX shows no stream of its own, and names another one each time it takes in an array of others: the engine works on that one."""
 
     name = "JAX"
 
@@ -221,9 +217,6 @@ class _Jax:
         device = self._device(x)
         self.devices[device.local_hardware_id] = device
         return Place(shape, _c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer())
-
-    def stream(self, device):
-        return self.devices[device].get_stream_for_external_ready_events()
 
     def empty(self, shape, dtype, device):
         return self.jax.numpy.empty(shape, dtype, device=self.devices[device])
@@ -268,8 +261,9 @@ class _Jax:
         capsule = x.__dlpack__(stream=stream)  # the stream waits for x; the capsule keeps its memory
         return x.unsafe_buffer_pointer(), capsule
 
-    def finished(self, result, keep):
-        result = self.jax.dlpack.from_dlpack(_Export(result))
+    def written(self, result, write, keep):
+        """`result` once write(stream) has been queued; `keep` lives until that is done."""
+        result = self.jax.dlpack.from_dlpack(_Export(result, write))
         while self.pending and self.pending[0][0].is_ready():
             self.pending.popleft()
         self.pending.append((result, keep))
@@ -301,9 +295,6 @@ class _Other:
 
     def address(self, x, stream):
         return x.__cuda_array_interface__["data"][0], None
-
-    def finished(self, result, keep):
-        return result
 
 
 _ROOTS = {"cupy": ("cupy", _Cupy), "torch": ("torch", _Torch), "jax": ("jax", _Jax), "jaxlib": ("jax", _Jax)}
