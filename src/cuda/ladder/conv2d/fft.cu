@@ -11,6 +11,7 @@
 #include "cuda/ladder/conv2d/07_fft.cuh"
 #include "cuda/ladder/conv2d/direct.hpp"
 #include "cuda/ladder/conv2d/production.hpp"
+#include "cuda/primitives/fft.cuh"
 #include "tapline/types.hpp"
 
 namespace tapline::cuda {
@@ -19,51 +20,137 @@ namespace {
 namespace ft = image_fft_rung;
 using Complex = std::complex<double>;
 
-// Of a block and of each of its outputs (H200, tapline ladder --image 4096x4096[x3], masks of 3 to 63).
-constexpr double kTileSeconds = 26.5e-6;
-constexpr double kStoreSeconds = 0.52e-9;
+// Of a tile by one of a multiprocessor's blocks, and of an output (H200, tapline ladder --image 4096x4096[x3], masks of 3 to 63).
+constexpr double kTileSeconds = 9e-6;
+constexpr double kWideTileSeconds = 18e-6;
 
-constexpr std::size_t kSharedBytes = static_cast<std::size_t>(ft::kSharedElements) * sizeof(float2);
-
-int reversed(int value, int bits) {
-    int result = 0;
-    for (int bit = 0; bit < bits; ++bit) { result |= (value >> bit & 1) << (bits - 1 - bit); }
-    return result;
-}
-
-// The frequency at a position of a transformed line.
-int frequency_at(int position) { return reversed(position / ft::kInner, 4) + ft::kOuter * reversed(position % ft::kInner, 3); }
-
-// exp(-2 pi i m / 128).
-Complex root(std::int64_t m) {
-    const double angle = -2 * std::numbers::pi * static_cast<double>(m % ft::kSide) / ft::kSide;
+// exp(-2 pi i m / period).
+Complex root(std::int64_t m, std::int64_t period) {
+    const double angle = -2 * std::numbers::pi * static_cast<double>(m % period) / static_cast<double>(period);
     return {std::cos(angle), std::sin(angle)};
 }
 
-// sum over the mask of tap (i, j) * exp(+2 pi i (f_y i + f_x j) / 128) / 128^2, at every position.
+void append(std::vector<float>& to, double x, double y) {
+    to.push_back(static_cast<float>(x));
+    to.push_back(static_cast<float>(y));
+}
+
+// The pairs (c, t) of a transform of `points` points with this phi. An angle of pi/2 has no tangent, but w = c (1 + i t) is i to all
+// of a float's digits with this one too.
+void append_pairs(std::vector<float>& to, int points, double phi) {
+    constexpr double kMostTangent = 1 << 30;
+    append(to, 0, 0);
+    to.resize(to.size() - 2 + static_cast<std::size_t>(points));
+    float* const pairs = to.data() + to.size() - points;
+    for (int step = 0; 1 << step < points; ++step) {
+        for (int b = 0; b < std::max(1, 1 << step >> 1); ++b) {
+            const double angle = fft::pair_angle(phi, step, b);
+            const double sine = std::sin(angle);
+            double cosine = std::cos(angle);
+            if (std::fabs(cosine) < 1 / kMostTangent) { cosine = 1 / kMostTangent; }
+            float* const pair = pairs + std::ptrdiff_t{2} * fft::pair_index(step, b);
+            pair[0] = static_cast<float>(cosine);
+            pair[1] = static_cast<float>(sine / cosine);
+        }
+    }
+}
+
+// ft::Shape's tables up to the spectra.
+template <int kNear>
+void append_constants(std::vector<float>& to) {
+    using D = ft::Shape<kNear>;
+    constexpr double kPi = std::numbers::pi;
+    for (int f = 0; f < ft::kLong; ++f) { append_pairs(to, ft::kShort, 2 * kPi * f / ft::kLong); }
+    for (int q = 0; q < ft::kFar; ++q) { append_pairs(to, kNear, (kPi / 2 + 2 * kPi * q) / ft::kFar); }
+    for (int s = 0; s < kNear; ++s) { append_pairs(to, ft::kFar, 2 * kPi * s / kNear); }
+    for (int r = 0; r < ft::kShort; ++r) { append_pairs(to, ft::kLong, 2 * kPi * r / ft::kShort); }
+    for (int x = 0; x < D::kPoints; ++x) {
+        const Complex w = root(x, 4 * D::kPoints);
+        append(to, w.real(), w.imag());
+    }
+}
+
+// sum over the mask of tap (i, j) * exp(-2 pi i (y i / 128 + (x + 1/4) j / points)) / (128 points) for frequencies y = f + 32 p and
+// x = q + 8 t, in the order in which the kernel's threads take them: two neighbouring t's of a thread, bits reversed, all threads, ...
+template <int kNear>
 void append_spectrum(std::vector<float>& to, const float* taps, int height, int width) {
-    std::vector<Complex> rows(static_cast<std::size_t>(height) * ft::kSide);
+    using D = ft::Shape<kNear>;
+    constexpr int kApart = kNear / ft::kFar;
+    constexpr int kBits = fft::log2_of(kNear);
+    std::vector<Complex> rows(static_cast<std::size_t>(height) * D::kPoints);
     for (int i = 0; i < height; ++i) {
-        for (int px = 0; px < ft::kSide; ++px) {
+        for (int x = 0; x < D::kPoints; ++x) {
             Complex sum = 0;
             for (int j = 0; j < width; ++j) {
-                sum += static_cast<double>(taps[i * width + j]) * std::conj(root(std::int64_t{frequency_at(px)} * j));
+                sum += static_cast<double>(taps[i * width + j]) * root((4 * std::int64_t{x} + 1) * j, 4 * D::kPoints);
             }
-            rows[static_cast<std::size_t>(i) * ft::kSide + static_cast<std::size_t>(px)] = sum;
+            rows[static_cast<std::size_t>(i * D::kPoints + x)] = sum;
         }
     }
-    for (int py = 0; py < ft::kSide; ++py) {
-        for (int px = 0; px < ft::kSide; ++px) {
-            Complex sum = 0;
-            for (int i = 0; i < height; ++i) {
-                sum += rows[static_cast<std::size_t>(i) * ft::kSide + static_cast<std::size_t>(px)] *
-                       std::conj(root(std::int64_t{frequency_at(py)} * i));
+    std::vector<Complex> roots(ft::kRows);
+    for (int m = 0; m < ft::kRows; ++m) { roots[static_cast<std::size_t>(m)] = root(m, ft::kRows); }
+    const std::size_t first = to.size();
+    to.resize(first + std::size_t{2} * ft::kRows * D::kPoints);
+    for (int task = 0; task < D::kTasks; ++task) {
+        const int f = task / kNear;
+        for (int u = 0; u < ft::kShort / kApart; ++u) {
+            const int y = f + ft::kLong * (task / ft::kFar % kApart + u * kApart);
+            for (int m = 0; m < kNear; ++m) {
+                const int x = task % ft::kFar + ft::kFar * fft::reversed(m, kBits);
+                Complex sum = 0;
+                for (int i = 0; i < height; ++i) {
+                    sum += rows[static_cast<std::size_t>(i * D::kPoints + x)] * roots[static_cast<std::size_t>(y * i % ft::kRows)];
+                }
+                sum /= ft::kRows * D::kPoints;
+                const std::size_t at = first + 2 * static_cast<std::size_t>(((u * kNear + m) / 2 * D::kTasks + task) * 2 + m % 2);
+                to[at] = static_cast<float>(sum.real());
+                to[at + 1] = static_cast<float>(sum.imag());
             }
-            sum /= ft::kSide * ft::kSide;
-            to.push_back(static_cast<float>(sum.real()));
-            to.push_back(static_cast<float>(sum.imag()));
         }
     }
+}
+
+template <int kNear>
+void append_tables(std::vector<float>& to, const ImageProblem& p, const float* taps) {
+    append_constants<kNear>(to);
+    const int height = static_cast<int>(p.mask_height);
+    const int width = static_cast<int>(p.mask_width);
+    for (std::int64_t mask = 0; mask < p.masks; ++mask) {
+        append_spectrum<kNear>(to, taps + mask * p.mask_height * p.mask_width, height, width);
+    }
+}
+
+// Which tiles a plan has, and what it takes to launch them.
+struct Policy {
+    bool wide;
+    ft::Tiles tiles;
+    const void* kernel;
+    unsigned threads;
+    std::size_t shared_bytes;
+    double seconds;  // by the model
+};
+
+template <int kNear, int kThreads, int kBlocks>
+Policy policy_of(const ImageProblem& p, const cuda_abi::Device& device, double tile_seconds) {
+    using D = ft::Shape<kNear>;
+    Policy policy{};
+    policy.wide = kNear > 8;
+    policy.tiles = {ft::kRows + 1 - static_cast<int>(p.mask_height), D::kColumns + 1 - static_cast<int>(p.mask_width)};
+    policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kThreads, kBlocks>);
+    policy.threads = kThreads;
+    policy.shared_bytes = D::kSharedElements * sizeof(float2);
+    const double blocks = static_cast<double>(divide_up(p.out_height, policy.tiles.out_rows)) *
+                          static_cast<double>(divide_up(p.out_width, policy.tiles.out_columns)) *
+                          static_cast<double>(p.batch * p.channels);
+    policy.seconds = std::ceil(blocks / std::max(device.multiprocessors * kBlocks, 1)) * kBlocks * tile_seconds;
+    return policy;
+}
+
+// The wide tiles' halos are smaller; the others leave fewer multiprocessors without work.
+Policy policy_of(const ImageProblem& p, const cuda_abi::Device& device) {
+    const Policy narrow = policy_of<8, 256, 2>(p, device, kTileSeconds);
+    const Policy wide = policy_of<16, 512, 1>(p, device, kWideTileSeconds);
+    return wide.seconds < narrow.seconds && wide.shared_bytes <= shared_limit(device) - 1024 ? wide : narrow;
 }
 
 class ImageFft final : public ImageRung {
@@ -93,72 +180,58 @@ public:
         if (p.mask_height > ft::kMostMask || p.mask_width > ft::kMostMask) {
             return "takes mask sides of at most " + std::to_string(ft::kMostMask);
         }
-        if (kSharedBytes > shared_limit(device) - 1024) { return "its tile does not fit in shared memory"; }
+        if (ft::Shape<8>::kSharedElements * sizeof(float2) > shared_limit(device) - 1024) { return "its tile does not fit in shared memory"; }
         if (p.channels > 64 || p.masks > 64) { return "takes one channel at a time: at most 64"; }
         return {};
     }
 
     [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
-        const ft::Tiles g = tiles_of(p);
-        const double blocks = static_cast<double>(divide_up(p.out_height, g.out_rows)) *
-                              static_cast<double>(divide_up(p.out_width, 2 * g.out_columns)) *
-                              static_cast<double>(p.batch * p.channels);
-        const double tile = kTileSeconds + kStoreSeconds * 2 * g.out_rows * g.out_columns;
-        const double rounds = std::ceil(blocks / std::max(device.multiprocessors, 1));
-        return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), rounds * tile);
+        return kLaunchSeconds +
+               std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), policy_of(p, device).seconds);
     }
 
-    // exp(-2 pi i m / 128) for m < 128, then the spectra of the masks.
     [[nodiscard]] std::vector<std::byte> table(PreparedImage& prepared) const override {
-        const ImageProblem& p = prepared.problem;
         if (!prepared.taps_finite) { return {}; }
         std::vector<float> to;
-        for (int m = 0; m < ft::kSide; ++m) {
-            to.push_back(static_cast<float>(root(m).real()));
-            to.push_back(static_cast<float>(root(m).imag()));
-        }
         const auto* taps = static_cast<const float*>(prepared.host.taps);
-        const int height = static_cast<int>(p.mask_height);
-        const int width = static_cast<int>(p.mask_width);
-        for (std::int64_t mask = 0; mask < p.masks; ++mask, taps += height * width) { append_spectrum(to, taps, height, width); }
+        if (policy_of(prepared.problem, prepared.device).wide) {
+            append_tables<16>(to, prepared.problem, taps);
+        } else {
+            append_tables<8>(to, prepared.problem, taps);
+        }
         std::vector<std::byte> bytes(to.size() * sizeof(float));
         std::memcpy(bytes.data(), to.data(), bytes.size());
         return bytes;
     }
 
     [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override {
-        return tiles_of(prepared.problem).out_rows;
+        return policy_of(prepared.problem, prepared.device).tiles.out_rows;
     }
     [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
         if (!prepared.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
-        const ft::Tiles g = tiles_of(prepared.problem);
-        return "two tiles of 128 x 128 pixels at once, " + std::to_string(g.out_rows) + " x " + std::to_string(g.out_columns) +
-               " outputs each";
+        const Policy policy = policy_of(prepared.problem, prepared.device);
+        return std::string("tiles of 128 x ") + (policy.wide ? "256" : "128") + " pixels, " + std::to_string(policy.tiles.out_rows) +
+               " x " + std::to_string(policy.tiles.out_columns) + " outputs each";
     }
 
     void load(const PreparedImage& prepared) const override {
         if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
-        allow_most_shared(reinterpret_cast<const void*>(&ft::kernel), prepared.device);
+        allow_most_shared(policy_of(prepared.problem, prepared.device).kernel, prepared.device);
     }
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
         if (!prepared.taps_finite) { return image_direct_rung::launch_exact(prepared, job, stream); }
         const ImageProblem& p = prepared.problem;
-        ft::Tiles g = tiles_of(p);
+        Policy policy = policy_of(p, prepared.device);
         ImageArguments a = image_arguments_of(prepared, job);
         // One channel's plane a block.
-        dim3 grid = image_grid(a, g.out_rows, 2 * g.out_columns * static_cast<int>(p.channels));
+        dim3 grid = image_grid(a, policy.tiles.out_rows, policy.tiles.out_columns * static_cast<int>(p.channels));
         if (grid.x * p.channels > kMostBlocks) {
             throw CudaError(cuda_abi::Code::unsupported, "problem: more tiles than one launch has blocks; divide the batch");
         }
         grid.x *= static_cast<unsigned>(p.channels);
-        void* arguments[] = {&a, &g};
-        cuda::launch(reinterpret_cast<const void*>(&ft::kernel), grid, ft::kThreads, arguments, kSharedBytes, stream);
-    }
-
-private:
-    static ft::Tiles tiles_of(const ImageProblem& p) {
-        return {ft::kSide + 1 - static_cast<int>(p.mask_height), ft::kSide + 1 - static_cast<int>(p.mask_width)};
+        void* arguments[] = {&a, &policy.tiles};
+        cuda::launch(policy.kernel, grid, policy.threads, arguments, policy.shared_bytes, stream);
     }
 };
 
