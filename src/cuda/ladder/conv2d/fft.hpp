@@ -22,7 +22,8 @@ struct Shape {
     static constexpr int kPairsR = kPairsS + kNear * kFar / 2;
     static constexpr int kTwists = kPairsR + kShort * kLong / 2;
     static constexpr int kSpectra = kTwists + kPoints;
-    static constexpr int kSharedElements = kRows * kPoints + kShort * kLong / 2;  // float2
+    static constexpr int kSharedBytes =
+        8 * (kRows * kPoints + kShort * kLong / 2 + kRows);  // tile, pairs by r, where rows come from
 };
 
 struct Tiles {
