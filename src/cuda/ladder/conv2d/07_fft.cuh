@@ -102,12 +102,11 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
             if (kShort * kFirst < rows) { fft::for_each_index<kFirst, kFirst + 4>(body); }
         });
     };
-    float test = 0;  // NaN if a value is not finite
+    float test = 0;  // NaN if a value is not finite: through the twist what spoils one part of a point spoils both
     for_outputs([&](auto index) {
         constexpr int m = fft::reversed(decltype(index)::value, 5);
         multiply(re[m], im[m], twist);
         test = fmaf(0.0F, re[m], test);
-        test = fmaf(0.0F, im[m], test);
     });
     const std::int64_t width = a.out_elements / channels;
     const bool whole = column < g.out_columns && first_x + column < width;
