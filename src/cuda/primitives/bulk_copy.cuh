@@ -32,6 +32,16 @@ __device__ __forceinline__ void fence_before_copy() {
 #endif
 }
 
+/// Announces `bytes` of this phase, however they come. By one thread.
+__device__ __forceinline__ void expect_bytes(CopyBarrier* barrier, std::uint32_t bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes) : "memory");
+#else
+    static_cast<void>(barrier);
+    static_cast<void>(bytes);
+#endif
+}
+
 /// Starts the copy of `bytes`; both addresses and the size are multiples of 16. By one thread.
 __device__ __forceinline__ void copy_bulk(void* to_shared, const void* from_global, std::uint32_t bytes, CopyBarrier* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

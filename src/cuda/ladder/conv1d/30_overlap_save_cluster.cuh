@@ -109,7 +109,7 @@ private:
 /// A block's memory takes turns: samples, remainders from all blocks, remainders for all blocks. Between two of them the cluster
 /// has a barrier, of which two hide behind the threads' own transforms.
 template <class S, int kGroup, bool kPlain>
-__global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1)
+__global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, kBlockWarps<float> == 8 ? 2 : 1)
     overlap_save_cluster_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<S>::Real;
     using Point = typename PointOf<T>::Type;
@@ -140,7 +140,14 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
     CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
     SharedSamples<S, kThreads, 32 * kAllWarps> samples(a, g, reinterpret_cast<char*>(points), barriers, rank);
     static_assert(samples.kStretches * samples.kPitch <= kWarps * kBufferPoints * static_cast<int>(sizeof(Point)));
-    SpectrumPart<Point> part(own, barriers + 1 + warp, lane);
+    CopyBarrier* const come = barriers + 1;
+    CopyBarrier* const back = barriers + 2;
+    if (threadIdx.x == 0) {
+        initialize(come);
+        initialize(back);
+    }
+    constexpr std::uint32_t kBytes = kRemainders * kThreads * sizeof(Point);
+    SpectrumPart<Point> part(own, barriers + 3 + warp, lane);
     __syncthreads();
 
     const std::int64_t first_segment = blockIdx.x / kBlocks;
@@ -159,6 +166,9 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
     __syncthreads();
     const TwistOf<Point, kWarps, false> twist_of(twists, static_cast<int>(threadIdx.x));
 
+    cluster_arrive();  // all barriers are initialized
+    cluster_wait();
+    std::uint32_t phase = 0;
     for (; place.row < a.rows;) {
         const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g.outputs;
         const int wanted = static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs}));
@@ -166,7 +176,11 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
         T im[32];
         samples.wait_for(place, wanted);
         samples.read(re, im, thread);
-        cluster_arrive();
+        cluster_arrive_having_read(re, im);
+        if (threadIdx.x == 0) {
+            expect_bytes(come, kBytes);
+            expect_bytes(back, kBytes);
+        }
         First::transform_there(re, im);
         cluster_wait();  // samples have been read
         // The remainders' addresses of the segment, not of all before them.
@@ -176,10 +190,10 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
         fft::for_each_index<0, kRemainders>([&](auto value) {
             constexpr int v = decltype(value)::value;
             const BlockMemory<Point> block(memory, v / kGroups);
-            block.store(v % kGroups * kGroup * kBufferPoints + at, Point{re[v], im[v]});
+            block.store_counted(v % kGroups * kGroup * kBufferPoints + at, Point{re[v], im[v]},
+                                BlockMemory<CopyBarrier>(come, v / kGroups));
         });
-        cluster_arrive();
-        cluster_wait();  // remainders have come
+        wait(come, phase);  // remainders have come
         Remainder<kGroup>::take_apart(re, im, remainder, division, group, in_group);
 
         // Two rounds of the same code: times the twists and transformed; times the spectrum and transformed back.
@@ -210,7 +224,10 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
                 if (direction == 0) { fence_before_copy(); }
                 __syncwarp();
                 if (direction == 0) {
-                    part.start_copy(all_spectra + g.spectrum_first + place.row * g.spectrum_row + (rank * kWarps + warp) * kPoints);
+                    part.start_copy(all_spectra + g.spectrum_first + place.row * g.spectrum_row +
+                                    (rank * kWarps + warp) * kPoints);
+                } else if (kGroup == 1) {
+                    cluster_arrive_relaxed();
                 }
             });
 #pragma unroll
@@ -225,24 +242,30 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
             w.y = -w.y;
             multiply(re[i], im[i], w);
         }
-        Remainder<kGroup>::put_together(re, im, remainder, division, group, in_group);
-        cluster_arrive();
-        cluster_wait();  // remainders can be fetched
-        at = thread;
+        // Point n of remainder v goes to thread n % kThreads of block n / kThreads.
+        at = (group - group / kGroups * kGroups + rank * kGroups) * kThreads + in_group;
         hide(memory, at);
+        Remainder<kGroup>::put_together(
+            re, im, remainder, division, group, in_group, [&] { cluster_arrive_having_read(re, im); }, [&] { cluster_wait(); },
+            [&](auto position, auto index) {
+                constexpr int n = decltype(position)::value;
+                constexpr int r = decltype(index)::value;
+                const BlockMemory<Point> block(memory, n / kThreads);
+                block.store_counted(at + n % kThreads, Point{re[r], im[r]}, BlockMemory<CopyBarrier>(back, n / kThreads));
+            });
+        wait(back, phase);
+        phase ^= 1;
         fft::for_each_index<0, kRemainders>([&](auto value) {
             constexpr int v = decltype(value)::value;
-            const BlockMemory<Point> block(memory, v / kGroups);
-            const Point p = block.load(v % kGroups * kGroup * kBufferPoints + at);
+            const Point p = points[v * kThreads + threadIdx.x];
             re[fft::reversed(v, 5)] = p.x;
             im[fft::reversed(v, 5)] = p.y;
         });
-        fence_before_copy_in_cluster();
-        cluster_arrive();
-        First::transform_back(re, im);
-        cluster_wait();  // they have been fetched
+        fence_before_copy();
+        __syncthreads();
         const Place next = place.next(g);
         samples.start_copy(next);
+        First::transform_back(re, im);
 
         const SegmentOutputs<S, kAllWarps, kBlocks> outputs{a, g, place.row, first_output, wanted, thread, thread};
         // Every output depends on every sample, so that one tells of all.
@@ -257,6 +280,8 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
         }
         place = next;
     }
+    cluster_arrive();  // no block leaves while others write to its memory
+    cluster_wait();
 }
 
 }  // namespace tapline::cuda::overlap_save

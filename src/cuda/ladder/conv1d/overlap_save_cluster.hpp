@@ -7,7 +7,10 @@ namespace tapline::cuda::overlap_save {
 
 /// Warps of a block: 32 points a lane are 64 registers, in double 128.
 template <class T>
-inline constexpr int kBlockWarps = sizeof(T) == 8 ? 8 : 16;
+#ifndef BW
+#define BW 16
+#endif
+inline constexpr int kBlockWarps = sizeof(T) == 8 ? 8 : BW;
 
 /// Segments are divided into so many remainders first, each thread having one point of each.
 inline constexpr int kRemainders = 32;
