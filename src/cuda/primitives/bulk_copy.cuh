@@ -5,7 +5,7 @@
 
 namespace tapline::cuda {
 
-/// What copies arrive at. One thread initializes it before anyone else uses it.
+/// What a copy arrives at. One thread initializes it before anyone else uses it.
 struct CopyBarrier {
     std::uint64_t state;
 };
@@ -14,14 +14,10 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// `copies`: of a phase.
-__device__ __forceinline__ void initialize(CopyBarrier* barrier, std::uint32_t copies = 1) {
+__device__ __forceinline__ void initialize(CopyBarrier* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(copies) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#else
-    static_cast<void>(barrier);
-    static_cast<void>(copies);
 #endif
 }
 
@@ -29,16 +25,6 @@ __device__ __forceinline__ void initialize(CopyBarrier* barrier, std::uint32_t c
 __device__ __forceinline__ void fence_before_copy() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
-}
-
-/// Announces `bytes` of this phase, however they come. By one thread.
-__device__ __forceinline__ void expect_bytes(CopyBarrier* barrier, std::uint32_t bytes) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes) : "memory");
-#else
-    static_cast<void>(barrier);
-    static_cast<void>(bytes);
 #endif
 }
 
@@ -68,7 +54,7 @@ __device__ __forceinline__ void prefetch_bulk(const void* from_global, std::uint
 #endif
 }
 
-/// Returns once the copies of this phase (0, 1, 0, ...) have arrived; for any number of threads.
+/// Returns once the copy of this phase (0, 1, 0, ...) has arrived; for any number of threads.
 __device__ __forceinline__ void wait(CopyBarrier* barrier, std::uint32_t phase) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     std::uint32_t done = 0;

@@ -23,37 +23,9 @@ __device__ __forceinline__ void cluster_arrive() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 #endif
 }
-__device__ __forceinline__ void cluster_arrive_relaxed() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-#endif
-}
-/// Where others are only told that values have been read: they must have arrived in `held`, whose 2 * 32 registers this awaits. It
-/// does not wait for stores, as cluster_arrive() does.
-template <class T>
-__device__ __forceinline__ void cluster_arrive_having_read(const T* re, const T* im) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#pragma unroll
-    for (int i = 0; i < 32; ++i) {
-        if constexpr (sizeof(T) == 8) {
-            asm volatile("" ::"d"(re[i]), "d"(im[i]) : "memory");
-        } else {
-            asm volatile("" ::"f"(re[i]), "f"(im[i]) : "memory");
-        }
-    }
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-#endif
-}
 __device__ __forceinline__ void cluster_wait() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
-
-/// As fence_before_copy, where other blocks of the cluster read or wrote this one's shared memory.
-__device__ __forceinline__ void fence_before_copy_in_cluster() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("fence.proxy.async.shared::cluster;" ::: "memory");
 #endif
 }
 
@@ -83,27 +55,6 @@ public:
         static_cast<void>(p);
 #endif
     }
-    /// Counted by the block's barrier, for which its bytes are expected (expect_bytes).
-    __device__ __forceinline__ void store_counted(int at, const P& p, const BlockMemory<CopyBarrier>& barrier) const {
-        static_assert(sizeof(P) == 8 || sizeof(P) == 16);
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-        const std::uint32_t to = address_ + static_cast<std::uint32_t>(at) * sizeof(P);
-        if constexpr (sizeof(P) == 8) {
-            asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to), "f"(p.x),
-                         "f"(p.y), "r"(barrier.address())
-                         : "memory");
-        } else {
-            asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];" ::"r"(to), "d"(p.x),
-                         "d"(p.y), "r"(barrier.address())
-                         : "memory");
-        }
-#else
-        static_cast<void>(at);
-        static_cast<void>(p);
-        static_cast<void>(barrier);
-#endif
-    }
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t address() const { return address_; }
     __device__ __forceinline__ P load(int at) const {
         P p{};
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -53,18 +53,13 @@ struct Remainder {
         }
         __syncwarp();
     }
-    /// The inverse times kWarps: body(position, constant, register) for the thread's points, point `in_group` + constant. read():
-    /// called by all threads once they need nothing of `points` any more; sends(): before the first body().
-    template <class T, class P, class Read, class Sends, class Body>
-    static __device__ __forceinline__ void put_together(T* re, T* im, P* points, const P* tables, int group, int thread,
-                                                        const Read& read, const Sends& sends, const Body& body) {
-        if constexpr (kWarps == 1) {
-            sends();
-            fft::for_each_index<0, 32>([&](auto i) { body(std::integral_constant<int, 32 * decltype(i)::value>{}, i); });
-        } else {
-            P* const own = points + thread / 32 * kBufferPoints + thread % 32;
+    /// The inverse times kWarps: point n goes to points[n].
+    template <class T, class P>
+    static __device__ __forceinline__ void put_together(T* re, T* im, P* points, const P* tables, int group, int thread) {
+        P* const own = points + thread / 32 * kBufferPoints + thread % 32;
 #pragma unroll
-            for (int i = 0; i < 32; ++i) { own[32 * i] = P{re[i], im[i]}; }
+        for (int i = 0; i < 32; ++i) { own[32 * i] = P{re[i], im[i]}; }
+        if constexpr (kWarps > 1) {
             sync_segment<kWarps>(group);
 #pragma unroll
             for (int i = 0; i < kOwn; ++i) {
@@ -75,21 +70,17 @@ struct Remainder {
                     im[kWarps * i + j] = p.y;
                 });
             }
-            read();
+            sync_segment<kWarps>(group);
 #pragma unroll
             for (int i = 0; i < kOwn; ++i) {
                 fft::transform<kWarps>(im + kWarps * i, re + kWarps * i);
-                fft::for_each_index<1, kWarps>([&](auto value) {
+                fft::for_each_index<0, kWarps>([&](auto value) {
                     constexpr int m = decltype(value)::value;
-                    multiply(re[kWarps * i + m], im[kWarps * i + m], tables[kWarps / 2 + fft::reversed(m, kBits)]);
+                    constexpr int j = fft::reversed(m, kBits);
+                    if constexpr (j > 0) { multiply(re[kWarps * i + m], im[kWarps * i + m], tables[kWarps / 2 + j]); }
+                    points[thread + kSpan * i + kPoints * j] = P{re[kWarps * i + m], im[kWarps * i + m]};
                 });
             }
-            sends();
-            fft::for_each_index<0, 32>([&](auto index) {
-                constexpr int r = decltype(index)::value;
-                constexpr int kAt = kSpan * (r / kWarps) + kPoints * fft::reversed(r % kWarps, kBits);
-                body(std::integral_constant<int, kAt>{}, index);
-            });
         }
     }
 };

@@ -47,20 +47,20 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     // Samples lie where the points will: both are read before anything is written over them.
     SegmentSamples<S, kWarps> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
     SpectrumPart<Point> part(own, barriers + kMostSegments + threadIdx.x / 32, lane);
+    const BlockTables<Point> block_tables(pairs, barriers + 2 * kMostSegments);
     __syncthreads();
 
-    const std::int64_t first_segment = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block;
+    // Neighbours go to different multiprocessors, so that a last round, which is not full, keeps all of them busy.
+    const std::int64_t first_segment = static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
     Place place{first_segment / g.segments, 0};
     place.index = static_cast<int>(first_segment - place.row * g.segments);
     samples.start_copy(place);
 
-    // While the first samples are on their way.
+    // In global memory they lie one after the other as in the block's.
     const auto* tables = static_cast<const Point*>(g.tables);
     const Point* const all_spectra = tables + kPairs + kTwists;
-    copy_by_block<Point>(pairs, tables, kPairs);
-    copy_by_block<Point>(twists, tables + kPairs, kTwists);
-    if constexpr (kSpectrumInShared) { copy_by_block<Point>(spectrum, all_spectra, kM); }
-    __syncthreads();
+    block_tables.start_copy(tables, kPairs + kTwists + (kSpectrumInShared ? kM : 0));
+    block_tables.wait_for();
     const TwistOf<Point, kWarps, Shape::kTwistTable> twist_of(twists, thread);
     if (place.row >= a.rows) { return; }
 

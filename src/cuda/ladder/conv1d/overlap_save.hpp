@@ -69,7 +69,7 @@ __host__ __device__
     constexpr SharedLayout
     shared_layout() {
     SharedLayout l{};
-    l.pairs = 8 * 2 * kMostSegments;  // the barriers come first
+    l.pairs = 8 * 4 * kMostSegments;  // the barriers come first: of segments, of spectra, of the tables
     l.twists = l.pairs + kPairs * kPointBytes;
     l.spectrum = l.twists + (Shape::kTwistTable ? kPoints : 64) * kWarps * kPointBytes;
     l.segments = l.spectrum + (kSpectrumInShared ? kPoints * kWarps * kPointBytes : 0);

@@ -7,10 +7,7 @@ namespace tapline::cuda::overlap_save {
 
 /// Warps of a block: 32 points a lane are 64 registers, in double 128.
 template <class T>
-#ifndef BW
-#define BW 16
-#endif
-inline constexpr int kBlockWarps = sizeof(T) == 8 ? 8 : BW;
+inline constexpr int kBlockWarps = sizeof(T) == 8 ? 8 : 16;
 
 /// Segments are divided into so many remainders first, each thread having one point of each.
 inline constexpr int kRemainders = 32;
@@ -25,7 +22,7 @@ __host__ __device__
     constexpr ClusterLayout
     cluster_layout(int group, int warps, int point_bytes) {
     ClusterLayout l{};
-    l.pairs = 256;  // the barriers come first
+    l.pairs = 128;  // the barriers come first
     l.twists = l.pairs + kPairs * point_bytes;
     l.divisions = l.twists + 64 * warps * point_bytes;
     l.points = l.divisions + (group == 1 ? 0 : warps / group * (group + group / 2) * point_bytes);
