@@ -149,5 +149,14 @@ TEST_F(OverlapSaveCluster, Overflow) {
     expect_right(p, in, taps);
 }
 
+TEST_F(OverlapSaveCluster, LongFiltersChooseIt) {
+    Random random(186);
+    for (const std::int64_t k : {24000, 40000}) {
+        const Problem p = problem_of(std::int64_t{1} << 24, k);
+        const Plan plan = make_plan(p, random_floats(k, random), {.device = "cuda"});
+        EXPECT_EQ(plan.algorithm(), kName) << plan.explain();
+    }
+}
+
 }  // namespace
 }  // namespace tapline::test

@@ -134,9 +134,11 @@ constexpr std::array<double, 5> kSegmentSeconds{0.39e-6, 1.01e-6, 2.46e-6, 6.1e-
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
 constexpr std::array<double, 5> kAloneSeconds{4.8e-6, 6.7e-6, 10.3e-6, 10.7e-6, 14.2e-6};
 constexpr double kWideAloneFactor = 1.6;
-// Of a cluster's segments, each at least as many at a time as the device has room for.
-constexpr std::array<double, 3> kClusterSegmentSeconds{17.4e-6, 20e-6, 25e-6};
-constexpr std::array<double, 3> kWideClusterSegmentSeconds{40e-6, 46e-6, 0};
+// What a cluster takes for a segment of 32, 64 and 128 warps, one cluster for each `blocks` multiprocessors: 2^28 samples of f32
+// and 16,385 taps 1,456 us, 65,535 taps 2,411 us, in a run in which segments of 16 warps took 8% longer than above. In double in
+// proportion, not measured.
+constexpr std::array<double, 3> kClusterSegmentSeconds{16.9e-6, 23.9e-6, 26.5e-6};
+constexpr std::array<double, 3> kWideClusterSegmentSeconds{19e-6, 27e-6, 0};
 // A row's own spectrum comes from global memory for each segment: (8, 2048, 8192) samples with 128 taps take 473 us, with 256 479.
 constexpr double kOwnSpectrumFactor = 1.7;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
