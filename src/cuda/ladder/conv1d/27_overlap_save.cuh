@@ -54,12 +54,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const std::int64_t first_segment = static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
     Place place{first_segment / g.segments, 0};
     place.index = static_cast<int>(first_segment - place.row * g.segments);
-    samples.start_copy(place);
-
     // In global memory they lie one after the other as in the block's.
     const auto* tables = static_cast<const Point*>(g.tables);
     const Point* const all_spectra = tables + kPairs + kTwists;
     block_tables.start_copy(tables, kPairs + kTwists + (kSpectrumInShared ? kM : 0));
+    samples.start_copy(place);  // after the tables, which all wait for: behind all samples they would come 4 us later
     block_tables.wait_for();
     const TwistOf<Point, kWarps, Shape::kTwistTable> twist_of(twists, thread);
     if (place.row >= a.rows) { return; }
