@@ -20,7 +20,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ALGORITHMS = ["direct_few", "direct_window", "direct", "tensor_direct", "overlap_save", "overlap_save_parts", "overlap_save_large"]
+ALGORITHMS = ["direct_few", "direct_window", "direct", "tensor_direct", "overlap_save", "overlap_save_parts", "overlap_save_large",
+              "overlap_save_cluster"]
 WITHIN = 1.10  # of the fastest
 
 

@@ -17,6 +17,7 @@
 #include "cuda/ladder/conv1d/16_register_tile.cuh"
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/ladder/conv1d/overlap_save.hpp"
+#include "cuda/ladder/conv1d/overlap_save_cluster.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large.hpp"
 #include "cuda/ladder/conv1d/transform_rung.hpp"
 #include "cuda/ladder/rung.hpp"
@@ -58,6 +59,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_rung(),
         &overlap_save_parts(),
         &overlap_save_large(),
+        &overlap_save_cluster(),
     };
     return rungs;
 }

@@ -32,6 +32,7 @@ struct Prepared {
     const void* tables = nullptr;  ///< device memory: what Rung::tables() returned
     std::int64_t workspace_bytes = 0;
     mutable std::int32_t blocks_per_multiprocessor = 0;  ///< of the rung's kernel; load() may set it
+    mutable std::int32_t clusters = 0;                   ///< that the device holds at a time; likewise
 };
 
 /// Empty: yes; else why not.

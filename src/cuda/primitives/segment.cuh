@@ -125,8 +125,7 @@ struct Division {
 #pragma unroll
             for (int j = 0; j < kWarps; ++j) { load(kSpan * i + kPoints * j, thread, re[kWarps * i + j], im[kWarps * i + j]); }
         }
-#pragma unroll
-        for (int i = 0; i < kOwn; ++i) { fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i); }
+        transform_there(re, im);
         loaded();
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) {
@@ -163,6 +162,19 @@ struct Division {
             });
         }
         exchanged();
+        transform_back(re, im);
+    }
+
+    /// Of the thread's own points: register kWarps i + j is point j of transform i before, value j after; back: kWarps i + j is
+    /// value reversed(j) before, point reversed(j) after.
+    template <class T>
+    static __device__ __forceinline__ void transform_there(T* re, T* im) {
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) { fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i); }
+    }
+    template <class T>
+    static __device__ __forceinline__ void transform_back(T* re, T* im) {
+        using P = typename PointOf<T>::Type;
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) {
             fft::transform<kWarps>(im + kWarps * i, re + kWarps * i);

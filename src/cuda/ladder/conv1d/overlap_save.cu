@@ -87,7 +87,7 @@ private:
     static Cut cut_of_prepared(const Prepared& prepared) {
         const Problem& p = prepared.problem;
         const int asked = prepared.policy.threads_per_block / 32;
-        if (asked != 0 && !has_size(p, asked, p.k, prepared.device)) {
+        if (asked > kWarpCounts.back() || (asked != 0 && !has_size(p, asked, p.k, prepared.device))) {
             throw CudaError(cuda_abi::Code::argument, "policy: no segments of this size");
         }
         return cut_of(p, asked != 0 ? asked : best_warps(p, prepared.device), p.k);

@@ -82,6 +82,7 @@ struct Kernel {
     const void* function = nullptr;
     int most_threads = 0;
     int table_points = 0;  ///< before the spectra
+    int blocks = 1;        ///< of a cluster, that share a segment
     bool twist_table = false;
     SharedLayout layout{};
 };

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/overlap_save_cluster.hpp"
 #include "cuda/ladder/conv1d/overlap_save_tables.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 
@@ -40,7 +41,27 @@ Type type_of(const Problem& p) {
 
 namespace {
 
+Kernel cluster_kernel_of(const Problem& p, int group, bool plain) {
+    switch (p.dtype) {
+        case kF32:
+            return cluster_kernel_f32(group, plain);
+        case kF64:
+            return cluster_kernel_f64(group, plain);
+        case kF16:
+            return cluster_kernel_f16(group, plain);
+        case kBf16:
+            return cluster_kernel_bf16(group, plain);
+        case kComplex64:
+            return cluster_kernel_complex64(group, plain);
+        case kComplex128:
+            return cluster_kernel_complex128(group, plain);
+        default:
+            return {};
+    }
+}
+
 Kernel kernel_of(const Problem& p, int warps, bool plain, bool shared_spectrum) {
+    if (warps >= kRemainders) { return shared_spectrum ? Kernel{} : cluster_kernel_of(p, warps / kRemainders, plain); }
     switch (p.dtype) {
         case kF32:
             return kernel_f32(warps, plain, shared_spectrum);
@@ -76,10 +97,10 @@ Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
 }
 
 int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& device) {
-    if (kernel.function == nullptr) { return 0; }
+    if (kernel.function == nullptr || (kernel.blocks > 1 && device.major < 9)) { return 0; }
     const std::int64_t by_memory =
         (static_cast<std::int64_t>(shared_limit(device)) - kernel.layout.segments) / kernel.layout.segment_bytes;
-    return static_cast<int>(std::clamp<std::int64_t>(by_memory, 0, kernel.most_threads / (32 * warps)));
+    return static_cast<int>(std::clamp<std::int64_t>(by_memory, 0, kernel.most_threads * kernel.blocks / (32 * warps)));
 }
 
 bool plain_problem(const Problem& p) { return p.in_sample == 1 && p.out_sample == 1 && p.output_dtype == p.dtype; }
@@ -113,16 +134,31 @@ constexpr std::array<double, 5> kSegmentSeconds{0.39e-6, 1.01e-6, 2.46e-6, 6.1e-
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
 constexpr std::array<double, 5> kAloneSeconds{4.8e-6, 6.7e-6, 10.3e-6, 10.7e-6, 14.2e-6};
 constexpr double kWideAloneFactor = 1.6;
+// What a cluster takes for a segment of 32, 64 and 128 warps, one cluster for each `blocks` multiprocessors: 2^28 samples of f32
+// and 16,385 taps 1,456 us, 65,535 taps 2,411 us, in a run in which segments of 16 warps took 8% longer than above. In double in
+// proportion, not measured.
+constexpr std::array<double, 3> kClusterSegmentSeconds{16.9e-6, 23.9e-6, 26.5e-6};
+constexpr std::array<double, 3> kWideClusterSegmentSeconds{19e-6, 27e-6, 0};
 // A row's own spectrum comes from global memory for each segment: (8, 2048, 8192) samples with 128 taps take 473 us, with 256 479.
 constexpr double kOwnSpectrumFactor = 1.7;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
-    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    if (warps >= kRemainders) {
+        const auto at = static_cast<std::size_t>(std::find(kClusterWarpCounts.begin(), kClusterWarpCounts.end(), warps) -
+                                                 kClusterWarpCounts.begin());
+        return (type_of(p).point_bytes == 16 ? kWideClusterSegmentSeconds : kClusterSegmentSeconds).at(at) * others;
+    }
+    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
     // Chips for graphics have an eighth as many units for double.
     if (type_of(p).point_bytes == 16) { return kWideSegmentSeconds.at(at) * (device.minor == 0 ? 1 : 8) * others; }
     return kSegmentSeconds.at(at) * others;
+}
+
+double alone_seconds(const Type& type, int warps) {
+    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
+    return kAloneSeconds.at(at) * (type.point_bytes == 16 ? kWideAloneFactor : 1);
 }
 
 }  // namespace
@@ -131,11 +167,11 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     const Type type = type_of(p);
     const double rows = static_cast<double>(p.batch);
     const double segments = std::ceil(static_cast<double>(p.output_length) / cut.outputs) * rows;
-    const double at_once = std::max(1, segments_of_block(fast_kernel(p, cut.warps, device), cut.warps, device));
-    const double each = segments / device.multiprocessors;
+    const Kernel kernel = fast_kernel(p, cut.warps, device);
+    const double at_once = std::max(1, segments_of_block(kernel, cut.warps, device));
+    const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
     const double seconds = segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
-    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
-    const double alone = kAloneSeconds.at(at) * (type.point_bytes == 16 ? kWideAloneFactor : 1);
+    const double alone = kernel.blocks > 1 ? seconds : alone_seconds(type, cut.warps);
     // The last round is not full, but takes at least as long as a segment alone.
     const double whole_rounds = std::floor(each / at_once) * at_once;
     const double left = std::ceil(each - whole_rounds);
@@ -210,6 +246,25 @@ std::int64_t shared_bytes(const Kernel& kernel, int segments) {
     return kernel.layout.segments + static_cast<std::int64_t>(segments) * kernel.layout.segment_bytes;
 }
 
+/// A launch of a kernel whose segments clusters share. Where it is it stays: the launch points to its attribute.
+struct ClusterLaunch {
+    cudaLaunchConfig_t config{};
+    cudaLaunchAttribute attribute{};
+
+    ClusterLaunch(const Kernel& kernel, std::int64_t blocks, cudaStream_t stream) {
+        attribute.id = cudaLaunchAttributeClusterDimension;
+        attribute.val.clusterDim = {static_cast<unsigned>(kernel.blocks), 1, 1};
+        config.gridDim = dim3(static_cast<unsigned>(blocks));
+        config.blockDim = dim3(static_cast<unsigned>(kernel.most_threads));
+        config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes(kernel, 1));
+        config.stream = stream;
+        config.attrs = &attribute;
+        config.numAttrs = 1;
+    }
+    ClusterLaunch(const ClusterLaunch&) = delete;
+    ClusterLaunch& operator=(const ClusterLaunch&) = delete;
+};
+
 // Whole segments whose copies, which begin and end at 16-byte boundaries, stay inside every row's piece.
 void set_inner(Segments& g, const Arguments& a, int bytes) {
     const std::int64_t margin = 16 / bytes;
@@ -228,6 +283,10 @@ void load_kernels(const Prepared& prepared, int warps) {
     for (const Kernel& kernel : {fast_kernel(prepared.problem, warps, prepared.device), slow_kernel(prepared.problem, warps)}) {
         const int segments = segments_of_block(kernel, warps, prepared.device);
         if (segments > 0) { allow_shared(kernel.function, static_cast<std::size_t>(shared_bytes(kernel, segments))); }
+        if (segments > 0 && kernel.blocks > 1) {
+            const ClusterLaunch launch(kernel, kernel.blocks, nullptr);
+            check(cudaOccupancyMaxActiveClusters(&prepared.clusters, kernel.function, &launch.config), "clusters");
+        }
     }
 }
 
@@ -249,6 +308,7 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     bytes.reserve(static_cast<std::size_t>((kernel.table_points + spectra * kPoints * cut.warps) * type.point_bytes));
     append(bytes, pairs_of_lanes(), wide);
     append(bytes, twists_of(cut.warps, type.is_complex, kernel.twist_table), wide);
+    if (cut.warps > kRemainders) { append(bytes, divisions_of(cut.warps, type.is_complex), wide); }
     const Spectra spectra_of(cut.warps, type.is_complex);
     for (const Part& part : parts) {
         for (std::int64_t row = 0; row < p.filters; ++row) {
@@ -303,14 +363,20 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
     g.segments = static_cast<int>(segments);
     if (plain) { set_inner(g, a, type.bytes); }
-    // Of few segments every multiprocessor gets its share. Fewer at once, so that the last of several rounds is full too, or the
-    // next round's samples brought into the L2 cache at the start made 2^24 samples slower: 511 taps 53.6 and 55.2 us, not 51.8.
-    const std::int64_t of_block = divide_up(segments * a.rows, prepared.device.multiprocessors);
-    in_block = static_cast<int>(std::min<std::int64_t>(in_block, of_block));
-    const std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), prepared.device.multiprocessors);
+    // Of few segments every multiprocessor, or cluster, gets its share. Fewer at once, so that the last of several rounds is full
+    // too, or the next round's samples brought into the L2 cache at the start made 2^24 samples slower: 511 taps 53.6 and 55.2 us,
+    // not 51.8.
+    const std::int64_t at_once = kernel.blocks > 1 ? std::max(1, prepared.clusters) : prepared.device.multiprocessors;
+    in_block = static_cast<int>(std::min<std::int64_t>(in_block, divide_up(segments * a.rows, at_once)));
+    const std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), at_once);
     g.step_rows = blocks * in_block / segments;
     g.step_segments = static_cast<int>(blocks * in_block % segments);
     void* arguments[] = {&a, &g};
+    if (kernel.blocks > 1) {
+        const ClusterLaunch shared(kernel, blocks * kernel.blocks, stream);
+        check(cudaLaunchKernelExC(&shared.config, kernel.function, arguments), "launch");
+        return;
+    }
     check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(blocks)),
                            dim3(static_cast<unsigned>(32 * cut.warps * in_block)), arguments,
                            static_cast<std::size_t>(shared_bytes(kernel, in_block)), stream),

@@ -12,6 +12,8 @@
 namespace tapline::cuda::overlap_save {
 
 inline constexpr std::array<int, 5> kWarpCounts{1, 2, 4, 8, 16};
+/// Of segments that a cluster's blocks share.
+inline constexpr std::array<int, 3> kClusterWarpCounts{32, 64, 128};
 
 struct Type {
     int bytes;  // of a sample

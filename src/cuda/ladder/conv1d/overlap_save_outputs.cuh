@@ -40,16 +40,25 @@ __device__ __noinline__ typename Element<S>::Sum direct_sum(const Arguments& a, 
     return sum;
 }
 
+/// As Division, of a segment that a cluster's blocks share: a thread has every 32 kWarps-th point.
+template <int kWarps>
+struct SharedDivision {
+    static constexpr int kSpan = 32 * kWarps;
+    static __device__ constexpr int offset(int u) { return kSpan * u; }
+    static __device__ constexpr int held(int u) { return fft::reversed(u, 5); }
+};
+
 /// A thread's outputs of one segment: output mine + Parts::offset(u), u < 32, is register Parts::held(u); those of a real segment
-/// are its 32 real parts, and kM outputs on its 32 imaginary ones. `wanted` of the segment exist.
-template <class S, int kWarps>
+/// are its 32 real parts, and kM outputs on its 32 imaginary ones. `wanted` of the segment exist. kBlocks blocks share a segment:
+/// each has shared memory for the points of its own threads.
+template <class S, int kWarps, int kBlocks = 1>
 struct SegmentOutputs {
     using T = typename Element<S>::Real;
     using Sum = typename Element<S>::Sum;
     static constexpr bool kComplex = kIsComplexElement<S>;
-    using Parts = Division<kWarps, kComplex>;
+    using Parts = std::conditional_t<kBlocks == 1, Division<kWarps, kComplex>, SharedDivision<kWarps>>;
     static constexpr int kM = kPoints * kWarps;
-    static constexpr bool kSums = kWarps >= kLeastWarpsOfParts;  // else none go in or out
+    static constexpr bool kSums = kBlocks == 1 && kWarps >= kLeastWarpsOfParts;  // else none go in or out
 
     const Arguments& a;
     const Segments& g;
@@ -150,7 +159,7 @@ struct SegmentOutputs {
         fft::for_each_index<0, 32>([&](auto output) {
             constexpr int u = decltype(output)::value;
             constexpr int r = Parts::held(u);
-            points[mine + Parts::offset(u)] = P{re[r], im[r]};
+            points[kept_at(u)] = P{re[r], im[r]};
         });
         __syncwarp();
     }
@@ -165,15 +174,19 @@ struct SegmentOutputs {
                 store_repaired(at);
             } else if (!keeps_sums()) {
                 if constexpr (kComplex) {
-                    store_anywhere(a, static_cast<S*>(a.out), place_of(at), points[at]);
+                    store_anywhere(a, static_cast<S*>(a.out), place_of(at), points[kept_at(u)]);
                 } else {
-                    store_anywhere(a, static_cast<S*>(a.out), place_of(at), at < kM ? points[at].x : points[at - kM].y);
+                    const P p = points[kept_at(u % 32)];
+                    store_anywhere(a, static_cast<S*>(a.out), place_of(at), u < 32 ? p.x : p.y);
                 }
             }
         }
     }
 
 private:
+    [[nodiscard]] __device__ __forceinline__ int kept_at(int u) const {
+        return kBlocks == 1 ? mine + Parts::offset(u) : static_cast<int>(threadIdx.x) + 32 * kWarps / kBlocks * u;
+    }
     [[nodiscard]] __device__ __forceinline__ std::int64_t place_of(int at) const {
         return row * a.out_row + (first_output + at) * a.out_sample;
     }

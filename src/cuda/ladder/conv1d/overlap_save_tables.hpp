@@ -130,6 +130,25 @@ inline std::vector<Complex> twists_of(int warps, bool is_complex, bool one_table
     return twists;
 }
 
+/// How the `warps` / 32 = G warps of each of 32 remainders modulo X^1024G - e^(i alpha) take it apart and put it together: G / 2
+/// pairs (c, t) of fft::transform_by with phi = alpha, and e^(-i alpha j/G), j < G.
+inline std::vector<Complex> divisions_of(int warps, bool is_complex) {
+    std::vector<Complex> divisions;
+    const int group = warps / 32;
+    for (int remainder = 0; remainder < 32; ++remainder) {
+        const double alpha = angle_of_warp(remainder, 32, is_complex);
+        for (int i = 0; i < group / 2; ++i) {
+            int step = 0;
+            while (i >= 1 << step) { ++step; }
+            const int b = i == 0 ? 0 : i - (1 << (step - 1));
+            const double angle = (alpha + 2 * std::numbers::pi * b) / (2 << step);
+            divisions.emplace_back(std::cos(angle), std::tan(angle));
+        }
+        for (int j = 0; j < group; ++j) { divisions.push_back(std::polar(1.0, -alpha * j / group)); }
+    }
+    return divisions;
+}
+
 /// (c, t) of lane p's transform at phi = 2 pi p/32, pair i at (i, p).
 inline std::vector<Complex> pairs_of_lanes() {
     std::vector<Complex> pairs;

@@ -1,0 +1,162 @@
+// Overlap-save by clusters: every size of segment, several of a row, types, layouts, boundaries, and what transforms endanger.
+#include <array>
+#include <cmath>
+
+#include "gpu/rung_runner.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+constexpr const char* kName = "overlap_save_cluster";
+
+Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) {
+    Problem p;
+    p.length = n;
+    p.taps = k;
+    p.mode = mode;
+    p.operation = Operation::correlation;
+    return p;
+}
+
+class OverlapSaveCluster : public GpuTest {
+protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped() || HasFatalFailure()) { return; }
+        rung_ = rung_named(kName);
+        if (rung_ < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_cluster"); }
+        const std::string refused = refusal(rung_, problem_of(1000, 100));
+        if (refused.find("compute capability") != std::string::npos) { GTEST_SKIP() << refused; }
+    }
+
+    [[nodiscard]] std::vector<cuda_abi::Policy> policies(const Problem& p) const {
+        const cuda_abi::Problem abi = ladder_problem(p);
+        std::vector<cuda_abi::Policy> all(16);
+        all.resize(static_cast<std::size_t>(api().policies(rung_, 0, &abi, all.data(), static_cast<int>(all.size()))));
+        return all;
+    }
+
+    // Every size of segment that takes the problem, against the textbook.
+    void expect_right(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps, int* sizes = nullptr) const {
+        ASSERT_EQ(refusal(rung_, p), "") << describe(p);
+        std::vector<cuda_abi::Policy> all = policies(p);
+        ASSERT_FALSE(all.empty());
+        all.erase(all.begin());  // the default is among the others
+        for (const cuda_abi::Policy& policy : all) {
+            const RungRun run = run_rung(rung_, p, in, taps, policy);
+            ASSERT_EQ(run.failure, "") << policy.threads_per_block << " threads: " << describe(p);
+            ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "")
+                << policy.threads_per_block << " threads: " << describe(p);
+            if (sizes != nullptr) { ++*sizes; }
+        }
+    }
+
+    int rung_ = -1;
+};
+
+TEST_F(OverlapSaveCluster, SegmentsOfEverySize) {
+    Random random(180);
+    int sizes = 0;
+    for (const std::int64_t k : {1, 100, 4097, 16385}) {
+        for (const Boundary boundary : {Boundary::zero, Boundary::mirror}) {
+            const std::int64_t n = k < 1000 ? 400003 : 90001;
+            Problem p = problem_of(n, k, boundary == Boundary::zero ? Mode::full : Mode::causal);
+            p.boundary = boundary;
+            expect_right(p, random_floats(n, random), random_floats(k, random), &sizes);
+            if (HasFatalFailure()) { return; }
+        }
+    }
+    EXPECT_GE(sizes, 3 * 8);
+}
+
+// Segments of one cluster after the other, of which inner ones come by copies in the background.
+TEST_F(OverlapSaveCluster, ManySegments) {
+    Random random(181);
+    for (const std::int64_t origin : {0, 1, 2, 3}) {
+        Problem p = problem_of(9000003, 40);
+        p.origin = origin;
+        expect_right(p, random_floats(p.length, random), random_floats(p.taps, random));
+        if (HasFatalFailure()) { return; }
+    }
+}
+
+TEST_F(OverlapSaveCluster, LengthsNextToWholeSegments) {
+    Random random(182);
+    for (const std::int64_t n : {1, 31, 61439, 61440, 61441, 65536, 122879, 122881}) {
+        for (const std::int64_t origin : {-70000, 0, 600, 4000}) {
+            Problem p = problem_of(n, 4097);
+            p.origin = origin;
+            p.boundary = origin % 16 == 0 ? Boundary::zero : Boundary::wrap;
+            expect_right(p, random_floats(n, random), random_floats(p.taps, random));
+            if (HasFatalFailure()) { return; }
+        }
+    }
+}
+
+TEST_F(OverlapSaveCluster, EveryTypeBoundaryAndLayout) {
+    Random random(183);
+    const std::array boundaries{Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    std::size_t next = 0;
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
+        for (const bool more : {false, true}) {
+            Problem p = problem_of(80021, 5001);
+            p.dtype = dtype;
+            p.boundary = boundaries.at(next++ % boundaries.size());
+            p.complex_taps = is_complex(dtype) && more;
+            p.batch = more ? 2 : 1;
+            p.filters = more ? Filters::per_row : Filters::shared;
+            if (more) { p.scale = 0.5; }
+            std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
+            std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
+            fill_random(in.data(), dtype, input_extent(p), random);
+            fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+            const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
+            const std::size_t part = size_of(real_part_of(dtype));
+            const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            // On addresses that are multiples of the parts' size only.
+            ASSERT_EQ(execute_on_device<std::byte>(plan, in.data(), part, part), out) << describe(p);
+        }
+    }
+}
+
+TEST_F(OverlapSaveCluster, NanAndInfinityReachTheirWindowsOnly) {
+    Random random(184);
+    for (const std::int64_t n : {70011, 140011}) {
+        const Problem p = problem_of(n, 4100);
+        std::vector<float> in = random_floats(n, random);
+        in[static_cast<std::size_t>(between(0, n - 1, random))] = NAN;
+        in[static_cast<std::size_t>(between(0, n - 1, random))] = HUGE_VALF;
+        in[0] = -HUGE_VALF;
+        expect_right(p, in, random_floats(p.taps, random));
+        if (HasFatalFailure()) { return; }
+    }
+}
+
+// Finite sums whose transforms are not.
+TEST_F(OverlapSaveCluster, Overflow) {
+    Random random(185);
+    Problem p = problem_of(70001, 200);
+    p.clamp = Clamp{-1e36, HUGE_VAL};
+    std::vector<float> in = random_floats(p.length, random);
+    for (std::size_t i = 3000; i < 6000; ++i) { in[i] = 3e38F; }
+    std::vector<float> taps = random_floats(p.taps, random);
+    for (float& tap : taps) { tap *= 1e-3F; }
+    expect_right(p, in, taps);
+}
+
+TEST_F(OverlapSaveCluster, LongFiltersChooseIt) {
+    Random random(186);
+    for (const std::int64_t k : {24000, 40000}) {
+        const Problem p = problem_of(std::int64_t{1} << 24, k);
+        const Plan plan = make_plan(p, random_floats(k, random), {.device = "cuda"});
+        EXPECT_EQ(plan.algorithm(), kName) << plan.explain();
+    }
+}
+
+}  // namespace
+}  // namespace tapline::test
