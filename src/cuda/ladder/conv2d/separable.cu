@@ -93,10 +93,9 @@ March march_of(const ImageProblem& p) {
     const int channels = static_cast<int>(p.channels);
     const int height = static_cast<int>(p.mask_height);
     const int width = static_cast<int>(p.mask_width);
-    g.window_columns = sep::kColumns + (width - 1) * channels;
-    const int readable = sep::kColumns + (width + 3) / 4 * 4 * channels;  // multiples of 4 taps are loaded
-    g.window_pitch = (readable + 3) / 8 * 8 + 4;
-    g.ring_rows = (sep::kSide + height - 1 + sep::kSection - 1) / sep::kSection * sep::kSection;
+    g.window_columns = sep::kColumns + ((width + 3) / 4 * 4 - 1) * channels;
+    g.window_pitch = (g.window_columns + channels + 3) / 8 * 8 + 4;
+    g.ring_rows = (sep::kSide + (height + 3) / 4 * 4 - 1 + sep::kSection - 1) / sep::kSection * sep::kSection;
     return g;
 }
 

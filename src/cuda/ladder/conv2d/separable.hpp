@@ -42,7 +42,7 @@ inline constexpr std::int64_t kFar = 1 << 30;  // rows
 struct March {
     int window_columns;  // elements of a row of the window: kColumns and the halo
     int window_pitch;    // floats, 4 more than a multiple of 8: vectors of eight lanes on eight rows lie in 32 banks
-    int ring_rows;       // rows held between the passes: kSide and the halo at least
+    int ring_rows;       // rows held between the passes: kSide and the halo at least, and those that zero taps meet
     int segment_rows;    // output rows of a block
     float column[kPassTaps], row[kPassTaps];
 };
