@@ -34,7 +34,8 @@ constexpr double kMarchProductCost = 1.2;
 constexpr double kMarchOutputCost = 60;
 constexpr double kHaloCost = 0.6;
 constexpr double kStartRows = 8;
-constexpr std::int64_t kMostRounds = 8;  // of segments that do not all run at once
+constexpr double kUnevenness = 0.08;     // of the last round's rows: some blocks end later
+constexpr std::int64_t kMostRounds = 4;  // of segments that do not all run at once
 
 const void* kernel_of(const Layout& g, std::int64_t channels) {
     if (channels == 1) {
@@ -120,13 +121,14 @@ int segment_rows_of(const ImageArguments& a, const March& g, const cuda_abi::Dev
         const std::int64_t segments = std::clamp<std::int64_t>(rounds * at_once / strips, 1, steps);
         const std::int64_t length = divide_up(steps, segments);
         const double needed = static_cast<double>(divide_up(strips * divide_up(steps, length), at_once));
-        const double cost = needed * (static_cast<double>(length * sep::kSide) + kHaloCost * (a.mask_height - 1) + kStartRows);
+        const auto rows = static_cast<double>(length * sep::kSide);
+        const double cost = needed * (rows + kHaloCost * (a.mask_height - 1) + kStartRows) + kUnevenness * rows;
         if (cost < least) {
             least = cost;
             best = length;
         }
     }
-    return static_cast<int>(best * sep::kSide);
+    return static_cast<int>(std::min(best * sep::kSide, sep::kFar));
 }
 
 const void* march_kernel_of(std::int64_t channels) {
@@ -149,11 +151,14 @@ public:
         info.number = "05";
         info.name = "image_separable";
         info.idea =
-            "A mask of rank one is a column times a row: the window's columns are filtered in shared memory, in place, each by one "
-            "thread, then its rows. A mask of rank 2 to 4 is the sum of so many.";
+            "A mask of rank one is a column times a row. Up to 32 x 32 taps a block marches down a strip: rows are filtered into a "
+            "ring "
+            "in shared memory, the ring into rows of outputs. Else, and as a sum of 2 to 4 such masks, a tile's columns are "
+            "filtered in "
+            "place, each by one thread, then its rows.";
         info.changed = "k_h + k_w products an output instead of k_h k_w.";
         info.requirements = "f32, one mask for all channels, of rank 1 to 4; at most 32 channels; not under strict accuracy.";
-        info.limited_by = "Multiply-adds and the loads that feed them; the column pass of a tile's halo.";
+        info.limited_by = "Multiply-adds and the loads that feed them; the passes over halos.";
         info.source = "ladder/conv2d/05_separable.cuh";
         info.takes_pieces = 1;
         return info;
