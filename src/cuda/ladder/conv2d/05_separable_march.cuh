@@ -28,8 +28,7 @@ __device__ __forceinline__ void load_rows(const ImageArguments& a, const March& 
     const int lane = static_cast<int>(threadIdx.x) % 32;
     float* to = strip.window + warp * g.window_pitch + lane;
     if (strip.left == 0 && strip.right == g.window_columns && row >= strip.begin && row + rows <= strip.end) {
-        const float* from =
-            strip.corner + static_cast<std::uint64_t>(static_cast<unsigned>(row + warp)) * static_cast<unsigned>(a.in_row);
+        const float* from = strip.corner + (row + warp) * a.in_row;
 #pragma unroll 1
         for (int r = warp; r < rows; r += kWarps) {
 #pragma unroll
@@ -49,11 +48,12 @@ __device__ __forceinline__ void load_rows(const ImageArguments& a, const March& 
                 continue;
             }
             const float* const from = strip.in + source * a.in_row;
-            const float* const first = from + strip.first_element + lane;
 #pragma unroll
             for (int i = 0; i < kWarps + kChannels; ++i) {
                 const int column = 32 * i + lane;
-                if (column >= strip.left && column < strip.right) { copy_4_async(to + 32 * i, first + 32 * i); }
+                if (column >= strip.left && column < strip.right) {
+                    copy_4_async(to + 32 * i, from + strip.first_element + column);
+                }
             }
             if (a.common.boundary > kConstant) {
                 for (int i = lane; i < strip.left + strip.columns - strip.right; i += 32) {
@@ -134,7 +134,7 @@ __device__ __forceinline__ void store_column(const ImageArguments& a, const Imag
 /// of rows; while the next rows arrive, a thread a column, the ring is filtered down into kSide rows of outputs. Before the first,
 /// the rows of the halo are filtered.
 template <int kChannels>
-__global__ void __launch_bounds__(kColumns, kBlocks)
+__global__ void __launch_bounds__(kColumns, blocks_of(kChannels))
     march(const __grid_constant__ ImageArguments a, const __grid_constant__ March g) {
     extern __shared__ __align__(128) char shared[];
     auto* const window = reinterpret_cast<float*>(shared);
@@ -158,8 +158,7 @@ __global__ void __launch_bounds__(kColumns, kBlocks)
         __syncthreads();
         if (row < rows) {
             float sum[kSide];
-            const float* const from = window + row * g.window_pitch + group;
-            for_fours((a.mask_width + 3) / 4, [&](auto fours) { filter_row<decltype(fours)::value, kChannels>(sum, from, g.row); });
+            filter_row<kSide, kChannels>(sum, window + row * g.window_pitch + group, g.row, a.mask_width);
             const int place = slot + row < g.ring_rows ? slot + row : slot + row - g.ring_rows;
             auto* const to = reinterpret_cast<float4*>(ring + place * kRingPitch + group);
 #pragma unroll
@@ -171,17 +170,9 @@ __global__ void __launch_bounds__(kColumns, kBlocks)
         if (m - halo < outputs) { load_rows<kChannels>(a, g, strip, m, rows_at(m)); }
         if (y >= 0) {
             const int first = slot >= halo ? slot - halo : slot - halo + g.ring_rows;
-#pragma unroll 1
-            for (int i = a.mask_height; i % 4 != 0; ++i) {  // the rows that only zero taps meet
-                const int place = first + kSide - 1 + i;
-                ring[(place < g.ring_rows ? place : place - g.ring_rows) * kRingPitch + thread] = 0;
-            }
             float sum[kSide];
-            const float* const column = ring + first * kRingPitch + thread;
-            for_fours((a.mask_height + 3) / 4, [&](auto fours) {
-                filter_column<decltype(fours)::value, kRingPitch, kSection>(sum, column, ring_end, g.ring_rows * kRingPitch,
-                                                                            g.column);
-            });
+            filter_column<kSide, kRingPitch, kSection>(sum, ring + first * kRingPitch + thread, ring_end, g.ring_rows * kRingPitch,
+                                                       g.column, a.mask_height);
             store_column(a, tile, strip.in, y, min(outputs - y, kSide), sum);
         }
         slot += rows;

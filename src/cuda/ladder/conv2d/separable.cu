@@ -30,8 +30,9 @@ constexpr double kProductCost = 2.37;
 constexpr double kRankCost = 70;
 constexpr double kOutputCost = 53;
 // The same of the marching kernel, and of a segment's beginning, in rows: filtering a row of the halo, starting.
-constexpr double kMarchProductCost = 1.2;
+constexpr double kMarchProductCost = 1.4;
 constexpr double kMarchOutputCost = 60;
+constexpr double kMarchLeastCost = 86;  // with small masks it waits for its loads
 constexpr double kHaloCost = 0.6;
 constexpr double kStartRows = 8;
 constexpr double kUnevenness = 0.08;     // of the last round's rows: some blocks end later
@@ -94,9 +95,10 @@ March march_of(const ImageProblem& p) {
     const int channels = static_cast<int>(p.channels);
     const int height = static_cast<int>(p.mask_height);
     const int width = static_cast<int>(p.mask_width);
-    g.window_columns = sep::kColumns + ((width + 3) / 4 * 4 - 1) * channels;
-    g.window_pitch = (g.window_columns + channels + 3) / 8 * 8 + 4;
-    g.ring_rows = (sep::kSide + (height + 3) / 4 * 4 - 1 + sep::kSection - 1) / sep::kSection * sep::kSection;
+    g.window_columns = sep::kColumns + (width - 1) * channels;
+    const int readable = sep::kColumns + (width + 3) / 4 * 4 * channels;  // multiples of 4 taps are loaded
+    g.window_pitch = (readable + 3) / 8 * 8 + 4;
+    g.ring_rows = (sep::kSide + height - 1 + sep::kSection - 1) / sep::kSection * sep::kSection;
     return g;
 }
 
@@ -112,7 +114,7 @@ bool marches(const ImageProblem& p, const cuda_abi::Device& device) {
 // themselves.
 int segment_rows_of(const ImageArguments& a, const March& g, const cuda_abi::Device& device) {
     const auto held = static_cast<std::int64_t>(shared_limit(device) / (march_bytes(g) + kReservedBytes));
-    const std::int64_t at_once = device.multiprocessors * std::clamp<std::int64_t>(held, 1, sep::kBlocks);
+    const std::int64_t at_once = device.multiprocessors * std::clamp<std::int64_t>(held, 1, sep::blocks_of(a.channels));
     const std::int64_t strips = divide_up(a.out_elements, sep::kColumns) * a.images;
     const std::int64_t steps = divide_up(a.rows, sep::kSide);
     std::int64_t best = steps;
@@ -262,7 +264,8 @@ private:
     static double march_seconds(const ImageProblem& p, const cuda_abi::Device& device) {
         const double outputs =
             static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
-        const double cost = kMarchProductCost * static_cast<double>(p.mask_height + p.mask_width) + kMarchOutputCost;
+        const double products = static_cast<double>(p.mask_height + p.mask_width);
+        const double cost = std::max(kMarchLeastCost, kMarchProductCost * products + kMarchOutputCost);
         return kLaunchSeconds +
                std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), 2 * cost * outputs / device.peak_flops);
     }
