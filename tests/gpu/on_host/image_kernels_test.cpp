@@ -79,7 +79,7 @@ bool all_finite(const core::ResolvedImage& r, const unsigned char* taps) {
 
 class Prepared {
 public:
-    Prepared(const cuda::ImageRung& rung, const core::ResolvedImage& r, const unsigned char* taps)
+    Prepared(const cuda::ImageRung& rung, const core::ResolvedImage& r, const unsigned char* taps, int multiprocessors = 0)
         : turned_(correlation_order(r, taps)) {
         core::ImageRequest request;
         request.mask.finite = all_finite(r, turned_.data());
@@ -89,7 +89,8 @@ public:
         }
         prepared_.rung = &rung;
         prepared_.device.major = 9;
-        prepared_.device.multiprocessors = r.width % 2 == 0 ? 132 : 1;  // with 1, tiles that suit large images
+        // With 1, tiles that suit large images.
+        prepared_.device.multiprocessors = multiprocessors > 0 ? multiprocessors : r.width % 2 == 0 ? 132 : 1;
         prepared_.device.copy_bytes_per_second = 4e12;
         prepared_.device.peak_flops = 6e13;
         prepared_.problem = core::to_abi(r, request);
@@ -210,15 +211,19 @@ TEST_P(ImageKernels, AgreeWithTheTextbook) {
 }
 
 // A rung on a whole image of random f32 pixels with a mask of the rank; empty, or what is wrong.
-std::string run_whole(const cuda::ImageRung& rung, const ImageProblem& p, int rank) {
+std::string run_whole(const cuda::ImageRung& rung, const ImageProblem& p, int rank, bool spoiled = false, int multiprocessors = 0) {
     Random random(9);
     std::vector<float> in(static_cast<std::size_t>(image_input_extent(p))), taps(static_cast<std::size_t>(image_taps_extent(p)));
     std::vector<float> out(static_cast<std::size_t>(image_output_extent(p)), NAN);
     fill_random(in.data(), Dtype::f32, static_cast<std::int64_t>(in.size()), random);
     fill_random(taps.data(), Dtype::f32, static_cast<std::int64_t>(taps.size()), random);
     make_separable(taps.data(), p, rank, random);
+    if (spoiled) {
+        in[in.size() / 2] = NAN;
+        in[in.size() / 7] = INFINITY;
+    }
     const core::ResolvedImage r = core::resolve(p);
-    Prepared prepared(rung, r, reinterpret_cast<const unsigned char*>(taps.data()));
+    Prepared prepared(rung, r, reinterpret_cast<const unsigned char*>(taps.data()), multiprocessors);
     const std::string refusal = prepared.make();
     if (!refusal.empty()) { return refusal; }
     const cuda::ImageJob job{.out = out.data(),
@@ -250,6 +255,23 @@ TEST(ImageKernels, SumsOverTheRanksReachTheLastRowOfWideTiles) {
     for (const std::int64_t channels : {17, 32}) {
         const ImageProblem p{.height = 70, .width = 11, .channels = channels, .mask_height = 3, .mask_width = 3};
         EXPECT_EQ(run_whole(cuda::image_separable(), p, 2), "") << channels;
+    }
+}
+
+// Strips that end in the middle, segments of one step and (on a small device) of several, masks whose taps are no multiple of four,
+// every boundary; NaN and infinity.
+TEST(ImageKernels, MarchesDownStrips) {
+    const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                   Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    for (const auto [channels, height, width] :
+         {std::tuple{1, 2, 2}, {1, 5, 31}, {1, 32, 18}, {2, 3, 32}, {3, 15, 7}, {4, 30, 2}}) {
+        ImageProblem p{
+            .height = 131, .width = 300 / channels + 1, .channels = channels, .mask_height = height, .mask_width = width};
+        p.boundary = boundaries[(height + width) % 6];
+        if (p.boundary == Boundary::constant) { p.constant = 3; }
+        EXPECT_EQ(run_whole(cuda::image_separable(), p, 1, false, 132), "") << channels << " " << height << " " << width;
+        EXPECT_EQ(run_whole(cuda::image_separable(), p, 1, false, 1), "") << channels << " " << height << " " << width;
+        EXPECT_EQ(run_whole(cuda::image_separable(), p, 1, true, 1), "") << channels << " " << height << " " << width;
     }
 }
 

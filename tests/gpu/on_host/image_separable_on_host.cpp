@@ -19,5 +19,12 @@ bool add(std::integer_sequence<int, kAcross...>) {
 const bool added =
     add(std::integer_sequence<int, cuda::image_separable_rung::kAcrossOne, cuda::image_separable_rung::kAcrossMany>{});
 
+template <int... kChannels>
+bool add_march(std::integer_sequence<int, kChannels...>) {
+    (add_kernel(&cuda::image_separable_rung::march<1 + kChannels>, cuda::image_separable_rung::shared), ...);
+    return true;
+}
+const bool added_march = add_march(std::make_integer_sequence<int, cuda::image_separable_rung::kMostChannels>{});
+
 }  // namespace
 }  // namespace tapline::test::on_host

@@ -18,7 +18,7 @@ struct PreparedImage {
     cuda_abi::ImageTaps host;         ///< valid during table() only
     const void* taps = nullptr;       ///< device memory: (masks, mask_height, mask_width) in correlation order
     const void* table = nullptr;      ///< device memory: what table() made, 16-byte aligned; null if nothing
-    std::vector<std::byte> by_value;  ///< the taps' first kTapsByValueBytes bytes, zeros after them
+    std::vector<std::byte> by_value;  ///< the taps' first kTapsByValueBytes bytes, zeros after them, or what table() put there
     std::int32_t tap_exponent = 0;    ///< table() may set it
     bool taps_finite = true;
     std::int64_t workspace_bytes = 0;

@@ -2,10 +2,12 @@
 #include "cuda/ladder/conv2d/separable.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv2d/05_separable.cuh"
+#include "cuda/ladder/conv2d/05_separable_march.cuh"
 #include "cuda/ladder/conv2d/production.hpp"
 #include "tapline/types.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 
 namespace sep = image_separable_rung;
 using sep::Layout;
+using sep::March;
 
 constexpr int kPadding = 4;  // taps of a factor: 16 bytes
 constexpr int kTileRows[] = {64, 48, 32, 16};
@@ -26,6 +29,14 @@ constexpr std::size_t kReservedBytes = 1024;  // of each block, by the system
 constexpr double kProductCost = 2.37;
 constexpr double kRankCost = 70;
 constexpr double kOutputCost = 53;
+// The same of the marching kernel, and of a segment's beginning, in rows: filtering a row of the halo, starting.
+constexpr double kMarchProductCost = 1.4;
+constexpr double kMarchOutputCost = 60;
+constexpr double kMarchLeastCost = 86;  // with small masks it waits for its loads
+constexpr double kHaloCost = 0.6;
+constexpr double kStartRows = 8;
+constexpr double kUnevenness = 0.08;     // of the last round's rows: some blocks end later
+constexpr std::int64_t kMostRounds = 4;  // of segments that do not all run at once
 
 const void* kernel_of(const Layout& g, std::int64_t channels) {
     if (channels == 1) {
@@ -73,6 +84,68 @@ Layout layout_of(const ImageProblem& p, const cuda_abi::Device& device) {
     return g;
 }
 
+std::size_t march_bytes(const March& g) {
+    const int floats = sep::kSide * g.window_pitch + g.ring_rows * sep::kRingPitch + g.window_columns;
+    return static_cast<std::size_t>(floats) * sizeof(float);
+}
+
+// All of it but the segments and the taps.
+March march_of(const ImageProblem& p) {
+    March g{};
+    const int channels = static_cast<int>(p.channels);
+    const int height = static_cast<int>(p.mask_height);
+    const int width = static_cast<int>(p.mask_width);
+    g.window_columns = sep::kColumns + (width - 1) * channels;
+    const int readable = sep::kColumns + (width + 3) / 4 * 4 * channels;  // multiples of 4 taps are loaded
+    g.window_pitch = (readable + 3) / 8 * 8 + 4;
+    g.ring_rows = (sep::kSide + height - 1 + sep::kSection - 1) / sep::kSection * sep::kSection;
+    return g;
+}
+
+// Whether the marching kernel does it: its taps are unrolled, and it counts the elements of a row in 31 bits.
+bool marches(const ImageProblem& p, const cuda_abi::Device& device) {
+    constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
+    return p.rank == 1 && p.channels <= sep::kMostChannels && p.mask_height <= kPassTaps && p.mask_width <= kPassTaps &&
+           std::max({p.width * p.channels, p.out_row, p.in_row}) <= kMostElements &&
+           march_bytes(march_of(p)) + kReservedBytes <= shared_limit(device);
+}
+
+// The rows that a block does: so many that all blocks run at once, or else in few rounds. The halo's rows are filtered only along
+// themselves.
+int segment_rows_of(const ImageArguments& a, const March& g, const cuda_abi::Device& device) {
+    const auto held = static_cast<std::int64_t>(shared_limit(device) / (march_bytes(g) + kReservedBytes));
+    const std::int64_t at_once = device.multiprocessors * std::clamp<std::int64_t>(held, 1, sep::blocks_of(a.channels));
+    const std::int64_t strips = divide_up(a.out_elements, sep::kColumns) * a.images;
+    const std::int64_t steps = divide_up(a.rows, sep::kSide);
+    std::int64_t best = steps;
+    double least = HUGE_VAL;
+    for (std::int64_t rounds = 1; rounds <= kMostRounds; ++rounds) {
+        const std::int64_t segments = std::clamp<std::int64_t>(rounds * at_once / strips, 1, steps);
+        const std::int64_t length = divide_up(steps, segments);
+        const double needed = static_cast<double>(divide_up(strips * divide_up(steps, length), at_once));
+        const auto rows = static_cast<double>(length * sep::kSide);
+        const double cost = needed * (rows + kHaloCost * (a.mask_height - 1) + kStartRows) + kUnevenness * rows;
+        if (cost < least) {
+            least = cost;
+            best = length;
+        }
+    }
+    return static_cast<int>(std::min(best * sep::kSide, sep::kFar));
+}
+
+const void* march_kernel_of(std::int64_t channels) {
+    switch (channels) {
+        case 1:
+            return reinterpret_cast<const void*>(&sep::march<1>);
+        case 2:
+            return reinterpret_cast<const void*>(&sep::march<2>);
+        case 3:
+            return reinterpret_cast<const void*>(&sep::march<3>);
+        default:
+            return reinterpret_cast<const void*>(&sep::march<4>);
+    }
+}
+
 class ImageSeparable final : public ImageRung {
 public:
     [[nodiscard]] RungInfo info() const override {
@@ -80,11 +153,14 @@ public:
         info.number = "05";
         info.name = "image_separable";
         info.idea =
-            "A mask of rank one is a column times a row: the window's columns are filtered in shared memory, in place, each by one "
-            "thread, then its rows. A mask of rank 2 to 4 is the sum of so many.";
+            "A mask of rank one is a column times a row. Up to 32 x 32 taps a block marches down a strip: rows are filtered into a "
+            "ring "
+            "in shared memory, the ring into rows of outputs. Else, and as a sum of 2 to 4 such masks, a tile's columns are "
+            "filtered in "
+            "place, each by one thread, then its rows.";
         info.changed = "k_h + k_w products an output instead of k_h k_w.";
         info.requirements = "f32, one mask for all channels, of rank 1 to 4; at most 32 channels; not under strict accuracy.";
-        info.limited_by = "Multiply-adds and the loads that feed them; the column pass of a tile's halo.";
+        info.limited_by = "Multiply-adds and the loads that feed them; the passes over halos.";
         info.source = "ladder/conv2d/05_separable.cuh";
         info.takes_pieces = 1;
         return info;
@@ -98,6 +174,7 @@ public:
             return "rounds between its passes: not under strict accuracy";
         }
         if (p.channels > 32) { return "takes at most 32 channels"; }
+        if (marches(p, device)) { return {}; }
         if (p.mask_height > kMostMask || p.mask_width > kMostMask || layout_of(p, device).tile_rows == 0) {
             return "no tile with its halo fits in shared memory";
         }
@@ -105,6 +182,7 @@ public:
     }
 
     [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
+        if (marches(p, device)) { return march_seconds(p, device); }
         const Layout g = layout_of(p, device);
         const double outputs =
             static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
@@ -115,12 +193,20 @@ public:
                std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), 2 * cost * outputs / device.peak_flops);
     }
 
-    // columns (rank, padded_height), rows (rank, padded_width), the mask itself.
+    // columns (rank, padded_height), rows (rank, padded_width), the mask itself. The marching kernel takes its factors by value.
     [[nodiscard]] std::vector<std::byte> table(PreparedImage& prepared) const override {
         const ImageProblem& p = prepared.problem;
-        const Layout g = layout_of(p, prepared.device);
         const auto height = static_cast<std::size_t>(p.mask_height);
         const auto width = static_cast<std::size_t>(p.mask_width);
+        if (marches(p, prepared.device)) {
+            float factors[2 * kPassTaps] = {};
+            std::copy_n(prepared.host.columns, height, factors);
+            std::copy_n(prepared.host.rows, width, factors + kPassTaps);
+            static_assert(sizeof factors <= kTapsByValueBytes);
+            std::memcpy(prepared.by_value.data(), factors, sizeof factors);
+            return {};
+        }
+        const Layout g = layout_of(p, prepared.device);
         std::vector<float> to;
         const auto append = [&to](const double* from, std::size_t count, int padded) {
             for (std::size_t i = 0; i < static_cast<std::size_t>(padded); ++i) {
@@ -140,22 +226,31 @@ public:
         return bytes;
     }
 
-    // A tile that holds a NaN or an infinity is summed up in another order than one that does not.
+    // A tile (a thread's outputs) that holds a NaN or an infinity is summed up in another order than one that does not.
     [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override {
+        if (marches(prepared.problem, prepared.device)) { return sep::kSide; }
         return layout_of(prepared.problem, prepared.device).tile_rows;
     }
     [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
+        if (marches(prepared.problem, prepared.device)) {
+            return "rank 1, down strips of " + std::to_string(sep::kColumns) + " elements, " + std::to_string(sep::kSide) +
+                   " rows a step";
+        }
         const Layout g = layout_of(prepared.problem, prepared.device);
         return "rank " + std::to_string(g.rank) + ", tiles of " + std::to_string(g.tile_rows) + " rows of " +
                std::to_string(g.tile_elements) + " elements";
     }
 
     void load(const PreparedImage& prepared) const override {
+        if (marches(prepared.problem, prepared.device)) {
+            return allow_most_shared(march_kernel_of(prepared.problem.channels), prepared.device);
+        }
         const Layout g = layout_of(prepared.problem, prepared.device);
         allow_most_shared(kernel_of(g, prepared.problem.channels), prepared.device);
     }
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
+        if (marches(prepared.problem, prepared.device)) { return launch_march(prepared, job, stream); }
         Layout g = layout_of(prepared.problem, prepared.device);
         ImageArguments a = image_arguments_of(prepared, job);
         const dim3 grid = image_grid(a, g.tile_rows, g.tile_elements);
@@ -163,6 +258,27 @@ public:
         void* arguments[] = {&a, &g};
         cuda::launch(kernel_of(g, prepared.problem.channels), grid, threads_of(prepared.problem), arguments,
                      shared_bytes(g, prepared.problem), stream);
+    }
+
+private:
+    static double march_seconds(const ImageProblem& p, const cuda_abi::Device& device) {
+        const double outputs =
+            static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
+        const double products = static_cast<double>(p.mask_height + p.mask_width);
+        const double cost = std::max(kMarchLeastCost, kMarchProductCost * products + kMarchOutputCost);
+        return kLaunchSeconds +
+               std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), 2 * cost * outputs / device.peak_flops);
+    }
+
+    static void launch_march(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
+        March g = march_of(prepared.problem);
+        ImageArguments a = image_arguments_of(prepared, job);
+        std::memcpy(g.column, prepared.by_value.data(), sizeof g.column);
+        std::memcpy(g.row, prepared.by_value.data() + sizeof g.column, sizeof g.row);
+        g.segment_rows = segment_rows_of(a, g, prepared.device);
+        const dim3 grid = image_grid(a, g.segment_rows, sep::kColumns);
+        void* arguments[] = {&a, &g};
+        cuda::launch(march_kernel_of(prepared.problem.channels), grid, sep::kColumns, arguments, march_bytes(g), stream);
     }
 };
 

@@ -1,5 +1,9 @@
-// Sizes of the separable kernel.
+// Sizes of the separable kernels.
 #pragma once
+
+#include <cstdint>
+
+#include "cuda/primitives/image_pass.cuh"
 
 namespace tapline::cuda::image_separable_rung {
 
@@ -23,6 +27,26 @@ struct Layout {
     int pitch;          // from row to row: odd
     int rank;
     int padded_height, padded_width;  // of the factors in the table: columns (rank, padded_height), rows (rank, padded_width)
+};
+
+// The marching kernel (rank one): a block is kColumns threads and makes so many columns.
+inline constexpr int kMostChannels = 4;
+inline constexpr int kColumns = 256;
+inline constexpr int kSide = 16;     // outputs of a thread along a row and down a column; rows of a step
+inline constexpr int kSection = 16;  // rows that the ring is a multiple of, and kSide too
+inline constexpr int kRingPitch = kColumns + 4;
+inline constexpr std::int64_t kFar = 1 << 30;  // rows
+
+/// Blocks of a multiprocessor, as far as registers go.
+constexpr int blocks_of(int channels) { return channels == 1 ? 3 : 2; }
+
+/// How a block marches.
+struct March {
+    int window_columns;  // elements of a row of the window: kColumns and the halo
+    int window_pitch;    // floats, 4 more than a multiple of 8: vectors of eight lanes on eight rows lie in 32 banks
+    int ring_rows;       // rows held between the passes: kSide and the halo at least
+    int segment_rows;    // output rows of a block
+    float column[kPassTaps], row[kPassTaps];
 };
 
 }  // namespace tapline::cuda::image_separable_rung
