@@ -19,7 +19,7 @@ namespace tapline::cuda::overlap_save {
 /// A warp multiplies its point n by e^(i alpha n/1024) (`twist`) and transforms 32 x 32: each lane 32 points in registers, all
 /// exchange them through shared memory, and again. The result lies as the points did, lane p and register q holding frequency
 /// p + 32 q, so that the same code, with real and imaginary parts exchanged, is the inverse.
-template <class S, int kWarps, class Shape, bool kSpectrumInShared, bool kPlain>
+template <class S, int kWarps, class Shape, Spectrum kSpectrum, bool kPlain>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<S>::Real;
@@ -35,34 +35,39 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const int warp = kWarps == 1 ? 0 : thread / 32;
 
     extern __shared__ uint4 shared[];
-    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrumInShared>();
+    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrum>();
     char* const base = reinterpret_cast<char*>(shared);
     Point* const pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
-    Point* const spectrum = reinterpret_cast<Point*>(base + kLayout.spectrum);
     Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
     Point* const own = points + warp * kBufferPoints;
+    char* const spectra =
+        kSpectrum == Spectrum::block ? base + kLayout.spectrum : reinterpret_cast<char*>(points) + kLayout.spectrum_in_segment;
+    Point* const products = kSpectrum == Spectrum::passing ? own : reinterpret_cast<Point*>(spectra) + warp * kPoints;
     CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
 
     // Samples lie where the points will: both are read before anything is written over them.
     SegmentSamples<S, kWarps> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
-    SpectrumPart<Point> part(own, barriers + kMostSegments + threadIdx.x / 32, lane);
+    SpectrumPart<Point> part(products, barriers + kMostSegments + threadIdx.x / 32, lane);
     __syncthreads();
 
-    const std::int64_t first_segment = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block;
-    Place place{first_segment / g.segments, 0};
-    place.index = static_cast<int>(first_segment - place.row * g.segments);
+    Place place = Place::first(g, a.rows, static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block);
     samples.start_copy(place);
 
     // While the first samples are on their way.
     const auto* tables = static_cast<const Point*>(g.tables);
     const Point* const all_spectra = tables + kPairs + kTwists;
+    const auto fetch_spectrum = [&](const Place& of) {
+        if (of.exists()) { part.start_copy(all_spectra + g.spectrum_first + of.filter(g) * g.spectrum_row + warp * kPoints); }
+    };
+    bool has_spectrum = kSpectrum == Spectrum::block;
+    if constexpr (kSpectrum == Spectrum::segment) { fetch_spectrum(place); }
     copy_by_block<Point>(pairs, tables, kPairs);
     copy_by_block<Point>(twists, tables + kPairs, kTwists);
-    if constexpr (kSpectrumInShared) { copy_by_block<Point>(spectrum, all_spectra, kM); }
+    if constexpr (kSpectrum == Spectrum::block) { copy_by_block<Point>(reinterpret_cast<Point*>(spectra), all_spectra, kM); }
     __syncthreads();
     const TwistOf<Point, kWarps, Shape::kTwistTable> twist_of(twists, thread);
-    if (place.row >= a.rows) { return; }
+    if (!place.exists()) { return; }
 
     for (;;) {
         const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g.outputs;
@@ -91,16 +96,16 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             }
         };
         // Segments of many warps leave no place in shared memory for the next one, but it may come nearer.
-        if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g)); }
+        if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g, a.rows)); }
         Parts::take_apart(re, im, points, thread, in_block, load, [&] { sync_segment<kWarps>(in_block); });
 
         // Two rounds of the same code: times the twists and transformed; times the spectrum and transformed back.
 #pragma unroll 1
         for (int direction = 0; direction < 2; ++direction) {
-            if constexpr (!kSpectrumInShared) {
-                if (direction == 1) { part.wait_for(); }
+            if constexpr (kSpectrum != Spectrum::block) {
+                if (direction == 1 && !has_spectrum) { part.wait_for(); }
+                has_spectrum = kSpectrum == Spectrum::segment && (has_spectrum || direction == 1);
             }
-            const Point* const products = kSpectrumInShared ? spectrum + warp * kPoints : own;
             T x[32];
             T y[32];
 #pragma unroll
@@ -119,7 +124,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 #pragma unroll
                 for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twist_of(i)); }
             }
-            if constexpr (!kSpectrumInShared) { __syncwarp(); }  // the spectrum has been read: its place is free
+            if constexpr (kSpectrum == Spectrum::passing) { __syncwarp(); }  // the spectrum has been read: its place is free
             const auto pair = [&](int i, T* c, T* t) {
                 const Point p = pairs[32 * i + lane];
                 *c = p.x;
@@ -127,15 +132,18 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             };
             transform_warp(x, y, own, lane, pair, [&] {
                 // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples.
-                const bool copies = direction == 0 ? !kSpectrumInShared : kWarps == 1;
-                if (copies) { fence_before_copy(); }
+                const bool passes = direction == 0 && kSpectrum == Spectrum::passing;
+                const bool leaves =
+                    direction == 1 && kSpectrum == Spectrum::segment && place.next(g, a.rows).column != place.column;
+                const bool samples_next = direction == 1 && kWarps == 1;
+                if (passes || leaves || samples_next) { fence_before_copy(); }
                 __syncwarp();
-                if (!copies) { return; }
-                if (direction == 0) {
-                    part.start_copy(all_spectra + g.spectrum_first + place.row * g.spectrum_row + warp * kPoints);
-                } else {
-                    samples.start_copy(place.next(g));
+                if (passes) { fetch_spectrum(place); }
+                if (leaves) {
+                    fetch_spectrum(place.next(g, a.rows));
+                    has_spectrum = false;
                 }
+                if (samples_next) { samples.start_copy(place.next(g, a.rows)); }
             });
 #pragma unroll
             for (int i = 0; i < 32; ++i) {
@@ -154,7 +162,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         Parts::put_together(re, im, points, thread, in_block, [&] {
             fence_before_copy();
             sync_segment<kWarps>(in_block);
-            samples.start_copy(place.next(g));
+            samples.start_copy(place.next(g, a.rows));
         });
 
         const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
@@ -172,8 +180,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             outputs.store_slowly(points, repair);
             sync_segment<kWarps>(in_block);
         }
-        place = place.next(g);
-        if (place.row >= a.rows) { return; }
+        place = place.next(g, a.rows);
+        if (!place.exists()) { return; }
     }
 }
 

@@ -75,6 +75,7 @@ public:
     [[nodiscard]] std::vector<std::byte> tables(const Prepared& prepared) const override {
         return make_tables(prepared, cut_of_prepared(prepared));
     }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     void load(const Prepared& prepared) const override { load_kernels(prepared, cut_of_prepared(prepared).warps); }
     void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
         Launch launch;

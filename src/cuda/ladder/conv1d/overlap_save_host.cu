@@ -18,6 +18,8 @@ constexpr int kOutputsUnit = 32;
 // 574 with 16; 511 taps 625 and 609 us.
 constexpr int kManyOutputs = 1700;
 constexpr int kFewSegments = 12;
+// A block with fewer warps than this fetches each segment's spectrum anew rather than give up more of them for places to keep it.
+constexpr int kLeastWarpsKeeping = 12;
 
 }  // namespace
 
@@ -40,20 +42,20 @@ Type type_of(const Problem& p) {
 
 namespace {
 
-Kernel kernel_of(const Problem& p, int warps, bool plain, bool shared_spectrum) {
+Kernel kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum) {
     switch (p.dtype) {
         case kF32:
-            return kernel_f32(warps, plain, shared_spectrum);
+            return kernel_f32(warps, plain, spectrum);
         case kF64:
-            return kernel_f64(warps, plain, shared_spectrum);
+            return kernel_f64(warps, plain, spectrum);
         case kF16:
-            return kernel_f16(warps, plain, shared_spectrum);
+            return kernel_f16(warps, plain, spectrum);
         case kBf16:
-            return kernel_bf16(warps, plain, shared_spectrum);
+            return kernel_bf16(warps, plain, spectrum);
         case kComplex64:
-            return kernel_complex64(warps, plain, shared_spectrum);
+            return kernel_complex64(warps, plain, spectrum);
         case kComplex128:
-            return kernel_complex128(warps, plain, shared_spectrum);
+            return kernel_complex128(warps, plain, spectrum);
         default:
             return {};
     }
@@ -85,14 +87,13 @@ int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& d
 bool plain_problem(const Problem& p) { return p.in_sample == 1 && p.out_sample == 1 && p.output_dtype == p.dtype; }
 
 Kernel fast_kernel(const Problem& p, int warps, const cuda_abi::Device& device) {
-    if (p.filters == 1) {
-        const Kernel shared = kernel_of(p, warps, true, true);
-        if (segments_of_block(shared, warps, device) > 0) { return shared; }
-    }
-    return kernel_of(p, warps, true, false);
+    const Kernel keeping = kernel_of(p, warps, true, p.filters == 1 ? Spectrum::block : Spectrum::segment);
+    const int least = p.filters == 1 ? 1 : kLeastWarpsKeeping / warps;
+    if (segments_of_block(keeping, warps, device) >= least) { return keeping; }
+    return kernel_of(p, warps, true, Spectrum::passing);
 }
 
-Kernel slow_kernel(const Problem& p, int warps) { return kernel_of(p, warps, false, false); }
+Kernel slow_kernel(const Problem& p, int warps) { return kernel_of(p, warps, false, Spectrum::passing); }
 
 // The layout does not matter: a stream's pieces lie otherwise than the signal of a plan that must give the same bits.
 bool has_size(const Problem& p, int warps, std::int64_t taps, const cuda_abi::Device& device) {
@@ -210,8 +211,9 @@ std::int64_t shared_bytes(const Kernel& kernel, int segments) {
     return kernel.layout.segments + static_cast<std::int64_t>(segments) * kernel.layout.segment_bytes;
 }
 
-// Whole segments whose copies, which begin and end at 16-byte boundaries, stay inside every row's piece.
-void set_inner(Segments& g, const Arguments& a, int bytes) {
+// Whole segments whose copies, which begin and end at 16-byte boundaries, stay inside every row's piece; and whether the others
+// are copied up to the piece's edges, which then lie at such boundaries of theirs.
+void set_copied(Segments& g, const Arguments& a, int bytes) {
     const std::int64_t margin = 16 / bytes;
     const std::int64_t length = a.in_last - a.in_first;
     const std::int64_t first = g.start >= margin ? 0 : divide_up(margin - g.start, g.outputs);
@@ -220,6 +222,7 @@ void set_inner(Segments& g, const Arguments& a, int bytes) {
     const std::int64_t last = std::min<std::int64_t>({by_samples, a.count / g.outputs, g.segments});
     g.inner_first = static_cast<int>(std::min<std::int64_t>(first, g.segments));
     g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
+    g.zero_edges = a.zero_vectors != 0 && length % margin == 0 && g.start % margin == 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -241,7 +244,7 @@ std::vector<Part> parts_of(std::int64_t taps, const Cut& cut) {
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const Problem& p = prepared.problem;
     const Type type = type_of(p);
-    const Kernel kernel = kernel_of(p, cut.warps, true, false);
+    const Kernel kernel = kernel_of(p, cut.warps, true, Spectrum::passing);
     const bool wide = type.point_bytes == 16;
     const std::vector<Part> parts = parts_of(p.k, cut);
     const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
@@ -275,7 +278,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     own.row_first += launch.row;
     own.rows = launch.rows;
     Arguments a = arguments_of(prepared, own);
-    a.taps = static_cast<const char*>(a.taps) + part.own * type.tap_bytes;
+    a.taps = static_cast<const char*>(prepared.taps) + part.own * type.tap_bytes;
     a.k = part.own_end - part.own;
     a.origin = p.origin - part.own;
     // Pairs of real numbers need not be aligned as a whole; plain stores want them so.
@@ -291,8 +294,10 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     }
     Segments g{};
     g.tables = prepared.tables;
-    g.spectrum_row = p.filters > 1 ? static_cast<std::int64_t>(cut.warps) * kPoints : 0;
-    g.spectrum_first = (launch.part * p.filters + (p.filters > 1 ? own.row_first : 0)) * cut.warps * kPoints;
+    g.filters = p.filters;
+    g.first_filter = own.row_first % p.filters;
+    g.spectrum_row = static_cast<std::int64_t>(cut.warps) * kPoints;
+    g.spectrum_first = launch.part * p.filters * g.spectrum_row;
     g.start = own.first - (p.origin - part.first) - cut.skip - own.in_first;
     g.outputs = cut.outputs;
     g.skip = cut.skip;
@@ -302,10 +307,11 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     g.sums_row = launch.sums_row;
     g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
     g.segments = static_cast<int>(segments);
-    if (plain) { set_inner(g, a, type.bytes); }
+    if (plain) { set_copied(g, a, type.bytes); }
     const std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), prepared.device.multiprocessors);
     g.step_rows = blocks * in_block / segments;
     g.step_segments = static_cast<int>(blocks * in_block % segments);
+    g.run = divide_up(segments * a.rows, blocks * in_block);
     void* arguments[] = {&a, &g};
     check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(blocks)),
                            dim3(static_cast<unsigned>(32 * cut.warps * in_block)), arguments,

@@ -55,6 +55,7 @@ public:
         const std::int64_t outputs = kSegmentsAtOnce * prepared.device.multiprocessors * cut.outputs;
         return outputs * sum_bytes(prepared.problem);
     }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const Cut cut = cut_of_part(prepared.problem, prepared.device);
         return std::to_string(parts_of(prepared.problem.k, cut).size()) + " parts of " + std::to_string(cut.taps) +
