@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr int kM = kPoints * kWarps;  // points of a segment
     constexpr bool kTwisted = !kComplex || kWarps > 1;
     constexpr int kTwists = Shape::kTwistTable ? kM : 64 * kWarps;
-    using Parts = Division<kWarps, kComplex>;
+    using Parts = Division<kWarps, kComplex, Shape::kHalf>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
     const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);    // of the segment
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 x = point.x;
                 y = point.y;
             } else {
-                x = Element<S>::widen(segment[c + t]);
+                x = Shape::kHalf ? T{0} : Element<S>::widen(segment[c + t]);
                 y = Element<S>::widen(segment[c + t + kM]);
             }
             if (c == 0 && t < g.skip) {
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         if (outputs.keeps_sums() && !repair) { outputs.keep_sums(re, im); }
         if (a.plain_store == 0 && !outputs.keeps_sums()) { outputs.finish_all(re, im); }
         if constexpr (kPlain) {
-            outputs.store_plain(re, im);
+            outputs.template store_plain<Shape::kHalf>(re, im);
             if (repair) { outputs.store_slowly(points, true); }
         } else {
             sync_segment<kWarps>(in_block);

@@ -37,7 +37,7 @@ struct Segments {
     std::int64_t step_rows;
     std::int64_t filters;       // row r has filter (first_filter + r) % filters
     std::int64_t first_filter;  // of row 0
-    std::int64_t run;           // of several filters: segments that a warp does one after the other
+    int run;                    // of several filters: segments that a warp does one after the other
 };
 
 /// Where a segment's spectrum lies when points are multiplied by it.
@@ -51,6 +51,7 @@ enum class Spectrum {
 template <class T, int kWarps, Spectrum kSpectrum = Spectrum::passing>
 struct Shape {
     static constexpr bool kWide = sizeof(T) == 8;
+    static constexpr bool kHalf = false;
     /// Of a block at most: 32 points a lane are 64 registers, in double 128. Spectra of their own leave no place for more segments.
     static constexpr int kThreads = kWide ? 256 : kSpectrum == Spectrum::segment ? 384 : 512;
     /// The twists as a table of all points, or as products of two small ones.

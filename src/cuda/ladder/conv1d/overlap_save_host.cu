@@ -2,8 +2,13 @@
 #include "cuda/ladder/conv1d/overlap_save_host.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_tables.hpp"
@@ -241,6 +246,38 @@ std::vector<Part> parts_of(std::int64_t taps, const Cut& cut) {
     return parts;
 }
 
+namespace {
+
+// body(i) for 0 <= i < count, by several threads if there are many: a filter a channel makes thousands of spectra.
+template <class Body>
+void in_parallel(std::int64_t count, const Body& body) {
+    constexpr std::int64_t kLeastOfAThread = 8;
+    std::atomic<std::int64_t> next{0};
+    std::exception_ptr failure;
+    std::mutex mutex;
+    const auto work = [&] {
+        try {
+            for (std::int64_t i = next++; i < count; i = next++) { body(i); }
+        } catch (...) {
+            const std::lock_guard lock(mutex);
+            failure = std::current_exception();
+        }
+    };
+    const std::int64_t processors = std::max(std::thread::hardware_concurrency(), 1U);
+    std::vector<std::thread> others;
+    try {
+        while (static_cast<std::int64_t>(others.size()) + 1 < std::min(processors, count / kLeastOfAThread)) {
+            others.emplace_back(work);
+        }
+    } catch (const std::system_error&) {  // then by fewer
+    }
+    work();
+    for (std::thread& other : others) { other.join(); }
+    if (failure) { std::rethrow_exception(failure); }
+}
+
+}  // namespace
+
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const Problem& p = prepared.problem;
     const Type type = type_of(p);
@@ -252,16 +289,21 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     bytes.reserve(static_cast<std::size_t>((kernel.table_points + spectra * kPoints * cut.warps) * type.point_bytes));
     append(bytes, pairs_of_lanes(), wide);
     append(bytes, twists_of(cut.warps, type.is_complex, kernel.twist_table), wide);
+    const std::size_t before = bytes.size();
+    const auto each = static_cast<std::size_t>(kPoints * cut.warps) * static_cast<std::size_t>(type.point_bytes);
+    bytes.resize(before + static_cast<std::size_t>(spectra) * each);
     const Spectra spectra_of(cut.warps, type.is_complex);
-    for (const Part& part : parts) {
-        for (std::int64_t row = 0; row < p.filters; ++row) {
-            const std::byte* taps = prepared.host_taps.data() + row * prepared.taps_pitch_bytes;
-            const auto tap = [&](std::int64_t t) {
-                return part.first + t < part.own ? Complex() : tap_at(taps, part.first + t, p.taps_dtype);
-            };
-            append(bytes, spectra_of.of(tap, part.own_end - part.first, cut.skip), wide);
-        }
-    }
+    in_parallel(spectra, [&](std::int64_t index) {
+        const Part& part = parts[static_cast<std::size_t>(index / p.filters)];
+        const std::byte* taps = prepared.host_taps.data() + index % p.filters * prepared.taps_pitch_bytes;
+        const auto tap = [&](std::int64_t t) {
+            return part.first + t < part.own ? Complex() : tap_at(taps, part.first + t, p.taps_dtype);
+        };
+        std::vector<std::byte> spectrum;
+        spectrum.reserve(each);
+        append(spectrum, spectra_of.of(tap, part.own_end - part.first, cut.skip), wide);
+        std::copy(spectrum.begin(), spectrum.end(), bytes.begin() + static_cast<std::ptrdiff_t>(before + index * each));
+    });
     return bytes;
 }
 
@@ -289,7 +331,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     if (cut.warps == 1 && cut.outputs >= kManyOutputs) { in_block = std::min(in_block, kFewSegments); }
     if (in_block == 0) { throw CudaError(cuda_abi::Code::device, "overlap_save: no kernel for this launch"); }
     const std::int64_t segments = divide_up(a.count, cut.outputs);
-    if (segments > kMostBlocks || a.rows > (std::int64_t{1} << 62) / segments) {
+    if (segments > kMostBlocks || a.rows > (std::int64_t{1} << 40) / segments) {
         throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
     }
     Segments g{};
@@ -311,7 +353,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     const std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), prepared.device.multiprocessors);
     g.step_rows = blocks * in_block / segments;
     g.step_segments = static_cast<int>(blocks * in_block % segments);
-    g.run = divide_up(segments * a.rows, blocks * in_block);
+    g.run = static_cast<int>(divide_up(segments * a.rows, blocks * in_block));
     void* arguments[] = {&a, &g};
     check(cudaLaunchKernel(kernel.function, dim3(static_cast<unsigned>(blocks)),
                            dim3(static_cast<unsigned>(32 * cut.warps * in_block)), arguments,

@@ -110,6 +110,7 @@ struct SegmentOutputs {
     }
 
     /// Outputs side by side, of the signal's type. Registers go in groups, of which at most one a part is not whole.
+    template <bool kHalf>
     __device__ __forceinline__ void store_plain(const T* re, const T* im) const {
         constexpr int kGroup = 8;
         S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + mine;
@@ -142,7 +143,7 @@ struct SegmentOutputs {
             store_part(std::integral_constant<int, 0>{}, [&](int r) { return S{re[r], im[r]}; });
         } else {
             store_part(std::integral_constant<int, 0>{}, [&](int r) { return re[r]; });
-            store_part(std::integral_constant<int, kM>{}, [&](int r) { return im[r]; });
+            if constexpr (!kHalf) store_part(std::integral_constant<int, kM>{}, [&](int r) { return im[r]; });
         }
     }
 

@@ -15,17 +15,17 @@ namespace tapline::cuda::overlap_save {
 struct Place {
     std::int64_t row;
     int index;
-    std::int64_t left;    // of the run, this one included; any positive number with one filter
-    std::int64_t column;  // the first row with its filter
+    int left;    // of the run, this one included; with one filter 1 while there is another
+    int column;  // the first row with its filter
 
     /// The first one of the warps that are number `slot` of all.
     static __device__ __forceinline__ Place first(const Segments& g, std::int64_t rows, std::int64_t slot) {
         if (g.filters == 1) {
             const std::int64_t row = slot / g.segments;
-            return {row, static_cast<int>(slot - row * g.segments), row < rows ? 1 : 0, 0};
+            return {row, static_cast<int>(slot - row * g.segments), row < rows, 0};
         }
         const std::int64_t begin = slot * g.run;
-        const std::int64_t left = min(g.run, rows * g.segments - begin);
+        const std::int64_t left = min(static_cast<std::int64_t>(g.run), rows * g.segments - begin);
         const std::int64_t of_order = begin / g.segments;  // rows in the order in which they are gone through
         // `more` filters have one row more than the others.
         const std::int64_t each = rows / g.filters;
@@ -34,7 +34,8 @@ struct Place {
         const std::int64_t in_group = longer ? of_order : of_order - more * (each + 1);
         const std::int64_t length = longer ? each + 1 : max(each, std::int64_t{1});
         const std::int64_t column = in_group / length + (longer ? 0 : more);
-        return {column + in_group % length * g.filters, static_cast<int>(begin - of_order * g.segments), left, column};
+        return {column + in_group % length * g.filters, static_cast<int>(begin - of_order * g.segments),
+                static_cast<int>(max(left, std::int64_t{0})), static_cast<int>(column)};
     }
     [[nodiscard]] __device__ __forceinline__ bool exists() const { return left > 0; }
 
@@ -48,7 +49,7 @@ struct Place {
                 p.index -= g.segments;
                 ++p.row;
             }
-            p.left = p.row < rows ? 1 : 0;
+            p.left = p.row < rows;
             return p;
         }
         --p.left;
