@@ -75,16 +75,21 @@ Contest contest_for(const BenchOptions& options, std::int64_t length, std::int64
         }
         return contest;
     }
-    for (const auto& name : split_commas(options.algorithms)) {
+    const std::vector<std::string> names = split_commas(options.algorithms);
+    std::string refusal;
+    for (const auto& name : names) {
         const auto found = entry(name == "auto" ? contest.chosen : name);
         if (found == infos.end()) {
             throw usage_error("--algorithms: '" + name + "' is not all, auto or one of " + joined_names(infos));
         }
         if (!found->supported) {
-            throw Error(ErrorCode::unsupported, "algorithm " + name + " cannot do " + shape + ": " + found->reason);
+            refusal = "algorithm " + name + " cannot do " + shape + ": " + found->reason;
+            if (names.size() > 1) std::fprintf(stderr, "tapline: %s\n", refusal.c_str());
+            continue;
         }
         contest.entries.push_back(*found);
     }
+    if (contest.entries.empty()) throw Error(ErrorCode::unsupported, refusal);
     return contest;
 }
 
@@ -341,7 +346,7 @@ void add_bench(CLI::App& app) {
                "standard, strict or fast [standard]")
         ->type_name("LEVEL");
     sub->add_option("--device", o.device, "cpu, cuda or cuda:N; auto is cpu [cpu]")->type_name("DEVICE");
-    sub->add_option("--algorithms", o.algorithms, "auto: what the library chooses; all: every one that can; or names [auto]")
+    sub->add_option("--algorithms", o.algorithms, "auto: what the library chooses; all: every one that can; or some of them by name [auto]")
         ->type_name("NAMES");
     add_parsed(
         *sub, "--threads", o.threads,

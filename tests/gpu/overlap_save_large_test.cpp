@@ -103,7 +103,7 @@ TEST_F(OverlapSaveLarge, SegmentsOfEverySize) {
         const std::int64_t samples = std::int64_t{64} * policy.threads_per_block;
         const std::int64_t outputs = (samples - (kTaps - 1) - 32) / 32 * 32;
         for (const std::int64_t at : {std::int64_t{0}, outputs, samples / 2, 2 * outputs, output_length(p) - 40}) {
-            expect_exact(p, run.out, in, taps, at - 40, 80);
+            expect_exact(p, run.out, in, taps, std::min(at, output_length(p) - 40) - 40, 80);
             if (HasFatalFailure()) { return; }
         }
         if (right.empty()) {

@@ -43,30 +43,58 @@ Problem plain(std::int64_t n, std::int64_t k, Mode mode, Operation operation) {
     return p;
 }
 
-TEST_F(Rungs, AwkwardSizesInEveryMode) {
+constexpr std::array kModes{Mode::full, Mode::same, Mode::valid, Mode::causal, Mode::leading};
+
+// body(n, k) for all sizes that the textbook can follow.
+template <class Body>
+void for_awkward_sizes(Mode mode, const Body& body) {
+    for (const std::int64_t n : kLengths) {
+        std::vector<std::int64_t> tap_counts(kTaps.begin(), kTaps.end());
+        tap_counts.push_back(n);
+        tap_counts.push_back(n + 1);
+        if (n == 33) { tap_counts.push_back(kManyTaps); }
+        for (const std::int64_t k : tap_counts) {
+            if ((mode == Mode::valid && k > n) || n * k > kMostProducts) { continue; }
+            body(n, k);
+        }
+    }
+}
+
+// A test for each mode, so that they run side by side.
+class AwkwardSizes : public Rungs, public testing::WithParamInterface<int> {};
+
+TEST_P(AwkwardSizes, AreSolvedByEveryRung) {
     const bool brief = environment("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // under a sanitizer
-    Random random(20);
+    const Mode mode = kModes.at(static_cast<std::size_t>(GetParam()));
+    Random random(static_cast<std::uint64_t>(GetParam()) + 20);
     for (const int rung : all_rungs()) {
         int runs = 0;
         int visited = 0;
-        for (const Mode mode : {Mode::full, Mode::same, Mode::valid, Mode::causal, Mode::leading}) {
-            for (const std::int64_t n : kLengths) {
-                std::vector<std::int64_t> tap_counts(kTaps.begin(), kTaps.end());
-                tap_counts.push_back(n);
-                tap_counts.push_back(n + 1);
-                if (n == 33) { tap_counts.push_back(kManyTaps); }
-                for (const std::int64_t k : tap_counts) {
-                    if ((mode == Mode::valid && k > n) || n * k > kMostProducts) { continue; }
-                    const Operation operation = chance(0.5, random) ? Operation::convolution : Operation::correlation;
-                    Problem p = plain(n, k, mode, operation);
-                    if (!refusal(rung, p).empty()) { continue; }
-                    if (brief ? visited++ % 97 != 0 : chance(0.5, random)) { continue; }
-                    if (chance(0.3, random)) { p.clamp = Clamp{0, 1}; }
-                    ASSERT_EQ(failure_of(rung, p, random, runs), "") << rung_name(rung) << ": " << describe(p);
-                }
-            }
+        for_awkward_sizes(mode, [&](std::int64_t n, std::int64_t k) {
+            if (HasFatalFailure()) { return; }
+            const Operation operation = chance(0.5, random) ? Operation::convolution : Operation::correlation;
+            Problem p = plain(n, k, mode, operation);
+            if (!refusal(rung, p).empty()) { return; }
+            const bool first = visited++ == 0;
+            if (brief ? (visited - 1) % 97 != 0 : !first && chance(0.5, random)) { return; }
+            if (chance(0.3, random)) { p.clamp = Clamp{0, 1}; }
+            ASSERT_EQ(failure_of(rung, p, random, runs), "") << rung_name(rung) << ": " << describe(p);
+        });
+        EXPECT_EQ(runs > 0, visited > 0) << rung_name(rung) << " solved none of the problems that it takes";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, AwkwardSizes, testing::Range(0, static_cast<int>(kModes.size())));
+
+TEST_F(Rungs, EveryRungSolvesSomething) {
+    for (const int rung : all_rungs()) {
+        int taken = 0;
+        for (const Mode mode : kModes) {
+            for_awkward_sizes(mode, [&](std::int64_t n, std::int64_t k) {
+                taken += refusal(rung, plain(n, k, mode, Operation::correlation)).empty() ? 1 : 0;
+            });
         }
-        EXPECT_GT(runs, 0) << rung_name(rung) << " solved none of the problems";
+        EXPECT_GT(taken, 0) << rung_name(rung);
     }
 }
 

@@ -104,7 +104,7 @@ __device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int la
 /// the remainders, put_together() the inverse times kWarps. `points`: kWarps * kBufferPoints in shared memory, the segment's own.
 ///
 /// Here each thread transforms kWarps points, 1024 apart, and all are exchanged.
-template <int kWarps, bool kComplex, bool kImaginary = false>
+template <int kWarps, bool kComplex>
 struct Division {
     static constexpr int kBits = fft::log2_of(kWarps);
     static constexpr int kOwn =
@@ -116,22 +116,6 @@ struct Division {
     static __device__ constexpr int offset(int u) { return kSpan * u; }
     static __device__ constexpr int held(int u) { return kWarps * (u % kOwn) + fft::reversed(u / kOwn, kBits); }
 
-    /// The real parts are zero: the first step, whose factor is (1 + i)/sqrt(2), turns half of each product away.
-    template <class T>
-    static __device__ __forceinline__ void transform_imaginary(T* re, T* im) {
-        constexpr int kHalf = kWarps / 2;
-#pragma unroll
-        for (int j = 0; j < kHalf; ++j) {
-            const T product = static_cast<T>(std::numbers::sqrt2 / 2) * im[j + kHalf];
-            re[j] = -product;
-            re[j + kHalf] = product;
-            im[j + kHalf] = im[j] - product;
-            im[j] += product;
-        }
-        fft::transform<kHalf, 1, 4>(re, im);
-        fft::transform<kHalf, 5, 4>(re + kHalf, im + kHalf);
-    }
-
     /// load(c, t, &re, &im): point c + t, c a constant, t < kSpan; loaded(): called by all threads once they have read the segment.
     template <class T, class P, class Load, class Loaded>
     static __device__ __forceinline__ void take_apart(T* re, T* im, P* points, int thread, int segment_of_block, const Load& load,
@@ -142,13 +126,7 @@ struct Division {
             for (int j = 0; j < kWarps; ++j) { load(kSpan * i + kPoints * j, thread, re[kWarps * i + j], im[kWarps * i + j]); }
         }
 #pragma unroll
-        for (int i = 0; i < kOwn; ++i) {
-            if constexpr (kImaginary) {
-                transform_imaginary(re + kWarps * i, im + kWarps * i);
-            } else {
-                fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i);
-            }
-        }
+        for (int i = 0; i < kOwn; ++i) { fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i); }
         loaded();
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) {
@@ -201,8 +179,8 @@ struct Division {
     }
 };
 
-template <bool kComplex, bool kImaginary>
-struct Division<1, kComplex, kImaginary> {
+template <bool kComplex>
+struct Division<1, kComplex> {
     static constexpr int kSpan = 32;
     static __device__ int first(int thread) { return thread; }
     static __device__ constexpr int offset(int u) { return 32 * u; }
@@ -219,8 +197,8 @@ struct Division<1, kComplex, kImaginary> {
 };
 
 /// Two warps both read all points, and each completes half of the outputs: half as much goes through shared memory.
-template <bool kComplex, bool kImaginary>
-struct Division<2, kComplex, kImaginary> {
+template <bool kComplex>
+struct Division<2, kComplex> {
     static constexpr int kSpan = 32;
     static __device__ int first(int thread) { return thread < 32 ? thread : 512 + thread - 32; }
     static __device__ constexpr int offset(int u) { return 32 * u + (u < 16 ? 0 : 512); }

@@ -27,8 +27,12 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr bool kComplex = kIsComplexElement<S>;
     constexpr int kM = kPoints * kWarps;  // points of a segment
     constexpr bool kTwisted = !kComplex || kWarps > 1;
+    constexpr bool kSpectrumInShared = kSpectrum == Spectrum::block;
+    constexpr bool kRows = kSpectrum == Spectrum::row;
+    constexpr bool kKeeps = kRows && Shape::kOwnSpectrum;  // a segment's warps have a place for their spectrum
+    using Where = std::conditional_t<kRows, PlaceInRun, Place>;
     constexpr int kTwists = Shape::kTwistTable ? kM : 64 * kWarps;
-    using Parts = Division<kWarps, kComplex, Shape::kHalf>;
+    using Parts = Division<kWarps, kComplex>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
     const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);    // of the segment
@@ -41,33 +45,33 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
     Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
     Point* const own = points + warp * kBufferPoints;
-    char* const spectra =
-        kSpectrum == Spectrum::block ? base + kLayout.spectrum : reinterpret_cast<char*>(points) + kLayout.spectrum_in_segment;
-    Point* const products = kSpectrum == Spectrum::passing ? own : reinterpret_cast<Point*>(spectra) + warp * kPoints;
+    Point* const spectrum = kKeeps ? points + kWarps * kBufferPoints : reinterpret_cast<Point*>(base + kLayout.spectrum);
+    Point* const products = kSpectrumInShared || kKeeps ? spectrum + warp * kPoints : own;
     CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
 
     // Samples lie where the points will: both are read before anything is written over them.
-    SegmentSamples<S, kWarps> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
+    SegmentSamples<S, kWarps, kRows> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
     SpectrumPart<Point> part(products, barriers + kMostSegments + threadIdx.x / 32, lane);
+    const BlockTables<Point> block_tables(pairs, barriers + 2 * kMostSegments);
     __syncthreads();
 
-    Place place = Place::first(g, a.rows, static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block);
+    // Neighbours go to different multiprocessors, so that a last round, which is not full, keeps all of them busy.
+    const std::int64_t first_segment = static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
+    Where place = Where::first(g, a.rows, first_segment);
     samples.start_copy(place);
 
-    // While the first samples are on their way.
+    // In global memory they lie one after the other as in the block's.
     const auto* tables = static_cast<const Point*>(g.tables);
     const Point* const all_spectra = tables + kPairs + kTwists;
-    const auto fetch_spectrum = [&](const Place& of) {
-        if (of.exists()) { part.start_copy(all_spectra + g.spectrum_first + of.filter(g) * g.spectrum_row + warp * kPoints); }
+    block_tables.start_copy(tables, kPairs + kTwists + (kSpectrumInShared ? kM : 0));
+    const auto fetch_spectrum = [&](const Where& of) {
+        part.start_copy(all_spectra + g.spectrum_first + of.filter(g) * g.spectrum_row + warp * kPoints);
     };
-    bool has_spectrum = kSpectrum == Spectrum::block;
-    if constexpr (kSpectrum == Spectrum::segment) { fetch_spectrum(place); }
-    copy_by_block<Point>(pairs, tables, kPairs);
-    copy_by_block<Point>(twists, tables + kPairs, kTwists);
-    if constexpr (kSpectrum == Spectrum::block) { copy_by_block<Point>(reinterpret_cast<Point*>(spectra), all_spectra, kM); }
-    __syncthreads();
+    bool is_coming = true;  // a spectrum that is kept
+    if (kKeeps && place.exists(a.rows)) { fetch_spectrum(place); }
+    block_tables.wait_for();
     const TwistOf<Point, kWarps, Shape::kTwistTable> twist_of(twists, thread);
-    if (!place.exists()) { return; }
+    if (!place.exists(a.rows)) { return; }
 
     for (;;) {
         const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g.outputs;
@@ -83,7 +87,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 x = point.x;
                 y = point.y;
             } else {
-                x = Shape::kHalf ? T{0} : Element<S>::widen(segment[c + t]);
+                x = Element<S>::widen(segment[c + t]);
                 y = Element<S>::widen(segment[c + t + kM]);
             }
             if (c == 0 && t < g.skip) {
@@ -102,9 +106,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         // Two rounds of the same code: times the twists and transformed; times the spectrum and transformed back.
 #pragma unroll 1
         for (int direction = 0; direction < 2; ++direction) {
-            if constexpr (kSpectrum != Spectrum::block) {
-                if (direction == 1 && !has_spectrum) { part.wait_for(); }
-                has_spectrum = kSpectrum == Spectrum::segment && (has_spectrum || direction == 1);
+            if constexpr (!kSpectrumInShared) {
+                if (direction == 1 && (!kKeeps || is_coming)) { part.wait_for(); }
+                if (kKeeps && direction == 1) { is_coming = false; }
             }
             T x[32];
             T y[32];
@@ -124,26 +128,26 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 #pragma unroll
                 for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twist_of(i)); }
             }
-            if constexpr (kSpectrum == Spectrum::passing) { __syncwarp(); }  // the spectrum has been read: its place is free
+            if constexpr (!kSpectrumInShared && !kKeeps) { __syncwarp(); }  // the spectrum has been read: its place is free
             const auto pair = [&](int i, T* c, T* t) {
                 const Point p = pairs[32 * i + lane];
                 *c = p.x;
                 *t = p.y;
             };
             transform_warp(x, y, own, lane, pair, [&] {
-                // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples.
-                const bool passes = direction == 0 && kSpectrum == Spectrum::passing;
-                const bool leaves =
-                    direction == 1 && kSpectrum == Spectrum::segment && place.next(g, a.rows).column != place.column;
-                const bool samples_next = direction == 1 && kWarps == 1;
-                if (passes || leaves || samples_next) { fence_before_copy(); }
+                // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples. Another
+                // filter's spectrum comes once this segment's products are made.
+                const bool passes = direction == 0 && !kSpectrumInShared && !kKeeps;
+                const bool changes = kKeeps && direction == 1 && place.next(g, a.rows).filter(g) != place.filter(g);
+                const bool goes_on = direction == 1 && kWarps == 1;
+                if (passes || changes || goes_on) { fence_before_copy(); }
                 __syncwarp();
                 if (passes) { fetch_spectrum(place); }
-                if (leaves) {
+                if (changes && place.next(g, a.rows).exists(a.rows)) {
                     fetch_spectrum(place.next(g, a.rows));
-                    has_spectrum = false;
+                    is_coming = true;
                 }
-                if (samples_next) { samples.start_copy(place.next(g, a.rows)); }
+                if (goes_on) { samples.start_copy(place.next(g, a.rows)); }
             });
 #pragma unroll
             for (int i = 0; i < 32; ++i) {
@@ -172,7 +176,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         if (outputs.keeps_sums() && !repair) { outputs.keep_sums(re, im); }
         if (a.plain_store == 0 && !outputs.keeps_sums()) { outputs.finish_all(re, im); }
         if constexpr (kPlain) {
-            outputs.template store_plain<Shape::kHalf>(re, im);
+            outputs.store_plain(re, im);
             if (repair) { outputs.store_slowly(points, true); }
         } else {
             sync_segment<kWarps>(in_block);
@@ -181,7 +185,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             sync_segment<kWarps>(in_block);
         }
         place = place.next(g, a.rows);
-        if (!place.exists()) { return; }
+        if (!place.exists(a.rows)) { return; }
     }
 }
 

@@ -15,6 +15,7 @@ Kernel kernel() {
     k.most_threads = Sizes::kThreads;
     k.table_points = kPairs + (Sizes::kTwistTable ? kPoints : 64) * kWarps;
     k.twist_table = Sizes::kTwistTable;
+    k.in_runs = kSpectrum == Spectrum::row;
     k.layout = shared_layout<Sizes, kWarps, kPointBytes, kSpectrum>();
     return k;
 }
@@ -31,11 +32,8 @@ Kernel pick_spectrum(bool plain, Spectrum spectrum) {
                 if (plain) { return kernel<S, kWarps, Spectrum::block, true>(); }
             }
             return {};
-        case Spectrum::segment:
-            if constexpr (sizeof(T) == 4 && kWarps <= kMostWarpsWithOwnSpectrum) {
-                if (plain) { return kernel<S, kWarps, Spectrum::segment, true>(); }
-            }
-            return {};
+        case Spectrum::row:
+            return plain ? kernel<S, kWarps, Spectrum::row, true>() : Kernel{};
     }
     return {};
 }

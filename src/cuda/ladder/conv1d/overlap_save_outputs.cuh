@@ -32,7 +32,7 @@ template <class S, class H>
 __device__ __noinline__ typename Element<S>::Sum direct_sum(const Arguments& a, const Segments& g, std::int64_t row,
                                                             std::int64_t o) {
     const S* in = static_cast<const S*>(a.in) + row * a.in_row;
-    const std::int64_t filter = (g.first_filter + row) % g.filters;
+    const std::int64_t filter = g.filters == 0 ? row : (g.first_filter + row) % g.filters;
     const H* taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter * a.taps_row_bytes);
     if (a.boundary == kZero) { return exact_sum<S, H>(a, in, taps, a.first + o, 0, a.k); }
     typename Element<S>::Sum sum{};
@@ -110,7 +110,6 @@ struct SegmentOutputs {
     }
 
     /// Outputs side by side, of the signal's type. Registers go in groups, of which at most one a part is not whole.
-    template <bool kHalf>
     __device__ __forceinline__ void store_plain(const T* re, const T* im) const {
         constexpr int kGroup = 8;
         S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + mine;
@@ -143,7 +142,7 @@ struct SegmentOutputs {
             store_part(std::integral_constant<int, 0>{}, [&](int r) { return S{re[r], im[r]}; });
         } else {
             store_part(std::integral_constant<int, 0>{}, [&](int r) { return re[r]; });
-            if constexpr (!kHalf) store_part(std::integral_constant<int, kM>{}, [&](int r) { return im[r]; });
+            store_part(std::integral_constant<int, kM>{}, [&](int r) { return im[r]; });
         }
     }
 

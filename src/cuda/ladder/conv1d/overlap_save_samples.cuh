@@ -8,26 +8,46 @@
 
 namespace tapline::cuda::overlap_save {
 
-/// A segment: its row and its number there, and how the same warps go on.
-///
-/// With one filter they go in large steps, so that what all warps do at a time lies together. With several each has a run, which
-/// goes through all rows with the same filter before it comes to the next one: a spectrum is fetched once for many segments.
+/// A segment: its row and its number there. With one filter warps go on in large steps, so that what all of them do at a time lies
+/// together.
 struct Place {
     std::int64_t row;
     int index;
-    int left;    // of the run, this one included; with one filter 1 while there is another
-    int column;  // the first row with its filter
 
     /// The first one of the warps that are number `slot` of all.
-    static __device__ __forceinline__ Place first(const Segments& g, std::int64_t rows, std::int64_t slot) {
-        if (g.filters == 1) {
-            const std::int64_t row = slot / g.segments;
-            return {row, static_cast<int>(slot - row * g.segments), row < rows, 0};
+    static __device__ __forceinline__ Place first(const Segments& g, std::int64_t /*rows*/, std::int64_t slot) {
+        Place p{slot / g.segments, 0};
+        p.index = static_cast<int>(slot - p.row * g.segments);
+        return p;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool exists(std::int64_t rows) const { return row < rows; }
+
+    /// The one that the same warps do next.
+    __device__ __forceinline__ Place next(const Segments& g, std::int64_t /*rows*/) const {
+        Place p{row + g.step_rows, index + g.step_segments};
+        if (p.index >= g.segments) {
+            p.index -= g.segments;
+            ++p.row;
         }
+        return p;
+    }
+    /// Which spectrum, beginning with the launch's first.
+    [[nodiscard]] __device__ __forceinline__ std::int64_t filter(const Segments& /*g*/) const { return row; }
+};
+
+/// The same with several filters: warps have runs of segments, which go through all rows with one filter before they come to the
+/// next. A spectrum is fetched once for many segments, and what many warps fetch at a time is in the L2 cache.
+struct PlaceInRun {
+    std::int64_t row;
+    int index;
+    int left;    // of the run, this one included
+    int column;  // the first row with its filter
+
+    static __device__ __forceinline__ PlaceInRun first(const Segments& g, std::int64_t rows, std::int64_t slot) {
         const std::int64_t begin = slot * g.run;
         const std::int64_t left = min(static_cast<std::int64_t>(g.run), rows * g.segments - begin);
-        const std::int64_t of_order = begin / g.segments;  // rows in the order in which they are gone through
-        // `more` filters have one row more than the others.
+        const std::int64_t of_order = begin / g.segments;  // of the rows as they are gone through
+        // `more` filters have a row more than the others.
         const std::int64_t each = rows / g.filters;
         const std::int64_t more = rows - each * g.filters;
         const bool longer = of_order < more * (each + 1);
@@ -37,21 +57,9 @@ struct Place {
         return {column + in_group % length * g.filters, static_cast<int>(begin - of_order * g.segments),
                 static_cast<int>(max(left, std::int64_t{0})), static_cast<int>(column)};
     }
-    [[nodiscard]] __device__ __forceinline__ bool exists() const { return left > 0; }
-
-    /// The one that the same warps do next.
-    [[nodiscard]] __device__ __forceinline__ Place next(const Segments& g, std::int64_t rows) const {
-        Place p = *this;
-        if (g.filters == 1) {
-            p.row += g.step_rows;
-            p.index += g.step_segments;
-            if (p.index >= g.segments) {
-                p.index -= g.segments;
-                ++p.row;
-            }
-            p.left = p.row < rows;
-            return p;
-        }
+    [[nodiscard]] __device__ __forceinline__ bool exists(std::int64_t /*rows*/) const { return left > 0; }
+    [[nodiscard]] __device__ __forceinline__ PlaceInRun next(const Segments& g, std::int64_t rows) const {
+        PlaceInRun p = *this;
         --p.left;
         if (++p.index == g.segments) {
             p.index = 0;
@@ -60,7 +68,6 @@ struct Place {
         }
         return p;
     }
-    /// Its filter's number.
     [[nodiscard]] __device__ __forceinline__ std::int64_t filter(const Segments& g) const {
         const std::int64_t f = g.first_filter + column;
         return f >= g.filters ? f - g.filters : f;
@@ -68,9 +75,11 @@ struct Place {
 };
 
 /// The samples of a segment's kWarps warps, one segment after the other. Inner segments, which lie wholly in the piece, are copied
-/// whole, in the background; of those at an edge what lies in the piece, if zeros lie around it and all is at 16-byte boundaries.
-/// Others are read sample by sample when their turn comes.
-template <class S, int kWarps>
+/// whole, in the background; those at an edge are read sample by sample when their turn comes.
+///
+/// kRows: rows are short, so that many segments lie at an edge. If zeros lie around the pieces and all is at 16-byte boundaries,
+/// nothing is read but what was copied.
+template <class S, int kWarps, bool kRows>
 class SegmentSamples {
 public:
     /// `samples`: shared memory, the segment's own, as `barrier`, which one thread of it initializes here.
@@ -81,91 +90,74 @@ public:
     }
 
     /// By all threads of the segment, after a barrier that follows what they last did with the place.
-    __device__ __forceinline__ void start_copy(const Place& place) const {
-        if_copied(place, [&](int to, const char* from, int bytes) {
+    template <class P>
+    __device__ __forceinline__ void start_copy(const P& place) const {
+        const Stretch all = copied(place);
+        if (all.bytes == 0) { return; }
 #if __CUDA_ARCH__ >= 900
-            if (thread_ == 0) { copy_bulk(samples_ + to, from, static_cast<std::uint32_t>(bytes), barrier_); }
+        if (thread_ == 0) { copy_bulk(samples_ + all.at, all.from, static_cast<std::uint32_t>(all.bytes), barrier_); }
 #else
-            for (int at = 16 * thread_; at < bytes; at += 16 * 32 * kWarps) { copy_16_async(samples_ + to + at, from + at); }
-            commit_copies();
+        for (int at = 16 * thread_; at < all.bytes; at += 16 * 32 * kWarps) {
+            copy_16_async(samples_ + all.at + at, all.from + at);
+        }
+        commit_copies();
 #endif
-        });
     }
 
     /// Brings them nearer, into the L2 cache. By one thread.
-    __device__ __forceinline__ void prefetch(const Place& place) const {
-        if_copied(place, [](int, const char* from, int bytes) { prefetch_bulk(from, static_cast<std::uint32_t>(bytes)); });
+    template <class P>
+    __device__ __forceinline__ void prefetch(const P& place) const {
+        const Stretch all = copied(place);
+        if (all.bytes != 0) { prefetch_bulk(all.from, static_cast<std::uint32_t>(all.bytes)); }
     }
 
     /// Returns sample 0 of the segment once all `used` samples are there; `wanted`: of its outputs, those that exist.
-    __device__ __forceinline__ const S* wait_for(const Place& place, int wanted) {
-        if (is_inner(place.index)) {
-            wait_for_copy();
-            return reinterpret_cast<const S*>(samples_ + misaligned(first_sample(place)));
+    template <class P>
+    __device__ __forceinline__ const S* wait_for(const P& place, int wanted) {
+        const bool inner = is_inner(place.index);
+        Stretch all{};
+        if (!inner) { all = copied(place); }
+        if (inner || all.bytes != 0) {
+#if __CUDA_ARCH__ >= 900
+            wait(barrier_, phase_);
+            phase_ ^= 1;
+#else
+            wait_copies<0>();
+            sync_segment<kWarps>(segment_of_block_);
+#endif
         }
-        if (g_.zero_edges != 0) {
-            const Inside inside = inside_of(place.index);
-            if (inside.begin < inside.end) { wait_for_copy(); }
-            write_zeros(0, inside.begin);
-            write_zeros(inside.end, kShare * kWarps);
-        } else {
-            read_at_edge(place, wanted);
+        const int early = inner || all.bytes != 0 ? misaligned(first_sample(place)) : 0;
+        S* const samples = reinterpret_cast<S*>(samples_ + early);
+        if (kRows && g_.zero_edges != 0) {
+            if (!inner) {
+                write_zeros(0, all.bytes == 0 ? kSamples : all.at / kBytes);
+                if (all.bytes != 0) { write_zeros(inside_of(place.index).end, kSamples); }
+                sync_segment<kWarps>(segment_of_block_);
+            }
+        } else if (!inner) {
+            const int copied_begin = (all.at - early) / kBytes;
+            read_the_rest(a_, g_, place.row, place.index, wanted, copied_begin, copied_begin + all.bytes / kBytes, samples,
+                          thread_);
+            sync_segment<kWarps>(segment_of_block_);
         }
-        sync_segment<kWarps>(segment_of_block_);
-        return reinterpret_cast<const S*>(samples_);
+        return samples;
     }
 
 private:
-    static constexpr int kShare = (kIsComplexElement<S> ? 1 : 2) * kPoints;  // samples of a warp
     static constexpr int kBytes = static_cast<int>(sizeof(S));
+    static constexpr int kSamples = (kIsComplexElement<S> ? 1 : 2) * kPoints * kWarps;
 
-    /// Samples of an edge segment that its outputs read and that lie in the piece.
+    /// Samples of a segment that its outputs read and that lie in the piece.
     struct Inside {
         int begin, end;
     };
-
-    __device__ __forceinline__ bool is_inner(int index) const { return index >= g_.inner_first && index < g_.inner_last; }
-    __device__ __forceinline__ const S* first_sample(const Place& place) const {
-        return static_cast<const S*>(a_.in) + place.row * a_.in_row + g_.start +
-               static_cast<std::int64_t>(place.index) * g_.outputs;
-    }
-    static __device__ __forceinline__ int misaligned(const S* first) {
-        return static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16);
-    }
     __device__ __forceinline__ Inside inside_of(int index) const {
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g_.outputs;
         const std::int64_t first = g_.start + first_output;
         const std::int64_t needed = g_.used - max(first_output + g_.outputs - a_.count, std::int64_t{0});
         const std::int64_t end = min(needed, a_.in_last - a_.in_first - first);
-        const std::int64_t begin = min(max(-first, std::int64_t{0}), std::int64_t{kShare} * kWarps);
-        return {static_cast<int>(begin), static_cast<int>(max(end, begin))};
-    }
-    /// Calls copy(to, from, bytes) for a segment that is copied. Copies begin at 16-byte boundaries, up to 15 bytes early.
-    template <class Copy>
-    __device__ __forceinline__ void if_copied(const Place& place, const Copy& copy) const {
-        if (!place.exists()) { return; }
-        const S* first = first_sample(place);
-        int to = 0;
-        int bytes = 0;
-        int early = 0;
-        if (is_inner(place.index)) {
-            early = misaligned(first);
-            bytes = early + g_.used * kBytes;
-        } else if (g_.zero_edges != 0) {
-            const Inside inside = inside_of(place.index);
-            to = inside.begin * kBytes;
-            bytes = (inside.end - inside.begin) * kBytes;
-        }
-        if (bytes > 0) { copy(to, reinterpret_cast<const char*>(first) - early + to, (bytes + 15) / 16 * 16); }
-    }
-    __device__ __forceinline__ void wait_for_copy() {
-#if __CUDA_ARCH__ >= 900
-        wait(barrier_, phase_);
-        phase_ ^= 1;
-#else
-        wait_copies<0>();
-        sync_segment<kWarps>(segment_of_block_);
-#endif
+        return {static_cast<int>(min(max(-first, std::int64_t{0}), std::int64_t{kSamples})),
+                static_cast<int>(max(end, std::int64_t{0}))};
     }
     /// Of samples [begin, end), by all threads; `end` lies at a vector's boundary.
     __device__ __forceinline__ void write_zeros(int begin, int end) const {
@@ -175,16 +167,75 @@ private:
         if (thread_ < first_vector * V - begin) { samples[begin + thread_] = S{}; }
         for (int v = first_vector + thread_; v < end / V; v += 32 * kWarps) { reinterpret_cast<uint4*>(samples)[v] = uint4{}; }
     }
-    /// Each warp its share, up to the last sample that a wanted output reads, and zeros from there.
-    __device__ __forceinline__ void read_at_edge(const Place& place, int wanted) const {
-        const int lane = thread_ % 32;
-        const int warp = kWarps == 1 ? 0 : thread_ / 32;
-        S* const share = reinterpret_cast<S*>(samples_) + warp * kShare;
-        const int needed = min(max(g_.used - (g_.outputs - wanted) - warp * kShare, 0), kShare);
-        const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g_.outputs;
-        fill_at_edge(a_, share, static_cast<const S*>(a_.in) + place.row * a_.in_row, g_.start + first_output + warp * kShare,
-                     needed, lane);
-        for (int i = needed + lane; i < kShare; i += 32) { share[i] = S{}; }
+
+    /// What is copied in the background, from and to multiples of 16 bytes.
+    struct Stretch {
+        const char* from;
+        int at, bytes;
+    };
+
+    __device__ __forceinline__ bool is_inner(int index) const { return index >= g_.inner_first && index < g_.inner_last; }
+    template <class P>
+    __device__ __forceinline__ const S* first_sample(const P& place) const {
+        return static_cast<const S*>(a_.in) + place.row * a_.in_row + g_.start +
+               static_cast<std::int64_t>(place.index) * g_.outputs;
+    }
+    static __device__ __forceinline__ int misaligned(const S* first) {
+        return static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16);
+    }
+    /// Samples that outputs read if only `wanted` of them exist.
+    static __device__ __forceinline__ int needed(const Segments& g, int wanted) { return g.used - (g.outputs - wanted); }
+
+    /// Of an inner segment everything, up to 15 bytes more at both ends; of one at an edge the whole vectors inside the piece.
+    template <class P>
+    __device__ __forceinline__ Stretch copied(const P& place) const {
+        if (!place.exists(a_.rows)) { return {}; }
+        const S* const first = first_sample(place);
+        const int early = misaligned(first);
+        if (is_inner(place.index)) {
+            return {reinterpret_cast<const char*>(first) - early, 0, (early + g_.used * kBytes + 15) / 16 * 16};
+        }
+        if (kRows && g_.zero_edges != 0) {
+            const Inside inside = inside_of(place.index);
+            const int bytes = (inside.end - inside.begin) * kBytes;
+            if (bytes <= 0) { return {}; }
+            return {reinterpret_cast<const char*>(first + inside.begin), inside.begin * kBytes, (bytes + 15) / 16 * 16};
+        }
+        return copied_at_edge(a_, g_, first, place.index);
+    }
+    static __device__ __noinline__ Stretch copied_at_edge(const Arguments& a, const Segments& g, const S* first, int index) {
+        const int early = misaligned(first);
+        if (a.in_sample != 1 || early % kBytes != 0) { return {}; }
+        const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
+        const std::int64_t start = g.start + first_output;
+        const std::int64_t length = a.in_last - a.in_first;
+        const int end_wanted = needed(g, static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs})));
+        const int begin = static_cast<int>(min(max(-start, std::int64_t{0}), static_cast<std::int64_t>(end_wanted)));
+        const int end =
+            static_cast<int>(min(max(length - start, static_cast<std::int64_t>(begin)), static_cast<std::int64_t>(end_wanted)));
+        const int at = (early + begin * kBytes + 15) / 16 * 16;
+        const int bytes = (early + end * kBytes) / 16 * 16 - at;
+        if (bytes <= 0) { return {}; }
+        return {reinterpret_cast<const char*>(first) - early + at, at, bytes};
+    }
+    /// Each warp its share of what was not copied, samples [copied_begin, copied_end), up to the last one that a wanted output
+    /// reads, and zeros from there.
+    static __device__ __noinline__ void read_the_rest(const Arguments& a, const Segments& g, std::int64_t row_number, int index,
+                                                      int wanted, int copied_begin, int copied_end, S* samples, int thread) {
+        constexpr int kShare = (kIsComplexElement<S> ? 1 : 2) * kPoints;
+        const int lane = thread % 32;
+        const int begin = kWarps == 1 ? 0 : thread / 32 * kShare;
+        const int end = begin + kShare;
+        const int end_wanted = min(max(needed(g, wanted), begin), end);
+        const std::int64_t start = g.start + static_cast<std::int64_t>(index) * g.outputs;
+        const S* const row = static_cast<const S*>(a.in) + row_number * a.in_row;
+#pragma unroll 1
+        for (int part = 0; part < 2; ++part) {
+            const int from = part == 0 ? begin : max(copied_end, begin);
+            const int to = part == 0 ? min(copied_begin, end_wanted) : end_wanted;
+            if (from < to) { fill_at_edge(a, samples + from, row, start + from, to - from, lane); }
+        }
+        for (int i = end_wanted + lane; i < end; i += 32) { samples[i] = S{}; }
     }
 
     const Arguments& a_;
@@ -193,6 +244,40 @@ private:
     CopyBarrier* barrier_;
     int segment_of_block_, thread_;
     std::uint32_t phase_ = 0;  // of the barrier, which only bulk copies have
+};
+
+/// A block's tables in shared memory, copied while the first samples are on their way.
+template <class Point>
+class BlockTables {
+public:
+    /// `barrier` is initialized here by one thread of the block.
+    __device__ __forceinline__ BlockTables(Point* place, CopyBarrier* barrier) : place_(place), barrier_(barrier) {
+        if (threadIdx.x == 0) { initialize(barrier); }
+    }
+    /// By all threads of the block, after a barrier.
+    __device__ __forceinline__ void start_copy(const Point* from, int points) const {
+        const int bytes = points * static_cast<int>(sizeof(Point));
+#if __CUDA_ARCH__ >= 900
+        if (threadIdx.x == 0) { copy_bulk(place_, from, static_cast<std::uint32_t>(bytes), barrier_); }
+#else
+        for (int at = 16 * static_cast<int>(threadIdx.x); at < bytes; at += 16 * static_cast<int>(blockDim.x)) {
+            copy_16_async(reinterpret_cast<char*>(place_) + at, reinterpret_cast<const char*>(from) + at);
+        }
+        commit_copies();
+#endif
+    }
+    __device__ __forceinline__ void wait_for() const {
+#if __CUDA_ARCH__ >= 900
+        wait(barrier_, 0);
+#else
+        wait_copies<0>();
+        __syncthreads();
+#endif
+    }
+
+private:
+    Point* place_;
+    CopyBarrier* barrier_;
 };
 
 /// A warp's part of a spectrum, passing through a place of shared memory whenever that is not needed otherwise.

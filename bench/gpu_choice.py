@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""How good the GPU engine's choice is: the algorithm that it takes beside every one that can, over more than 400 problems.
+
+No problem of the sweep was used to fit an algorithm's predicted times: those were fitted to powers of two and the taps of the
+bars. All are measured by `tapline bench --algorithms`, which checks each result first; times are those with a cold L2 cache.
+A second command turns the results into docs/gpu_choice.md and its plot, where one algorithm takes over from the next.
+
+    python3 bench/gpu_choice.py measure --tapline build/default/bin/tapline --output bench/results/gpu_choice.json
+    python3 bench/gpu_choice.py report bench/results/gpu_choice.json
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ALGORITHMS = ["direct_few", "direct_window", "direct", "tensor_direct", "overlap_save", "overlap_save_parts", "overlap_save_large"]
+WITHIN = 1.10  # of the fastest
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    dtype: str
+    lengths: tuple
+    taps: tuple
+    batch: int = 1
+    per_row: bool = False
+    accuracy: str = "standard"
+    mode: str = "same"
+
+    def command(self, options):
+        words = [options.tapline, "bench", "--device", options.device, "--json", "-", "--seconds", str(options.seconds)]
+        words += ["--algorithms", ",".join(ALGORITHMS), "--dtype", self.dtype, "--mode", self.mode, "--accuracy", self.accuracy]
+        words += ["--lengths", ",".join(map(str, self.lengths)), "--taps", ",".join(map(str, self.taps))]
+        if self.batch > 1:
+            words += ["--batch", str(self.batch)] + ["--per-row"] * self.per_row
+        return words
+
+
+FEW = (2, 6, 11, 15, 21, 28)
+SOME = (37, 45, 58, 75, 90, 110, 140, 170, 220, 300, 420)
+MANY = (600, 800, 1200, 1700, 2500, 3500, 5000, 7000, 10000, 14000)
+MOST = (20000, 40000, 100000, 300000)
+LENGTHS = (90_001, 1_300_000, 6_000_011, 50_000_000)
+SWEEPS = [
+    Sweep("f32", LENGTHS, FEW + SOME + MANY),
+    Sweep("f32", LENGTHS[2:], MOST),
+    Sweep("bf16", LENGTHS[1:], FEW[::2] + SOME[::2] + MANY[::2] + MOST[:1]),
+    Sweep("f16", LENGTHS[1:3], FEW[1::2] + SOME[1::2] + MANY[1::2]),
+    Sweep("f64", LENGTHS[1:3], FEW + SOME + MANY[::2]),
+    Sweep("complex64", LENGTHS[1:3], FEW + SOME + MANY[::2]),
+    Sweep("complex128", LENGTHS[1:3], FEW[::3] + SOME[::2] + MANY[::3]),
+    Sweep("f32", LENGTHS[1:3], FEW[::2] + SOME[::2] + MANY[:3:2], accuracy="strict"),
+    Sweep("f32", (3000, 25_000), FEW + SOME + MANY[:4], batch=700),
+    Sweep("f32", (3000, 25_000), FEW[::2] + SOME + MANY[:3], batch=700, per_row=True, mode="causal"),
+    Sweep("bf16", (25_000,), FEW[::2] + SOME[::2] + MANY[:3], batch=700, per_row=True, mode="causal"),
+]
+
+
+def measure(options):
+    begin = time.monotonic()
+    problems, failures = [], []
+    for sweep in SWEEPS:
+        if time.monotonic() - begin > options.limit:
+            failures.append(f"{sweep}: left out for time")
+            continue
+        done = subprocess.run(sweep.command(options), capture_output=True, text=True, timeout=options.timeout, check=False)
+        if done.returncode != 0:
+            failures.append(f"{sweep}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}")
+        rows = collections.defaultdict(list)
+        for line in done.stdout.splitlines():
+            case = json.loads(line)
+            rows[case["length"], case["taps"]].append(case)
+        for (length, taps), cases in rows.items():
+            problem = {"dtype": sweep.dtype, "length": length, "taps": taps, "batch": sweep.batch, "per_row": sweep.per_row,
+                       "accuracy": sweep.accuracy, "mode": sweep.mode, "copy_seconds": cases[0]["copy_seconds"]}
+            problem["algorithms"] = {case["algorithm"]: {"seconds": case["seconds_median"], "predicted": case["predicted_seconds"],
+                                                         "chosen": case["chosen"]} for case in cases}
+            problems.append(problem)
+            device = cases[0]["device_name"], cases[0]["driver"]
+    if not problems:
+        sys.exit("nothing was measured: " + "; ".join(failures))
+    result = {"device": device[0], "driver": device[1], "problems": problems, "failures": failures}
+    text = json.dumps(result, indent=None, separators=(",", ":")).replace('{"dtype"', '\n{"dtype"') + "\n"
+    pathlib.Path(options.output).write_text(text, encoding="utf-8")
+    print(f"{len(problems)} problems in {time.monotonic() - begin:.0f} s; {summary(problems)}")
+    for failure in failures:
+        print("not measured:", failure)
+    return 1 if failures else 0
+
+
+def fastest(problem):
+    return min(problem["algorithms"].items(), key=lambda item: item[1]["seconds"])
+
+
+def chosen(problem):
+    return next((item for item in problem["algorithms"].items() if item[1]["chosen"]), None)
+
+
+def loss(problem):
+    """How many times as long as the fastest the chosen algorithm takes."""
+    return chosen(problem)[1]["seconds"] / fastest(problem)[1]["seconds"]
+
+
+def summary(problems):
+    losses = [loss(p) for p in problems if chosen(p)]
+    good = sum(value <= WITHIN for value in losses)
+    return (f"the choice was within {100 * (WITHIN - 1):.0f}% of the fastest in {good} of {len(losses)} problems "
+            f"({100 * good / len(losses):.1f}%), on average {100 * (statistics.fmean(losses) - 1):.1f}% slower, at worst "
+            f"{100 * (max(losses) - 1):.0f}%")
+
+
+def describe(problem):
+    text = f"{problem['dtype']}, {problem['length']:,} samples, {problem['taps']:,} taps"
+    if problem["batch"] > 1:
+        text += f", {problem['batch']:,} rows" + (" with a filter each" if problem["per_row"] else "")
+    return text + (", strict" if problem["accuracy"] == "strict" else "")
+
+
+def micro(seconds):
+    return f"{1e6 * seconds:,.1f} us"
+
+
+def plot(problems, path):
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "tapline",
+                         "axes.grid": True, "grid.color": "#e5e7eb", "figure.facecolor": "white"})
+    colors = dict(zip(ALGORITHMS, ["#2563eb", "#0f766e", "#64748b", "#7c3aed", "#c2410c", "#a16207", "#be185d"], strict=True))
+    figure, panels = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True)
+    for axes, dtype in zip(panels, ("f32", "bf16"), strict=True):
+        mine = [p for p in problems if p["dtype"] == dtype and p["batch"] == 1 and p["accuracy"] == "standard"]
+        length = max(p["length"] for p in mine)
+        mine = sorted((p for p in mine if p["length"] == length), key=lambda p: p["taps"])
+        for name in ALGORITHMS:
+            points = [(p["taps"], 100 * p["copy_seconds"] / p["algorithms"][name]["seconds"]) for p in mine if name in p["algorithms"]]
+            if points:
+                axes.plot(*zip(*points, strict=True), "-", color=colors[name], lw=1.5, label=name)
+        axes.plot([p["taps"] for p in mine], [100 * p["copy_seconds"] / chosen(p)[1]["seconds"] for p in mine], "o", mfc="none",
+                  color="#111827", ms=6, label="chosen")
+        axes.set_xscale("log", base=10)
+        axes.set_yscale("log", base=10)
+        axes.set_ylim(1, 130)
+        axes.set_yticks([1, 3, 10, 30, 100], ["1%", "3%", "10%", "30%", "100%"])
+        axes.set_xlabel("taps")
+        axes.set_title(f"{dtype}, {length:,} samples", fontsize=10)
+    panels[0].set_ylabel("share of the copy's speed")
+    handles = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), frameon=False, ncol=4, loc="lower center")
+    figure.tight_layout(rect=(0, 0.13, 1, 1))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def report(options):
+    data = json.loads(pathlib.Path(options.results).read_text(encoding="utf-8"))
+    problems = [p for p in data["problems"] if chosen(p)]
+    groups = collections.defaultdict(list)
+    for p in problems:
+        kind = p["dtype"] + (", strict" if p["accuracy"] == "strict" else "")
+        if p["batch"] > 1:
+            kind += ", rows with a filter each" if p["per_row"] else ", rows with one filter"
+        groups[kind].append(p)
+    lines = ["# What the GPU engine chooses", "",
+             "Made by `bench/gpu_choice.py` from bench/results/gpu_choice.json; do not edit.", "",
+             f"Every algorithm that solves a problem predicts its time, and the smallest prediction is taken; `explain()` and "
+             f"`tapline convolve --explain` say which and why, `tapline tune` measures instead. On one {data['device']} "
+             f"(driver {data['driver']}), over {len(problems)} problems none of which the predictions were fitted to, with a cold "
+             f"L2 cache, {summary(problems)}.", "",
+             "![Share of the copy's speed over the number of taps, for every algorithm and the chosen one](images/gpu_choice.svg)", "",
+             "| problems | how many | within 10% | mean loss | worst loss |", "|---|---|---|---|---|"]
+    for kind, mine in groups.items():
+        losses = [loss(p) for p in mine]
+        lines.append(f"| {kind} | {len(mine)} | {sum(v <= WITHIN for v in losses)} | {100 * (statistics.fmean(losses) - 1):.1f}% | "
+                     f"{100 * (max(losses) - 1):.0f}% |")
+    missed = sorted((p for p in problems if loss(p) > WITHIN), key=loss, reverse=True)
+    if missed:
+        lines += ["", "Where it was more than 10% slower than the fastest:" if len(missed) <= 25 else
+                  "The 25 problems where it lost most:", "", "| problem | chosen | time | fastest | time | copy |", "|---|---|---|---|---|---|"]
+        for p in missed[:25]:
+            name, row = chosen(p)
+            best, best_row = fastest(p)
+            lines.append(f"| {describe(p)} | {name} | {micro(row['seconds'])} | {best} | {micro(best_row['seconds'])} | "
+                         f"{micro(p['copy_seconds'])} |")
+    (ROOT / "docs" / "gpu_choice.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    plot(problems, ROOT / "docs" / "images" / "gpu_choice.svg")
+    print(summary(problems))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("measure", help="run the sweep")
+    one.add_argument("--tapline", default="tapline", help="the command [tapline]")
+    one.add_argument("--device", default="cuda", help="cuda or cuda:N [cuda]")
+    one.add_argument("--seconds", type=float, default=0.02, help="measuring time of a case [0.02]")
+    one.add_argument("--timeout", type=float, default=300, help="seconds for one sweep [300]")
+    one.add_argument("--limit", type=float, default=1e9, help="seconds after which no further sweep begins [none]")
+    one.add_argument("--output", required=True, help="where the results go")
+    two = commands.add_parser("report", help="write docs/gpu_choice.md and its plot")
+    two.add_argument("results", help="what `measure` wrote")
+    options = parser.parse_args()
+    return measure(options) if options.command == "measure" else report(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
