@@ -120,8 +120,9 @@ constexpr std::array<double, 5> kSegmentSeconds{0.39e-6, 1.01e-6, 2.46e-6, 6.1e-
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
 constexpr std::array<double, 5> kAloneSeconds{4.8e-6, 6.7e-6, 10.3e-6, 10.7e-6, 14.2e-6};
 constexpr double kWideAloneFactor = 1.6;
-// A row's own spectrum comes from global memory for each segment: (8, 2048, 8192) samples with 128 taps take 473 us, with 256 479.
-constexpr double kOwnSpectrumFactor = 1.7;
+// Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 337 us, with 1,024 taps 513 by 1 warp, 507
+// by 2, 821 by 4 and 862 by 8.
+constexpr double kOwnSpectrumFactor = 1.25;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
@@ -147,8 +148,9 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     const double whole_rounds = std::floor(each / at_once) * at_once;
     const double left = std::ceil(each - whole_rounds);
     const double busy = whole_rounds * seconds + (left > 0 ? std::max(left * seconds, alone) : 0);
-    const double bytes = type.bytes * rows * static_cast<double>(p.output_length + p.n) +
-                         (p.filters > 1 ? rows * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
+    const double bytes =
+        type.bytes * rows * static_cast<double>(p.output_length + p.n) +
+        (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
     const double moving = bytes / device.copy_bytes_per_second;
     return kStartSeconds + std::pow(std::pow(busy, kNorm) + std::pow(moving, kNorm), 1 / kNorm);
 }
