@@ -56,7 +56,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     __syncthreads();
 
     // Neighbours go to different multiprocessors, so that a last round, which is not full, keeps all of them busy.
-    const std::int64_t first_segment = static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
+    // Those of runs stay together: they have the same filter.
+    const std::int64_t first_segment = kRows ? static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block
+                                             : static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
     Where place = Where::first(g, a.rows, first_segment);
     samples.start_copy(place);
 
