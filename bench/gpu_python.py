@@ -7,7 +7,9 @@ Python, sets the pace; `copy_ms` is the copy of the same bytes in the same run. 
 import argparse
 import functools
 import json
+import platform
 import statistics
+import time
 
 import numpy as np
 
@@ -16,11 +18,11 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", help="where the results go as JSON (default: only printed)")
     parser.add_argument("--quick", action="store_true", help="smaller problems, fewer runs: to try the script")
-    parser.add_argument("--only", choices=["cupy", "torch"])
+    parser.add_argument("--only", choices=["cupy", "torch", "overhead"])
     return parser.parse_args()
 
 
-def median_ms(run, make_event, runs, budget_ms=60.0):
+def median_ms(run, make_event, runs, budget_ms=40.0):
     """Median and spread of one call's time, in milliseconds."""
 
     def timed(calls):
@@ -51,6 +53,18 @@ def relative_error(got, wanted):
     return float(np.linalg.norm(got - wanted) / np.linalg.norm(wanted))
 
 
+def check_convolve(result, x, h):
+    """The largest relative error of some outputs of mode 'same', from float64: those at the ends and in the middle."""
+    n, k, m = x.size, h.size, 256
+    errors = []
+    for first in (0, n // 2, n - m):
+        begin, end = first - k // 2, first - k // 2 + m + k - 1
+        part = np.pad(x[max(begin, 0) : min(end, n)].astype(np.float64), (max(-begin, 0), max(end - n, 0)))
+        wanted = np.convolve(part, h.astype(np.float64), "valid")
+        errors.append(relative_error(result[first : first + m].get().astype(np.float64), wanted))
+    return max(errors)
+
+
 def convolve_row(x, there, h, copy, runs):
     """tapline on a CuPy array beside cupyx.scipy.signal, checked and timed."""
     import cupy
@@ -69,13 +83,9 @@ def convolve_row(x, there, h, copy, runs):
     }
     if k <= 2047:  # longer ones take seconds
         peers["convolve, direct"] = lambda: theirs.convolve(there, taps, "same", method="direct")
-    at, m = x.size // 2, 256  # what is checked: outputs of the middle, in float64
-    part = x[at - k : at + m + k].astype(np.float64)
-    wanted = np.convolve(part, h.astype(np.float64), "same")[k : k + m]
     row = {"n": x.size, "taps": k, "copy_ms": copy, "times_ms": {}, "error": {}}
     for name, run in {**ours, **peers}.items():
-        result = run()
-        row["error"][name] = relative_error(result[at : at + m].get().astype(np.float64), wanted)
+        row["error"][name] = check_convolve(run(), x, h)
         if not row["error"][name] < 1e-4:
             raise RuntimeError(f"{name}: relative error {row['error'][name]} at {k} taps")
         row["times_ms"][name] = dict(zip(("median", "min", "max"), median_ms(run, cupy.cuda.Event, runs)))
@@ -94,15 +104,13 @@ def against_cupy(quick, runs):
     import cupy
 
     rng = np.random.default_rng(1)
-    rows = []
     for log2n in (20,) if quick else (20, 24, 26):
         x = rng.standard_normal(1 << log2n, dtype=np.float32)
         there = cupy.asarray(x)
         y = cupy.empty_like(there)
         copy = median_ms(functools.partial(cupy.copyto, y, there), cupy.cuda.Event, runs)[0]
         for k in (127, 2047) if quick else (9, 127, 511, 2047, 8191, 65535):
-            rows.append(convolve_row(x, there, (rng.standard_normal(k) / k).astype(np.float32), copy, runs))
-    return rows
+            yield convolve_row(x, there, (rng.standard_normal(k) / k).astype(np.float32), copy, runs)
 
 
 def depthwise_row(shape, dtype, k, runs):
@@ -135,7 +143,7 @@ def depthwise_row(shape, dtype, k, runs):
         "ours_both": lambda: torch.autograd.grad(ours(), (x, taps), g),
         "theirs_both": lambda: torch.autograd.grad(theirs(), (x, taps), g),
     }
-    row["times_ms"] = {name: dict(zip(("median", "min", "max"), median_ms(run, event, runs, 200.0))) for name, run in runners.items()}
+    row["times_ms"] = {name: dict(zip(("median", "min", "max"), median_ms(run, event, runs, 100.0))) for name, run in runners.items()}
     t = {name: value["median"] for name, value in row["times_ms"].items()}
     row["times_faster"] = t["theirs_both"] / t["ours_both"]
     row["times_faster_forward"] = t["theirs_forward"] / t["ours_forward"]
@@ -169,32 +177,84 @@ def depthwise_errors(ours, x, taps, g):
 def against_torch(quick, runs):
     import torch
 
-    rows = []
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         for k in (4,) if quick else (4, 64):
-            rows.append(depthwise_row((2, 64, 8192) if quick else (8, 2048, 8192), dtype, k, runs))
+            yield depthwise_row((2, 64, 8192) if quick else (8, 2048, 8192), dtype, k, runs)
             torch.cuda.empty_cache()
-    return rows
+
+
+def overhead(quick):
+    """Microseconds of a call's Python, at 1,000 samples and 9 taps: many calls in a row, waited for at the end."""
+    import cupy
+    import tapline
+    import tapline.torch
+    import torch
+    from cupyx.scipy import signal as theirs
+
+    rng = np.random.default_rng(1)
+    x, h = rng.standard_normal(1000, dtype=np.float32), rng.standard_normal(9, dtype=np.float32)
+    there, taps, out = cupy.asarray(x), cupy.asarray(h), cupy.empty(1000, cupy.float32)
+    tensor, of_tensor = torch.from_numpy(x).cuda(), torch.from_numpy(h).cuda()
+    plan = tapline.Plan(x.shape, h, "same", dtype="float32")
+    calls = {
+        "CuPy array, NumPy taps": lambda: tapline.convolve(there, h, "same"),
+        "CuPy array, NumPy taps, out": lambda: tapline.convolve(there, h, "same", out=out),
+        "CuPy array, Plan, out": lambda: plan(there, out),
+        "CuPy array, CuPy taps": lambda: tapline.convolve(there, taps, "same"),
+        "tapline.signal.convolve, CuPy taps": lambda: tapline.signal.convolve(there, taps, "same"),
+        "tensor, NumPy taps": lambda: tapline.convolve(tensor, h, "same"),
+        "cupy.convolve": lambda: cupy.convolve(there, taps, "same"),
+        "cupyx.scipy.signal.convolve, direct": lambda: theirs.convolve(there, taps, "same", method="direct"),
+        "tapline.torch.conv1d": lambda: tapline.torch.conv1d(tensor[None, None], of_tensor[None], 4),
+        "torch.nn.functional.conv1d": lambda: torch.nn.functional.conv1d(tensor[None, None], of_tensor[None, None], padding=4),
+    }
+    wanted = np.convolve(x.astype(np.float64), h.astype(np.float64), "same")
+    for name, run in calls.items():
+        result = run()
+        result = (result if isinstance(result, cupy.ndarray) else result.cpu().numpy()).reshape(-1)
+        expected = np.correlate(x.astype(np.float64), h.astype(np.float64), "same") if "conv1d" in name else wanted
+        error = relative_error(np.asarray(result.get() if hasattr(result, "get") else result, np.float64), expected)
+        if not error < 1e-5:
+            raise RuntimeError(f"{name}: relative error {error}")
+        times = []
+        for _ in range(5):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            for _ in range(20 if quick else 1000):
+                run()
+            torch.cuda.synchronize()
+            times.append((time.perf_counter() - begin) / (20 if quick else 1000))
+        microseconds = 1e6 * statistics.median(times)
+        print(f"{name:36} {microseconds:6.1f} us", flush=True)
+        yield {"call": name, "microseconds": microseconds}
 
 
 def main():
     options = parse()
     runs = 3 if options.quick else 9
-    import platform
-
     import cupy
     import torch
 
     versions = {"python": platform.python_version(), "cupy": cupy.__version__, "torch": torch.__version__}
     results = {"format": 1, "device": torch.cuda.get_device_name(), "versions": versions}
-    if options.only != "cupy":
-        results["depthwise"] = against_torch(options.quick, runs)
-    if options.only != "torch":
-        results["convolve"] = against_cupy(options.quick, runs)
-    if options.out:
-        with open(options.out, "w") as file:
-            json.dump(results, file, indent=1)
-            file.write("\n")
+    parts = {
+        "convolve": ("cupy", lambda: against_cupy(options.quick, runs)),
+        "depthwise": ("torch", lambda: against_torch(options.quick, runs)),
+        "overhead": ("overhead", lambda: overhead(options.quick)),
+    }
+    for key, (name, rows) in parts.items():
+        if options.only in (None, name):
+            results[key] = []
+            for row in rows():
+                results[key].append(row)
+                if options.out:  # after each row, so that a run that ends early leaves what it has
+                    write(options.out, results)
+
+
+def write(path, results):
+    with open(path, "w") as file:
+        json.dump(results, file, indent=1)
+        file.write("\n")
 
 
 if __name__ == "__main__":

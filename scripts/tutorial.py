@@ -2,17 +2,22 @@
 """Runs docs/tutorial.py and writes docs/tutorial.md with its outputs and plots (needs the Python module and matplotlib).
 
     build/python/env/bin/python scripts/tutorial.py
+    python3 scripts/tutorial.py --gpu                  # where a GPU and CuPy are: its cells, too
 
-tests/python/test_tutorial.py runs it without plots and compares.
+What the cells for a GPU printed is kept in docs/tutorial_gpu.json, beside their code: a cell that was changed since is an error without
+--gpu. tests/python/test_tutorial.py runs all this without plots and compares.
 """
 
+import argparse
 import contextlib
 import io
+import json
 import re
 import sys
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+RECORD = DOCS / "tutorial_gpu.json"
 
 
 def cells(text):
@@ -23,23 +28,38 @@ def cells(text):
         yield kind, argument, body.strip("\n")
 
 
-def page(draw=None):
-    """The page as Markdown. `draw(name, code, variables)` makes a plot; without it plots are only referred to."""
+def output_of(body, variables):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(body, "docs/tutorial.py", "exec"), variables)
+    return printed.getvalue().rstrip()
+
+
+def recorded(code):
+    for cell in json.loads(RECORD.read_text()):
+        if cell["code"] == code:
+            return cell["output"]
+    raise RuntimeError(f"{RECORD} has no output of this cell; run scripts/tutorial.py --gpu on a machine with a GPU:\n{code}")
+
+
+def page(draw=None, record=None):
+    """The page as Markdown. `draw(name, code, variables)` makes a plot; without it plots are only referred to. `record`: a list that
+    gets what cells for a GPU print; without it they are not run, and their kept outputs are taken."""
     parts, variables = [], {}
     for kind, argument, body in cells((DOCS / "tutorial.py").read_text()):
         if kind == "[markdown]":
             parts.append(re.sub(r"^# ?", "", body, flags=re.MULTILINE))
-        elif kind == "plot":
-            if draw:
+        elif kind in ("plot", "plot_gpu"):
+            if draw and (kind == "plot" or record is not None):
                 draw(argument, body, variables)
             parts.append(f"![{argument}](images/{argument}.png)")
         else:
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(compile(body, "docs/tutorial.py", "exec"), variables)
+            output = output_of(body, variables) if kind != "gpu" or record is not None else recorded(body)
+            if kind == "gpu" and record is not None:
+                record.append({"code": body, "output": output})
             parts.append(f"```python\n{body}\n```")
-            if printed.getvalue():
-                parts.append(f"```\n{printed.getvalue().rstrip()}\n```")
+            if output:
+                parts.append(f"```\n{output}\n```")
     return "\n\n".join(parts) + "\n"
 
 
@@ -56,5 +76,11 @@ def draw(name, code, variables):
 
 
 if __name__ == "__main__":
-    (DOCS / "tutorial.md").write_text(page(draw))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--gpu", action="store_true", help="run the cells for a GPU, too, and keep what they print")
+    record = [] if parser.parse_args().gpu else None
+    text = page(draw, record)
+    if record is not None:
+        RECORD.write_text(json.dumps(record, indent=1) + "\n")
+    (DOCS / "tutorial.md").write_text(text)
     print(f"written: {DOCS / 'tutorial.md'}", file=sys.stderr)

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, overload
+from typing import Any, Literal, TypeAlias, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -7,24 +7,18 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from tapline import ndimage as ndimage
 from tapline import numpy as numpy
 from tapline import signal as signal
+from tapline._typing import ArrayOnGpu, OnGpu
 
 Mode: TypeAlias = Literal["full", "same", "valid", "causal", "leading"]
 Boundary: TypeAlias = Literal["zero", "constant", "nearest", "reflect", "mirror", "wrap"]
 Accuracy: TypeAlias = Literal["standard", "strict", "fast"]
 Overflow: TypeAlias = Literal["error", "wrap"]
 
-class ArrayOnGpu(Protocol):
-    """A CuPy array, a PyTorch tensor or a JAX array in GPU memory."""
-
-    def __dlpack_device__(self) -> tuple[int, int]: ...
-
-_OnGpu = TypeVar("_OnGpu", bound=ArrayOnGpu)
-
 __version__: str
 
 @overload
 def convolve(
-    signal: ArrayLike,
+    signal: NDArray[Any],
     taps: ArrayLike,
     mode: Mode = "full",
     *,
@@ -44,7 +38,7 @@ def convolve(
 ) -> NDArray[Any]: ...
 @overload
 def convolve(
-    signal: _OnGpu,
+    signal: OnGpu,
     taps: ArrayLike | ArrayOnGpu,
     mode: Mode = "full",
     *,
@@ -54,14 +48,74 @@ def convolve(
     origin: int | None = None,
     accuracy: Accuracy = "standard",
     device: str = "auto",
-    out: _OnGpu | None = None,
+    out: OnGpu | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
     bias: float = 0.0,
     clamp: tuple[float, float] | None = None,
     overflow: Overflow = "error",
     threads: int = 0,
-) -> _OnGpu: ...
+) -> OnGpu: ...
+@overload
+def convolve(
+    signal: ArrayLike,
+    taps: ArrayLike,
+    mode: Mode = "full",
+    *,
+    axis: int = -1,
+    boundary: Boundary = "zero",
+    constant: complex = 0,
+    origin: int | None = None,
+    accuracy: Accuracy = "standard",
+    device: str = "auto",
+    out: NDArray[Any] | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    overflow: Overflow = "error",
+    threads: int = 0,
+) -> NDArray[Any]: ...
+@overload
+def correlate(
+    signal: NDArray[Any],
+    taps: ArrayLike,
+    mode: Mode = "full",
+    *,
+    axis: int = -1,
+    boundary: Boundary = "zero",
+    constant: complex = 0,
+    origin: int | None = None,
+    accuracy: Accuracy = "standard",
+    device: str = "auto",
+    out: NDArray[Any] | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    overflow: Overflow = "error",
+    threads: int = 0,
+) -> NDArray[Any]: ...
+@overload
+def correlate(
+    signal: OnGpu,
+    taps: ArrayLike | ArrayOnGpu,
+    mode: Mode = "full",
+    *,
+    axis: int = -1,
+    boundary: Boundary = "zero",
+    constant: complex = 0,
+    origin: int | None = None,
+    accuracy: Accuracy = "standard",
+    device: str = "auto",
+    out: OnGpu | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    overflow: Overflow = "error",
+    threads: int = 0,
+) -> OnGpu: ...
 @overload
 def correlate(
     signal: ArrayLike,
@@ -83,25 +137,43 @@ def correlate(
     threads: int = 0,
 ) -> NDArray[Any]: ...
 @overload
-def correlate(
-    signal: _OnGpu,
-    taps: ArrayLike | ArrayOnGpu,
-    mode: Mode = "full",
+def image(
+    image: NDArray[Any],
+    taps: ArrayLike,
+    mode: Mode = "same",
     *,
-    axis: int = -1,
+    channel_axis: Literal[-1] | None = None,
     boundary: Boundary = "zero",
-    constant: complex = 0,
-    origin: int | None = None,
+    constant: complex | None = None,
+    origin: int | tuple[int | None, int | None] | None = None,
+    operation: Literal["convolution", "correlation"] = "convolution",
     accuracy: Accuracy = "standard",
-    device: str = "auto",
-    out: _OnGpu | None = None,
+    out: NDArray[Any] | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
     bias: float = 0.0,
     clamp: tuple[float, float] | None = None,
-    overflow: Overflow = "error",
     threads: int = 0,
-) -> _OnGpu: ...
+) -> NDArray[Any]: ...
+@overload
+def image(
+    image: OnGpu,
+    taps: ArrayLike | ArrayOnGpu,
+    mode: Mode = "same",
+    *,
+    channel_axis: Literal[-1] | None = None,
+    boundary: Boundary = "zero",
+    constant: complex | None = None,
+    origin: int | tuple[int | None, int | None] | None = None,
+    operation: Literal["convolution", "correlation"] = "convolution",
+    accuracy: Accuracy = "standard",
+    out: OnGpu | None = None,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+    bias: float = 0.0,
+    clamp: tuple[float, float] | None = None,
+    threads: int = 0,
+) -> OnGpu: ...
 @overload
 def image(
     image: ArrayLike,
@@ -121,25 +193,6 @@ def image(
     clamp: tuple[float, float] | None = None,
     threads: int = 0,
 ) -> NDArray[Any]: ...
-@overload
-def image(
-    image: _OnGpu,
-    taps: ArrayLike | ArrayOnGpu,
-    mode: Mode = "same",
-    *,
-    channel_axis: Literal[-1] | None = None,
-    boundary: Boundary = "zero",
-    constant: complex | None = None,
-    origin: int | tuple[int | None, int | None] | None = None,
-    operation: Literal["convolution", "correlation"] = "convolution",
-    accuracy: Accuracy = "standard",
-    out: _OnGpu | None = None,
-    dtype: DTypeLike | None = None,
-    scale: float = 1.0,
-    bias: float = 0.0,
-    clamp: tuple[float, float] | None = None,
-    threads: int = 0,
-) -> _OnGpu: ...
 
 class Plan:
     def __init__(
@@ -165,9 +218,11 @@ class Plan:
         overflow: Overflow = "error",
     ) -> None: ...
     @overload
-    def __call__(self, signal: ArrayLike, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+    def __call__(self, signal: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]: ...
     @overload
-    def __call__(self, signal: _OnGpu, out: _OnGpu | None = None) -> _OnGpu: ...
+    def __call__(self, signal: OnGpu, out: OnGpu | None = None) -> OnGpu: ...
+    @overload
+    def __call__(self, signal: ArrayLike, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
     def explain(self) -> str: ...
     @property
     def workspace_bytes(self) -> int: ...

@@ -45,19 +45,30 @@ class Array:
         self.own = self.library.put(self.own, index, value.own if isinstance(value, Array) else value)
 
     def __iadd__(self, other):
-        self.own = self.library.add(self.own, _own(other))
+        self.own = self.library.add(self.own, self._beside(other))
         return self
 
     def __add__(self, other):
-        return Array(self.own + _own(other), self.library)
+        return Array(self.own + self._beside(other), self.library)
+
+    def __sub__(self, other):
+        return Array(self.own - self._beside(other), self.library)
 
     def __mul__(self, other):
-        return Array(self.own * _own(other), self.library)
+        return Array(self.own * self._beside(other), self.library)
 
     def __truediv__(self, other):
-        return Array(self.own / _own(other), self.library)
+        return Array(self.own / self._beside(other), self.library)
 
     __rmul__ = __mul__
+
+    def _beside(self, value):
+        """What the library can calculate with: its own arrays, numbers, and NumPy's arrays copied to the GPU."""
+        if isinstance(value, Array):
+            return value.own
+        if not isinstance(value, np.ndarray):
+            return value
+        return value.item() if value.ndim == 0 else self.library.from_host(value, self.device)
 
     def __ne__(self, other):
         return Array(self.own != other, self.library)
@@ -84,12 +95,6 @@ def call(function, **values):
 call_plan = _gpu_call.call_plan
 
 
-def _own(value):
-    if isinstance(value, Array):
-        return value.own
-    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
-
-
 def _result_type(*arrays):
     return np.result_type(*(a.dtype if hasattr(a, "dtype") else a for a in arrays))
 
@@ -107,12 +112,16 @@ def _moveaxis(x, source, destination):
     return Array(x.library.moveaxis(x.own, source, destination), x.library)
 
 
+def _may_share_memory(x, y):
+    return x.library is not y.library or x.library.may_share_memory(x.own, y.own)
+
+
 _HANDLERS = {
     np.moveaxis: _moveaxis,
     np.result_type: _result_type,
     np.take: _take,
     np.flip: _flip,
-    np.may_share_memory: lambda a, b: True,  # not looked into: the caller then writes to a new array first
+    np.may_share_memory: _may_share_memory,
 }
 
 
@@ -123,20 +132,35 @@ def asarray(x):
     return Array(x) if _core.is_on_gpu(x) else np.asarray(x)
 
 
-def pair(in1, in2):
-    """Two arrays of which either may become the filter: if they are on a GPU, the smaller one is brought to the host."""
+def pair(in1, in2, mode=None):
+    """Two arrays of which either may become the filter: if they are on a GPU, the smaller one is brought to the host, and in1 stays
+    where it is in mode 'same', which is about its places."""
     in1, in2 = asarray(in1), asarray(in2)
     on_gpu = [isinstance(a, Array) for a in (in1, in2)]
     if not any(on_gpu):
         return in1, in2
-    if in1.size >= in2.size:
+    if in1.size >= in2.size or (mode == "same" and on_gpu[0]):
         return in1, in2 if not on_gpu[1] else taps_in_host_memory(in2.own)[0]
     return in1 if not on_gpu[0] else taps_in_host_memory(in1.own)[0], in2
 
 
+def one_call(function, in1, in2, mode, **options):
+    """tapline.convolve or correlate (`function`) of two lines of floating samples on a GPU, the filter read where it lies, which need
+    not be waited for; None for other arguments. 'same' is centred as the full result's middle."""
+    if not (_core.is_on_gpu(in1) and _core.is_on_gpu(in2)):
+        return None
+    x, h = Array(in1), Array(in2)
+    if x.ndim != 1 or h.ndim != 1 or x.dtype.char not in "fdFD" or h.dtype.char not in "fdFD" or not x.size >= h.size > 1:
+        return None
+    if mode == "same":
+        options["origin"] = h.size // 2
+    return _gpu_call.call(function, signal=in1, taps=in2, mode=mode, **options)
+
+
 def host(x):
     """A filter: numpy.asarray, copied from the GPU if it is there."""
-    return taps_in_host_memory(x.own if isinstance(x, Array) else x)[0]
+    x = x.own if isinstance(x, Array) else x
+    return taps_in_host_memory(x)[0] if _core.is_on_gpu(x) else np.asarray(x)
 
 
 def new_like(x, shape, dtype):

@@ -43,6 +43,8 @@ def check_places(values, subject="signal"):
             theirs = to.device if name == "out" else _device_of_taps(on_gpu[name])
             if theirs != place.device:
                 raise ValueError(f"{name}: on cuda:{theirs}, the {subject} is on cuda:{place.device}; move one of them")
+    if library.name == "JAX" and to is not None and library_of(on_gpu["out"]) is not library:
+        raise ValueError(f"out: the {subject} is a JAX array, and JAX has no stream for what is written elsewhere; leave out away")
     if values.get("out") is not None and "out" not in on_gpu:
         raise ValueError(f"out: in host memory, the {subject} is on cuda:{place.device}; give an array there, or copy the result")
     device = values.get("device", "auto")
@@ -184,19 +186,24 @@ def run(library, place, signal, planned, out, to=None):
 
 def launch(library, place, signal, planned, workspace_bytes, of_work, work, out):
     """Executes on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another one."""
-    stream = library.stream(place.device) if hasattr(library, "stream") else library.stream_of(signal)
-    keep = [planned]
+    arrays = [(of_work, work), (library, signal)]
     if workspace_bytes > 0:
-        workspace = library.empty((workspace_bytes,), "uint8", place.device)
-        keep.append(workspace)
-    addresses = []
-    for owner, array in [(of_work, work), (library, signal)] + ([(library, workspace)] if workspace_bytes > 0 else []):
-        address, held = owner.address(array, stream)
-        addresses.append(address)
-        keep.append(held)
-    planned.run(addresses[0], addresses[1], addresses[2] if workspace_bytes > 0 else 0, _handle(stream))
+        arrays.append((library, library.empty((workspace_bytes,), "uint8", place.device)))
+    keep = [planned, arrays]
+
+    def write(stream):
+        addresses = []
+        for owner, array in arrays:
+            address, held = owner.address(array, stream)
+            addresses.append(address)
+            keep.append(held)
+        planned.run(addresses[0], addresses[1], addresses[2] if workspace_bytes > 0 else 0, _handle(stream))
+
+    if hasattr(library, "written"):
+        return library.written(work, write, keep)
+    write(library.stream(place.device) if hasattr(library, "stream") else library.stream_of(signal))
     if out is None:
-        return library.finished(work, keep)
+        return work
     if work is not out:
         library_of(out).assign(out, work)
     return out

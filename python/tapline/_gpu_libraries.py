@@ -22,6 +22,18 @@ def _c_strides(shape, itemsize):
     return tuple(reversed(strides))
 
 
+def _overlap(x, y):
+    """Whether the stretches of memory from an array's first to its last byte meet, as numpy.may_share_memory looks at it."""
+    ends = []
+    for place in (x, y):
+        if 0 in place.shape:
+            return False
+        reach = [(n - 1) * stride for n, stride in zip(place.shape, place.strides)]
+        itemsize = 2 if place.dtype == "bfloat16" else np.dtype(place.dtype).itemsize
+        ends.append((place.address + sum(r for r in reach if r < 0), place.address + sum(r for r in reach if r > 0) + itemsize))
+    return x.device == y.device and ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1]
+
+
 @functools.lru_cache(maxsize=64)
 def name_of(dtype):
     return dtype.name  # a Python function of NumPy's, which takes microseconds
@@ -39,6 +51,9 @@ class _Writable:
     def add(self, x, y):
         x += y
         return x
+
+    def may_share_memory(self, x, y):
+        return _overlap(self.place(x), self.place(y))
 
 
 class _Cupy(_Writable):
@@ -72,6 +87,10 @@ class _Cupy(_Writable):
     def to_host(self, x):
         return self.cupy.asnumpy(x)
 
+    def from_host(self, x, device):
+        with self.cupy.cuda.Device(device):
+            return self.cupy.asarray(x)
+
     def start_copy(self, x):
         """x on its way to the host: an array, and what to call before it is read."""
         memory = self.cupy.cuda.alloc_pinned_memory(max(x.nbytes, 1))
@@ -96,9 +115,6 @@ class _Cupy(_Writable):
 
     def address(self, x, stream):
         return x.data.ptr, None
-
-    def finished(self, result, keep):
-        return result
 
 
 class _Torch(_Writable):
@@ -138,6 +154,9 @@ class _Torch(_Writable):
     def to_host(self, x):
         return self._plain(x).cpu().numpy()
 
+    def from_host(self, x, device):
+        return self.torch.as_tensor(x, device=f"cuda:{device}")
+
     def start_copy(self, x):
         x = self._plain(x)
         host = self.torch.empty(x.shape, dtype=x.dtype, pin_memory=True)
@@ -161,25 +180,24 @@ class _Torch(_Writable):
     def address(self, x, stream):
         return x.data_ptr(), None
 
-    def finished(self, result, keep):
-        return result
-
 
 class _Export:
-    """What jax.dlpack.from_dlpack asks: memory of one array whose contents another stream has just been told to write."""
+    """What jax.dlpack.from_dlpack asks: memory of an array, which is written on the stream that JAX names in the question and then waits
+    for."""
 
-    def __init__(self, array):
-        self.array = array
+    def __init__(self, array, write):
+        self.array, self.write = array, write
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
 
-    def __dlpack__(self, **_):
-        return self.array.__dlpack__()
+    def __dlpack__(self, stream=None, **_):
+        self.write(stream)
+        return self.array.__dlpack__(stream=stream)
 
 
 class _Jax:
-    """JAX shows no stream, so the engine works on the one that JAX waits for when it takes in arrays of others."""
+    """JAX shows no stream of its own, and names another one each time it takes in an array of others: the engine works on that one."""
 
     name = "JAX"
 
@@ -200,9 +218,6 @@ class _Jax:
         self.devices[device.local_hardware_id] = device
         return Place(shape, _c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer())
 
-    def stream(self, device):
-        return self.devices[device].get_stream_for_external_ready_events()
-
     def empty(self, shape, dtype, device):
         return self.jax.numpy.empty(shape, dtype, device=self.devices[device])
 
@@ -221,8 +236,14 @@ class _Jax:
     def add(self, x, y):
         return x + y
 
+    def may_share_memory(self, x, y):
+        return True  # what is written is another array in any case
+
     def to_host(self, x):
         return np.asarray(x.astype("float32") if x.dtype.name == "bfloat16" else x)
+
+    def from_host(self, x, device):
+        return self.jax.device_put(x, self.devices[device])
 
     def take(self, x, index, axis):
         return self.jax.numpy.take(x, index, axis)
@@ -240,8 +261,9 @@ class _Jax:
         capsule = x.__dlpack__(stream=stream)  # the stream waits for x; the capsule keeps its memory
         return x.unsafe_buffer_pointer(), capsule
 
-    def finished(self, result, keep):
-        result = self.jax.dlpack.from_dlpack(_Export(result))
+    def written(self, result, write, keep):
+        """`result` once write(stream) has been queued; `keep` lives until that is done."""
+        result = self.jax.dlpack.from_dlpack(_Export(result, write))
         while self.pending and self.pending[0][0].is_ready():
             self.pending.popleft()
         self.pending.append((result, keep))
@@ -269,13 +291,10 @@ class _Other:
         raise TypeError("signal: an array of an unknown library must need no conversion, and its result needs `out`; "
                         "or make it an array of CuPy (cupy.asarray), PyTorch or JAX, which costs no copy")
 
-    empty = contiguous = astype = to_host = put = add = take = moveaxis = flip = conj = assign = _refuse
+    empty = contiguous = astype = to_host = from_host = put = add = take = moveaxis = flip = conj = assign = may_share_memory = _refuse
 
     def address(self, x, stream):
         return x.__cuda_array_interface__["data"][0], None
-
-    def finished(self, result, keep):
-        return result
 
 
 _ROOTS = {"cupy": ("cupy", _Cupy), "torch": ("torch", _Torch), "jax": ("jax", _Jax), "jaxlib": ("jax", _Jax)}

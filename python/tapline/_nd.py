@@ -93,7 +93,7 @@ def _along(x, taps, axis, length, origin, boundary, constant, options):
 
 def _image_axes(x, w, axes, dtype):
     """The number of axes behind the two that are filtered (0, or 1: interleaved channels) if the engine's images can take them."""
-    if len(axes) != 2 or _gpu.is_array(x, w) or dtype.char not in "fdFD" or x.dtype.char not in "fdFD" or x.size == 0:
+    if len(axes) != 2 or _gpu.is_array(w) or dtype.char not in "fdFD" or x.dtype.char not in "fdFD" or x.size == 0:
         return None
     behind = x.ndim - 1 - max(axes)
     if abs(axes[0] - axes[1]) != 1 or behind > 1 or w.size != w.shape[axes[0]] * w.shape[axes[1]]:
@@ -106,7 +106,7 @@ def is_image(x, w, axes):
     return _image_axes(x, w, axes, np.result_type(x, w)) is not None
 
 
-def _as_image(x, w, axes, lengths, origins, boundary, constant, options):
+def _as_image(x, w, axes, lengths, origins, boundary, constant, options, out):
     dtype = np.result_type(x, w)
     behind = _image_axes(x, w, axes, dtype)
     if behind is None or not options.keys() <= {"accuracy"}:
@@ -125,9 +125,17 @@ def _as_image(x, w, axes, lengths, origins, boundary, constant, options):
     options = {**options, "mode": mode, "boundary": boundary}
     if boundary == "constant":
         options["constant"] = constant
-    x = x.astype(dtype if w.dtype.kind == "c" or dtype.char in "fd" else dtype.char, copy=False)
+    x = x.astype(dtype, copy=False)
     taps = np.ascontiguousarray(w.reshape([w.shape[a] for a in axes])[::-1, ::-1])
-    x4 = x.reshape((-1, *x.shape[-2:], 1)) if behind == 0 else x.reshape((-1, *x.shape[-3:]))
+    out = out if out is not None and out.dtype == dtype else None
+    if _gpu.is_array(x):
+        more = {"out": out.own} if out is not None else {"dtype": dtype}
+        y = _image.image(x.own, taps, channel_axis=-1 if behind else None, origin=places, **more, **options)
+        return out if out is not None else _gpu.Array(y, x.library)
+    x4, out4 = (None if a is None else a.reshape((-1, *a.shape[-2:], 1) if behind == 0 else (-1, *a.shape[-3:])) for a in (x, out))
+    if out is not None and np.may_share_memory(out4, out):
+        _image.filtered(x4, taps, options, origins=places, out=out4)
+        return out
     y = _image.filtered(x4, taps, options, origins=places)
     shape = list(x.shape)
     for a, length in zip(axes, lengths):
@@ -143,11 +151,11 @@ def passes_of(w, axes, dtype):
     return math.prod(w.shape[a] for a in axes) // longest
 
 
-def correlate(x, w, axes, lengths, origins, boundary="zero", constant=0, dtype=None, **options):
+def correlate(x, w, axes, lengths, origins, boundary="zero", constant=0, dtype=None, out=None, **options):
     """``sum_t w[t] * x(o + t - origin)`` over `axes`; the other axes of x and w broadcast.
 
     `lengths` and `origins` go with `axes`: n+k-1 outputs (origin k-1), n (any origin) or n-k+1 (origin 0).
-    `dtype` is that of an integer result, which wraps.
+    `dtype` is that of an integer result, which wraps. The result is `out` where one pass can write to it, else a new array.
     """
     if dtype is not None:
         options = {**options, "dtype": dtype, "overflow": "wrap"}
@@ -156,7 +164,7 @@ def correlate(x, w, axes, lengths, origins, boundary="zero", constant=0, dtype=N
     if len(axes) == 1:
         return _along(x, w, axes[0], lengths[0], origins[0], boundary, constant, options)
     if dtype is None:
-        y = _as_image(x, w, axes, lengths, origins, boundary, constant, options)
+        y = _as_image(x, w, axes, lengths, origins, boundary, constant, options, out)
         if y is not None:
             return y
     # A constant beyond the ends is another one after the first pass; the other extensions commute with filtering.

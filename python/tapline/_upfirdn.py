@@ -7,7 +7,7 @@ import numpy as np
 from tapline import _fallback, _gpu, _nd
 from tapline._core import convolve as _convolve
 
-# How upfirdn's modes extend a signal, as np.pad or _nd.extend can.
+# How upfirdn's modes extend a signal, where _nd.extend can.
 _BOUNDARIES = {"wrap": "wrap", "edge": "nearest", "symmetric": "reflect", "reflect": "mirror", "constant": "constant"}
 _OWN_MODES = ("smooth", "line", "antisymmetric", "antireflect")
 
@@ -18,45 +18,51 @@ _PASS_OUTPUT_SECONDS = 7e-9
 _SCIPY_PRODUCT_SECONDS = 1e-9
 
 
-def _reflected(x, before, after, odd_edge):
-    """x along its last axis continued by its point reflections: at the edge sample (antireflect) or beside it."""
+def _reflected(x, index, odd_edge):
+    """x at places beyond its last axis: its point reflections at the edge sample (antireflect) or beside it."""
     n = x.shape[-1]
-    index = np.arange(-before, n + after)
+    real = x.dtype.char.lower()
     if not odd_edge:  # d c b a | a b c d | d c b a with signs that alternate
         turn, place = np.divmod(index, n)
-        y = x[..., np.where(turn % 2 == 0, place, n - 1 - place)]
-        return np.where(turn % 2 == 0, y, -y)
+        turned = turn % 2 == 1
+        return np.take(x, np.where(turned, n - 1 - place, place), x.ndim - 1) * np.where(turned, -1, 1).astype(real)
     if n == 1:
-        return np.broadcast_to(x, (*x.shape[:-1], len(index))).copy()
+        return np.take(x, np.zeros_like(index), x.ndim - 1)
     # Each period of n - 1 samples is turned about its end: the values grow by the rise of the signal every second time.
     turn, place = np.divmod(index, n - 1)
-    rise = (x[..., -1:] - x[..., :1]) * turn
-    forward = x[..., place] + rise
-    backward = x[..., :1] + x[..., -1:] - x[..., n - 1 - place] + rise
-    return np.where(turn % 2 == 0, forward, backward)
+    turned = turn % 2 == 1
+    first, last = x[..., :1], x[..., -1:]
+    samples = np.take(x, np.where(turned, n - 1 - place, place), x.ndim - 1) * np.where(turned, -1, 1).astype(real)
+    return samples + (last - first) * turn.astype(real) + (first + last) * turned.astype(real)
 
 
-def _straight(x, before, after, first_slope, last_slope):
-    left = x[..., :1] + np.arange(-before, 0) * first_slope
-    right = x[..., -1:] + np.arange(1, after + 1) * last_slope
-    return np.concatenate((left, x, right), axis=-1)
+def _straight(x, index, slope):
+    """`index` counts from the one sample that x has along its last axis."""
+    return x + slope * index.astype(x.dtype.char.lower())
+
+
+def _beyond(x, before, after, mode):
+    """So many samples before the beginning and after the end of the last axis, in a mode of upfirdn's own."""
+    n = x.shape[-1]
+    left, right = np.arange(-before, 0), np.arange(after)
+    if mode in ("antisymmetric", "antireflect"):
+        return tuple(_reflected(x, index, mode == "antireflect") for index in (left, right + n))
+    first, last = x[..., :1], x[..., -1:]
+    if mode == "line":
+        slopes = 2 * ((last - first) / max(n - 1, 1),)
+    else:
+        slopes = (x[..., 1:2] - first, last - x[..., -2:-1]) if n > 1 else 2 * (first - first,)
+    return _straight(first, left, slopes[0]), _straight(last, right + 1, slopes[1])
 
 
 def _extended(x, before, after, mode, cval):
     """A copy of x, longer at both ends of its last axis."""
-    if _gpu.is_array(x) and mode not in _BOUNDARIES:
-        raise NotImplementedError(f"mode: {mode!r} is not there for arrays in GPU memory; extend the signal first, or copy it to "
-                                  "host memory")
     if mode in _BOUNDARIES:
         return _nd.extend(x, x.ndim - 1, before, after, _BOUNDARIES[mode], cval)
-    if mode in ("antisymmetric", "antireflect"):
-        return _reflected(x, before, after, mode == "antireflect").astype(x.dtype)
-    n = x.shape[-1]
-    if mode == "line":
-        slope = (x[..., -1:] - x[..., :1]) / (n - 1) if n > 1 else 0
-        return _straight(x, before, after, slope, slope).astype(x.dtype)
-    first, last = (x[..., 1:2] - x[..., :1], x[..., -1:] - x[..., -2:-1]) if n > 1 else (0, 0)
-    return _straight(x, before, after, first, last).astype(x.dtype)
+    left, right = _beyond(x, before, after, mode)
+    y = _gpu.new_like(x, (*x.shape[:-1], before + x.shape[-1] + after), x.dtype)
+    y[..., :before], y[..., before : before + x.shape[-1]], y[..., before + x.shape[-1] :] = left, x, right
+    return y
 
 
 def _add_part(y, x, taps, start):

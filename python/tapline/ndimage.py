@@ -173,7 +173,9 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
         more = {"constant": constant} if boundary == "constant" else {}
         _convolve(image, np.flip(weights), "same", axis=axes[0], boundary=boundary, origin=origins[0], out=output, **more)
     else:
-        output[...] = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant)
+        sums = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant, out=output if fits else None)
+        if sums is not output:
+            output[...] = sums
 
 
 def _fits(constant, dtype):
@@ -332,11 +334,13 @@ def _gaussian(sigma, order, radius):
     x = np.arange(-radius, radius + 1)
     bell = np.exp(-0.5 / variance * x**2)
     bell = bell / bell.sum()
+    if order == 0:
+        return bell
     # (p g)' = (p' - x p / variance) g for a polynomial p.
     p = np.polynomial.Polynomial([1.0])
     for _ in range(order):
         p = p.deriv() - np.polynomial.Polynomial([0, 1 / variance]) * p
-    return bell if order == 0 else p(x) * bell
+    return p(x) * bell
 
 
 @_gpu.returns_the_callers_kind
@@ -459,7 +463,7 @@ def _as_image(image, lines, axes, modes, places, output, cval):
 
     The lines sum to 1, so that a constant beyond the edges is the same constant after the first of them.
     """
-    if _gpu.is_array(image) or image.dtype.char not in "fd" or output.dtype != image.dtype or modes[0] != modes[1]:
+    if image.dtype.char not in "fd" or output.dtype != image.dtype or modes[0] != modes[1]:
         return False
     if np.iscomplexobj(cval) or max(len(line) for line in lines) >= _LONG_LINE or not isinstance(modes[0], str):
         return False

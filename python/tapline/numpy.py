@@ -21,14 +21,32 @@ _MODES = frozenset(("full", "same", "valid"))
 _FLOATING = frozenset("efdFD")
 
 
+def _is_plain(a, v, mode):
+    """Lines of one floating type in host memory, the filter the shorter one: what takes no more than a microsecond is not looked at further."""
+    return (
+        type(a) is _np.ndarray
+        and type(v) is _np.ndarray
+        and a.ndim == v.ndim == 1
+        and a.dtype is v.dtype
+        and a.dtype.char in _FLOATING
+        and a.size >= v.size > 0
+        and type(mode) is str
+        and mode in _MODES
+    )
+
+
 def _arrays(a, v):
     a, v = _gpu.pair(a, v)
     return tuple(x if _gpu.is_array(x) else _np.array(x, copy=None, ndmin=1) for x in (a, v))
 
 
-def _ours(a, v, mode):
+def _is_mode(mode):
     # NumPy also takes numbers and (deprecated) abbreviations for a mode.
-    return type(mode) is str and mode in _MODES and a.ndim == 1 and v.ndim == 1 and _fallback.is_known(a, v)
+    return type(mode) is str and mode in _MODES
+
+
+def _ours(a, v, mode):
+    return _is_mode(mode) and a.ndim == 1 and v.ndim == 1 and _fallback.is_known(a, v)
 
 
 def _run(function, a, v, mode):
@@ -57,6 +75,10 @@ def convolve(a, v, mode="full"):
     >>> tapline.numpy.convolve([1, 2, 3], [0, 1, 0.5], "same")
     array([1. , 2.5, 4. ])
     """
+    if _is_plain(a, v, mode):
+        return _convolve(a, v, mode)
+    if _is_mode(mode) and (y := _gpu.one_call("convolve", a, v, mode)) is not None:
+        return y
     a, v = _arrays(a, v)
     if len(a) == 0:
         raise ValueError("a cannot be empty")
@@ -83,6 +105,10 @@ def correlate(a, v, mode="valid"):
     >>> tapline.numpy.correlate([1, 2, 3], [0, 1, 0.5], "full")
     array([0.5, 2. , 3.5, 3. , 0. ])
     """
+    if _is_plain(a, v, mode):
+        return _correlate(a, v, mode)
+    if _is_mode(mode) and (y := _gpu.one_call("correlate", a, v, mode)) is not None:
+        return y
     a, v = _arrays(a, v)
     if not _ours(a, v, mode) or len(a) == 0 or len(v) == 0:
         _fallback.refuse_gpu("correlate", a, v)

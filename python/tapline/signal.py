@@ -30,9 +30,13 @@ __all__ = [
 ]
 
 _MODES = ("full", "same", "valid")
+_METHODS = ("auto", "direct", "fft")
 _BAD_MODE = "Acceptable mode flags are 'valid', 'same', or 'full'."
 _BAD_METHOD = "Acceptable method flags are 'auto', 'direct', or 'fft'."
 _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap", "symm": "reflect", "symmetric": "reflect"}
+
+# What the names of the engines' algorithms that transform begin with.
+_TRANSFORMS = ("overlap_save", "partitioned")
 
 # N-dimensional filters of more passes than this, each over many outputs, are for SciPy's N-dimensional FFT: on a 2-core machine 31 x 31
 # taps on 2048 x 2048 f32 samples took 94 ms in 31 passes and 87 ms there, 217 and 91 ms with the cores shared.
@@ -105,14 +109,18 @@ def convolve(in1, in2, mode="full", method="auto"):
            [1, 2, 1],
            [0, 1, 1]])
     """
-    volume, kernel = _arrays(in1, in2)
+    if mode in _MODES and method in _METHODS:
+        y = _gpu.one_call("convolve", in1, in2, mode, accuracy="strict" if method == "direct" else "standard")
+        if y is not None:
+            return y
+    volume, kernel = _arrays(in1, in2, mode)
     if volume.ndim == kernel.ndim == 0:
         return volume * kernel
     if volume.ndim != kernel.ndim:
         raise ValueError("volume and kernel should have the same dimensionality")
     if mode not in _MODES:
         raise ValueError(_BAD_MODE)
-    if method not in ("auto", "direct", "fft"):
+    if method not in _METHODS:
         raise ValueError(_BAD_METHOD)
     if not _fallback.is_known(volume, kernel):
         return _fallback.ask_scipy("signal", "convolve", _fallback.types_of(volume, kernel), in1, in2, mode, method)
@@ -136,14 +144,18 @@ def correlate(in1, in2, mode="full", method="auto"):
     >>> tapline.signal.correlate([1, 2, 3], [0, 1, 0.5])
     array([0.5, 2. , 3.5, 3. , 0. ])
     """
-    first, second = _arrays(in1, in2)
+    if mode in _MODES and method in _METHODS:
+        y = _gpu.one_call("correlate", in1, in2, mode, accuracy="strict" if method == "direct" else "standard")
+        if y is not None:
+            return y
+    first, second = _arrays(in1, in2, mode)
     if first.ndim == second.ndim == 0:
         return first * (second.conj() if second.dtype.kind == "c" else second)
     if first.ndim != second.ndim:
         raise ValueError("in1 and in2 should have the same dimensionality")
     if mode not in _MODES:
         raise ValueError(_BAD_MODE)
-    if method not in ("auto", "direct", "fft"):
+    if method not in _METHODS:
         raise ValueError(_BAD_METHOD)
     if not _fallback.is_known(first, second):
         return _fallback.ask_scipy("signal", "correlate", _fallback.types_of(first, second), in1, in2, mode, method)
@@ -189,7 +201,11 @@ def _better_by_fft(x, h, axes):
 
 
 def _by_fft(name, in1, in2, mode, axes):
-    x, h = _arrays(in1, in2)
+    if mode in _MODES and axes is None:
+        y = _gpu.one_call("convolve", in1, in2, mode)
+        if y is not None:
+            return y
+    x, h = _arrays(in1, in2, mode)
     if x.ndim == h.ndim == 0:
         return x * h
     if x.ndim != h.ndim:
@@ -280,8 +296,8 @@ def choose_conv_method(in1, in2, mode="full", measure=False):
     axis = int(np.argmax(kernel.shape))
     x, h, dtype = _prepared(volume, kernel)
     n, k = x.shape[axis], h.shape[axis]
-    plan = Plan((x.size // n, n), np.ones(k, h.dtype), "full", dtype=dtype)
-    return "fft" if plan.algorithm in ("overlap_save", "partitioned") else "direct"
+    plan = Plan((x.size // n, n), np.ones(k, h.dtype), "full", dtype=dtype, device=f"cuda:{x.device}" if _gpu.is_array(x) else "auto")
+    return "fft" if plan.algorithm.startswith(_TRANSFORMS) else "direct"
 
 
 def correlation_lags(in1_len, in2_len, mode="full"):
@@ -305,7 +321,7 @@ def correlation_lags(in1_len, in2_len, mode="full"):
 
 
 def _in_two_dimensions(name, in1, in2, mode, boundary, fillvalue, reverse):
-    x, h = _arrays(in1, in2)
+    x, h = _arrays(in1, in2, mode)
     if not x.ndim == h.ndim == 2:
         raise ValueError(f"{name} inputs must both be 2-D arrays")
     if not _fallback.is_known(x, h):

@@ -1,7 +1,9 @@
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from numpy.typing import ArrayLike, NDArray
+
+from tapline._typing import ArrayOnGpu, OnGpu
 
 __all__ = [
     "choose_conv_method",
@@ -16,17 +18,49 @@ __all__ = [
 ]
 
 def choose_conv_method(
-    in1: ArrayLike,
-    in2: ArrayLike,
+    in1: ArrayLike | ArrayOnGpu,
+    in2: ArrayLike | ArrayOnGpu,
     mode: str = "full",
     measure: bool = False,
 ) -> str | tuple[str, dict[str, float]]: ...
+@overload
+def convolve(
+    in1: NDArray[Any],
+    in2: ArrayLike,
+    mode: str = "full",
+    method: Literal["auto", "direct", "fft"] = "auto",
+) -> NDArray[Any]: ...
+@overload
+def convolve(
+    in1: OnGpu,
+    in2: ArrayLike | ArrayOnGpu,
+    mode: str = "full",
+    method: Literal["auto", "direct", "fft"] = "auto",
+) -> OnGpu: ...
+@overload
 def convolve(
     in1: ArrayLike,
     in2: ArrayLike,
     mode: str = "full",
     method: Literal["auto", "direct", "fft"] = "auto",
 ) -> NDArray[Any]: ...
+@overload
+def convolve2d(
+    in1: NDArray[Any],
+    in2: ArrayLike,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: complex = 0,
+) -> NDArray[Any]: ...
+@overload
+def convolve2d(
+    in1: OnGpu,
+    in2: ArrayLike | ArrayOnGpu,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: complex = 0,
+) -> OnGpu: ...
+@overload
 def convolve2d(
     in1: ArrayLike,
     in2: ArrayLike,
@@ -34,12 +68,44 @@ def convolve2d(
     boundary: str = "fill",
     fillvalue: complex = 0,
 ) -> NDArray[Any]: ...
+@overload
+def correlate(
+    in1: NDArray[Any],
+    in2: ArrayLike,
+    mode: str = "full",
+    method: Literal["auto", "direct", "fft"] = "auto",
+) -> NDArray[Any]: ...
+@overload
+def correlate(
+    in1: OnGpu,
+    in2: ArrayLike | ArrayOnGpu,
+    mode: str = "full",
+    method: Literal["auto", "direct", "fft"] = "auto",
+) -> OnGpu: ...
+@overload
 def correlate(
     in1: ArrayLike,
     in2: ArrayLike,
     mode: str = "full",
     method: Literal["auto", "direct", "fft"] = "auto",
 ) -> NDArray[Any]: ...
+@overload
+def correlate2d(
+    in1: NDArray[Any],
+    in2: ArrayLike,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: complex = 0,
+) -> NDArray[Any]: ...
+@overload
+def correlate2d(
+    in1: OnGpu,
+    in2: ArrayLike | ArrayOnGpu,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: complex = 0,
+) -> OnGpu: ...
+@overload
 def correlate2d(
     in1: ArrayLike,
     in2: ArrayLike,
@@ -48,18 +114,69 @@ def correlate2d(
     fillvalue: complex = 0,
 ) -> NDArray[Any]: ...
 def correlation_lags(in1_len: int, in2_len: int, mode: str = "full") -> NDArray[Any]: ...
+@overload
+def fftconvolve(
+    in1: NDArray[Any],
+    in2: ArrayLike,
+    mode: str = "full",
+    axes: int | Sequence[int] | None = None,
+) -> NDArray[Any]: ...
+@overload
+def fftconvolve(
+    in1: OnGpu,
+    in2: ArrayLike | ArrayOnGpu,
+    mode: str = "full",
+    axes: int | Sequence[int] | None = None,
+) -> OnGpu: ...
+@overload
 def fftconvolve(
     in1: ArrayLike,
     in2: ArrayLike,
     mode: str = "full",
     axes: int | Sequence[int] | None = None,
 ) -> NDArray[Any]: ...
+@overload
+def oaconvolve(
+    in1: NDArray[Any],
+    in2: ArrayLike,
+    mode: str = "full",
+    axes: int | Sequence[int] | None = None,
+) -> NDArray[Any]: ...
+@overload
+def oaconvolve(
+    in1: OnGpu,
+    in2: ArrayLike | ArrayOnGpu,
+    mode: str = "full",
+    axes: int | Sequence[int] | None = None,
+) -> OnGpu: ...
+@overload
 def oaconvolve(
     in1: ArrayLike,
     in2: ArrayLike,
     mode: str = "full",
     axes: int | Sequence[int] | None = None,
 ) -> NDArray[Any]: ...
+@overload
+def upfirdn(
+    h: ArrayLike,
+    x: NDArray[Any],
+    up: int = 1,
+    down: int = 1,
+    axis: int = -1,
+    mode: str = "constant",
+    cval: complex = 0,
+) -> NDArray[Any]: ...
+@overload
+def upfirdn(
+    h: ArrayLike | ArrayOnGpu,
+    x: OnGpu,
+    up: int = 1,
+    down: int = 1,
+    axis: int = -1,
+    mode: str = "constant",
+    cval: complex = 0,
+) -> OnGpu: ...
+@overload
 def upfirdn(
     h: ArrayLike,
     x: ArrayLike,

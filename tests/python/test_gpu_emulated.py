@@ -1,11 +1,14 @@
-"""test_gpu.py on the emulated engine, which a build of the tests holds; TAPLINE_EMULATED_CUDA names it."""
+"""test_gpu.py on the emulated engine, which a build of the tests holds; TAPLINE_EMULATED_CUDA names it. And what JAX asks for."""
 
 import os
 import pathlib
 import subprocess
 import sys
+import types
 
 import pytest
+from tapline import _gpu_call
+from tapline._gpu_libraries import _Jax
 
 HERE = pathlib.Path(__file__).parent
 
@@ -21,3 +24,44 @@ def test_on_the_emulated_engine():
     )
     assert answer.returncode == 0, answer.stdout[-5000:]
     assert " passed" in answer.stdout
+
+
+class ArrayOfJax:
+    def __init__(self, name, log):
+        self.name, self.log = name, log
+
+    def unsafe_buffer_pointer(self):
+        return ord(self.name)
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, *, stream=None):
+        self.log.append((self.name, stream))
+        return f"capsule of {self.name}"
+
+    def is_ready(self):
+        return False
+
+
+def test_work_for_jax_is_queued_on_the_stream_that_jax_waits_for():
+    """from_dlpack names a stream, another one each time, and waits for what was queued on it when it has the capsule."""
+    log, streams = [], iter((71, 72))
+
+    def from_dlpack(export):
+        stream = next(streams)
+        capsule = export.__dlpack__(stream=stream)
+        log.append(("taken in", stream))
+        return ArrayOfJax(capsule[-1], log)
+
+    library = _Jax(types.SimpleNamespace(dlpack=types.SimpleNamespace(from_dlpack=from_dlpack)))
+    library.empty = lambda shape, dtype, device: ArrayOfJax("w", log)
+    planned = types.SimpleNamespace(run=lambda *places: log.append(("run", places)))
+    for stream in (71, 72):
+        log.clear()
+        x, y = ArrayOfJax("x", log), ArrayOfJax("y", log)
+        result = _gpu_call.launch(library, types.SimpleNamespace(device=0), x, planned, 9, library, y, None)
+        assert result.name == "y"
+        assert log[:4] == [("y", stream), ("x", stream), ("w", stream), ("run", (ord("y"), ord("x"), ord("w"), stream))]
+        assert log[4:] == [("y", stream), ("taken in", stream)]
+        assert len(library.pending) == stream - 70  # what is read lives on

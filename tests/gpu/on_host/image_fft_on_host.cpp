@@ -10,7 +10,11 @@ namespace tapline::test::on_host {
 namespace {
 
 const bool added = [] {
-    add_kernel(&cuda::image_fft_rung::kernel, cuda::image_fft_rung::shared);
+    add_kernel(&cuda::image_fft_rung::kernel<8, 2, 0>, cuda::image_fft_rung::shared);
+    add_kernel(&cuda::image_fft_rung::kernel<8, 2, 1>, cuda::image_fft_rung::shared);
+    add_kernel(&cuda::image_fft_rung::kernel<16, 1, 3>, cuda::image_fft_rung::shared);
+    add_kernel(&cuda::image_fft_rung::kernel<16, 1, 1>, cuda::image_fft_rung::shared);
+    add_kernel(&cuda::image_fft_rung::kernel<16, 1, 0>, cuda::image_fft_rung::shared);
     return true;
 }();
 

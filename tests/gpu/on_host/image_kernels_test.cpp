@@ -89,7 +89,7 @@ public:
         }
         prepared_.rung = &rung;
         prepared_.device.major = 9;
-        prepared_.device.multiprocessors = 132;
+        prepared_.device.multiprocessors = r.width % 2 == 0 ? 132 : 1;  // with 1, tiles that suit large images
         prepared_.device.copy_bytes_per_second = 4e12;
         prepared_.device.peak_flops = 6e13;
         prepared_.problem = core::to_abi(r, request);

@@ -60,12 +60,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const std::int64_t first_segment = kRows ? static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block
                                              : static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
     Where place = Where::first(g, a.rows, first_segment);
-    samples.start_copy(place);
-
     // In global memory they lie one after the other as in the block's.
     const auto* tables = static_cast<const Point*>(g.tables);
     const Point* const all_spectra = tables + kPairs + kTwists;
     block_tables.start_copy(tables, kPairs + kTwists + (kSpectrumInShared ? kM : 0));
+    samples.start_copy(place);  // after the tables, which all wait for: behind all samples they would come 4 us later
     const auto fetch_spectrum = [&](const Where& of) {
         part.start_copy(all_spectra + g.spectrum_first + of.filter(g) * g.spectrum_row + warp * kPoints);
     };

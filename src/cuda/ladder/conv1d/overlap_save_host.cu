@@ -113,7 +113,7 @@ namespace {
 // size of segment. They agree within 6% on average, 18% at most, and the size that is chosen takes at most 8% longer than the
 // fastest.
 constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
-constexpr double kStartSeconds = 6.9e-6;          // of a launch: instructions, tables, the first samples
+constexpr double kStartSeconds = 4.5e-6;          // of a launch: instructions, tables, the first samples
 constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
 // By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself.
 constexpr std::array<double, 5> kSegmentSeconds{0.39e-6, 1.01e-6, 2.46e-6, 6.1e-6, 14.2e-6};

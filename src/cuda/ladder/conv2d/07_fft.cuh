@@ -1,163 +1,145 @@
-// 07: large masks by transforms: overlap-save tiles, two at once, in one kernel.
+// 07: large masks by transforms: a tile and its halo in shared memory, 32 points of it at a time in a thread's registers.
 #pragma once
 
-#include "cuda/ladder/conv2d/fft.hpp"
+#include "cuda/primitives/image_points.cuh"
 #include "cuda/primitives/image_tile.cuh"
-#include "cuda/primitives/small_fft.cuh"
 
 namespace tapline::cuda::image_fft_rung {
 
-/// Lines of a tile in shared memory: element i of line l lies at l * line + i * step.
-struct Lines {
-    float2* tile;
-    int line, step;
-};
-
-/// Position 4-bit reversed and 3-bit reversed: which output of a transform of 16 or 8 points is where.
-__device__ __forceinline__ int reversed_16(int i) { return (i & 1) << 3 | (i & 2) << 1 | (i & 4) >> 1 | (i & 8) >> 3; }
-
-// A transform of 128 points i = r + 8 k is one of 16 over k for each r, a rotation by r q for its output q, and one of 8 over r for
-// each q. Both work in place; output q + 16 s ends at position 8 k + j with q = k reversed and s = j reversed, and the mask's
-// spectrum lies there too: nothing is reordered.
-
-/// The transforms of 16 of all lines; a warp's lanes have neighbouring lines.
-template <bool kInverse>
-__device__ __forceinline__ void outer_pass(const Lines& lines, int count, const float2* roots) {
-#pragma unroll 1
-    for (int task = static_cast<int>(threadIdx.x); task < kSide * kInner; task += kThreads) {
-        const int l = task % kSide;
-        const int r = task / kSide;
-        if (l >= count) { continue; }
-        float2* const p = lines.tile + l * lines.line + r * lines.step;
-        float2 x[kOuter];
-#pragma unroll
-        for (int k = 0; k < kOuter; ++k) { x[k] = p[k * kInner * lines.step]; }
-        if constexpr (!kInverse) { transform<kOuter>(x); }
-#pragma unroll
-        for (int k = 1; k < kOuter; ++k) {
-            float2 root = roots[r * reversed_16(k)];
-            if constexpr (kInverse) { root.y = -root.y; }
-            x[k] = complex_product(x[k], root);
-        }
-        if constexpr (kInverse) { transform_back<kOuter>(x); }
-#pragma unroll
-        for (int k = 0; k < kOuter; ++k) { p[k * kInner * lines.step] = x[k]; }
-    }
-}
-
-/// The transforms of 8.
-template <bool kInverse>
-__device__ __forceinline__ void inner_pass(const Lines& lines, int count) {
-#pragma unroll 1
-    for (int task = static_cast<int>(threadIdx.x); task < kSide * kOuter; task += kThreads) {
-        const int l = task % kSide;
-        if (l >= count) { continue; }
-        float2* const p = lines.tile + l * lines.line + task / kSide * kInner * lines.step;
-        float2 x[kInner];
-#pragma unroll
-        for (int j = 0; j < kInner; ++j) { x[j] = p[j * lines.step]; }
-        if constexpr (kInverse) {
-            transform_back<kInner>(x);
-        } else {
-            transform<kInner>(x);
-        }
-#pragma unroll
-        for (int j = 0; j < kInner; ++j) { p[j * lines.step] = x[j]; }
-    }
-}
-
-/// The last pass down columns, the product with the mask's spectrum and the first pass back, in registers.
-__device__ __forceinline__ void multiply_columns(float2* tile, const float2* spectrum) {
-#pragma unroll 1
-    for (int task = static_cast<int>(threadIdx.x); task < kSide * kOuter; task += kThreads) {
-        const int x = task % kSide;
-        const int y = task / kSide * kInner;
-        float2 v[kInner];
-        float2 h[kInner];
-#pragma unroll
-        for (int j = 0; j < kInner; ++j) { h[j] = __ldg(spectrum + (y + j) * kSide + x); }
-#pragma unroll
-        for (int j = 0; j < kInner; ++j) { v[j] = tile[(y + j) * kPitch + x]; }
-        transform<kInner>(v);
-#pragma unroll
-        for (int j = 0; j < kInner; ++j) { v[j] = complex_product(v[j], h[j]); }
-        transform_back<kInner>(v);
-#pragma unroll
-        for (int j = 0; j < kInner; ++j) { tile[(y + j) * kPitch + x] = v[j]; }
-    }
-}
-
-/// A tile of 128 x 128 pixels gives (128 - k_h + 1) x (128 - k_w + 1) outputs. Two tiles side by side are the real and the
-/// imaginary part of one: taps are real, so their outputs are the parts of the result, and nothing has to be taken apart.
-__global__ void __launch_bounds__(kThreads, 1) kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Tiles g) {
+/// A tile of 128 rows of M points gives 128 - k_h + 1 rows of 2M - k_w + 1 outputs. Pixels x and x + M are a point's real and
+/// imaginary part: a row is a polynomial modulo X^M - i, as a segment of a signal is in rung 27, and wraps around with a changed
+/// sign.
+///
+/// Each thread transforms every fourth point of a column, straight from global memory. From there on frequency f of the four stays
+/// within a warp until the way back has reached the same place, so that shared memory is passed four times and the block has two
+/// barriers: blocks beside each other on a multiprocessor fill each other's waits. Backwards the transforms are the same with real
+/// and imaginary parts exchanged. kChannels: 0 if the compiler does not know.
+template <int kNear, int kBlocks, int kChannels>
+__global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
+    kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Tiles g) {
+    using D = Shape<kNear>;
     extern __shared__ __align__(128) char shared[];
-    auto* const tile = reinterpret_cast<float2*>(shared);
-    float2* const roots = tile + kSide * kPitch;
-    const unsigned block = blockIdx.x / static_cast<unsigned>(a.channels);
-    const int channel = static_cast<int>(blockIdx.x - block * static_cast<unsigned>(a.channels));
+    float2* const pairs_r = reinterpret_cast<float2*>(shared) + kRows * D::kPoints;
+    auto* const source_rows = reinterpret_cast<std::int64_t*>(pairs_r + kShort * kLong / 2);
+    const int task = static_cast<int>(threadIdx.x);
+    const int channels = kChannels != 0 ? kChannels : a.channels;
+    const unsigned block = blockIdx.x / static_cast<unsigned>(channels);
+    const int channel = static_cast<int>(blockIdx.x - block * static_cast<unsigned>(channels));
     const unsigned tile_row = block / static_cast<unsigned>(a.tiles_x);
-    const std::int64_t first_x = static_cast<std::int64_t>(block - tile_row * static_cast<unsigned>(a.tiles_x)) * 2 * g.out_columns;
     const unsigned image = tile_row / static_cast<unsigned>(a.tiles_y);
+    const std::int64_t first_x = static_cast<std::int64_t>(block - tile_row * static_cast<unsigned>(a.tiles_x)) * g.out_columns;
     const std::int64_t first_y = static_cast<std::int64_t>(tile_row - image * static_cast<unsigned>(a.tiles_y)) * g.out_rows;
+    const std::int64_t top = a.first + first_y - a.origin_y;  // of the window
+    const std::int64_t left = first_x - a.origin_x;
     const float* const in = static_cast<const float*>(a.in) + image * a.in_image;
     const auto* const table = static_cast<const float2*>(a.table);
-    const float absent = absent_pixel<float>(a);
 
-    if (threadIdx.x < kSide) { roots[threadIdx.x] = table[threadIdx.x]; }
-    const std::int64_t x = first_x - a.origin_x + static_cast<int>(threadIdx.x) % kSide;
-    const std::int64_t at = source_element(a, x * a.channels + channel);
-    const std::int64_t next = source_element(a, (x + g.out_columns) * a.channels + channel);
-    // Rows that no output of the job needs are absent, so that the last tile's bits don't depend on where a band ends.
-    const std::int64_t top = a.first + first_y - a.origin_y;
+    const int column = task % D::kPoints;
+    const int r = task / D::kPoints;
+    const Column<kNear> points(shared, r, column);
+    float re[kLong];
+    float im[kLong];
     const std::int64_t needed = a.rows - first_y + a.mask_height - 1;
-#pragma unroll 4
-    for (int y = static_cast<int>(threadIdx.x) / kSide; y < kSide; y += kThreads / kSide) {
-        const std::int64_t row = y < needed ? source_row(a, top + y) : -1;
-        const float* const from = in + row * a.in_row;
-        tile[y * kPitch + static_cast<int>(threadIdx.x) % kSide] = {row >= 0 && at >= 0 ? from[at] : absent,
-                                                                    row >= 0 && next >= 0 ? from[next] : absent};
+    if (needed >= kRows && top >= a.in_first && top + kRows <= a.in_last && left >= 0 && left + D::kColumns <= a.width) {
+        const float* from = in + (top - a.in_first + r) * a.in_row + (left + column) * channels + channel;
+#pragma unroll
+        for (int j = 0; j < kLong; ++j) {
+            re[j] = __ldg(from);
+            im[j] = __ldg(from + D::kPoints * channels);
+            from += kShort * a.in_row;
+        }
+    } else {
+        // Rows that no output of the job needs are absent, so that the last tile's bits don't depend on where a band ends.
+        if (task < kRows) {
+            const std::int64_t row = task < needed ? source_row(a, top + task) : -1;
+            source_rows[task] = row < 0 ? -1 : row * a.in_row;
+        }
+        const std::int64_t at = source_element(a, (left + column) * channels + channel);
+        const std::int64_t next = source_element(a, (left + column + D::kPoints) * channels + channel);
+        const float absent = absent_pixel<float>(a);
+        __syncthreads();
+#pragma unroll
+        for (int j = 0; j < kLong; ++j) {
+            const std::int64_t row = source_rows[kShort * j + r];
+            re[j] = row >= 0 && at >= 0 ? __ldg(in + row + at) : absent;
+            im[j] = row >= 0 && next >= 0 ? __ldg(in + row + next) : absent;
+        }
     }
-    __syncthreads();
-    const Lines rows{tile, kPitch, 1};
-    const Lines columns{tile, 1, kPitch};
-    outer_pass<false>(rows, kSide, roots);
-    __syncthreads();
-    inner_pass<false>(rows, kSide);
-    __syncthreads();
-    outer_pass<false>(columns, kSide, roots);
-    __syncthreads();
-    multiply_columns(tile, table + kSide + (a.mask_taps != 0 ? channel * kSide * kSide : 0));
-    __syncthreads();
-    outer_pass<true>(columns, kSide, roots);
-    __syncthreads();
-    inner_pass<true>(rows, g.out_rows);  // rows below are no outputs
-    __syncthreads();
-    outer_pass<true>(rows, g.out_rows, roots);
+    if (task < kShort * kLong / 2) { pairs_r[task] = __ldg(table + D::kPairsR + task); }
+    fft::transform<kLong>(re, im);
+    fft::for_each_index<0, kLong>([&](auto value) {
+        constexpr int m = decltype(value)::value;
+        points[fft::reversed(m, 5)] = {re[m], im[m]};
+    });
     __syncthreads();
 
-    // A value that is not finite, or sums beyond a float's range, spoil the whole tile: then every output is summed up by itself.
-    bool finite = true;
-    for (int index = static_cast<int>(threadIdx.x); index < g.out_rows * kSide; index += kThreads) {
-        const float2 v = tile[index / kSide * kPitch + index % kSide];
-        finite = finite && fabsf(v.x) < INFINITY && fabsf(v.y) < INFINITY;
+    const auto* const spectrum =
+        reinterpret_cast<const float4*>(table + D::kSpectra + (a.mask_taps != 0 ? channel * kRows * D::kPoints : 0));
+    go_inward<kNear>(shared, table, task / kNear, task % kNear);
+    __syncwarp();
+    multiply_rows<kNear>(shared, table, spectrum, task);
+    __syncwarp();
+    go_outward<kNear>(shared, table, task / kNear, task % kNear);
+    __syncthreads();
+
+#pragma unroll
+    for (int f = 0; f < kLong; ++f) {
+        const float2 point = points[f];
+        re[f] = point.x;
+        im[f] = point.y;
     }
-    const bool spoilt = __syncthreads_or(finite ? 0 : 1) != 0;
+    fft::transform_by<kLong>(im, re, [&](int i, float* c, float* t) {
+        const float2 pair = pairs_r[r * kLong / 2 + i];
+        *c = pair.x;
+        *t = pair.y;
+    });
+    const float2 twist = __ldg(table + D::kTwists + column);
+    const int rows = static_cast<int>(min(a.rows - first_y, static_cast<std::int64_t>(g.out_rows)));
+    // Of j, four at a time, as long as they have rows that are outputs.
+    const auto for_outputs = [&](const auto& body) {
+        fft::for_each_index<0, kLong / 4>([&](auto group) {
+            constexpr int kFirst = 4 * decltype(group)::value;
+            if (kShort * kFirst < rows) { fft::for_each_index<kFirst, kFirst + 4>(body); }
+        });
+    };
+    float test = 0;  // NaN if a value is not finite: through the twist what spoils one part of a point spoils both
+    for_outputs([&](auto index) {
+        constexpr int m = fft::reversed(decltype(index)::value, 5);
+        multiply(re[m], im[m], twist);
+        test = fmaf(0.0F, re[m], test);
+    });
+    const std::int64_t width = a.out_elements / channels;
+    const bool whole = column < g.out_columns && first_x + column < width;
+    const bool half = column + D::kPoints < g.out_columns && first_x + column + D::kPoints < width;
+    const std::int64_t out = image * a.out_image + first_y * a.out_row + channel;  // in elements
+    if (a.common.plain_store && !a.common.converts && test == 0) {
+        float* to = static_cast<float*>(a.out) + out + r * a.out_row + (first_x + column) * channels;
+        const std::int64_t step = kShort * a.out_row;
+        for_outputs([&](auto index) {
+            constexpr int j = decltype(index)::value;
+            constexpr int m = fft::reversed(j, 5);
+            const bool wanted = kShort * j + r < rows;
+            if (wanted && whole) { __stcs(to, re[m]); }
+            if (wanted && half) { __stcs(to + D::kPoints * channels, im[m]); }
+            to += step;
+        });
+        return;
+    }
+    // A value that is not finite, or sums beyond a float's range: such an output is summed up by itself.
+    fft::for_each_index<0, kLong>([&](auto value) {
+        constexpr int m = decltype(value)::value;
+        points[fft::reversed(m, 5)] = {re[m], im[m]};
+    });
     const float* const mask = static_cast<const float*>(a.taps) + channel * a.mask_taps;
-    const std::int64_t width = a.out_elements / a.channels;
 #pragma unroll 1
-    for (int index = static_cast<int>(threadIdx.x); index < g.out_rows * kSide; index += kThreads) {
-        const int column = index % kSide;
-        const std::int64_t y = first_y + index / kSide;
-        if (column >= g.out_columns || y >= a.rows) { continue; }
-        const float2 v = tile[index / kSide * kPitch + column];
-#pragma unroll 1
-        for (int half = 0; half < 2; ++half) {
-            const std::int64_t pixel = first_x + half * g.out_columns + column;
-            if (pixel >= width) { continue; }
-            const std::int64_t element = pixel * a.channels + channel;
-            const float sum = spoilt ? sum_term_by_term(a, in, mask, a.first + y, element) : half == 0 ? v.x : v.y;
-            store_pixel<float>(a, a.out, image * a.out_image + y * a.out_row + element, sum);
-        }
+    for (int j = 0; j < 2 * kLong; ++j) {
+        const int y = j / 2 * kShort + r;
+        if (y >= rows || !(j % 2 == 0 ? whole : half)) { continue; }
+        const float2 point = points[j / 2];
+        const std::int64_t pixel = first_x + column + j % 2 * D::kPoints;
+        float sum = j % 2 == 0 ? point.x : point.y;
+        if (!(fabsf(sum) < INFINITY)) { sum = sum_term_by_term(a, in, mask, a.first + first_y + y, pixel * channels + channel); }
+        store_pixel<float>(a, a.out, out + y * a.out_row + pixel * channels, sum);
     }
 }
 

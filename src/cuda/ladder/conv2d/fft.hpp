@@ -3,14 +3,28 @@
 
 namespace tapline::cuda::image_fft_rung {
 
-inline constexpr int kThreads = 1024;
-inline constexpr int kSide = 128;  // of a tile
-inline constexpr int kOuter = 16;  // 128 = 16 * 8: a transform is two passes
-inline constexpr int kInner = 8;
-inline constexpr int kPitch = kSide + 1;  // lanes go down columns or along rows: no bank conflicts either way
-inline constexpr int kMostMask = 97;      // then a quarter of a side is outputs
-/// Elements (float2): the tile, then the roots of unity.
-inline constexpr int kSharedElements = kSide * kPitch + kSide;
+inline constexpr int kRows = 128;     // pixels of a tile down a column, y = 4 j + r
+inline constexpr int kLong = 32;      // values of j, of f
+inline constexpr int kShort = 4;      // values of r, of p
+inline constexpr int kFar = 8;        // points of a row, x = kNear j + s: values of j, of q
+inline constexpr int kMostMask = 97;  // then a quarter of a column is outputs
+
+/// Tiles of 128 rows of 16 kNear pixels: 8 kNear points.
+template <int kNear>
+struct Shape {
+    static constexpr int kPoints = kFar * kNear;  // of a row: pixel x and, as imaginary part, pixel x + kPoints
+    static constexpr int kColumns = 2 * kPoints;
+    static constexpr int kTasks = kShort * kPoints;  // of 32 points each
+    // Where the tables begin, in float2: pairs (c, t) by f, q, s and r, the points' twists, the masks' spectra.
+    static constexpr int kPairsF = 0;
+    static constexpr int kPairsQ = kPairsF + kLong * kShort / 2;
+    static constexpr int kPairsS = kPairsQ + kFar * kNear / 2;
+    static constexpr int kPairsR = kPairsS + kNear * kFar / 2;
+    static constexpr int kTwists = kPairsR + kShort * kLong / 2;
+    static constexpr int kSpectra = kTwists + kPoints;
+    static constexpr int kSharedBytes =
+        8 * (kRows * kPoints + kShort * kLong / 2 + kRows);  // tile, pairs by r, where rows come from
+};
 
 struct Tiles {
     int out_rows, out_columns;  // of a tile
