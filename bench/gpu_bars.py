@@ -17,8 +17,10 @@ import sys
 
 LONG = 2**28
 SHORT = 2**24
-ROWS, ROW = 8 * 2048, 8192  # batch x channels, and the samples of each
-MANY_ROWS, CHANNELS = 64 * 768, 768
+CHANNELS, ROW = 2048, 8192  # of a batch of 8, each with a filter of its own, and the samples of a row
+ROWS = 8 * CHANNELS
+MANY_CHANNELS = 768  # of a batch of 64
+MANY_ROWS = 64 * MANY_CHANNELS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,12 +31,13 @@ class Bar:
     wanted: float  # at least; with unit "times the copy's time" at most
     dtype: str = "f32"
     mode: str = "same"
-    batch: int = 1  # above 1: a filter for every row
+    batch: int = 1  # rows
+    filters: int = 1  # above 1: so many, which the rows use in turn
     unit: str = "share of copy"
     image: str = ""  # height x width [x channels] instead of a length; the mask is taps x taps
     separable: bool = False
     held: float | None = None  # what must hold until `wanted` is reached
-    slow: bool = False  # takes minutes, for the spectra of as many filters or the reference; only with --all
+    slow: bool = False  # takes minutes, for the reference; only with --all
 
     @property
     def at_most(self):
@@ -100,15 +103,16 @@ BARS = [
     Bar("bf16, 511 taps", LONG, 511, 0.50, dtype="bf16", held=0.38),
     Bar("1,500,000 samples, 2,047 taps", 1500000, 2047, 3, mode="valid", unit="times the copy's time", held=4.5),
     Bar("16,384 samples, 32 taps", 2**14, 32, 1.1, mode="full", unit="times the copy's time"),
-    Bar("depthwise, 4 taps", ROW, 4, 0.90, mode="causal", batch=ROWS),
-    Bar("depthwise, 64 taps", ROW, 64, 0.85, mode="causal", batch=ROWS, held=0.7),
-    Bar("depthwise, 128 taps", ROW, 128, 0.38, mode="causal", batch=ROWS),
-    Bar("depthwise, 256 taps", ROW, 256, 0.75, mode="causal", batch=ROWS, held=0.48),
-    Bar("depthwise bf16, 4 taps", ROW, 4, 0.90, dtype="bf16", mode="causal", batch=ROWS),
-    Bar("rows of 1,024, taps as many", 1024, 1024, 0.25, dtype="bf16", mode="causal", batch=MANY_ROWS, held=0, slow=True),
-    Bar("rows of 4,096, taps as many", 4096, 4096, 0.25, dtype="bf16", mode="causal", batch=MANY_ROWS, held=0, slow=True),
-    # One signal a channel: the spectra of 64 times as many filters would take minutes to compute.
-    Bar("rows of 32,768, taps as many", 32768, 32768, 0.18, dtype="bf16", mode="causal", batch=CHANNELS, held=0, slow=True),
+    Bar("depthwise, 4 taps", ROW, 4, 0.90, mode="causal", batch=ROWS, filters=CHANNELS),
+    Bar("depthwise, 64 taps", ROW, 64, 0.85, mode="causal", batch=ROWS, filters=CHANNELS, held=0.7),
+    Bar("depthwise, 128 taps", ROW, 128, 0.38, mode="causal", batch=ROWS, filters=CHANNELS),
+    Bar("depthwise, 256 taps", ROW, 256, 0.75, mode="causal", batch=ROWS, filters=CHANNELS, held=0.6),
+    Bar("depthwise bf16, 4 taps", ROW, 4, 0.90, dtype="bf16", mode="causal", batch=ROWS, filters=CHANNELS),
+    *(
+        Bar(f"rows of {length:,}, taps as many", length, length, wanted, dtype="bf16", mode="causal", batch=MANY_ROWS,
+            filters=MANY_CHANNELS, held=held)
+        for length, wanted, held in ((1024, 0.25, 0.22), (4096, 0.25, 0.16), (32768, 0.18, 0.05))
+    ),
     Bar("f64, 16 taps", LONG, 16, 0.60, dtype="f64"),
     Bar("complex64, 16 taps", LONG, 16, 0.60, dtype="complex64"),
     Bar("f64, 511 taps", LONG, 511, 0.35, dtype="f64"),
@@ -134,7 +138,7 @@ def command(options, bars):
         return words + ["--image", bar.image, "--mask", taps] + ["--separable"] * bar.separable
     words += ["--lengths", str(bar.length), "--taps", taps]
     if bar.batch > 1:
-        words += ["--batch", str(bar.batch), "--per-row"]
+        words += ["--batch", str(bar.batch), "--per-row", "--filters", str(bar.filters)]
     if bar.host:
         words += ["--host"]
     return words

@@ -35,6 +35,7 @@ struct Problem {
     std::int64_t output_row_stride = 0;                ///< default: output length * output_sample_stride
     std::int64_t output_sample_stride = 0;             ///< default: 1
     std::int64_t taps_row_stride = 0;                  ///< default: taps; used by Filters::per_row
+    std::int64_t filter_count = 0;                     ///< default: batch; of Filters::per_row: row r has filter r % filter_count
     std::int64_t up = 1;                               ///< reserved, 1
     std::int64_t down = 1;                             ///< reserved, 1
     std::int64_t dilation = 1;                         ///< reserved, 1

@@ -128,6 +128,7 @@ typedef struct tapline_problem {
     int64_t output_sample_stride; /* default 1 */
     int64_t taps_row_stride;      /* default taps; for TAPLINE_FILTERS_PER_ROW */
     int64_t up, down, dilation;   /* 1 */
+    int64_t filter_count;         /* default batch, for TAPLINE_FILTERS_PER_ROW: row r has filter r % filter_count */
 } tapline_problem;
 
 /* How a plan is made. Set by tapline_plan_options_init(). */

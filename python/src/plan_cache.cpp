@@ -19,13 +19,13 @@ constexpr std::int64_t kLongFilter = 1024;
 
 // Everything that a plan depends on but its taps, compared as bytes: the members leave no bytes between them.
 struct Key {
-    std::int64_t n, k, batch, in_row, in_sample, out_row, out_sample, taps_row, has_origin, origin;
+    std::int64_t n, k, batch, in_row, in_sample, out_row, out_sample, taps_row, filter_count, has_origin, origin;
     std::int64_t filters, mode, boundary, operation, dtype, complex_taps, out_dtype, overflow, has_clamp;
     std::int64_t accuracy, effort, threads;
     std::int64_t constant_real, constant_imag, scale, bias, low, high;  // the bits of doubles
     std::array<char, 16> device, algorithm;
 };
-static_assert(sizeof(Key) == 28 * 8 + 32);
+static_assert(sizeof(Key) == 29 * 8 + 32);
 
 bool set_name(std::array<char, 16>& to, const std::string& from) {
     if (from.size() >= to.size()) { return false; }
@@ -44,6 +44,7 @@ bool fill(Key& key, const Problem& p, const PlanOptions& o) {
     key.out_row = p.output_row_stride;
     key.out_sample = p.output_sample_stride;
     key.taps_row = p.taps_row_stride;
+    key.filter_count = p.filter_count;
     key.has_origin = p.origin.has_value() ? 1 : 0;
     key.origin = p.origin.value_or(0);
     key.filters = static_cast<std::int64_t>(p.filters);
@@ -127,7 +128,8 @@ Plan prepare(const Problem& problem, const void* taps, const PlanOptions& option
 
 Plan cached_plan(const Problem& problem, const void* taps, const PlanOptions& options) {
     Key key;
-    const std::int64_t rows = problem.filters == Filters::per_row ? problem.batch : 1;
+    const std::int64_t own = problem.filter_count == 0 ? problem.batch : problem.filter_count;
+    const std::int64_t rows = problem.filters == Filters::per_row ? own : 1;
     const auto bytes = static_cast<std::size_t>(rows * problem.taps) * size_of(taps_dtype(problem));
     const bool packed = rows == 1 || problem.taps_row_stride == problem.taps;
     if (!packed || bytes > kMaxOwnTapsBytes || !fill(key, problem, options)) { return prepare(problem, taps, options); }

@@ -150,6 +150,7 @@ tapline::Problem to_problem(const tapline_problem* given) {
     p.up = c.up;
     p.down = c.down;
     p.dilation = c.dilation;
+    p.filter_count = c.filter_count;
     return p;
 }
 

@@ -98,8 +98,10 @@ Window window_of(const Problem& problem, const BenchData& data, const ReferenceB
     window.problem.origin.reset();
     window.problem.batch = 1;
     window.problem.filters = Filters::shared;
+    window.problem.filter_count = 0;
     if (problem.filters == Filters::per_row) {
-        window.taps += static_cast<std::size_t>(block.row * problem.taps) * size_of(taps_dtype(problem));
+        const std::int64_t filter = problem.filter_count == 0 ? block.row : block.row % problem.filter_count;
+        window.taps += static_cast<std::size_t>(filter * problem.taps) * size_of(taps_dtype(problem));
     }
     const std::size_t element = size_of(problem.dtype);
     window.signal = Bytes(static_cast<std::size_t>(window.problem.length) * element);

@@ -33,6 +33,7 @@ struct BenchOptions {
     std::int64_t threads = 0;
     std::int64_t batch = 1;
     bool per_row = false;
+    std::int64_t filter_count = 0;
     bool host = false;
     double seconds = 1;
     std::string json;
@@ -150,6 +151,7 @@ Json run_case(const BenchOptions& options, const Contest& contest, const Algorit
     Json json{{"device", plan.device()}, {"dtype", to_string(problem.dtype)}, {"length", problem.length}, {"taps", problem.taps}};
     json["batch"] = problem.batch;
     json["filters"] = to_string(problem.filters);
+    if (problem.filter_count != 0) json["filter_count"] = problem.filter_count;
     json["mode"] = to_string(problem.mode);
     json["accuracy"] = to_string(options.accuracy);
     json["complex_taps"] = problem.complex_taps;
@@ -242,6 +244,7 @@ void run(BenchOptions options) {
             problem.complex_taps = options.complex_taps;
             problem.batch = options.batch;
             problem.filters = options.per_row ? Filters::per_row : Filters::shared;
+            problem.filter_count = options.filter_count;
             validate(problem);
             const CaseData data = make_case_data(problem, gpu.get());
             const Plan automatic = make_plan(problem, data.host.taps.data(),
@@ -273,7 +276,8 @@ constexpr const char* kFooter =
     "memory, beside the slowest of what it cannot do without: pinned upload, pinned download, and copying the\n"
     "signal and the output by all threads.\n"
     "\n"
-    "--json writes one JSON object a line with: device, dtype, length, taps, batch, filters, mode, accuracy,\n"
+    "--json writes one JSON object a line with: device, dtype, length, taps, batch, filters, filter_count (if given), mode, "
+    "accuracy,\n"
     "algorithm, chosen, error (relative L2; for integers the number of wrong outputs), seconds_median, seconds_min, seconds_max,\n"
     "runs, copy_seconds, copy_fraction, streaming_copy_seconds (a copy with streaming stores), threads,\n"
     "instruction_set, predicted_seconds, workspace_bytes, gflops; on a GPU also seconds_median_warm,\n"
@@ -288,7 +292,7 @@ constexpr const char* kFooter =
     "  tapline bench --lengths 2^24 --taps 3,127,8191\n"
     "  tapline bench --lengths 1.5e6 --taps 2047 --algorithms all --json results.jsonl\n"
     "  tapline bench --lengths 1000 --taps 9 --threads 1 --json -\n"
-    "  tapline bench --device cuda --lengths 8192 --batch 16384 --per-row --mode causal --taps 4\n"
+    "  tapline bench --device cuda --lengths 8192 --batch 16384 --per-row --filters 2048 --mode causal --taps 4\n"
     "  tapline bench --image 2048x2048,4096x4096x3 --mask 3,7,31x63 --algorithms all";
 
 }  // namespace
@@ -325,7 +329,17 @@ void add_bench(CLI::App& app) {
         "a number that is at least 1", "Signals, one after the other in memory [1]")
         ->type_name("N")
         ->excludes(image);
-    sub->add_flag("--per-row", o.per_row, "A filter for each signal of the batch (default: one for all)")->excludes(image);
+    auto* per_row = sub->add_flag("--per-row", o.per_row, "A filter for each signal of the batch (default: one for all)");
+    per_row->excludes(image);
+    add_parsed(
+        *sub, "--filters", o.filter_count,
+        [](const std::string& text) {
+            auto count = parse_count(text);
+            return count && *count < 1 ? std::nullopt : count;
+        },
+        "a number that is at least 1", "With --per-row: so many filters, which the rows use in turn [one a row]")
+        ->type_name("N")
+        ->needs(per_row);
     sub->add_flag("--host", o.host, "On a GPU: also time from host memory to host memory")->excludes(image);
     sub->add_flag("--complex-taps", o.complex_taps, "Complex taps on a complex signal (default: real taps)");
     add_parsed(*sub, "--accuracy", o.accuracy, accuracy_from_string, "one of standard, strict, fast",

@@ -238,8 +238,11 @@ std::string Plan::explain() const {
     std::string text = "problem:   " + std::string(to_string(p.mode)) + " " + to_string(p.operation) + " of " +
                        (r.batch > 1 ? number(r.batch) + " x " : "") + (known ? number(r.n) : "any number of") + " " +
                        to_string(r.dtype) + " samples with " + number(r.k) + (p.complex_taps ? " complex" : "") + " taps" +
-                       (r.filters > 1 ? " a row" : "") + ", origin " + number(r.origin) + ", " + to_string(p.boundary) +
-                       " boundary" + (known ? ", " + number(r.output_length) + " outputs" : "") + "\n";
+                       (r.filters == 1         ? ""
+                        : r.filters == r.batch ? " a row"
+                                               : " a row, " + number(r.filters) + " filters in turn") +
+                       ", origin " + number(r.origin) + ", " + to_string(p.boundary) + " boundary" +
+                       (known ? ", " + number(r.output_length) + " outputs" : "") + "\n";
     const bool on_cpu = s.executable->takes_host_memory();
     const std::string how = on_cpu
                                 ? number(s.request.threads) + (s.request.threads == 1 ? " thread" : " threads")

@@ -101,6 +101,17 @@ void check_factor(const char* name, std::int64_t value) {
     }
 }
 
+void check_filter_count(const Problem& p) {
+    if (p.filter_count == 0) { return; }
+    const std::string given = "filter_count: " + std::to_string(p.filter_count);
+    if (p.filters != Filters::per_row) { refuse(ErrorCode::argument, given + " beside one filter for all rows; use per_row"); }
+    if (p.filter_count < 0 || p.batch % p.filter_count != 0) {
+        refuse(ErrorCode::argument,
+               given + " does not divide the batch of " + std::to_string(p.batch) +
+                   " rows, which use the filters in turn; give a divisor, or 0 for a filter of each row's own");
+    }
+}
+
 void check_sizes(const Problem& p, bool allow_unknown_length) {
     if (p.length != kUnknownLength || !allow_unknown_length) { check_count("length", p.length, "a signal"); }
     check_count("taps", p.taps, "a filter");
@@ -110,6 +121,7 @@ void check_sizes(const Problem& p, bool allow_unknown_length) {
     check_stride("output_row_stride", p.output_row_stride);
     check_stride("output_sample_stride", p.output_sample_stride);
     check_stride("taps_row_stride", p.taps_row_stride);
+    check_filter_count(p);
     check_factor("up", p.up);
     check_factor("down", p.down);
     check_factor("dilation", p.dilation);
@@ -173,7 +185,7 @@ Resolved resolve(const Problem& problem, bool allow_unknown_length) {
     r.dtype = problem.dtype;
     r.taps_dtype = taps_dtype(problem);
     r.output_dtype = output_dtype(problem);
-    r.filters = problem.filters == Filters::per_row ? r.batch : 1;
+    r.filters = problem.filters == Filters::shared ? 1 : problem.filter_count == 0 ? r.batch : problem.filter_count;
     r.trivial_epilogue = problem.scale == 1 && problem.bias == 0 && !problem.clamp && r.output_dtype == r.dtype;
     const auto or_default = [](std::int64_t value, std::int64_t fallback) { return value == 0 ? fallback : value; };
     r.in_sample = or_default(problem.input_sample_stride, 1);

@@ -18,7 +18,7 @@ struct Resolved {
     Dtype output_dtype = Dtype::f32;
     std::int64_t in_row = 0, in_sample = 1;
     std::int64_t out_row = 0, out_sample = 1;
-    std::int64_t filters = 1;      ///< 1 or batch
+    std::int64_t filters = 1;      ///< a divisor of batch: row r has filter r % filters
     bool trivial_epilogue = true;  ///< no scale, bias, clamp or change of type
 };
 

@@ -131,6 +131,7 @@ std::uint64_t hash_problem(const Problem& problem) {
     add(problem.taps);
     add(problem.batch);
     add(problem.filters);
+    if (problem.filter_count != 0) { add(problem.filter_count); }
     add(problem.mode);
     add(problem.boundary);
     add_real(problem.constant.real());

@@ -83,7 +83,7 @@ private:
     [[nodiscard]] Scratch scratch_of(const Job& job, int slot) const;
     [[nodiscard]] std::size_t slot_bytes() const;
     [[nodiscard]] std::int64_t chunk() const;
-    [[nodiscard]] const H* taps_of(std::int64_t row) const { return taps_.data() + (problem_.filters > 1 ? row * problem_.k : 0); }
+    [[nodiscard]] const H* taps_of(std::int64_t row) const { return taps_.data() + row % problem_.filters * problem_.k; }
 
     core::Resolved problem_;
     std::vector<H> taps_;

@@ -152,7 +152,7 @@ private:
         const std::int64_t first = call.output.first + index * kTile;
         const std::int64_t count = std::min(kTile, call.output.first + call.output.count - first);
         if (call.log.before(row, first)) { return; }
-        const IntegerTaps& filter = filters_[problem_.filters == 1 ? 0 : static_cast<std::size_t>(row)];
+        const IntegerTaps& filter = filters_[static_cast<std::size_t>(row % problem_.filters)];
         const TapRange range = tap_range(call, first, count);
         const std::int64_t position = first - problem_.origin + range.first;
         switch (level_of(call, filter, row, position, count - 1 + range.last - range.first, scratch)) {

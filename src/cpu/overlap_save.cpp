@@ -70,7 +70,7 @@ public:
 
 private:
     void run(const Call& call, const Unit& unit, T* data, T* scratch, int threads) const {
-        const T* const spectrum = taps_.spectrum(fft_, 1, problem_.filters == 1 ? 0 : unit.row[0], 0);
+        const T* const spectrum = taps_.spectrum(fft_, 1, unit.row[0] % problem_.filters, 0);
         const bool plain = taps_.unscale_exponent == 0;
         FftSource<T> source = io_.direct_source(call, unit);
         if (source.re == nullptr) {

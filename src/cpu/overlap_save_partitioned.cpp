@@ -139,7 +139,7 @@ private:
         const FftTables<T>& t = fft_.tables();
         const T* const block = place.buffers;
         T* const sum = place.buffers + (1 + g) * fft_.extent();
-        const T* const spectrum = taps_.spectrum(fft_, shape_.partitions, problem_.filters == 1 ? 0 : unit.row[0], partition);
+        const T* const spectrum = taps_.spectrum(fft_, shape_.partitions, unit.row[0] % problem_.filters, partition);
         const auto row = [&](std::int64_t r, int) {
             const std::int64_t at = r * t.pitch;
             fft_.kernels().multiply_add(sum + at, sum + t.im_offset + at, block + at, block + t.im_offset + at, spectrum + at,

@@ -47,7 +47,7 @@ void Repair<T>::visit_runs(T* part, std::int64_t first, std::int64_t last, const
 
 template <class T>
 const T* Repair<T>::filter(const Unit& unit, int side) const {
-    const std::int64_t row = problem_.filters == 1 ? 0 : unit.row[side];
+    const std::int64_t row = unit.row[side] % problem_.filters;
     return taps_.taps.data() + row * problem_.k * (taps_.complex_taps ? 2 : 1);
 }
 
@@ -125,7 +125,7 @@ void Repair<T>::add_sample(const Unit& unit, int from_part, std::int64_t positio
             ++done.nan_until;
         }
         std::int64_t start = done.nan_until;
-        if (!taps_.one_sign.empty() && taps_.one_sign[static_cast<std::size_t>(problem_.filters == 1 ? 0 : unit.row[side])]) {
+        if (!taps_.one_sign.empty() && taps_.one_sign[static_cast<std::size_t>(unit.row[side] % problem_.filters)]) {
             if (done.infinity == signed_value) { start = std::max(start, done.infinity_until); }
             done.infinity = signed_value;
             done.infinity_until = last;
@@ -168,7 +168,7 @@ void Repair<T>::add_tap_terms(const Call& call, const Unit& unit, T* data) const
     for (int side = 0; side < (unit.both ? 2 : 1); ++side) {
         const auto want = io_.wanted(call, unit, side);
         const T* const taps = filter(unit, side);
-        for (const std::int64_t tap : taps_.special[static_cast<std::size_t>(problem_.filters == 1 ? 0 : unit.row[side])]) {
+        for (const std::int64_t tap : taps_.special[static_cast<std::size_t>(unit.row[side] % problem_.filters)]) {
             const std::int64_t begin = io_.window_begin(unit, side) + want.first + tap;
             const bool all_present = begin >= 0 && (call.input.n == kUnknownLength || begin + want.count <= call.input.n);
             bool all_nan = all_present || !absent_outside;

@@ -42,7 +42,7 @@ public:
         X* sums = reinterpret_cast<X*>(workspace.data());
         X* window = sums + kTile;
         for (std::int64_t row = 0; row < problem_.batch; ++row) {
-            const H* taps = taps_.data() + (problem_.filters > 1 ? row * problem_.k : 0);
+            const H* taps = taps_.data() + row % problem_.filters * problem_.k;
             for (std::int64_t o = output.first; o < output.first + output.count; o += kTile) {
                 const std::int64_t count = std::min(kTile, output.first + output.count - o);
                 core::gather(window, problem_, input, row, o - problem_.origin, count + problem_.k - 1);

@@ -8,7 +8,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 4;
+inline constexpr std::uint32_t kAbiVersion = 5;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -36,7 +36,7 @@ struct Device {
 struct Problem {
     std::int64_t n = 0, k = 0, batch = 1, origin = 0, output_length = 0;
     std::int64_t in_row = 0, in_sample = 1, out_row = 0, out_sample = 1;
-    std::int64_t filters = 1;  ///< 1 or batch
+    std::int64_t filters = 1;  ///< a divisor of batch: row r has filter r % filters
     std::int32_t dtype = 0, taps_dtype = 0, output_dtype = 0, boundary = 0;
     std::int32_t accuracy = 0;
     std::int32_t trivial_epilogue = 1;  ///< no scale, bias, clamp or change of type

@@ -225,15 +225,17 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         check(cudaFree(nullptr), "starting the device");  // the context exists from here on
         made->rung = &rung;
         made->problem = *problem;
+        if (problem->filters > 1 && !rung.takes_filters_in_turn()) { made->problem.filters = problem->batch; }
         if (policy != nullptr) { made->policy = *policy; }
         made->context = context_id();
         const std::int64_t row = problem->k * bytes_of_tap(problem->taps_dtype);
         made->taps_pitch_bytes = (row + 15) / 16 * 16;
-        const std::int64_t bytes = made->taps_pitch_bytes * problem->filters;
+        const std::int64_t filters = made->problem.filters;
+        const std::int64_t bytes = made->taps_pitch_bytes * filters;
         made->host_taps.resize(std::max(static_cast<std::size_t>(bytes), kLeastHostTapsBytes));
-        for (std::int64_t r = 0; r < problem->filters; ++r) {
-            std::memcpy(made->host_taps.data() + r * made->taps_pitch_bytes, static_cast<const std::byte*>(taps) + r * row,
-                        static_cast<std::size_t>(row));
+        for (std::int64_t f = 0; f < filters; ++f) {
+            std::memcpy(made->host_taps.data() + f * made->taps_pitch_bytes,
+                        static_cast<const std::byte*>(taps) + f % problem->filters * row, static_cast<std::size_t>(row));
         }
         made->taps_finite = all_finite(static_cast<const std::byte*>(taps), row * problem->filters, problem->taps_dtype);
         made->workspace_bytes = rung.workspace_bytes(*made);

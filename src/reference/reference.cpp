@@ -120,7 +120,7 @@ std::int64_t extended(Boundary boundary, std::int64_t p, std::int64_t n) {
 }
 
 struct Shape {
-    std::int64_t n, k, batch, origin, outputs, in_row, in_sample, out_row, out_sample, taps_row;
+    std::int64_t n, k, batch, origin, outputs, in_row, in_sample, out_row, out_sample, filters, taps_row;
 };
 
 Shape shape_of(const Problem& p) {
@@ -135,7 +135,8 @@ Shape shape_of(const Problem& p) {
     s.in_row = p.input_row_stride != 0 ? p.input_row_stride : s.n * s.in_sample;
     s.out_sample = p.output_sample_stride != 0 ? p.output_sample_stride : 1;
     s.out_row = p.output_row_stride != 0 ? p.output_row_stride : s.outputs * s.out_sample;
-    s.taps_row = p.filters == Filters::per_row ? (p.taps_row_stride != 0 ? p.taps_row_stride : s.k) : 0;
+    s.filters = p.filters == Filters::shared ? 1 : (p.filter_count != 0 ? p.filter_count : s.batch);
+    s.taps_row = p.taps_row_stride != 0 ? p.taps_row_stride : s.k;
     return s;
 }
 
@@ -167,7 +168,7 @@ Sum sum_of(const Problem& p, const Shape& s, const void* in, const void* taps, s
         if (index < 0 && (p.dtype == Dtype::f16 || p.dtype == Dtype::bf16)) {
             x = widened(narrowed(p.constant.real(), p.dtype), p.dtype);
         }
-        Wide h = element(taps, tap_type, row * s.taps_row + t);
+        Wide h = element(taps, tap_type, row % s.filters * s.taps_row + t);
         if (p.operation == Operation::correlation) { h = Wide(h.real(), -h.imag()); }
         if (!is_complex(p.dtype)) {
             sum.value += Wide(x.real() * h.real(), 0);
@@ -298,7 +299,7 @@ std::vector<__int128> integer_sums(const Problem& problem, const void* in, const
             for_each_term(problem, s, o, [&](std::int64_t index, std::int64_t t) {
                 const __int128 x = index < 0 ? static_cast<__int128>(problem.constant.real())
                                              : integer(in, problem.dtype, row * s.in_row + index * s.in_sample);
-                sum += x * integer(taps, tap_type, row * s.taps_row + t);
+                sum += x * integer(taps, tap_type, row % s.filters * s.taps_row + t);
             });
             result.push_back(sum);
         }

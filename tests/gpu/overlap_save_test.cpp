@@ -1,4 +1,5 @@
 // Overlap-save: segments of every size, long filters, what transforms endanger: NaN, infinity, overflow, unlike magnitudes.
+#include <algorithm>
 #include <array>
 
 #include "gpu/rung_runner.hpp"
@@ -136,6 +137,46 @@ TEST_F(OverlapSave, EveryTypeWithLongFilters) {
             }
         }
     }
+}
+
+// Rows that use filters in turn, at 16-byte boundaries and not, with a NaN; and rows enough to go through them filter by filter.
+TEST_F(OverlapSave, FiltersInTurn) {
+    Random random(89);
+    for (const Dtype dtype : {Dtype::f32, Dtype::bf16, Dtype::f64}) {
+        for (const std::int64_t k : {64, 1024, 3000}) {
+            for (const std::int64_t n : {1024, 2051}) {
+                Problem p = problem_of(n, k, Mode::causal);
+                p.dtype = dtype;
+                p.batch = 6;
+                p.filters = Filters::per_row;
+                p.filter_count = 3;
+                p.scale = n % 2 == 0 ? 1 : 0.5;
+                std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
+                std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
+                fill_random(in.data(), dtype, input_extent(p), random);
+                fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+                if (dtype == Dtype::f32) { reinterpret_cast<float*>(in.data())[4 * n + 300] = NAN; }
+                for (const char* name : {kName, "overlap_save_parts"}) {
+                    const auto infos = algorithms(p, "cuda", Accuracy::standard);
+                    const auto found =
+                        std::find_if(infos.begin(), infos.end(), [&](const auto& info) { return info.name == name; });
+                    if (found == infos.end() || !found->supported) { continue; }
+                    const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = name});
+                    const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+                    ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << name << ", " << describe(p);
+                }
+            }
+        }
+    }
+    Problem p = problem_of(208, 100, Mode::same);
+    p.batch = 1200;
+    p.filters = Filters::per_row;
+    p.filter_count = 400;
+    const std::vector<float> in = random_floats(input_extent(p), random);
+    const std::vector<float> taps = random_floats(taps_extent(p), random);
+    const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = kName});
+    const std::vector<float> out = execute_on_device<float>(plan, in.data());
+    ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "");
 }
 
 TEST_F(OverlapSave, NanAndInfinityReachTheirWindowsOnly) {

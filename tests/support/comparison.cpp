@@ -131,7 +131,8 @@ struct RowScale {
 RowScale row_scale(const Problem& p, const void* in, const void* taps, std::int64_t row) {
     const std::int64_t sample = p.input_sample_stride == 0 ? 1 : p.input_sample_stride;
     const std::int64_t in_row = p.input_row_stride == 0 ? p.length * sample : p.input_row_stride;
-    const std::int64_t taps_row = p.filters == Filters::shared ? 0 : (p.taps_row_stride == 0 ? p.taps : p.taps_row_stride);
+    const std::int64_t filters = p.filters == Filters::shared ? 1 : (p.filter_count == 0 ? p.batch : p.filter_count);
+    const std::int64_t taps_row = p.taps_row_stride == 0 ? p.taps : p.taps_row_stride;
     long double squares = 0;
     for (std::int64_t i = 0; i < p.length; ++i) {
         const auto x = output_at(in, p.dtype, row * in_row + i * sample);
@@ -145,7 +146,7 @@ RowScale row_scale(const Problem& p, const void* in, const void* taps, std::int6
     RowScale scale;
     scale.input_norm = std::sqrt(squares);
     for (std::int64_t t = 0; t < p.taps; ++t) {
-        const long double size = std::abs(output_at(taps, taps_dtype(p), row * taps_row + t));
+        const long double size = std::abs(output_at(taps, taps_dtype(p), row % filters * taps_row + t));
         if (std::isfinite(size)) { scale.taps_sum += size; }
     }
     return scale;

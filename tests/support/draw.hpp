@@ -66,6 +66,9 @@ inline Problem draw_problem(std::int64_t most_samples, std::int64_t most_taps, R
     problem.taps = chance(0.1, random) ? problem.length : awkward_size(most_taps, random);
     problem.batch = chance(0.6, random) ? 1 : between(2, 5, random);
     problem.filters = chance(0.3, random) ? Filters::per_row : Filters::shared;
+    if (problem.filters == Filters::per_row && problem.batch % 2 == 0 && chance(0.5, random)) {
+        problem.filter_count = problem.batch / 2;
+    }
     problem.mode = static_cast<Mode>(between(0, 4, random));
     if (problem.mode == Mode::valid && problem.taps > problem.length) { std::swap(problem.taps, problem.length); }
     problem.boundary = static_cast<Boundary>(between(0, 5, random));
@@ -85,8 +88,9 @@ inline Problem draw_problem(std::int64_t most_samples, std::int64_t most_taps, R
 /// For messages: every field that is not its default.
 inline std::string describe(const Problem& p) {
     std::string text = "length " + std::to_string(p.length) + ", taps " + std::to_string(p.taps) + ", batch " +
-                       std::to_string(p.batch) + " " + to_string(p.filters) + ", " + to_string(p.mode) + " " +
-                       to_string(p.operation) + ", boundary " + to_string(p.boundary) + ", " + to_string(p.dtype) +
+                       std::to_string(p.batch) + " " + to_string(p.filters) +
+                       (p.filter_count != 0 ? " " + std::to_string(p.filter_count) : std::string()) + ", " + to_string(p.mode) +
+                       " " + to_string(p.operation) + ", boundary " + to_string(p.boundary) + ", " + to_string(p.dtype) +
                        (p.complex_taps ? " complex taps" : "") + " -> " + to_string(output_dtype(p));
     if (p.origin) { text += ", origin " + std::to_string(*p.origin); }
     text += ", strides in " + std::to_string(p.input_row_stride) + "," + std::to_string(p.input_sample_stride) + " out " +

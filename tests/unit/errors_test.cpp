@@ -64,6 +64,12 @@ TEST(Errors, Settings) {
     expect_invalid(ErrorCode::argument, {"bias", "NaN"}, [](Problem& p) { p.bias = NAN; });
     expect_invalid(ErrorCode::argument, {"clamp", "NaN"}, [](Problem& p) { p.clamp = Clamp{0, NAN}; });
     expect_invalid(ErrorCode::argument, {"clamp", "above"}, [](Problem& p) { p.clamp = Clamp{1, 0}; });
+    expect_invalid(ErrorCode::argument, {"filter_count", "2", "per_row"}, [](Problem& p) { p.filter_count = 2; });
+    expect_invalid(ErrorCode::argument, {"filter_count", "4", "6"}, [](Problem& p) {
+        p.batch = 6;
+        p.filters = Filters::per_row;
+        p.filter_count = 4;
+    });
     expect_invalid(ErrorCode::unsupported, {"dilation", "2"}, [](Problem& p) { p.dilation = 2; });
     expect_invalid(ErrorCode::argument, {"up", "0"}, [](Problem& p) { p.up = 0; });
     expect_invalid(ErrorCode::argument, {"enumeration"}, [](Problem& p) { p.mode = static_cast<Mode>(17); });

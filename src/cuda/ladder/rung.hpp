@@ -24,7 +24,7 @@ struct Prepared {
     unsigned long long context = 0;  ///< which life of the device the taps belong to
     Problem problem;
     Policy policy;
-    const void* taps = nullptr;  ///< device memory: row r starts at byte r * taps_pitch_bytes, a multiple of 16
+    const void* taps = nullptr;  ///< device memory: filter f starts at byte f * taps_pitch_bytes, a multiple of 16
     std::int64_t taps_pitch_bytes = 0;
     std::vector<std::byte>
         host_taps;  ///< their first bytes, for kernels that take taps by value; all of them until the plan is ready
@@ -51,6 +51,8 @@ public:
     [[nodiscard]] virtual double estimate_seconds(const Problem&, const cuda_abi::Device&) const = 0;
     /// The policies worth measuring for a problem, the default first. Rungs without a choice have one.
     [[nodiscard]] virtual std::vector<Policy> policies(const Problem&, const cuda_abi::Device&) const { return {Policy{}}; }
+    /// Whether Problem::filters may be anything but 1 and batch; for the others the taps are repeated until each row has its own.
+    [[nodiscard]] virtual bool takes_filters_in_turn() const { return false; }
     [[nodiscard]] virtual std::int64_t workspace_bytes(const Prepared&) const { return 0; }
     [[nodiscard]] virtual std::string describe(const Prepared&) const { return ""; }
     /// Outputs of a row that belong together: pieces but the last are multiples of so many, starting at one (core::Executable).

@@ -160,7 +160,7 @@ std::string run_job(const Problem& p, const void* taps, const Job& job) {
     const bool complex_taps = is_complex_type(p.taps_dtype);
     const Value constant = stored(p, {p.constant_real, p.constant_imag});
     for (std::int64_t row = 0; row < job.rows; ++row) {
-        const std::int64_t first_tap = p.filters > 1 ? (job.row_first + row) * p.k : 0;
+        const std::int64_t first_tap = (job.row_first + row) % p.filters * p.k;
         for (std::int64_t i = 0; i < job.count; ++i) {
             Value sum = 0;
             for (std::int64_t t = 0; t < p.k; ++t) {

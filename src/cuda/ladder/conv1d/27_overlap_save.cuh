@@ -19,7 +19,7 @@ namespace tapline::cuda::overlap_save {
 /// A warp multiplies its point n by e^(i alpha n/1024) (`twist`) and transforms 32 x 32: each lane 32 points in registers, all
 /// exchange them through shared memory, and again. The result lies as the points did, lane p and register q holding frequency
 /// p + 32 q, so that the same code, with real and imaginary parts exchanged, is the inverse.
-template <class S, int kWarps, class Shape, bool kSpectrumInShared, bool kPlain>
+template <class S, int kWarps, class Shape, Spectrum kSpectrum, bool kPlain>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<S>::Real;
@@ -27,6 +27,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr bool kComplex = kIsComplexElement<S>;
     constexpr int kM = kPoints * kWarps;  // points of a segment
     constexpr bool kTwisted = !kComplex || kWarps > 1;
+    constexpr bool kSpectrumInShared = kSpectrum == Spectrum::block;
+    constexpr bool kRows = kSpectrum == Spectrum::row;
+    constexpr bool kKeeps = kRows && Shape::kOwnSpectrum;  // a segment's warps have a place for their spectrum
+    using Where = std::conditional_t<kRows, PlaceInRun, Place>;
     constexpr int kTwists = Shape::kTwistTable ? kM : 64 * kWarps;
     using Parts = Division<kWarps, kComplex>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -35,33 +39,40 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const int warp = kWarps == 1 ? 0 : thread / 32;
 
     extern __shared__ uint4 shared[];
-    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrumInShared>();
+    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrum>();
     char* const base = reinterpret_cast<char*>(shared);
     Point* const pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
-    Point* const spectrum = reinterpret_cast<Point*>(base + kLayout.spectrum);
     Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
     Point* const own = points + warp * kBufferPoints;
+    Point* const spectrum = kKeeps ? points + kWarps * kBufferPoints : reinterpret_cast<Point*>(base + kLayout.spectrum);
+    Point* const products = kSpectrumInShared || kKeeps ? spectrum + warp * kPoints : own;
     CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
 
     // Samples lie where the points will: both are read before anything is written over them.
-    SegmentSamples<S, kWarps> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
-    SpectrumPart<Point> part(own, barriers + kMostSegments + threadIdx.x / 32, lane);
+    SegmentSamples<S, kWarps, kRows> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
+    SpectrumPart<Point> part(products, barriers + kMostSegments + threadIdx.x / 32, lane);
     const BlockTables<Point> block_tables(pairs, barriers + 2 * kMostSegments);
     __syncthreads();
 
     // Neighbours go to different multiprocessors, so that a last round, which is not full, keeps all of them busy.
-    const std::int64_t first_segment = static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
-    Place place{first_segment / g.segments, 0};
-    place.index = static_cast<int>(first_segment - place.row * g.segments);
+    // Those of runs stay together: they have the same filter.
+    const std::int64_t first_segment = kRows ? static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block
+                                             : static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
+    Where place = Where::first(g, a.rows, first_segment);
     // In global memory they lie one after the other as in the block's.
     const auto* tables = static_cast<const Point*>(g.tables);
     const Point* const all_spectra = tables + kPairs + kTwists;
     block_tables.start_copy(tables, kPairs + kTwists + (kSpectrumInShared ? kM : 0));
     samples.start_copy(place);  // after the tables, which all wait for: behind all samples they would come 4 us later
+    const auto fetch_spectrum = [&](const Where& of) {
+        part.start_copy(all_spectra + g.spectrum_first + of.filter(g) * g.spectrum_row + warp * kPoints);
+    };
+    bool is_coming = true;  // a spectrum that is kept
+    if (kKeeps && place.exists(a.rows)) { fetch_spectrum(place); }
     block_tables.wait_for();
     const TwistOf<Point, kWarps, Shape::kTwistTable> twist_of(twists, thread);
-    if (place.row >= a.rows) { return; }
+    if (!place.exists(a.rows)) { return; }
 
     for (;;) {
         const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g.outputs;
@@ -90,16 +101,16 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             }
         };
         // Segments of many warps leave no place in shared memory for the next one, but it may come nearer.
-        if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g)); }
+        if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g, a.rows)); }
         Parts::take_apart(re, im, points, thread, in_block, load, [&] { sync_segment<kWarps>(in_block); });
 
         // Two rounds of the same code: times the twists and transformed; times the spectrum and transformed back.
 #pragma unroll 1
         for (int direction = 0; direction < 2; ++direction) {
             if constexpr (!kSpectrumInShared) {
-                if (direction == 1) { part.wait_for(); }
+                if (direction == 1 && (!kKeeps || is_coming)) { part.wait_for(); }
+                if (kKeeps && direction == 1) { is_coming = false; }
             }
-            const Point* const products = kSpectrumInShared ? spectrum + warp * kPoints : own;
             T x[32];
             T y[32];
 #pragma unroll
@@ -118,23 +129,26 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 #pragma unroll
                 for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twist_of(i)); }
             }
-            if constexpr (!kSpectrumInShared) { __syncwarp(); }  // the spectrum has been read: its place is free
+            if constexpr (!kSpectrumInShared && !kKeeps) { __syncwarp(); }  // the spectrum has been read: its place is free
             const auto pair = [&](int i, T* c, T* t) {
                 const Point p = pairs[32 * i + lane];
                 *c = p.x;
                 *t = p.y;
             };
             transform_warp(x, y, own, lane, pair, [&] {
-                // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples.
-                const bool copies = direction == 0 ? !kSpectrumInShared : kWarps == 1;
-                if (copies) { fence_before_copy(); }
+                // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples. Another
+                // filter's spectrum comes once this segment's products are made.
+                const bool passes = direction == 0 && !kSpectrumInShared && !kKeeps;
+                const bool changes = kKeeps && direction == 1 && place.next(g, a.rows).filter(g) != place.filter(g);
+                const bool goes_on = direction == 1 && kWarps == 1;
+                if (passes || changes || goes_on) { fence_before_copy(); }
                 __syncwarp();
-                if (!copies) { return; }
-                if (direction == 0) {
-                    part.start_copy(all_spectra + g.spectrum_first + place.row * g.spectrum_row + warp * kPoints);
-                } else {
-                    samples.start_copy(place.next(g));
+                if (passes) { fetch_spectrum(place); }
+                if (changes && place.next(g, a.rows).exists(a.rows)) {
+                    fetch_spectrum(place.next(g, a.rows));
+                    is_coming = true;
                 }
+                if (goes_on) { samples.start_copy(place.next(g, a.rows)); }
             });
 #pragma unroll
             for (int i = 0; i < 32; ++i) {
@@ -153,7 +167,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         Parts::put_together(re, im, points, thread, in_block, [&] {
             fence_before_copy();
             sync_segment<kWarps>(in_block);
-            samples.start_copy(place.next(g));
+            samples.start_copy(place.next(g, a.rows));
         });
 
         const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
@@ -171,8 +185,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             outputs.store_slowly(points, repair);
             sync_segment<kWarps>(in_block);
         }
-        place = place.next(g);
-        if (place.row >= a.rows) { return; }
+        place = place.next(g, a.rows);
+        if (!place.exists(a.rows)) { return; }
     }
 }
 

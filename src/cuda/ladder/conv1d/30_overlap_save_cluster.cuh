@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
     const TwistOf<Point, kWarps, false> twist_of(twists, static_cast<int>(threadIdx.x));
     cluster_arrive();
 
-    for (; place.row < a.rows; place = place.next(g)) {
+    for (; place.row < a.rows; place = place.next(g, a.rows)) {
         const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g.outputs;
         const int wanted = static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs}));
         T re[32];
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
             samples.read_at_edge(re, im, reinterpret_cast<S*>(points), place, wanted, thread);
             cluster_arrive();
         }
-        if (threadIdx.x == 0) { samples.prefetch(place.next(g)); }
+        if (threadIdx.x == 0) { samples.prefetch(place.next(g, a.rows)); }
         First::transform_there(re, im);
         cluster_wait();  // nobody reads this memory any more
         // The remainders' addresses of the segment, not of all before them.

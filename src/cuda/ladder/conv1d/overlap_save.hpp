@@ -21,27 +21,42 @@ struct Limits<double> {
 /// How rows are divided into segments and segments among warps.
 struct Segments {
     const void* tables;           // pairs, twists, spectra of the filters
-    std::int64_t spectrum_row;    // points from one row's spectrum to the next; 0: one filter
-    std::int64_t spectrum_first;  // points before row 0's spectrum
+    std::int64_t spectrum_row;    // points from one filter's spectrum to the next
+    std::int64_t spectrum_first;  // points before the first row's spectrum, or in runs before filter 0's
     std::int64_t start;           // from sample in_first to the first one of segment 0
     int segments;                 // of a row
     int outputs;                  // of a segment
     int skip, used;               // a segment's outputs read its samples [skip, used)
     int inner_first, inner_last;  // the segments of every row whose samples all lie in the piece
+    int zero_edges;               // what the others read of the piece is copied as a whole too, zeros around it
     void* sums_in;                // added to the sums: (rows, sums_row); null: none
     void* sums_out;               // where they go instead of to the output, or null
     std::int64_t sums_row;
     int real_taps;      // of complex samples
-    int step_segments;  // from one of a warp's segments to its next: so many rows and segments
+    int step_segments;  // one filter: from one of a warp's segments to its next: so many rows and segments
     std::int64_t step_rows;
+    std::int64_t filters;  // in runs: row r has filter (first_filter + r) % filters; 0: rows have spectra and taps of their own
+    std::int64_t first_filter;  // of row 0
+    int run;                    // segments that a warp does one after the other
+};
+
+/// Where a segment's spectrum lies when points are multiplied by it.
+enum class Spectrum {
+    passing,  // where they were exchanged, copied there for every segment
+    block,    // one filter: a place of shared memory for all segments of the block
+    row,      // several filters: short segments have places of their own, where it stays until a row has another filter
 };
 
 /// What a kernel is compiled for, by the type of its sums and the warps of a segment.
-template <class T, int kWarps>
+template <class T, int kWarps, Spectrum kSpectrum = Spectrum::passing>
 struct Shape {
     static constexpr bool kWide = sizeof(T) == 8;
-    /// Of a block at most: 32 points a lane are 64 registers, in double 128.
-    static constexpr int kThreads = kWide ? 256 : 512;
+    /// A place for a spectrum beside the points. (64, 768, 4096) bf16, 4 warps: 1186 us with 3 segments that have one, 1144 with 4
+    /// that have none.
+    static constexpr bool kOwnSpectrum = kSpectrum == Spectrum::row && !kWide && kWarps <= 2;
+    /// Of a block at most: 32 points a lane are 64 registers, in double 128. With spectra of their own 13 warps would have room,
+    /// but 128 registers instead of 168: (8, 2048, 8192) samples with 256 taps 392 us instead of 343.
+    static constexpr int kThreads = kWide ? 256 : kOwnSpectrum ? 384 : 512;
     /// The twists as a table of all points, or as products of two small ones.
     static constexpr bool kTwistTable = kWide ? kWarps <= 2 : kWarps <= 4;
     /// The next segment is brought into the L2 cache while this one is convolved.
@@ -55,14 +70,14 @@ inline constexpr int kMostWarps = sizeof(T) == 8 ? 8 : 16;
 /// Segments of so many warps can take part of a filter, adding to sums.
 inline constexpr int kLeastWarpsOfParts = 8;
 
-/// Offsets into a block's shared memory, in bytes: tables, then the segments.
+/// Offsets into a block's shared memory, in bytes: tables, then the segments, each its points and, if it has one, its spectrum.
 struct SharedLayout {
     int pairs, twists, spectrum, segments, segment_bytes;
 };
 
 inline constexpr int kMostSegments = 16;  // of a block, as many as it has warps at most
 
-template <class Shape, int kWarps, int kPointBytes, bool kSpectrumInShared>
+template <class Shape, int kWarps, int kPointBytes, Spectrum kSpectrum>
 #ifdef __CUDACC__
 __host__ __device__
 #endif
@@ -72,8 +87,8 @@ __host__ __device__
     l.pairs = 8 * 4 * kMostSegments;  // the barriers come first: of segments, of spectra, of the tables
     l.twists = l.pairs + kPairs * kPointBytes;
     l.spectrum = l.twists + (Shape::kTwistTable ? kPoints : 64) * kWarps * kPointBytes;
-    l.segments = l.spectrum + (kSpectrumInShared ? kPoints * kWarps * kPointBytes : 0);
-    l.segment_bytes = kWarps * kBufferPoints * kPointBytes;
+    l.segments = l.spectrum + (kSpectrum == Spectrum::block ? kPoints * kWarps * kPointBytes : 0);
+    l.segment_bytes = kWarps * (kBufferPoints + (Shape::kOwnSpectrum ? kPoints : 0)) * kPointBytes;
     return l;
 }
 
@@ -84,17 +99,17 @@ struct Kernel {
     int table_points = 0;  ///< before the spectra
     int blocks = 1;        ///< of a cluster, that share a segment
     bool twist_table = false;
+    bool in_runs = false;  ///< for several filters
     SharedLayout layout{};
 };
 
-/// The kernel for so many warps a segment, or none. `plain`: unit strides and the signal's type in and out; `shared_spectrum`: one
-/// filter, whose spectrum a block keeps in shared memory.
-Kernel kernel_f32(int warps, bool plain, bool shared_spectrum);
-Kernel kernel_f64(int warps, bool plain, bool shared_spectrum);
-Kernel kernel_f16(int warps, bool plain, bool shared_spectrum);
-Kernel kernel_bf16(int warps, bool plain, bool shared_spectrum);
-Kernel kernel_complex64(int warps, bool plain, bool shared_spectrum);
-Kernel kernel_complex128(int warps, bool plain, bool shared_spectrum);
+/// The kernel for so many warps a segment, or none. `plain`: unit strides and the signal's type in and out.
+Kernel kernel_f32(int warps, bool plain, Spectrum spectrum);
+Kernel kernel_f64(int warps, bool plain, Spectrum spectrum);
+Kernel kernel_f16(int warps, bool plain, Spectrum spectrum);
+Kernel kernel_bf16(int warps, bool plain, Spectrum spectrum);
+Kernel kernel_complex64(int warps, bool plain, Spectrum spectrum);
+Kernel kernel_complex128(int warps, bool plain, Spectrum spectrum);
 
 }  // namespace tapline::cuda::overlap_save
 

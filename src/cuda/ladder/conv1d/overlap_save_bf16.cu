@@ -3,6 +3,6 @@
 
 namespace tapline::cuda::overlap_save {
 
-Kernel kernel_bf16(int warps, bool plain, bool shared_spectrum) { return pick<__nv_bfloat16>(warps, plain, shared_spectrum); }
+Kernel kernel_bf16(int warps, bool plain, Spectrum spectrum) { return pick<__nv_bfloat16>(warps, plain, spectrum); }
 
 }  // namespace tapline::cuda::overlap_save

@@ -3,6 +3,6 @@
 
 namespace tapline::cuda::overlap_save {
 
-Kernel kernel_f64(int warps, bool plain, bool shared_spectrum) { return pick<double>(warps, plain, shared_spectrum); }
+Kernel kernel_f64(int warps, bool plain, Spectrum spectrum) { return pick<double>(warps, plain, spectrum); }
 
 }  // namespace tapline::cuda::overlap_save

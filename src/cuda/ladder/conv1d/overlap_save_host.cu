@@ -2,8 +2,13 @@
 #include "cuda/ladder/conv1d/overlap_save_host.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_cluster.hpp"
@@ -19,6 +24,8 @@ constexpr int kOutputsUnit = 32;
 // 574 with 16; 511 taps 625 and 609 us.
 constexpr int kManyOutputs = 1700;
 constexpr int kFewSegments = 12;
+// Blocks of fewer warps with places for spectra than this give way to blocks without.
+constexpr int kLeastWarpsKeeping = 12;
 
 }  // namespace
 
@@ -60,21 +67,23 @@ Kernel cluster_kernel_of(const Problem& p, int group, bool plain) {
     }
 }
 
-Kernel kernel_of(const Problem& p, int warps, bool plain, bool shared_spectrum) {
-    if (warps >= kRemainders) { return shared_spectrum ? Kernel{} : cluster_kernel_of(p, warps / kRemainders, plain); }
+Kernel kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum) {
+    if (warps >= kRemainders) {
+        return spectrum == Spectrum::passing ? cluster_kernel_of(p, warps / kRemainders, plain) : Kernel{};
+    }
     switch (p.dtype) {
         case kF32:
-            return kernel_f32(warps, plain, shared_spectrum);
+            return kernel_f32(warps, plain, spectrum);
         case kF64:
-            return kernel_f64(warps, plain, shared_spectrum);
+            return kernel_f64(warps, plain, spectrum);
         case kF16:
-            return kernel_f16(warps, plain, shared_spectrum);
+            return kernel_f16(warps, plain, spectrum);
         case kBf16:
-            return kernel_bf16(warps, plain, shared_spectrum);
+            return kernel_bf16(warps, plain, spectrum);
         case kComplex64:
-            return kernel_complex64(warps, plain, shared_spectrum);
+            return kernel_complex64(warps, plain, spectrum);
         case kComplex128:
-            return kernel_complex128(warps, plain, shared_spectrum);
+            return kernel_complex128(warps, plain, spectrum);
         default:
             return {};
     }
@@ -106,14 +115,14 @@ int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& d
 bool plain_problem(const Problem& p) { return p.in_sample == 1 && p.out_sample == 1 && p.output_dtype == p.dtype; }
 
 Kernel fast_kernel(const Problem& p, int warps, const cuda_abi::Device& device) {
-    if (p.filters == 1) {
-        const Kernel shared = kernel_of(p, warps, true, true);
-        if (segments_of_block(shared, warps, device) > 0) { return shared; }
-    }
-    return kernel_of(p, warps, true, false);
+    const Kernel passing = kernel_of(p, warps, true, Spectrum::passing);
+    const Kernel keeping = kernel_of(p, warps, true, p.filters == 1 ? Spectrum::block : Spectrum::row);
+    const int most = segments_of_block(passing, warps, device);
+    const int least = p.filters == 1 ? 1 : std::max(1, std::min(most, kLeastWarpsKeeping / warps));
+    return segments_of_block(keeping, warps, device) >= least ? keeping : passing;
 }
 
-Kernel slow_kernel(const Problem& p, int warps) { return kernel_of(p, warps, false, false); }
+Kernel slow_kernel(const Problem& p, int warps) { return kernel_of(p, warps, false, Spectrum::passing); }
 
 // The layout does not matter: a stream's pieces lie otherwise than the signal of a plan that must give the same bits.
 bool has_size(const Problem& p, int warps, std::int64_t taps, const cuda_abi::Device& device) {
@@ -139,8 +148,9 @@ constexpr double kWideAloneFactor = 1.6;
 // proportion, not measured.
 constexpr std::array<double, 3> kClusterSegmentSeconds{16.9e-6, 23.9e-6, 26.5e-6};
 constexpr std::array<double, 3> kWideClusterSegmentSeconds{19e-6, 27e-6, 0};
-// A row's own spectrum comes from global memory for each segment: (8, 2048, 8192) samples with 128 taps take 473 us, with 256 479.
-constexpr double kOwnSpectrumFactor = 1.7;
+// Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 337 us, with 1,024 taps 513 by 1 warp, 507
+// by 2, 821 by 4 and 862 by 8.
+constexpr double kOwnSpectrumFactor = 1.25;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
@@ -176,8 +186,9 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     const double whole_rounds = std::floor(each / at_once) * at_once;
     const double left = std::ceil(each - whole_rounds);
     const double busy = whole_rounds * seconds + (left > 0 ? std::max(left * seconds, alone) : 0);
-    const double bytes = type.bytes * rows * static_cast<double>(p.output_length + p.n) +
-                         (p.filters > 1 ? rows * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
+    const double bytes =
+        type.bytes * rows * static_cast<double>(p.output_length + p.n) +
+        (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
     const double moving = bytes / device.copy_bytes_per_second;
     return kStartSeconds + std::pow(std::pow(busy, kNorm) + std::pow(moving, kNorm), 1 / kNorm);
 }
@@ -265,8 +276,9 @@ struct ClusterLaunch {
     ClusterLaunch& operator=(const ClusterLaunch&) = delete;
 };
 
-// Whole segments whose copies, which begin and end at 16-byte boundaries, stay inside every row's piece.
-void set_inner(Segments& g, const Arguments& a, int bytes) {
+// Whole segments whose copies, which begin and end at 16-byte boundaries, stay inside every row's piece; and whether the others
+// are copied up to the piece's edges, which then lie at such boundaries of theirs.
+void set_copied(Segments& g, const Arguments& a, int bytes) {
     const std::int64_t margin = 16 / bytes;
     const std::int64_t length = a.in_last - a.in_first;
     const std::int64_t first = g.start >= margin ? 0 : divide_up(margin - g.start, g.outputs);
@@ -275,6 +287,7 @@ void set_inner(Segments& g, const Arguments& a, int bytes) {
     const std::int64_t last = std::min<std::int64_t>({by_samples, a.count / g.outputs, g.segments});
     g.inner_first = static_cast<int>(std::min<std::int64_t>(first, g.segments));
     g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
+    g.zero_edges = a.zero_vectors != 0 && length % margin == 0 && g.start % margin == 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -297,10 +310,42 @@ std::vector<Part> parts_of(std::int64_t taps, const Cut& cut) {
     return parts;
 }
 
+namespace {
+
+// body(i) for 0 <= i < count, by several threads if there are many: a filter a channel makes thousands of spectra.
+template <class Body>
+void in_parallel(std::int64_t count, const Body& body) {
+    constexpr std::int64_t kLeastOfAThread = 8;
+    std::atomic<std::int64_t> next{0};
+    std::exception_ptr failure;
+    std::mutex mutex;
+    const auto work = [&] {
+        try {
+            for (std::int64_t i = next++; i < count; i = next++) { body(i); }
+        } catch (...) {
+            const std::lock_guard lock(mutex);
+            failure = std::current_exception();
+        }
+    };
+    const std::int64_t processors = std::max(std::thread::hardware_concurrency(), 1U);
+    std::vector<std::thread> others;
+    try {
+        while (static_cast<std::int64_t>(others.size()) + 1 < std::min(processors, count / kLeastOfAThread)) {
+            others.emplace_back(work);
+        }
+    } catch (const std::system_error&) {  // then by fewer
+    }
+    work();
+    for (std::thread& other : others) { other.join(); }
+    if (failure) { std::rethrow_exception(failure); }
+}
+
+}  // namespace
+
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const Problem& p = prepared.problem;
     const Type type = type_of(p);
-    const Kernel kernel = kernel_of(p, cut.warps, true, false);
+    const Kernel kernel = kernel_of(p, cut.warps, true, Spectrum::passing);
     const bool wide = type.point_bytes == 16;
     const std::vector<Part> parts = parts_of(p.k, cut);
     const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
@@ -309,16 +354,21 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     append(bytes, pairs_of_lanes(), wide);
     append(bytes, twists_of(cut.warps, type.is_complex, kernel.twist_table), wide);
     if (cut.warps > kRemainders) { append(bytes, divisions_of(cut.warps, type.is_complex), wide); }
+    const std::size_t before = bytes.size();
+    const auto each = static_cast<std::size_t>(kPoints * cut.warps) * static_cast<std::size_t>(type.point_bytes);
+    bytes.resize(before + static_cast<std::size_t>(spectra) * each);
     const Spectra spectra_of(cut.warps, type.is_complex);
-    for (const Part& part : parts) {
-        for (std::int64_t row = 0; row < p.filters; ++row) {
-            const std::byte* taps = prepared.host_taps.data() + row * prepared.taps_pitch_bytes;
-            const auto tap = [&](std::int64_t t) {
-                return part.first + t < part.own ? Complex() : tap_at(taps, part.first + t, p.taps_dtype);
-            };
-            append(bytes, spectra_of.of(tap, part.own_end - part.first, cut.skip), wide);
-        }
-    }
+    in_parallel(spectra, [&](std::int64_t index) {
+        const Part& part = parts[static_cast<std::size_t>(index / p.filters)];
+        const std::byte* taps = prepared.host_taps.data() + index % p.filters * prepared.taps_pitch_bytes;
+        const auto tap = [&](std::int64_t t) {
+            return part.first + t < part.own ? Complex() : tap_at(taps, part.first + t, p.taps_dtype);
+        };
+        std::vector<std::byte> spectrum;
+        spectrum.reserve(each);
+        append(spectrum, spectra_of.of(tap, part.own_end - part.first, cut.skip), wide);
+        std::copy(spectrum.begin(), spectrum.end(), bytes.begin() + static_cast<std::ptrdiff_t>(before + index * each));
+    });
     return bytes;
 }
 
@@ -335,24 +385,48 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     own.row_first += launch.row;
     own.rows = launch.rows;
     Arguments a = arguments_of(prepared, own);
-    a.taps = static_cast<const char*>(a.taps) + part.own * type.tap_bytes;
     a.k = part.own_end - part.own;
     a.origin = p.origin - part.own;
     // Pairs of real numbers need not be aligned as a whole; plain stores want them so.
     const bool aligned = reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(type.bytes) == 0;
     const bool plain = a.plain_layout != 0 && (aligned || launch.sums_out != nullptr);
     const Kernel kernel = plain ? fast_kernel(p, cut.warps, prepared.device) : slow_kernel(p, cut.warps);
+    if (p.filters > 1 && !kernel.in_runs) {
+        // Launches whose rows have filters one after the other.
+        const std::int64_t rows = p.filters - own.row_first % p.filters;
+        if (launch.rows > rows) {
+            const std::int64_t sum_bytes = type.is_complex ? type.point_bytes : type.point_bytes / 2;
+            const auto at = [&](void* sums) {
+                return sums == nullptr ? nullptr : static_cast<char*>(sums) + rows * launch.sums_row * sum_bytes;
+            };
+            Launch first = launch;
+            first.rows = rows;
+            Launch rest = launch;
+            rest.row += rows;
+            rest.rows -= rows;
+            rest.sums_in = at(launch.sums_in);
+            rest.sums_out = at(launch.sums_out);
+            launch_segments(prepared, job, cut, first, stream);
+            return launch_segments(prepared, job, cut, rest, stream);
+        }
+    }
     int in_block = segments_of_block(kernel, cut.warps, prepared.device);
     if (cut.warps == 1 && cut.outputs >= kManyOutputs) { in_block = std::min(in_block, kFewSegments); }
     if (in_block == 0) { throw CudaError(cuda_abi::Code::device, "overlap_save: no kernel for this launch"); }
     const std::int64_t segments = divide_up(a.count, cut.outputs);
-    if (segments > kMostBlocks || a.rows > (std::int64_t{1} << 62) / segments) {
+    if (segments > kMostBlocks || a.rows > (std::int64_t{1} << 40) / segments) {
         throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
     }
     Segments g{};
     g.tables = prepared.tables;
-    g.spectrum_row = p.filters > 1 ? static_cast<std::int64_t>(cut.warps) * kPoints : 0;
-    g.spectrum_first = (launch.part * p.filters + (p.filters > 1 ? own.row_first : 0)) * cut.warps * kPoints;
+    const std::int64_t points = static_cast<std::int64_t>(cut.warps) * kPoints;
+    const std::int64_t first_filter = own.row_first % p.filters;
+    g.filters = kernel.in_runs ? p.filters : 0;
+    g.first_filter = first_filter;
+    g.spectrum_row = p.filters > 1 ? points : 0;
+    g.spectrum_first = (launch.part * p.filters + (kernel.in_runs ? 0 : first_filter)) * points;
+    a.taps = static_cast<const char*>(prepared.taps) + (kernel.in_runs ? 0 : first_filter * a.taps_row_bytes) +
+             part.own * type.tap_bytes;
     g.start = own.first - (p.origin - part.first) - cut.skip - own.in_first;
     g.outputs = cut.outputs;
     g.skip = cut.skip;
@@ -362,7 +436,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     g.sums_row = launch.sums_row;
     g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
     g.segments = static_cast<int>(segments);
-    if (plain) { set_inner(g, a, type.bytes); }
+    if (plain) { set_copied(g, a, type.bytes); }
     // Of few segments every multiprocessor, or cluster, gets its share. Fewer at once, so that the last of several rounds is full
     // too, or the next round's samples brought into the L2 cache at the start made 2^24 samples slower: 511 taps 53.6 and 55.2 us,
     // not 51.8.
@@ -371,6 +445,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     const std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), at_once);
     g.step_rows = blocks * in_block / segments;
     g.step_segments = static_cast<int>(blocks * in_block % segments);
+    g.run = static_cast<int>(divide_up(segments * a.rows, blocks * in_block));
     void* arguments[] = {&a, &g};
     if (kernel.blocks > 1) {
         const ClusterLaunch shared(kernel, blocks * kernel.blocks, stream);

@@ -29,9 +29,11 @@ __device__ __forceinline__ void hide(P*& pointer, int& number) {
 
 /// The sum of output o of a row, directly: what a transform would spread, a NaN or an overflow, stays where it belongs.
 template <class S, class H>
-__device__ __noinline__ typename Element<S>::Sum direct_sum(const Arguments& a, std::int64_t row, std::int64_t o) {
+__device__ __noinline__ typename Element<S>::Sum direct_sum(const Arguments& a, const Segments& g, std::int64_t row,
+                                                            std::int64_t o) {
     const S* in = static_cast<const S*>(a.in) + row * a.in_row;
-    const H* taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
+    const std::int64_t filter = g.filters == 0 ? row : (g.first_filter + row) % g.filters;
+    const H* taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter * a.taps_row_bytes);
     if (a.boundary == kZero) { return exact_sum<S, H>(a, in, taps, a.first + o, 0, a.k); }
     typename Element<S>::Sum sum{};
     for (std::int64_t t = 0; t < a.k; ++t) {
@@ -192,9 +194,9 @@ private:
     }
     [[nodiscard]] __device__ __forceinline__ Sum sum_of(int at) const {
         if constexpr (kComplex) {
-            if (!g.real_taps) { return direct_sum<S, S>(a, row, first_output + at); }
+            if (!g.real_taps) { return direct_sum<S, S>(a, g, row, first_output + at); }
         }
-        return direct_sum<S, T>(a, row, first_output + at);
+        return direct_sum<S, T>(a, g, row, first_output + at);
     }
     __device__ __forceinline__ void store_repaired(int at) const {
         Sum sum = sum_of(at);

@@ -55,6 +55,7 @@ public:
         const std::int64_t outputs = kSegmentsAtOnce * prepared.device.multiprocessors * cut.outputs;
         return outputs * sum_bytes(prepared.problem);
     }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const Cut cut = cut_of_part(prepared.problem, prepared.device);
         return std::to_string(parts_of(prepared.problem.k, cut).size()) + " parts of " + std::to_string(cut.taps) +
@@ -71,20 +72,23 @@ public:
     }
     void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
         const Cut cut = cut_of_part(prepared.problem, prepared.device);
-        const auto parts = static_cast<std::int64_t>(parts_of(prepared.problem.k, cut).size());
         const std::int64_t room = prepared.workspace_bytes / sum_bytes(prepared.problem);
-        // Whole segments of a row, or several whole rows.
-        const std::int64_t outputs = std::min(job.count, room / cut.outputs * cut.outputs);
+        // Whole segments of a row, or several whole rows; one segment of each if there are rows for all multiprocessors: then parts
+        // that read nothing but zeros are left out.
+        const bool by_segments = job.rows >= kSegmentsAtOnce * prepared.device.multiprocessors;
+        const std::int64_t outputs = std::min(job.count, by_segments ? cut.outputs : room / cut.outputs * cut.outputs);
         const std::int64_t rows = std::clamp<std::int64_t>(room / outputs, 1, job.rows);
         Launch launch;
         launch.sums_row = outputs;
-        for (launch.row = 0; launch.row < job.rows; launch.row += rows) {
-            launch.rows = std::min(rows, job.rows - launch.row);
-            for (launch.first_output = 0; launch.first_output < job.count; launch.first_output += outputs) {
-                launch.count = std::min(outputs, job.count - launch.first_output);
-                for (launch.part = 0; launch.part < parts; ++launch.part) {
-                    launch.sums_in = launch.part == 0 ? nullptr : workspace;
-                    launch.sums_out = launch.part + 1 == parts ? nullptr : workspace;
+        for (launch.first_output = 0; launch.first_output < job.count; launch.first_output += outputs) {
+            launch.count = std::min(outputs, job.count - launch.first_output);
+            const std::vector<std::int64_t> parts = parts_that_read(prepared.problem, job, cut, launch);
+            for (launch.row = 0; launch.row < job.rows; launch.row += rows) {
+                launch.rows = std::min(rows, job.rows - launch.row);
+                for (const std::int64_t part : parts) {
+                    launch.part = part;
+                    launch.sums_in = part == parts.front() ? nullptr : workspace;
+                    launch.sums_out = part == parts.back() ? nullptr : workspace;
                     launch_segments(prepared, job, cut, launch, stream);
                 }
             }
@@ -92,6 +96,19 @@ public:
     }
 
 private:
+    // Under a zero boundary those whose samples, for the launch's outputs, do not all lie outside the signal; one at least.
+    static std::vector<std::int64_t> parts_that_read(const Problem& p, const Job& job, const Cut& cut, const Launch& launch) {
+        const std::vector<Part> all = parts_of(p.k, cut);
+        std::vector<std::int64_t> parts;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const std::int64_t first = job.first + launch.first_output - p.origin + all[i].own;
+            const std::int64_t end = job.first + launch.first_output + launch.count - 1 - p.origin + all[i].own_end;
+            const bool outside = end <= 0 || (job.n >= 0 && first >= job.n);
+            if (p.boundary != kZero || !outside) { parts.push_back(static_cast<std::int64_t>(i)); }
+        }
+        if (parts.empty()) { parts.push_back(0); }
+        return parts;
+    }
     static std::int64_t sum_bytes(const Problem& p) {
         const Type type = type_of(p);
         return type.is_complex ? type.point_bytes : type.point_bytes / 2;

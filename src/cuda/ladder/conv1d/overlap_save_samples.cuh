@@ -8,13 +8,22 @@
 
 namespace tapline::cuda::overlap_save {
 
-/// A segment: its row and its number there.
+/// A segment: its row and its number there. With one filter warps go on in large steps, so that what all of them do at a time lies
+/// together.
 struct Place {
     std::int64_t row;
     int index;
 
+    /// The first one of the warps that are number `slot` of all.
+    static __device__ __forceinline__ Place first(const Segments& g, std::int64_t /*rows*/, std::int64_t slot) {
+        Place p{slot / g.segments, 0};
+        p.index = static_cast<int>(slot - p.row * g.segments);
+        return p;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool exists(std::int64_t rows) const { return row < rows; }
+
     /// The one that the same warps do next.
-    __device__ __forceinline__ Place next(const Segments& g) const {
+    __device__ __forceinline__ Place next(const Segments& g, std::int64_t /*rows*/) const {
         Place p{row + g.step_rows, index + g.step_segments};
         if (p.index >= g.segments) {
             p.index -= g.segments;
@@ -22,11 +31,55 @@ struct Place {
         }
         return p;
     }
+    /// Which spectrum, beginning with the launch's first.
+    [[nodiscard]] __device__ __forceinline__ std::int64_t filter(const Segments& /*g*/) const { return row; }
+};
+
+/// The same with several filters: warps have runs of segments, which go through all rows with one filter before they come to the
+/// next. A spectrum is fetched once for many segments, and what many warps fetch at a time is in the L2 cache.
+struct PlaceInRun {
+    std::int64_t row;
+    int index;
+    int left;    // of the run, this one included
+    int column;  // the first row with its filter
+
+    static __device__ __forceinline__ PlaceInRun first(const Segments& g, std::int64_t rows, std::int64_t slot) {
+        const std::int64_t begin = slot * g.run;
+        const std::int64_t left = min(static_cast<std::int64_t>(g.run), rows * g.segments - begin);
+        const std::int64_t of_order = begin / g.segments;  // of the rows as they are gone through
+        // `more` filters have a row more than the others.
+        const std::int64_t each = rows / g.filters;
+        const std::int64_t more = rows - each * g.filters;
+        const bool longer = of_order < more * (each + 1);
+        const std::int64_t in_group = longer ? of_order : of_order - more * (each + 1);
+        const std::int64_t length = longer ? each + 1 : max(each, std::int64_t{1});
+        const std::int64_t column = in_group / length + (longer ? 0 : more);
+        return {column + in_group % length * g.filters, static_cast<int>(begin - of_order * g.segments),
+                static_cast<int>(max(left, std::int64_t{0})), static_cast<int>(column)};
+    }
+    [[nodiscard]] __device__ __forceinline__ bool exists(std::int64_t /*rows*/) const { return left > 0; }
+    [[nodiscard]] __device__ __forceinline__ PlaceInRun next(const Segments& g, std::int64_t rows) const {
+        PlaceInRun p = *this;
+        --p.left;
+        if (++p.index == g.segments) {
+            p.index = 0;
+            p.row += g.filters;
+            if (p.row >= rows) { p.row = ++p.column; }
+        }
+        return p;
+    }
+    [[nodiscard]] __device__ __forceinline__ std::int64_t filter(const Segments& g) const {
+        const std::int64_t f = g.first_filter + column;
+        return f >= g.filters ? f - g.filters : f;
+    }
 };
 
 /// The samples of a segment's kWarps warps, one segment after the other. Inner segments, which lie wholly in the piece, are copied
 /// whole, in the background; those at an edge are read sample by sample when their turn comes.
-template <class S, int kWarps>
+///
+/// kRows: rows are short, so that many segments lie at an edge. If zeros lie around the pieces and all is at 16-byte boundaries,
+/// nothing is read but what was copied.
+template <class S, int kWarps, bool kRows>
 class SegmentSamples {
 public:
     /// `samples`: shared memory, the segment's own, as `barrier`, which one thread of it initializes here.
@@ -37,7 +90,8 @@ public:
     }
 
     /// By all threads of the segment, after a barrier that follows what they last did with the place.
-    __device__ __forceinline__ void start_copy(const Place& place) const {
+    template <class P>
+    __device__ __forceinline__ void start_copy(const P& place) const {
         const Stretch all = copied(place);
         if (all.bytes == 0) { return; }
 #if __CUDA_ARCH__ >= 900
@@ -51,13 +105,15 @@ public:
     }
 
     /// Brings them nearer, into the L2 cache. By one thread.
-    __device__ __forceinline__ void prefetch(const Place& place) const {
+    template <class P>
+    __device__ __forceinline__ void prefetch(const P& place) const {
         const Stretch all = copied(place);
         if (all.bytes != 0) { prefetch_bulk(all.from, static_cast<std::uint32_t>(all.bytes)); }
     }
 
     /// Returns sample 0 of the segment once all `used` samples are there; `wanted`: of its outputs, those that exist.
-    __device__ __forceinline__ const S* wait_for(const Place& place, int wanted) {
+    template <class P>
+    __device__ __forceinline__ const S* wait_for(const P& place, int wanted) {
         const bool inner = is_inner(place.index);
         Stretch all{};
         if (!inner) { all = copied(place); }
@@ -72,8 +128,13 @@ public:
         }
         const int early = inner || all.bytes != 0 ? misaligned(first_sample(place)) : 0;
         S* const samples = reinterpret_cast<S*>(samples_ + early);
-        if (!inner) {
-            constexpr int kBytes = static_cast<int>(sizeof(S));
+        if (kRows && g_.zero_edges != 0) {
+            if (!inner) {
+                write_zeros(0, all.bytes == 0 ? kSamples : all.at / kBytes);
+                if (all.bytes != 0) { write_zeros(inside_of(place.index).end, kSamples); }
+                sync_segment<kWarps>(segment_of_block_);
+            }
+        } else if (!inner) {
             const int copied_begin = (all.at - early) / kBytes;
             read_the_rest(a_, g_, place.row, place.index, wanted, copied_begin, copied_begin + all.bytes / kBytes, samples,
                           thread_);
@@ -83,6 +144,30 @@ public:
     }
 
 private:
+    static constexpr int kBytes = static_cast<int>(sizeof(S));
+    static constexpr int kSamples = (kIsComplexElement<S> ? 1 : 2) * kPoints * kWarps;
+
+    /// Samples of a segment that its outputs read and that lie in the piece.
+    struct Inside {
+        int begin, end;
+    };
+    __device__ __forceinline__ Inside inside_of(int index) const {
+        const std::int64_t first_output = static_cast<std::int64_t>(index) * g_.outputs;
+        const std::int64_t first = g_.start + first_output;
+        const std::int64_t needed = g_.used - max(first_output + g_.outputs - a_.count, std::int64_t{0});
+        const std::int64_t end = min(needed, a_.in_last - a_.in_first - first);
+        return {static_cast<int>(min(max(-first, std::int64_t{0}), std::int64_t{kSamples})),
+                static_cast<int>(max(end, std::int64_t{0}))};
+    }
+    /// Of samples [begin, end), by all threads; `end` lies at a vector's boundary.
+    __device__ __forceinline__ void write_zeros(int begin, int end) const {
+        constexpr int V = 16 / kBytes;
+        S* const samples = reinterpret_cast<S*>(samples_);
+        const int first_vector = (begin + V - 1) / V;
+        if (thread_ < first_vector * V - begin) { samples[begin + thread_] = S{}; }
+        for (int v = first_vector + thread_; v < end / V; v += 32 * kWarps) { reinterpret_cast<uint4*>(samples)[v] = uint4{}; }
+    }
+
     /// What is copied in the background, from and to multiples of 16 bytes.
     struct Stretch {
         const char* from;
@@ -90,7 +175,8 @@ private:
     };
 
     __device__ __forceinline__ bool is_inner(int index) const { return index >= g_.inner_first && index < g_.inner_last; }
-    __device__ __forceinline__ const S* first_sample(const Place& place) const {
+    template <class P>
+    __device__ __forceinline__ const S* first_sample(const P& place) const {
         return static_cast<const S*>(a_.in) + place.row * a_.in_row + g_.start +
                static_cast<std::int64_t>(place.index) * g_.outputs;
     }
@@ -101,18 +187,23 @@ private:
     static __device__ __forceinline__ int needed(const Segments& g, int wanted) { return g.used - (g.outputs - wanted); }
 
     /// Of an inner segment everything, up to 15 bytes more at both ends; of one at an edge the whole vectors inside the piece.
-    __device__ __forceinline__ Stretch copied(const Place& place) const {
-        constexpr int kBytes = static_cast<int>(sizeof(S));
-        if (place.row >= a_.rows) { return {}; }
+    template <class P>
+    __device__ __forceinline__ Stretch copied(const P& place) const {
+        if (!place.exists(a_.rows)) { return {}; }
         const S* const first = first_sample(place);
         const int early = misaligned(first);
         if (is_inner(place.index)) {
             return {reinterpret_cast<const char*>(first) - early, 0, (early + g_.used * kBytes + 15) / 16 * 16};
         }
+        if (kRows && g_.zero_edges != 0) {
+            const Inside inside = inside_of(place.index);
+            const int bytes = (inside.end - inside.begin) * kBytes;
+            if (bytes <= 0) { return {}; }
+            return {reinterpret_cast<const char*>(first + inside.begin), inside.begin * kBytes, (bytes + 15) / 16 * 16};
+        }
         return copied_at_edge(a_, g_, first, place.index);
     }
     static __device__ __noinline__ Stretch copied_at_edge(const Arguments& a, const Segments& g, const S* first, int index) {
-        constexpr int kBytes = static_cast<int>(sizeof(S));
         const int early = misaligned(first);
         if (a.in_sample != 1 || early % kBytes != 0) { return {}; }
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
