@@ -346,7 +346,8 @@ void add_bench(CLI::App& app) {
                "standard, strict or fast [standard]")
         ->type_name("LEVEL");
     sub->add_option("--device", o.device, "cpu, cuda or cuda:N; auto is cpu [cpu]")->type_name("DEVICE");
-    sub->add_option("--algorithms", o.algorithms, "auto: what the library chooses; all: every one that can; or some of them by name [auto]")
+    sub->add_option("--algorithms", o.algorithms,
+                    "auto: what the library chooses; all: every one that can; or some of them by name [auto]")
         ->type_name("NAMES");
     add_parsed(
         *sub, "--threads", o.threads,
