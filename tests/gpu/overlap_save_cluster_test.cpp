@@ -39,19 +39,41 @@ protected:
         return all;
     }
 
-    // Every size of segment that takes the problem, against the textbook.
+    // The first size of segment that takes the problem against the textbook, which takes long, the others against the first.
     void expect_right(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps, int* sizes = nullptr) const {
         ASSERT_EQ(refusal(rung_, p), "") << describe(p);
         std::vector<cuda_abi::Policy> all = policies(p);
         ASSERT_FALSE(all.empty());
         all.erase(all.begin());  // the default is among the others
+        std::vector<float> first;
         for (const cuda_abi::Policy& policy : all) {
             const RungRun run = run_rung(rung_, p, in, taps, policy);
             ASSERT_EQ(run.failure, "") << policy.threads_per_block << " threads: " << describe(p);
-            ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "")
-                << policy.threads_per_block << " threads: " << describe(p);
+            if (first.empty()) {
+                ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "")
+                    << policy.threads_per_block << " threads: " << describe(p);
+                first = run.out;
+            } else {
+                ASSERT_EQ(difference(run.out, first), "") << policy.threads_per_block << " threads: " << describe(p);
+            }
             if (sizes != nullptr) { ++*sizes; }
         }
+    }
+
+    // "" or what is wrong with outputs of another size: NaN and infinity at other places, or more than two roundings of transforms.
+    static std::string difference(const std::vector<float>& got, const std::vector<float>& right) {
+        if (got.size() != right.size()) { return "another length"; }
+        double off = 0;
+        double norm = 0;
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            if (!std::isfinite(right[i]) || !std::isfinite(got[i])) {
+                if (std::isnan(right[i]) ? !std::isnan(got[i]) : got[i] != right[i]) { return "output " + std::to_string(i); }
+                continue;
+            }
+            off += std::pow(static_cast<double>(got[i]) - static_cast<double>(right[i]), 2);
+            norm += std::pow(static_cast<double>(right[i]), 2);
+        }
+        return std::sqrt(off) <= 2e-6 * std::sqrt(norm) ? "" : "off by " + std::to_string(std::sqrt(off / norm)) + " of the norm";
     }
 
     int rung_ = -1;
@@ -62,7 +84,7 @@ TEST_F(OverlapSaveCluster, SegmentsOfEverySize) {
     int sizes = 0;
     for (const std::int64_t k : {1, 100, 4097, 16385}) {
         for (const Boundary boundary : {Boundary::zero, Boundary::mirror}) {
-            const std::int64_t n = k < 1000 ? 400003 : 90001;
+            const std::int64_t n = k < 1000 ? 400003 : 70001;
             Problem p = problem_of(n, k, boundary == Boundary::zero ? Mode::full : Mode::causal);
             p.boundary = boundary;
             expect_right(p, random_floats(n, random), random_floats(k, random), &sizes);
@@ -85,9 +107,9 @@ TEST_F(OverlapSaveCluster, ManySegments) {
 
 TEST_F(OverlapSaveCluster, LengthsNextToWholeSegments) {
     Random random(182);
-    for (const std::int64_t n : {1, 31, 61439, 61440, 61441, 65536, 122879, 122881}) {
+    for (const std::int64_t n : {1, 31, 64511, 64512, 64513, 65536, 129023, 129025}) {
         for (const std::int64_t origin : {-70000, 0, 600, 4000}) {
-            Problem p = problem_of(n, 4097);
+            Problem p = problem_of(n, 1025);
             p.origin = origin;
             p.boundary = origin % 16 == 0 ? Boundary::zero : Boundary::wrap;
             expect_right(p, random_floats(n, random), random_floats(p.taps, random));
@@ -103,7 +125,7 @@ TEST_F(OverlapSaveCluster, EveryTypeBoundaryAndLayout) {
     std::size_t next = 0;
     for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
         for (const bool more : {false, true}) {
-            Problem p = problem_of(80021, 5001);
+            Problem p = problem_of(70021, 3001);
             p.dtype = dtype;
             p.boundary = boundaries.at(next++ % boundaries.size());
             p.complex_taps = is_complex(dtype) && more;
@@ -127,7 +149,7 @@ TEST_F(OverlapSaveCluster, EveryTypeBoundaryAndLayout) {
 TEST_F(OverlapSaveCluster, NanAndInfinityReachTheirWindowsOnly) {
     Random random(184);
     for (const std::int64_t n : {70011, 140011}) {
-        const Problem p = problem_of(n, 4100);
+        const Problem p = problem_of(n, 1030);
         std::vector<float> in = random_floats(n, random);
         in[static_cast<std::size_t>(between(0, n - 1, random))] = NAN;
         in[static_cast<std::size_t>(between(0, n - 1, random))] = HUGE_VALF;
