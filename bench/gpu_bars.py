@@ -12,6 +12,7 @@ they must hold meanwhile. The exit status is 0 if every bar holds, 1 if one does
 import argparse
 import dataclasses
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -216,6 +217,8 @@ def main():
     table = sys.stderr if options.output == "-" else sys.stdout
     print(f"{'bar':36} {'wanted':>9} {'held':>9} {'reached':>9}  {'met':7} {'time':>10} {'against':>10}  unit", file=table)
     rows = []
+    text = ""
+    expected = [bar.name for bar in BARS if options.all or not bar.slow]
     for group in groups.values():
         for bar, row in zip(group, measure(options, group), strict=True):
             rows.append(row)
@@ -224,12 +227,12 @@ def main():
             print(f"{bar.name:36} {in_words(bar.wanted, bar):>9} {in_words(bar.least, bar):>9} {in_words(row['reached'], bar):>9}  "
                   f"{met:7} {times[0]:>10} {times[1]:>10}  {bar.unit}{': ' + row['reason'] if 'reason' in row else ''}",
                   file=table, flush=True)
-    text = json.dumps({"bars": rows}, indent=1) + "\n"
+        measured = {row["name"] for row in rows}
+        text = json.dumps({"bars": rows, "missing": [name for name in expected if name not in measured]}, indent=1) + "\n"
+        if options.output and options.output != "-":  # each time: a run that is cut off leaves what it measured
+            pathlib.Path(options.output).write_text(text, encoding="utf-8")
     if options.output == "-":
         sys.stdout.write(text)
-    elif options.output:
-        with open(options.output, "w", encoding="utf-8") as file:
-            file.write(text)
     return 0 if all(row["holds"] for row in rows) else 1
 
 

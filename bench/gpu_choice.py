@@ -124,19 +124,13 @@ def describe(problem):
     return text + (", strict" if problem["accuracy"] == "strict" else "")
 
 
-def micro(seconds):
-    return f"{1e6 * seconds:,.1f} us"
-
-
 def plot(problems, path):
-    import matplotlib
-
-    matplotlib.use("svg")
+    import ladder_docs  # chooses how matplotlib, which measuring does not need, draws
     import matplotlib.pyplot as plt
 
-    plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "tapline",
-                         "axes.grid": True, "grid.color": "#e5e7eb", "figure.facecolor": "white"})
-    colors = dict(zip(ALGORITHMS, ["#2563eb", "#0f766e", "#64748b", "#7c3aed", "#c2410c", "#a16207", "#be185d"], strict=True))
+    ladder_docs.style()
+    colors = ["#2563eb", "#0f766e", "#64748b", "#7c3aed", "#c2410c", "#a16207", "#be185d", "#15803d"]
+    colors = dict(zip(ALGORITHMS, colors, strict=True))
     figure, panels = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True)
     for axes, dtype in zip(panels, ("f32", "bf16"), strict=True):
         mine = [p for p in problems if p["dtype"] == dtype and p["batch"] == 1 and p["accuracy"] == "standard"]
@@ -164,6 +158,8 @@ def plot(problems, path):
 
 
 def report(options):
+    from ladder_docs import seconds_text
+
     data = json.loads(pathlib.Path(options.results).read_text(encoding="utf-8"))
     problems = [p for p in data["problems"] if chosen(p)]
     groups = collections.defaultdict(list)
@@ -191,8 +187,8 @@ def report(options):
         for p in missed[:25]:
             name, row = chosen(p)
             best, best_row = fastest(p)
-            lines.append(f"| {describe(p)} | {name} | {micro(row['seconds'])} | {best} | {micro(best_row['seconds'])} | "
-                         f"{micro(p['copy_seconds'])} |")
+            lines.append(f"| {describe(p)} | {name} | {seconds_text(row['seconds'])} | {best} | {seconds_text(best_row['seconds'])} | "
+                         f"{seconds_text(p['copy_seconds'])} |")
     (ROOT / "docs" / "gpu_choice.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     plot(problems, ROOT / "docs" / "images" / "gpu_choice.svg")
     print(summary(problems))

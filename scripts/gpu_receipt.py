@@ -11,7 +11,7 @@ Results of `write`:
   --tests REPORTS LIST STATUS      GoogleTest's JSON reports, comma-separated, the output of --gtest_list_tests, and 0 or the exit
                                    status of a program that failed
   --sanitizer TOOL LOG STATUS      compute-sanitizer's output; STATUS may be a reason why it was not started
-  --bars FILE STATUS               {"bars": [{"name", "wanted", "held", "reached", "met", "holds", ...}]} and the program's exit status
+  --bars FILE STATUS               {"bars": [{"name", "wanted", "held", "reached", "met", "holds", ...}], "missing": [NAME]} and the program's exit status
 
 The hash covers include/, src/core, src/cuda, tests/gpu and tests/support as they lie there, in git or not.
 """
@@ -170,14 +170,20 @@ def merge_sanitizer(section, log_path, status, tree, date):
 
 
 def merge_bars(section, path, status):
-    section.clear()
+    """Bars may be measured in several runs of one tree: each run's rows replace those of the same name."""
+    section.pop("broken", None)
+    rows = {bar["name"]: bar for bar in section.get("bars", [])}
     try:
         with open(path, encoding="utf-8") as file:
-            section.update(json.load(file))
-        if not section.get("bars"):
+            run = json.load(file)
+        if not run.get("bars"):
             raise ValueError("it holds no bars")
     except (OSError, ValueError) as error:
         section["broken"] = f"the bars ended with status {status}: {error}"
+        return
+    rows.update({bar["name"]: bar for bar in run["bars"]})
+    section["bars"] = list(rows.values())
+    section["missing"] = [name for name in run.get("missing", []) if name not in rows]
 
 
 def write(options):
@@ -230,6 +236,8 @@ def first_fault(receipt, tree):
         return bars["broken"]
     if not bars.get("bars"):
         return "the receipt holds no bars"
+    if bars.get("missing"):
+        return f"{len(bars['missing'])} bars have not been measured, first {bars['missing'][0]}"
     missed = [bar for bar in bars["bars"] if bar.get("holds", bar.get("met")) is not True]
     if missed:
         first = missed[0]

@@ -21,6 +21,11 @@ _MODES = frozenset(("full", "same", "valid"))
 _FLOATING = frozenset("efdFD")
 
 
+def _is_mode(mode):
+    # NumPy also takes numbers and (deprecated) abbreviations for a mode.
+    return type(mode) is str and mode in _MODES
+
+
 def _is_plain(a, v, mode):
     """Lines of one floating type in host memory, the filter the shorter one: what takes no more than a microsecond is not looked at further."""
     return (
@@ -30,19 +35,13 @@ def _is_plain(a, v, mode):
         and a.dtype is v.dtype
         and a.dtype.char in _FLOATING
         and a.size >= v.size > 0
-        and type(mode) is str
-        and mode in _MODES
+        and _is_mode(mode)
     )
 
 
 def _arrays(a, v):
     a, v = _gpu.pair(a, v)
     return tuple(x if _gpu.is_array(x) else _np.array(x, copy=None, ndmin=1) for x in (a, v))
-
-
-def _is_mode(mode):
-    # NumPy also takes numbers and (deprecated) abbreviations for a mode.
-    return type(mode) is str and mode in _MODES
 
 
 def _ours(a, v, mode):

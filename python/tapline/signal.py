@@ -93,6 +93,16 @@ def _convolve_axes(x, h, mode, axes, **options):
 _arrays = _gpu.pair
 
 
+def _accuracy(method):
+    return "strict" if method == "direct" else "standard"
+
+
+def _one_call(name, in1, in2, mode, method):
+    if mode not in _MODES or method not in _METHODS:
+        return None
+    return _gpu.one_call(name, in1, in2, mode, accuracy=_accuracy(method))
+
+
 @_gpu.returns_the_callers_kind
 def convolve(in1, in2, mode="full", method="auto"):
     """Convolve two N-dimensional arrays: scipy.signal.convolve.
@@ -109,10 +119,8 @@ def convolve(in1, in2, mode="full", method="auto"):
            [1, 2, 1],
            [0, 1, 1]])
     """
-    if mode in _MODES and method in _METHODS:
-        y = _gpu.one_call("convolve", in1, in2, mode, accuracy="strict" if method == "direct" else "standard")
-        if y is not None:
-            return y
+    if (y := _one_call("convolve", in1, in2, mode, method)) is not None:
+        return y
     volume, kernel = _arrays(in1, in2, mode)
     if volume.ndim == kernel.ndim == 0:
         return volume * kernel
@@ -131,7 +139,7 @@ def convolve(in1, in2, mode="full", method="auto"):
     axes = [a for a in range(volume.ndim) if volume.shape[a] != 1 or kernel.shape[a] != 1] or [0]
     if _better_by_fft(volume, kernel, axes) and method != "direct" and _fallback.result_type(volume, kernel).kind in "fc":
         return _fallback.ask_scipy("signal", "convolve", "a large filter", volume, kernel, mode, method)
-    return _convolve_axes(volume, kernel, mode, axes, accuracy="strict" if method == "direct" else "standard")
+    return _convolve_axes(volume, kernel, mode, axes, accuracy=_accuracy(method))
 
 
 @_gpu.returns_the_callers_kind
@@ -144,10 +152,8 @@ def correlate(in1, in2, mode="full", method="auto"):
     >>> tapline.signal.correlate([1, 2, 3], [0, 1, 0.5])
     array([0.5, 2. , 3.5, 3. , 0. ])
     """
-    if mode in _MODES and method in _METHODS:
-        y = _gpu.one_call("correlate", in1, in2, mode, accuracy="strict" if method == "direct" else "standard")
-        if y is not None:
-            return y
+    if (y := _one_call("correlate", in1, in2, mode, method)) is not None:
+        return y
     first, second = _arrays(in1, in2, mode)
     if first.ndim == second.ndim == 0:
         return first * (second.conj() if second.dtype.kind == "c" else second)

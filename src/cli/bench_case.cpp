@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <thread>
 #include <vector>
 
 #include "cli/copy_speed.hpp"
@@ -99,10 +98,8 @@ Window window_of(const Problem& problem, const BenchData& data, const ReferenceB
     window.problem.batch = 1;
     window.problem.filters = Filters::shared;
     window.problem.filter_count = 0;
-    if (problem.filters == Filters::per_row) {
-        const std::int64_t filter = problem.filter_count == 0 ? block.row : block.row % problem.filter_count;
-        window.taps += static_cast<std::size_t>(filter * problem.taps) * size_of(taps_dtype(problem));
-    }
+    const std::int64_t filter = block.row % core::resolve(problem).filters;
+    window.taps += static_cast<std::size_t>(filter * problem.taps) * size_of(taps_dtype(problem));
     const std::size_t element = size_of(problem.dtype);
     window.signal = Bytes(static_cast<std::size_t>(window.problem.length) * element);
     std::memset(window.signal.data(), 0, window.signal.size());
@@ -196,8 +193,7 @@ Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed) {
     // A GiB drawn by one thread takes longer than measuring what it is for.
     constexpr std::int64_t kPiece = std::int64_t{1} << 20;
     Bytes bytes(static_cast<std::size_t>(count) * size_of(dtype));
-    const int threads = std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
-    core::parallel_for((count + kPiece - 1) / kPiece, threads, [&](std::int64_t piece, int /*slot*/) {
+    core::parallel_for((count + kPiece - 1) / kPiece, available_threads(), [&](std::int64_t piece, int /*slot*/) {
         Random random(seed + (static_cast<std::uint64_t>(piece) << 32));
         const std::int64_t first = piece * kPiece;
         const std::int64_t last = std::min(first + kPiece, count);

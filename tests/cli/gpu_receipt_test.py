@@ -156,11 +156,26 @@ class Check(Tree):
 
     def test_a_bar_that_is_not_reached_yet(self):
         rows = [{"name": "bar", "wanted": 0.97, "held": held, "reached": 0.5, "met": False, "holds": held <= 0.5} for held in (0.4, 0.6)]
-        for row, wanted_status, text in [(rows[0], 0, "0 bars met on A GPU, 1 not reached yet"), (rows[1], 1, "0.5 instead of 0.6")]:
-            self.write(*self.all_well(), "--bars", self.put("bars.json", json.dumps({"bars": [row]})), "0")
+        for row, wanted_status, text in [(rows[0], 0, "0 bars met on A GPU, 2 not reached yet"), (rows[1], 1, "0.5 instead of 0.6")]:
+            self.write(*self.all_well(), "--bars", self.put("bars.json", json.dumps({"bars": [row | {"name": "bar 0"}, row | {"name": "bar 1"}]})), "0")
             status, line = self.check()
             self.assertEqual(status, wanted_status)
             self.assertIn(text, line)
+
+    def test_bars_of_several_runs(self):
+        def run(met, missing):
+            row = {"name": "other", "wanted": 0.97, "reached": 0.98 if met else 0.5, "met": met}
+            self.write("--bars", self.put("bars.json", json.dumps({"bars": [row], "missing": missing})), "0")
+            return self.check()
+
+        self.write(*self.all_well())
+        self.assertEqual(run(True, ["bar 0", "bar 1", "bar 2"]), (1, "1 bars have not been measured, first bar 2"))
+        status, line = run(False, ["bar 0", "bar 1"])
+        self.assertEqual(status, 1)
+        self.assertIn("1 of 3 bars do not hold, first other", line)
+        status, line = run(True, [])
+        self.assertEqual(status, 0)
+        self.assertIn("3 bars met", line)
 
     def test_parts_that_are_missing(self):
         for parts, text in [([], "no tests"), (self.results({"A": "passed"}), "no bars"),
