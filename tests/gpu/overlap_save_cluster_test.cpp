@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "gpu/difference.hpp"
 #include "gpu/rung_runner.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
@@ -12,15 +13,6 @@ namespace {
 
 constexpr const char* kName = "overlap_save_cluster";
 
-Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = mode;
-    p.operation = Operation::correlation;
-    return p;
-}
-
 class OverlapSaveCluster : public GpuTest {
 protected:
     void SetUp() override {
@@ -28,21 +20,14 @@ protected:
         if (IsSkipped() || HasFatalFailure()) { return; }
         rung_ = rung_named(kName);
         if (rung_ < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_cluster"); }
-        const std::string refused = refusal(rung_, problem_of(1000, 100));
+        const std::string refused = refusal(rung_, correlation_of(1000, 100));
         if (refused.find("compute capability") != std::string::npos) { GTEST_SKIP() << refused; }
-    }
-
-    [[nodiscard]] std::vector<cuda_abi::Policy> policies(const Problem& p) const {
-        const cuda_abi::Problem abi = ladder_problem(p);
-        std::vector<cuda_abi::Policy> all(16);
-        all.resize(static_cast<std::size_t>(api().policies(rung_, 0, &abi, all.data(), static_cast<int>(all.size()))));
-        return all;
     }
 
     // The first size of segment that takes the problem against the textbook, which takes long, the others against the first.
     void expect_right(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps, int* sizes = nullptr) const {
         ASSERT_EQ(refusal(rung_, p), "") << describe(p);
-        std::vector<cuda_abi::Policy> all = policies(p);
+        std::vector<cuda_abi::Policy> all = policies_of(rung_, p);
         ASSERT_FALSE(all.empty());
         all.erase(all.begin());  // the default is among the others
         std::vector<float> first;
@@ -54,26 +39,11 @@ protected:
                     << policy.threads_per_block << " threads: " << describe(p);
                 first = run.out;
             } else {
-                ASSERT_EQ(difference(run.out, first), "") << policy.threads_per_block << " threads: " << describe(p);
+                ASSERT_EQ(difference(run.out, first, 2e-6 * norm_of(first)), "")
+                    << policy.threads_per_block << " threads: " << describe(p);
             }
             if (sizes != nullptr) { ++*sizes; }
         }
-    }
-
-    // "" or what is wrong with outputs of another size: NaN and infinity at other places, or more than two roundings of transforms.
-    static std::string difference(const std::vector<float>& got, const std::vector<float>& right) {
-        if (got.size() != right.size()) { return "another length"; }
-        double off = 0;
-        double norm = 0;
-        for (std::size_t i = 0; i < got.size(); ++i) {
-            if (!std::isfinite(right[i]) || !std::isfinite(got[i])) {
-                if (std::isnan(right[i]) ? !std::isnan(got[i]) : got[i] != right[i]) { return "output " + std::to_string(i); }
-                continue;
-            }
-            off += std::pow(static_cast<double>(got[i]) - static_cast<double>(right[i]), 2);
-            norm += std::pow(static_cast<double>(right[i]), 2);
-        }
-        return std::sqrt(off) <= 2e-6 * std::sqrt(norm) ? "" : "off by " + std::to_string(std::sqrt(off / norm)) + " of the norm";
     }
 
     int rung_ = -1;
@@ -85,7 +55,7 @@ TEST_F(OverlapSaveCluster, SegmentsOfEverySize) {
     for (const std::int64_t k : {1, 100, 4097, 16385}) {
         for (const Boundary boundary : {Boundary::zero, Boundary::mirror}) {
             const std::int64_t n = k < 1000 ? 400003 : k < 10000 ? 70001 : 20011;
-            Problem p = problem_of(n, k, boundary == Boundary::zero ? Mode::full : Mode::causal);
+            Problem p = correlation_of(n, k, boundary == Boundary::zero ? Mode::full : Mode::causal);
             p.boundary = boundary;
             expect_right(p, random_floats(n, random), random_floats(k, random), &sizes);
             if (HasFatalFailure()) { return; }
@@ -98,7 +68,7 @@ TEST_F(OverlapSaveCluster, SegmentsOfEverySize) {
 TEST_F(OverlapSaveCluster, ManySegments) {
     Random random(181);
     for (const std::int64_t origin : {0, 1, 2, 3}) {
-        Problem p = problem_of(9000003, 10);
+        Problem p = correlation_of(9000003, 10);
         p.origin = origin;
         expect_right(p, random_floats(p.length, random), random_floats(p.taps, random));
         if (HasFatalFailure()) { return; }
@@ -109,7 +79,7 @@ TEST_F(OverlapSaveCluster, LengthsNextToWholeSegments) {
     Random random(182);
     for (const std::int64_t n : {1, 31, 65279, 65280, 65281, 65536, 130559, 130561}) {
         for (const std::int64_t origin : {-70000, 0, 200, 4000}) {
-            Problem p = problem_of(n, 257);
+            Problem p = correlation_of(n, 257);
             p.origin = origin;
             p.boundary = origin % 16 == 0 ? Boundary::zero : Boundary::wrap;
             expect_right(p, random_floats(n, random), random_floats(p.taps, random));
@@ -125,7 +95,7 @@ TEST_F(OverlapSaveCluster, EveryTypeBoundaryAndLayout) {
     std::size_t next = 0;
     for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
         for (const bool more : {false, true}) {
-            Problem p = problem_of(70021, 211);
+            Problem p = correlation_of(70021, 211);
             p.dtype = dtype;
             p.boundary = boundaries.at(next++ % boundaries.size());
             p.complex_taps = is_complex(dtype) && more;
@@ -149,7 +119,7 @@ TEST_F(OverlapSaveCluster, EveryTypeBoundaryAndLayout) {
 TEST_F(OverlapSaveCluster, NanAndInfinityReachTheirWindowsOnly) {
     Random random(184);
     for (const std::int64_t n : {70011, 140011}) {
-        const Problem p = problem_of(n, 1030);
+        const Problem p = correlation_of(n, 1030);
         std::vector<float> in = random_floats(n, random);
         in[static_cast<std::size_t>(between(0, n - 1, random))] = NAN;
         in[static_cast<std::size_t>(between(0, n - 1, random))] = HUGE_VALF;
@@ -162,7 +132,7 @@ TEST_F(OverlapSaveCluster, NanAndInfinityReachTheirWindowsOnly) {
 // Finite sums whose transforms are not.
 TEST_F(OverlapSaveCluster, Overflow) {
     Random random(185);
-    Problem p = problem_of(70001, 200);
+    Problem p = correlation_of(70001, 200);
     p.clamp = Clamp{-1e36, HUGE_VAL};
     std::vector<float> in = random_floats(p.length, random);
     for (std::size_t i = 3000; i < 6000; ++i) { in[i] = 3e38F; }
@@ -174,7 +144,7 @@ TEST_F(OverlapSaveCluster, Overflow) {
 TEST_F(OverlapSaveCluster, LongFiltersChooseIt) {
     Random random(186);
     for (const std::int64_t k : {24000, 40000}) {
-        const Problem p = problem_of(std::int64_t{1} << 24, k);
+        const Problem p = correlation_of(std::int64_t{1} << 24, k);
         const Plan plan = make_plan(p, random_floats(k, random), {.device = "cuda"});
         EXPECT_EQ(plan.algorithm(), kName) << plan.explain();
     }

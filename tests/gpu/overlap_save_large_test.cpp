@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "gpu/difference.hpp"
 #include "gpu/rung_runner.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
@@ -15,15 +16,6 @@ namespace {
 constexpr const char* kName = "overlap_save_large";
 constexpr const char* kParts = "overlap_save_parts";
 
-Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = mode;
-    p.operation = Operation::correlation;
-    return p;
-}
-
 class OverlapSaveLarge : public GpuTest {
 protected:
     void SetUp() override {
@@ -31,30 +23,6 @@ protected:
         if (IsSkipped() || HasFatalFailure()) { return; }
         rung_ = rung_named(kName);
         if (rung_ < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_large"); }
-    }
-
-    [[nodiscard]] std::vector<cuda_abi::Policy> policies(const Problem& p) const {
-        const cuda_abi::Problem abi = ladder_problem(p);
-        std::vector<cuda_abi::Policy> all(16);
-        all.resize(static_cast<std::size_t>(api().policies(rung_, 0, &abi, all.data(), static_cast<int>(all.size()))));
-        return all;
-    }
-
-    // NaN and infinity where `right` has them, the rest within `tolerance` of its norm.
-    template <class T>
-    static void expect_alike(const std::vector<T>& got, const std::vector<T>& right, double tolerance, const std::string& what) {
-        ASSERT_EQ(got.size(), right.size());
-        double difference = 0;
-        double norm = 0;
-        for (std::size_t i = 0; i < got.size(); ++i) {
-            if (!std::isfinite(right[i])) {
-                ASSERT_TRUE(std::isnan(right[i]) ? std::isnan(got[i]) : got[i] == right[i]) << what << ", output " << i;
-            } else {
-                difference += std::pow(static_cast<double>(got[i]) - static_cast<double>(right[i]), 2);
-                norm += std::pow(static_cast<double>(right[i]), 2);
-            }
-        }
-        ASSERT_LE(std::sqrt(difference), tolerance * std::sqrt(norm)) << what;
     }
 
     // Outputs [first, first + count) of an f32 correlation against the textbook sum in double: they are few, the taps many. A
@@ -92,12 +60,12 @@ TEST_F(OverlapSaveLarge, SegmentsOfEverySize) {
     Random random(90);
     constexpr std::int64_t kTaps = 5001;
     const std::int64_t n = std::int64_t{9} << 20;
-    const Problem p = problem_of(n, kTaps, Mode::full);
+    const Problem p = correlation_of(n, kTaps, Mode::full);
     const std::vector<float> in = random_floats(n, random);
     const std::vector<float> taps = random_floats(kTaps, random);
     std::vector<float> right;
     int sizes = 0;
-    for (const cuda_abi::Policy& policy : policies(p)) {
+    for (const cuda_abi::Policy& policy : policies_of(rung_, p)) {
         const RungRun run = run_rung(rung_, p, in, taps, policy);
         ASSERT_EQ(run.failure, "") << policy.threads_per_block;
         const std::int64_t samples = std::int64_t{64} * policy.threads_per_block;
@@ -109,7 +77,7 @@ TEST_F(OverlapSaveLarge, SegmentsOfEverySize) {
         if (right.empty()) {
             right = run.out;
         } else {
-            expect_alike(run.out, right, 1e-6, std::to_string(policy.threads_per_block) + " threads");
+            ASSERT_EQ(difference(run.out, right, 1e-6 * norm_of(right)), "") << policy.threads_per_block << " threads";
         }
         if (HasFatalFailure()) { return; }
         ++sizes;
@@ -125,10 +93,10 @@ TEST_F(OverlapSaveLarge, LengthsNextToWholeSegments) {
     const std::vector<float> taps = random_floats(kTaps, random);
     const std::vector<float> all = random_floats(3 * kOutputs + kTaps + 100, random);
     for (const std::int64_t count : {std::int64_t{1}, kOutputs - 1, kOutputs, kOutputs + 1, 3 * kOutputs + 1}) {
-        Problem p = problem_of(count, kTaps);
+        Problem p = correlation_of(count, kTaps);
         p.origin = 29;
         const std::vector<float> in(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
-        const RungRun run = run_rung(rung_, p, in, taps, policies(p)[1]);
+        const RungRun run = run_rung(rung_, p, in, taps, policies_of(rung_, p)[1]);
         ASSERT_EQ(run.failure, "") << describe(p);
         expect_exact(p, run.out, in, taps, 0, 3);
         expect_exact(p, run.out, in, taps, count - 3, 3);
@@ -142,7 +110,7 @@ TEST_F(OverlapSaveLarge, EveryTypeModeAndBoundary) {
     int number = 0;
     for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
         for (const Mode mode : {Mode::full, Mode::same, Mode::causal}) {
-            Problem p = problem_of(3001, 5003, mode);
+            Problem p = correlation_of(3001, 5003, mode);
             p.dtype = dtype;
             p.complex_taps = is_complex(dtype) && mode != Mode::full;
             p.boundary = static_cast<Boundary>(number++ % 6);
@@ -168,7 +136,7 @@ TEST_F(OverlapSaveLarge, EveryTypeModeAndBoundary) {
 TEST_F(OverlapSaveLarge, StridesAndOtherOutputs) {
     Random random(93);
     for (const bool converts : {false, true}) {
-        Problem p = problem_of(2500, 4100);
+        Problem p = correlation_of(2500, 4100);
         if (converts) {
             p.output_dtype = Dtype::i16;
             p.scale = 20;
@@ -189,7 +157,7 @@ TEST_F(OverlapSaveLarge, StridesAndOtherOutputs) {
 TEST_F(OverlapSaveLarge, NanAndInfinityReachTheirWindowsOnly) {
     Random random(94);
     for (const int bad : {3, 2000}) {
-        const Problem p = problem_of(40000, 17001);
+        const Problem p = correlation_of(40000, 17001);
         std::vector<float> in = random_floats(p.length, random);
         for (int i = 0; i < bad; ++i) {
             const std::array<float, 3> values{NAN, HUGE_VALF, -HUGE_VALF};
@@ -200,7 +168,8 @@ TEST_F(OverlapSaveLarge, NanAndInfinityReachTheirWindowsOnly) {
         const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = kName});
         const Plan parts = make_plan(p, taps, {.device = "cuda", .algorithm = kParts});
         const std::vector<float> out = execute_on_device<float>(plan, in.data());
-        expect_alike(out, execute_on_device<float>(parts, in.data()), 2e-6, std::to_string(bad) + " samples");
+        const std::vector<float> right = execute_on_device<float>(parts, in.data());
+        ASSERT_EQ(difference(out, right, 2e-6 * norm_of(right)), "") << bad << " samples";
         if (HasFatalFailure()) { return; }
     }
 }
@@ -208,7 +177,7 @@ TEST_F(OverlapSaveLarge, NanAndInfinityReachTheirWindowsOnly) {
 // Finite sums whose transforms are not.
 TEST_F(OverlapSaveLarge, Overflow) {
     Random random(95);
-    const Problem p = problem_of(3000, 4500);
+    const Problem p = correlation_of(3000, 4500);
     std::vector<float> in = random_floats(p.length, random);
     for (std::size_t i = 1000; i < 2000; ++i) { in[i] = 3e38F; }
     std::vector<float> taps = random_floats(p.taps, random);
@@ -221,7 +190,7 @@ TEST_F(OverlapSaveLarge, Overflow) {
 // Blocks take tasks as they come; bits do not depend on who does what when.
 TEST_F(OverlapSaveLarge, TheSameBitsAgain) {
     Random random(96);
-    Problem p = problem_of(700001, 70001);
+    Problem p = correlation_of(700001, 70001);
     p.batch = 3;
     std::vector<float> in = random_floats(input_extent(p), random);
     in[1234567] = NAN;
@@ -236,7 +205,7 @@ TEST_F(OverlapSaveLarge, TheSameBitsAgain) {
 TEST_F(OverlapSaveLarge, LongFiltersChooseIt) {
     Random random(97);
     for (const std::int64_t k : {200000, 300000}) {
-        const Problem p = problem_of(std::int64_t{1} << 24, k);
+        const Problem p = correlation_of(std::int64_t{1} << 24, k);
         const Plan plan = make_plan(p, random_floats(k, random), {.device = "cuda"});
         EXPECT_EQ(plan.algorithm(), kName) << plan.explain();
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gpu/difference.hpp"
 #include "gpu/rung_runner.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
@@ -12,15 +13,6 @@ namespace {
 
 constexpr const char* kName = "overlap_save";
 
-Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = mode;
-    p.operation = Operation::correlation;
-    return p;
-}
-
 class OverlapSave : public GpuTest {
 protected:
     void SetUp() override {
@@ -30,18 +22,11 @@ protected:
         if (rung_ < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save"); }
     }
 
-    [[nodiscard]] std::vector<cuda_abi::Policy> policies(const Problem& p) const {
-        const cuda_abi::Problem abi = ladder_problem(p);
-        std::vector<cuda_abi::Policy> all(16);
-        all.resize(static_cast<std::size_t>(api().policies(rung_, 0, &abi, all.data(), static_cast<int>(all.size()))));
-        return all;
-    }
-
     // Every size of segment that takes the problem: the first against the textbook, the others against the first, which costs less.
     void expect_right(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps, int* sizes = nullptr) const {
         ASSERT_EQ(refusal(rung_, p), "") << describe(p);
         std::vector<float> right;
-        for (const cuda_abi::Policy& policy : policies(p)) {
+        for (const cuda_abi::Policy& policy : policies_of(rung_, p)) {
             const RungRun run = run_rung(rung_, p, in, taps, policy);
             ASSERT_EQ(run.failure, "") << policy.threads_per_block << " threads: " << describe(p);
             if (right.empty()) {
@@ -49,31 +34,20 @@ protected:
                     << policy.threads_per_block << " threads: " << describe(p);
                 right = run.out;
             } else {
-                expect_alike(run.out, right, in, taps, std::to_string(policy.threads_per_block) + " threads: " + describe(p));
+                ASSERT_EQ(difference(run.out, right, allowed(in, taps, right.size())), "")
+                    << policy.threads_per_block << " threads: " << describe(p);
             }
             if (sizes != nullptr) { ++*sizes; }
         }
     }
 
-    // Both within the promise of the exact result, and NaN and infinity where the other has them.
-    static void expect_alike(const std::vector<float>& got, const std::vector<float>& right, const std::vector<float>& in,
-                             const std::vector<float>& taps, const std::string& what) {
-        double difference = 0;
-        double squares = 0;
+    // Two results that are both within the promise differ by so much at most.
+    static double allowed(const std::vector<float>& in, const std::vector<float>& taps, std::size_t outputs) {
         double taps_sum = 0;
-        for (const float x : in) { squares += std::isfinite(x) ? static_cast<double>(x) * x : 0; }
         for (const float tap : taps) { taps_sum += std::abs(tap); }
-        ASSERT_EQ(got.size(), right.size());
-        for (std::size_t i = 0; i < got.size(); ++i) {
-            if (!std::isfinite(right[i])) {
-                ASSERT_TRUE(std::isnan(right[i]) ? std::isnan(got[i]) : got[i] == right[i]) << what << ", output " << i;
-            } else {
-                difference += std::pow(static_cast<double>(got[i]) - right[i], 2);
-            }
-        }
         // A boundary reads samples again, at most as often as a window of all outputs holds the signal.
-        const double again = static_cast<double>(right.size() + taps.size()) / static_cast<double>(in.size()) + 1;
-        ASSERT_LE(std::sqrt(difference), 2e-6 * taps_sum * std::sqrt(squares * again)) << what;
+        const double again = static_cast<double>(outputs + taps.size()) / static_cast<double>(in.size()) + 1;
+        return 2e-6 * taps_sum * norm_of(in) * std::sqrt(again);
     }
 
     int rung_ = -1;
@@ -85,7 +59,7 @@ TEST_F(OverlapSave, SegmentsOfEverySize) {
     for (const std::int64_t k : {1, 2, 127, 511, 1023, 2000, 2047, 4095, 8191, 16000}) {
         const std::int64_t n = k < 1000 ? 70001 : k < 4000 ? 20011 : 9001;
         for (const Boundary boundary : {Boundary::zero, Boundary::mirror}) {
-            Problem p = problem_of(n, k, boundary == Boundary::zero ? Mode::full : Mode::causal);
+            Problem p = correlation_of(n, k, boundary == Boundary::zero ? Mode::full : Mode::causal);
             p.boundary = boundary;
             expect_right(p, random_floats(n, random), random_floats(k, random), &sizes);
             if (HasFatalFailure()) { return; }
@@ -96,7 +70,7 @@ TEST_F(OverlapSave, SegmentsOfEverySize) {
 
 TEST_F(OverlapSave, ManySegmentsOfTheLargestSize) {
     Random random(87);
-    const Problem p = problem_of(70003, 4500);
+    const Problem p = correlation_of(70003, 4500);
     expect_right(p, random_floats(p.length, random), random_floats(p.taps, random));
 }
 
@@ -104,7 +78,7 @@ TEST_F(OverlapSave, LengthsNextToWholeSegments) {
     Random random(81);
     for (const std::int64_t n : {1, 31, 700, 1536, 1537, 2046, 2047, 2048, 3071, 3072, 3073, 4095, 6143, 6145}) {
         for (const std::int64_t origin : {-5000, -3, 0, 255, 600, 4000}) {
-            Problem p = problem_of(n, 512);
+            Problem p = correlation_of(n, 512);
             p.origin = origin;
             p.boundary = origin % 2 == 0 ? Boundary::zero : Boundary::wrap;
             expect_right(p, random_floats(n, random), random_floats(512, random));
@@ -118,7 +92,7 @@ TEST_F(OverlapSave, EveryTypeWithLongFilters) {
     for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
         for (const std::int64_t k : {100, 900, 1800, 3500}) {
             for (const bool more : {false, true}) {
-                Problem p = problem_of(5003, k);
+                Problem p = correlation_of(5003, k);
                 p.dtype = dtype;
                 p.complex_taps = is_complex(dtype) && more;
                 p.batch = more ? 2 : 1;
@@ -145,7 +119,7 @@ TEST_F(OverlapSave, FiltersInTurn) {
     for (const Dtype dtype : {Dtype::f32, Dtype::bf16, Dtype::f64}) {
         for (const std::int64_t k : {64, 1024, 3000}) {
             for (const std::int64_t n : {1024, 2051}) {
-                Problem p = problem_of(n, k, Mode::causal);
+                Problem p = correlation_of(n, k, Mode::causal);
                 p.dtype = dtype;
                 p.batch = 6;
                 p.filters = Filters::per_row;
@@ -168,7 +142,7 @@ TEST_F(OverlapSave, FiltersInTurn) {
             }
         }
     }
-    Problem p = problem_of(208, 100, Mode::same);
+    Problem p = correlation_of(208, 100, Mode::same);
     p.batch = 1200;
     p.filters = Filters::per_row;
     p.filter_count = 400;
@@ -183,7 +157,7 @@ TEST_F(OverlapSave, NanAndInfinityReachTheirWindowsOnly) {
     Random random(83);
     for (const std::int64_t k : {130, 1200, 4000}) {
         const std::int64_t n = 12011;
-        const Problem p = problem_of(n, k);
+        const Problem p = correlation_of(n, k);
         std::vector<float> in = random_floats(n, random);
         in[static_cast<std::size_t>(between(0, n - 1, random))] = NAN;
         in[static_cast<std::size_t>(between(0, n - 1, random))] = HUGE_VALF;
@@ -196,7 +170,7 @@ TEST_F(OverlapSave, NanAndInfinityReachTheirWindowsOnly) {
 // Finite sums whose transforms are not.
 TEST_F(OverlapSave, Overflow) {
     Random random(84);
-    Problem p = problem_of(9001, 200);
+    Problem p = correlation_of(9001, 200);
     p.clamp = Clamp{-1e36, HUGE_VAL};
     std::vector<float> in = random_floats(p.length, random);
     for (std::size_t i = 3000; i < 6000; ++i) { in[i] = 3e38F; }
@@ -210,7 +184,7 @@ TEST_F(OverlapSave, ErrorsOfASegmentAreThoseOfItsOwnSamples) {
     Random random(85);
     constexpr std::int64_t kPart = 16000;
     for (const std::int64_t k : {200, 3000}) {
-        Problem p = problem_of(3 * kPart, k, Mode::valid);
+        Problem p = correlation_of(3 * kPart, k, Mode::valid);
         std::vector<float> in = random_floats(p.length, random);
         for (std::int64_t i = 0; i < kPart; ++i) {
             in[static_cast<std::size_t>(i)] *= 1e6F;                                   // loud, then quiet
@@ -218,13 +192,13 @@ TEST_F(OverlapSave, ErrorsOfASegmentAreThoseOfItsOwnSamples) {
             in[static_cast<std::size_t>(2 * kPart + i)] += i % 2 == 0 ? 1e6F : -1e6F;  // alternating
         }
         const std::vector<float> taps = random_floats(k, random);
-        for (const cuda_abi::Policy& policy : policies(p)) {
+        for (const cuda_abi::Policy& policy : policies_of(rung_, p)) {
             const RungRun run = run_rung(rung_, p, in, taps, policy);
             ASSERT_EQ(run.failure, "");
             const std::int64_t segment = std::int64_t{64} * policy.threads_per_block;
             const std::int64_t outputs = (segment - (k - 1)) / 32 * 32;
             for (std::int64_t first = 0; first + outputs <= output_length(p); first += outputs) {
-                Problem own = problem_of(outputs + k - 1, k, Mode::valid);
+                Problem own = correlation_of(outputs + k - 1, k, Mode::valid);
                 ASSERT_EQ(compare(own, run.out.data() + first, in.data() + first, taps.data(), false), "")
                     << policy.threads_per_block << " threads, outputs from " << first;
             }
@@ -237,7 +211,7 @@ TEST_F(OverlapSave, FiltersInParts) {
     Random random(88);
     for (const std::int64_t k : {16385, 40000}) {
         for (const bool more : {false, true}) {
-            Problem p = problem_of(1501, k, more ? Mode::same : Mode::full);
+            Problem p = correlation_of(1501, k, more ? Mode::same : Mode::full);
             p.boundary = more ? Boundary::reflect : Boundary::zero;
             p.batch = more ? 2 : 1;
             p.filters = more ? Filters::per_row : Filters::shared;
@@ -254,7 +228,7 @@ TEST_F(OverlapSave, FiltersInParts) {
             ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
         }
     }
-    Problem p = problem_of(4001, 9000);
+    Problem p = correlation_of(4001, 9000);
     p.dtype = Dtype::complex128;
     std::vector<double> in(static_cast<std::size_t>(2 * p.length));
     std::vector<double> taps(static_cast<std::size_t>(p.taps));
@@ -266,7 +240,7 @@ TEST_F(OverlapSave, FiltersInParts) {
 }
 
 TEST_F(OverlapSave, StrictRefusesIt) {
-    for (const AlgorithmInfo& info : algorithms(problem_of(100000, 1000), "cuda", Accuracy::strict)) {
+    for (const AlgorithmInfo& info : algorithms(correlation_of(100000, 1000), "cuda", Accuracy::strict)) {
         if (info.name == kName) { EXPECT_FALSE(info.supported); }
     }
 }
@@ -274,7 +248,7 @@ TEST_F(OverlapSave, StrictRefusesIt) {
 TEST_F(OverlapSave, LongFiltersChooseIt) {
     Random random(86);
     for (const std::int64_t k : {300, 1000, 5000}) {
-        const Problem p = problem_of(std::int64_t{1} << 22, k);
+        const Problem p = correlation_of(std::int64_t{1} << 22, k);
         const Plan plan = make_plan(p, random_floats(k, random), {.device = "cuda"});
         EXPECT_EQ(plan.algorithm(), kName) << plan.explain();
     }

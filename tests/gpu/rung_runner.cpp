@@ -25,6 +25,23 @@ std::string refusal(int rung, const Problem& problem) {
     return *status.message != 0 ? status.message : "(no reason given)";
 }
 
+Problem correlation_of(std::int64_t n, std::int64_t k, Mode mode) {
+    Problem p;
+    p.length = n;
+    p.taps = k;
+    p.mode = mode;
+    p.operation = Operation::correlation;
+    return p;
+}
+
+std::vector<cuda_abi::Policy> policies_of(int rung, const Problem& problem) {
+    const cuda_abi::Problem p = ladder_problem(problem);
+    std::vector<cuda_abi::Policy> all(64);
+    all.resize(
+        std::min(all.size(), static_cast<std::size_t>(api().policies(rung, 0, &p, all.data(), static_cast<int>(all.size())))));
+    return all;
+}
+
 std::vector<float> correlation_order(const Problem& problem, std::vector<float> taps) {
     if (problem.operation == Operation::convolution) { std::reverse(taps.begin(), taps.end()); }
     return taps;

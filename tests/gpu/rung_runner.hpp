@@ -21,6 +21,12 @@ cuda_abi::Problem ladder_problem(const Problem& problem);
 /// Empty if the rung solves the problem, else its reason.
 std::string refusal(int rung, const Problem& problem);
 
+/// A problem as rungs see it: a correlation of f32, zero boundary.
+Problem correlation_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same);
+
+/// What the rung may be run with: first what it chooses itself, then every choice.
+std::vector<cuda_abi::Policy> policies_of(int rung, const Problem& problem);
+
 /// Taps as rungs take them: reversed for a convolution (real taps, one filter).
 std::vector<float> correlation_order(const Problem& problem, std::vector<float> taps);
 

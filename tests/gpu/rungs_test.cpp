@@ -117,13 +117,10 @@ TEST_F(Rungs, EveryPolicyIsRight) {
         for (const std::int64_t k : {3, 9, 17, 33, 65, 129, 600}) {
             const Problem p = plain(20021, k, Mode::same, Operation::convolution);
             if (!refusal(rung, p).empty()) { continue; }
-            const cuda_abi::Problem abi = ladder_problem(p);
-            std::vector<cuda_abi::Policy> policies(64);
-            const int count = api().policies(rung, 0, &abi, policies.data(), static_cast<int>(policies.size()));
-            ASSERT_GE(count, 1) << rung_name(rung);
-            for (int i = 0; i < std::min(count, 64); ++i) {
+            const std::vector<cuda_abi::Policy> policies = policies_of(rung, p);
+            ASSERT_FALSE(policies.empty()) << rung_name(rung);
+            for (const cuda_abi::Policy& policy : policies) {
                 int runs = 0;
-                const cuda_abi::Policy& policy = policies[static_cast<std::size_t>(i)];
                 ASSERT_EQ(failure_of(rung, p, random, runs, policy), "")
                     << rung_name(rung) << ", " << k << " taps, " << policy.vectors_per_thread << " vectors a thread, "
                     << policy.threads_per_block << " threads, " << policy.tiles_per_block << " tiles a block";

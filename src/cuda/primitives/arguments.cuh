@@ -27,6 +27,29 @@ enum StoredType : std::int32_t {
     kBf16
 };
 
+/// sizeof an element. Host.
+constexpr int stored_bytes(std::int32_t type) {
+    switch (type) {
+        case kBoolean:
+        case kI8:
+        case kU8:
+            return 1;
+        case kI16:
+        case kU16:
+        case kF16:
+        case kBf16:
+            return 2;
+        case kF32:
+        case kI32:
+        case kU32:
+            return 4;
+        case kComplex128:
+            return 16;
+        default:
+            return 8;
+    }
+}
+
 inline constexpr std::int32_t kStrict = 1;  // of tapline::Accuracy
 
 struct Arguments {

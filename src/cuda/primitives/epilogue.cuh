@@ -94,27 +94,4 @@ __device__ __noinline__ void store_converted(const Arguments& a, void* out, std:
     }
 }
 
-/// sizeof an output element, by its type.
-__device__ inline int stored_bytes(std::int32_t type) {
-    switch (type) {
-        case kBoolean:
-        case kI8:
-        case kU8:
-            return 1;
-        case kI16:
-        case kU16:
-        case kF16:
-        case kBf16:
-            return 2;
-        case kF32:
-        case kI32:
-        case kU32:
-            return 4;
-        case kComplex128:
-            return 16;
-        default:
-            return 8;
-    }
-}
-
 }  // namespace tapline::cuda

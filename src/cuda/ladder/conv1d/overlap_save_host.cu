@@ -229,28 +229,6 @@ Complex tap_at(const std::byte* taps, std::int64_t t, int type) {
     }
 }
 
-std::int64_t stored_bytes_of(int type) {
-    switch (type) {
-        case kBoolean:
-        case kI8:
-        case kU8:
-            return 1;
-        case kI16:
-        case kU16:
-        case kF16:
-        case kBf16:
-            return 2;
-        case kF32:
-        case kI32:
-        case kU32:
-            return 4;
-        case kComplex128:
-            return 16;
-        default:
-            return 8;
-    }
-}
-
 namespace {
 
 std::int64_t shared_bytes(const Kernel& kernel, int segments) {
@@ -377,7 +355,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     const Type type = type_of(p);
     const Part part = parts_of(p.k, cut)[static_cast<std::size_t>(launch.part)];
     Job own = job;
-    const std::int64_t out_bytes = stored_bytes_of(p.output_dtype);
+    const std::int64_t out_bytes = stored_bytes(p.output_dtype);
     own.out = static_cast<char*>(job.out) + (launch.row * job.out_row + launch.first_output * job.out_sample) * out_bytes;
     own.in = static_cast<const char*>(job.in) + launch.row * job.in_row * type.bytes;
     own.first += launch.first_output;

@@ -63,8 +63,6 @@ std::vector<Part> parts_of(std::int64_t taps, const Cut& cut);
 void append(std::vector<std::byte>& to, const std::vector<std::complex<double>>& points, bool wide);
 /// Tap t of taps of a type.
 std::complex<double> tap_at(const std::byte* taps, std::int64_t t, int type);
-/// sizeof an output element.
-std::int64_t stored_bytes_of(int type);
 
 /// Pairs and twists, then the spectra of every filter for each part.
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut);

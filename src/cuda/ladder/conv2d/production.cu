@@ -19,34 +19,13 @@ Type image_type_of(const ImageProblem& p, const cuda_abi::Device& device) {
     }
 }
 
-int image_output_bytes(const ImageProblem& p) {
-    switch (p.output_dtype) {
-        case kBoolean:
-        case kI8:
-        case kU8:
-            return 1;
-        case kI16:
-        case kU16:
-        case kF16:
-        case kBf16:
-            return 2;
-        case kF32:
-        case kI32:
-        case kU32:
-            return 4;
-        case kComplex128:
-            return 16;
-        default:
-            return 8;
-    }
-}
-
 double image_bytes(const ImageProblem& p) {
     const auto elements = [&](std::int64_t height, std::int64_t width) {
         return static_cast<double>(p.batch) * static_cast<double>(height) * static_cast<double>(width) *
                static_cast<double>(p.channels);
     };
-    return elements(p.height, p.width) * image_type_of(p, {}).bytes + elements(p.out_height, p.out_width) * image_output_bytes(p);
+    return elements(p.height, p.width) * image_type_of(p, {}).bytes +
+           elements(p.out_height, p.out_width) * stored_bytes(p.output_dtype);
 }
 
 dim3 image_grid(ImageArguments& a, int tile_rows, int tile_elements) {

@@ -9,8 +9,6 @@ namespace tapline::cuda {
 
 /// Bytes and cost of a problem's elements, as type_of() for signals; u8 and u16 too.
 Type image_type_of(const ImageProblem& p, const cuda_abi::Device& device);
-/// Bytes of an element of the output's type.
-int image_output_bytes(const ImageProblem& p);
 
 /// Bytes read and written by an execution at least.
 double image_bytes(const ImageProblem& p);

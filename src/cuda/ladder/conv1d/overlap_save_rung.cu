@@ -1,0 +1,88 @@
+#include "cuda/ladder/conv1d/overlap_save_rung.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "cuda/check.hpp"
+
+namespace tapline::cuda::overlap_save {
+
+Problem SegmentRung::compared_on(const Problem& p, const cuda_abi::Device&) const {
+    Problem endless = p;
+    endless.n = endless.output_length = std::int64_t{1} << 28;
+    endless.batch = 1;
+    return endless;
+}
+
+int SegmentRung::best_warps(const Problem& p, const cuda_abi::Device& device) const {
+    const Problem endless = compared_on(p, device);
+    int best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (const int warps : warp_counts_) {
+        if (!has_size(p, warps, p.k, device)) { continue; }
+        const double seconds = estimate(endless, cut_of(p, warps, p.k), device);
+        if (seconds < least) {
+            least = seconds;
+            best = warps;
+        }
+    }
+    return best;
+}
+
+Cut SegmentRung::cut_of_prepared(const Prepared& prepared) const {
+    const Problem& p = prepared.problem;
+    const int asked = prepared.policy.threads_per_block / 32;
+    const bool known = std::find(warp_counts_.begin(), warp_counts_.end(), asked) != warp_counts_.end();
+    if (asked != 0 && !(known && has_size(p, asked, p.k, prepared.device))) {
+        throw CudaError(cuda_abi::Code::argument, "policy: no segments of this size");
+    }
+    return cut_of(p, asked != 0 ? asked : best_warps(p, prepared.device), p.k);
+}
+
+Refusal SegmentRung::supports(const Problem& p, const cuda_abi::Device& device) const {
+    if (slow_kernel(p, warp_counts_.front()).function == nullptr) { return "integers are exact on the CPU only"; }
+    if (p.accuracy == kStrict) { return "strict accuracy needs direct summation"; }
+    if (best_warps(p, device) == 0) {
+        return std::to_string(p.k) + " taps: more than a segment in " + place_ + "'s shared memory has room for";
+    }
+    return {};
+}
+
+double SegmentRung::estimate_seconds(const Problem& p, const cuda_abi::Device& device) const {
+    return estimate(p, cut_of(p, best_warps(p, device), p.k), device);
+}
+
+std::vector<Policy> SegmentRung::policies(const Problem& p, const cuda_abi::Device& device) const {
+    std::vector<Policy> all;
+    const int best = best_warps(p, device);
+    if (best != 0) { all.push_back({0, 32 * best, 0, 0}); }
+    for (const int warps : warp_counts_) {
+        if (has_size(p, warps, p.k, device)) { all.push_back({0, 32 * warps, 0, 0}); }
+    }
+    return all;
+}
+
+std::string SegmentRung::describe(const Prepared& prepared) const {
+    const Cut cut = cut_of_prepared(prepared);
+    const int blocks = slow_kernel(prepared.problem, cut.warps).blocks;
+    const int sharing = blocks > 1 ? blocks : cut.warps;
+    return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
+           std::to_string(sharing) + (blocks > 1 ? " block" : " warp") + (sharing > 1 ? "s" : "") + " a segment";
+}
+
+std::int64_t SegmentRung::granularity(const Prepared& prepared) const { return cut_of_prepared(prepared).outputs; }
+
+std::vector<std::byte> SegmentRung::tables(const Prepared& prepared) const {
+    return make_tables(prepared, cut_of_prepared(prepared));
+}
+
+void SegmentRung::load(const Prepared& prepared) const { load_kernels(prepared, cut_of_prepared(prepared).warps); }
+
+void SegmentRung::launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const {
+    Launch launch;
+    launch.rows = job.rows;
+    launch.count = job.count;
+    launch_segments(prepared, job, cut_of_prepared(prepared), launch, stream);
+}
+
+}  // namespace tapline::cuda::overlap_save
