@@ -64,36 +64,45 @@ SWEEPS = [
 ]
 
 
+def problems_of(sweep, lines):
+    """What a sweep's command printed, by problem, with the device it was measured on."""
+    rows = collections.defaultdict(list)
+    for line in lines:
+        case = json.loads(line)
+        rows[case["length"], case["taps"]].append(case)
+    device = {}
+    problems = []
+    for (length, taps), cases in rows.items():
+        problem = {"dtype": sweep.dtype, "length": length, "taps": taps, "batch": sweep.batch, "per_row": sweep.per_row,
+                   "accuracy": sweep.accuracy, "mode": sweep.mode, "copy_seconds": cases[0]["copy_seconds"]}
+        problem["algorithms"] = {case["algorithm"]: {"seconds": case["seconds_median"], "predicted": case["predicted_seconds"],
+                                                     "chosen": case["chosen"]} for case in cases}
+        problems.append(problem)
+        device = {"device": cases[0]["device_name"], "driver": cases[0]["driver"]}
+    return problems, device
+
+
 def measure(options):
     begin = time.monotonic()
-    problems, failures = [], []
+    result = {"problems": [], "failures": []}
     for sweep in SWEEPS:
         if time.monotonic() - begin > options.limit:
-            failures.append(f"{sweep}: left out for time")
+            result["failures"].append(f"{sweep}: left out for time")
             continue
         done = subprocess.run(sweep.command(options), capture_output=True, text=True, timeout=options.timeout, check=False)
         if done.returncode != 0:
-            failures.append(f"{sweep}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}")
-        rows = collections.defaultdict(list)
-        for line in done.stdout.splitlines():
-            case = json.loads(line)
-            rows[case["length"], case["taps"]].append(case)
-        for (length, taps), cases in rows.items():
-            problem = {"dtype": sweep.dtype, "length": length, "taps": taps, "batch": sweep.batch, "per_row": sweep.per_row,
-                       "accuracy": sweep.accuracy, "mode": sweep.mode, "copy_seconds": cases[0]["copy_seconds"]}
-            problem["algorithms"] = {case["algorithm"]: {"seconds": case["seconds_median"], "predicted": case["predicted_seconds"],
-                                                         "chosen": case["chosen"]} for case in cases}
-            problems.append(problem)
-            device = cases[0]["device_name"], cases[0]["driver"]
-    if not problems:
-        sys.exit("nothing was measured: " + "; ".join(failures))
-    result = {"device": device[0], "driver": device[1], "problems": problems, "failures": failures}
-    text = json.dumps(result, indent=None, separators=(",", ":")).replace('{"dtype"', '\n{"dtype"') + "\n"
-    pathlib.Path(options.output).write_text(text, encoding="utf-8")
-    print(f"{len(problems)} problems in {time.monotonic() - begin:.0f} s; {summary(problems)}")
-    for failure in failures:
+            result["failures"].append(f"{sweep}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}")
+        problems, device = problems_of(sweep, done.stdout.splitlines())
+        result = {**device, **result, "problems": result["problems"] + problems}
+        # Each time: a run that is cut off leaves what it measured.
+        text = json.dumps(result, indent=None, separators=(",", ":")).replace('{"dtype"', '\n{"dtype"') + "\n"
+        pathlib.Path(options.output).write_text(text, encoding="utf-8")
+    if not result["problems"]:
+        sys.exit("nothing was measured: " + "; ".join(result["failures"]))
+    print(f"{len(result['problems'])} problems in {time.monotonic() - begin:.0f} s; {summary(result['problems'])}")
+    for failure in result["failures"]:
         print("not measured:", failure)
-    return 1 if failures else 0
+    return 1 if result["failures"] else 0
 
 
 def fastest(problem):

@@ -1,6 +1,7 @@
 #include "cli/bench_case.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -154,6 +155,16 @@ double tolerance_of(const Problem& problem) {
     return stored + eps * (16 + std::sqrt(static_cast<double>(problem.taps)));
 }
 
+// body(first, last) for pieces of [0, count), by all threads: drawing or looking through a GiB takes one thread longer than
+// measuring what it is for.
+constexpr std::int64_t kPiece = std::int64_t{1} << 20;
+
+template <class Body>
+void in_pieces(std::int64_t count, const Body& body) {
+    core::parallel_for((count + kPiece - 1) / kPiece, available_threads(),
+                       [&](std::int64_t piece, int /*slot*/) { body(piece * kPiece, std::min((piece + 1) * kPiece, count)); });
+}
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -190,13 +201,9 @@ private:
 }  // namespace
 
 Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed) {
-    // A GiB drawn by one thread takes longer than measuring what it is for.
-    constexpr std::int64_t kPiece = std::int64_t{1} << 20;
     Bytes bytes(static_cast<std::size_t>(count) * size_of(dtype));
-    core::parallel_for((count + kPiece - 1) / kPiece, available_threads(), [&](std::int64_t piece, int /*slot*/) {
-        Random random(seed + (static_cast<std::uint64_t>(piece) << 32));
-        const std::int64_t first = piece * kPiece;
-        const std::int64_t last = std::min(first + kPiece, count);
+    in_pieces(count, [&](std::int64_t first, std::int64_t last) {
+        Random random(seed + (static_cast<std::uint64_t>(first / kPiece) << 32));
         if (dtype == Dtype::f16 || dtype == Dtype::bf16) {
             auto* elements = reinterpret_cast<std::uint16_t*>(bytes.data());
             for (std::int64_t i = first; i < last; ++i) {
@@ -231,21 +238,22 @@ std::string CheckResult::describe() const {
 
 ReferenceBlocks::ReferenceBlocks(const Problem& problem, const BenchData& data)
     : problem_(problem), blocks_(blocks_to_check(problem)) {
-    for (const Block& block : blocks_) {
-        const Window window = window_of(problem, data, block);
+    exact_.resize(blocks_.size());
+    core::parallel_for(static_cast<std::int64_t>(blocks_.size()), available_threads(), [&](std::int64_t index, int /*slot*/) {
+        const auto b = static_cast<std::size_t>(index);
+        const Window window = window_of(problem, data, blocks_[b]);
         if (is_integer(problem.dtype)) {
-            exact_.push_back({{}, {}, reference::integer_sums(window.problem, window.signal.data(), window.taps)});
-        } else {
-            auto sums = reference::sums(window.problem, window.signal.data(), window.taps);
-            if (problem.clamp) {
-                const auto low = static_cast<long double>(problem.clamp->low);
-                const auto high = static_cast<long double>(problem.clamp->high);
-                for (auto& sum : sums.real) sum = std::clamp(sum, low, high);
-            }
-            exact_.push_back(
-                {std::move(sums.real), is_complex(problem.dtype) ? std::move(sums.imag) : std::vector<long double>{}, {}});
+            exact_[b] = {{}, {}, reference::integer_sums(window.problem, window.signal.data(), window.taps)};
+            return;
         }
-    }
+        auto sums = reference::sums(window.problem, window.signal.data(), window.taps);
+        if (problem.clamp) {
+            const auto low = static_cast<long double>(problem.clamp->low);
+            const auto high = static_cast<long double>(problem.clamp->high);
+            for (auto& sum : sums.real) sum = std::clamp(sum, low, high);
+        }
+        exact_[b] = {std::move(sums.real), is_complex(problem.dtype) ? std::move(sums.imag) : std::vector<long double>{}, {}};
+    });
 }
 
 CheckResult ReferenceBlocks::compare(Accuracy accuracy, const std::function<const std::byte*(const Block&)>& outputs_of) const {
@@ -285,12 +293,16 @@ CheckResult ReferenceBlocks::compare(Accuracy accuracy, const std::byte* output)
     const std::size_t element = size_of(type);
     CheckResult result =
         compare(accuracy, [&](const Block& block) { return output + static_cast<std::size_t>(block.offset) * element; });
-    if (!is_integer(type)) {
-        const auto outputs = static_cast<std::size_t>(output_length(problem_) * problem_.batch);
-        visit_element(type, output, [&](const auto& value) {
-            for (std::size_t i = 0; i < outputs; ++i) result.unwritten += value.is_nan(i) ? 1 : 0;
+    if (is_integer(type)) return result;
+    std::atomic<std::int64_t> unwritten{0};
+    visit_element(type, output, [&](const auto& value) {
+        in_pieces(output_length(problem_) * problem_.batch, [&](std::int64_t first, std::int64_t last) {
+            std::int64_t found = 0;
+            for (std::int64_t i = first; i < last; ++i) found += value.is_nan(static_cast<std::size_t>(i)) ? 1 : 0;
+            unwritten += found;
         });
-    }
+    });
+    result.unwritten = unwritten;
     return result;
 }
 
