@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -30,6 +31,7 @@ struct BenchOptions {
     Accuracy accuracy = Accuracy::standard;
     std::string device = "cpu";
     std::string algorithms = "auto";
+    double within = std::numeric_limits<double>::infinity();
     std::int64_t threads = 0;
     std::int64_t batch = 1;
     bool per_row = false;
@@ -56,29 +58,14 @@ std::string joined_names(const std::vector<AlgorithmInfo>& infos) {
     return names;
 }
 
-Contest contest_for(const BenchOptions& options, std::int64_t length, std::int64_t taps, const Plan& automatic,
-                    const Problem& problem) {
-    Contest contest{.problem = problem, .chosen = automatic.algorithm(), .entries = {}};
-    const auto infos = algorithms(problem, options.device, options.accuracy, static_cast<int>(options.threads));
-    const auto entry = [&](const std::string& name) { return std::ranges::find(infos, name, &AlgorithmInfo::name); };
-    const std::string shape = format_count(length) + " samples with " + format_count(taps) + " taps";
-    if (options.algorithms == "all") {
-        const double limit = 10 * std::max(1.0, options.seconds);
-        for (const auto& info : infos) {
-            if (!info.supported) continue;
-            if (info.name != contest.chosen && info.predicted_seconds > limit) {
-                std::fprintf(stderr, "tapline: %s for %s skipped: predicted %s a run (name it to run it all the same)\n",
-                             info.name.c_str(), shape.c_str(), format_seconds(info.predicted_seconds).c_str());
-                continue;
-            }
-            contest.entries.push_back(info);
-        }
-        return contest;
-    }
+/// Of those that --algorithms names, the ones that can, and why the last of the others cannot.
+std::vector<AlgorithmInfo> named_entries(const BenchOptions& options, const std::string& chosen, const std::string& shape,
+                                         const std::vector<AlgorithmInfo>& infos) {
+    std::vector<AlgorithmInfo> entries;
     const std::vector<std::string> names = split_commas(options.algorithms);
     std::string refusal;
     for (const auto& name : names) {
-        const auto found = entry(name == "auto" ? contest.chosen : name);
+        const auto found = std::ranges::find(infos, name == "auto" ? chosen : name, &AlgorithmInfo::name);
         if (found == infos.end()) {
             throw usage_error("--algorithms: '" + name + "' is not all, auto or one of " + joined_names(infos));
         }
@@ -87,9 +74,39 @@ Contest contest_for(const BenchOptions& options, std::int64_t length, std::int64
             if (names.size() > 1) std::fprintf(stderr, "tapline: %s\n", refusal.c_str());
             continue;
         }
-        contest.entries.push_back(*found);
+        entries.push_back(*found);
     }
-    if (contest.entries.empty()) throw Error(ErrorCode::unsupported, refusal);
+    if (entries.empty()) throw Error(ErrorCode::unsupported, refusal);
+    return entries;
+}
+
+/// All that can and do not take minutes.
+std::vector<AlgorithmInfo> all_entries(const BenchOptions& options, const std::string& chosen, const std::string& shape,
+                                       const std::vector<AlgorithmInfo>& infos) {
+    std::vector<AlgorithmInfo> entries;
+    const double limit = 10 * std::max(1.0, options.seconds);
+    for (const auto& info : infos) {
+        if (!info.supported) continue;
+        if (info.name != chosen && info.predicted_seconds > limit) {
+            std::fprintf(stderr, "tapline: %s for %s skipped: predicted %s a run (name it to run it all the same)\n",
+                         info.name.c_str(), shape.c_str(), format_seconds(info.predicted_seconds).c_str());
+            continue;
+        }
+        entries.push_back(info);
+    }
+    return entries;
+}
+
+Contest contest_for(const BenchOptions& options, std::int64_t length, std::int64_t taps, const Plan& automatic,
+                    const Problem& problem) {
+    Contest contest{.problem = problem, .chosen = automatic.algorithm(), .entries = {}};
+    const auto infos = algorithms(problem, options.device, options.accuracy, static_cast<int>(options.threads));
+    const std::string shape = format_count(length) + " samples with " + format_count(taps) + " taps";
+    contest.entries = options.algorithms == "all" ? all_entries(options, contest.chosen, shape, infos)
+                                                  : named_entries(options, contest.chosen, shape, infos);
+    const double most = options.within * automatic.predicted_seconds();
+    std::erase_if(contest.entries,
+                  [&](const AlgorithmInfo& info) { return info.name != contest.chosen && info.predicted_seconds > most; });
     return contest;
 }
 
@@ -349,6 +366,14 @@ void add_bench(CLI::App& app) {
     sub->add_option("--algorithms", o.algorithms,
                     "auto: what the library chooses; all: every one that can; or some of them by name [auto]")
         ->type_name("NAMES");
+    add_parsed(
+        *sub, "--within", o.within,
+        [](const std::string& text) {
+            auto value = parse_number(text);
+            return value && !(*value >= 1) ? std::nullopt : value;
+        },
+        "a number that is at least 1", "Of those, only what is predicted to take at most F times as long as what is chosen")
+        ->type_name("F");
     add_parsed(
         *sub, "--threads", o.threads,
         [](const std::string& text) {
