@@ -47,7 +47,7 @@ double estimate(const Problem& p, const cuda_abi::Device& device, double waste) 
     const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
     const double bytes = type.bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
     const double flops = 2 * outputs * static_cast<double>(p.k) * type.products * waste;
-    return kLaunchSeconds +
+    return kLaunchSeconds + kColdSeconds +
            std::max(bytes / (kShareOfCopy * device.copy_bytes_per_second), flops / (kShareOfPeak * type.rate * device.peak_flops));
 }
 

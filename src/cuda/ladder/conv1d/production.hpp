@@ -8,6 +8,9 @@
 namespace tapline::cuda {
 
 inline constexpr double kLaunchSeconds = 2.5e-6;  // of a kernel inside a graph, measured beside the copy of 16,384 elements
+/// What a launch takes besides with a cold L2 cache: instructions, taps, the first samples. Few taps, 90,001 and 6,000,011 samples,
+/// H200: 4.5 and 17.3 us, without it predicted 2.7 and 14.0.
+inline constexpr double kColdSeconds = 2.3e-6;
 // Shares of the device's peaks that the kernels reach on an H200 (docs/ladder.md).
 inline constexpr double kShareOfCopy = 0.97;
 inline constexpr double kShareOfPeak = 0.85;

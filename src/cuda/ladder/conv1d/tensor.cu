@@ -69,7 +69,7 @@ public:
         const double cost = in_groups(p, device) ? kGroupOutputCost + kGroupStepCost * group_steps_of(p)
                                                  : kOutputCost + kStepCost * step_factor(device) * steps_of(p.k + before_of(p)) *
                                                                      (bytes == 4 ? 1 : k16BitProducts);
-        return kLaunchSeconds + kTileSeconds +
+        return kLaunchSeconds + kColdSeconds + kTileSeconds +
                std::max(moved / (kShareOfCopyTensor * device.copy_bytes_per_second), 2 * outputs * cost / device.peak_flops);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem&, const cuda_abi::Device&) const override {
