@@ -30,7 +30,8 @@ public:
           kernels_(image_kernels(target_).of<T>()),
           lines_(problem_, kernels_),
           threads_(image_threads(seconds, request.threads)),
-          ring_(problem.mask_height + kImageRows - 1) {
+          rows_(kernels_.call_rows(problem.mask_height, problem.mask_width)),
+          ring_(problem.mask_height + rows_ - 1) {
         const auto count = static_cast<std::size_t>(problem.masks * problem.taps());
         const T* from = static_cast<const T*>(taps);
         const std::size_t parts = problem.problem.complex_taps ? 2 : 1;
@@ -61,13 +62,13 @@ public:
     }
 
     [[nodiscard]] std::string describe() const override {
-        return std::string(to_string(target_)) + ", tiles of " + std::to_string(kImageRows) + " rows, segments of " +
+        return std::string(to_string(target_)) + ", tiles of " + std::to_string(rows_) + " rows, segments of " +
                std::to_string(block_) + " elements";
     }
 
 private:
     [[nodiscard]] std::size_t slot_bytes() const {
-        const std::int64_t elements = ring_ * pitch_ + 2 * kImageRows * sums_pitch_;
+        const std::int64_t elements = ring_ * pitch_ + 2 * rows_ * sums_pitch_;
         const std::size_t bytes =
             static_cast<std::size_t>(elements) * sizeof(T) + static_cast<std::size_t>(ring_) * sizeof(const T*);
         return (bytes + 63) / 64 * 64;
@@ -77,7 +78,7 @@ private:
              const void* in, std::byte* scratch) const {
         T* const lines = reinterpret_cast<T*>(scratch);
         T* const sums = lines + ring_ * pitch_;
-        const T** const rows = reinterpret_cast<const T**>(sums + 2 * kImageRows * sums_pitch_);
+        const T** const rows = reinterpret_cast<const T**>(sums + 2 * rows_ * sums_pitch_);
         const std::int64_t vectors = whole_vectors(segment.count);
         const std::int64_t halo = (problem_.mask_width - 1) * lines_.step();
         RowWindow<T> window(lines_, in, plane, segment.first - problem_.origin_x * lines_.step(), vectors + halo, lines, pitch_,
@@ -92,8 +93,8 @@ private:
         call.width = problem_.mask_width;
         call.step = lines_.step();
         call.count = vectors;
-        for (std::int64_t y = first; y < last; y += kImageRows) {
-            call.rows = std::min(kImageRows, last - y);
+        for (std::int64_t y = first; y < last; y += rows_) {
+            call.rows = std::min(rows_, last - y);
             call.in = window.at(y - problem_.origin_y, call.rows + problem_.mask_height - 1);
             if (in_place) {
                 call.out = lines_.target(out, plane, y, segment.first, vectors);
@@ -106,7 +107,7 @@ private:
             call.out_pitch = sums_pitch_;
             sum(call, plane, 0);
             if (problem_.problem.complex_taps) {
-                call.out = sums + kImageRows * sums_pitch_;
+                call.out = sums + rows_ * sums_pitch_;
                 sum(call, plane, 1);
                 combine(sums, call.rows, segment.count);
             }
@@ -126,7 +127,7 @@ private:
     void combine(T* sums, std::int64_t rows, std::int64_t count) const {
         for (std::int64_t r = 0; r < rows; ++r) {
             T* const real = sums + r * sums_pitch_;
-            const T* const imaginary = real + kImageRows * sums_pitch_;
+            const T* const imaginary = real + rows_ * sums_pitch_;
             for (std::int64_t e = 0; e < count; e += 2) {
                 real[e] -= imaginary[e + 1];
                 real[e + 1] += imaginary[e];
@@ -140,6 +141,7 @@ private:
     ImageLines<T> lines_;
     std::vector<T> taps_[2];  ///< real and imaginary parts
     int threads_;
+    std::int64_t rows_;  ///< of outputs at a time
     std::int64_t ring_;  ///< input rows in work
     std::int64_t block_ = 0, pitch_ = 0, sums_pitch_ = 0;
 };

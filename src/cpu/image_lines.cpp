@@ -9,6 +9,12 @@
 #include "core/window.hpp"
 
 namespace tapline::cpu {
+namespace {
+
+// Few elements of each row, as at an image's left and right edges, are no stream that the hardware would follow.
+constexpr std::int64_t kNarrow = 256, kRowsAhead = 16;
+
+}  // namespace
 
 template <class T>
 ImageLines<T>::ImageLines(const core::ResolvedImage& problem, const ImageKernels<T>& kernels)
@@ -75,6 +81,7 @@ void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64
                            std::int64_t count) const {
     const Boundary boundary = problem_.problem.boundary;
     const auto fill_constant = [&](std::int64_t begin, std::int64_t end) {
+        if (parts_ == 1) { return static_cast<void>(std::fill(to + (begin - first), to + (end - first), constant_[0])); }
         for (std::int64_t e = begin; e < end; ++e) { to[e - first] = constant_[(e % parts_ + parts_) % parts_]; }
     };
     const std::int64_t last = first + count;
@@ -163,6 +170,7 @@ const T* const* RowWindow<T>::at(std::int64_t top, std::int64_t count) {
         const T* row = source_.view(in_, plane_, bottom_, first_, count_);
         if (row == nullptr) {
             T* const line = lines_ + ((bottom_ % size_) + size_) % size_ * pitch_;
+            if (count_ <= kNarrow) { source_.prefetch(in_, plane_, bottom_ + kRowsAhead, first_, count_); }
             source_.gather(line, in_, plane_, bottom_, first_, count_);
             row = line;
         }

@@ -139,6 +139,9 @@ private:
             const std::int64_t count = std::min(kImageRows, last - y);
             const std::int64_t top = y - problem_.origin_y, bottom = top + count + problem_.mask_height - 1;
             for (; next < bottom; ++next) { pass_row(job, mask, next, vectors); }
+            for (std::int64_t row = next; row < next + kImageRows && y + kImageRows < last; ++row) {
+                lines_.prefetch(job.in, job.plane, row, job.segment.first - problem_.origin_x * lines_.step(), vectors + halo_);
+            }
             T* to = mask.exact_specials && (job.tasks.aligned || !job.tasks.stream)
                         ? lines_.target(job.out, job.plane, y, job.segment.first, vectors)
                         : nullptr;

@@ -17,7 +17,7 @@ struct ImageCall {
     const T* const* in = nullptr;  ///< rows + height - 1 addresses
     const T* taps = nullptr;
     std::int64_t height = 0, width = 0, step = 1;
-    std::int64_t rows = 0;   ///< at most kImageRows
+    std::int64_t rows = 0;   ///< any number; best what call_rows() says
     std::int64_t count = 0;  ///< rounded up to whole vectors, which are read and written
     bool accumulate = false;
     bool stream = false;  ///< past the caches, until flush(); out and out_pitch are multiples of 64 bytes
@@ -40,6 +40,7 @@ using StoreLine = void (*)(Out* out, const T* sums, std::int64_t count, const Li
 template <class T>
 struct ImageKernels {
     void (*sums)(const ImageCall<T>&) = nullptr;
+    std::int64_t (*call_rows)(std::int64_t height, std::int64_t width) = nullptr;
     StoreLine<T, T> store = nullptr;
     StoreLine<T, std::uint8_t> store_u8 = nullptr;  ///< rounded to even, saturated, NaN to 0
     StoreLine<T, std::uint16_t> store_u16 = nullptr;

@@ -196,15 +196,33 @@ void image_rows(const ImageCall<T>& call) {
     ImageTile<T, R, 1>::run(call, tiled, call.count);
 }
 
+#if HWY_TARGET == HWY_AVX3
+#include "cpu/simd_image_strips.inl"
+#endif
+
+/// Output rows of a call that a mask likes best.
+inline std::int64_t image_call_rows([[maybe_unused]] std::int64_t height, [[maybe_unused]] std::int64_t width) {
+#if HWY_TARGET == HWY_AVX3
+    if (height == kStripSide && width == kStripSide) { return kStripRows; }
+#endif
+    return kImageRows;
+}
+
 template <class T>
 void image_sums(const ImageCall<T>& call) {
-    if (call.rows == kTileRows) {
-        image_rows<T, kTileRows>(call);
-    } else {
-        ImageCall<T> row = call;
-        row.rows = 1;
-        for (std::int64_t r = 0; r < call.rows; ++r, ++row.in, row.out += call.out_pitch) { image_rows<T, 1>(row); }
+#if HWY_TARGET == HWY_AVX3
+    if (call.rows == kStripRows && image_call_rows(call.height, call.width) == kStripRows && !call.accumulate) {
+        return call.step == 1 ? image_strips<T, true>(call) : image_strips<T, false>(call);
     }
+#endif
+    ImageCall<T> part = call;
+    std::int64_t r = 0;
+    for (part.rows = kTileRows; r + kTileRows <= call.rows; r += kTileRows) {
+        image_rows<T, kTileRows>(part);
+        part.in += kTileRows;
+        part.out += kTileRows * call.out_pitch;
+    }
+    for (part.rows = 1; r < call.rows; ++r, ++part.in, part.out += call.out_pitch) { image_rows<T, 1>(part); }
 }
 
 template <class T>
@@ -296,6 +314,7 @@ inline void flush_stream() { hwy::FlushStream(); }
 template <class T>
 ImageKernels<T> kernels() {
     return {image_sums<T>,
+            image_call_rows,
             store_line<T>,
             store_integers<T, std::uint8_t>,
             store_integers<T, std::uint16_t>,
