@@ -27,6 +27,10 @@ constexpr std::int64_t kBandMasks = 8;
 constexpr double kProductFactor = 1.3;
 constexpr double kProductsOfAnOutput = 26;
 
+// Both passes at once: output rows of a call, and the highest mask. More rows share more of the row pass, fewer stay in the L1
+// cache.
+constexpr std::int64_t kStripRows = 56, kStripHeight = 32;
+
 /// One outer product of a mask.
 template <class T>
 struct Term {
@@ -59,6 +63,10 @@ public:
             masks_.push_back(prepared(mask, from));
             from += problem.taps();
         }
+        const auto keeps_specials = [](const SeparableTaps<T>& mask) { return mask.exact_specials; };
+        strips_ = kernels_.separable != nullptr && rank_ == 1 && std::all_of(masks_.begin(), masks_.end(), keeps_specials) &&
+                  lines_.step() == 1 && lines_.is_in_place() && lines_.is_plain_output() &&
+                  problem.mask_width <= kSeparableWidth<T> && problem.mask_height <= kStripHeight;
         const std::int64_t fitting = kRingBytes / static_cast<std::int64_t>(sizeof(T)) / (rank_ * ring_);
         block_ = std::min(std::clamp(fitting / kBlockMultiple * kBlockMultiple, kLeastBlock, kMostBlock),
                           whole_vectors(lines_.out_elements()));
@@ -68,7 +76,7 @@ public:
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(threads_) * slot_bytes(); }
 
     void execute(void* out, const void* in, std::span<std::byte> workspace) const override {
-        const ImageTasks tasks = divide(problem_, lines_, out, block_, kBandMasks * problem_.mask_height, threads_, false);
+        const ImageTasks tasks = divide(problem_, lines_, out, block_, kBandMasks * problem_.mask_height, threads_, strips_);
         const auto body = [&](std::int64_t task, int slot) {
             const std::int64_t band = task / tasks.segments % tasks.bands;
             Job job{tasks,
@@ -77,8 +85,9 @@ public:
                     out,
                     in,
                     workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
-            const std::int64_t first = band * tasks.band;
-            run(job, first, std::min(first + tasks.band, problem_.out_height));
+            if (job.segment.count <= 0) { return; }
+            const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.out_height);
+            if (!run_strips(job, first, last)) { run(job, first, last); }
         };
         core::parallel_for(tasks.tasks(), threads_, std::cref(body));
     }
@@ -121,7 +130,14 @@ private:
         const std::int64_t elements = rank_ * ring_ * pitch_ + line_elements() + kImageRows * pitch_;
         const std::size_t bytes =
             static_cast<std::size_t>(elements) * sizeof(T) + static_cast<std::size_t>(ring_) * sizeof(const T*);
-        return patch_.bytes() + (bytes + 63) / 64 * 64;
+        return patch_.bytes() + (bytes + 63) / 64 * 64 + strip_bytes();
+    }
+    // Of strips: the buffer, rows that are not in the image, row pointers twice.
+    [[nodiscard]] std::int64_t strip_lines() const { return kStripRows + problem_.mask_height - 1; }
+    [[nodiscard]] std::size_t strip_bytes() const {
+        if (!strips_) { return 0; }
+        const auto line = static_cast<std::size_t>(kSeparableStrip + line_elements()) * sizeof(T) + 2 * sizeof(const T*);
+        return (static_cast<std::size_t>(strip_lines()) * line + 63) / 64 * 64;
     }
     [[nodiscard]] T* rings(const Job& job) const { return reinterpret_cast<T*>(job.scratch + patch_.bytes()); }
     [[nodiscard]] T* line(const Job& job) const { return rings(job) + rank_ * ring_ * pitch_; }
@@ -131,10 +147,42 @@ private:
         return rings(job) + (term * ring_ + ((row % ring_) + ring_) % ring_) * pitch_;
     }
 
+    /// Columns whose windows are within the image's rows. False: not such ones.
+    bool run_strips(const Job& job, std::int64_t first, std::int64_t last) const {
+        const SeparableTaps<T>& mask = masks_[static_cast<std::size_t>(lines_.mask(job.plane))];
+        const bool inner = job.segment.first >= job.tasks.inner_first && job.segment.first < job.tasks.inner_last;
+        if (!strips_ || !inner || (job.tasks.stream && !job.tasks.aligned)) { return false; }
+        const std::int64_t lines = strip_lines();
+        T* const buffer = reinterpret_cast<T*>(job.scratch + slot_bytes() - strip_bytes());
+        T* const outside = buffer + lines * kSeparableStrip;
+        const T** const rows = reinterpret_cast<const T**>(outside + lines * line_elements());
+        RowWindow<T> window(lines_, job.in, job.plane, job.segment.first - problem_.origin_x, job.segment.count + halo_, outside,
+                            line_elements(), rows, lines);
+        SeparableCall<T> call;
+        call.out_pitch = problem_.out_row;
+        call.column = mask.terms[0].column.data();
+        call.row = mask.terms[0].row.data();
+        call.height = problem_.mask_height;
+        call.width = problem_.mask_width;
+        call.count = job.segment.count;
+        call.stream = job.tasks.stream;
+        call.buffer = buffer;
+        call.lines = rows + lines;
+        for (std::int64_t y = first; y < last; y += kStripRows) {
+            call.rows = std::min(kStripRows, last - y);
+            call.in = window.at(y - problem_.origin_y, call.rows + problem_.mask_height - 1);
+            call.out = lines_.target(job.out, job.plane, y, job.segment.first, job.segment.count);
+            kernels_.separable(call);
+        }
+        if (job.tasks.stream) { kernels_.flush(); }
+        return true;
+    }
+
     void run(const Job& job, std::int64_t first, std::int64_t last) const {
         const SeparableTaps<T>& mask = masks_[static_cast<std::size_t>(lines_.mask(job.plane))];
         const std::int64_t vectors = whole_vectors(job.segment.count);
-        std::int64_t next = first - problem_.origin_y;  // the next input row of the row pass
+        const bool stream = job.tasks.stream && !strips_;  // else what is not aligned is left to this function
+        std::int64_t next = first - problem_.origin_y;     // the next input row of the row pass
         for (std::int64_t y = first; y < last; y += kImageRows) {
             const std::int64_t count = std::min(kImageRows, last - y);
             const std::int64_t top = y - problem_.origin_y, bottom = top + count + problem_.mask_height - 1;
@@ -142,22 +190,22 @@ private:
             for (std::int64_t row = next; row < next + kImageRows && y + kImageRows < last; ++row) {
                 lines_.prefetch(job.in, job.plane, row, job.segment.first - problem_.origin_x * lines_.step(), vectors + halo_);
             }
-            T* to = mask.exact_specials && (job.tasks.aligned || !job.tasks.stream)
+            T* to = mask.exact_specials && (job.tasks.aligned || !stream)
                         ? lines_.target(job.out, job.plane, y, job.segment.first, vectors)
                         : nullptr;
             const bool in_place = to != nullptr;
             const std::int64_t pitch = in_place ? problem_.out_row * lines_.parts() : pitch_;
             if (!in_place) { to = sums(job); }
             for (int term = 0; term < static_cast<int>(mask.terms.size()); ++term) {
-                pass_column(job, mask, term, top, count, vectors, to, pitch, in_place && job.tasks.stream);
+                pass_column(job, mask, term, top, count, vectors, to, pitch, in_place && stream);
             }
             if (in_place) { continue; }
             if (!mask.exact_specials) { repair(job, mask, y, count); }
             for (std::int64_t r = 0; r < count; ++r) {
-                lines_.store(job.out, job.plane, y + r, job.segment.first, job.segment.count, to + r * pitch, job.tasks.stream);
+                lines_.store(job.out, job.plane, y + r, job.segment.first, job.segment.count, to + r * pitch, stream);
             }
         }
-        if (job.tasks.stream) { kernels_.flush(); }
+        if (stream) { kernels_.flush(); }
     }
 
     void pass_row(const Job& job, const SeparableTaps<T>& mask, std::int64_t row, std::int64_t vectors) const {
@@ -226,6 +274,7 @@ private:
     std::int64_t rank_;
     std::int64_t ring_;  ///< lines of a term's row pass in work
     std::int64_t halo_;
+    bool strips_ = false;  ///< both passes at once where windows are within the rows
     std::int64_t block_ = 0, pitch_ = 0;
     std::vector<SeparableTaps<T>> masks_;
 };

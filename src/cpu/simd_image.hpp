@@ -26,6 +26,26 @@ struct ImageCall {
 inline constexpr std::int64_t kImageRows = 4;      ///< outputs below each other that share loads
 inline constexpr std::int64_t kImagePadding = 16;  ///< elements of the widest vector
 
+/// out[r][e] = sum_i column[i] * (sum_j row[j] * in[r + i][e + j]) for 0 <= r < rows and 0 <= e < count, the sums in this order.
+template <class T>
+struct SeparableCall {
+    T* out = nullptr;
+    std::int64_t out_pitch = 0;
+    const T* const* in = nullptr;  ///< rows + height - 1 addresses
+    const T* column = nullptr;
+    const T* row = nullptr;
+    std::int64_t height = 0, width = 0;  ///< width: at most kSeparableWidth<T>
+    std::int64_t rows = 0;
+    std::int64_t count = 0;     ///< whole vectors
+    bool stream = false;        ///< as in ImageCall
+    T* buffer = nullptr;        ///< (rows + height - 1) * kSeparableStrip elements, aligned to vectors
+    const T** lines = nullptr;  ///< rows + height - 1 addresses, for the kernel's own use
+};
+
+inline constexpr std::int64_t kSeparableStrip = 64;  ///< elements of the widest strip
+template <class T>
+inline constexpr std::int64_t kSeparableWidth = 64 / static_cast<std::int64_t>(sizeof(T));
+
 /// What happens to sums on their way out. Without `active` they stay as they are.
 template <class T>
 struct LineEpilogue {
@@ -41,6 +61,8 @@ template <class T>
 struct ImageKernels {
     void (*sums)(const ImageCall<T>&) = nullptr;
     std::int64_t (*call_rows)(std::int64_t height, std::int64_t width) = nullptr;
+    /// Both passes at once; null where there are too few registers.
+    void (*separable)(const SeparableCall<T>&) = nullptr;
     StoreLine<T, T> store = nullptr;
     StoreLine<T, std::uint8_t> store_u8 = nullptr;  ///< rounded to even, saturated, NaN to 0
     StoreLine<T, std::uint16_t> store_u16 = nullptr;

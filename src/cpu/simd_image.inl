@@ -313,15 +313,16 @@ inline void flush_stream() { hwy::FlushStream(); }
 
 template <class T>
 ImageKernels<T> kernels() {
-    return {image_sums<T>,
-            image_call_rows,
-            store_line<T>,
-            store_integers<T, std::uint8_t>,
-            store_integers<T, std::uint16_t>,
-            widen<T, std::uint8_t>,
-            widen<T, std::uint16_t>,
-            line_is_finite<T>,
-            flush_stream};
+    return {
+        image_sums<T>, image_call_rows,
+#if HWY_TARGET == HWY_AVX3
+            separable_strips<T>,
+#else
+            nullptr,
+#endif
+            store_line<T>, store_integers<T, std::uint8_t>, store_integers<T, std::uint16_t>, widen<T, std::uint8_t>,
+            widen<T, std::uint16_t>, line_is_finite<T>, flush_stream
+    };
 }
 
 const ImageTable& image_table() {

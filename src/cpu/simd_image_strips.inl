@@ -1,4 +1,4 @@
-// Dense masks of 7 x 7 on AVX-512; included by simd_image.inl inside the target's namespace.
+// Strips of images on AVX-512: dense masks of 7 x 7 and masks of rank 1; included by simd_image.inl inside the target's namespace.
 //
 // A strip is V vectors wide and goes down the image. Each input row is read once: the vectors at its kWidth distances serve the
 // kHeight output rows that it belongs to, whose sums all stay in registers. Output row r lives in slot r % kHeight, so kHeight
@@ -25,6 +25,9 @@ template <int j>
 HWY_INLINE Vector<double> shifted_image(Vector<double> high, Vector<double> low) {
     return Vector<double>{_mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(high.raw), _mm512_castpd_si512(low.raw), j))};
 }
+
+template <class T>
+void image_sums(const ImageCall<T>& call);
 
 /// kUnit: step 1, known when compiled.
 template <class T, int V, bool kUnit>
@@ -145,4 +148,80 @@ void image_strips(const ImageCall<T>& call) {
     const std::int64_t strips = call.count / (V * kLanes<T>)*(V * kLanes<T>);
     ImageStrip<T, V, kUnit>::run(call, 0, strips);
     ImageStrip<T, 1, kUnit>::run(call, strips, call.count);
+}
+
+// Masks of rank 1: a strip's row passes go to a buffer in the L1 cache, and the tiles of the column pass read it there. From a
+// ring of whole rows, in the L2 cache, these tiles were limited by their loads.
+template <class T, int V>
+struct SeparableStrip {
+    static constexpr std::int64_t L = kLanes<T>;
+
+    // Tap s of the row; false after the last one. A quarter of the vectors is loaded, the others are shuffled.
+    template <int s, std::size_t... v>
+    static HWY_INLINE bool tap(Vector<T>* acc, const Vector<T>* at, const T* HWY_RESTRICT in, const T* HWY_RESTRICT taps,
+                               std::int64_t width, std::index_sequence<v...>) {
+        if (s >= width) { return false; }
+        auto h = hn::Set(Tag<T>(), taps[s]);
+        hold_image<T>(h);
+        const auto value = [&]<int i>(std::integral_constant<int, i>) HWY_ATTR {
+            if constexpr (s == 0) {
+                return at[i];
+            } else if constexpr (i % 4 == 3) {
+                return hn::LoadU(Tag<T>(), in + s + i * L);
+            } else {
+                return shifted_image<s>(at[i + 1], at[i]);
+            }
+        };
+        ((acc[v] = hn::MulAdd(h, value(std::integral_constant<int, static_cast<int>(v)>()), acc[v])), ...);
+        return true;
+    }
+    template <std::size_t... s>
+    static HWY_INLINE void row(T* HWY_RESTRICT out, const T* HWY_RESTRICT in, const SeparableCall<T>& call,
+                               std::index_sequence<s...>) {
+        const Tag<T> d;
+        Vector<T> acc[V], at[V + 1];
+        HWY_UNROLL(8)
+        for (int v = 0; v < V; ++v) {
+            hwy::Prefetch(in + 2 * V * L + call.width - 1 - v * L);
+            acc[v] = hn::Zero(d);
+            at[v] = hn::LoadU(d, in + v * L);
+            hold_image<T>(at[v]);
+        }
+        at[V] = hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(call.width - 1)), d, in + V * L);
+        hold_image<T>(at[V]);
+        (void)(tap<static_cast<int>(s)>(acc, at, in, call.row, call.width, std::make_index_sequence<V>()) && ...);
+        HWY_UNROLL(8)
+        for (int v = 0; v < V; ++v) { hn::Store(acc[v], d, out + v * L); }
+    }
+    static HWY_NOINLINE void run(const SeparableCall<T>& call, std::int64_t first, std::int64_t last) {
+        const std::int64_t lines = call.rows + call.height - 1;
+        for (std::int64_t p = 0; p < lines; ++p) { call.lines[p] = call.buffer + p * V * L; }
+        ImageCall<T> column;
+        column.out_pitch = call.out_pitch;
+        column.in = call.lines;
+        column.taps = call.column;
+        column.height = call.height;
+        column.width = 1;
+        column.rows = call.rows;
+        column.count = V * L;
+        column.stream = call.stream;
+#pragma GCC unroll 1
+        for (std::int64_t e = first; e < last; e += V * L) {
+#pragma GCC unroll 1
+            for (std::int64_t p = 0; p < lines; ++p) {
+                row(call.buffer + p * V * L, call.in[p] + e, call, std::make_index_sequence<static_cast<std::size_t>(L)>());
+            }
+            column.out = call.out + e;
+            image_sums<T>(column);
+        }
+    }
+};
+
+template <class T>
+void separable_strips(const SeparableCall<T>& call) {
+    constexpr int V = 4;
+    static_assert(V * kLanes<T> <= kSeparableStrip);
+    const std::int64_t strips = call.count / (V * kLanes<T>)*(V * kLanes<T>);
+    SeparableStrip<T, V>::run(call, 0, strips);
+    SeparableStrip<T, 1>::run(call, strips, call.count);
 }
