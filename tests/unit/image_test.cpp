@@ -145,9 +145,9 @@ TEST(Image, TheSameBitsForAnyNumberOfThreadsAndAnyAlignment) {
 
 // Large enough for streaming stores, several bands and segments, and rows that do not start at cache lines.
 TEST(Image, LargeImagesAgreeBetweenAlgorithms) {
-    for (const std::int64_t width : {2048, 2051}) {
-        ImageProblem p = problem_of(1200, width, 11, 11);
-        const Floats mask = gaussian(11), in = random_floats(image_input_extent(p), 3);
+    for (const auto& [width, size] : {std::pair<std::int64_t, std::int64_t>{2048, 11}, {2051, 11}, {2048, 7}, {2051, 7}}) {
+        ImageProblem p = problem_of(1200, width, size, size);
+        const Floats mask = gaussian(size), in = random_floats(image_input_extent(p), 3);
         const Floats direct = run(p, mask, in, {.algorithm = "direct"});
         for (const char* algorithm : {"separable", "overlap_save"}) {
             const Floats other = run(p, mask, in, {.algorithm = algorithm});
@@ -156,7 +156,7 @@ TEST(Image, LargeImagesAgreeBetweenAlgorithms) {
                 const double error = std::abs(static_cast<double>(direct[i]) - static_cast<double>(other[i]));
                 largest = error <= largest ? largest : error;
             }
-            EXPECT_LE(largest, 1e-4) << algorithm << " " << width;
+            EXPECT_LE(largest, 1e-4) << algorithm << " " << width << " " << size;
         }
     }
 }

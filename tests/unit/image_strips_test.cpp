@@ -1,0 +1,74 @@
+// Images whose sizes lie around the borders of strips: vectors left over beside strips of three or four, rows left over below
+// calls of 14 or 56, rows that are not in the image, pixels of one and of several elements.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/images.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline {
+namespace {
+
+using test::GuardedBuffer;
+using test::Random;
+
+struct Shape {
+    std::int64_t height, width, mask_height, mask_width;
+    std::int64_t channels = 1;
+    Dtype dtype = Dtype::f32;
+};
+
+// The output stands at every alignment of `elements`: where a strip begins depends on it.
+void check(const Shape& shape, const std::string& algorithm, std::int64_t elements, Random& random) {
+    ImageProblem p;
+    p.height = shape.height;
+    p.width = shape.width;
+    p.channels = shape.channels;
+    p.mask_height = shape.mask_height;
+    p.mask_width = shape.mask_width;
+    p.dtype = shape.dtype;
+    p.boundary = test::pick(std::vector<Boundary>{Boundary::zero, Boundary::reflect, Boundary::wrap}, random);
+    const auto bytes = [&](std::int64_t count) { return static_cast<std::size_t>(count) * size_of(p.dtype); };
+    GuardedBuffer in(bytes(image_input_extent(p)), bytes(3)), taps(bytes(image_taps_extent(p)), 0),
+        out(bytes(image_output_extent(p)), bytes(elements));
+    test::fill_random(in.data(), p.dtype, image_input_extent(p), random);
+    test::fill_random(taps.data(), p.dtype, image_taps_extent(p), random);
+    if (algorithm == "separable") { test::make_separable(taps.data(), p, 1, random); }
+    if (test::chance(0.3, random)) { test::spoil(in.data(), p.dtype, image_input_extent(p), random); }
+    test::fill_random(out.data(), p.dtype, image_output_extent(p), random);
+    make_image_plan(p, taps.data(), {.device = "cpu", .algorithm = algorithm, .threads = 2}).execute(out.data(), in.data());
+    EXPECT_EQ(test::compare(p, out.data(), in.data(), taps.data(), algorithm == "direct"), "")
+        << algorithm << " on " << cpu_target() << ": " << test::describe(p);
+    EXPECT_TRUE(out.guards_intact());
+}
+
+TEST(ImageStrips, SevenBySevenAroundTheBorders) {
+    Random random(11);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64}) {
+        for (const std::int64_t channels : {1, 3}) {
+            for (const std::int64_t width : {261, 262, 263, 277, 278, 279, 310}) {
+                const std::int64_t height = std::vector<std::int64_t>{13, 14, 15, 17, 28, 31}[random() % 6];
+                check({height, width, 7, 7, channels, dtype}, "direct", static_cast<std::int64_t>(random() % 17), random);
+            }
+        }
+    }
+}
+
+TEST(ImageStrips, RankOneAroundTheBorders) {
+    Random random(12);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+        const std::int64_t most = dtype == Dtype::f32 ? 16 : 8;  // a row's taps that a vector holds
+        for (const std::int64_t mask_width : {most - 1, most, most + 1}) {
+            for (const std::int64_t mask_height : {2, 15, 32, 33}) {
+                const std::int64_t height = std::vector<std::int64_t>{5, 55, 56, 57, 112, 115}[random() % 6];
+                const std::int64_t width = 270 + static_cast<std::int64_t>(random() % 80);
+                check({height, width, mask_height, mask_width, 1, dtype}, "separable", static_cast<std::int64_t>(random() % 17),
+                      random);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tapline
