@@ -103,12 +103,12 @@ __device__ __forceinline__ void filter_columns(float (&sum)[2][4], const float (
     for (int i = 0; i < 8; ++i) { sum[i / 4][i % 4] += rest[i / 4][i % 4] + more[i / 4][i % 4]; }
 }
 
-/// A step of the march: 16 rows of the window are filtered along themselves, a warp 16 pixels of all channels. A product's sum is
+/// A step of the march: 16 rows of the window are filtered along themselves, a warp 16 pixels. A product's sum is
 /// pixels x rows, and lies in the lanes as the next product wants it: the last rows of sums in registers are filtered down into 16
 /// rows of outputs.
 ///
 /// Eight rows of the window (B) times the row's taps in 16 positions (A); then eight rows of those (A) times the column's taps in 8
-/// positions (B). A quarter of what is multiplied are zeros around the taps; TF32 needs no scale, and three products make a
+/// positions (B). A third of what is multiplied are zeros around the taps; TF32 needs no scale, and three products make a
 /// float's.
 template <int kRowSteps>
 __global__ void __launch_bounds__(32 * kTensorWarps, kTensorBlocks)
