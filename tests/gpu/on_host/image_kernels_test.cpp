@@ -79,7 +79,8 @@ bool all_finite(const core::ResolvedImage& r, const unsigned char* taps) {
 
 class Prepared {
 public:
-    Prepared(const cuda::ImageRung& rung, const core::ResolvedImage& r, const unsigned char* taps, int multiprocessors = 0)
+    Prepared(const cuda::ImageRung& rung, const core::ResolvedImage& r, const unsigned char* taps, int multiprocessors = 0,
+             int major = 9)
         : turned_(correlation_order(r, taps)) {
         core::ImageRequest request;
         request.mask.finite = all_finite(r, turned_.data());
@@ -88,7 +89,7 @@ public:
             request.mask.separable[0] = core::separate(turned_.data(), r.mask_height, r.mask_width, r.taps_dtype);
         }
         prepared_.rung = &rung;
-        prepared_.device.major = 9;
+        prepared_.device.major = major;
         // With 1, tiles that suit large images.
         prepared_.device.multiprocessors = multiprocessors > 0 ? multiprocessors : r.width % 2 == 0 ? 132 : 1;
         prepared_.device.copy_bytes_per_second = 4e12;
@@ -211,7 +212,8 @@ TEST_P(ImageKernels, AgreeWithTheTextbook) {
 }
 
 // A rung on a whole image of random f32 pixels with a mask of the rank; empty, or what is wrong.
-std::string run_whole(const cuda::ImageRung& rung, const ImageProblem& p, int rank, bool spoiled = false, int multiprocessors = 0) {
+std::string run_whole(const cuda::ImageRung& rung, const ImageProblem& p, int rank, bool spoiled = false, int multiprocessors = 0,
+                      int major = 9) {
     Random random(9);
     std::vector<float> in(static_cast<std::size_t>(image_input_extent(p))), taps(static_cast<std::size_t>(image_taps_extent(p)));
     std::vector<float> out(static_cast<std::size_t>(image_output_extent(p)), NAN);
@@ -223,7 +225,7 @@ std::string run_whole(const cuda::ImageRung& rung, const ImageProblem& p, int ra
         in[in.size() / 7] = INFINITY;
     }
     const core::ResolvedImage r = core::resolve(p);
-    Prepared prepared(rung, r, reinterpret_cast<const unsigned char*>(taps.data()), multiprocessors);
+    Prepared prepared(rung, r, reinterpret_cast<const unsigned char*>(taps.data()), multiprocessors, major);
     const std::string refusal = prepared.make();
     if (!refusal.empty()) { return refusal; }
     const cuda::ImageJob job{.out = out.data(),
@@ -269,9 +271,30 @@ TEST(ImageKernels, MarchesDownStrips) {
             .height = 131, .width = 300 / channels + 1, .channels = channels, .mask_height = height, .mask_width = width};
         p.boundary = boundaries[(height + width) % 6];
         if (p.boundary == Boundary::constant) { p.constant = 3; }
-        EXPECT_EQ(run_whole(cuda::image_separable(), p, 1, false, 132), "") << channels << " " << height << " " << width;
-        EXPECT_EQ(run_whole(cuda::image_separable(), p, 1, false, 1), "") << channels << " " << height << " " << width;
-        EXPECT_EQ(run_whole(cuda::image_separable(), p, 1, true, 1), "") << channels << " " << height << " " << width;
+        for (const int multiprocessors : {132, 1}) {
+            for (const bool spoiled : {false, true}) {
+                EXPECT_EQ(run_whole(cuda::image_separable(), p, 1, spoiled, multiprocessors, 8), "")
+                    << channels << " " << height << " " << width;
+            }
+        }
+    }
+}
+
+// The same on tensor cores, for each number of steps and every boundary: images whose rows lie in vectors and others, narrower than
+// a window too, and windows that cannot begin in vectors.
+TEST(ImageKernels, MarchesDownStripsOnTensorCores) {
+    const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                   Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    int turn = 0;
+    for (const auto [height, width] : {std::pair{15, 15}, {17, 14}, {16, 17}, {25, 20}, {22, 25}, {31, 31}, {32, 32}, {20, 32}}) {
+        for (const std::int64_t columns : {200, 137, 7}) {
+            ImageProblem p{.height = 61, .width = columns, .mask_height = height, .mask_width = width};
+            p.boundary = boundaries[turn++ % 6];
+            if (p.boundary == Boundary::constant) { p.constant = 3; }
+            if (turn % 5 == 0) { p.clamp = Clamp{-1, 1}; }
+            EXPECT_EQ(run_whole(cuda::image_separable(), p, 1, turn % 4 == 0, turn % 7 < 3 ? 132 : 1), "")
+                << height << " " << width << " " << columns << " " << static_cast<int>(p.boundary);
+        }
     }
 }
 

@@ -1,5 +1,34 @@
-// The separable rung for images as C++.
+// The separable rung for images as C++, with the tensor cores' product as the PTX manual defines it.
 #include "gpu/on_host/cuda_on_host.hpp"
+#define multiply multiply_on_a_gpu
+#include "cuda/primitives/tf32_fragments.cuh"
+#undef multiply
+
+namespace tapline::cuda::tf32 {
+
+// mma.m16n8k8 with its fragments' layouts; the 13 low bits of its factors are not read.
+inline void multiply(float (&sum)[4], const float (&a)[4], const float (&b)[2]) {
+    const float own[6] = {a[0], a[1], a[2], a[3], b[0], b[1]};
+    char all[32][64];
+    test::on_host::share_in_warp(own, sizeof own, all);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const auto factor = [&](int thread, int i) {
+        float x = 0;
+        std::memcpy(&x, all[thread] + 4 * i, sizeof x);
+        return static_cast<double>(__uint_as_float(__float_as_uint(x) & 0xffffe000u));
+    };
+    for (int i = 0; i < 4; ++i) {
+        const int row = lane / 4 + i / 2 * 8;
+        const int column = lane % 4 * 2 + i % 2;
+        double total = 0;
+        for (int k = 0; k < 8; ++k) {
+            total += factor(row % 8 * 4 + k % 4, row / 8 + k / 4 * 2) * factor(column * 4 + k % 4, 4 + k / 4);
+        }
+        sum[i] = static_cast<float>(sum[i] + total);
+    }
+}
+
+}  // namespace tapline::cuda::tf32
 
 namespace tapline::cuda::image_separable_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
@@ -25,6 +54,14 @@ bool add_march(std::integer_sequence<int, kChannels...>) {
     return true;
 }
 const bool added_march = add_march(std::make_integer_sequence<int, cuda::image_separable_rung::kMostChannels>{});
+
+const bool added_march_tensor = [] {
+    char* const shared = cuda::image_separable_rung::shared;
+    add_kernel(&cuda::image_separable_rung::march_tensor<4>, shared);
+    add_kernel(&cuda::image_separable_rung::march_tensor<5>, shared);
+    add_kernel(&cuda::image_separable_rung::march_tensor<6>, shared);
+    return true;
+}();
 
 }  // namespace
 }  // namespace tapline::test::on_host

@@ -8,6 +8,7 @@
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv2d/05_separable.cuh"
 #include "cuda/ladder/conv2d/05_separable_march.cuh"
+#include "cuda/ladder/conv2d/05_separable_tensor.cuh"
 #include "cuda/ladder/conv2d/production.hpp"
 #include "tapline/types.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 namespace sep = image_separable_rung;
 using sep::Layout;
 using sep::March;
+using sep::TensorMarch;
 
 constexpr int kPadding = 4;  // taps of a factor: 16 bytes
 constexpr int kTileRows[] = {64, 48, 32, 16};
@@ -29,6 +31,8 @@ constexpr std::size_t kReservedBytes = 1024;  // of each block, by the system
 constexpr double kProductCost = 2.37;
 constexpr double kRankCost = 70;
 constexpr double kOutputCost = 53;
+// An output of the marching kernel on tensor cores with kLeastRowSteps, .. kMostRowSteps.
+constexpr double kTensorCost[] = {94, 117, 125};
 // The same of the marching kernel, and of a segment's beginning, in rows: filtering a row of the halo, starting.
 constexpr double kMarchProductCost = 1.4;
 constexpr double kMarchOutputCost = 60;
@@ -36,6 +40,7 @@ constexpr double kMarchLeastCost = 86;  // with small masks it waits for its loa
 constexpr double kHaloCost = 0.6;
 constexpr double kStartRows = 8;
 constexpr double kUnevenness = 0.08;     // of the last round's rows: some blocks end later
+constexpr double kTensorUnevenness = 0;  // two rounds were 11% slower than one (16384 x 16384 pixels)
 constexpr std::int64_t kMostRounds = 4;  // of segments that do not all run at once
 
 const void* kernel_of(const Layout& g, std::int64_t channels) {
@@ -110,12 +115,30 @@ bool marches(const ImageProblem& p, const cuda_abi::Device& device) {
            march_bytes(march_of(p)) + kReservedBytes <= shared_limit(device);
 }
 
-// The rows that a block does: so many that all blocks run at once, or else in few rounds. The halo's rows are filtered only along
-// themselves.
-int segment_rows_of(const ImageArguments& a, const March& g, const cuda_abi::Device& device) {
-    const auto held = static_cast<std::int64_t>(shared_limit(device) / (march_bytes(g) + kReservedBytes));
-    const std::int64_t at_once = device.multiprocessors * std::clamp<std::int64_t>(held, 1, sep::blocks_of(a.channels));
-    const std::int64_t strips = divide_up(a.out_elements, sep::kColumns) * a.images;
+// Row steps of the kernel on tensor cores: enough for the row, and for the column with one less.
+int tensor_steps_of(const ImageProblem& p) {
+    return std::max({sep::row_steps_of(static_cast<int>(p.mask_width)), sep::column_steps_of(static_cast<int>(p.mask_height)) + 1,
+                     sep::kLeastRowSteps});
+}
+
+double march_cost(const ImageProblem& p) {
+    return std::max(kMarchLeastCost, kMarchProductCost * static_cast<double>(p.mask_height + p.mask_width) + kMarchOutputCost);
+}
+double tensor_cost(const ImageProblem& p) { return kTensorCost[tensor_steps_of(p) - sep::kLeastRowSteps]; }
+
+// Whether the march is done on tensor cores: those of other chips do no more TF32 products than plain ones, and interleaved
+// channels leave registers for too few warps (detours.md).
+bool on_tensor_cores(const ImageProblem& p, const cuda_abi::Device& device) {
+    return marches(p, device) && p.channels == 1 && device.major == 9 && tensor_cost(p) < march_cost(p);
+}
+
+// The rows that a block does, a strip of `columns` elements: so many that all blocks run at once, or else in few rounds. The halo's
+// rows are filtered only along themselves.
+int segment_rows_of(const ImageArguments& a, int columns, std::size_t bytes, int most_held, double unevenness,
+                    const cuda_abi::Device& device) {
+    const auto held = static_cast<std::int64_t>(shared_limit(device) / (bytes + kReservedBytes));
+    const std::int64_t at_once = device.multiprocessors * std::clamp<std::int64_t>(held, 1, most_held);
+    const std::int64_t strips = divide_up(a.out_elements, columns) * a.images;
     const std::int64_t steps = divide_up(a.rows, sep::kSide);
     std::int64_t best = steps;
     double least = HUGE_VAL;
@@ -124,7 +147,7 @@ int segment_rows_of(const ImageArguments& a, const March& g, const cuda_abi::Dev
         const std::int64_t length = divide_up(steps, segments);
         const double needed = static_cast<double>(divide_up(strips * divide_up(steps, length), at_once));
         const auto rows = static_cast<double>(length * sep::kSide);
-        const double cost = needed * (rows + kHaloCost * (a.mask_height - 1) + kStartRows) + kUnevenness * rows;
+        const double cost = needed * (rows + kHaloCost * (a.mask_height - 1) + kStartRows) + unevenness * rows;
         if (cost < least) {
             least = cost;
             best = length;
@@ -146,6 +169,18 @@ const void* march_kernel_of(std::int64_t channels) {
     }
 }
 
+const void* tensor_kernel_of(const ImageProblem& p) {
+    switch (tensor_steps_of(p)) {
+        case 4:
+            return reinterpret_cast<const void*>(&sep::march_tensor<4>);
+        case 5:
+            return reinterpret_cast<const void*>(&sep::march_tensor<5>);
+        default:
+            static_assert(sep::kMostRowSteps == 6);
+            return reinterpret_cast<const void*>(&sep::march_tensor<6>);
+    }
+}
+
 class ImageSeparable final : public ImageRung {
 public:
     [[nodiscard]] RungInfo info() const override {
@@ -155,7 +190,9 @@ public:
         info.idea =
             "A mask of rank one is a column times a row. Up to 32 x 32 taps a block marches down a strip: rows are filtered into a "
             "ring "
-            "in shared memory, the ring into rows of outputs. Else, and as a sum of 2 to 4 such masks, a tile's columns are "
+            "in shared memory, the ring into rows of outputs; on tensor cores, where they do TF32 fast, from registers to "
+            "registers. "
+            "Else, and as a sum of 2 to 4 such masks, a tile's columns are "
             "filtered in "
             "place, each by one thread, then its rows.";
         info.changed = "k_h + k_w products an output instead of k_h k_w.";
@@ -228,10 +265,15 @@ public:
 
     // A tile (a thread's outputs) that holds a NaN or an infinity is summed up in another order than one that does not.
     [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override {
+        static_assert(sep::kStepRows == sep::kSide);
         if (marches(prepared.problem, prepared.device)) { return sep::kSide; }
         return layout_of(prepared.problem, prepared.device).tile_rows;
     }
     [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
+        if (on_tensor_cores(prepared.problem, prepared.device)) {
+            return "rank 1, down strips of " + std::to_string(sep::kTensorPixels) + " pixels on tensor cores, " +
+                   std::to_string(sep::kStepRows) + " rows a step";
+        }
         if (marches(prepared.problem, prepared.device)) {
             return "rank 1, down strips of " + std::to_string(sep::kColumns) + " elements, " + std::to_string(sep::kSide) +
                    " rows a step";
@@ -242,6 +284,9 @@ public:
     }
 
     void load(const PreparedImage& prepared) const override {
+        if (on_tensor_cores(prepared.problem, prepared.device)) {
+            return allow_most_shared(tensor_kernel_of(prepared.problem), prepared.device);
+        }
         if (marches(prepared.problem, prepared.device)) {
             return allow_most_shared(march_kernel_of(prepared.problem.channels), prepared.device);
         }
@@ -250,6 +295,7 @@ public:
     }
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
+        if (on_tensor_cores(prepared.problem, prepared.device)) { return launch_tensor(prepared, job, stream); }
         if (marches(prepared.problem, prepared.device)) { return launch_march(prepared, job, stream); }
         Layout g = layout_of(prepared.problem, prepared.device);
         ImageArguments a = image_arguments_of(prepared, job);
@@ -264,10 +310,30 @@ private:
     static double march_seconds(const ImageProblem& p, const cuda_abi::Device& device) {
         const double outputs =
             static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
-        const double products = static_cast<double>(p.mask_height + p.mask_width);
-        const double cost = std::max(kMarchLeastCost, kMarchProductCost * products + kMarchOutputCost);
+        const double cost = on_tensor_cores(p, device) ? tensor_cost(p) : march_cost(p);
         return kLaunchSeconds +
                std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), 2 * cost * outputs / device.peak_flops);
+    }
+
+    static void launch_tensor(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
+        const ImageProblem& p = prepared.problem;
+        const int steps = tensor_steps_of(p);
+        const auto bytes = static_cast<std::size_t>(sep::tensor_bytes(steps));
+        TensorMarch g{};
+        ImageArguments a = image_arguments_of(prepared, job);
+        std::memcpy(g.column, prepared.by_value.data(), sizeof g.column);
+        std::memcpy(g.row, prepared.by_value.data() + sizeof g.column, sizeof g.row);
+        // Pixels by which windows begin earlier, to begin on 16 bytes in every row of every image: as many as the steps have room
+        // for.
+        const auto place = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.in) / sizeof(float) % 4);
+        const int room = 8 * steps - 15 - static_cast<int>(p.mask_width);
+        while (g.lead <= room && (place - a.origin_x - g.lead) % 4 != 0) { ++g.lead; }
+        g.vectors = g.lead <= room && a.in_row % 4 == 0 && a.in_image % 4 == 0;
+        if (g.vectors == 0) { g.lead = 0; }
+        g.segment_rows = segment_rows_of(a, sep::kTensorPixels, bytes, sep::kTensorBlocks, kTensorUnevenness, prepared.device);
+        const dim3 grid = image_grid(a, g.segment_rows, sep::kTensorPixels);
+        void* arguments[] = {&a, &g};
+        cuda::launch(tensor_kernel_of(p), grid, 32 * sep::kTensorWarps, arguments, bytes, stream);
     }
 
     static void launch_march(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
@@ -275,7 +341,8 @@ private:
         ImageArguments a = image_arguments_of(prepared, job);
         std::memcpy(g.column, prepared.by_value.data(), sizeof g.column);
         std::memcpy(g.row, prepared.by_value.data() + sizeof g.column, sizeof g.row);
-        g.segment_rows = segment_rows_of(a, g, prepared.device);
+        g.segment_rows =
+            segment_rows_of(a, sep::kColumns, march_bytes(g), sep::blocks_of(a.channels), kUnevenness, prepared.device);
         const dim3 grid = image_grid(a, g.segment_rows, sep::kColumns);
         void* arguments[] = {&a, &g};
         cuda::launch(march_kernel_of(prepared.problem.channels), grid, sep::kColumns, arguments, march_bytes(g), stream);

@@ -1,6 +1,8 @@
 // Sizes of the separable kernels.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "cuda/primitives/image_pass.cuh"
@@ -46,6 +48,38 @@ struct March {
     int window_pitch;    // floats, 4 more than a multiple of 8: vectors of eight lanes on eight rows lie in 32 banks
     int ring_rows;       // rows held between the passes: kSide and the halo at least
     int segment_rows;    // output rows of a block
+    float column[kPassTaps], row[kPassTaps];
+};
+
+// The marching kernel on tensor cores (rank one, one channel): a warp makes 16 pixels of a row, 16 rows a step, both passes in
+// TF32. Its products take eight taps at a time: a row's outputs lie in 16 columns of a product, a column's in 8.
+inline constexpr int kStepRows = 16;
+inline constexpr int kLeastRowSteps = 4;
+inline constexpr int kMostRowSteps = 6;
+constexpr int row_steps_of(int taps) { return (taps + 15 + 7) / 8; }
+constexpr int column_steps_of(int taps) { return (taps + 7 + 7) / 8; }
+inline constexpr int kTapLead = 20;     // zeros before the taps
+inline constexpr int kPaddedTaps = 80;  // with those and zeros after them
+
+inline constexpr int kTensorWarps = 4;
+inline constexpr int kTensorPixels = 16 * kTensorWarps;  // of a row
+inline constexpr int kTensorStages = 3;                  // steps' rows that are held or on their way
+inline constexpr int kTensorBlocks = 4;                  // of a multiprocessor
+
+/// Pixels of a row of the window, and from row to row: four rows' pairs of four lanes lie in 32 banks.
+__host__ __device__ constexpr int tensor_window(int row_steps) { return kTensorPixels - 16 + 8 * row_steps; }
+__host__ __device__ constexpr int tensor_pitch(int row_steps) { return (tensor_window(row_steps) + 7) / 16 * 16 + 8; }
+/// Bytes of shared memory: windows, the taps as fragments, the taps, where the border comes from.
+constexpr int tensor_bytes(int row_steps) {
+    const int windows = kTensorStages * kStepRows * tensor_pitch(row_steps);
+    return (windows + (3 * row_steps - 1) * 128 + 4 * kPaddedTaps + tensor_window(row_steps)) * static_cast<int>(sizeof(float));
+}
+
+/// How a block marches on tensor cores.
+struct TensorMarch {
+    int segment_rows;  // output rows of a block
+    int lead;          // pixels that a window begins before the first tap's, to begin on 16 bytes
+    int vectors;       // whether it does, in every row
     float column[kPassTaps], row[kPassTaps];
 };
 
