@@ -226,7 +226,7 @@ public:
         // Segments whose samples and outputs all are there.
         const std::int64_t length = job.in_last - job.in_first;
         const std::int64_t first = g.start >= 0 ? 0 : divide_up(-g.start, cut.outputs);
-        const std::int64_t room = length - cut.used - g.start;
+        const std::int64_t room = length - cut.samples - g.start;
         const std::int64_t last = std::min({room < 0 ? 0 : room / cut.outputs + 1, job.count / cut.outputs, of_row});
         g.inner_first = static_cast<int>(std::min(first, of_row));
         g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
