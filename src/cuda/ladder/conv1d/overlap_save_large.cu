@@ -89,18 +89,20 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
-    // leave the L2 cache: with 65,535 taps 2^18 points take 1,793 us, 2^19 1,925, 2^20 2,458; with 1,048,575 taps 2^21 points
-    // 3,010, 2^22 2,790, 2^23 3,338.
-    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{12.6e-6, 14.5e-6, 19.1e-6,
-                                                                                    18.0e-6, 19.4e-6, 23.9e-6};
+    // leave the L2 cache: with 65,535 taps 2^18 points take 1,719 us, 2^19 1,925, 2^20 2,458; with 1,048,575 taps 2^21 points
+    // 3,010, 2^22 2,638, 2^23 3,338.
+    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{11.9e-6, 14.3e-6, 18.9e-6,
+                                                                                    17.9e-6, 18.2e-6, 23.7e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
-    constexpr double kWideFactor = 3;
+    constexpr double kWideFactor = 3.5;  // not measured with these
     const bool wide = type_of(p).point_bytes == 16;
     const double factor =
         (wide ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1) * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
-    constexpr double kInARow = 6;  // columns, rows, columns: none starts before the one before has ended
+    // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 32 us,
+    // 2^22 46, 2^24 132.
+    constexpr double kInARow = 1.3;
     return 2 * kLaunchSeconds +
            factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) * (std::max(tasks, 1.0) + kInARow);
 }
