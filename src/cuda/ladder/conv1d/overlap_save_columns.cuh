@@ -106,12 +106,14 @@ struct Columns {
         T im[32];
         const int row = segment / g.of_row;
         const int index = segment - row * g.of_row;
-        bool slow = !is_inner(index);
+        bool slow = a.boundary != kZero && !is_inner(index);
         for (;;) {
             if (slow) {
                 load_slowly(re, im, segment, row, index);
-            } else {
+            } else if (is_inner(index)) {
                 load(re, im, row, index);
+            } else {
+                load_with_zeros(re, im, row, index);
             }
             fft::transform<32, kComplex ? 0 : 1, 2>(re, im);
             // A sample that is not finite makes every value so: then once more without it.
@@ -250,6 +252,27 @@ private:
         if (point_of(31) + (kComplex ? 0 : kM) >= g.used) {
             re[31] = kComplex ? 0 : re[31];
             im[31] = 0;
+        }
+    }
+    /// Of a segment at an edge with zeros around: all at once, where one by one costs the latency of memory for each.
+    __device__ __forceinline__ void load_with_zeros(T* re, T* im, int row, int index) const {
+        const std::int64_t start = g.start + static_cast<std::int64_t>(index) * g.outputs;
+        const int needed = g.used - (g.outputs - wanted_of(index));
+        const int begin = static_cast<int>(min(max(-start, std::int64_t{g.skip}), std::int64_t{needed}));
+        const int end = static_cast<int>(min(max(a.in_last - a.in_first - start, std::int64_t{begin}), std::int64_t{needed}));
+        const auto is_there = [&](int at) { return at >= begin && at < end; };
+        const S* const first = static_cast<const S*>(a.in) + row * a.in_row + start * a.in_sample;
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            const int at = point_of(i);
+            if constexpr (kComplex) {
+                const S x = is_there(at) ? load_element(first + at * a.in_sample) : S{};
+                re[i] = x.x;
+                im[i] = x.y;
+            } else {
+                re[i] = is_there(at) ? Element<S>::widen(first[at * a.in_sample]) : T{};
+                im[i] = is_there(at + kM) ? Element<S>::widen(first[(at + kM) * a.in_sample]) : T{};
+            }
         }
     }
     __device__ __forceinline__ void load_slowly(T* re, T* im, int segment, int row, int index) const {

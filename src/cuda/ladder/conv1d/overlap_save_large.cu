@@ -2,6 +2,7 @@
 #include "cuda/ladder/conv1d/overlap_save_large.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "cuda/check.hpp"
@@ -87,18 +88,23 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 }
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    // Of a multiprocessor, for 8,192 points there and back: 2^28 samples of f32 and 65,535 taps on an H200, 2,481 us; the second
-    // constant from 2^24 samples, 258 us.
-    constexpr double kTaskSeconds = 17.5e-6;
+    // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
+    // leave the L2 cache: with 65,535 taps 2^18 points take 1,719 us, 2^19 1,925, 2^20 2,458; with 1,048,575 taps 2^21 points
+    // 3,010, 2^22 2,638, 2^23 3,338.
+    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{11.9e-6, 14.3e-6, 18.9e-6,
+                                                                                    17.9e-6, 18.2e-6, 23.7e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
-    constexpr double kWideFactor = 2.4;  // as in overlap_save_host.cu
+    constexpr double kWideFactor = 3.5;  // not measured with these
     const bool wide = type_of(p).point_bytes == 16;
     const double factor =
         (wide ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1) * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
-    constexpr double kInARow = 6;  // columns, rows, columns: none starts before the one before has ended
-    return 2 * kLaunchSeconds + factor * kTaskSeconds * (std::max(tasks, 1.0) + kInARow);
+    // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 32 us,
+    // 2^22 46, 2^24 132.
+    constexpr double kInARow = 1.3;
+    return 2 * kLaunchSeconds +
+           factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) * (std::max(tasks, 1.0) + kInARow);
 }
 
 // Of segments in an endless signal, whatever this one's length: a stream, which does not know it, gives the same bits.
@@ -222,7 +228,7 @@ public:
         // Segments whose samples and outputs all are there.
         const std::int64_t length = job.in_last - job.in_first;
         const std::int64_t first = g.start >= 0 ? 0 : divide_up(-g.start, cut.outputs);
-        const std::int64_t room = length - cut.used - g.start;
+        const std::int64_t room = length - cut.samples - g.start;
         const std::int64_t last = std::min({room < 0 ? 0 : room / cut.outputs + 1, job.count / cut.outputs, of_row});
         g.inner_first = static_cast<int>(std::min(first, of_row));
         g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));

@@ -25,11 +25,11 @@ LargeKernel pick_large(int bits) {
         case 19:
             return large_kernel<S, 16, 1>();
         case 20:
-            return large_kernel<S, 32, 1>();
+            return large_kernel<S, 16, 2>();
         case 21:
-            return large_kernel<S, 32, 2>();
+            return large_kernel<S, 16, 4>();
         case 22:
-            return large_kernel<S, 32, 4>();
+            return large_kernel<S, 16, 8>();
         case 23:
             return large_kernel<S, 32, 8>();
         default:
