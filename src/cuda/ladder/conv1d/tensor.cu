@@ -26,8 +26,9 @@ constexpr double k16BitProducts = 0.4;  // two of three, and no second half to m
 // The same where four warps make a tile (bf16, 63, 127 and 255 taps, 2^28 samples, H200: 309, 390 and 490 us).
 constexpr double kGroupOutputCost = 32;
 constexpr double kGroupStepCost = 1.5;
-// The same where samples stay in registers, a step being 32 taps (bf16, 127 and 255 taps, 2^28 samples, H200: 303 and 470 us).
-constexpr double kRowsOutputCost = 11.5;
+// The same where samples stay in registers, a step being a chunk of 32 taps (bf16, 127 taps, 2^28 samples, H200: 326 us; a chunk's
+// share from the loop alone with 127 and 255 taps: 303 and 470 us).
+constexpr double kRowsOutputCost = 14;
 constexpr double kRowsChunkCost = 5;
 
 // Half-precision products of a multiprocessor for each of its f32 ones, on 9.0 over those of others (CUDA programming guide,
@@ -80,9 +81,10 @@ public:
         return kLaunchSeconds + kColdSeconds + kTileSeconds +
                std::max(moved / (kShareOfCopyTensor * device.copy_bytes_per_second), 2 * outputs * cost / device.peak_flops);
     }
-    [[nodiscard]] std::vector<Policy> policies(const Problem&, const cuda_abi::Device&) const override {
+    [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
-        for (const int tiles : {-1, 1, 2, 4, 8, 16}) { all.push_back({0, 0, tiles, 0}); }
+        for (const int tiles : {1, 2, 4, 8, 16}) { all.push_back({0, 0, tiles, 0}); }
+        if (const Policy full{0, 0, -1, 0}; way_of(p, device, full) == Way::rows) { all.push_back(full); }
         return all;
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
