@@ -90,12 +90,19 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
             for (int begin = warp * 256; begin < g.needed; begin += kThreads * 8) {
                 fill_at_edge(a, samples + begin, row_in, start_of(s) + begin, min(256, g.needed - begin), lane);
             }
+            fence_before_copy();
             wait_for_warpgroup(group);
         }
         // Samples that meet no tap of any output.
         auto* const vectors = reinterpret_cast<uint4*>(samples);
-        if (thread == 0) { vectors[0] = keep_elements(vectors[0], g.before, 8); }
-        if (thread == kThreads - 1 && g.end % 8 != 0) { vectors[g.end / 8] = keep_elements(vectors[g.end / 8], 0, g.end % 8); }
+        if (thread == 0 && g.before != 0) {
+            vectors[0] = keep_elements(vectors[0], g.before, 8);
+            fence_before_copy();
+        }
+        if (thread == kThreads - 1 && g.end % 8 != 0) {
+            vectors[g.end / 8] = keep_elements(vectors[g.end / 8], 0, g.end % 8);
+            fence_before_copy();
+        }
         __syncwarp();
 
         constexpr int kVectors = (16 * kRowOutputs + kChunk * (kChunks - 1)) / 8;
@@ -132,7 +139,6 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         for_turns<0, kPositions>([&](auto position) {
             constexpr int p = decltype(position)::value;
             if constexpr (p == kPositions - 1) {  // all samples have been read
-                fence_before_copy();
                 wait_for_warpgroup(group);
                 if (thread == 0) { copy(tile + kBuffers * gridDim.x, buffer, use + 1); }
             }
