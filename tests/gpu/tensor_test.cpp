@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/half.hpp"
 #include "gpu/gpu.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
@@ -155,6 +156,60 @@ TEST_F(Tensor, SixteenBitTilesOfFourWarps) {
                 Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
                 const std::vector<std::byte> out = execute_on_device<std::byte>(made, in.data());
                 EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            }
+        }
+    }
+}
+
+// Long signals, whose samples stay in registers: both ends, a NaN that only its window may see, taps of one half and of two, an
+// epilogue. The textbook would take minutes for all of it: stretches are looked at, with sums in double.
+TEST_F(Tensor, LongSignalsOfSixteenBitSamples) {
+    const std::int64_t n = (std::int64_t{1} << 24) + 777;
+    const std::int64_t nan_at = n / 2 + 3;
+    for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+        const auto widen = [&](std::uint16_t x) { return dtype == Dtype::f16 ? core::from_f16(x) : core::from_bf16(x); };
+        for (const std::int64_t k : {63, 127, 200, 256}) {
+            for (const bool halves : {false, true}) {
+                Problem p = problem(n, k, dtype);
+                p.boundary = Boundary::reflect;
+                if (k == 200) { p.scale = 0.5; }
+                Random random(80 + static_cast<std::uint64_t>(k));
+                std::vector<std::uint16_t> in(static_cast<std::size_t>(n));
+                fill_random(reinterpret_cast<std::byte*>(in.data()), dtype, n, random);
+                in[static_cast<std::size_t>(nan_at)] = 0x7fff;
+                std::vector<float> taps = random_floats(k, 81);
+                if (halves) {
+                    for (float& tap : taps) { tap = core::from_bf16(core::to_bf16(tap)); }
+                }
+                const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
+                const std::string expected = halves ? "one product" : "two products";
+                if (made.explain().find("four warps in turn") == std::string::npos) {
+                    TAPLINE_GPU_MISSING("no products of four warps here: " + made.explain());
+                }
+                EXPECT_NE(made.explain().find(expected), std::string::npos) << made.explain();
+                const std::vector<std::uint16_t> out = execute_on_device<std::uint16_t>(made, in.data());
+                double error = 0;
+                double size = 0;
+                for (const std::int64_t first : {std::int64_t{0}, std::int64_t{10240 - 300}, n / 3, nan_at - 500, n - 1000}) {
+                    for (std::int64_t o = first; o < first + 1000; ++o) {
+                        double wanted = 0;
+                        bool sees_nan = false;
+                        for (std::int64_t t = 0; t < k; ++t) {
+                            std::int64_t at = o + t - k / 2;
+                            at = at < 0 ? -1 - at : at >= n ? 2 * n - 1 - at : at;
+                            sees_nan = sees_nan || at == nan_at;
+                            wanted += static_cast<double>(taps[static_cast<std::size_t>(k - 1 - t)]) *
+                                      widen(in[static_cast<std::size_t>(at)]);
+                        }
+                        const double got = widen(out[static_cast<std::size_t>(o)]);
+                        ASSERT_EQ(std::isnan(got), sees_nan) << "output " << o << ": " << describe(p);
+                        if (sees_nan) { continue; }
+                        wanted *= p.scale;
+                        error += (got - wanted) * (got - wanted);
+                        size += wanted * wanted;
+                    }
+                }
+                EXPECT_LE(std::sqrt(error), (dtype == Dtype::f16 ? 0x1p-11 : 0x1p-8) * std::sqrt(size)) << describe(p);
             }
         }
     }

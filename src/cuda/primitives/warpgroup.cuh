@@ -11,6 +11,12 @@ __device__ __forceinline__ void fence_for_warpgroup() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
+/// A barrier of the block's warpgroup number `group`.
+__device__ __forceinline__ void wait_for_warpgroup(int group) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");  // 0 is __syncthreads'
+#endif
+}
 /// Registers that the products read are written.
 __device__ __forceinline__ void begin_warpgroup_products() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -56,6 +62,22 @@ __device__ __forceinline__ void multiply_warpgroup(float (&sum)[8][4], const uns
 #endif
 }
 
+/// sum (64 x 32) = a (64 x 16) * b (16 x 32), + sum unless kFirst; a: registers kFrom .. kFrom + 3 of `from`.
+template <bool kFirst, int kFrom>
+__device__ __forceinline__ void multiply_rows(float (&sum)[4][4], const unsigned (&from)[8], std::uint64_t b) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %21, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, "
+        "%8, %9, %10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20, p, 1, 1, 0;\n}\n"
+        : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[0][2]), "+f"(sum[0][3]), "+f"(sum[1][0]), "+f"(sum[1][1]), "+f"(sum[1][2]),
+          "+f"(sum[1][3]), "+f"(sum[2][0]), "+f"(sum[2][1]), "+f"(sum[2][2]), "+f"(sum[2][3]), "+f"(sum[3][0]), "+f"(sum[3][1]),
+          "+f"(sum[3][2]), "+f"(sum[3][3])
+        : "r"(from[kFrom]), "r"(from[kFrom + 1]), "r"(from[kFrom + 2]), "r"(from[kFrom + 3]), "l"(b), "r"(kFirst ? 0 : 1));
+#endif
+}
+
 /// All groups of products of this thread but the last kPending are done; `sum` is one's that is.
 template <int kPending>
 __device__ __forceinline__ void wait_warpgroup_products() {
@@ -63,12 +85,14 @@ __device__ __forceinline__ void wait_warpgroup_products() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 #endif
 }
-template <int kPending>
-__device__ __forceinline__ void wait_warpgroup_products(float (&sum)[8][4]) {
+template <int kPending, int kColumns>
+__device__ __forceinline__ void wait_warpgroup_products(float (&sum)[kColumns][4]) {
     wait_warpgroup_products<kPending>();
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #pragma unroll
-    for (int n = 0; n < 8; ++n) { asm volatile("" : "+f"(sum[n][0]), "+f"(sum[n][1]), "+f"(sum[n][2]), "+f"(sum[n][3])::"memory"); }
+    for (int n = 0; n < kColumns; ++n) {
+        asm volatile("" : "+f"(sum[n][0]), "+f"(sum[n][1]), "+f"(sum[n][2]), "+f"(sum[n][3])::"memory");
+    }
 #endif
 }
 

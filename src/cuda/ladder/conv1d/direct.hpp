@@ -54,7 +54,7 @@ struct ShortRows {
 }  // namespace few
 namespace tensor {
 inline constexpr int kThreads = 128;  // of a block
-/// How rows are divided into tiles and tiles among warps, or among blocks where four warps make a tile.
+/// How rows are divided into tiles and tiles among warps, or among blocks or warpgroups where four warps make a tile.
 struct Tiles {
     std::int64_t tiles;                    // of a row
     std::int64_t first_output;             // of tile 0, from the job's first one; tiles begin at multiples of their size
@@ -86,6 +86,14 @@ const void* window_kernel_unrolled(int taps, int* vectors);
 const void* tensor_kernel_of(int dtype);
 /// For f16 and bf16 and so many groups of 16 taps at least; null if there is none in this library or of that size.
 const void* tensor_group_kernel_of(int dtype, int steps);
+/// The kernel that keeps samples in registers, for f16 and bf16, so many chunks of 32 samples at least and halves of a tap (1 or
+/// 2); its entry is null if there is none in this library or of that size.
+struct TensorRowsKernel {
+    const void* entry = nullptr;
+    int threads = 0;
+    std::size_t shared_bytes = 0;
+};
+TensorRowsKernel tensor_rows_kernel_of(int dtype, int chunks, int pieces);
 const void* direct_kernel_of(int dtype, int taps_dtype, int vectors);
 /// The stretches that the kernels above leave.
 const void* edge_kernel_of(int dtype, int taps_dtype);

@@ -1,11 +1,14 @@
 // The production rung on tensor cores: what it supports, how it is launched.
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 #include "cuda/primitives/elements.cuh"
-#include "cuda/primitives/group_tile.cuh"
+#include "cuda/primitives/row_tile.cuh"
 #include "tapline/types.hpp"
 
 namespace tapline::cuda {
@@ -23,6 +26,10 @@ constexpr double k16BitProducts = 0.4;  // two of three, and no second half to m
 // The same where four warps make a tile (bf16, 63, 127 and 255 taps, 2^28 samples, H200: 309, 390 and 490 us).
 constexpr double kGroupOutputCost = 32;
 constexpr double kGroupStepCost = 1.5;
+// The same where samples stay in registers, a step being a chunk of 32 taps (bf16, 127 taps, 2^28 samples, H200: 326 us; a chunk's
+// share from the loop alone with 127 and 255 taps: 303 and 470 us).
+constexpr double kRowsOutputCost = 14;
+constexpr double kRowsChunkCost = 5;
 
 // Half-precision products of a multiprocessor for each of its f32 ones, on 9.0 over those of others (CUDA programming guide,
 // arithmetic throughput; 9.0 has twice as many, which mma.sync does not reach).
@@ -66,27 +73,33 @@ public:
         const int bytes = type_of(p, device).bytes;
         const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
         const double moved = bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
-        const double cost = in_groups(p, device) ? kGroupOutputCost + kGroupStepCost * group_steps_of(p)
-                                                 : kOutputCost + kStepCost * step_factor(device) * steps_of(p.k + before_of(p)) *
-                                                                     (bytes == 4 ? 1 : k16BitProducts);
+        const Way way = way_of(p, device, Policy{});
+        const double cost = way == Way::rows    ? kRowsOutputCost + kRowsChunkCost * chunks_of(p)
+                            : way == Way::group ? kGroupOutputCost + kGroupStepCost * group_steps_of(p)
+                                                : kOutputCost + kStepCost * step_factor(device) * steps_of(p.k + before_of(p)) *
+                                                                    (bytes == 4 ? 1 : k16BitProducts);
         return kLaunchSeconds + kColdSeconds + kTileSeconds +
                std::max(moved / (kShareOfCopyTensor * device.copy_bytes_per_second), 2 * outputs * cost / device.peak_flops);
     }
-    [[nodiscard]] std::vector<Policy> policies(const Problem&, const cuda_abi::Device&) const override {
+    [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
         for (const int tiles : {1, 2, 4, 8, 16}) { all.push_back({0, 0, tiles, 0}); }
+        if (const Policy full{0, 0, -1, 0}; way_of(p, device, full) == Way::rows) { all.push_back(full); }
         return all;
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const Way way = way_of(prepared);
+        if (way == Way::rows) {
+            return "tiles of " + std::to_string(tensor::kRowsTile) + " outputs four warps in turn, " +
+                   (prepared.tap_pieces == 1 ? "one product" : "two products");
+        }
         return std::to_string(run_of(prepared, prepared.problem.batch, prepared.problem.output_length)) + " tiles of " +
-               std::to_string(granularity(prepared)) +
-               (in_groups(prepared.problem, prepared.device) ? " outputs four warps" : " outputs a warp");
+               std::to_string(granularity(prepared)) + (way == Way::group ? " outputs four warps" : " outputs a warp");
     }
-    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
-        return tile_of(prepared.problem, prepared.device);
-    }
+    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override { return tile_of(way_of(prepared)); }
     void load(const Prepared& prepared) const override {
-        const Kernel kernel = kernel_of(prepared.problem, prepared.device);
+        prepared.tap_pieces = pieces_of(prepared);
+        const Kernel kernel = kernel_of(prepared);
         allow_shared(kernel.entry, kernel.shared_bytes);
         load_edges(prepared);
     }
@@ -102,7 +115,8 @@ public:
             launch_edges(prepared, a, {tensor::kTile, tensor::kTile + divide_up(a.k, per_vector) * per_vector}, stream);
             return;
         }
-        const int tile = tile_of(p, prepared.device);
+        const Way way = way_of(prepared);
+        const int tile = tile_of(way);
         Tiles g = sizes_of(p, tile);
         const std::int64_t first_tile = floor_div(a.first, tile);
         g.tiles = divide_up(a.first + a.count, tile) - first_tile;
@@ -111,18 +125,24 @@ public:
         const std::int64_t room = a.in_last - a.in_first - g.needed - g.start;
         g.inner_first = g.start < 0 ? divide_up(-g.start, tile) : 0;
         g.inner_last = room < 0 ? 0 : room / tile + 1;
-        g.run = run_of(prepared, a.rows, a.count);
-        const std::int64_t blocks = divide_up(divide_up(a.rows * g.tiles, g.run), tile == tensor::kTile ? kWarps : 1);
-        if (g.tiles > kMostBlocks || blocks > kMostBlocks) {
+        const std::int64_t tiles = a.rows * g.tiles;
+        std::int64_t blocks = std::min<std::int64_t>(tiles, prepared.device.multiprocessors);
+        if (way != Way::rows) {
+            g.run = run_of(prepared, a.rows, a.count);
+            blocks = divide_up(divide_up(tiles, g.run), way == Way::warp ? kWarps : 1);
+        }
+        if (g.tiles > kMostBlocks || blocks > kMostBlocks || (way == Way::rows && tiles > kMostBlocks)) {
             throw CudaError(cuda_abi::Code::unsupported,
                             "problem: more rows or tiles than one launch has blocks; divide the batch");
         }
         void* arguments[] = {&a, &g};
-        const Kernel kernel = kernel_of(p, prepared.device);
-        cuda::launch(kernel.entry, dim3(static_cast<unsigned>(blocks)), tensor::kThreads, arguments, kernel.shared_bytes, stream);
+        const Kernel kernel = kernel_of(prepared);
+        cuda::launch(kernel.entry, dim3(static_cast<unsigned>(blocks)), kernel.threads, arguments, kernel.shared_bytes, stream);
     }
 
 private:
+    /// What makes a tile: a warp; four, whose samples lie in shared memory as halves; four, with samples in registers.
+    enum class Way { warp, group, rows };
     static constexpr int kWarps = tensor::kThreads / 32;
 
     // Samples from a vector's beginning to the first that an output needs; the same wherever the signal lies in memory, so that
@@ -143,16 +163,59 @@ private:
         return p.dtype != kF32 && device.major == 9 && filled >= kLeastFilled &&
                tensor_group_kernel_of(p.dtype, group_steps_of(p)) != nullptr;
     }
-    static int tile_of(const Problem& p, const cuda_abi::Device& device) {
-        return in_groups(p, device) ? tensor::kGroupTile : tensor::kTile;
+    static int chunks_of(const Problem& p) {
+        return static_cast<int>(divide_up(p.k + before_of(p) + tensor::kChunk - 1, tensor::kChunk));
+    }
+    static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
+        if (!in_groups(p, device)) { return Way::warp; }
+        // One filter, whose places fill shared memory, and so many tiles that every warpgroup has a few; -1 asks for it anyway.
+        constexpr double kLeastTiles = 12;  // of a multiprocessor
+        constexpr double kLeastFilled = 0.8;
+        const std::int64_t tiles = divide_up(p.output_length, tensor::kRowsTile);
+        const bool filled = static_cast<double>(p.output_length) >= kLeastFilled * static_cast<double>(tiles * tensor::kRowsTile);
+        const bool many = static_cast<double>(tiles) * static_cast<double>(p.batch) >= kLeastTiles * device.multiprocessors;
+        const bool wanted = policy.tiles_per_block < 0 || (policy.tiles_per_block == 0 && filled && many);
+        return wanted && p.filters <= 1 && tensor_rows_kernel_of(p.dtype, chunks_of(p), 2).entry != nullptr ? Way::rows
+                                                                                                            : Way::group;
+    }
+    static Way way_of(const Prepared& prepared) { return way_of(prepared.problem, prepared.device, prepared.policy); }
+    static int tile_of(Way way) {
+        return way == Way::rows ? tensor::kRowsTile : way == Way::group ? tensor::kGroupTile : tensor::kTile;
+    }
+    /// One half of a tap is enough under fast accuracy, and if it is all of it: taps that are 8-bit, say, or were bfloat16s.
+    static int pieces_of(const Prepared& prepared) {
+        const Problem& p = prepared.problem;
+        if (p.filters > 1 || !prepared.taps_finite) { return 2; }
+        if (p.accuracy == static_cast<std::int32_t>(Accuracy::fast)) { return 1; }
+        std::vector<float> taps(static_cast<std::size_t>(p.k));
+        std::memcpy(taps.data(), prepared.host_taps.data(), taps.size() * sizeof(float));
+        float largest = 0;
+        for (const float tap : taps) { largest = std::max(largest, std::fabs(tap)); }
+        // As the kernel scales them.
+        const int shift = tensor::kTopExponent - std::max(largest > 0 ? std::ilogb(largest) : -127, tensor::kTopExponent - 127);
+        const bool halves = std::all_of(taps.begin(), taps.end(), [&](float tap) {
+            const float scaled = std::ldexp(tap, shift);
+            return __half2float(__float2half_rn(scaled)) == scaled;
+        });
+        return halves ? 1 : 2;
     }
     struct Kernel {
         const void* entry;
+        int threads;
         std::size_t shared_bytes;
     };
-    static Kernel kernel_of(const Problem& p, const cuda_abi::Device& device) {
-        if (in_groups(p, device)) { return {tensor_group_kernel_of(p.dtype, group_steps_of(p)), tensor::kGroupShared}; }
-        return {tensor_kernel_of(p.dtype), static_cast<std::size_t>(kWarps * sizes_of(p, tensor::kTile).warp_bytes)};
+    static Kernel kernel_of(const Prepared& prepared) {
+        const Problem& p = prepared.problem;
+        const Way way = way_of(prepared);
+        if (way == Way::rows) {
+            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), prepared.tap_pieces);
+            return {kernel.entry, kernel.threads, kernel.shared_bytes};
+        }
+        if (way == Way::group) {
+            return {tensor_group_kernel_of(p.dtype, group_steps_of(p)), tensor::kThreads, tensor::kGroupShared};
+        }
+        return {tensor_kernel_of(p.dtype), tensor::kThreads,
+                static_cast<std::size_t>(kWarps * sizes_of(p, tensor::kTile).warp_bytes)};
     }
     static Tiles sizes_of(const Problem& p, int tile) {
         Tiles g{};
@@ -179,10 +242,11 @@ private:
     static int run_of(const Prepared& prepared, std::int64_t rows, std::int64_t count) {
         if (prepared.policy.tiles_per_block > 0) { return prepared.policy.tiles_per_block; }
         const Problem& p = prepared.problem;
-        const bool groups = in_groups(p, prepared.device);
+        const Way way = way_of(prepared);
+        const bool groups = way == Way::group;
         const int steps = group_steps_of(p);
         const std::int64_t held = std::int64_t{prepared.device.multiprocessors} * (groups ? tensor::group_blocks(steps) : 16);
-        const std::int64_t wanted = divide_up(rows * divide_up(count, tile_of(p, prepared.device)), held);
+        const std::int64_t wanted = divide_up(rows * divide_up(count, tile_of(way)), held);
         if (groups && steps > 8) { return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, 1 << 20)); }
         return static_cast<int>(wanted <= 8 || groups || p.filters > 1 ? std::clamp<std::int64_t>(wanted, 1, 8) : 7);
     }

@@ -1,0 +1,134 @@
+// Rows of a tile whose 16-bit samples a warpgroup multiplies as they come: sizes, taps in shared memory, samples as halves,
+// outputs.
+#pragma once
+
+#include "cuda/primitives/bulk_copy.cuh"
+#include "cuda/primitives/group_tile.cuh"
+
+namespace tapline::cuda::tensor {
+
+inline constexpr int kChunk = 32;     // neighbouring samples, two steps of a product
+inline constexpr int kPositions = 5;  // of 32 outputs, of a row: odd, so that two rows lie in different halves of the banks
+inline constexpr int kRowOutputs = kPositions * kChunk;
+inline constexpr int kRowsTile = 64 * kRowOutputs;
+inline constexpr int kMostChunks = 10;              // of taps, and of what their places in a position add
+inline constexpr int kChunkTaps = 2 * 16 * kChunk;  // entries of T for a chunk
+inline constexpr int kSharedBytes = 227 * 1024;     // of a block, compute capability 9.0
+inline constexpr int kMostBuffers = 16;             // whose barriers and numbers of copies come before all else
+inline constexpr int kRowHeaderBytes = 256;
+
+/// Warpgroups of a block: with many chunks in registers only three have room.
+__host__ __device__ constexpr int row_groups(int chunks) { return chunks <= 7 ? 4 : 3; }
+__host__ __device__ constexpr int row_threads(int chunks) { return row_groups(chunks) * kThreads; }
+__host__ __device__ constexpr int row_samples(int chunks) { return kRowsTile + kChunk * (chunks - 1); }
+__host__ __device__ constexpr int row_tap_bytes(int chunks) { return 2 * kChunkTaps * 2 * chunks; }
+/// Tiles' samples in shared memory: those that warpgroups work on and those on their way.
+__host__ __device__ constexpr int row_buffers(int chunks) {
+    return (kSharedBytes - kRowHeaderBytes - row_tap_bytes(chunks)) / (2 * row_samples(chunks));
+}
+__host__ __device__ constexpr int row_shared_bytes(int chunks) {
+    return kRowHeaderBytes + row_tap_bytes(chunks) + row_buffers(chunks) * 2 * row_samples(chunks);
+}
+
+/// Where in a chunk the sample lies that is number i of step `step`: a thread's 8 samples, as they lie in memory, are four pairs
+/// of the two steps.
+__device__ __forceinline__ int place_in_chunk(int step, int i) { return 8 * (i % 8 / 2) + 4 * step + 2 * (i / 8) + i % 2; }
+/// The output of column n: a thread's four pairs of sums are 8 neighbours.
+__device__ __forceinline__ int output_of_column(int n) { return 8 * (n % 8 / 2) + 2 * (n / 8) + n % 2; }
+
+/// T for every step of every chunk, by the whole block: halves, first all high ones, then what is left of them. Returns the
+/// exponent that they are scaled by.
+template <int kChunks>
+__device__ __forceinline__ int store_row_taps(char* to, const Arguments& a, int before, int thread) {
+    const auto* taps = static_cast<const float*>(a.taps);
+    float largest = 0;
+    for (int t = thread % 32; t < static_cast<int>(a.k); t += 32) { largest = max_or_nan(largest, taps[t]); }
+    const int exponent = largest_exponent(largest);
+    const float scale = power_of_two(kTopExponent - exponent);
+    for (int e = thread; e < kChunks * kChunkTaps / 2; e += row_threads(kChunks)) {
+        const int i = e % 8 * 2;
+        const int n = e / 8 % kChunk;
+        const int step = e / (8 * kChunk);
+        const int t = step / 2 * kChunk + place_in_chunk(step % 2, i) - before - output_of_column(n);
+        const auto tap = [&](int at) { return at >= 0 && at < static_cast<int>(a.k) ? taps[at] * scale : 0; };
+        unsigned high = 0;
+        unsigned low = 0;
+        split(tap(t), tap(t + 1), high, low);
+        auto* const at =
+            reinterpret_cast<unsigned*>(to + step * (2 * kChunkTaps / 2) + i / 8 * 512 + n / 8 * 128 + n % 8 * 16 + i % 8 * 2);
+        at[0] = high;
+        at[row_tap_bytes(kChunks) / 8] = low;
+    }
+    return exponent;
+}
+
+/// Two words of samples as halves; see as_halves().
+template <class S>
+__device__ __forceinline__ void to_fragments(unsigned (&to)[8], uint4 upper, uint4 lower, __nv_bfloat162 scale) {
+    upper = as_halves<S>(upper, scale);
+    lower = as_halves<S>(lower, scale);
+    to[0] = upper.x;
+    to[1] = lower.x;
+    to[2] = upper.y;
+    to[3] = lower.y;
+    to[4] = upper.z;
+    to[5] = lower.z;
+    to[6] = upper.w;
+    to[7] = lower.w;
+}
+
+/// Sums of products as they stand, of a warp's 16 rows: NaN and infinity reach the outputs whose window holds them.
+template <class S>
+__device__ __noinline__ void sum_rows_as_they_stand(const Arguments& a, S* out, std::int64_t o, const S* samples, int lane) {
+    const auto* taps = static_cast<const float*>(a.taps);
+    constexpr int kSums = 4;  // of a lane at a time: one after the other waits for every load
+    static_assert(16 * kRowOutputs % (32 * kSums) == 0);
+#pragma unroll 1
+    for (int i = lane; i < 16 * kRowOutputs; i += 32 * kSums) {
+        float sum[kSums] = {};
+#pragma unroll 4
+        for (int t = 0; t < static_cast<int>(a.k); ++t) {
+            const float tap = taps[t];
+#pragma unroll
+            for (int s = 0; s < kSums; ++s) { sum[s] = fmaf(Element<S>::widen(samples[i + 32 * s + t]), tap, sum[s]); }
+        }
+#pragma unroll
+        for (int s = 0; s < kSums; ++s) {
+            const int at = i + 32 * s;
+            if (o + at >= 0 && o + at < a.count) { out[at] = Element<S>::narrow(finish(a, sum[s])); }
+        }
+    }
+}
+
+/// Eight sums as a vector of outputs.
+template <class S>
+__device__ __forceinline__ uint4 as_outputs(const float (&sums)[8]) {
+    unsigned words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const S pair[2] = {Element<S>::narrow(sums[2 * i]), Element<S>::narrow(sums[2 * i + 1])};
+        memcpy(&words[i], pair, 4);
+    }
+    return uint4{words[0], words[1], words[2], words[3]};
+}
+/// The same after a factor and the epilogue. A call, or every position would have the epilogue's code and registers.
+template <class S>
+__device__ __noinline__ uint4 as_finished_outputs(const Arguments& a, float4 first, float4 second, float factor) {
+    const float sums[8] = {finish(a, first.x * factor),  finish(a, first.y * factor),  finish(a, first.z * factor),
+                           finish(a, first.w * factor),  finish(a, second.x * factor), finish(a, second.y * factor),
+                           finish(a, second.z * factor), finish(a, second.w * factor)};
+    return as_outputs<S>(sums);
+}
+
+/// What of a vector of outputs exists, the first being output o.
+template <class S>
+__device__ __noinline__ void store_part(S* to, uint4 vector, std::int64_t o, std::int64_t count) {
+    S parts[8];
+    memcpy(parts, &vector, 16);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        if (o + i >= 0 && o + i < count) { to[i] = parts[i]; }
+    }
+}
+
+}  // namespace tapline::cuda::tensor
