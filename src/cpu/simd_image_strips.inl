@@ -3,14 +3,15 @@
 // A strip is V vectors wide and goes down the image. Each input row is read once: the vectors at its kWidth distances serve the
 // kHeight output rows that it belongs to, whose sums all stay in registers. Output row r lives in slot r % kHeight, so kHeight
 // input rows are unrolled, and neither sums nor taps move. A vector loaded serves seven multiply-adds for each of its taps'
-// columns, where tiles of four rows give it 2.8 on average: from the caches 19% faster.
+// columns, where tiles of four rows give it 2.8 on average: from the caches 7 to 19% faster in six comparisons.
 //
 // Most distances are shuffled together from neighbouring vectors, which takes one slot of the two ports of the multiply-adds; a
-// load that crosses cache lines cost as much as 1.7 slots.
+// load that crosses cache lines cost about as much as 1.7 slots.
 //
 // Rows that lie a page apart are no stream that the hardware would follow, so a strip asks for the rows of the one after the
-// next. Few rows a call, so that these lines are still there when their turn comes: on 2048 x 1968 f32 two threads took 1.41 ms
-// with 14 rows, 1.62 with 21, 1.64 with 42, and 13 ms with 63 rows without asking.
+// next. Few rows a call, so that these lines are still there when their turn comes: in a prototype on 2048 x 1968 f32, two threads
+// took at best 1.41 ms with 14 rows, 1.62 with 21, 1.64 with 28 and with 42 (on a machine that others used). Without asking they
+// took many times as long.
 
 #include <immintrin.h>
 
