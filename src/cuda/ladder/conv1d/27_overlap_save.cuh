@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 // filter's spectrum comes once this segment's products are made.
                 const bool passes = direction == 0 && !kSpectrumInShared && !kKeeps;
                 const bool changes = kKeeps && direction == 1 && place.next(g, a.rows).filter(g) != place.filter(g);
-                const bool goes_on = direction == 1 && kWarps == 1;
+                const bool goes_on = direction == 1 && kWarps == 1 && kPlain;
                 if (passes || changes || goes_on) { fence_before_copy(); }
                 __syncwarp();
                 if (passes) { fetch_spectrum(place); }
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         Parts::put_together(re, im, points, thread, in_block, [&] {
             fence_before_copy();
             sync_segment<kWarps>(in_block);
-            samples.start_copy(place.next(g, a.rows));
+            if (kPlain) { samples.start_copy(place.next(g, a.rows)); }
         });
 
         const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
@@ -183,7 +183,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             sync_segment<kWarps>(in_block);
             outputs.to_shared(points, re, im);
             outputs.store_slowly(points, repair);
+            // Not before: the outputs were where the samples go.
+            fence_before_copy();
             sync_segment<kWarps>(in_block);
+            samples.start_copy(place.next(g, a.rows));
         }
         place = place.next(g, a.rows);
         if (!place.exists(a.rows)) { return; }
