@@ -206,6 +206,29 @@ TEST_F(OverlapSave, ErrorsOfASegmentAreThoseOfItsOwnSamples) {
     }
 }
 
+// Several segments a warp, one after the other, whose outputs do not lie side by side or are of another type: the next one's
+// samples must not come to where these outputs still are. Against outputs that are stored plainly.
+TEST_F(OverlapSave, ManySegmentsOfOutputsApart) {
+    Random random(89);
+    for (const std::int64_t k : {1800, 3900, 7900, 16000, 32000}) {
+        const Problem p = correlation_of(std::int64_t{1} << 21, k);
+        const std::vector<float> in = random_floats(p.length, random);
+        const std::vector<float> taps = random_floats(k, random);
+        for (const cuda_abi::Policy& policy : policies_of(rung_, p)) {
+            const RungRun together = run_rung(rung_, p, in, taps, policy);
+            ASSERT_EQ(together.failure, "") << describe(p);
+            Problem apart = p;
+            apart.output_sample_stride = 2;
+            const RungRun run = run_rung(rung_, apart, in, taps, policy);
+            ASSERT_EQ(run.failure, "") << describe(apart);
+            for (std::size_t o = 0; o < together.out.size(); ++o) {
+                ASSERT_EQ(run.out[2 * o], together.out[o])
+                    << "output " << o << ", " << policy.threads_per_block << " threads: " << describe(apart);
+            }
+        }
+    }
+}
+
 // Filters longer than a segment, in parts: of one row and of several, with NaN, an epilogue and other types.
 TEST_F(OverlapSave, FiltersInParts) {
     Random random(88);

@@ -1,6 +1,7 @@
 // The transforms of the CUDA engine without a GPU: its primitives, and a segment of overlap-save with the tables that kernels read.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
@@ -87,6 +88,29 @@ TEST(CudaFft, TransformsByThePairsOfEveryLane) {
             });
         };
         EXPECT_LE(relative_error<32>(2 * std::numbers::pi * lane / 32, transform, random), kTolerance) << "lane " << lane;
+    }
+}
+
+// As the kernels read them: two at once, when the first of the two is wanted.
+TEST(CudaFft, TransformsByCouplesOfPairsInTheirTurn) {
+    Random random(4);
+    const std::vector<Complex> couples = cuda::overlap_save::in_couples(cuda::overlap_save::pairs_in_turn());
+    for (int lane = 0; lane < 32; ++lane) {
+        std::array<Complex, 2> both;
+        int turns = 0;
+        const auto transform = [&](float* re, float* im) {
+            turns = 0;
+            fft::transform_by<32>(re, im, [&](int i, float* c, float* t) {
+                EXPECT_EQ(fft::pair_turn(i), turns);
+                const int place = turns / 2 * 64 + 2 * lane;
+                if (turns % 2 == 0) { std::copy_n(couples.begin() + place, 2, both.begin()); }
+                const Complex pair = both[static_cast<std::size_t>(turns++ % 2)];
+                *c = static_cast<float>(pair.real());
+                *t = static_cast<float>(pair.imag());
+            });
+        };
+        EXPECT_LE(relative_error<32>(2 * std::numbers::pi * lane / 32, transform, random), kTolerance) << "lane " << lane;
+        EXPECT_EQ(turns, 16);
     }
 }
 

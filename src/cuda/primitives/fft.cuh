@@ -130,6 +130,13 @@ TAPLINE_HOST_DEVICE void transform(T* re, T* im) {
 /// Where the pair (c, t) of step s and b < max(1, 2^(s-1)) lies among the kPoints / 2 that a transform with any phi takes.
 TAPLINE_HOST_DEVICE constexpr int pair_index(int step, int b) { return step == 0 ? 0 : (1 << (step - 1)) + b; }
 
+/// The place of pair i in the order in which transform_by takes them, of at most 32 points.
+TAPLINE_HOST_DEVICE constexpr int pair_turn(int i) {  // bits below the highest one in reverse order; a loop would not be a constant
+    if (i < 4) { return i; }
+    if (i < 8) { return 4 + (i % 2 * 2 + i / 2 % 2); }
+    return 8 + (i % 2 * 4 + i / 2 % 2 * 2 + i / 4 % 2);
+}
+
 /// Its angle.
 inline double pair_angle(double phi, int step, int b) { return (phi + 2 * std::numbers::pi * b) / (2 << step); }
 

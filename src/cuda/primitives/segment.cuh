@@ -11,6 +11,17 @@ inline constexpr int kPoints = 1024;           // that a warp transforms
 inline constexpr int kBufferPoints = 32 * 33;  // one point more a row: rows and columns are free of bank conflicts
 inline constexpr int kPairs = 16 * 32;         // (c, t) of every lane's second transform, fft.cuh
 
+/// Points of 8 bytes are read two at a time where a lane reads many, from tables of couples: element i of lane p at
+/// couple_place(i, p). An exchange's rows then have two points more, so that all begin on 16 bytes and the lanes still in other
+/// banks.
+template <class P>
+inline constexpr bool kInCouples = sizeof(P) == 8;
+template <class P>
+inline constexpr int kExchangeRow = kInCouples<P> ? 34 : 33;
+template <class P>
+inline constexpr int kExchangePoints = 32 * kExchangeRow<P>;
+TAPLINE_HOST_DEVICE constexpr int couple_place(int i, int lane) { return i / 2 * 64 + 2 * lane + i % 2; }
+
 /// Complex points of a type of real numbers.
 template <class T>
 struct PointOf {
@@ -29,6 +40,29 @@ __device__ __forceinline__ void multiply(T& re, T& im, const P& factor) {
     im = fma(x, factor.y, im * factor.x);
 }
 
+/// Points 0 and 1 from a place, of couples at once.
+template <bool kCouples, class P>
+__device__ __forceinline__ void load_neighbours(const P* from, P& first, P& second) {
+    if constexpr (kCouples) {
+        const float4 both = *reinterpret_cast<const float4*>(from);
+        first = P{both.x, both.y};
+        second = P{both.z, both.w};
+    } else {
+        first = from[0];
+        second = from[1];
+    }
+}
+/// Elements i and i + 1, i even, of a lane's in a table, which is in couples or not.
+template <bool kCouples, class P>
+__device__ __forceinline__ void load_two(const P* table, int i, int lane, P& first, P& second) {
+    if constexpr (kCouples) {
+        load_neighbours<true>(table + couple_place(i, lane), first, second);
+    } else {
+        first = table[32 * i + lane];
+        second = table[32 * i + 32 + lane];
+    }
+}
+
 /// e^(i alpha n/1024) of a warp's points n = 32 r + lane, r the register: from a table of all points, or as the product of
 /// e^(i alpha r/32), from a small one, and e^(i alpha lane/1024), which stays in a register.
 template <class P, int kWarps, bool kTable>
@@ -42,6 +76,15 @@ public:
         P w = table_[thread_ / 32 * 32 + r];
         multiply(w.x, w.y, of_lane_);
         return w;
+    }
+    /// Of registers r and r + 1, r even; a table of all points is in couples where these are.
+    __device__ __forceinline__ void two(int r, P& first, P& second) const {
+        if constexpr (kTable) {
+            load_two<kInCouples<P>>(table_ + thread_ / 32 * kPoints, r, thread_ % 32, first, second);
+        } else {
+            first = (*this)(r);
+            second = (*this)(r + 1);
+        }
     }
 
 private:
@@ -71,23 +114,31 @@ __device__ __forceinline__ void sync_segment(int segment_of_block) {
 }
 
 /// A warp's transform of 32 x 32 points: point 32 i + lane in register i before, frequency 32 i + lane in register i after. Each
-/// lane transforms its own 32, all exchange them through `exchange` (kBufferPoints), and again. pair(i, &c, &t): of this lane. Of
-/// the memory's earlier content nothing is needed any more; `exchanged()` is called by all lanes once they have read it.
-template <class T, class P, class Pair, class Exchanged>
+/// lane transforms its own 32, all exchange them through `exchange` (kBufferPoints, or kExchangePoints read in couples), and
+/// again. pair(i, &c, &t): of this lane. Of the memory's earlier content nothing is needed any more; `exchanged()` is called by all
+/// lanes once they have read it.
+template <bool kCouples = false, class T, class P, class Pair, class Exchanged>
 __device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int lane, const Pair& pair, const Exchanged& exchanged) {
+    constexpr int kPitch = kCouples ? kExchangeRow<P> : 33;
     fft::transform<32>(re, im);
     fft::for_each_index<0, 32>([&](auto value) {
         constexpr int i = decltype(value)::value;
-        constexpr int kRow = 33 * fft::reversed(i, 5);
+        constexpr int kRow = kPitch * fft::reversed(i, 5);
         exchange[kRow + lane] = P{re[i], im[i]};
     });
     __syncwarp();
     T x[32];
     T y[32];
 #pragma unroll
-    for (int i = 0; i < 32; ++i) {
-        x[i] = exchange[33 * lane + i].x;
-        y[i] = exchange[33 * lane + i].y;
+    for (int i = 0; i < 32; i += 2) {
+        const P* const from = exchange + kPitch * lane + i;
+        P first;
+        P second;
+        load_neighbours<kCouples>(from, first, second);
+        x[i] = first.x;
+        y[i] = first.y;
+        x[i + 1] = second.x;
+        y[i + 1] = second.y;
     }
     exchanged();
     fft::transform_by<32>(x, y, pair);
@@ -101,10 +152,10 @@ __device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int la
 
 /// How kWarps warps divide a segment of 1024 kWarps points, a polynomial modulo X^M - e^(i phi), phi = 0 for complex samples and
 /// pi/2 for real ones: warp w has its remainder modulo X^1024 - e^(i alpha_w), point 32 i + lane in register i. take_apart() makes
-/// the remainders, put_together() the inverse times kWarps. `points`: kWarps * kBufferPoints in shared memory, the segment's own.
+/// the remainders, put_together() the inverse times kWarps. `points`: kWarps * kRegion in shared memory, the segment's own.
 ///
 /// Here each thread transforms kWarps points, 1024 apart, and all are exchanged.
-template <int kWarps, bool kComplex>
+template <int kWarps, bool kComplex, int kRegion = kBufferPoints>
 struct Division {
     static constexpr int kBits = fft::log2_of(kWarps);
     static constexpr int kOwn =
@@ -131,11 +182,11 @@ struct Division {
         for (int i = 0; i < kOwn; ++i) {
 #pragma unroll
             for (int j = 0; j < kWarps; ++j) {
-                points[j * kBufferPoints + thread + kSpan * i] = P{re[kWarps * i + j], im[kWarps * i + j]};
+                points[j * kRegion + thread + kSpan * i] = P{re[kWarps * i + j], im[kWarps * i + j]};
             }
         }
         sync_segment<kWarps>(segment_of_block);
-        const P* const own = points + thread / 32 * kBufferPoints + thread % 32;
+        const P* const own = points + thread / 32 * kRegion + thread % 32;
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             re[i] = own[32 * i].x;
@@ -147,7 +198,7 @@ struct Division {
     template <class T, class P, class Exchanged>
     static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
                                                         const Exchanged& exchanged) {
-        P* const own = points + thread / 32 * kBufferPoints + thread % 32;
+        P* const own = points + thread / 32 * kRegion + thread % 32;
 #pragma unroll
         for (int i = 0; i < 32; ++i) { own[32 * i] = P{re[i], im[i]}; }
         sync_segment<kWarps>(segment_of_block);
@@ -155,7 +206,7 @@ struct Division {
         for (int i = 0; i < kOwn; ++i) {
             fft::for_each_index<0, kWarps>([&](auto value) {
                 constexpr int j = decltype(value)::value;
-                constexpr int kFrom = fft::reversed(j, kBits) * kBufferPoints;
+                constexpr int kFrom = fft::reversed(j, kBits) * kRegion;
                 const P p = points[kFrom + thread + kSpan * i];
                 re[kWarps * i + j] = p.x;
                 im[kWarps * i + j] = p.y;
@@ -191,8 +242,8 @@ struct Division {
     }
 };
 
-template <bool kComplex>
-struct Division<1, kComplex> {
+template <bool kComplex, int kRegion>
+struct Division<1, kComplex, kRegion> {
     static constexpr int kSpan = 32;
     static __device__ int first(int thread) { return thread; }
     static __device__ constexpr int offset(int u) { return 32 * u; }
@@ -209,8 +260,8 @@ struct Division<1, kComplex> {
 };
 
 /// Two warps both read all points, and each completes half of the outputs: half as much goes through shared memory.
-template <bool kComplex>
-struct Division<2, kComplex> {
+template <bool kComplex, int kRegion>
+struct Division<2, kComplex, kRegion> {
     static constexpr int kSpan = 32;
     static __device__ int first(int thread) { return thread < 32 ? thread : 512 + thread - 32; }
     static __device__ constexpr int offset(int u) { return 32 * u + (u < 16 ? 0 : 512); }
@@ -246,8 +297,8 @@ struct Division<2, kComplex> {
             constexpr int kKept = decltype(first_kept)::value;
             constexpr T kSign = kKept == 0 ? 1 : -1;
             constexpr T kRoot = kSign * static_cast<T>(std::numbers::sqrt2 / 2);
-            P* const own = points + (kKept == 0 ? 0 : kBufferPoints);
-            const P* const others = points + (kKept == 0 ? kBufferPoints : 0);
+            P* const own = points + (kKept == 0 ? 0 : kRegion);
+            const P* const others = points + (kKept == 0 ? kRegion : 0);
 #pragma unroll
             for (int i = 0; i < 16; ++i) { own[32 * i + lane] = P{re[16 - kKept + i], im[16 - kKept + i]}; }
             sync_segment<2>(segment_of_block);

@@ -31,8 +31,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr bool kRows = kSpectrum == Spectrum::row;
     constexpr bool kKeeps = kRows && Shape::kOwnSpectrum;  // a segment's warps have a place for their spectrum
     using Where = std::conditional_t<kRows, PlaceInRun, Place>;
+    constexpr bool kCouples = Shape::kTwistTable && kInCouples<Point>;
     constexpr int kTwists = Shape::kTwistTable ? kM : 64 * kWarps;
-    using Parts = Division<kWarps, kComplex>;
+    using Parts = Division<kWarps, kComplex, kExchangePoints<Point>>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
     const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);    // of the segment
@@ -44,8 +45,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     Point* const pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
     Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
-    Point* const own = points + warp * kBufferPoints;
-    Point* const spectrum = kKeeps ? points + kWarps * kBufferPoints : reinterpret_cast<Point*>(base + kLayout.spectrum);
+    Point* const own = points + warp * kExchangePoints<Point>;
+    Point* const spectrum = kKeeps ? points + kWarps * kExchangePoints<Point> : reinterpret_cast<Point*>(base + kLayout.spectrum);
     Point* const products = kSpectrumInShared || kKeeps ? spectrum + warp * kPoints : own;
     CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
 
@@ -118,29 +119,42 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 x[i] = im[i];
                 y[i] = re[i];
             }
+            const auto multiply_by = [&](const auto& load_factors) {
+#pragma unroll
+                for (int i = 0; i < 32; i += 2) {
+                    Point u;
+                    Point v;
+                    load_factors(i, u, v);
+                    multiply(y[i], x[i], u);
+                    multiply(y[i + 1], x[i + 1], v);
+                }
+            };
             if constexpr (kTwisted && Shape::kTwistTable) {
-                const Point* const factors = (direction == 0 ? twists + warp * kPoints : products) + lane;
-#pragma unroll
-                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], factors[32 * i]); }
+                const Point* const factors = direction == 0 ? twists + warp * kPoints : products;
+                multiply_by([&](int i, Point& u, Point& v) { load_two<kCouples>(factors, i, lane, u, v); });
             } else if (direction == 1) {
-#pragma unroll
-                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], products[32 * i + lane]); }
+                multiply_by([&](int i, Point& u, Point& v) { load_two<kCouples>(products, i, lane, u, v); });
             } else if constexpr (kTwisted) {
-#pragma unroll
-                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twist_of(i)); }
+                multiply_by([&](int i, Point& u, Point& v) { twist_of.two(i, u, v); });
             }
             if constexpr (!kSpectrumInShared && !kKeeps) { __syncwarp(); }  // the spectrum has been read: its place is free
+            Point both[2];
             const auto pair = [&](int i, T* c, T* t) {
-                const Point p = pairs[32 * i + lane];
-                *c = p.x;
-                *t = p.y;
+                const int turn = kCouples ? fft::pair_turn(i) : 0;
+                if constexpr (kCouples) {
+                    if (turn % 2 == 0) { load_two<true>(pairs, turn, lane, both[0], both[1]); }
+                } else {
+                    both[0] = pairs[32 * i + lane];
+                }
+                *c = both[turn % 2].x;
+                *t = both[turn % 2].y;
             };
-            transform_warp(x, y, own, lane, pair, [&] {
+            transform_warp<kCouples>(x, y, own, lane, pair, [&] {
                 // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples. Another
                 // filter's spectrum comes once this segment's products are made.
                 const bool passes = direction == 0 && !kSpectrumInShared && !kKeeps;
                 const bool changes = kKeeps && direction == 1 && place.next(g, a.rows).filter(g) != place.filter(g);
-                const bool goes_on = direction == 1 && kWarps == 1;
+                const bool goes_on = direction == 1 && kWarps == 1 && kPlain;
                 if (passes || changes || goes_on) { fence_before_copy(); }
                 __syncwarp();
                 if (passes) { fetch_spectrum(place); }
@@ -158,16 +172,18 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         }
         if constexpr (kTwisted) {
 #pragma unroll
-            for (int i = 0; i < 32; ++i) {
-                Point w = twist_of(i);
-                w.y = -w.y;
-                multiply(re[i], im[i], w);
+            for (int i = 0; i < 32; i += 2) {
+                Point u;
+                Point v;
+                twist_of.two(i, u, v);
+                multiply(re[i], im[i], Point{u.x, -u.y});
+                multiply(re[i + 1], im[i + 1], Point{v.x, -v.y});
             }
         }
         Parts::put_together(re, im, points, thread, in_block, [&] {
             fence_before_copy();
             sync_segment<kWarps>(in_block);
-            samples.start_copy(place.next(g, a.rows));
+            if (kPlain) { samples.start_copy(place.next(g, a.rows)); }
         });
 
         const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
@@ -183,7 +199,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             sync_segment<kWarps>(in_block);
             outputs.to_shared(points, re, im);
             outputs.store_slowly(points, repair);
+            // Not before: the outputs were where the samples go.
+            fence_before_copy();
             sync_segment<kWarps>(in_block);
+            samples.start_copy(place.next(g, a.rows));
         }
         place = place.next(g, a.rows);
         if (!place.exists(a.rows)) { return; }

@@ -88,7 +88,8 @@ __host__ __device__
     l.twists = l.pairs + kPairs * kPointBytes;
     l.spectrum = l.twists + (Shape::kTwistTable ? kPoints : 64) * kWarps * kPointBytes;
     l.segments = l.spectrum + (kSpectrum == Spectrum::block ? kPoints * kWarps * kPointBytes : 0);
-    l.segment_bytes = kWarps * (kBufferPoints + (Shape::kOwnSpectrum ? kPoints : 0)) * kPointBytes;
+    constexpr int kExchanged = kPointBytes == 8 ? kExchangePoints<float2> : kExchangePoints<double2>;
+    l.segment_bytes = kWarps * (kExchanged + (Shape::kOwnSpectrum ? kPoints : 0)) * kPointBytes;
     return l;
 }
 
@@ -99,7 +100,8 @@ struct Kernel {
     int table_points = 0;  ///< before the spectra
     int blocks = 1;        ///< of a cluster, that share a segment
     bool twist_table = false;
-    bool in_runs = false;  ///< for several filters
+    bool in_runs = false;     ///< for several filters
+    bool in_couples = false;  ///< its tables of lanes: couples of pairs in their turn, of twists that are a table, of spectra
     SharedLayout layout{};
 };
 

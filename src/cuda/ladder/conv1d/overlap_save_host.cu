@@ -20,9 +20,10 @@ namespace {
 
 // Outputs of a segment are a multiple of this, so that stores of all segments begin alike between 128-byte lines.
 constexpr int kOutputsUnit = 32;
-// Where memory limits, fewer warps read and write in a better order: 127 taps, 2^28 samples, H200: 560 us with 12 warps a block,
-// 574 with 16; 511 taps 625 and 609 us.
-constexpr int kManyOutputs = 1700;
+// Where memory limits and rounds are many, fewer warps read and write in a better order: 127 taps, 2^28 samples, H200: 553 us with
+// 12 warps a block, 568 with 16; 191 taps 553 and 567, 255 taps 558 and 559; of 2^24 samples 127 taps 47.3 and 46.4 us.
+constexpr int kManyOutputs = 1850;
+constexpr int kManyRounds = 8;
 constexpr int kFewSegments = 12;
 // Blocks of fewer warps with places for spectra than this give way to blocks without.
 constexpr int kLeastWarpsKeeping = 12;
@@ -329,8 +330,9 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
     std::vector<std::byte> bytes;
     bytes.reserve(static_cast<std::size_t>((kernel.table_points + spectra * kPoints * cut.warps) * type.point_bytes));
-    append(bytes, pairs_of_lanes(), wide);
-    append(bytes, twists_of(cut.warps, type.is_complex, kernel.twist_table), wide);
+    append(bytes, kernel.in_couples ? in_couples(pairs_in_turn()) : pairs_of_lanes(), wide);
+    const std::vector<Complex> twists = twists_of(cut.warps, type.is_complex, kernel.twist_table);
+    append(bytes, kernel.in_couples && kernel.twist_table ? in_couples(twists) : twists, wide);
     if (cut.warps > kRemainders) { append(bytes, divisions_of(cut.warps, type.is_complex), wide); }
     const std::size_t before = bytes.size();
     const auto each = static_cast<std::size_t>(kPoints * cut.warps) * static_cast<std::size_t>(type.point_bytes);
@@ -344,7 +346,8 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
         };
         std::vector<std::byte> spectrum;
         spectrum.reserve(each);
-        append(spectrum, spectra_of.of(tap, part.own_end - part.first, cut.skip), wide);
+        const std::vector<Complex> factors = spectra_of.of(tap, part.own_end - part.first, cut.skip);
+        append(spectrum, kernel.in_couples ? in_couples(factors) : factors, wide);
         std::copy(spectrum.begin(), spectrum.end(), bytes.begin() + static_cast<std::ptrdiff_t>(before + index * each));
     });
     return bytes;
@@ -389,11 +392,14 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
         }
     }
     int in_block = segments_of_block(kernel, cut.warps, prepared.device);
-    if (cut.warps == 1 && cut.outputs >= kManyOutputs) { in_block = std::min(in_block, kFewSegments); }
     if (in_block == 0) { throw CudaError(cuda_abi::Code::device, "overlap_save: no kernel for this launch"); }
     const std::int64_t segments = divide_up(a.count, cut.outputs);
     if (segments > kMostBlocks || a.rows > (std::int64_t{1} << 40) / segments) {
         throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
+    }
+    const std::int64_t held = std::int64_t{in_block} * prepared.device.multiprocessors;
+    if (cut.warps == 1 && cut.outputs >= kManyOutputs && segments * a.rows >= kManyRounds * held) {
+        in_block = std::min(in_block, kFewSegments);
     }
     Segments g{};
     g.tables = prepared.tables;

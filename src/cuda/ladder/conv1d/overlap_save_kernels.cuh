@@ -16,6 +16,7 @@ Kernel kernel() {
     k.table_points = kPairs + (Sizes::kTwistTable ? kPoints : 64) * kWarps;
     k.twist_table = Sizes::kTwistTable;
     k.in_runs = kSpectrum == Spectrum::row;
+    k.in_couples = Sizes::kTwistTable && kInCouples<typename PointOf<T>::Type>;
     k.layout = shared_layout<Sizes, kWarps, kPointBytes, kSpectrum>();
     return k;
 }

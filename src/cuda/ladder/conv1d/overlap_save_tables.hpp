@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/primitives/fft.cuh"
+
 namespace tapline::cuda::overlap_save {
 
 using Complex = std::complex<double>;
@@ -162,6 +164,26 @@ inline std::vector<Complex> pairs_of_lanes() {
         }
     }
     return pairs;
+}
+
+/// The same, of every lane those in the order in which transform_by takes them.
+inline std::vector<Complex> pairs_in_turn() {
+    const std::vector<Complex> pairs = pairs_of_lanes();
+    std::vector<Complex> in_turn(pairs.size());
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        in_turn[static_cast<std::size_t>(32 * fft::pair_turn(static_cast<int>(i / 32))) + i % 32] = pairs[i];
+    }
+    return in_turn;
+}
+
+/// Elements (i, lane) of 32 lanes, for lanes that read elements i and i + 1 at once: (i / 2, lane, i % 2).
+inline std::vector<Complex> in_couples(const std::vector<Complex>& elements) {
+    std::vector<Complex> couples(elements.size());
+    for (std::size_t at = 0; at < elements.size(); ++at) {
+        const std::size_t i = at / 32;
+        couples[i / 2 * 64 + at % 32 * 2 + i % 2] = elements[at];
+    }
+    return couples;
 }
 
 }  // namespace tapline::cuda::overlap_save
