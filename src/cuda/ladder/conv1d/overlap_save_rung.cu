@@ -4,8 +4,16 @@
 #include <limits>
 
 #include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/overlap_save_row.hpp"
 
 namespace tapline::cuda::overlap_save {
+namespace {
+
+bool by_rows(const Prepared& prepared, const Cut& cut) {
+    return cut.warps == kRowWarps && takes_rows(prepared.problem, prepared.device);
+}
+
+}  // namespace
 
 Problem SegmentRung::compared_on(const Problem& p, const cuda_abi::Device&) const {
     Problem endless = p;
@@ -64,6 +72,7 @@ std::vector<Policy> SegmentRung::policies(const Problem& p, const cuda_abi::Devi
 
 std::string SegmentRung::describe(const Prepared& prepared) const {
     const Cut cut = cut_of_prepared(prepared);
+    if (by_rows(prepared, cut)) { return "whole rows, a transform of " + std::to_string(kRowPoints) + " points each"; }
     const int blocks = slow_kernel(prepared.problem, cut.warps).blocks;
     const int sharing = blocks > 1 ? blocks : cut.warps;
     return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
@@ -73,16 +82,27 @@ std::string SegmentRung::describe(const Prepared& prepared) const {
 std::int64_t SegmentRung::granularity(const Prepared& prepared) const { return cut_of_prepared(prepared).outputs; }
 
 std::vector<std::byte> SegmentRung::tables(const Prepared& prepared) const {
-    return make_tables(prepared, cut_of_prepared(prepared));
+    const Cut cut = cut_of_prepared(prepared);
+    std::vector<std::byte> bytes = make_tables(prepared, cut);
+    if (by_rows(prepared, cut)) { append_row_tables(bytes, prepared); }
+    return bytes;
 }
 
-void SegmentRung::load(const Prepared& prepared) const { load_kernels(prepared, cut_of_prepared(prepared).warps); }
+void SegmentRung::load(const Prepared& prepared) const {
+    const Cut cut = cut_of_prepared(prepared);
+    load_kernels(prepared, cut.warps);
+    if (by_rows(prepared, cut)) { load_row_kernel(prepared); }
+}
 
 void SegmentRung::launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const {
+    const Cut cut = cut_of_prepared(prepared);
+    if (by_rows(prepared, cut) && takes_job(job)) {
+        return launch_rows(prepared, job, static_cast<const char*>(prepared.tables) + table_bytes(prepared.problem, cut), stream);
+    }
     Launch launch;
     launch.rows = job.rows;
     launch.count = job.count;
-    launch_segments(prepared, job, cut_of_prepared(prepared), launch, stream);
+    launch_segments(prepared, job, cut, launch, stream);
 }
 
 }  // namespace tapline::cuda::overlap_save
