@@ -93,8 +93,15 @@ __global__ void __launch_bounds__(kRowThreads* kRowsOfBlock, 1)
     };
     // The rows of a block's groups are neighbours, so that one spectrum in the first-level cache serves all.
     PlaceInRun place = PlaceInRun::first(g, a.rows, blockIdx.x);
+    const std::int64_t each = a.rows / g.filters;
+    const std::int64_t more = a.rows - each * g.filters;  // filters that have a row more
     const auto advance = [&](int rows) {
-        for (int i = 0; i < rows && place.exists(a.rows); ++i) { place = place.next(g, a.rows); }
+        place.left -= rows;
+        place.row += rows * g.filters;
+        while (place.left > 0 && place.row >= a.rows) {
+            place.row += 1 - (each + (place.column < more ? 1 : 0)) * g.filters;
+            ++place.column;
+        }
     };
     advance(in_block);
     copy(place);
@@ -106,14 +113,7 @@ __global__ void __launch_bounds__(kRowThreads* kRowsOfBlock, 1)
         float im[64];
         const auto read = [&](const auto& sample_of) {
 #pragma unroll
-            for (int r = 0; r < 32; ++r) {  // the first step: remainders modulo X^2048 -+ e^(i pi/4)
-                const float x = sample_of(64 * r);
-                const float y = kRoot * sample_of(64 * r + kRowPoints / 2);
-                re[r] = x + y;
-                im[r] = y;
-                re[r + 32] = x - y;
-                im[r + 32] = -y;
-            }
+            for (int r = 0; r < 64; ++r) { re[r] = sample_of(64 * r); }
         };
         if (copies) {
             wait(barrier, phase);
@@ -127,6 +127,13 @@ __global__ void __launch_bounds__(kRowThreads* kRowsOfBlock, 1)
         } else {
             const S* const samples = static_cast<const S*>(a.in) + row * a.in_row - a.in_first + thread;
             read([&](int n) { return thread + n >= a.in_first && thread + n < a.in_last ? Element<S>::widen(samples[n]) : 0.0F; });
+        }
+#pragma unroll
+        for (int r = 0; r < 32; ++r) {  // the first step: remainders modulo X^2048 -+ e^(i pi/4)
+            im[r] = kRoot * re[r + 32];
+            im[r + 32] = -im[r];
+            re[r + 32] = re[r] - im[r];
+            re[r] += im[r];
         }
         const auto exchange = [&] {
             sync();
