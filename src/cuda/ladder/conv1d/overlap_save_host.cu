@@ -154,6 +154,8 @@ constexpr std::array<double, 3> kWideClusterSegmentSeconds{19e-6, 27e-6, 0};
 constexpr double kOwnSpectrumFactor = 1.25;
 // Of a row that the kernel of rows takes as a whole, on a multiprocessor that has four: (64, 768, 4096) bf16 815 us.
 constexpr double kRowSeconds = 2.15e-6;
+// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 11,085 us.
+constexpr double kLongRowSeconds = 14.9e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
@@ -179,14 +181,15 @@ double alone_seconds(const Type& type, int warps) {
 double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device) {
     const Type type = type_of(p);
     const double rows = static_cast<double>(p.batch);
-    const bool by_rows = cut.warps == kRowWarps && takes_rows(p, device);
+    const bool by_rows = takes_rows(p, cut.warps, device);
     const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.output_length) / cut.outputs) * rows;
     const Kernel kernel = fast_kernel(p, cut.warps, device);
-    const double at_once = by_rows ? kRowsOfBlock : std::max(1, segments_of_block(kernel, cut.warps, device));
+    const double at_once =
+        by_rows ? (cut.warps == kRowWarps ? kRowsOfBlock : 1) : std::max(1, segments_of_block(kernel, cut.warps, device));
     const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
-    const double seconds =
-        by_rows ? kRowSeconds * others : segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
+    const double seconds = by_rows ? (cut.warps == kRowWarps ? kRowSeconds : kLongRowSeconds) * others
+                                   : segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
     const double alone = by_rows ? at_once * seconds : kernel.blocks > 1 ? seconds : alone_seconds(type, cut.warps);
     // The last round is not full, but takes at least as long as a segment alone.
     const double whole_rounds = std::floor(each / at_once) * at_once;

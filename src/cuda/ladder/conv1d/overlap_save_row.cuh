@@ -8,13 +8,13 @@
 
 namespace tapline::cuda::overlap_save {
 
-/// Output n = thread + 64 m of a row is in register reversed(m).
-template <class S>
+/// Outputs `mine` + kStep m, m < kCount, of a row's kPoints: in register m, or in reversed(m).
+template <class S, int kPoints, int kCount, int kStep, bool kReversed>
 struct RowOutputs {
     const Arguments& a;
     const Segments& g;
     std::int64_t row;
-    int thread;
+    int mine;
 
     __device__ __forceinline__ void store(float* y) const {
         // Every output depends on every sample, so that one tells of all.
@@ -25,21 +25,24 @@ struct RowOutputs {
             const float low = a.has_clamp ? static_cast<float>(a.low) : -INFINITY;
             const float high = a.has_clamp ? static_cast<float>(a.high) : INFINITY;
 #pragma unroll
-            for (int i = 0; i < 64; ++i) { y[i] = clamp_pass_nan(y[i] * scale + bias, low, high); }
+            for (int i = 0; i < kCount; ++i) { y[i] = clamp_pass_nan(y[i] * scale + bias, low, high); }
         }
-        S* out = static_cast<S*>(a.out) + row * a.out_row + thread - a.first;
-        int n = thread;
+        S* out = static_cast<S*>(a.out) + row * a.out_row + mine - a.first;
+        int n = mine;
         hide(out, n);
         const auto store_if = [&](const auto& exists) {
-            fft::for_each_index<0, 64>([&](auto output) {
+            fft::for_each_index<0, kCount>([&](auto output) {
                 constexpr int m = decltype(output)::value;
-                if (exists(n + kRowThreads * m)) { __stcs(out + kRowThreads * m, Element<S>::narrow(y[fft::reversed(m, 6)])); }
+                constexpr int kHeld = kReversed ? fft::reversed(m, fft::log2_of(kCount)) : m;
+                if (exists(n + kStep * m)) { __stcs(out + kStep * m, Element<S>::narrow(y[kHeld])); }
             });
         };
-        if (a.first == 0 && a.count == kRowPoints) {
+        if (a.first == 0 && a.count == kPoints) {
             store_if([](int) { return true; });
         } else {
-            store_if([&](int at) { return at >= a.first && at < a.first + a.count; });
+            const int first = static_cast<int>(a.first);
+            const int end = first + static_cast<int>(a.count);
+            store_if([&](int at) { return at >= first && at < end; });
         }
         if (repair) { store_directly(); }
     }
@@ -47,8 +50,8 @@ struct RowOutputs {
 private:
     __device__ __noinline__ void store_directly() const {
         S* const out = static_cast<S*>(a.out) + row * a.out_row;
-        for (int n = thread; n < kRowPoints; n += kRowThreads) {
-            const std::int64_t o = n - a.first;
+        for (int m = 0; m < kCount; ++m) {
+            const std::int64_t o = mine + kStep * m - a.first;
             if (o >= 0 && o < a.count) { out[o] = Element<S>::narrow(finish(a, direct_sum<S, float>(a, g, row, o))); }
         }
     }
@@ -122,7 +125,8 @@ __global__ void __launch_bounds__(kRowThreads* kRowsOfBlock, 1)
             if (a.in_last == kRowPoints) {
                 read([&](int n) { return Element<S>::widen(samples[n]); });
             } else {
-                read([&](int n) { return thread + n < a.in_last ? Element<S>::widen(samples[n]) : 0.0F; });
+                const int end = static_cast<int>(a.in_last) - thread;
+                read([&](int n) { return n < end ? Element<S>::widen(samples[n]) : 0.0F; });
             }
         } else {
             const S* const samples = static_cast<const S*>(a.in) + row * a.in_row - a.in_first + thread;
@@ -199,7 +203,7 @@ __global__ void __launch_bounds__(kRowThreads* kRowsOfBlock, 1)
             re[2 * m] = w.x * a_re + b_re;
             re[2 * m + 1] = kRoot * (w.x * (a_re - a_im) - (b_re - b_im));
         });
-        const RowOutputs<S> outputs{a, g, row, thread};
+        const RowOutputs<S, kRowPoints, 64, kRowThreads, true> outputs{a, g, row, thread};
         outputs.store(re);
     }
 }
