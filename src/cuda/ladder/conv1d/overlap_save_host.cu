@@ -152,8 +152,8 @@ constexpr std::array<double, 3> kWideClusterSegmentSeconds{19e-6, 27e-6, 0};
 // Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 337 us, with 1,024 taps 513 by 1 warp, 507
 // by 2, 821 by 4 and 862 by 8.
 constexpr double kOwnSpectrumFactor = 1.25;
-// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has four: (64, 768, 4096) bf16 815 us.
-constexpr double kRowSeconds = 2.15e-6;
+// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has four: (64, 768, 4096) bf16 845 us.
+constexpr double kRowSeconds = 2.25e-6;
 // Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 11,085 us.
 constexpr double kLongRowSeconds = 14.9e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely

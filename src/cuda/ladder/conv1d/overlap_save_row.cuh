@@ -64,7 +64,8 @@ private:
 /// of a remainder modulo X^64 - e^(i (pi/2 + 2 pi p)/64), whose values are frequencies p + 64 q. They are multiplied by the
 /// spectrum and go back as conjugates, so that all angles are positive: over q, exchanged, over p.
 ///
-/// With 32 points a thread (overlap_save_kernel) they would pass through shared memory four times, not two: (64, 768, 4096) bf16.
+/// With 32 points a thread (overlap_save_kernel) they would pass through shared memory four times, not two: (64, 768, 4096) bf16
+/// 1,144 us instead of 845.
 template <class S>
 __global__ void __launch_bounds__(kRowThreads* kRowsOfBlock, 1)
     overlap_save_row_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
