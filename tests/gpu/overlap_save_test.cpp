@@ -198,51 +198,43 @@ TEST_F(OverlapSave, WholeRows) {
     }
 }
 
-// Rows that a cluster takes as a whole, against the filter in parts, whose sums are the textbook's elsewhere: it would take
-// minutes.
+// Rows that a cluster takes as a whole, against the filter in parts: the textbook's sums would take minutes.
 TEST_F(OverlapSave, LongRows) {
     Random random(91);
-    constexpr std::int64_t kRows = 700;
-    constexpr std::int64_t kFilters = 7;
-    for (const Mode mode : {Mode::causal, Mode::same}) {
-        Problem p = correlation_of(mode == Mode::causal ? 17000 : 30001, mode == Mode::causal ? 17000 : 20000, mode);
-        p.batch = kRows;
-        p.filters = Filters::per_row;
-        p.filter_count = kFilters;
-        const std::string cluster = "overlap_save_cluster";
-        const auto infos = algorithms(p, "cuda", Accuracy::standard);
-        const auto found = std::find_if(infos.begin(), infos.end(), [&](const auto& info) { return info.name == cluster; });
-        if (found == infos.end() || !found->supported) { return; }
-        std::vector<float> in = random_floats(input_extent(p), random);
-        const std::vector<float> taps = random_floats(taps_extent(p), random);
-        const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = cluster});
-        ASSERT_NE(plan.explain().find("whole rows"), std::string::npos) << plan.explain();
-        const std::vector<float> out = execute_on_device<float>(plan, in.data());
-        const Plan parts = make_plan(p, taps, {.device = "cuda", .algorithm = "overlap_save_parts"});
-        const std::vector<float> right = execute_on_device<float>(parts, in.data());
-        double errors = 0;
-        double squares = 0;
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            errors += std::pow(static_cast<double>(out[i]) - right[i], 2);
-            squares += std::pow(static_cast<double>(right[i]), 2);
-        }
-        EXPECT_LE(std::sqrt(errors), 1e-6 * std::sqrt(squares)) << describe(p);
-        // A NaN stays where it belongs.
-        const std::int64_t length = p.length;
-        in[static_cast<std::size_t>(5 * length + length - 3)] = NAN;
-        const std::vector<float> repaired = execute_on_device<float>(plan, in.data());
-        const auto row = repaired.begin() + 5 * length;
-        const std::int64_t first = mode == Mode::causal ? length - 3 : length - 3 - (p.taps - 1 - p.taps / 2);
-        for (std::int64_t o = 0; o < length; ++o) {
-            if (o >= first) {
-                ASSERT_TRUE(std::isnan(row[o])) << o;
-            } else {
-                const auto expected = static_cast<double>(right[static_cast<std::size_t>(5 * length + o)]);
-                ASSERT_LE(std::abs(row[o] - expected), 1e-3) << o;
-            }
-        }
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            if (i / static_cast<std::size_t>(length) != 5) { ASSERT_EQ(repaired[i], out[i]) << i; }
+    constexpr std::int64_t kLength = 17000;
+    const std::string cluster = "overlap_save_cluster";
+    Problem p = correlation_of(kLength, kLength, Mode::causal);
+    p.batch = 700;
+    p.filters = Filters::per_row;
+    p.filter_count = 7;
+    const auto infos = algorithms(p, "cuda", Accuracy::standard);
+    const auto found = std::find_if(infos.begin(), infos.end(), [&](const auto& info) { return info.name == cluster; });
+    if (found == infos.end() || !found->supported) { GTEST_SKIP() << "this GPU has no clusters"; }
+    std::vector<float> in = random_floats(input_extent(p), random);
+    const std::vector<float> taps = random_floats(taps_extent(p), random);
+    const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = cluster});
+    ASSERT_NE(plan.explain().find("whole rows"), std::string::npos) << plan.explain();
+    const std::vector<float> out = execute_on_device<float>(plan, in.data());
+    const Plan parts = make_plan(p, taps, {.device = "cuda", .algorithm = "overlap_save_parts"});
+    const std::vector<float> right = execute_on_device<float>(parts, in.data());
+    double errors = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        errors += std::pow(static_cast<double>(out[i]) - right[i], 2);
+        squares += std::pow(static_cast<double>(right[i]), 2);
+    }
+    EXPECT_LE(std::sqrt(errors), 1e-6 * std::sqrt(squares)) << describe(p);
+    // A NaN stays where it belongs. Sums of its row are made one by one then, in float.
+    in[static_cast<std::size_t>(6 * kLength - 3)] = NAN;
+    const std::vector<float> repaired = execute_on_device<float>(plan, in.data());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const std::size_t row = i / kLength;
+        if (row != 5) {
+            ASSERT_EQ(repaired[i], out[i]) << i;
+        } else if (i % kLength >= kLength - 3) {
+            ASSERT_TRUE(std::isnan(repaired[i])) << i;
+        } else {
+            ASSERT_NEAR(repaired[i], right[i], 0.05) << i;
         }
     }
 }
