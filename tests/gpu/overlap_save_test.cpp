@@ -153,6 +153,92 @@ TEST_F(OverlapSave, FiltersInTurn) {
     ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "");
 }
 
+// Rows no longer than a transform with filters as long, enough of them for the kernel that takes them as a whole: at 16-byte
+// boundaries and not, with a NaN, and one that ends where no vector does. A few rows are compared: each is a problem of its own.
+TEST_F(OverlapSave, WholeRows) {
+    Random random(90);
+    struct Size {
+        std::int64_t n, k;
+        Mode mode;
+        Dtype dtype;
+    };
+    for (const Size& size : {Size{4096, 4096, Mode::causal, Dtype::bf16}, Size{4096, 4096, Mode::leading, Dtype::f32},
+                             Size{3001, 3001, Mode::causal, Dtype::f16}, Size{1000, 3000, Mode::full, Dtype::f32},
+                             Size{4096, 3000, Mode::valid, Dtype::f32}, Size{2056, 3000, Mode::same, Dtype::bf16}}) {
+        Problem p = correlation_of(size.n, size.k, size.mode);
+        p.dtype = size.dtype;
+        p.batch = 700;
+        p.filters = Filters::per_row;
+        p.filter_count = 7;
+        p.scale = size.n == 4096 ? 1 : 0.5;
+        if (size.dtype == Dtype::bf16) { p.operation = Operation::convolution; }
+        const std::size_t element = bytes_of(1, size.dtype);
+        const std::size_t row_bytes = bytes_of(p.length, size.dtype);
+        std::vector<std::byte> in(bytes_of(input_extent(p), size.dtype));
+        std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
+        fill_random(in.data(), size.dtype, input_extent(p), random);
+        fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+        if (size.dtype == Dtype::f32) { reinterpret_cast<float*>(in.data())[13 * p.length + 900] = NAN; }
+        const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
+        ASSERT_NE(plan.explain().find("whole rows"), std::string::npos) << plan.explain();
+        const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+        ASSERT_EQ(execute_on_device<std::byte>(plan, in.data(), element, element), out) << describe(p);
+        Problem own = p;
+        own.batch = 1;
+        own.filters = Filters::shared;
+        own.filter_count = 0;
+        const std::size_t out_bytes = out.size() / 700;
+        const std::size_t taps_bytes = taps.size() / 7;
+        for (const std::size_t row : {0, 13, 699}) {
+            ASSERT_EQ(
+                compare(own, out.data() + row * out_bytes, in.data() + row * row_bytes, taps.data() + row % 7 * taps_bytes, false),
+                "")
+                << "row " << row << ", " << describe(p);
+        }
+    }
+}
+
+// Rows that a cluster takes as a whole, against the filter in parts: the textbook's sums would take minutes.
+TEST_F(OverlapSave, LongRows) {
+    Random random(91);
+    constexpr std::int64_t kLength = 17000;
+    const std::string cluster = "overlap_save_cluster";
+    Problem p = correlation_of(kLength, kLength, Mode::causal);
+    p.batch = 700;
+    p.filters = Filters::per_row;
+    p.filter_count = 7;
+    const auto infos = algorithms(p, "cuda", Accuracy::standard);
+    const auto found = std::find_if(infos.begin(), infos.end(), [&](const auto& info) { return info.name == cluster; });
+    if (found == infos.end() || !found->supported) { GTEST_SKIP() << "this GPU has no clusters"; }
+    std::vector<float> in = random_floats(input_extent(p), random);
+    const std::vector<float> taps = random_floats(taps_extent(p), random);
+    const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = cluster});
+    ASSERT_NE(plan.explain().find("whole rows"), std::string::npos) << plan.explain();
+    const std::vector<float> out = execute_on_device<float>(plan, in.data());
+    const Plan parts = make_plan(p, taps, {.device = "cuda", .algorithm = "overlap_save_parts"});
+    const std::vector<float> right = execute_on_device<float>(parts, in.data());
+    double errors = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        errors += std::pow(static_cast<double>(out[i]) - right[i], 2);
+        squares += std::pow(static_cast<double>(right[i]), 2);
+    }
+    EXPECT_LE(std::sqrt(errors), 1e-6 * std::sqrt(squares)) << describe(p);
+    // A NaN stays where it belongs. Sums of its row are made one by one then, in float.
+    in[static_cast<std::size_t>(6 * kLength - 3)] = NAN;
+    const std::vector<float> repaired = execute_on_device<float>(plan, in.data());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const std::size_t row = i / kLength;
+        if (row != 5) {
+            ASSERT_EQ(repaired[i], out[i]) << i;
+        } else if (i % kLength >= kLength - 3) {
+            ASSERT_TRUE(std::isnan(repaired[i])) << i;
+        } else {
+            ASSERT_NEAR(repaired[i], right[i], 0.05) << i;
+        }
+    }
+}
+
 TEST_F(OverlapSave, NanAndInfinityReachTheirWindowsOnly) {
     Random random(83);
     for (const std::int64_t k : {130, 1200, 4000}) {

@@ -42,10 +42,12 @@ public:
 #endif
     }
     __device__ __forceinline__ void store(int at, const P& p) const {
-        static_assert(sizeof(P) == 8 || sizeof(P) == 16);
+        static_assert(sizeof(P) == 4 || sizeof(P) == 8 || sizeof(P) == 16);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
         const std::uint32_t to = address_ + static_cast<std::uint32_t>(at) * sizeof(P);
-        if constexpr (sizeof(P) == 8) {
+        if constexpr (sizeof(P) == 4) {
+            asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(to), "f"(p) : "memory");
+        } else if constexpr (sizeof(P) == 8) {
             asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(p.x), "f"(p.y) : "memory");
         } else {
             asm volatile("st.shared::cluster.v2.f64 [%0], {%1, %2};" ::"r"(to), "d"(p.x), "d"(p.y) : "memory");

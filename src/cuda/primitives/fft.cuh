@@ -140,10 +140,9 @@ TAPLINE_HOST_DEVICE constexpr int pair_turn(int i) {  // bits below the highest 
 /// Its angle.
 inline double pair_angle(double phi, int step, int b) { return (phi + 2 * std::numbers::pi * b) / (2 << step); }
 
-/// transform() with any phi: pair(i, &c, &t) fetches the pair of pair_index i.
-template <int kPoints, class T, class Pair>
+/// transform() with any phi, or its first kSteps steps: pair(i, &c, &t) fetches the pair of pair_index i.
+template <int kPoints, int kSteps = log2_of(kPoints), class T, class Pair>
 TAPLINE_HOST_DEVICE void transform_by(T* re, T* im, const Pair& pair) {
-    constexpr int kSteps = log2_of(kPoints);
     for_each_index<0, kSteps>([&](auto step) {
         constexpr int s = decltype(step)::value;
         constexpr int h = kPoints >> (s + 1);

@@ -5,8 +5,6 @@ namespace tapline::cuda {
 namespace overlap_save {
 namespace {
 
-constexpr std::int64_t kRowsOfAMultiprocessor = 4;
-
 class OverlapSave final : public SegmentRung {
 public:
     OverlapSave() : SegmentRung(kWarpCounts, "a multiprocessor") {}
@@ -29,19 +27,6 @@ public:
         return info;
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
-
-private:
-    [[nodiscard]] Problem compared_on(const Problem& p, const cuda_abi::Device& device) const override {
-        // Rows that fill the device by themselves are often no longer than their filters: then long segments would be half empty.
-        // Rows of 4,096 with as many taps: 4 warps 1152 us, 8 warps 2380; with 1,024 taps in rows of 8,192: 1 warp 513 us, 2 warps
-        // 507.
-        if (p.filters == 1 || p.batch < kRowsOfAMultiprocessor * device.multiprocessors) {
-            return SegmentRung::compared_on(p, device);
-        }
-        Problem rows = p;
-        rows.n = rows.output_length = p.k;
-        return rows;
-    }
 };
 
 }  // namespace

@@ -32,6 +32,7 @@ public:
         if (device.major < 9) { return "clusters need compute capability 9.0"; }
         return SegmentRung::supports(p, device);
     }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_cluster.hpp"
+#include "cuda/ladder/conv1d/overlap_save_row.hpp"
 #include "cuda/ladder/conv1d/overlap_save_tables.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 
@@ -152,6 +153,10 @@ constexpr std::array<double, 3> kWideClusterSegmentSeconds{19e-6, 27e-6, 0};
 // Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 337 us, with 1,024 taps 513 by 1 warp, 507
 // by 2, 821 by 4 and 862 by 8.
 constexpr double kOwnSpectrumFactor = 1.25;
+// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has four: (64, 768, 4096) bf16 845 us.
+constexpr double kRowSeconds = 2.25e-6;
+// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 11,530 us.
+constexpr double kLongRowSeconds = 15.5e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
@@ -177,12 +182,16 @@ double alone_seconds(const Type& type, int warps) {
 double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device) {
     const Type type = type_of(p);
     const double rows = static_cast<double>(p.batch);
-    const double segments = std::ceil(static_cast<double>(p.output_length) / cut.outputs) * rows;
+    const bool by_rows = takes_rows(p, cut.warps, device);
+    const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.output_length) / cut.outputs) * rows;
     const Kernel kernel = fast_kernel(p, cut.warps, device);
-    const double at_once = std::max(1, segments_of_block(kernel, cut.warps, device));
+    const double at_once =
+        by_rows ? (cut.warps == kRowWarps ? kRowsOfBlock : 1) : std::max(1, segments_of_block(kernel, cut.warps, device));
     const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
-    const double seconds = segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
-    const double alone = kernel.blocks > 1 ? seconds : alone_seconds(type, cut.warps);
+    const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    const double seconds = by_rows ? (cut.warps == kRowWarps ? kRowSeconds : kLongRowSeconds) * others
+                                   : segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
+    const double alone = by_rows ? at_once * seconds : kernel.blocks > 1 ? seconds : alone_seconds(type, cut.warps);
     // The last round is not full, but takes at least as long as a segment alone.
     const double whole_rounds = std::floor(each / at_once) * at_once;
     const double left = std::ceil(each - whole_rounds);
@@ -289,11 +298,7 @@ std::vector<Part> parts_of(std::int64_t taps, const Cut& cut) {
     return parts;
 }
 
-namespace {
-
-// body(i) for 0 <= i < count, by several threads if there are many: a filter a channel makes thousands of spectra.
-template <class Body>
-void in_parallel(std::int64_t count, const Body& body) {
+void in_parallel(std::int64_t count, const std::function<void(std::int64_t)>& body) {
     constexpr std::int64_t kLeastOfAThread = 8;
     std::atomic<std::int64_t> next{0};
     std::exception_ptr failure;
@@ -319,7 +324,11 @@ void in_parallel(std::int64_t count, const Body& body) {
     if (failure) { std::rethrow_exception(failure); }
 }
 
-}  // namespace
+std::int64_t table_bytes(const Problem& p, const Cut& cut) {
+    const std::int64_t spectra = p.filters * static_cast<std::int64_t>(parts_of(p.k, cut).size());
+    const Kernel kernel = kernel_of(p, cut.warps, true, Spectrum::passing);
+    return (kernel.table_points + spectra * kPoints * cut.warps) * type_of(p).point_bytes;
+}
 
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const Problem& p = prepared.problem;
@@ -329,7 +338,7 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const std::vector<Part> parts = parts_of(p.k, cut);
     const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
     std::vector<std::byte> bytes;
-    bytes.reserve(static_cast<std::size_t>((kernel.table_points + spectra * kPoints * cut.warps) * type.point_bytes));
+    bytes.reserve(static_cast<std::size_t>(table_bytes(p, cut)));
     append(bytes, kernel.in_couples ? in_couples(pairs_in_turn()) : pairs_of_lanes(), wide);
     const std::vector<Complex> twists = twists_of(cut.warps, type.is_complex, kernel.twist_table);
     append(bytes, kernel.in_couples && kernel.twist_table ? in_couples(twists) : twists, wide);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <complex>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -63,9 +64,12 @@ std::vector<Part> parts_of(std::int64_t taps, const Cut& cut);
 void append(std::vector<std::byte>& to, const std::vector<std::complex<double>>& points, bool wide);
 /// Tap t of taps of a type.
 std::complex<double> tap_at(const std::byte* taps, std::int64_t t, int type);
+/// body(i) for 0 <= i < count, by several threads if there are many: a filter a channel makes thousands of spectra.
+void in_parallel(std::int64_t count, const std::function<void(std::int64_t)>& body);
 
-/// Pairs and twists, then the spectra of every filter for each part.
+/// Pairs and twists, then the spectra of every filter for each part; and their size.
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut);
+std::int64_t table_bytes(const Problem& p, const Cut& cut);
 
 /// Outputs [first_output, first_output + count) of rows [row, row + rows) of a job, as far as one part makes them.
 struct Launch {

@@ -23,11 +23,10 @@ protected:
     /// `place`: where a segment is transformed, for messages.
     SegmentRung(std::span<const int> warp_counts, std::string place) : warp_counts_(warp_counts), place_(std::move(place)) {}
 
-    /// The problem that sizes are compared on: an endless signal, whatever this one's length. A stream, which does not know it,
-    /// gives the same bits.
-    [[nodiscard]] virtual Problem compared_on(const Problem& p, const cuda_abi::Device& device) const;
-
 private:
+    /// The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length. A
+    /// stream, which does not know it, gives the same bits.
+    [[nodiscard]] Problem compared_on(const Problem& p, const cuda_abi::Device& device) const;
     [[nodiscard]] int best_warps(const Problem& p, const cuda_abi::Device& device) const;
     [[nodiscard]] Cut cut_of_prepared(const Prepared& prepared) const;
 

@@ -1,0 +1,213 @@
+// Rows that one transform takes as a whole: when, their tables, their launch.
+#include "cuda/ladder/conv1d/overlap_save_long_row.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/overlap_save_host.hpp"
+#include "cuda/ladder/conv1d/overlap_save_tables.hpp"
+#include "cuda/ladder/conv1d/production.hpp"
+
+namespace tapline::cuda::overlap_save {
+namespace {
+
+constexpr std::size_t kLongRowBytes =
+    (kPairs + kLongRowHalfTable + 16 * kBufferPoints) * sizeof(float2) + kLongRowPoints / 2 * sizeof(float);
+
+template <class S>
+const void* kernel_for(int warps) {
+    if (warps == kLongRowWarps) { return reinterpret_cast<const void*>(&overlap_save_long_row_kernel<S>); }
+    return warps == kRowWarps ? reinterpret_cast<const void*>(&overlap_save_row_kernel<S>) : nullptr;
+}
+
+const void* kernel_of(const Problem& p, int warps) {
+    switch (p.dtype) {
+        case kF32:
+            return kernel_for<float>(warps);
+        case kF16:
+            return kernel_for<__half>(warps);
+        case kBf16:
+            return kernel_for<__nv_bfloat16>(warps);
+        default:
+            return nullptr;
+    }
+}
+
+constexpr std::int64_t kPointBytes = sizeof(float2);
+constexpr double kPi = std::numbers::pi;
+
+int points_of(int warps) { return warps == kRowWarps ? kRowPoints : kLongRowPoints; }
+
+/// At a time; of long rows half a one.
+int rows_of_block(int warps, const cuda_abi::Device& device) {
+    const auto limit = static_cast<std::int64_t>(shared_limit(device));
+    if (warps == kLongRowWarps) { return device.major >= 9 && limit >= static_cast<std::int64_t>(kLongRowBytes) ? 1 : 0; }
+    const std::int64_t room = limit - kRowTable * kPointBytes;
+    const auto rows = static_cast<int>(std::clamp<std::int64_t>(room / (kRowBuffer * kPointBytes), 0, kRowsOfBlock));
+    return rows >= kLeastRowsOfBlock ? rows : 0;
+}
+
+std::size_t shared_bytes(int warps, int rows) {
+    return warps == kLongRowWarps ? kLongRowBytes : static_cast<std::size_t>((kRowTable + rows * kRowBuffer) * kPointBytes);
+}
+
+/// (c, t) of fft::transform_by with any phi.
+Complex pair_of(double phi, int i) {
+    int step = 0;
+    while (i >= 1 << step) { ++step; }
+    const double angle = fft::pair_angle(phi, step, i == 0 ? 0 : i - (1 << (step - 1)));
+    return {std::cos(angle), std::tan(angle)};
+}
+
+void append_pairs(std::vector<Complex>& to, int count, double first_angle) {
+    for (int i = 0; i < count; ++i) {
+        for (int p = 0; p < kRowThreads; ++p) { to.push_back(pair_of((first_angle + 2 * kPi * p) / 64, i)); }
+    }
+}
+
+std::vector<Complex> row_table() {
+    std::vector<Complex> table;
+    append_pairs(table, 32, kPi / 2);
+    append_pairs(table, 16, 0);
+    for (int m = 0; m < 32; ++m) {
+        for (int thread = 0; thread < kRowThreads; ++thread) {
+            const double angle = kPi * (thread + 64 * m) / (2 * kRowPoints);
+            table.emplace_back(std::cos(angle), std::tan(angle));
+            table.push_back(std::polar(1.0, 5 * angle));
+        }
+    }
+    return table;
+}
+
+std::vector<Complex> long_row_table() {
+    std::vector<Complex> table = pairs_of_lanes();
+    for (int half = 0; half < 2; ++half) {
+        const double phi = kPi / 4 + kPi * half;
+        for (int i = 0; i < 8; ++i) { table.push_back(pair_of(phi, i)); }
+        table.resize(table.size() + 8);
+        for (int j = 0; j < 16; ++j) {  // Re lo of both is added, Re hi of block 1 is subtracted from block 0's
+            const double turn = phi * j / 16;
+            table.push_back(half == 0 ? std::polar(1.0, turn) : -std::polar(1.0, turn + kPi / 4));
+            table.push_back(half == 0 ? std::polar(1.0, turn + kPi / 4) : std::polar(1.0, turn));
+        }
+        const auto alpha = [&](int warp) { return (phi + 2 * kPi * fft::reversed(warp, 4)) / 16; };
+        for (int i = 0; i < 256; ++i) { table.push_back(pair_of(alpha(i / 16), i % 16)); }
+        for (int i = 0; i < 512; ++i) { table.push_back(std::polar(1.0, alpha(i / 32) * (i % 32) / 32)); }
+        for (int i = 0; i < 512; ++i) { table.push_back(std::polar(1.0, alpha(i / 32) * (i % 32) / 1024)); }
+    }
+    return table;
+}
+
+/// The frequency of value `value` of a thread, of `block` among those of a long row.
+int frequency_of(int warps, int block, int thread, int value) {
+    if (warps == kRowWarps) { return thread + 64 * fft::reversed(value, 6); }
+    return 32 * (thread % 32 + 32 * fft::reversed(value, 5)) + 2 * fft::reversed(thread / 32, 4) + block;
+}
+
+/// sum_t taps[t] z^(origin - t) / M at z = e^(i (pi/2 + 2 pi j)/M), where z^M = i; as threads read it, two values at a time.
+std::vector<Complex> spectrum_of(const HostTransform& transform, int warps, const std::byte* taps, const Problem& p) {
+    const int points = points_of(warps);
+    std::vector<Complex> folded(static_cast<std::size_t>(points));
+    for (std::int64_t t = 0; t < p.k; ++t) {
+        const std::int64_t power = p.origin - t;
+        const std::int64_t turns = power >= points ? 1 : power < 0 ? -1 : 0;
+        const std::int64_t at = power - turns * points;
+        const double angle = kPi / 2 * (static_cast<double>(turns) + static_cast<double>(at) / points);
+        folded[static_cast<std::size_t>(at)] += HostTransform::product(tap_at(taps, t, p.taps_dtype), std::polar(1.0, angle));
+    }
+    transform(folded);
+    std::vector<Complex> result;
+    result.reserve(folded.size());
+    // A warp reads two values of each lane at a time; of short rows two warps do.
+    const int values = warps == kRowWarps ? 64 : 32;
+    const int together = warps == kRowWarps ? kRowThreads : 32;
+    for (int first = 0; first < points / values; first += together) {
+        for (int value = 0; value < values; value += 2) {
+            for (int i = 0; i < 2 * together; ++i) {
+                const int thread = first + i / 2;
+                const int frequency =
+                    frequency_of(warps, thread / kLongRowThreads, thread % kLongRowThreads, value + i % 2) % points;
+                result.push_back(folded[static_cast<std::size_t>(frequency)] / static_cast<double>(points));
+            }
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+bool takes_rows(const Problem& p, int warps, const cuda_abi::Device& device) {
+    if (kernel_of(p, warps) == nullptr || rows_of_block(warps, device) == 0) { return false; }
+    const int points = points_of(warps);
+    const bool short_enough = p.n > 0 && p.n <= points && p.output_length <= points && p.k <= points;
+    return short_enough && p.origin >= 0 && p.origin <= points && p.boundary == kZero && p.filters > 1 && plain_problem(p);
+}
+
+bool takes_job(const Job& job, int warps) {
+    const int points = points_of(warps);
+    return job.n >= 0 && job.in_first >= 0 && job.in_last <= points && job.first >= 0 && job.first + job.count <= points &&
+           job.in_sample == 1 && job.out_sample == 1 && job.rows <= kMostBlocks;
+}
+
+void append_row_tables(std::vector<std::byte>& to, const Prepared& prepared, int warps) {
+    const Problem& p = prepared.problem;
+    append(to, warps == kRowWarps ? row_table() : long_row_table(), false);
+    const std::size_t before = to.size();
+    const auto each = static_cast<std::size_t>(points_of(warps) * kPointBytes);
+    to.resize(before + static_cast<std::size_t>(p.filters) * each);
+    const HostTransform transform(points_of(warps));
+    in_parallel(p.filters, [&](std::int64_t filter) {
+        const std::byte* taps = prepared.host_taps.data() + filter * prepared.taps_pitch_bytes;
+        std::vector<std::byte> spectrum;
+        spectrum.reserve(each);
+        append(spectrum, spectrum_of(transform, warps, taps, p), false);
+        std::copy(spectrum.begin(), spectrum.end(), to.begin() + static_cast<std::ptrdiff_t>(before + filter * each));
+    });
+}
+
+void load_row_kernel(const Prepared& prepared, int warps) {
+    allow_shared(kernel_of(prepared.problem, warps), shared_bytes(warps, rows_of_block(warps, prepared.device)));
+}
+
+void launch_rows(const Prepared& prepared, const Job& job, int warps, const void* tables, cudaStream_t stream) {
+    const Problem& p = prepared.problem;
+    const Type type = type_of(p);
+    Arguments a = arguments_of(prepared, job);
+    a.taps = prepared.taps;
+    Segments g{};
+    g.tables = tables;
+    g.segments = 1;
+    g.filters = p.filters;
+    g.first_filter = job.row_first % p.filters;
+    void* arguments[] = {&a, &g};
+    const void* const kernel = kernel_of(p, warps);
+    const int in_block = rows_of_block(warps, prepared.device);
+    if (warps == kLongRowWarps) {
+        const std::int64_t clusters = std::min<std::int64_t>(std::max(1, prepared.clusters), job.rows);
+        g.run = static_cast<int>(divide_up(job.rows, clusters));
+        cudaLaunchAttribute attribute{};
+        attribute.id = cudaLaunchAttributeClusterDimension;
+        attribute.val.clusterDim = {2, 1, 1};
+        cudaLaunchConfig_t config{};
+        config.gridDim = dim3(static_cast<unsigned>(2 * clusters));
+        config.blockDim = dim3(kLongRowThreads);
+        config.dynamicSmemBytes = shared_bytes(warps, in_block);
+        config.stream = stream;
+        config.attrs = &attribute;
+        config.numAttrs = 1;
+        check(cudaLaunchKernelExC(&config, kernel, arguments), "launch");
+        return;
+    }
+    const auto is_whole = [&](std::int64_t bytes) { return bytes % 16 == 0; };
+    g.zero_edges = prepared.device.major >= 9 && job.in_first == 0 && job.in_last > 0 && is_whole(job.in_last * type.bytes) &&
+                   is_whole(job.in_row * type.bytes) && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0;
+    const std::int64_t blocks = std::min<std::int64_t>(prepared.device.multiprocessors, divide_up(job.rows, in_block));
+    g.run = static_cast<int>(divide_up(job.rows, blocks));
+    cuda::launch(kernel, dim3(static_cast<unsigned>(blocks)), kRowThreads * in_block, arguments, shared_bytes(warps, in_block),
+                 stream);
+}
+
+}  // namespace tapline::cuda::overlap_save
