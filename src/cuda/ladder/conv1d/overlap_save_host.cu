@@ -138,7 +138,8 @@ namespace {
 // size of segment. They agree within 6% on average, 18% at most, and the size that is chosen takes at most 8% longer than the
 // fastest.
 constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
-constexpr double kStartSeconds = 4.5e-6;          // of a launch: instructions, tables, the first samples
+constexpr double kStartSeconds = 6e-6;            // of a launch: instructions, tables, the first samples
+constexpr double kClusterStartSeconds = 18.5e-6;  // of clusters: 90,001 samples 34 us
 constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
 // By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself.
 constexpr std::array<double, 5> kSegmentSeconds{0.39e-6, 1.01e-6, 2.46e-6, 6.1e-6, 14.2e-6};
@@ -200,7 +201,8 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
         type.bytes * rows * static_cast<double>(p.output_length + p.n) +
         (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
     const double moving = bytes / device.copy_bytes_per_second;
-    return kStartSeconds + std::pow(std::pow(busy, kNorm) + std::pow(moving, kNorm), 1 / kNorm);
+    const double start = kernel.blocks > 1 ? kClusterStartSeconds : kStartSeconds;
+    return start + std::pow(std::pow(busy, kNorm) + std::pow(moving, kNorm), 1 / kNorm);
 }
 
 double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device) {
