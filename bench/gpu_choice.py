@@ -21,8 +21,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ALGORITHMS = ["direct_few", "direct_window", "direct", "tensor_direct", "overlap_save", "overlap_save_parts", "overlap_save_large",
-              "overlap_save_cluster"]
+ALGORITHMS = ["direct_few", "direct_window", "direct", "split_taps", "tensor_direct", "overlap_save", "overlap_save_parts",
+              "overlap_save_large", "overlap_save_cluster"]
 WITHIN = 1.10  # of the fastest
 PREDICTED_WITHIN = 3
 
@@ -36,6 +36,12 @@ class Sweep:
     per_row: bool = False
     accuracy: str = "standard"
     mode: str = "same"
+
+    def in_words(self):
+        rows = f", {self.batch} rows" + (" with a filter each" if self.per_row else "") if self.batch > 1 else ""
+        strict = ", strict" if self.accuracy == "strict" else ""
+        lengths = " and ".join(f"{length:,}" for length in self.lengths)
+        return f"{self.dtype}, {lengths} samples{rows}, {len(self.taps)} filters of {min(self.taps):,} to {max(self.taps):,} taps{strict}"
 
     def command(self, options):
         words = [options.tapline, "bench", "--device", options.device, "--json", "-", "--seconds", str(options.seconds)]
@@ -86,25 +92,32 @@ def problems_of(sweep, lines):
 
 def measure(options):
     begin = time.monotonic()
-    result = {"problems": [], "failures": []}
+    output = pathlib.Path(options.output)
+    result = {"problems": [], "sweeps": []}
+    if options.add and output.exists():
+        result = json.loads(output.read_text(encoding="utf-8"))
+    failures = []
     for sweep in SWEEPS:
+        if str(sweep) in result["sweeps"]:
+            continue
         if time.monotonic() - begin > options.limit:
-            result["failures"].append(f"{sweep}: left out for time")
+            failures.append(f"{sweep}: left out for time")
             continue
         done = subprocess.run(sweep.command(options), capture_output=True, text=True, timeout=options.timeout, check=False)
         if done.returncode != 0:
-            result["failures"].append(f"{sweep}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}")
+            failures.append(f"{sweep}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}")
+            continue
         problems, device = problems_of(sweep, done.stdout.splitlines())
-        result = {**device, **result, "problems": result["problems"] + problems}
+        result = {**result, **device, "problems": result["problems"] + problems, "sweeps": [*result["sweeps"], str(sweep)]}
         # Each time: a run that is cut off leaves what it measured.
         text = json.dumps(result, indent=None, separators=(",", ":")).replace('{"dtype"', '\n{"dtype"') + "\n"
-        pathlib.Path(options.output).write_text(text, encoding="utf-8")
+        output.write_text(text, encoding="utf-8")
     if not result["problems"]:
-        sys.exit("nothing was measured: " + "; ".join(result["failures"]))
-    print(f"{len(result['problems'])} problems in {time.monotonic() - begin:.0f} s; {summary(result['problems'])}")
-    for failure in result["failures"]:
+        sys.exit("nothing was measured: " + "; ".join(failures))
+    print(f"{len(result['problems'])} problems, {time.monotonic() - begin:.0f} s; {summary(result['problems'])}")
+    for failure in failures:
         print("not measured:", failure)
-    return 1 if result["failures"] else 0
+    return 1 if failures else 0
 
 
 def fastest(problem):
@@ -140,7 +153,7 @@ def plot(problems, path):
     import matplotlib.pyplot as plt
 
     ladder_docs.style()
-    colors = ["#2563eb", "#0f766e", "#64748b", "#7c3aed", "#c2410c", "#a16207", "#be185d", "#15803d"]
+    colors = ["#2563eb", "#0f766e", "#64748b", "#0891b2", "#7c3aed", "#c2410c", "#a16207", "#be185d", "#15803d"]
     colors = dict(zip(ALGORITHMS, colors, strict=True))
     figure, panels = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True)
     for axes, dtype in zip(panels, ("f32", "bf16"), strict=True):
@@ -202,6 +215,9 @@ def report(options):
             best, best_row = fastest(p)
             lines.append(f"| {describe(p)} | {name} | {seconds_text(row['seconds'])} | {best} | {seconds_text(best_row['seconds'])} | "
                          f"{seconds_text(p['copy_seconds'])} |")
+    missing = [sweep for sweep in SWEEPS if str(sweep) not in data["sweeps"]]
+    if missing:
+        lines += ["", "Not measured in this run:", "", *(f"- {sweep.in_words()}" for sweep in missing)]
     (ROOT / "docs" / "gpu_choice.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     plot(problems, ROOT / "docs" / "images" / "gpu_choice.svg")
     print(summary(problems))
@@ -217,6 +233,7 @@ def main():
     one.add_argument("--timeout", type=float, default=300, help="seconds for one sweep [300]")
     one.add_argument("--limit", type=float, default=1e9, help="seconds after which no further sweep begins [none]")
     one.add_argument("--output", required=True, help="where the results go")
+    one.add_argument("--add", action="store_true", help="keep what is there, of the same build, and measure the sweeps that are not")
     two = commands.add_parser("report", help="write docs/gpu_choice.md and its plot")
     two.add_argument("results", help="what `measure` wrote")
     options = parser.parse_args()
