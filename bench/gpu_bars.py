@@ -22,6 +22,7 @@ CHANNELS, ROW = 2048, 8192  # of a batch of 8, each with a filter of its own, an
 ROWS = 8 * CHANNELS
 MANY_CHANNELS = 768  # of a batch of 64
 MANY_ROWS = 64 * MANY_CHANNELS
+AT_MOST = "times the copy's time"  # the unit of bars that are upper limits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Bar:
 
     @property
     def at_most(self):
-        return self.unit == "times the copy's time"
+        return self.unit == AT_MOST
 
     @property
     def least(self):
@@ -102,8 +103,8 @@ BARS = [
     Bar("2^24 samples, 8,191 taps", SHORT, 8191, 0.38, held=0.36),
     Bar("bf16, 127 taps", LONG, 127, 0.92, dtype="bf16", held=0.75),
     Bar("bf16, 511 taps", LONG, 511, 0.50, dtype="bf16", held=0.4),
-    Bar("1,500,000 samples, 2,047 taps", 1500000, 2047, 3, mode="valid", unit="times the copy's time"),
-    Bar("16,384 samples, 32 taps", 2**14, 32, 1.1, mode="full", unit="times the copy's time"),
+    Bar("1,500,000 samples, 2,047 taps", 1500000, 2047, 3, mode="valid", unit=AT_MOST),
+    Bar("16,384 samples, 32 taps", 2**14, 32, 1.1, mode="full", unit=AT_MOST),
     Bar("depthwise, 4 taps", ROW, 4, 0.90, mode="causal", batch=ROWS, filters=CHANNELS),
     Bar("depthwise, 64 taps", ROW, 64, 0.85, mode="causal", batch=ROWS, filters=CHANNELS, held=0.8),
     Bar("depthwise, 128 taps", ROW, 128, 0.38, mode="causal", batch=ROWS, filters=CHANNELS),
@@ -186,10 +187,10 @@ def result(bar, line):
         return {"reason": f"unexpected JSON: {error!r}"}
 
 
-def in_words(value, bar):
+def in_words(value, unit):
     if value is None:
         return "-"
-    return f"{value:.3f} x" if bar.at_most else f"{100 * value:.1f}%"
+    return f"{value:.3f} x" if unit == AT_MOST else f"{100 * value:.1f}%"
 
 
 def main():
@@ -224,7 +225,7 @@ def main():
             rows.append(row)
             times = [f"{1e6 * row[key]:.1f} us" if row[key] is not None else "-" for key in ("seconds", "copy_seconds")]
             met = "yes" if row["met"] else "not yet" if row["holds"] else "NO"
-            print(f"{bar.name:36} {in_words(bar.wanted, bar):>9} {in_words(bar.least, bar):>9} {in_words(row['reached'], bar):>9}  "
+            print(f"{bar.name:36} {in_words(bar.wanted, bar.unit):>9} {in_words(bar.least, bar.unit):>9} {in_words(row['reached'], bar.unit):>9}  "
                   f"{met:7} {times[0]:>10} {times[1]:>10}  {bar.unit}{': ' + row['reason'] if 'reason' in row else ''}",
                   file=table, flush=True)
         measured = {row["name"] for row in rows}

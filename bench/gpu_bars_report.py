@@ -5,13 +5,10 @@ import json
 import pathlib
 
 import gpu_bars
+from gpu_bars import in_words
 from ladder_docs import seconds_text
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-
-
-def in_words(value, unit):
-    return f"{value:.2f} x" if unit == "times the copy's time" else f"{100 * value:.1f}%"
 
 
 def table(rows):
