@@ -2,6 +2,7 @@
 #include "cuda/ladder/conv1d/production.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/direct.hpp"
@@ -42,13 +43,15 @@ Refusal refuse_types(const Problem& p) {
     }
 }
 
-double estimate(const Problem& p, const cuda_abi::Device& device, double waste) {
+double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost) {
     const Type type = type_of(p, device);
     const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
     const double bytes = type.bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
-    const double flops = 2 * outputs * static_cast<double>(p.k) * type.products * waste;
-    return kLaunchSeconds + kColdSeconds +
-           std::max(bytes / (kShareOfCopy * device.copy_bytes_per_second), flops / (kShareOfPeak * type.rate * device.peak_flops));
+    const double flops = 2 * outputs * static_cast<double>(p.k) * type.products * cost.waste;
+    const double moving = bytes / (kShareOfCopy * device.copy_bytes_per_second);
+    const double computing = flops / (kShareOfPeak * type.rate * device.peak_flops);
+    const double both = std::pow(std::pow(moving, cost.norm) + std::pow(computing, cost.norm), 1 / cost.norm);
+    return kLaunchSeconds + kColdSeconds + both + std::min(cost.lost * both, cost.lost_most);
 }
 
 void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t stream) {

@@ -27,8 +27,14 @@ Type type_of(const Problem& p, const cuda_abi::Device& device);
 /// Integers are the CPU's.
 Refusal refuse_types(const Problem& p);
 
-/// Seconds at the device's peaks; `waste`: multiply-adds done for each that is needed.
-double estimate(const Problem& p, const cuda_abi::Device& device, double waste);
+/// How far a kernel stays behind the device's peaks.
+struct Cost {
+    double waste;            // multiply-adds done for each that is needed
+    double norm;             // of moving and computing: the larger the exponent, the better one hides the other
+    double lost, lost_most;  // of a short launch, which never reaches them: a share, and seconds
+};
+/// Seconds of a launch with a cold L2 cache.
+double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost);
 
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t stream);

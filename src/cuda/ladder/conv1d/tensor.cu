@@ -16,7 +16,7 @@ namespace {
 
 using tensor::Tiles;
 
-constexpr double kTileSeconds = 6.4e-6;      // from a warp's first load to its last store, one tile: 90,001 samples 11.5 us
+constexpr double kTileSeconds = 8e-6;        // from a warp's first load to its last store, one tile: 90,001 samples 11.5 us
 constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits (H200, 2^28 samples, 33 and 65 taps)
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
 // (65, 129 and 255 taps in f32 and bf16, 2^28 samples, H200).
