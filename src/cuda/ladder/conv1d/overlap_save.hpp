@@ -85,8 +85,8 @@ __host__ __device__
     shared_layout() {
     SharedLayout l{};
     l.pairs = 8 * 4 * kMostSegments;  // the barriers come first: of segments, of spectra, of the tables
-    l.twists = l.pairs + kPairs * kPointBytes;
-    l.spectrum = l.twists + (Shape::kTwistTable ? kPoints : 64) * kWarps * kPointBytes;
+    l.twists = l.pairs + kPairs * kWarps * kPointBytes;
+    l.spectrum = l.twists + kPoints * (Shape::kTwistTable ? kWarps : 1) * kPointBytes;
     l.segments = l.spectrum + (kSpectrum == Spectrum::block ? kPoints * kWarps * kPointBytes : 0);
     constexpr int kExchanged = kPointBytes == 8 ? kExchangePoints<float2> : kExchangePoints<double2>;
     l.segment_bytes = kWarps * (kExchanged + (Shape::kOwnSpectrum ? kPoints : 0)) * kPointBytes;

@@ -341,10 +341,21 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
     std::vector<std::byte> bytes;
     bytes.reserve(static_cast<std::size_t>(table_bytes(p, cut)));
-    append(bytes, kernel.in_couples ? in_couples(pairs_in_turn()) : pairs_of_lanes(), wide);
-    const std::vector<Complex> twists = twists_of(cut.warps, type.is_complex, kernel.twist_table);
-    append(bytes, kernel.in_couples && kernel.twist_table ? in_couples(twists) : twists, wide);
-    if (cut.warps > kRemainders) { append(bytes, divisions_of(cut.warps, type.is_complex), wide); }
+    const auto in_order = [&](const std::vector<Complex>& points) {
+        const std::vector<Complex> factors = as_tangents(turn_rows(points, cut.warps, type.is_complex), wide);
+        return kernel.in_couples ? in_couples(factors) : factors;
+    };
+    if (kernel.blocks > 1) {
+        append(bytes, pairs_of_lanes(), wide);
+        append(bytes, twists_of(cut.warps, type.is_complex, false), wide);
+        if (cut.warps > kRemainders) { append(bytes, divisions_of(cut.warps, type.is_complex), wide); }
+    } else {
+        append(bytes, pairs_of_warps(cut.warps, type.is_complex, kernel.in_couples), wide);
+        append(
+            bytes,
+            in_order(kernel.twist_table ? twists_of(cut.warps, type.is_complex, true) : twists_in_rows(cut.warps, type.is_complex)),
+            wide);
+    }
     const std::size_t before = bytes.size();
     const auto each = static_cast<std::size_t>(kPoints * cut.warps) * static_cast<std::size_t>(type.point_bytes);
     bytes.resize(before + static_cast<std::size_t>(spectra) * each);
@@ -358,7 +369,7 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
         std::vector<std::byte> spectrum;
         spectrum.reserve(each);
         const std::vector<Complex> factors = spectra_of.of(tap, part.own_end - part.first, cut.skip);
-        append(spectrum, kernel.in_couples ? in_couples(factors) : factors, wide);
+        append(spectrum, kernel.blocks > 1 ? factors : in_order(undo_lanes(factors, cut.warps, type.is_complex)), wide);
         std::copy(spectrum.begin(), spectrum.end(), bytes.begin() + static_cast<std::ptrdiff_t>(before + index * each));
     });
     return bytes;
