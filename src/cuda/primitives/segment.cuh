@@ -99,10 +99,21 @@ __device__ __forceinline__ void multiply_back(T& re, T& im, const P& factor) {
     im *= factor.x;
 }
 
-/// 32 points times the conjugates of factors, and the first step of their transform. The lower half's factors are its butterflies':
-/// ten operations for two points, not twelve. `factors`: the lane's first one in a table.
-template <bool kCouples, class T, class P>
+/// 32 points times the conjugates of factors, and the first step of their transform. kFused: the lower half's factors are its
+/// butterflies', so that two points take ten operations, not twelve. `factors`: the lane's first one in a table.
+template <bool kCouples, bool kFused, class T, class P>
 __device__ __forceinline__ void multiply_and_step(T* re, T* im, const P* factors) {
+    if constexpr (!kFused) {
+#pragma unroll
+        for (int i = 0; i < 32; i += 2) {
+            P two[2];
+            load_two<kCouples>(factors, i, 0, two[0], two[1]);
+            multiply_back(re[i], im[i], two[0]);
+            multiply_back(re[i + 1], im[i + 1], two[1]);
+        }
+        fft::first_step<32>(re, im);
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < 16; i += 2) {
         P upper[2];

@@ -16,9 +16,11 @@ namespace tapline::cuda::overlap_save {
 /// kWarps > 1: a first transform of kWarps points a thread, whose factors the compiler knows, takes the polynomial apart into
 /// kWarps remainders modulo X^1024 - e^(i alpha), one for each warp; what a warp has done with its own goes together in the end.
 ///
-/// A warp multiplies its point n by e^(i alpha n/1024) (`twist`) and transforms 32 x 32: each lane 32 points in registers, all
-/// exchange them through shared memory, and again. The result lies as the points did, lane p and register q holding frequency
-/// p + 32 q, so that the same code, with real and imaginary parts exchanged, is the inverse.
+/// A warp transforms 32 x 32: each lane 32 points in registers, all exchange them through shared memory, and again. The result
+/// lies as the points did, lane p and register q holding frequency p + 32 q, so that the same code, with real and imaginary parts
+/// exchanged, is the inverse. Before, point n = p + 32 q is to be multiplied by e^(i alpha n/1024) (`twist`): by e^(i alpha q/32)
+/// when the transform begins, one factor for all lanes, and by e^(i alpha p/1024) as a part of the second half's own factors. These
+/// are the same on the way back, which the spectrum makes up for.
 template <class S, int kWarps, class Shape, Spectrum kSpectrum, bool kPlain>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
@@ -124,13 +126,13 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 x[i] = im[i];
                 y[i] = re[i];
             }
-            // Of the twists the registers' part, which lane 0 of the table has too.
+            // The registers' part of the twists is what lane 0 has in the table.
             const Point* const factors = direction == 0 ? own_twists : products + (kCouples ? 2 : 1) * lane;
             // The first of a complex segment's warps has nothing to twist.
             if (direction == 0 && (!kTwisted || (kComplex && warp == 0))) {
                 fft::first_step<32>(x, y);
             } else {
-                multiply_and_step<kCouples>(x, y, factors);
+                multiply_and_step<kCouples, Shape::kFusedProducts>(x, y, factors);
             }
             if constexpr (!kSpectrumInShared && !kKeeps) { __syncwarp(); }  // the spectrum has been read: its place is free
             Point both[2];

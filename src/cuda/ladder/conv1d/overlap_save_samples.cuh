@@ -128,7 +128,7 @@ public:
         }
         const int early = inner || all.bytes != 0 ? misaligned(first_sample(place)) : 0;
         S* const samples = reinterpret_cast<S*>(samples_ + early);
-        if (kRows && g_.zero_edges != 0) {
+        if (kZeroEdges && g_.zero_edges != 0) {
             if (!inner) {
                 write_zeros(0, all.bytes == 0 ? kSamples : all.at / kBytes);
                 if (all.bytes != 0) { write_zeros(inside_of(place.index).end, kSamples); }
@@ -145,6 +145,7 @@ public:
 
 private:
     static constexpr int kBytes = static_cast<int>(sizeof(S));
+    static constexpr bool kZeroEdges = kRows || kWarps == 1;
     static constexpr int kSamples = (kIsComplexElement<S> ? 1 : 2) * kPoints * kWarps;
 
     /// Samples of a segment that its outputs read and that lie in the piece.
@@ -195,7 +196,7 @@ private:
         if (is_inner(place.index)) {
             return {reinterpret_cast<const char*>(first) - early, 0, (early + g_.used * kBytes + 15) / 16 * 16};
         }
-        if (kRows && g_.zero_edges != 0) {
+        if (kZeroEdges && g_.zero_edges != 0) {
             const Inside inside = inside_of(place.index);
             const int bytes = (inside.end - inside.begin) * kBytes;
             if (bytes <= 0) { return {}; }
