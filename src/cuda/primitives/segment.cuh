@@ -103,7 +103,21 @@ __device__ __forceinline__ void multiply_back(T& re, T& im, const P& factor) {
 /// butterflies', so that two points take ten operations, not twelve. `factors`: the lane's first one in a table.
 template <bool kCouples, bool kFused, class T, class P>
 __device__ __forceinline__ void multiply_and_step(T* re, T* im, const P* factors) {
-    if constexpr (!kFused) {
+    if constexpr (kFused) {
+#pragma unroll
+        for (int i = 0; i < 16; i += 2) {
+            P upper[2];
+            P lower[2];
+            load_two<kCouples>(factors, i, 0, upper[0], upper[1]);
+            load_two<kCouples>(factors, i + 16, 0, lower[0], lower[1]);
+#pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                const int a = i + j;
+                multiply_back(re[a], im[a], upper[j]);
+                fft::butterfly<false>(re[a], im[a], re[a + 16], im[a + 16], lower[j].x, -lower[j].y);
+            }
+        }
+    } else {
 #pragma unroll
         for (int i = 0; i < 32; i += 2) {
             P two[2];
@@ -112,20 +126,6 @@ __device__ __forceinline__ void multiply_and_step(T* re, T* im, const P* factors
             multiply_back(re[i + 1], im[i + 1], two[1]);
         }
         fft::first_step<32>(re, im);
-        return;
-    }
-#pragma unroll
-    for (int i = 0; i < 16; i += 2) {
-        P upper[2];
-        P lower[2];
-        load_two<kCouples>(factors, i, 0, upper[0], upper[1]);
-        load_two<kCouples>(factors, i + 16, 0, lower[0], lower[1]);
-#pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            const int a = i + j;
-            multiply_back(re[a], im[a], upper[j]);
-            fft::butterfly<false>(re[a], im[a], re[a + 16], im[a + 16], lower[j].x, -lower[j].y);
-        }
     }
 }
 

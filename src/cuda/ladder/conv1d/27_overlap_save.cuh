@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     extern __shared__ uint4 shared[];
     constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrum>();
     char* const base = reinterpret_cast<char*>(shared);
-    Point* const pairs = reinterpret_cast<Point*>(base + kLayout.pairs) + warp * kPairs;
+    Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
     Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
     Point* const own = points + warp * kExchangePoints<Point>;
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     // Samples lie where the points will: both are read before anything is written over them.
     SegmentSamples<S, kWarps, kRows> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
     SpectrumPart<Point> part(products, barriers + kMostSegments + threadIdx.x / 32, lane);
-    const BlockTables<Point> block_tables(reinterpret_cast<Point*>(base + kLayout.pairs), barriers + 2 * kMostSegments);
+    const BlockTables<Point> block_tables(block_pairs, barriers + 2 * kMostSegments);
     __syncthreads();
 
     // Neighbours go to different multiprocessors, so that a last round, which is not full, keeps all of them busy.
@@ -70,7 +70,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     // In global memory they lie one after the other as in the block's.
     const auto* tables = static_cast<const Point*>(g.tables);
     const Point* const all_spectra = tables + kTables;
-    block_tables.start_copy(tables, kTables + (kSpectrumInShared ? kM : 0));
+    const Point* const pairs = (Shape::kPairsInShared ? block_pairs : tables) + warp * kPairs;
+    constexpr int kLeftOut = Shape::kPairsInShared ? 0 : kPairs * kWarps;  // of the block's tables
+    block_tables.start_copy(tables + kLeftOut, kTables - kLeftOut + (kSpectrumInShared ? kM : 0));
     samples.start_copy(place);  // after the tables, which all wait for: behind all samples they would come 4 us later
     const auto fetch_spectrum = [&](const Where& of) {
         part.start_copy(all_spectra + g.spectrum_first + of.filter(g) * g.spectrum_row + warp * kPoints);

@@ -77,8 +77,8 @@ struct PlaceInRun {
 /// The samples of a segment's kWarps warps, one segment after the other. Inner segments, which lie wholly in the piece, are copied
 /// whole, in the background; those at an edge are read sample by sample when their turn comes.
 ///
-/// kRows: rows are short, so that many segments lie at an edge. If zeros lie around the pieces and all is at 16-byte boundaries,
-/// nothing is read but what was copied.
+/// kRows, and one warp a segment: rows may be short, so that many segments lie at an edge. If zeros lie around the pieces and all
+/// is at 16-byte boundaries, nothing is read but what was copied.
 template <class S, int kWarps, bool kRows>
 class SegmentSamples {
 public:
