@@ -42,7 +42,7 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
     const Point* const products = spectrum + (in_block * kWarps + warp) * kPoints;
     Point* const points = exchange + in_block * kWarps * kBufferPoints;
     Point* const own = points + warp * kBufferPoints;
-    const TwistOf<Point, kWarps, false> twist_of(twists, thread);
+    const TwistOf<Point, kWarps> twist_of(twists, thread);
 
     T re[32];
     T im[32];
