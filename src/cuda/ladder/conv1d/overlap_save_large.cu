@@ -8,6 +8,7 @@
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_host.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
+#include "cuda/ladder/conv1d/overlap_save_spectrum.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 
 namespace tapline::cuda {
@@ -135,7 +136,7 @@ LargeCut cut_of_prepared(const Prepared& prepared) {
     return cut_of(p, bits != 0 ? bits : best_bits(p, prepared.device));
 }
 
-class OverlapSaveLarge final : public Rung {
+class OverlapSaveLarge final : public Rung, public TakesTapsOnDevice {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -200,6 +201,35 @@ public:
         append(bytes, large_tables(kernel.radix, kernel.warps, type.is_complex), wide);
         append(bytes, large_spectrum(tap, p.k, cut.skip, kernel.radix, kernel.warps, type.is_complex), wide);
         return bytes;
+    }
+    [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override {
+        const LargeCut cut = cut_of_prepared(prepared);
+        const LargeKernel kernel = kernel_of(prepared.problem, cut.bits);
+        return (LargeTables(kernel.radix, kernel.warps).end + cut.points) * type_of(prepared.problem).point_bytes;
+    }
+    void load_tables(const Prepared& prepared) const override { load_spectrum_kernel(prepared.problem); }
+    void launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                       cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
+        const LargeCut cut = cut_of_prepared(prepared);
+        const LargeKernel kernel = kernel_of(p, cut.bits);
+        const Type type = type_of(p);
+        launch_spectrum(p,
+                        {.given = given.data,
+                         .ready = prepared.tables,
+                         .tables = tables,
+                         .taps = taps,
+                         .ready_bytes = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type.point_bytes,
+                         .k = static_cast<int>(p.k),
+                         .skip = cut.skip,
+                         .rows = 32 * kernel.radix,
+                         .warps = kernel.warps,
+                         .is_complex = type.is_complex ? 1 : 0,
+                         .real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0,
+                         .reversed = given.reversed,
+                         .conjugated = given.conjugated,
+                         .in_couples = 0},
+                        stream);
     }
     void load(const Prepared& prepared) const override {
         const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
