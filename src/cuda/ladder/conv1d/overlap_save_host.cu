@@ -138,20 +138,20 @@ namespace {
 // size of segment. They agree within 6% on average, 18% at most, and the size that is chosen takes at most 8% longer than the
 // fastest.
 constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
-constexpr double kStartSeconds = 6e-6;            // of a launch: instructions, tables, the first samples
-constexpr double kClusterStartSeconds = 18.5e-6;  // of clusters: 90,001 samples 34 us
+constexpr double kStartSeconds = 8.4e-6;          // of a launch: instructions, tables, the first samples
+constexpr double kClusterStartSeconds = 17.5e-6;  // of clusters: 70,003 samples 35.5 us
 constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
 // By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself. In float
 // less than fitted by what 511, 1,023, 2,047 and 8,191 taps won since, beside the version before: 2, 7, 5 and 3%.
 constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 6.1e-6, 13.8e-6};
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
-constexpr std::array<double, 5> kAloneSeconds{4.8e-6, 6.7e-6, 10.3e-6, 10.7e-6, 14.2e-6};
+constexpr std::array<double, 5> kAloneSeconds{3.2e-6, 3.6e-6, 4.3e-6, 7.5e-6, 14e-6};
 constexpr double kWideAloneFactor = 1.6;
 // What a cluster takes for a segment of 32, 64 and 128 warps, one cluster for each `blocks` multiprocessors: 2^28 samples of f32
-// and 16,385 taps 1,456 us, 65,535 taps 2,411 us, in a run in which segments of 16 warps took 8% longer than above. In double in
-// proportion, not measured.
-constexpr std::array<double, 3> kClusterSegmentSeconds{16.9e-6, 23.9e-6, 26.5e-6};
-constexpr std::array<double, 3> kWideClusterSegmentSeconds{19e-6, 27e-6, 0};
+// and 16,385 taps 1,456 us, 65,535 taps 2,411 us, in a run in which segments of 16 warps took 8% longer than above; in
+// double 8,300,011 samples take 137 and 131 us.
+constexpr std::array<double, 3> kClusterSegmentSeconds{18e-6, 25e-6, 26.5e-6};
+constexpr std::array<double, 3> kWideClusterSegmentSeconds{27e-6, 31e-6, 0};
 // Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 327 us, with 1,024 taps 513 by 1 warp, 507
 // by 2, 821 by 4 and 862 by 8.
 constexpr double kOwnSpectrumFactor = 1.23;
