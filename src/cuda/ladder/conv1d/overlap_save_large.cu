@@ -228,6 +228,7 @@ public:
                          .real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0,
                          .reversed = given.reversed,
                          .conjugated = given.conjugated,
+                         .for_block = 0,
                          .in_couples = 0},
                         stream);
     }

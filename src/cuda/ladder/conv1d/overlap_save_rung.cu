@@ -145,6 +145,7 @@ void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* ta
                      .real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0,
                      .reversed = given.reversed,
                      .conjugated = given.conjugated,
+                     .for_block = slow_kernel(p, cut.warps).blocks == 1 ? 1 : 0,
                      .in_couples = slow_kernel(p, cut.warps).in_couples ? 1 : 0},
                     stream);
 }

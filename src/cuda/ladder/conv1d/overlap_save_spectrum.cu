@@ -140,10 +140,24 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     int place = 0;
     for (int digit = 1; digit < kPoints; digit *= 4) { place = 4 * place + thread / digit % 4; }
     const T share = T{1} / (static_cast<T>(kPoints) * runs);
-    const Point value = points[place];
+    Point value = points[place];
+    int f = thread;
+    if (g.for_block != 0) {  // undo_lanes(), turn_rows() and as_tangents() of overlap_save_tables.hpp
+        multiply(value.x, value.y, turn_of<T>(-step * (thread % 32), std::int64_t{4} * kPoints * runs));
+        if (g.warps == 2 && block == 1 && g.is_complex == 0) {
+            f = (thread + kPoints / 2) % kPoints;
+            value = thread % 2 == 0 ? value : Point{-value.x, -value.y};
+        }
+        constexpr T kLeast = sizeof(T) == 8 ? T(0x1p-60) : T(0x1p-30);
+        const bool is_small = !(fabs(value.x) >= kLeast * fabs(value.y));
+        const T c = is_small ? copysign(kLeast * fabs(value.y), value.x) : value.x;
+        value = {share * c, c == 0 ? 0 : value.y / c};
+    } else {
+        value = {share * value.x, share * value.y};
+    }
     auto* const spectrum =
         reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.ready_bytes) + static_cast<std::int64_t>(block) * kPoints;
-    spectrum[g.in_couples != 0 ? couple_place(thread / 32, thread % 32) : thread] = {share * value.x, share * value.y};
+    spectrum[g.in_couples != 0 ? couple_place(f / 32, f % 32) : f] = value;
 }
 
 const void* kernel_of(const Problem& p) {

@@ -15,6 +15,7 @@ struct SpectrumJob {
     int rows, warps;            // of a segment, of a row
     int is_complex, real_taps;  // the samples; the taps
     int reversed, conjugated;   // correlation order is the given one reversed, conjugated
+    int for_block;              // the factors are as rung 27 takes them
     int in_couples;             // the spectrum is stored so
 };
 
