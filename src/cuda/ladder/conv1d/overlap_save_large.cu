@@ -72,14 +72,17 @@ std::int64_t blocks_at_once(const Problem& p, const cuda_abi::Device& device) {
 }
 
 /// Segments whose points are kept, and the lag of rows behind columns: so many tasks lie between one and what it waits for that
-/// the blocks of the device have finished it. More would leave the L2 cache.
+/// the blocks of the device have finished it. Rows wait for columns, which take longer than rows: 1.6 times as many tasks as there
+/// are blocks; columns wait for rows: as many. More would leave the L2 cache. f32, 2^28 samples, 65,535 taps on an H200 with a lag
+/// of 7 and 12 segments 1,588 us, 7 and 11 1,597, 8 and 13 1,596, 9 and 13 1,624.
 struct Ring {
     int lag, slots;
 };
 Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    const std::int64_t lag =
-        std::clamp<std::int64_t>(divide_up(blocks_at_once(p, device), 2 * tasks_of(cut)), 1, (kMostSlots - 1) / 2);
-    return {static_cast<int>(lag), static_cast<int>(2 * lag + 1)};
+    const std::int64_t blocks = blocks_at_once(p, device);
+    const std::int64_t rows = std::clamp<std::int64_t>(blocks / (2 * tasks_of(cut)), 1, kMostSlots / 2);
+    const std::int64_t lag = std::clamp<std::int64_t>(divide_up(4 * blocks, 5 * tasks_of(cut)), 1, kMostSlots - 1 - rows);
+    return {static_cast<int>(lag), static_cast<int>(lag + 1 + rows)};
 }
 
 bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
@@ -90,9 +93,9 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
-    // leave the L2 cache: with 65,535 taps 2^18 points take 1,719 us, 2^19 1,925, 2^20 2,458; with 1,048,575 taps 2^21 points
+    // leave the L2 cache: with 65,535 taps 2^18 points take 1,589 us, 2^19 1,782, 2^20 2,326; with 1,048,575 taps 2^21 points
     // 3,010, 2^22 2,638, 2^23 3,338.
-    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{11.9e-6, 14.3e-6, 18.9e-6,
+    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{11.0e-6, 13.2e-6, 17.9e-6,
                                                                                     17.9e-6, 18.2e-6, 23.7e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
     constexpr double kWideFactor = 3.5;  // not measured with these
@@ -101,8 +104,8 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
         (wide ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1) * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
-    // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 32 us,
-    // 2^22 46, 2^24 132.
+    // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 34 us,
+    // 2^22 48, 2^24 124.
     constexpr double kInARow = 1.3;
     return 2 * kLaunchSeconds +
            factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) * (std::max(tasks, 1.0) + kInARow);
@@ -150,7 +153,7 @@ public:
             "reading, working in the cache and writing go on at once in one launch";
         info.requirements =
             "one filter for all rows, more than 4,096 taps and fewer than a segment has samples; not for strict accuracy";
-        info.limited_by = "instructions and the L2 cache, through which every point passes four times";
+        info.limited_by = "the L2 cache, through which every point passes four times, and how well computing hides it";
         info.source = "ladder/conv1d/29_overlap_save_large.cuh";
         info.takes_pieces = 1;
         info.is_local = 0;
