@@ -15,7 +15,7 @@ namespace tapline::cuda::overlap_save {
 namespace {
 
 constexpr std::size_t kLongRowBytes =
-    (kPairs + kLongRowHalfTable + 16 * kBufferPoints) * sizeof(float2) + kLongRowPoints / 2 * sizeof(float);
+    (kPairs + kLongRowHalfTable + 16 * kLongRowRegion) * sizeof(float2) + kLongRowPoints / 2 * sizeof(float);
 
 template <class S>
 const void* kernel_for(int warps) {
@@ -205,7 +205,9 @@ void launch_rows(const Prepared& prepared, const Job& job, int warps, const void
     g.first_filter = job.row_first % p.filters;
     void* arguments[] = {&a, &g};
     const void* const kernel = kernel_of(p, warps);
-    const int in_block = rows_of_block(warps, prepared.device);
+    const auto is_whole = [&](std::int64_t bytes) { return bytes % 16 == 0; };
+    g.zero_edges = prepared.device.major >= 9 && job.in_first == 0 && job.in_last > 0 && is_whole(job.in_last * type.bytes) &&
+                   is_whole(job.in_row * type.bytes) && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0;
     if (warps == kLongRowWarps) {
         const std::int64_t clusters = std::min<std::int64_t>(std::max(1, prepared.clusters), job.rows);
         g.run = static_cast<int>(divide_up(job.rows, clusters));
@@ -215,16 +217,16 @@ void launch_rows(const Prepared& prepared, const Job& job, int warps, const void
         cudaLaunchConfig_t config{};
         config.gridDim = dim3(static_cast<unsigned>(2 * clusters));
         config.blockDim = dim3(kLongRowThreads);
-        config.dynamicSmemBytes = shared_bytes(warps, in_block);
+        config.dynamicSmemBytes = shared_bytes(warps, 1);
         config.stream = stream;
         config.attrs = &attribute;
         config.numAttrs = 1;
         check(cudaLaunchKernelExC(&config, kernel, arguments), "launch");
         return;
     }
-    const auto is_whole = [&](std::int64_t bytes) { return bytes % 16 == 0; };
-    g.zero_edges = prepared.device.major >= 9 && job.in_first == 0 && job.in_last > 0 && is_whole(job.in_last * type.bytes) &&
-                   is_whole(job.in_row * type.bytes) && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0;
+    // Few rows are spread over all multiprocessors.
+    const std::int64_t of_each = divide_up(job.rows, std::int64_t{prepared.device.multiprocessors});
+    const int in_block = static_cast<int>(std::min<std::int64_t>(rows_of_block(warps, prepared.device), of_each));
     const std::int64_t blocks = std::min<std::int64_t>(prepared.device.multiprocessors, divide_up(job.rows, in_block));
     g.run = static_cast<int>(divide_up(job.rows, blocks));
     cuda::launch(kernel, dim3(static_cast<unsigned>(blocks)), side_of(warps) * in_block, arguments, shared_bytes(warps, in_block),

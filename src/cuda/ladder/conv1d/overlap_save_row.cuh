@@ -16,10 +16,26 @@ __device__ __forceinline__ void store_past(S* to, const S& value) {
         std::uint16_t bits;
         memcpy(&bits, &value, 2);
         asm volatile("st.global.L1::no_allocate.b16 [%0], %1;" ::"l"(to), "h"(bits) : "memory");
+    } else if constexpr (sizeof(S) == 4) {
+        std::uint32_t bits;
+        memcpy(&bits, &value, 4);
+        asm volatile("st.global.L1::no_allocate.b32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
     } else {
-        static_assert(sizeof(S) == 4);
-        asm volatile("st.global.L1::no_allocate.b32 [%0], %1;" ::"l"(to), "r"(__float_as_uint(value)) : "memory");
+        static_assert(sizeof(S) == 8);
+        std::uint64_t bits;
+        memcpy(&bits, &value, 8);
+        asm volatile("st.global.L1::no_allocate.b64 [%0], %1;" ::"l"(to), "l"(bits) : "memory");
     }
+}
+
+template <int kCount>
+__device__ __forceinline__ void finish_outputs(const Arguments& a, float* y) {
+    const float scale = static_cast<float>(a.scale);
+    const float bias = static_cast<float>(a.bias);
+    const float low = a.has_clamp ? static_cast<float>(a.low) : -INFINITY;
+    const float high = a.has_clamp ? static_cast<float>(a.high) : INFINITY;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) { y[i] = clamp_pass_nan(y[i] * scale + bias, low, high); }
 }
 
 /// Outputs `mine` + kStep m, m < kCount, of a row's kPoints: in register m, or in reversed(m).
@@ -33,14 +49,7 @@ struct RowOutputs {
     __device__ __forceinline__ void store(float* y) const {
         // Every output depends on every sample, so that one tells of all.
         const bool repair = __any_sync(0xffffffffu, !(fabsf(y[0]) <= Limits<float>::kMost));
-        if (a.plain_store == 0) {
-            const float scale = static_cast<float>(a.scale);
-            const float bias = static_cast<float>(a.bias);
-            const float low = a.has_clamp ? static_cast<float>(a.low) : -INFINITY;
-            const float high = a.has_clamp ? static_cast<float>(a.high) : INFINITY;
-#pragma unroll
-            for (int i = 0; i < kCount; ++i) { y[i] = clamp_pass_nan(y[i] * scale + bias, low, high); }
-        }
+        if (a.plain_store == 0) { finish_outputs<kCount>(a, y); }
         S* out = static_cast<S*>(a.out) + row * a.out_row + mine - a.first;
         int n = mine;
         hide(out, n);

@@ -29,7 +29,8 @@ inline constexpr int kLeastRowsOfBlock = 2;
 // Rows of up to 32,768 samples, by a cluster of two blocks, in place of segments of 32 warps.
 inline constexpr int kLongRowWarps = 32;
 inline constexpr int kLongRowPoints = 32768;
-inline constexpr int kLongRowThreads = 512;  // of a block
+inline constexpr int kLongRowThreads = 512;                     // of a block
+inline constexpr int kLongRowRegion = kExchangePoints<float2>;  // of a warp
 /// Of a block: pairs of its division among 16 warps, what turns its points into the outputs' parts, the warps' pairs and twists.
 inline constexpr int kLongRowHalfTable = 16 + 2 * 16 + 16 * 16 + 16 * 32 + 16 * 32;
 
