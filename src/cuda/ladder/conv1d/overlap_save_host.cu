@@ -155,10 +155,12 @@ constexpr std::array<double, 3> kWideClusterSegmentSeconds{27e-6, 31e-6, 0};
 // Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 327 us, with 1,024 taps 513 by 1 warp, 507
 // by 2, 821 by 4 and 862 by 8.
 constexpr double kOwnSpectrumFactor = 1.23;
-// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has four: (64, 768, 4096) bf16 845 us.
-constexpr double kRowSeconds = 2.25e-6;
-// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 11,530 us.
-constexpr double kLongRowSeconds = 15.5e-6;
+// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has 16 or four: (64, 768, 1024) bf16 168 us,
+// (64, 768, 4096) 831.
+constexpr double kShortRowSeconds = 0.425e-6;
+constexpr double kRowSeconds = 2.21e-6;
+// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 10,410 us.
+constexpr double kLongRowSeconds = 13.9e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
@@ -174,6 +176,10 @@ double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& devi
     return kSegmentSeconds.at(at) * others;
 }
 
+double row_seconds(int warps) {
+    return warps == ShortRow::kWarps ? kShortRowSeconds : warps == Row::kWarps ? kRowSeconds : kLongRowSeconds;
+}
+
 double alone_seconds(const Type& type, int warps) {
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
     return kAloneSeconds.at(at) * (type.point_bytes == 16 ? kWideAloneFactor : 1);
@@ -187,11 +193,10 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     const bool by_rows = takes_rows(p, cut.warps, device);
     const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.output_length) / cut.outputs) * rows;
     const Kernel kernel = fast_kernel(p, cut.warps, device);
-    const double at_once =
-        by_rows ? (cut.warps == kRowWarps ? kRowsOfBlock : 1) : std::max(1, segments_of_block(kernel, cut.warps, device));
+    const double at_once = by_rows ? rows_at_once(cut.warps) : std::max(1, segments_of_block(kernel, cut.warps, device));
     const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
-    const double seconds = by_rows ? (cut.warps == kRowWarps ? kRowSeconds : kLongRowSeconds) * others
+    const double seconds = by_rows ? row_seconds(cut.warps) * others
                                    : segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
     const double alone = by_rows ? at_once * seconds : kernel.blocks > 1 ? seconds : alone_seconds(type, cut.warps);
     // The last round is not full, but takes at least as long as a segment alone.

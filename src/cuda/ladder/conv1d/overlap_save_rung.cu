@@ -81,10 +81,7 @@ std::vector<Policy> SegmentRung::policies(const Problem& p, const cuda_abi::Devi
 
 std::string SegmentRung::describe(const Prepared& prepared) const {
     const Cut cut = cut_of_prepared(prepared);
-    if (by_rows(prepared, cut)) {
-        const int points = cut.warps == kRowWarps ? kRowPoints : kLongRowPoints;
-        return "whole rows, a transform of " + std::to_string(points) + " points each";
-    }
+    if (by_rows(prepared, cut)) { return "whole rows, a transform of " + std::to_string(row_points(cut.warps)) + " points each"; }
     const int blocks = slow_kernel(prepared.problem, cut.warps).blocks;
     const int sharing = blocks > 1 ? blocks : cut.warps;
     return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
