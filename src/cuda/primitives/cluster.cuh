@@ -23,16 +23,6 @@ __device__ __forceinline__ void cluster_arrive() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 #endif
 }
-/// The same where nobody reads what the thread wrote before, but others may overwrite what it read: it need not wait for its
-/// stores, only for the values.
-template <int kCount>
-__device__ __forceinline__ void cluster_arrive_having_read(const float (&values)[kCount]) {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) { asm volatile("" ::"f"(values[i]) : "memory"); }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-#endif
-}
 __device__ __forceinline__ void cluster_wait() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");

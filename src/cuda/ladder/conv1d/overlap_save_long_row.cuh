@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             x[2 * j] += two.x;
             x[2 * j + 1] += two.y;
         }
-        cluster_arrive_having_read(x);
+        cluster_arrive();
         const PairOutputs<S> outputs{a, g, place.row, 2 * thread + half * kHalf};
         outputs.store(x);
     }

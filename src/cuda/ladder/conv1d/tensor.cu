@@ -19,13 +19,17 @@ using tensor::Tiles;
 constexpr double kTileSeconds = 8e-6;        // from a warp's first load to its last store, one tile: 90,001 samples 11.5 us
 constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits (H200, 2^28 samples, 33 and 65 taps)
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
-// (65, 129 and 255 taps in f32 and bf16, 2^28 samples, H200).
-constexpr double kOutputCost = 36;
-constexpr double kStepCost = 5.7;
-constexpr double k16BitProducts = 0.4;  // two of three, and no second half to make: 470 us with 127 taps, f32 700
-// The same where four warps make a tile (bf16, 63, 127 and 255 taps, 2^28 samples, H200: 309, 390 and 490 us).
-constexpr double kGroupOutputCost = 32;
-constexpr double kGroupStepCost = 1.5;
+// (f32, 95 to 240 taps, 25,000,000 samples, H200: 69 to 127 us; 127 taps, 2^28 samples: 700).
+constexpr double kOutputCost = 14;
+constexpr double kStepCost = 8.5;
+// Of 16 bits, two of three products, and no second half to make: 470 us with 127 taps, 2^28 samples.
+constexpr double kHalfOutputCost = 36;
+constexpr double kHalfStepCost = 2.3;
+// The same where four warps make a tile (bf16, 150 and 240 taps, 8,300,011 samples, H200: 28 and 31 us; 63, 127 and 255 taps, 2^28
+// samples: 309, 390 and 490), and where each row has taps of its own (700 rows of 21,000 samples, 3 to 240 taps: 43 to 63 us).
+constexpr double kGroupOutputCost = 36;
+constexpr double kGroupStepCost = 1.6;
+constexpr double kGroupOwnTaps = 1.65;
 // The same where samples stay in registers, a step being a chunk of 32 taps (bf16, 191 and 223 taps, 2^28 samples, H200: 361 and
 // 404 us; 127 taps: 292 us, which memory limits).
 constexpr double kRowsOutputCost = 9;
@@ -75,13 +79,17 @@ public:
         const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
         const double moved = bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
         const Way way = way_of(p, device, Policy{});
+        const double steps = step_factor(device) * steps_of(p.k + before_of(p));
+        const double own = p.filters > 1 ? kGroupOwnTaps : 1;
+        const double tile = tile_of(p, way);
+        const double filled = std::ceil(static_cast<double>(p.output_length) / tile) * tile * static_cast<double>(p.batch);
         const double cost = way == Way::rows    ? kRowsOutputCost + kRowsChunkCost * chunks_of(p)
-                            : way == Way::group ? kGroupOutputCost + kGroupStepCost * group_steps_of(p)
-                                                : kOutputCost + kStepCost * step_factor(device) * steps_of(p.k + before_of(p)) *
-                                                                    (bytes == 4 ? 1 : k16BitProducts);
+                            : way == Way::group ? (kGroupOutputCost + kGroupStepCost * group_steps_of(p)) * own
+                            : bytes == 4        ? kOutputCost + kStepCost * steps
+                                                : kHalfOutputCost + kHalfStepCost * steps;
         const double share = way == Way::rows ? kShareOfCopyRows : kShareOfCopyTensor;
         return kLaunchSeconds + kColdSeconds + kTileSeconds +
-               std::max(moved / (share * device.copy_bytes_per_second), 2 * outputs * cost / device.peak_flops);
+               std::max(moved / (share * device.copy_bytes_per_second), 2 * filled * cost / device.peak_flops);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
