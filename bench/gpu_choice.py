@@ -12,12 +12,14 @@ A second command turns the results into docs/gpu_choice.md and its plot, where o
 
 import argparse
 import collections
+import concurrent.futures
 import dataclasses
 import json
 import pathlib
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -43,8 +45,8 @@ class Sweep:
         lengths = " and ".join(f"{length:,}" for length in self.lengths)
         return f"{self.dtype}, {lengths} samples{rows}, {len(self.taps)} filters of {min(self.taps):,} to {max(self.taps):,} taps{strict}"
 
-    def command(self, options):
-        words = [options.tapline, "bench", "--device", options.device, "--json", "-", "--seconds", str(options.seconds)]
+    def command(self, options, device):
+        words = [options.tapline, "bench", "--device", device, "--json", "-", "--seconds", str(options.seconds)]
         words += ["--algorithms", ",".join(ALGORITHMS), "--within", str(PREDICTED_WITHIN), "--dtype", self.dtype, "--mode", self.mode, "--accuracy", self.accuracy]
         words += ["--lengths", ",".join(map(str, self.lengths)), "--taps", ",".join(map(str, self.taps))]
         if self.batch > 1:
@@ -52,11 +54,13 @@ class Sweep:
         return words
 
 
-FEW = (3, 7, 10, 16, 22, 27)
-SOME = (35, 42, 55, 70, 95, 120, 150, 180, 240, 320, 450)
-MANY = (650, 900, 1300, 1900, 2700, 3800, 5600, 7500, 11000, 15000)
-MOST = (22000, 45000, 120000, 350000)
-LENGTHS = (70_003, 1_900_000, 8_300_011, 25_000_000)
+# Predicted times were fitted to other lengths and filters (70,003, 1,900,000, 8,300,011 and 25,000,000 samples, 700 rows of 3,500 and
+# 21,000, 3 to 22,000 taps, and 2^20 to 2^28 samples).
+FEW = (2, 5, 9, 13, 19, 25)
+SOME = (31, 39, 48, 62, 80, 105, 135, 165, 200, 280, 380)
+MANY = (550, 800, 1100, 1600, 2300, 3300, 4700, 6500, 9000, 13000)
+MOST = (19000, 38000, 100_000, 300_000)
+LENGTHS = (110_000, 2_900_017, 6_300_000, 19_000_000)
 SWEEPS = [
     Sweep("f32", LENGTHS, FEW + SOME + MANY),
     Sweep("f32", LENGTHS[2:], MOST),
@@ -66,9 +70,9 @@ SWEEPS = [
     Sweep("complex64", LENGTHS[1:3], FEW + SOME + MANY[::2]),
     Sweep("complex128", LENGTHS[1:3], FEW[::3] + SOME[::2] + MANY[::3]),
     Sweep("f32", LENGTHS[1:3], FEW[::2] + SOME[::2] + MANY[:3:2], accuracy="strict"),
-    Sweep("f32", (3500, 21_000), FEW + SOME + MANY[:4], batch=700),
-    Sweep("f32", (3500, 21_000), FEW[::2] + SOME + MANY[:3], batch=700, per_row=True, mode="causal"),
-    Sweep("bf16", (21_000,), FEW[::2] + SOME[::2] + MANY[:3], batch=700, per_row=True, mode="causal"),
+    Sweep("f32", (5000, 17_000), FEW + SOME + MANY[:4], batch=600),
+    Sweep("f32", (5000, 17_000), FEW[::2] + SOME + MANY[:3], batch=600, per_row=True, mode="causal"),
+    Sweep("bf16", (17_000,), FEW[::2] + SOME[::2] + MANY[:3], batch=600, per_row=True, mode="causal"),
 ]
 
 
@@ -96,22 +100,39 @@ def measure(options):
     result = {"problems": [], "sweeps": []}
     if options.add and output.exists():
         result = json.loads(output.read_text(encoding="utf-8"))
+    waiting = collections.deque(sweep for sweep in SWEEPS if str(sweep) not in result["sweeps"])
     failures = []
-    for sweep in SWEEPS:
-        if str(sweep) in result["sweeps"]:
-            continue
-        if time.monotonic() - begin > options.limit:
-            failures.append(f"{sweep}: left out for time")
-            continue
-        done = subprocess.run(sweep.command(options), capture_output=True, text=True, timeout=options.timeout, check=False)
-        if done.returncode != 0:
-            failures.append(f"{sweep}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}")
-            continue
-        problems, device = problems_of(sweep, done.stdout.splitlines())
-        result = {**result, **device, "problems": result["problems"] + problems, "sweeps": [*result["sweeps"], str(sweep)]}
-        # Each time: a run that is cut off leaves what it measured.
-        text = json.dumps(result, indent=None, separators=(",", ":")).replace('{"dtype"', '\n{"dtype"') + "\n"
-        output.write_text(text, encoding="utf-8")
+    one_at_a_time = threading.Lock()
+
+    def take_sweeps(device):
+        while waiting:
+            try:
+                sweep = waiting.popleft()
+            except IndexError:  # another GPU took the last one
+                return
+            if time.monotonic() - begin > options.limit:
+                failures.append(f"{sweep}: left out for time")
+                continue
+            try:
+                done = subprocess.run(sweep.command(options, device), capture_output=True, text=True, timeout=options.timeout, check=False)
+            except subprocess.TimeoutExpired:
+                failures.append(f"{sweep}: more than {options.timeout:.0f} s")
+                continue
+            if done.returncode != 0:
+                failures.append(f"{sweep}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}")
+                continue
+            problems, measured_on = problems_of(sweep, done.stdout.splitlines())
+            with one_at_a_time:
+                result.update(measured_on)
+                result["problems"] += problems
+                result["sweeps"].append(str(sweep))
+                # Each time: a run that is cut off leaves what it measured.
+                text = json.dumps(result, indent=None, separators=(",", ":")).replace('{"dtype"', '\n{"dtype"') + "\n"
+                output.write_text(text, encoding="utf-8")
+
+    devices = options.device.split(",")
+    with concurrent.futures.ThreadPoolExecutor(len(devices)) as pool:
+        list(pool.map(take_sweeps, devices))
     if not result["problems"]:
         sys.exit("nothing was measured: " + "; ".join(failures))
     print(f"{len(result['problems'])} problems, {time.monotonic() - begin:.0f} s; {summary(result['problems'])}")
@@ -228,7 +249,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("measure", help="run the sweep")
     one.add_argument("--tapline", default="tapline", help="the command [tapline]")
-    one.add_argument("--device", default="cuda", help="cuda or cuda:N [cuda]")
+    one.add_argument("--device", default="cuda", help="cuda, cuda:N or several, cuda:0,cuda:1, which share the sweeps [cuda]")
     one.add_argument("--seconds", type=float, default=0.02, help="measuring time of a case [0.02]")
     one.add_argument("--timeout", type=float, default=300, help="seconds for one sweep [300]")
     one.add_argument("--limit", type=float, default=1e9, help="seconds after which no further sweep begins [none]")

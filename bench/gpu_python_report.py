@@ -60,8 +60,8 @@ milliseconds, medians between two events; results are checked against float64 fi
 ## CuPy arrays: tapline.convolve, float32, mode same
 
 The peers are `fftconvolve`, `oaconvolve` and (up to 2,047 taps) `convolve(method="direct")` of cupyx.scipy.signal; the fastest of them
-counts. Taps lie on the GPU, and are copied to the host in each call, but for the columns that say otherwise; oaconvolve is
-tapline.signal's. Calls follow each other; at 2^20 samples Python's part of them, which the last table has, is most of the time. Largest relative
+counts. Taps lie on the GPU but for the columns that say otherwise; their spectrum is made there, up to 64 are copied to the host in
+each call. oaconvolve is tapline.signal's. Calls follow each other; at 2^20 samples Python's part of them, which the last table has, is most of the time. Largest relative
 error of tapline's: {worst:.1e}. The bar is {BAR_CUPY} times from 127 taps on:
 
 {chr(10).join(bar_by_length(data['convolve']))}

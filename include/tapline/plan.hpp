@@ -37,7 +37,12 @@ public:
     /// integer overflow (part of `out` is written then).
     void execute(void* out, const void* in, std::span<std::byte> workspace, void* stream = nullptr) const;
 
-    /// The same with a workspace of its own, kept by the calling thread up to 16 MiB and freed above that. On a GPU it runs on
+    /// Of a plan made without taps. `taps`: packed elements of type taps_dtype(problem()) in memory of the plan's GPU, in the order
+    /// in which make_plan() takes them; they are read when the stream comes to it. What depends on them is made in the workspace.
+    void execute_with_taps(void* out, const void* in, const void* taps, std::span<std::byte> workspace,
+                           void* stream = nullptr) const;
+
+    /// execute() with a workspace of its own, kept by the calling thread up to 16 MiB and freed above that. On a GPU it runs on
     /// the default stream; if workspace_bytes() is not 0, it allocates device memory and waits for the result to free it.
     void execute(void* out, const void* in) const;
 
@@ -79,7 +84,12 @@ private:
 /// Throws Error if the problem is not valid or nothing can solve it.
 TAPLINE_EXPORT Plan make_plan(const Problem& problem, const void* taps, const PlanOptions& options = {});
 
-/// The same, checking type and size.
+/// A plan for taps in GPU memory, which each execution brings: nothing waits for them. options.device names a GPU. For one filter
+/// of more than 64 taps, by the fastest of the algorithms by transforms. Throws Error (unsupported) for other problems, whose
+/// algorithms need the taps beforehand; Effort::measure is not for these plans.
+TAPLINE_EXPORT Plan make_plan_without_taps(const Problem& problem, const PlanOptions& options);
+
+/// make_plan(), checking type and size.
 template <Element T>
 Plan make_plan(const Problem& problem, std::span<const T> taps, const PlanOptions& options = {}) {
     if (dtype_of<T> != taps_dtype(problem)) {

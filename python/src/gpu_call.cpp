@@ -45,7 +45,8 @@ Owned outline(const std::vector<npy_intp>& shape, const std::vector<npy_intp>& s
 
 bool is_on_gpu(PyObject* object) {
     if (is_plainly_host(object)) { return false; }
-    PyObject* const device = PyObject_CallMethod(object, "__dlpack_device__", nullptr);
+    static PyObject* const kName = PyUnicode_InternFromString("__dlpack_device__");
+    PyObject* const device = PyObject_CallMethodNoArgs(object, kName);
     if (device != nullptr) {
         const Owned keep(device);
         if (PyTuple_Check(device) && PyTuple_GET_SIZE(device) == 2) {
@@ -59,8 +60,9 @@ bool is_on_gpu(PyObject* object) {
 }
 
 PyObject* call_on_gpu(const char* function, const Values& values) {
-    const Owned module(PyImport_ImportModule("tapline._gpu"));
-    const Owned call(PyObject_GetAttrString(module.get(), "call"));
+    static PyObject* module = nullptr;  // for good: looking it up takes a microsecond
+    if (module == nullptr) { module = Owned(PyImport_ImportModule("tapline._gpu")).release(); }
+    const Owned call(PyObject_GetAttrString(module, "call"));
     const Owned arguments(Py_BuildValue("(s)", function));
     return Owned(PyObject_Call(call.get(), arguments.get(), dictionary_of(values).get())).release();
 }
@@ -85,8 +87,8 @@ Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output) {
     return types;
 }
 
-GpuCall::GpuCall(Request request, const std::string& device, Prepared prepared)
-    : request_(std::move(request)), prepared_(std::move(prepared)) {
+GpuCall::GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there)
+    : request_(std::move(request)), prepared_(std::move(prepared)), taps_there_(taps_there) {
     request_.options.device = device;
 }
 
@@ -110,7 +112,10 @@ GpuCall::Arrangement GpuCall::arrange(const std::vector<npy_intp>& in_strides, c
     }
     try {
         const auto* const taps = static_cast<const char*>(PyArray_DATA(prepared_.taps.array()));
-        if (layout_.has_one_filter()) {
+        if (taps_there_) {
+            const WithoutGil without_gil;
+            plans_.push_back(make_plan_without_taps(problem, request_.options));
+        } else if (layout_.has_one_filter()) {
             plans_.push_back(cached_plan(problem, taps, request_.options));
         } else {
             for_each_execution(
@@ -125,7 +130,8 @@ GpuCall::Arrangement GpuCall::arrange(const std::vector<npy_intp>& in_strides, c
     return result;
 }
 
-void GpuCall::run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream) const {
+void GpuCall::run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream,
+                  std::uintptr_t taps) const {
     if (plans_.empty()) { return; }
     const WithoutGil without_gil;
     std::size_t execution = 0;
@@ -135,7 +141,12 @@ void GpuCall::run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspac
         [&](const char* from, char* to, const char*) {
             const Plan& plan = plans_[one ? 0 : execution];
             ++execution;
-            plan.execute(to, from, {static_cast<std::byte*>(at_address(workspace)), plan.workspace_bytes()}, at_address(stream));
+            const std::span<std::byte> scratch{static_cast<std::byte*>(at_address(workspace)), plan.workspace_bytes()};
+            if (taps_there_) {
+                plan.execute_with_taps(to, from, at_address(taps), scratch, at_address(stream));
+            } else {
+                plan.execute(to, from, scratch, at_address(stream));
+            }
         });
 }
 

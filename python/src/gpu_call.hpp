@@ -31,8 +31,9 @@ Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output);
 /// output_type(), output_shape()); arrange() takes the strides of both arrays; run() takes their addresses.
 class GpuCall {
 public:
-    /// `device` is "cuda:N".
-    GpuCall(Request request, const std::string& device, Prepared prepared);
+    /// `device` is "cuda:N". `taps_there`: run() gets the taps' address in GPU memory; those of `prepared` are looked at for their
+    /// number and type only.
+    GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there = false);
 
     [[nodiscard]] Dtype signal_type() const { return prepared_.types.signal; }
     [[nodiscard]] Dtype output_type() const { return prepared_.types.output; }
@@ -48,11 +49,12 @@ public:
     Arrangement arrange(const std::vector<npy_intp>& in_strides, const std::vector<npy_intp>& out_strides);
 
     /// Addresses in GPU memory, the workspace's a multiple of 64; `stream` is a cudaStream_t. The GIL is released.
-    void run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream) const;
+    void run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream, std::uintptr_t taps) const;
 
 private:
     Request request_;
     Prepared prepared_;
+    bool taps_there_;
     Layout layout_;
     std::vector<Plan> plans_;  // one, or one for each execution
 };

@@ -94,6 +94,7 @@ Dtype known_dtype(const char* argument, const std::string& name) {
 }
 
 // `options`: convolve's keyword arguments but for arrays and types.
+// `taps`: an array in host memory, or the number of those that lie where the signal does.
 GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& shape, const std::string& dtype, nb::handle taps,
                       const std::string& taps_dtype, const std::optional<std::string>& output_dtype, const std::string& device,
                       const nb::dict& options) {
@@ -107,7 +108,13 @@ GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& 
     std::optional<Dtype> wanted;
     if (output_dtype) { wanted = known_dtype("out", *output_dtype); }
     const Types types = gpu_types_of(known_dtype("signal", dtype), known_dtype("taps", taps_dtype), wanted);
-    return {request, device, prepare(request, shape, types, as_array(taps.ptr(), "taps"))};
+    if (!nb::isinstance<nb::int_>(taps)) { return {request, device, prepare(request, shape, types, as_array(taps.ptr(), "taps"))}; }
+    if (types.taps != known_dtype("taps", taps_dtype)) {
+        raise(PyExc_NotImplementedError, "taps: " + taps_dtype + " in GPU memory would have to be converted");
+    }
+    npy_intp count = nb::cast<npy_intp>(taps);
+    const Owned outline(PyArray_ZEROS(1, &count, number_of_dtype(types.taps), 0));
+    return {request, device, prepare(request, shape, types, outline), true};
 }
 
 // `options`: the keyword arguments that images share with signals.
@@ -176,7 +183,7 @@ void add_gpu_call(nb::module_& module) {
                  const GpuCall::Arrangement a = checked([&] { return self.arrange(in, out); });
                  return nb::make_tuple(a.can_be_read, a.can_be_written, a.executions, a.workspace_bytes);
              })
-        .def("run", &GpuCall::run);
+        .def("run", &GpuCall::run, nb::arg("out"), nb::arg("signal"), nb::arg("workspace"), nb::arg("stream"), nb::arg("taps") = 0);
 }
 
 void add_depthwise(nb::module_& module) {
@@ -291,6 +298,13 @@ NB_MODULE(_core, module) {
     module.def("cpu_target", &tapline::cpu_target, "The instruction set in use.");
     module.def("wisdom_path", &tapline::wisdom_path, "Where `tapline tune` remembers what it measured.");
     module.def("available_threads", &tapline::available_threads, "CPU threads that this process may run on.");
-    module.def("clear_plan_cache", &clear_plan_cache, "Forget the plans of recent calls.");
+    module.attr("gpu_calls") = nb::dict();  // tapline._gpu_call fills it
+    module.def(
+        "clear_plan_cache",
+        [] {
+            clear_plan_cache();
+            nb::module_::import_("tapline._core").attr("gpu_calls").attr("clear")();
+        },
+        "Forget the plans of recent calls.");
     module.def("plan_cache_size", &plan_cache_size, "How many plans of recent calls are kept.");
 }

@@ -6,7 +6,10 @@ import numpy as np
 
 from tapline import _core, _gpu_call
 from tapline._gpu_call import taps_in_host_memory
-from tapline._gpu_libraries import library_of
+from tapline._gpu_libraries import library_of, name_of
+
+_FLOATING = frozenset({"float32", "float64", "complex64", "complex128"})
+
 
 class Array:
     """An array in GPU memory as the drop-ins handle it: the little of NumPy's interface that they use."""
@@ -145,15 +148,17 @@ def pair(in1, in2, mode=None):
 
 
 def one_call(function, in1, in2, mode, **options):
-    """tapline.convolve or correlate (`function`) of two lines of floating samples on a GPU, the filter read where it lies, which need
-    not be waited for; None for other arguments. 'same' is centred as the full result's middle."""
-    if not (_core.is_on_gpu(in1) and _core.is_on_gpu(in2)):
+    """tapline.convolve or correlate (`function`) of two lines of floating samples, the first on a GPU, the second there too or NumPy's;
+    None for other arguments. 'same' is centred as the full result's middle."""
+    taps_there = type(in2) is not np.ndarray
+    if type(in1) is Array or not _core.is_on_gpu(in1) or (taps_there and not _core.is_on_gpu(in2)):
         return None
-    x, h = Array(in1), Array(in2)
-    if x.ndim != 1 or h.ndim != 1 or x.dtype.char not in "fdFD" or h.dtype.char not in "fdFD" or not x.size >= h.size > 1:
+    x = library_of(in1).place(in1)
+    shape, dtype = library_of(in2).place(in2)[0:3:2] if taps_there else (in2.shape, name_of(in2.dtype))
+    if len(x.shape) != 1 or len(shape) != 1 or x.dtype not in _FLOATING or dtype not in _FLOATING or not x.shape[0] >= shape[0] > 1:
         return None
     if mode == "same":
-        options["origin"] = h.size // 2
+        options["origin"] = shape[0] // 2
     return _gpu_call.call(function, signal=in1, taps=in2, mode=mode, **options)
 
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from tapline import _core
-from tapline._gpu_libraries import library_of
+from tapline._gpu_libraries import c_strides, library_of, name_of
 
 # A loop of more launches than this is slower than copying the signal to C order, which needs one launch.
 _MANY_EXECUTIONS = 16
@@ -21,36 +21,44 @@ _MAX_RECENT_TAPS = 32
 _MAX_RECENT_BYTES = 1 << 20
 _recent_taps = {}
 
-_OPTIONS = ("mode", "axis", "boundary", "constant", "origin", "accuracy", "scale", "bias", "clamp", "threads")
+# Calls that read their taps where they lie, by all that decides what is executed; None: the algorithm needs the taps' values.
+_MAX_CALLS = 32
+_calls = _core.gpu_calls  # clear_plan_cache() forgets them
+_PLAIN = {str, int, bool, float, complex}  # whose text tells them apart
+
+_OPTIONS = frozenset({"mode", "axis", "boundary", "constant", "origin", "accuracy", "scale", "bias", "clamp", "threads"})
 
 
 def check_places(values, subject="signal"):
-    """The signal's library and place, and the place of `out`, if any; ValueError where arrays lie in different memories.
+    """The signal's library and place, the place of `out`, if any, and that of a signal's taps if this library has them in GPU memory;
+    ValueError where arrays lie in different memories.
 
     `subject`: what the signal is called in `values` and in messages."""
-    signal = values[subject]
-    on_gpu = {name: values[name] for name in (subject, "taps", "out") if values.get(name) is not None and _core.is_on_gpu(values[name])}
-    if subject not in on_gpu:
-        other, array = next(iter(on_gpu.items()))
-        device = library_of(array).place(array).device
+    signal, taps, out = values[subject], values.get("taps"), values.get("out")
+    taps_there, out_there = taps is not None and _core.is_on_gpu(taps), out is not None and _core.is_on_gpu(out)
+    if not _core.is_on_gpu(signal):
+        other = "taps" if taps_there else "out"
+        device = library_of(values[other]).place(values[other]).device
         raise ValueError(f"{subject}: in host memory, but {other} is on cuda:{device}; move the {subject} there "
                          "(cupy.asarray, torch's .to, jax.device_put) or the other to host memory")
     library = library_of(signal)
     place = library.place(signal)
-    to = library_of(on_gpu["out"]).place(on_gpu["out"]) if "out" in on_gpu else None
-    for name in ("taps", "out"):
-        if name in on_gpu:
-            theirs = to.device if name == "out" else _device_of_taps(on_gpu[name])
-            if theirs != place.device:
-                raise ValueError(f"{name}: on cuda:{theirs}, the {subject} is on cuda:{place.device}; move one of them")
-    if library.name == "JAX" and to is not None and library_of(on_gpu["out"]) is not library:
+    to = library_of(out).place(out) if out_there else None
+    is_beside = taps_there and subject == "signal" and library_of(taps) is library
+    of_taps = library.place(taps) if is_beside else None
+    device = of_taps.device if is_beside else _device_of_taps(taps) if taps_there else place.device
+    if device != place.device:
+        raise ValueError(f"taps: on cuda:{device}, the {subject} is on cuda:{place.device}; move one of them")
+    if to is not None and to.device != place.device:
+        raise ValueError(f"out: on cuda:{to.device}, the {subject} is on cuda:{place.device}; move one of them")
+    if to is not None and library.name == "JAX" and library_of(out) is not library:
         raise ValueError(f"out: the {subject} is a JAX array, and JAX has no stream for what is written elsewhere; leave out away")
-    if values.get("out") is not None and "out" not in on_gpu:
+    if out is not None and to is None:
         raise ValueError(f"out: in host memory, the {subject} is on cuda:{place.device}; give an array there, or copy the result")
     device = values.get("device", "auto")
     if device not in ("auto", "cuda", f"cuda:{place.device}") or (device == "cuda" and place.device != 0):
         raise ValueError(f"device: {device!r}, but the {subject} is on cuda:{place.device}; leave device away, or move the {subject}")
-    return library, place, to
+    return library, place, to, of_taps
 
 
 def _device_of_taps(taps):
@@ -67,7 +75,7 @@ def taps_in_host_memory(taps):
         taps = library.to_host(taps)
         return taps, dtype or taps.dtype.name
     taps = np.asarray(taps)
-    return taps, taps.dtype.name
+    return taps, name_of(taps.dtype)
 
 
 def _is_integer(dtype):
@@ -76,11 +84,10 @@ def _is_integer(dtype):
 
 def call(function, **values):
     """tapline.convolve or correlate (`function`) where an array is in GPU memory."""
-    library, place, to = check_places(values)
-    out = values.get("out")
-    wanted = None if values.get("dtype") is None else getattr(values["dtype"], "name", None) or np.dtype(values["dtype"]).name
-    options = {name: values[name] for name in _OPTIONS if values.get(name) is not None}
-    signal = values["signal"]
+    library, place, to, of_taps = check_places(values)
+    signal, taps, out, dtype = values["signal"], values["taps"], values.get("out"), values.get("dtype")
+    wanted = None if dtype is None else getattr(dtype, "name", None) or np.dtype(dtype).name
+    options = {name: value for name, value in values.items() if name in _OPTIONS and value is not None}
     if out is not None:
         if wanted is not None and wanted != to.dtype:
             raise ValueError(f"dtype: {wanted}, but out has {to.dtype}; leave dtype away")
@@ -92,13 +99,53 @@ def call(function, **values):
         planned = _core.GpuCall(function, place.shape, place.dtype, taps, taps_dtype, wanted, f"cuda:{place.device}", options)
         return run(library, place, signal, planned, out)
 
-    taps = values["taps"]
-    if _core.is_on_gpu(taps) and library_of(taps) is library and hasattr(library, "start_copy"):
-        return _with_taps_on_gpu(library, taps, execute, out)
+    if of_taps is not None:
+        made = _call_with_taps_there(function, place, of_taps, wanted, to, options) if library.makes_arrays else None
+        if made is not None:
+            planned, workspace_bytes = made
+            if out is None:
+                return launch(library, place, signal, planned, workspace_bytes, library, _new_output(library, place, planned), None, taps)
+            check_out(library_of(out), to, planned.output_shape)
+            return launch(library, place, signal, planned, workspace_bytes, library_of(out), out, out, taps)
+        if hasattr(library, "start_copy"):
+            return _with_taps_copied(library, taps, execute, out)
     return execute(*taps_in_host_memory(taps), out)
 
 
-def _with_taps_on_gpu(library, taps, execute, out):
+def _new_output(library, place, planned):
+    return library.empty(planned.output_shape, planned.output_type, place.device)
+
+
+def _call_with_taps_there(function, place, taps, wanted, to, options):
+    """(a call whose plan reads the taps in GPU memory, its workspace's bytes): nothing depends on their values, so that nobody waits for
+    them. None where the algorithm needs them beforehand, or something would have to be converted or copied."""
+    if len(taps.shape) != 1 or taps.shape[0] == 0 or not _PLAIN.issuperset(map(type, options.values())):
+        return None
+    key = (function, place[:4], taps[:3], wanted, to and to[:3], str(options))
+    if key not in _calls:
+        made = _make_call(function, place, taps, wanted, to, options)
+        while len(_calls) >= _MAX_CALLS:
+            _calls.pop(next(iter(_calls)), None)
+        _calls[key] = made
+    return _calls.get(key)
+
+
+def _make_call(function, place, taps, wanted, to, options):
+    itemsize = 2 if taps.dtype == "bfloat16" else np.dtype(taps.dtype).itemsize
+    if (taps.shape[0] > 1 and taps.strides[0] != itemsize) or taps.shape[0] * itemsize > _MAX_RECENT_BYTES:
+        return None
+    try:
+        made = _core.GpuCall(function, place.shape, place.dtype, taps.shape[0], taps.dtype, wanted, f"cuda:{place.device}", options)
+        if made.signal_type != place.dtype or (to is not None and to.shape != made.output_shape):
+            return None
+        strides = c_strides(made.output_shape, np.dtype(made.output_type).itemsize) if to is None else to.strides
+        can_be_read, can_be_written, executions, workspace_bytes = made.arrange(_read_strides(place), strides)
+    except NotImplementedError:
+        return None
+    return (made, workspace_bytes) if can_be_read and can_be_written and executions == 1 else None
+
+
+def _with_taps_copied(library, taps, execute, out):
     """The plan needs the taps' values. Waiting for them would leave the GPU without work, so the call goes ahead with those that were
     there the last time, and goes again if they have changed: on one stream, before anyone can read the result."""
     place = library.place(taps)
@@ -149,7 +196,7 @@ def _integers(function, library, place, signal, taps, options, wanted, out, over
 
 def call_plan(plan, signal, out):
     """A tapline.Plan for an array in GPU memory."""
-    library, place, to = check_places({"signal": signal, "out": out})
+    library, place, to, _ = check_places({"signal": signal, "out": out})
     if place.shape != plan.shape:
         raise ValueError("signal: its shape is not the plan's; make a plan for it, or use convolve()")
     planned = plan._on_gpu(place.dtype, f"cuda:{place.device}")
@@ -184,29 +231,29 @@ def run(library, place, signal, planned, out, to=None):
     return launch(library, place, signal, planned, workspace_bytes, of_work, work, out)
 
 
-def launch(library, place, signal, planned, workspace_bytes, of_work, work, out):
-    """Executes on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another one."""
-    arrays = [(of_work, work), (library, signal)]
-    if workspace_bytes > 0:
-        arrays.append((library, library.empty((workspace_bytes,), "uint8", place.device)))
-    keep = [planned, arrays]
+def launch(library, place, signal, planned, workspace_bytes, of_work, work, out, taps=None):
+    """Executes on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another one. `taps`: an array of
+    `library`, for a call that reads them where they lie."""
+    workspace = library.empty((workspace_bytes,), "uint8", place.device) if workspace_bytes > 0 else None
+    keep = [planned, work, signal, workspace, taps]
 
     def write(stream):
-        addresses = []
-        for owner, array in arrays:
-            address, held = owner.address(array, stream)
-            addresses.append(address)
+        at = []
+        for owner, array in ((of_work, work), (library, signal), (library, workspace), (library, taps)):
+            address, held = (0, None) if array is None else owner.address(array, stream)
+            at.append(address)
             keep.append(held)
-        planned.run(addresses[0], addresses[1], addresses[2] if workspace_bytes > 0 else 0, _handle(stream))
+        if taps is None:
+            at.pop()
+        planned.run(*at[:3], _handle(stream), *at[3:])
 
     if hasattr(library, "written"):
         return library.written(work, write, keep)
     write(library.stream(place.device) if hasattr(library, "stream") else library.stream_of(signal))
-    if out is None:
-        return work
-    if work is not out:
+    if work is not out and out is not None:
         library_of(out).assign(out, work)
-    return out
+        return out
+    return work
 
 
 def _handle(stream):

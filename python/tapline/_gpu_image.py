@@ -63,7 +63,7 @@ def _outline_of(place, has_channels):
 
 def image(image, taps, out, dtype, channel_axis, correlation, origin, options):
     """tapline.image for an image on a GPU; `options` as the engine takes them."""
-    library, place, to = _gpu_call.check_places({"image": image, "taps": taps, "out": out}, "image")
+    library, place, to, _ = _gpu_call.check_places({"image": image, "taps": taps, "out": out}, "image")
     channels = has_channels(len(place.shape), channel_axis)
     taps = arranged_taps(_gpu_call.taps_in_host_memory(taps)[0], place.shape[-1] if channels else None)
     complex_taps = taps.dtype.kind == "c"

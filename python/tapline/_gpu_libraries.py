@@ -14,7 +14,7 @@ from tapline import _core
 Place = collections.namedtuple("Place", "shape strides dtype device address")  # strides in bytes, dtype NumPy's name for it
 
 
-def _c_strides(shape, itemsize):
+def c_strides(shape, itemsize):
     strides = []
     for count in reversed(shape):
         strides.append(itemsize)
@@ -58,6 +58,7 @@ class _Writable:
 
 class _Cupy(_Writable):
     name = "CuPy"
+    makes_arrays = True
 
     def __init__(self, module):
         self.cupy = module
@@ -71,9 +72,9 @@ class _Cupy(_Writable):
 
     def empty(self, shape, dtype, device):
         if self.cupy.cuda.runtime.getDevice() == device:
-            return self.cupy.empty(shape, dtype)
+            return self.cupy.ndarray(shape, dtype)  # cupy.empty comes to that later
         with self.cupy.cuda.Device(device):
-            return self.cupy.empty(shape, dtype)
+            return self.cupy.ndarray(shape, dtype)
 
     def contiguous(self, x):
         return self.cupy.ascontiguousarray(x)
@@ -119,6 +120,7 @@ class _Cupy(_Writable):
 
 class _Torch(_Writable):
     name = "PyTorch"
+    makes_arrays = True
 
     def __init__(self, module):
         self.torch = module
@@ -200,6 +202,7 @@ class _Jax:
     """JAX shows no stream of its own, and names another one each time it takes in an array of others: the engine works on that one."""
 
     name = "JAX"
+    makes_arrays = True
 
     def __init__(self, module):
         self.jax = module
@@ -216,7 +219,7 @@ class _Jax:
         shape = tuple(x.shape)
         device = self._device(x)
         self.devices[device.local_hardware_id] = device
-        return Place(shape, _c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer())
+        return Place(shape, c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer())
 
     def empty(self, shape, dtype, device):
         return self.jax.numpy.empty(shape, dtype, device=self.devices[device])
@@ -274,11 +277,12 @@ class _Other:
     """Any library: its arrays are read, and written if the caller gives them as `out`."""
 
     name = "an unknown library"
+    makes_arrays = False
 
     def place(self, x):
         interface = x.__cuda_array_interface__
         dtype = np.dtype(interface["typestr"])
-        strides = interface.get("strides") or _c_strides(interface["shape"], dtype.itemsize)
+        strides = interface.get("strides") or c_strides(interface["shape"], dtype.itemsize)
         device = x.__dlpack_device__()[1] if hasattr(x, "__dlpack_device__") else 0
         if interface.get("mask") is not None:
             raise TypeError("signal: a masked array; tapline has no masks")
@@ -303,7 +307,12 @@ _made = {}
 
 def library_of(x):
     """The library of an array in GPU memory."""
-    for each in type(x).__mro__:
+    return _library_of_type(type(x))
+
+
+@functools.lru_cache(maxsize=64)
+def _library_of_type(kind):
+    for each in kind.__mro__:
         root = each.__module__.partition(".")[0]
         if root in _ROOTS:
             name, kind = _ROOTS[root]

@@ -40,25 +40,20 @@ public:
     [[nodiscard]] std::int64_t granularity() const override { return granularity_; }
 
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const override {
-        if (input.extra.first < input.extra.last) {
-            throw Error(ErrorCode::unsupported, "in: a GPU reads one piece of device memory; use execute_host");
-        }
-        const cuda_abi::Job job{.out = output.data,
-                                .first = output.first,
-                                .count = output.count,
-                                .out_row = output.row_stride,
-                                .out_sample = output.sample_stride,
-                                .in = input.main.data,
-                                .in_first = input.main.first,
-                                .in_last = input.main.last,
-                                .in_row = input.main.row_stride,
-                                .in_sample = input.main.sample_stride,
-                                .row_first = 0,
-                                .rows = problem_.batch,
-                                .n = input.n};
+        const cuda_abi::Job job = job_of(output, input);
         cuda_abi::Status status;
         if (!api_.execute(prepared_.get(), &job, workspace.data(), static_cast<std::int64_t>(workspace.size()),
                           static_cast<cuda_abi::Stream*>(stream), &status)) {
+            throw_status(status);
+        }
+    }
+
+    void execute_with_taps(const Output& output, const Input& input, const cuda_abi::DeviceTaps& taps,
+                           std::span<std::byte> workspace, void* stream) const override {
+        const cuda_abi::Job job = job_of(output, input);
+        cuda_abi::Status status;
+        if (!api_.execute_with_taps(prepared_.get(), &job, &taps, workspace.data(), static_cast<std::int64_t>(workspace.size()),
+                                    static_cast<cuda_abi::Stream*>(stream), &status)) {
             throw_status(status);
         }
     }
@@ -83,6 +78,25 @@ public:
     }
 
 private:
+    [[nodiscard]] cuda_abi::Job job_of(const Output& output, const Input& input) const {
+        if (input.extra.first < input.extra.last) {
+            throw Error(ErrorCode::unsupported, "in: a GPU reads one piece of device memory; use execute_host");
+        }
+        return {.out = output.data,
+                .first = output.first,
+                .count = output.count,
+                .out_row = output.row_stride,
+                .out_sample = output.sample_stride,
+                .in = input.main.data,
+                .in_first = input.main.first,
+                .in_last = input.main.last,
+                .in_row = input.main.row_stride,
+                .in_sample = input.main.sample_stride,
+                .row_first = 0,
+                .rows = problem_.batch,
+                .n = input.n};
+    }
+
     const Api& api_;
     cuda_abi::Device device_;
     bool takes_pieces_;
@@ -107,6 +121,9 @@ public:
         if (is_integer(problem.dtype)) { return Support::no("integers are exact on the CPU only; use --device cpu"); }
         if (request.host_buffers && info_.takes_pieces == 0) {
             return Support::no("it takes whole signals in GPU memory, not pieces of one");
+        }
+        if (request.taps_come_later && (!api_.takes_device_taps(rung_) || problem.filters > 1)) {
+            return Support::no("its tables are made of taps in host memory");
         }
         const cuda_abi::Problem abi = to_abi(problem, request);
         cuda_abi::Status status;

@@ -48,6 +48,9 @@ class CudaExecutable : public Executable {
 public:
     [[nodiscard]] virtual const cuda_abi::Prepared* prepared() const = 0;
     [[nodiscard]] virtual int device() const = 0;
+    /// execute() of what was prepared without taps.
+    virtual void execute_with_taps(const Output& output, const Input& input, const cuda_abi::DeviceTaps& taps,
+                                   std::span<std::byte> workspace, void* stream) const = 0;
     [[nodiscard]] bool takes_host_memory() const final { return false; }
     [[nodiscard]] std::size_t host_workspace_bytes() const final { return 0; }
 };

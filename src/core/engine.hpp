@@ -23,6 +23,8 @@ struct Request {
     int threads = 1;  ///< resolved, >= 1
     /// Every execution will be execute_host() (streams, device "auto"): an algorithm that cannot work in pieces is no use.
     bool host_buffers = false;
+    /// Executions will bring the taps, in the GPU's memory: an algorithm whose tables are made on the host is no use.
+    bool taps_come_later = false;
 };
 
 /// yes, or the reason why not.
@@ -89,7 +91,7 @@ public:
     /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
     [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
     /// `taps`: problem.filters rows of k packed elements of problem.taps_dtype, in correlation order (already reversed or
-    /// conjugated). They need not outlive the call.
+    /// conjugated). They need not outlive the call. nullptr: executions bring them; only a GPU's algorithms are asked so.
     [[nodiscard]] virtual std::unique_ptr<Executable> prepare(const Resolved& problem, const void* taps,
                                                               const Request& request) const = 0;
 };
@@ -147,5 +149,8 @@ struct PlanState {
 /// The choice and the preparation behind make_plan, also with an unknown length for streams.
 std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* taps, const PlanOptions& options,
                                             bool allow_unknown_length);
+
+/// The same behind make_plan_without_taps.
+std::shared_ptr<const PlanState> make_state_without_taps(const Problem& problem, const PlanOptions& options);
 
 }  // namespace tapline::core

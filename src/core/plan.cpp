@@ -137,6 +137,22 @@ void prepare_on(PlanState& state, const DeviceChoice& choice, const PlanOptions&
 
 }  // namespace
 
+std::shared_ptr<const PlanState> make_state_without_taps(const Problem& problem, const PlanOptions& options) {
+    if (!options.device.starts_with("cuda") || options.effort == Effort::measure) {
+        throw Error(ErrorCode::argument, "taps: a plan without is for a GPU that options.device names, with Effort::estimate");
+    }
+    auto state = std::make_shared<PlanState>();
+    state->resolved = resolve(problem, false);
+    const Request request{.accuracy = options.accuracy, .threads = resolve_threads(options.threads), .taps_come_later = true};
+    const std::int64_t local_taps = engine_for(options.device).local_taps();
+    if (state->resolved.k <= local_taps && options.algorithm.empty() && options.accuracy != Accuracy::fast) {
+        throw Error(ErrorCode::unsupported, "taps: up to " + std::to_string(local_taps) +
+                                                " are summed directly, by kernels that take them from host memory");
+    }
+    prepare_on(*state, choose_device(options.device, state->resolved, request, options.algorithm), options, nullptr);
+    return state;
+}
+
 std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* taps, const PlanOptions& options,
                                             bool allow_unknown_length) {
     try {
@@ -188,6 +204,17 @@ void Plan::execute(void* out, const void* in, std::span<std::byte> workspace, vo
     check_pointers(s.resolved, out, in);
     core::check_workspace(workspace, s.workspace_bytes);
     s.executable->execute(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in), workspace, stream);
+}
+
+void Plan::execute_with_taps(void* out, const void* in, const void* taps, std::span<std::byte> workspace, void* stream) const {
+    const core::PlanState& s = *state_;
+    const auto* const cuda = dynamic_cast<const core::CudaExecutable*>(s.executable.get());
+    if (cuda == nullptr || taps == nullptr) { refuse("taps: an address in GPU memory, for a plan made by make_plan_without_taps"); }
+    check_pointers(s.resolved, out, in);
+    core::check_workspace(workspace, s.workspace_bytes);
+    const bool convolution = s.resolved.problem.operation == Operation::convolution;
+    cuda->execute_with_taps(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in),
+                            {.data = taps, .reversed = convolution ? 1 : 0, .conjugated = convolution ? 0 : 1}, workspace, stream);
 }
 
 namespace {
@@ -261,6 +288,10 @@ void Plan::check_buffer(const char* name, Dtype dtype, std::int64_t size, bool i
 
 Plan make_plan(const Problem& problem, const void* taps, const PlanOptions& options) {
     return Plan(core::make_state(problem, taps, options, false));
+}
+
+Plan make_plan_without_taps(const Problem& problem, const PlanOptions& options) {
+    return Plan(core::make_state_without_taps(problem, options));
 }
 
 std::vector<AlgorithmInfo> algorithms(const Problem& problem, const std::string& device, Accuracy accuracy, int threads) {

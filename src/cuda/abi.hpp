@@ -8,7 +8,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 5;
+inline constexpr std::uint32_t kAbiVersion = 6;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -56,6 +56,12 @@ struct Job {
     std::int64_t in_first = 0, in_last = 0, in_row = 0, in_sample = 1;
     std::int64_t row_first = 0, rows = 0;  ///< rows [row_first, row_first + rows) of the batch: out and in start at row_first
     std::int64_t n = 0;
+};
+
+/// Taps in device memory, k packed elements of the problem's type of taps. Correlation order is theirs reversed, conjugated.
+struct DeviceTaps {
+    const void* data = nullptr;
+    std::int32_t reversed = 0, conjugated = 0;
 };
 
 /// The sizes that a kernel may be launched with; 0 leaves one to the rung. A rung says which of them it has (policies()).
@@ -123,7 +129,8 @@ struct Api {
     /// Fills up to `capacity` policies worth measuring (rung's default first); the number of them all.
     std::int32_t (*policies)(std::int32_t rung, std::int32_t device, const Problem*, Policy*, std::int32_t capacity);
 
-    /// `taps`: host memory, filters rows of k packed elements in correlation order. Loads the kernels.
+    /// `taps`: host memory, filters rows of k packed elements in correlation order. Loads the kernels. nullptr: executions bring
+    /// them (execute_with_taps), which some rungs can do with one filter; the workspace then has room for what is made of them.
     Prepared* (*prepare)(std::int32_t rung, std::int32_t device, const Problem*, const void* taps, const Policy*, Status*);
     void (*release)(Prepared*);
     std::int64_t (*workspace_bytes)(const Prepared*);
@@ -173,6 +180,12 @@ struct Api {
     /// grad_taps. The order of every sum depends on the problem and the device's model alone.
     bool (*depthwise_backward)(std::int32_t device, const Depthwise*, void* grad_x, void* grad_taps, const void* grad_y,
                                const void* x, const void* taps, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);
+
+    /// Whether a rung prepares without taps, for one filter.
+    bool (*takes_device_taps)(std::int32_t rung);
+    /// execute() of what was prepared without taps: those are read when the stream comes to it.
+    bool (*execute_with_taps)(const Prepared*, const Job*, const DeviceTaps*, void* workspace, std::int64_t workspace_bytes,
+                              Stream*, Status*);
 };
 
 using Entry = const Api* (*)(std::uint32_t);

@@ -14,7 +14,9 @@
 
 namespace tapline::cuda_abi {
 
-struct Prepared : cuda::Prepared {};
+struct Prepared : cuda::Prepared {
+    std::int64_t made_tables_at = 0, made_taps_at = 0;  // bytes into the workspace, of a plan without taps
+};
 
 }  // namespace tapline::cuda_abi
 
@@ -24,6 +26,7 @@ namespace {
 using cuda_abi::Api;
 using cuda_abi::Code;
 using cuda_abi::Device;
+using cuda_abi::DeviceTaps;
 using cuda_abi::Event;
 using cuda_abi::Measurement;
 using cuda_abi::Status;
@@ -123,6 +126,10 @@ std::int32_t rung_count() { return static_cast<std::int32_t>(ladder().size()); }
 
 RungInfo rung(std::int32_t index) { return ladder().at(static_cast<std::size_t>(index))->info(); }
 
+bool takes_device_taps(std::int32_t index) {
+    return dynamic_cast<const TakesTapsOnDevice*>(ladder().at(static_cast<std::size_t>(index))) != nullptr;
+}
+
 Refusal refusal(const Rung& rung, const Problem& problem, const Device& device) {
     if (rung.info().ladder_only != 0 && problem.ladder == 0) { return "it runs in `tapline ladder` only"; }
     return rung.supports(problem, device);
@@ -212,6 +219,32 @@ constexpr std::size_t kLeastHostTapsBytes = 2048;
 // Kernels read rows of taps in whole vectors of samples: of 16-bit ones up to seven taps, 28 bytes, past the last row.
 constexpr std::int64_t kTapSlackBytes = 32;
 
+// Room for what is made of taps that come later, behind the rung's own workspace. Throws CudaError (unsupported).
+void add_made_tables(cuda_abi::Prepared& prepared, std::int64_t taps_bytes) {
+    constexpr std::int64_t kAlignment = 256;
+    const auto* const maker = dynamic_cast<const TakesTapsOnDevice*>(prepared.rung);
+    const std::int64_t bytes = maker == nullptr ? 0 : maker->made_table_bytes(prepared);
+    if (bytes == 0) {
+        throw CudaError(Code::unsupported,
+                        std::string(prepared.rung->info().name) + ": its tables are made from taps in host memory");
+    }
+    maker->load_tables(prepared);
+    prepared.made_tables_at = (prepared.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
+    prepared.made_taps_at = prepared.made_tables_at + bytes;
+    prepared.workspace_bytes = prepared.made_taps_at + taps_bytes;
+}
+
+// Launches the making, and returns the plan with what is made.
+Prepared with_taps(const cuda_abi::Prepared& prepared, const DeviceTaps& taps, void* workspace, cudaStream_t stream) {
+    Prepared made = prepared;
+    void* const tables = static_cast<char*>(workspace) + prepared.made_tables_at;
+    void* const ordered = static_cast<char*>(workspace) + prepared.made_taps_at;
+    dynamic_cast<const TakesTapsOnDevice&>(*prepared.rung).launch_tables(prepared, tables, ordered, taps, stream);
+    made.tables = tables;
+    made.taps = ordered;
+    return made;
+}
+
 cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Problem* problem, const void* taps, const Policy* policy,
                             Status* status) {
     return guarded<cuda_abi::Prepared*>(status, nullptr, [&]() -> cuda_abi::Prepared* {
@@ -233,17 +266,20 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         const std::int64_t filters = made->problem.filters;
         const std::int64_t bytes = made->taps_pitch_bytes * filters;
         made->host_taps.resize(std::max(static_cast<std::size_t>(bytes), kLeastHostTapsBytes));
-        for (std::int64_t f = 0; f < filters; ++f) {
+        for (std::int64_t f = 0; f < filters && taps != nullptr; ++f) {
             std::memcpy(made->host_taps.data() + f * made->taps_pitch_bytes,
                         static_cast<const std::byte*>(taps) + f % problem->filters * row, static_cast<std::size_t>(row));
         }
-        made->taps_finite = all_finite(static_cast<const std::byte*>(taps), row * problem->filters, problem->taps_dtype);
+        // Of taps that come later: where one of them is not finite, no sum of a transform is, and those are made again exactly.
+        made->taps_finite =
+            taps == nullptr || all_finite(static_cast<const std::byte*>(taps), row * problem->filters, problem->taps_dtype);
         made->workspace_bytes = rung.workspace_bytes(*made);
         rung.load(*made);
+        if (taps == nullptr) { add_made_tables(*made, bytes + kTapSlackBytes); }
         const std::vector<std::byte> tables = rung.tables(*made);
-        DeviceMemory on_device(device, bytes + kTapSlackBytes);
+        DeviceMemory on_device(device, taps == nullptr ? 0 : bytes + kTapSlackBytes);
         DeviceMemory tables_on_device(device, static_cast<std::int64_t>(tables.size()));
-        upload(on_device.pointer, made->host_taps.data(), static_cast<std::size_t>(bytes));
+        upload(on_device.pointer, made->host_taps.data(), taps == nullptr ? 0 : static_cast<std::size_t>(bytes));
         upload(tables_on_device.pointer, tables.data(), tables.size());
         made->taps = on_device.release();
         made->tables = tables_on_device.release();
@@ -316,8 +352,9 @@ void check_stream(cudaStream_t stream, int device) {
 
 namespace {
 
-bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size, Stream* stream,
-             Status* status) {
+// taps: nullptr for what was prepared with taps.
+bool execute_with_taps(const cuda_abi::Prepared* prepared, const Job* job, const DeviceTaps* taps, void* workspace,
+                       std::int64_t workspace_size, Stream* stream, Status* status) {
     return guarded(status, false, [&] {
         const int device = prepared->device.index;
         const DeviceScope scope(device);
@@ -325,8 +362,13 @@ bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace
             throw CudaError(Code::device,
                             "plan: cuda:" + std::to_string(device) + " was reset after the plan was made; make it again");
         }
+        if ((prepared->taps == nullptr) != (taps != nullptr)) {
+            throw CudaError(Code::argument, taps == nullptr ? "taps: the plan was made without; give an address in GPU memory"
+                                                            : "taps: the plan has its own");
+        }
         if (job->count < 1 || job->rows < 1) { return true; }
         check_pointer("out", job->out, device);
+        if (taps != nullptr) { check_pointer("taps", taps->data, device); }
         if (job->in_last > job->in_first) { check_pointer("in", job->in, device); }
         if (prepared->workspace_bytes > 0) {
             if (workspace == nullptr || workspace_size < prepared->workspace_bytes) {
@@ -342,10 +384,20 @@ bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace
                             "engine goes on",
                             true);
         }
-        prepared->rung->launch(*prepared, *job, workspace, reinterpret_cast<cudaStream_t>(stream));
+        auto* const on = reinterpret_cast<cudaStream_t>(stream);
+        if (taps == nullptr) {
+            prepared->rung->launch(*prepared, *job, workspace, on);
+        } else {
+            prepared->rung->launch(with_taps(*prepared, *taps, workspace, on), *job, workspace, on);
+        }
         check_launch(prepared->rung->info().name);
         return true;
     });
+}
+
+bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size, Stream* stream,
+             Status* status) {
+    return execute_with_taps(prepared, job, nullptr, workspace, workspace_size, stream, status);
 }
 
 void* allocate(std::int32_t device, std::int64_t bytes, Status* status) {
@@ -441,6 +493,9 @@ bool measure_job(std::int32_t device, const cuda_abi::Prepared* prepared, const 
     return guarded(status, false, [&] {
         if (prepared != nullptr && workspace_size < prepared->workspace_bytes) {
             throw CudaError(Code::argument, "workspace: smaller than the plan needs");
+        }
+        if (prepared != nullptr && prepared->taps == nullptr) {
+            throw CudaError(Code::argument, "taps: the plan was made without");
         }
         *to = measure(device, prepared, *job, workspace, copy_bytes, cold, seconds);
         return true;
@@ -561,6 +616,8 @@ constexpr Api kApi{
     .depthwise_forward = depthwise_forward,
     .depthwise_workspace_bytes = depthwise_workspace_bytes,
     .depthwise_backward = depthwise_backward,
+    .takes_device_taps = takes_device_taps,
+    .execute_with_taps = execute_with_taps,
 };
 
 }  // namespace

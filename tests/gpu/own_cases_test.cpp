@@ -50,38 +50,29 @@ std::vector<float> count_up(std::size_t count) {
     return values;
 }
 
-Problem correlation(std::int64_t n, std::int64_t k, Mode mode) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = mode;
-    p.operation = Operation::correlation;
-    return p;
-}
-
 TEST_F(OwnCases, ABlockPuzzle) {
     for (const int rung : rungs_of("A")) {
-        expect(rung, correlation(6, 3, Mode::leading), count_up(6), count_up(3), {5, 8, 11, 14, 5, 0});
+        expect(rung, correlation_of(6, 3, Mode::leading), count_up(6), count_up(3), {5, 8, 11, 14, 5, 0});
     }
 }
 
 TEST_F(OwnCases, A2BlockBoundary) {
     for (const int rung : rungs_of("A2")) {
-        expect(rung, correlation(15, 4, Mode::leading), count_up(15), count_up(4),
+        expect(rung, correlation_of(15, 4, Mode::leading), count_up(15), count_up(4),
                {14, 20, 26, 32, 38, 44, 50, 56, 62, 68, 74, 80, 41, 14, 0});
     }
 }
 
 TEST_F(OwnCases, BBroadcastBlock) {
     for (const int rung : rungs_of("B")) {
-        expect(rung, correlation(5, 3, Mode::valid), {1, 2, 3, 4, 5}, {1, 0, -1}, {-2, -2, -2});
+        expect(rung, correlation_of(5, 3, Mode::valid), {1, 2, 3, 4, 5}, {1, 0, -1}, {-2, -2, -2});
     }
 }
 
 // The largest problem that the origin allows: 3e9 products, so sampled outputs are summed in double precision.
 TEST_F(OwnCases, BBroadcastBlockAtItsLargest) {
     const bool brief = environment("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // under a sanitizer
-    const Problem p = correlation(brief ? 20000 : 1500000, 2047, Mode::valid);
+    const Problem p = correlation_of(brief ? 20000 : 1500000, 2047, Mode::valid);
     Random random(25);
     std::uniform_real_distribution<float> uniform(-1, 1);
     std::vector<float> in(static_cast<std::size_t>(p.length));
@@ -114,12 +105,12 @@ TEST_F(OwnCases, DRadiusAndPadding) {
     const std::vector<float> signal{2, 1, 4, 1, 1, 0, 1, 3, 1, 2, 2, 4};
     const std::vector<float> taps{1, 4, 2, -1, -5};
     for (const int rung : rungs_of("D")) {
-        expect(rung, correlation(12, 5, Mode::same), signal, taps, {-17, 1, 8, 18, 5, -11, -5, -1, 3, -11, 9, 18});
-        Problem convolution = correlation(12, 5, Mode::same);
+        expect(rung, correlation_of(12, 5, Mode::same), signal, taps, {-17, 1, 8, 18, 5, -11, -5, -1, 3, -11, 9, 18});
+        Problem convolution = correlation_of(12, 5, Mode::same);
         convolution.operation = Operation::convolution;
         expect(rung, convolution, signal, {-5, -1, 2, 4, 1}, {-17, 1, 8, 18, 5, -11, -5, -1, 3, -11, 9, 18});
-        if (refusal(rung, correlation(12, 5, Mode::valid)).empty()) {
-            expect(rung, correlation(12, 5, Mode::valid), signal, taps, {8, 18, 5, -11, -5, -1, 3, -11});
+        if (refusal(rung, correlation_of(12, 5, Mode::valid)).empty()) {
+            expect(rung, correlation_of(12, 5, Mode::valid), signal, taps, {8, 18, 5, -11, -5, -1, 3, -11});
         }
     }
 }
@@ -127,12 +118,12 @@ TEST_F(OwnCases, DRadiusAndPadding) {
 TEST_F(OwnCases, EClampedCorrelation) {
     for (const char* origin : {"E1", "E2", "E3", "E4"}) {
         for (const int rung : rungs_of(origin)) {
-            Problem p = correlation(12, 5, Mode::same);
+            Problem p = correlation_of(12, 5, Mode::same);
             p.clamp = Clamp{0, 1};
             expect(rung, p, {2, 1, 4, 1, 1, 0, 1, 3, 1, 2, 2, 4}, {1, 4, 2, -1, -5}, {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1});
             for (const std::int64_t n : {1, 255, 256, 257, 100003}) {
                 for (const std::int64_t k : {3, 9, 33, 129}) {
-                    Problem q = correlation(n, k, Mode::same);
+                    Problem q = correlation_of(n, k, Mode::same);
                     q.clamp = Clamp{0, 1};
                     expect_textbook(rung, q);
                 }

@@ -44,6 +44,9 @@ def install(engine):
             current[0] = self.before
 
     class ndarray(np.ndarray):
+        def __new__(cls, shape, dtype=np.float64):
+            return empty(shape, dtype)
+
         def __array_finalize__(self, other):
             self._device = getattr(other, "_device", 0)
 

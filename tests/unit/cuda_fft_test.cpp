@@ -94,7 +94,7 @@ TEST(CudaFft, TransformsByThePairsOfEveryLane) {
 // As the kernels read them: two at once, when the first of the two is wanted.
 TEST(CudaFft, TransformsByCouplesOfPairsInTheirTurn) {
     Random random(4);
-    const std::vector<Complex> couples = cuda::overlap_save::in_couples(cuda::overlap_save::pairs_in_turn());
+    const std::vector<Complex> couples = cuda::overlap_save::pairs_of_warps(1, true, true);
     for (int lane = 0; lane < 32; ++lane) {
         std::array<Complex, 2> both;
         int turns = 0;
@@ -131,14 +131,17 @@ class Segment {
 public:
     explicit Segment(bool is_complex)
         : complex_(is_complex),
-          pairs_(cuda::overlap_save::pairs_of_lanes()),
-          twists_(cuda::overlap_save::twists_of(kWarps, is_complex, true)) {}
+          pairs_(cuda::overlap_save::pairs_of_warps(kWarps, is_complex, false)),
+          twists_(cuda::overlap_save::as_tangents(
+              cuda::overlap_save::turn_rows(cuda::overlap_save::twists_of(kWarps, is_complex, true), kWarps, is_complex), false)) {}
 
     // Outputs i of sum_t taps[t] x[i + t + skip].
     std::vector<Complex> convolve(const std::vector<Complex>& samples, const std::vector<Complex>& taps, int skip) const {
-        const auto factors = cuda::overlap_save::Spectra(kWarps, complex_)
-                                 .of([&](std::int64_t t) { return taps[static_cast<std::size_t>(t)]; },
-                                     static_cast<std::int64_t>(taps.size()), skip);
+        const auto spectrum = cuda::overlap_save::Spectra(kWarps, complex_)
+                                  .of([&](std::int64_t t) { return taps[static_cast<std::size_t>(t)]; },
+                                      static_cast<std::int64_t>(taps.size()), skip);
+        const auto factors = cuda::overlap_save::as_tangents(
+            cuda::overlap_save::turn_rows(cuda::overlap_save::undo_lanes(spectrum, kWarps, complex_), kWarps, complex_), false);
         std::vector<std::complex<float>> z(kM);
         for (std::size_t n = 0; n < kM; ++n) {
             z[n] = complex_
@@ -148,9 +151,16 @@ public:
         for (std::size_t n = 0; n < 1024; ++n) { remainders(&z[n]); }
         for (std::size_t warp = 0; warp < kWarps; ++warp) {
             std::complex<float>* const own = &z[1024 * warp];
-            transform(own, &twists_[1024 * warp]);
-            transform(own, &factors[1024 * warp]);
-            for (std::size_t n = 0; n < 1024; ++n) { own[n] *= std::complex<float>(std::conj(twists_[1024 * warp + n])); }
+            if (cuda::overlap_save::turns_rows(static_cast<int>(warp), kWarps, complex_)) {
+                std::rotate(own, own + 512, own + 1024);
+            }
+            // There the twists' first lane for all, back all of them.
+            transform(own, warp, [&](std::size_t row, std::size_t) { return twists_[1024 * warp + 32 * row]; });
+            transform(own, warp, [&](std::size_t row, std::size_t lane) { return factors[1024 * warp + 32 * row + lane]; });
+            for (std::size_t n = 0; n < 1024; ++n) { own[n] *= std::conj(factor_of(twists_[1024 * warp + n])); }
+            if (cuda::overlap_save::turns_rows(static_cast<int>(warp), kWarps, complex_)) {
+                std::rotate(own, own + 512, own + 1024);
+            }
         }
         for (std::size_t n = 0; n < 1024; ++n) { together(&z[n]); }
         std::vector<Complex> outputs(samples.size());
@@ -198,14 +208,20 @@ private:
         }
     }
 
+    static std::complex<float> factor_of(const Complex& pair) {
+        const auto c = static_cast<float>(pair.real());
+        return {c, c * static_cast<float>(pair.imag())};
+    }
+
     // Times the factors, real and imaginary parts exchanged, transformed.
-    void transform(std::complex<float>* own, const Complex* factors) const {
+    template <class Factors>
+    void transform(std::complex<float>* own, std::size_t warp, const Factors& factors) const {
         std::vector<std::complex<float>> exchanged(1024);
         std::array<float, 32> x{};
         std::array<float, 32> y{};
         for (std::size_t lane = 0; lane < 32; ++lane) {
             for (std::size_t i = 0; i < 32; ++i) {
-                const std::complex<float> product = own[32 * i + lane] * std::complex<float>(factors[32 * i + lane]);
+                const std::complex<float> product = own[32 * i + lane] * factor_of(factors(i, lane));
                 x[i] = product.imag();
                 y[i] = product.real();
             }
@@ -221,7 +237,7 @@ private:
                 y[i] = exchanged[32 * lane + i].imag();
             }
             fft::transform_by<32>(x.data(), y.data(), [&](int i, float* c, float* t) {
-                const Complex pair = pairs_[static_cast<std::size_t>(32 * i) + lane];
+                const Complex pair = pairs_[512 * warp + static_cast<std::size_t>(32 * i) + lane];
                 *c = static_cast<float>(pair.real());
                 *t = static_cast<float>(pair.imag());
             });

@@ -34,6 +34,7 @@ struct Prepared {
     mutable std::int32_t blocks_per_multiprocessor = 0;  ///< of the rung's kernel; load() may set it
     mutable std::int32_t clusters = 0;                   ///< that the device holds at a time; likewise
     mutable std::int32_t tap_pieces = 0;                 ///< halves that a tap is on tensor cores; likewise
+    mutable std::int32_t segment_warps = 0;              ///< of overlap-save, as the rung chose; likewise
 };
 
 /// Empty: yes; else why not.
@@ -64,6 +65,24 @@ public:
     virtual void load(const Prepared&) const = 0;
     /// Launches on the current device. Throws CudaError.
     virtual void launch(const Prepared&, const Job&, void* workspace, cudaStream_t) const = 0;
+};
+
+/// A rung whose launch() may have taps that were in device memory already: what depends on them is made there, in the stream's
+/// order.
+class TakesTapsOnDevice {
+public:
+    TakesTapsOnDevice() = default;
+    TakesTapsOnDevice(const TakesTapsOnDevice&) = delete;
+    TakesTapsOnDevice& operator=(const TakesTapsOnDevice&) = delete;
+    virtual ~TakesTapsOnDevice() = default;
+
+    /// Bytes of tables that depend on the taps, a multiple of 16; 0: this plan's are made on the host only.
+    [[nodiscard]] virtual std::int64_t made_table_bytes(const Prepared&) const = 0;
+    /// Loads the kernels of launch_tables().
+    virtual void load_tables(const Prepared&) const = 0;
+    /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::tables are those of any taps.
+    virtual void launch_tables(const Prepared&, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                               cudaStream_t) const = 0;
 };
 
 /// Every rung, in reading order.

@@ -1,4 +1,5 @@
-// Copies of whole stretches from global to shared memory by the copy engine (compute capability 9.0 on), and how to wait for one.
+// Copies of whole stretches between global and shared memory by the copy engine (compute capability 9.0 on), and how to wait for
+// one.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,32 @@ __device__ __forceinline__ void copy_bulk(void* to_shared, const void* from_glob
     static_cast<void>(from_global);
     static_cast<void>(bytes);
     static_cast<void>(barrier);
+#endif
+}
+
+/// Starts the copy to global memory of `bytes` that the warp or block wrote before a fence_before_copy() of each of its threads and
+/// a barrier of them; addresses and size as above. By one thread, which waits for its copies: until they have been read, so that
+/// shared memory may be written again, or all is done, which must be before the block ends.
+__device__ __forceinline__ void store_bulk(void* to_global, const void* from_shared, std::uint32_t bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to_global), "r"(shared_address(from_shared)),
+                 "r"(bytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#else
+    static_cast<void>(to_global);
+    static_cast<void>(from_shared);
+    static_cast<void>(bytes);
+#endif
+}
+__device__ __forceinline__ void wait_stores_read() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void wait_stores() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 #endif
 }
 

@@ -110,10 +110,10 @@ TAPLINE_HOST_DEVICE void for_each_index(const Body& body) {
 
 /// Evaluates kPoints coefficients at the roots of X^kPoints = e^(i phi), phi = kPhi/kParts pi: value m at the root
 /// e^(i (phi + 2 pi reversed(m))/kPoints).
-template <int kPoints, int kPhi = 0, int kParts = 1, class T>
+template <int kPoints, int kPhi = 0, int kParts = 1, int kFirstStep = 0, class T>
 TAPLINE_HOST_DEVICE void transform(T* re, T* im) {
     constexpr int kSteps = log2_of(kPoints);
-    for_each_index<0, kSteps>([&](auto step) {
+    for_each_index<kFirstStep, kSteps>([&](auto step) {
         constexpr int s = decltype(step)::value;
         constexpr int h = kPoints >> (s + 1);
         for_each_index<0, (1 << s)>([&](auto block) {
@@ -124,6 +124,15 @@ TAPLINE_HOST_DEVICE void transform(T* re, T* im) {
                 butterfly_by<kNumerator, (2 << s) * kParts>(re[j], im[j], re[j + h], im[j + h]);
             });
         });
+    });
+}
+
+/// The first step of transform() alone, phi = 0.
+template <int kPoints, class T>
+TAPLINE_HOST_DEVICE void first_step(T* re, T* im) {
+    for_each_index<0, kPoints / 2>([&](auto index) {
+        constexpr int j = decltype(index)::value;
+        butterfly_by<0, 1>(re[j], im[j], re[j + kPoints / 2], im[j + kPoints / 2]);
     });
 }
 

@@ -7,27 +7,32 @@
 
 namespace tapline::cuda::tensor {
 
-inline constexpr int kChunk = 32;     // neighbouring samples, two steps of a product
-inline constexpr int kPositions = 5;  // of 32 outputs, of a row: odd, so that two rows lie in different halves of the banks
-inline constexpr int kRowOutputs = kPositions * kChunk;
-inline constexpr int kRowsTile = 64 * kRowOutputs;
-inline constexpr int kMostChunks = 10;              // of taps, and of what their places in a position add
+inline constexpr int kChunk = 32;                   // neighbouring samples, two steps of a product
+inline constexpr int kMostChunks = 9;               // of taps, and of what their places in a position add
 inline constexpr int kChunkTaps = 2 * 16 * kChunk;  // entries of T for a chunk
 inline constexpr int kSharedBytes = 227 * 1024;     // of a block, compute capability 9.0
 inline constexpr int kMostBuffers = 16;             // whose barriers and numbers of copies come before all else
 inline constexpr int kRowHeaderBytes = 256;
 
-/// Warpgroups of a block: with many chunks in registers only three have room.
-__host__ __device__ constexpr int row_groups(int chunks) { return chunks <= 7 ? 4 : 3; }
-__host__ __device__ constexpr int row_threads(int chunks) { return row_groups(chunks) * kThreads; }
-__host__ __device__ constexpr int row_samples(int chunks) { return kRowsTile + kChunk * (chunks - 1); }
+/// Positions of 32 outputs, of a row: odd, so that two rows lie in different halves of the banks, and so many that what a row reads
+/// ends within the next one.
+__host__ __device__ constexpr int row_positions(int chunks) { return chunks <= 8 ? 7 : 9; }
+__host__ __device__ constexpr int row_outputs(int chunks) { return row_positions(chunks) * kChunk; }
+__host__ __device__ constexpr int rows_tile(int chunks) { return 64 * row_outputs(chunks); }
+/// Warpgroups of a block: as many as have registers for two positions' sums.
+inline constexpr int kRowGroups = 3;
+inline constexpr int kRowsThreads = kRowGroups * kThreads;
+__host__ __device__ constexpr int row_samples_beyond(int chunks) { return kChunk * (chunks - 1); }
+__host__ __device__ constexpr int row_samples(int chunks) { return rows_tile(chunks) + row_samples_beyond(chunks); }
 __host__ __device__ constexpr int row_tap_bytes(int chunks) { return 2 * kChunkTaps * 2 * chunks; }
-/// Tiles' samples in shared memory: those that warpgroups work on and those on their way.
+/// What all but the last warp of a warpgroup read of the next warp's rows.
+__host__ __device__ constexpr int row_beyond_bytes(int chunks) { return kRowGroups * 3 * row_samples_beyond(chunks) * 2; }
+/// Tiles in shared memory: those that warpgroups work on and those on their way.
 __host__ __device__ constexpr int row_buffers(int chunks) {
-    return (kSharedBytes - kRowHeaderBytes - row_tap_bytes(chunks)) / (2 * row_samples(chunks));
+    return (kSharedBytes - kRowHeaderBytes - row_tap_bytes(chunks) - row_beyond_bytes(chunks)) / (2 * row_samples(chunks));
 }
 __host__ __device__ constexpr int row_shared_bytes(int chunks) {
-    return kRowHeaderBytes + row_tap_bytes(chunks) + row_buffers(chunks) * 2 * row_samples(chunks);
+    return kRowHeaderBytes + row_tap_bytes(chunks) + row_beyond_bytes(chunks) + row_buffers(chunks) * 2 * row_samples(chunks);
 }
 
 /// Where in a chunk the sample lies that is number i of step `step`: a thread's 8 samples, as they lie in memory, are four pairs
@@ -43,9 +48,9 @@ __device__ __forceinline__ int store_row_taps(char* to, const Arguments& a, int 
     const auto* taps = static_cast<const float*>(a.taps);
     float largest = 0;
     for (int t = thread % 32; t < static_cast<int>(a.k); t += 32) { largest = max_or_nan(largest, taps[t]); }
-    const int exponent = largest_exponent(largest);
+    const int exponent = max(largest_exponent(largest), kTopExponent - 126);  // a factor of 2^-126 scales back
     const float scale = power_of_two(kTopExponent - exponent);
-    for (int e = thread; e < kChunks * kChunkTaps / 2; e += row_threads(kChunks)) {
+    for (int e = thread; e < kChunks * kChunkTaps / 2; e += kRowsThreads) {
         const int i = e % 8 * 2;
         const int n = e / 8 % kChunk;
         const int step = e / (8 * kChunk);
@@ -62,11 +67,8 @@ __device__ __forceinline__ int store_row_taps(char* to, const Arguments& a, int 
     return exponent;
 }
 
-/// Two words of samples as halves; see as_halves().
-template <class S>
-__device__ __forceinline__ void to_fragments(unsigned (&to)[8], uint4 upper, uint4 lower, __nv_bfloat162 scale) {
-    upper = as_halves<S>(upper, scale);
-    lower = as_halves<S>(lower, scale);
+/// A chunk's vectors of two rows, 8 rows from one to the other, in the order of fragments.
+__device__ __forceinline__ void to_fragments(unsigned (&to)[8], uint4 upper, uint4 lower) {
     to[0] = upper.x;
     to[1] = lower.x;
     to[2] = upper.y;
@@ -76,15 +78,30 @@ __device__ __forceinline__ void to_fragments(unsigned (&to)[8], uint4 upper, uin
     to[6] = upper.w;
     to[7] = lower.w;
 }
-
-/// Sums of products as they stand, of a warp's 16 rows: NaN and infinity reach the outputs whose window holds them.
+__device__ __forceinline__ unsigned largest_of_pairs(unsigned so_far, const unsigned (&x)[8]) {
+    return largest_of_pairs(largest_of_pairs(so_far, uint4{x[0], x[1], x[2], x[3]}), uint4{x[4], x[5], x[6], x[7]});
+}
+/// See as_halves().
 template <class S>
-__device__ __noinline__ void sum_rows_as_they_stand(const Arguments& a, S* out, std::int64_t o, const S* samples, int lane) {
+__device__ __forceinline__ void convert_fragments(unsigned (&x)[8], __nv_bfloat162 scale) {
+#pragma unroll
+    for (int i = 0; i < 8; i += 4) {
+        const uint4 halves = as_halves<S>(uint4{x[i], x[i + 1], x[i + 2], x[i + 3]}, scale);
+        x[i] = halves.x;
+        x[i + 1] = halves.y;
+        x[i + 2] = halves.z;
+        x[i + 3] = halves.w;
+    }
+}
+
+/// Sums of products as they stand, of a warp's `count` outputs: NaN and infinity reach the outputs whose window holds them.
+template <class S>
+__device__ __noinline__ void sum_rows_as_they_stand(const Arguments& a, S* out, std::int64_t o, const S* samples, int count,
+                                                    int lane) {
     const auto* taps = static_cast<const float*>(a.taps);
     constexpr int kSums = 4;  // of a lane at a time: one after the other waits for every load
-    static_assert(16 * kRowOutputs % (32 * kSums) == 0);
 #pragma unroll 1
-    for (int i = lane; i < 16 * kRowOutputs; i += 32 * kSums) {
+    for (int i = lane; i < count; i += 32 * kSums) {
         float sum[kSums] = {};
 #pragma unroll 4
         for (int t = 0; t < static_cast<int>(a.k); ++t) {
@@ -111,24 +128,42 @@ __device__ __forceinline__ uint4 as_outputs(const float (&sums)[8]) {
     }
     return uint4{words[0], words[1], words[2], words[3]};
 }
-/// The same after a factor and the epilogue. A call, or every position would have the epilogue's code and registers.
+/// The same after the epilogue. A call, or every position would have the epilogue's code and registers.
 template <class S>
-__device__ __noinline__ uint4 as_finished_outputs(const Arguments& a, float4 first, float4 second, float factor) {
-    const float sums[8] = {finish(a, first.x * factor),  finish(a, first.y * factor),  finish(a, first.z * factor),
-                           finish(a, first.w * factor),  finish(a, second.x * factor), finish(a, second.y * factor),
-                           finish(a, second.z * factor), finish(a, second.w * factor)};
+__device__ __noinline__ uint4 as_finished_outputs(const Arguments& a, float4 first, float4 second) {
+    const float sums[8] = {finish(a, first.x),  finish(a, first.y),  finish(a, first.z),  finish(a, first.w),
+                           finish(a, second.x), finish(a, second.y), finish(a, second.z), finish(a, second.w)};
     return as_outputs<S>(sums);
 }
 
-/// What of a vector of outputs exists, the first being output o.
+/// What of a warp's `size` outputs in shared memory exists, the first being output o.
 template <class S>
-__device__ __noinline__ void store_part(S* to, uint4 vector, std::int64_t o, std::int64_t count) {
-    S parts[8];
-    memcpy(parts, &vector, 16);
+__device__ __noinline__ void store_rows_part(S* to, const S* from, int size, std::int64_t o, std::int64_t count, int lane) {
+    const bool vectors = reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+#pragma unroll 1
+    for (int i = lane * 8; i < size; i += 32 * 8) {
+        if (vectors && o + i >= 0 && o + i + 8 <= count) {
+            *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(from + i);
+            continue;
+        }
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        if (o + i >= 0 && o + i < count) { to[i] = parts[i]; }
+        for (int j = i; j < i + 8; ++j) {
+            if (o + j >= 0 && o + j < count) { to[j] = from[j]; }
+        }
     }
+}
+
+/// Which samples of a tile a bulk copy brings: whole vectors that exist; none if `from` is not a vector's place.
+struct Part {
+    int begin, end;
+};
+template <class S>
+__device__ __forceinline__ Part part_copied(const Arguments& a, const S* from, std::int64_t start, int needed) {
+    if (reinterpret_cast<std::uintptr_t>(from) % 16 != 0) { return {0, 0}; }
+    const std::int64_t all = needed;
+    const std::int64_t begin = min((max(-start, std::int64_t{0}) + 7) / 8 * 8, all);
+    const std::int64_t end = min(max(a.in_last - a.in_first - start, begin) / 8 * 8, all);
+    return {static_cast<int>(begin), static_cast<int>(end)};
 }
 
 }  // namespace tapline::cuda::tensor

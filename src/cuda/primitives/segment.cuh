@@ -10,6 +10,7 @@ namespace tapline::cuda::overlap_save {
 inline constexpr int kPoints = 1024;           // that a warp transforms
 inline constexpr int kBufferPoints = 32 * 33;  // one point more a row: rows and columns are free of bank conflicts
 inline constexpr int kPairs = 16 * 32;         // (c, t) of every lane's second transform, fft.cuh
+inline constexpr int kTwistedWarps = 16;       // of a segment at most, whose twists are products
 
 /// Points of 8 bytes are read two at a time where a lane reads many, from tables of couples: element i of lane p at
 /// couple_place(i, p). An exchange's rows then have two points more, so that all begin on 16 bytes and the lanes still in other
@@ -63,33 +64,107 @@ __device__ __forceinline__ void load_two(const P* table, int i, int lane, P& fir
     }
 }
 
-/// e^(i alpha n/1024) of a warp's points n = 32 r + lane, r the register: from a table of all points, or as the product of
-/// e^(i alpha r/32), from a small one, and e^(i alpha lane/1024), which stays in a register.
-template <class P, int kWarps, bool kTable>
+/// e^(i alpha n/1024) of a warp's points n = 32 r + lane, r the register: the product of e^(i alpha r/32), from a small table, and
+/// e^(i alpha lane/1024), which stays in a register.
+template <class P, int kWarps>
 class TwistOf {
 public:
-    __device__ __forceinline__ TwistOf(const P* table, int thread) : table_(table), thread_(thread) {
-        if constexpr (!kTable) { of_lane_ = table[32 * kWarps + thread]; }
-    }
+    __device__ __forceinline__ TwistOf(const P* table, int thread)
+        : table_(table + thread / 32 * 32), of_lane_(table[32 * kWarps + thread]) {}
     __device__ __forceinline__ P operator()(int r) const {
-        if constexpr (kTable) { return table_[thread_ / 32 * kPoints + 32 * r + thread_ % 32]; }
-        P w = table_[thread_ / 32 * 32 + r];
+        P w = table_[r];
         multiply(w.x, w.y, of_lane_);
         return w;
     }
-    /// Of registers r and r + 1, r even; a table of all points is in couples where these are.
-    __device__ __forceinline__ void two(int r, P& first, P& second) const {
-        if constexpr (kTable) {
-            load_two<kInCouples<P>>(table_ + thread_ / 32 * kPoints, r, thread_ % 32, first, second);
-        } else {
-            first = (*this)(r);
-            second = (*this)(r + 1);
+
+private:
+    const P* table_;
+    P of_lane_;
+};
+
+// Factors c (1 + i t) as pairs (c, t), as in fft.cuh: a product's two multiplications by c may become part of what follows.
+
+/// (re, im) times 1 - i t.
+template <class T, class P>
+__device__ __forceinline__ void turn_back(T& re, T& im, const P& factor) {
+    const T x = re;
+    re = fma(factor.y, im, x);
+    im = fma(-factor.y, x, im);
+}
+/// (re, im) times the factor's conjugate.
+template <class T, class P>
+__device__ __forceinline__ void multiply_back(T& re, T& im, const P& factor) {
+    turn_back(re, im, factor);
+    re *= factor.x;
+    im *= factor.x;
+}
+
+/// 32 points times the conjugates of factors, and the first step of their transform. kFused: the lower half's factors are its
+/// butterflies', so that two points take ten operations, not twelve. `factors`: the lane's first one in a table.
+template <bool kCouples, bool kFused, class T, class P>
+__device__ __forceinline__ void multiply_and_step(T* re, T* im, const P* factors) {
+    if constexpr (kFused) {
+#pragma unroll
+        for (int i = 0; i < 16; i += 2) {
+            P upper[2];
+            P lower[2];
+            load_two<kCouples>(factors, i, 0, upper[0], upper[1]);
+            load_two<kCouples>(factors, i + 16, 0, lower[0], lower[1]);
+#pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                const int a = i + j;
+                multiply_back(re[a], im[a], upper[j]);
+                fft::butterfly<false>(re[a], im[a], re[a + 16], im[a + 16], lower[j].x, -lower[j].y);
+            }
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < 32; i += 2) {
+            P two[2];
+            load_two<kCouples>(factors, i, 0, two[0], two[1]);
+            multiply_back(re[i], im[i], two[0]);
+            multiply_back(re[i + 1], im[i + 1], two[1]);
+        }
+        fft::first_step<32>(re, im);
+    }
+}
+
+/// Multiplies by e^(-i alpha n/1024), given pairs (c, t) of a table of all points, in couples where these are, or of two factors:
+/// e^(i alpha r/32) of warp w at (r, w) and e^(i alpha lane/1024) at (lane, 16 + w) of 32 x 32.
+template <class P, bool kTable>
+class TwistBack {
+public:
+    __device__ __forceinline__ TwistBack(const P* table, int thread)
+        : table_(kTable ? table + thread / 32 * kPoints + (kInCouples<P> ? 2 : 1) * (thread % 32) : table + thread / 32) {
+        if constexpr (!kTable) { of_lane_ = table[32 * (thread % 32) + kTwistedWarps + thread / 32]; }
+    }
+    /// Registers r and r + 1, r even.
+    template <class T>
+    __device__ __forceinline__ void two(int r, T* re, T* im) const {
+        P factors[2];
+        turn_two(r, re, im, factors);
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            re[r + j] *= factors[j].x;
+            im[r + j] *= factors[j].x;
+        }
+    }
+    /// The same but for the real multiples factors[j].x.
+    template <class T>
+    __device__ __forceinline__ void turn_two(int r, T* re, T* im, P* factors) const {
+        load_two<kTable && kInCouples<P>>(table_, r, 0, factors[0], factors[1]);
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            turn_back(re[r + j], im[r + j], factors[j]);
+            if constexpr (!kTable) {
+                turn_back(re[r + j], im[r + j], of_lane_);
+                factors[j].x *= of_lane_.x;
+            }
         }
     }
 
 private:
     const P* table_;
-    int thread_;
     P of_lane_{};
 };
 
@@ -116,11 +191,11 @@ __device__ __forceinline__ void sync_segment(int segment_of_block) {
 /// A warp's transform of 32 x 32 points: point 32 i + lane in register i before, frequency 32 i + lane in register i after. Each
 /// lane transforms its own 32, all exchange them through `exchange` (kBufferPoints, or kExchangePoints read in couples), and
 /// again. pair(i, &c, &t): of this lane. Of the memory's earlier content nothing is needed any more; `exchanged()` is called by all
-/// lanes once they have read it.
-template <bool kCouples = false, class T, class P, class Pair, class Exchanged>
+/// lanes once they have read it. kFirstStep 1: the first transform's first step is done.
+template <bool kCouples = false, int kFirstStep = 0, class T, class P, class Pair, class Exchanged>
 __device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int lane, const Pair& pair, const Exchanged& exchanged) {
     constexpr int kPitch = kCouples ? kExchangeRow<P> : 33;
-    fft::transform<32>(re, im);
+    fft::transform<32, 0, 1, kFirstStep>(re, im);
     fft::for_each_index<0, 32>([&](auto value) {
         constexpr int i = decltype(value)::value;
         constexpr int kRow = kPitch * fft::reversed(i, 5);
@@ -260,6 +335,10 @@ struct Division<1, kComplex, kRegion> {
 };
 
 /// Two warps both read all points, and each completes half of the outputs: half as much goes through shared memory.
+///
+/// Real: the second warp's register r holds row (r + 16) % 32, so that both keep the same registers and have the same code: 714 us
+/// with code for each (1,023 taps, 2^28 samples), which the instruction cache did not hold. The tables turn its rows too. Complex:
+/// the first warp has nothing to twist, and each has its own code.
 template <bool kComplex, int kRegion>
 struct Division<2, kComplex, kRegion> {
     static constexpr int kSpan = 32;
@@ -272,12 +351,14 @@ struct Division<2, kComplex, kRegion> {
         const int lane = thread % 32;
         const T sign = thread < 32 ? T{1} : T{-1};
         const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);  // w = e^(i pi/4)
+        const int turn = kComplex || thread < 32 ? 0 : kPoints / 2;
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             T x;
             T y;
-            load(32 * i, lane, re[i], im[i]);
-            load(kPoints + 32 * i, lane, x, y);
+            const int t = i < 16 ? lane + turn : lane - turn;
+            load(32 * i, t, re[i], im[i]);
+            load(kPoints + 32 * i, t, x, y);
             if constexpr (kComplex) {
                 re[i] = fma(sign, x, re[i]);
                 im[i] = fma(sign, y, im[i]);
@@ -291,36 +372,63 @@ struct Division<2, kComplex, kRegion> {
     template <class T, class P, class Exchanged>
     static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
                                                         const Exchanged& exchanged) {
-        const int lane = thread % 32;
-        // Of this warp: the half that it keeps is known to the compiler, so that registers need not be chosen.
-        const auto complete = [&](auto first_kept) {
-            constexpr int kKept = decltype(first_kept)::value;
-            constexpr T kSign = kKept == 0 ? 1 : -1;
-            constexpr T kRoot = kSign * static_cast<T>(std::numbers::sqrt2 / 2);
-            P* const own = points + (kKept == 0 ? 0 : kRegion);
-            const P* const others = points + (kKept == 0 ? kRegion : 0);
-#pragma unroll
-            for (int i = 0; i < 16; ++i) { own[32 * i + lane] = P{re[16 - kKept + i], im[16 - kKept + i]}; }
-            sync_segment<2>(segment_of_block);
-#pragma unroll
-            for (int i = 0; i < 16; ++i) {
-                const P other = others[32 * i + lane];
-                const T x = re[kKept + i];
-                const T y = im[kKept + i];
-                const T u = x - other.x;
-                const T v = y - other.y;
-                re[i] = x + other.x;
-                im[i] = y + other.y;
-                re[16 + i] = kComplex ? kSign * u : kRoot * (u + v);
-                im[16 + i] = kComplex ? kSign * v : kRoot * (v - u);
-            }
-        };
+        static_assert(kComplex);
         if (thread < 32) {
-            complete(std::integral_constant<int, 0>{});
+            complete<0>(re, im, points, thread, segment_of_block, T{1}, std::false_type{});
         } else {
-            complete(std::integral_constant<int, 16>{});
+            complete<16>(re, im, points, thread, segment_of_block, T{-1}, std::false_type{});
         }
         exchanged();
+    }
+    /// Of points that are to be twisted first; twist_back: a TwistBack, of which half becomes part of the sums.
+    template <class T, class P, class Twist, class Exchanged>
+    static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
+                                                        const Twist& twist_back, const Exchanged& exchanged) {
+        if constexpr (!kComplex) {
+            const T root = static_cast<T>(thread < 32 ? std::numbers::sqrt2 / 2 : -std::numbers::sqrt2 / 2);
+            complete<0>(re, im, points, thread, segment_of_block, root, twist_back);
+        } else if (thread < 32) {
+            complete<0>(re, im, points, thread, segment_of_block, T{1}, std::false_type{});
+        } else {
+            complete<16>(re, im, points, thread, segment_of_block, T{-1}, twist_back);
+        }
+        exchanged();
+    }
+
+private:
+    /// kKept: the first register that the warp keeps; known to the compiler, so that registers need not be chosen.
+    template <int kKept, class T, class P, class Twist>
+    static __device__ __forceinline__ void complete(T* re, T* im, P* points, int thread, int segment_of_block, T root,
+                                                    const Twist& twist_back) {
+        constexpr int kSent = 16 - kKept;
+        constexpr bool kTwisted = !std::is_same_v<Twist, std::false_type>;
+        P* const own = points + (thread < 32 ? 0 : kRegion) + thread % 32;
+        const P* const others = points + (thread < 32 ? kRegion : 0) + thread % 32;
+#pragma unroll
+        for (int i = 0; i < 16; i += 2) {
+            if constexpr (kTwisted) { twist_back.two(kSent + i, re, im); }
+#pragma unroll
+            for (int j = i; j < i + 2; ++j) { own[32 * j] = P{re[kSent + j], im[kSent + j]}; }
+        }
+        sync_segment<2>(segment_of_block);
+#pragma unroll
+        for (int i = 0; i < 16; i += 2) {
+            P factors[2]{{1, 0}, {1, 0}};
+            if constexpr (kTwisted) { twist_back.turn_two(kKept + i, re, im, factors); }
+#pragma unroll
+            for (int j = i; j < i + 2; ++j) {
+                const P other = others[32 * j];
+                const T c = factors[j - i].x;
+                const T x = re[kKept + j];
+                const T y = im[kKept + j];
+                const T u = fma(c, x, -other.x);
+                const T v = fma(c, y, -other.y);
+                re[j] = fma(c, x, other.x);
+                im[j] = fma(c, y, other.y);
+                re[16 + j] = kComplex ? root * u : root * (u + v);
+                im[16 + j] = kComplex ? root * v : root * (v - u);
+            }
+        }
     }
 };
 

@@ -34,6 +34,7 @@ struct Prepared {
     Problem problem;
     std::vector<std::byte> taps;
     Policy policy;
+    bool without_taps = false;
 };
 
 }  // namespace tapline::cuda_abi
@@ -182,26 +183,62 @@ Job without_last(Job job) {
     return job;
 }
 
-bool execute(const Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_bytes, Stream* stream,
-             Status* status) {
+// In correlation order.
+std::vector<std::byte> ordered(const DeviceTaps& given, const Problem& p) {
+    const std::int64_t bytes = element_bytes(p.taps_dtype);
+    const auto* from = static_cast<const std::byte*>(given.data);
+    std::vector<std::byte> taps(static_cast<std::size_t>(p.k * bytes));
+    for (std::int64_t t = 0; t < p.k; ++t) {
+        std::memcpy(taps.data() + t * bytes, from + (given.reversed != 0 ? p.k - 1 - t : t) * bytes,
+                    static_cast<std::size_t>(bytes));
+    }
+    if (given.conjugated == 0) { return taps; }
+    const auto conjugate = [&]<class Real>(Real) {
+        auto* const parts = reinterpret_cast<Real*>(taps.data());
+        for (std::int64_t t = 0; t < p.k; ++t) { parts[2 * t + 1] = -parts[2 * t + 1]; }
+    };
+    if (p.taps_dtype == static_cast<std::int32_t>(Dtype::complex64)) { conjugate(float{}); }
+    if (p.taps_dtype == static_cast<std::int32_t>(Dtype::complex128)) { conjugate(double{}); }
+    return taps;
+}
+
+bool execute_with_taps(const Prepared* prepared, const Job* job, const DeviceTaps* taps, void* workspace,
+                       std::int64_t workspace_bytes, Stream* stream, Status* status) {
     if (goes_wrong("execute", status)) { return false; }
+    if (prepared->without_taps != (taps != nullptr)) {
+        return fail(status, Code::argument, "taps: asked for and not given, or not");
+    }
+    const std::int64_t taps_bytes = prepared->problem.k * element_bytes(prepared->problem.taps_dtype);
+    if (taps != nullptr && !is_inside(taps->data, taps_bytes, prepared->device, false)) {
+        return fail(status, Code::argument, "taps: is not memory of the plan's device");
+    }
+    if (taps != nullptr && !is_inside(workspace, workspace_bytes, prepared->device, false)) {
+        return fail(status, Code::argument, "workspace: is not memory of the plan's device");
+    }
     if (prepared->life != world().life) { return fail(status, Code::device, "plan: the device was reset after the plan was made"); }
     if (goes_wrong("lose", status)) { return fail(status, Code::device, "execute: the device was lost", true); }
     const std::string wrong = refusal(*prepared, *job, workspace, workspace_bytes);
     if (!wrong.empty()) { return fail(status, Code::argument, wrong); }
     Status injected;
     const bool breaks = goes_wrong("kernel", &injected);
-    enqueue(stream, [prepared, job = *job, workspace, workspace_bytes, breaks] {
+    const DeviceTaps given = taps == nullptr ? DeviceTaps{} : *taps;
+    enqueue(stream, [prepared, job = *job, given, workspace, workspace_bytes, breaks] {
         if (prepared->rung == kWithWorkspace) { std::memset(workspace, 0xAB, static_cast<std::size_t>(workspace_bytes)); }
+        const std::vector<std::byte> there = prepared->without_taps ? ordered(given, prepared->problem) : prepared->taps;
         const bool misses = prepared->policy.threads_per_block == kWrongThreads;  // the last output
         if (misses && job.count == 1) { return; }
-        const std::string failure = breaks ? "kernel: failed as injected"
-                                           : run_job(prepared->problem, prepared->taps.data(), misses ? without_last(job) : job);
+        const std::string failure =
+            breaks ? "kernel: failed as injected" : run_job(prepared->problem, there.data(), misses ? without_last(job) : job);
         if (failure.empty()) { return; }
         const std::lock_guard lock(world().mutex);
         world().failure = failure;
     });
     return true;
+}
+
+bool execute(const Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_bytes, Stream* stream,
+             Status* status) {
+    return execute_with_taps(prepared, job, nullptr, workspace, workspace_bytes, stream, status);
 }
 
 bool copy(std::int32_t device, void* to, const void* from, std::int64_t bytes, Stream* stream, Status* status) {
@@ -302,6 +339,14 @@ Prepared* prepare(std::int32_t number, std::int32_t device, const Problem* probl
     if (policy->threads_per_block == kRefusedThreads) {
         fail(status, Code::unsupported, "policy: so many threads do not fit");
         return nullptr;
+    }
+    if (taps == nullptr && (number != kPieces || problem->filters > 1)) {
+        fail(status, Code::unsupported, "it takes its taps from host memory");
+        return nullptr;
+    }
+    if (taps == nullptr) {
+        ++world().live;
+        return new Prepared{number, device, world().life, *problem, {}, *policy, true};
     }
     const auto* bytes = static_cast<const std::byte*>(taps);
     const std::int64_t count = problem->filters * problem->k * element_bytes(problem->taps_dtype);
@@ -411,7 +456,8 @@ const Api kApi = {
             --world().live;
             delete prepared;
         },
-    .workspace_bytes = [](const Prepared* p) { return p->rung == kWithWorkspace ? kWorkspaceBytes : std::int64_t{0}; },
+    .workspace_bytes =
+        [](const Prepared* p) { return p->rung == kWithWorkspace || p->without_taps ? kWorkspaceBytes : std::int64_t{0}; },
     .describe = [](const Prepared*, char* text, std::size_t bytes) { std::snprintf(text, bytes, "one thread"); },
     .granularity = [](const Prepared*) -> std::int64_t { return 1; },
     .execute = execute,
@@ -473,6 +519,8 @@ const Api kApi = {
     .depthwise_forward = depthwise_forward,
     .depthwise_workspace_bytes = [](std::int32_t, const Depthwise*, Status*) { return kWorkspaceBytes; },
     .depthwise_backward = depthwise_backward,
+    .takes_device_taps = [](std::int32_t rung) { return rung == kPieces; },
+    .execute_with_taps = execute_with_taps,
 };
 
 }  // namespace

@@ -16,9 +16,11 @@ namespace tapline::cuda::overlap_save {
 /// kWarps > 1: a first transform of kWarps points a thread, whose factors the compiler knows, takes the polynomial apart into
 /// kWarps remainders modulo X^1024 - e^(i alpha), one for each warp; what a warp has done with its own goes together in the end.
 ///
-/// A warp multiplies its point n by e^(i alpha n/1024) (`twist`) and transforms 32 x 32: each lane 32 points in registers, all
-/// exchange them through shared memory, and again. The result lies as the points did, lane p and register q holding frequency
-/// p + 32 q, so that the same code, with real and imaginary parts exchanged, is the inverse.
+/// A warp transforms 32 x 32: each lane 32 points in registers, all exchange them through shared memory, and again. The result
+/// lies as the points did, lane p and register q holding frequency p + 32 q, so that the same code, with real and imaginary parts
+/// exchanged, is the inverse. Before, point n = p + 32 q is to be multiplied by e^(i alpha n/1024) (`twist`): by e^(i alpha q/32)
+/// when the transform begins, one factor for all lanes, and by e^(i alpha p/1024) as a part of the second half's own factors. These
+/// are the same on the way back, which the spectrum makes up for.
 template <class S, int kWarps, class Shape, Spectrum kSpectrum, bool kPlain>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
@@ -32,8 +34,12 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr bool kKeeps = kRows && Shape::kOwnSpectrum;  // a segment's warps have a place for their spectrum
     using Where = std::conditional_t<kRows, PlaceInRun, Place>;
     constexpr bool kCouples = Shape::kTwistTable && kInCouples<Point>;
-    constexpr int kTwists = Shape::kTwistTable ? kM : 64 * kWarps;
+    constexpr int kTwists = Shape::kTwistTable ? kM : kPoints;
+    constexpr int kTables = kPairs * kWarps + kTwists;
     using Parts = Division<kWarps, kComplex, kExchangePoints<Point>>;
+    constexpr bool kTurned = kWarps == 2 && !kComplex;  // rows of the second warp, by half of its points
+    constexpr int kHalfTurn = kPoints / 2;
+    constexpr int kLast = kM - Parts::kSpan;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
     const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);    // of the segment
@@ -42,7 +48,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     extern __shared__ uint4 shared[];
     constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrum>();
     char* const base = reinterpret_cast<char*>(shared);
-    Point* const pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
+    Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
     Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
     Point* const own = points + warp * kExchangePoints<Point>;
@@ -53,7 +59,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     // Samples lie where the points will: both are read before anything is written over them.
     SegmentSamples<S, kWarps, kRows> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
     SpectrumPart<Point> part(products, barriers + kMostSegments + threadIdx.x / 32, lane);
-    const BlockTables<Point> block_tables(pairs, barriers + 2 * kMostSegments);
+    const BlockTables<Point> block_tables(block_pairs, barriers + 2 * kMostSegments);
     __syncthreads();
 
     // Neighbours go to different multiprocessors, so that a last round, which is not full, keeps all of them busy.
@@ -63,8 +69,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     Where place = Where::first(g, a.rows, first_segment);
     // In global memory they lie one after the other as in the block's.
     const auto* tables = static_cast<const Point*>(g.tables);
-    const Point* const all_spectra = tables + kPairs + kTwists;
-    block_tables.start_copy(tables, kPairs + kTwists + (kSpectrumInShared ? kM : 0));
+    const Point* const all_spectra = tables + kTables;
+    const Point* const pairs = (Shape::kPairsInShared ? block_pairs : tables) + warp * kPairs;
+    constexpr int kLeftOut = Shape::kPairsInShared ? 0 : kPairs * kWarps;  // of the block's tables
+    block_tables.start_copy(tables + kLeftOut, kTables - kLeftOut + (kSpectrumInShared ? kM : 0));
     samples.start_copy(place);  // after the tables, which all wait for: behind all samples they would come 4 us later
     const auto fetch_spectrum = [&](const Where& of) {
         part.start_copy(all_spectra + g.spectrum_first + of.filter(g) * g.spectrum_row + warp * kPoints);
@@ -72,7 +80,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     bool is_coming = true;  // a spectrum that is kept
     if (kKeeps && place.exists(a.rows)) { fetch_spectrum(place); }
     block_tables.wait_for();
-    const TwistOf<Point, kWarps, Shape::kTwistTable> twist_of(twists, thread);
+    const TwistBack<Point, Shape::kTwistTable> twist_back(twists, thread);
+    const Point* const own_twists = twists + warp * (Shape::kTwistTable ? kPoints : 1);
     if (!place.exists(a.rows)) { return; }
 
     for (;;) {
@@ -92,11 +101,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 x = Element<S>::widen(segment[c + t]);
                 y = Element<S>::widen(segment[c + t + kM]);
             }
-            if (c == 0 && t < g.skip) {
+            if ((c == 0 || (kTurned && c == kHalfTurn)) && c + t < g.skip) {
                 x = 0;
                 y = kComplex ? 0 : y;
             }
-            if (c == kM - Parts::kSpan && c + t + (kComplex ? 0 : kM) >= g.used) {
+            if ((c == kLast || (kTurned && c == kLast - kHalfTurn)) && c + t + (kComplex ? 0 : kM) >= g.used) {
                 x = kComplex ? 0 : x;
                 y = 0;
             }
@@ -119,23 +128,13 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 x[i] = im[i];
                 y[i] = re[i];
             }
-            const auto multiply_by = [&](const auto& load_factors) {
-#pragma unroll
-                for (int i = 0; i < 32; i += 2) {
-                    Point u;
-                    Point v;
-                    load_factors(i, u, v);
-                    multiply(y[i], x[i], u);
-                    multiply(y[i + 1], x[i + 1], v);
-                }
-            };
-            if constexpr (kTwisted && Shape::kTwistTable) {
-                const Point* const factors = direction == 0 ? twists + warp * kPoints : products;
-                multiply_by([&](int i, Point& u, Point& v) { load_two<kCouples>(factors, i, lane, u, v); });
-            } else if (direction == 1) {
-                multiply_by([&](int i, Point& u, Point& v) { load_two<kCouples>(products, i, lane, u, v); });
-            } else if constexpr (kTwisted) {
-                multiply_by([&](int i, Point& u, Point& v) { twist_of.two(i, u, v); });
+            // The registers' part of the twists is what lane 0 has in the table.
+            const Point* const factors = direction == 0 ? own_twists : products + (kCouples ? 2 : 1) * lane;
+            // The first of a complex segment's warps has nothing to twist.
+            if (direction == 0 && (!kTwisted || (kComplex && warp == 0))) {
+                fft::first_step<32>(x, y);
+            } else {
+                multiply_and_step<kCouples, Shape::kFusedProducts>(x, y, factors);
             }
             if constexpr (!kSpectrumInShared && !kKeeps) { __syncwarp(); }  // the spectrum has been read: its place is free
             Point both[2];
@@ -149,7 +148,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 *c = both[turn % 2].x;
                 *t = both[turn % 2].y;
             };
-            transform_warp<kCouples>(x, y, own, lane, pair, [&] {
+            transform_warp<kCouples, 1>(x, y, own, lane, pair, [&] {
                 // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples. Another
                 // filter's spectrum comes once this segment's products are made.
                 const bool passes = direction == 0 && !kSpectrumInShared && !kKeeps;
@@ -170,21 +169,26 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 im[i] = y[i];
             }
         }
-        if constexpr (kTwisted) {
+        const auto put_together = [&](const auto&... twist) {
+            Parts::put_together(re, im, points, thread, in_block, twist..., [&] {
+                fence_before_copy();
+                sync_segment<kWarps>(in_block);
+                if (kPlain) { samples.start_copy(place.next(g, a.rows)); }
+            });
+        };
+        if constexpr (kWarps == 2) {
+            put_together(twist_back);
+        } else {
+            if (kTwisted && !(kComplex && warp == 0)) {
 #pragma unroll
-            for (int i = 0; i < 32; i += 2) {
-                Point u;
-                Point v;
-                twist_of.two(i, u, v);
-                multiply(re[i], im[i], Point{u.x, -u.y});
-                multiply(re[i + 1], im[i + 1], Point{v.x, -v.y});
+                for (int i = 0; i < 32; i += 2) {
+                    // Else the compiler loads them all at once and has no registers for that.
+                    if (kWarps == 4 && i % 8 == 0) { __syncwarp(); }
+                    twist_back.two(i, re, im);
+                }
             }
+            put_together();
         }
-        Parts::put_together(re, im, points, thread, in_block, [&] {
-            fence_before_copy();
-            sync_segment<kWarps>(in_block);
-            if (kPlain) { samples.start_copy(place.next(g, a.rows)); }
-        });
 
         const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
         // Every output depends on every sample, so that one tells of all.

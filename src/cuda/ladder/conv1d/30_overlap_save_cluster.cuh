@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
     copy_by_block<Point>(divisions, all_divisions + rank * kGroups * kDivisionPoints<kGroup>, kGroups * kDivisionPoints<kGroup>);
     const Point* const all_spectra = all_divisions + kRemainders * kDivisionPoints<kGroup>;
     __syncthreads();
-    const TwistOf<Point, kWarps, false> twist_of(twists, static_cast<int>(threadIdx.x));
+    const TwistOf<Point, kWarps> twist_of(twists, static_cast<int>(threadIdx.x));
     cluster_arrive();
 
     for (; place.row < a.rows; place = place.next(g, a.rows)) {

@@ -16,11 +16,11 @@ constexpr int kTapChunk = 256;    // taps that a warp of the staged kernel keeps
 constexpr int kTapsAtOnce = 512;  // one filter for all that is no longer is kept once a block
 constexpr int kChunkUnit = 16;    // chunks of fewer taps are multiples of this: vectors of every type
 
-// Fitted to 90,001 to 50,000,000 samples of f32 with 2 to 2,500 taps, and to 2^28 with 3 to 33, on an H200: within 7%, root of the
-// mean square.
-constexpr Cost kFewCost{1.1, 4, 0.05, 5e-6};
-constexpr Cost kWindowCost{1.05, 6, 0.2, 8e-6};
-constexpr Cost kStagedCost{1.1, 1.5, 0.2, 15e-6};
+// Fitted to 70,003 to 25,000,000 samples of all types, one row and 700, with 3 to 1,900 taps, and to 2^28 of f32 with 3 to 33, on
+// an H200: within 4, 7 and 8%, root of the mean square.
+constexpr Cost kFewCost{6.1e-6, {1.5, 0.87, 1.5, 1.5, 1.5}, 1.56, 19.8, 4.3, 0.11, 1.9e-6, 0.038e-6};
+constexpr Cost kWindowCost{7.2e-6, {1.23, 1.11, 1.53, 1.51, 1.69}, 1.42, 21.6, 2.9, 0.19, 2.56e-6, 0.012e-6};
+constexpr Cost kStagedCost{7.5e-6, {1.2, 1.32, 1.22, 1.22, 1.51}, 1.33, 9.1, 1.97, 0.216, 5.74e-6, 0};
 
 // Tiles of a row start up to V - 1 outputs early.
 void set_tiles(Arguments& a, std::int64_t tile, int per_vector) { a.tiles = (a.count + per_vector - 1 + tile - 1) / tile; }
@@ -190,11 +190,7 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        // The last windows of a block come after the others: with 1,300,000 samples and 110 taps 4 us, with 6,000,011 as many.
-        constexpr double kTailSecondsOfTap = 0.04e-6;
-        const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
-        const double fill = std::min(outputs / (8192.0 * device.multiprocessors), 1.0);
-        return estimate(p, device, kWindowCost) + kTailSecondsOfTap * fill * static_cast<double>(p.k);
+        return estimate(p, device, kWindowCost);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};
@@ -384,8 +380,7 @@ public:
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override { return refuse_types(p); }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return std::max(estimate(p, device, kStagedCost),
-                        kLaunchSeconds + kColdSeconds + serial_seconds(static_cast<double>(p.k), device));
+        return std::max(estimate(p, device, kStagedCost), kStagedCost.start + serial_seconds(static_cast<double>(p.k), device));
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};

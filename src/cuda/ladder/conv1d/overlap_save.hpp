@@ -59,6 +59,13 @@ struct Shape {
     static constexpr int kThreads = kWide ? 256 : kOwnSpectrum ? 384 : 512;
     /// The twists as a table of all points, or as products of two small ones.
     static constexpr bool kTwistTable = kWide ? kWarps <= 2 : kWarps <= 4;
+    /// The warps' pairs. Those of 16 warps, 64 KB, are read from global memory, that is the first-level cache: 8,191 taps 1,101 us
+    /// instead of 1,118, and devices with 163 KB have room for the segment.
+    static constexpr bool kPairsInShared = kWarps <= 4;
+    /// Products and the first step at once: with 2 and 16 warps 1,023 taps 706 us and 8,191 taps 1,126 instead of 743 and 1,148;
+    /// with 1 and 4 warps it is slower, for the registers that its loads take: rows with 256 taps 346 us instead of 328, 2,047 taps
+    /// 858 instead of 842.
+    static constexpr bool kFusedProducts = kWarps != 1 && kWarps != 4;
     /// The next segment is brought into the L2 cache while this one is convolved.
     static constexpr bool kPrefetches = kWarps >= 4;
 };
@@ -85,8 +92,8 @@ __host__ __device__
     shared_layout() {
     SharedLayout l{};
     l.pairs = 8 * 4 * kMostSegments;  // the barriers come first: of segments, of spectra, of the tables
-    l.twists = l.pairs + kPairs * kPointBytes;
-    l.spectrum = l.twists + (Shape::kTwistTable ? kPoints : 64) * kWarps * kPointBytes;
+    l.twists = l.pairs + (Shape::kPairsInShared ? kPairs * kWarps * kPointBytes : 0);
+    l.spectrum = l.twists + kPoints * (Shape::kTwistTable ? kWarps : 1) * kPointBytes;
     l.segments = l.spectrum + (kSpectrum == Spectrum::block ? kPoints * kWarps * kPointBytes : 0);
     constexpr int kExchanged = kPointBytes == 8 ? kExchangePoints<float2> : kExchangePoints<double2>;
     l.segment_bytes = kWarps * (kExchanged + (Shape::kOwnSpectrum ? kPoints : 0)) * kPointBytes;

@@ -73,31 +73,32 @@ struct Columns {
     const Arguments& a;
     const LargeSegments& g;
     Point* exchange;      // 8 * kBufferPoints
-    Point* turns;         // (32, kWidth): e^(2 pi i v n/M) of value v and column n
+    Point* turns;         // (32, kWidth): e^(2 pi i v n/M) of value v and column n; of each thread e^(i (phi + 2 pi q) n/M)
     const Point* tables;  // LargeTables
     int c, q;             // column of the tile
-    int n;                // column of the segment
-    Point turn;           // e^(i (phi + 2 pi q) n/M)
+    int n = 0;            // column of the segment
 
-    /// Of tile number `tile`. After a barrier that follows what was last done with `turns`; needs one before it is used.
     __device__ __forceinline__ Columns(const Arguments& arguments, const LargeSegments& segments, Point* exchange_place,
-                                       Point* turns_place, const Point* tables_place, int tile)
+                                       Point* turns_place, const Point* tables_place)
         : a(arguments),
           g(segments),
           exchange(exchange_place),
           turns(turns_place),
           tables(tables_place),
           c(static_cast<int>(threadIdx.x) % kWidth),
-          q(static_cast<int>(threadIdx.x) / kWidth),
-          n(tile * kWidth + c) {
+          q(static_cast<int>(threadIdx.x) / kWidth) {}
+
+    /// To tile number `tile`. After a barrier that follows what was last done with `turns`; needs one before it is used.
+    __device__ __forceinline__ void move_to(int tile) {
+        n = tile * kWidth + c;
 #pragma unroll
         for (int i = 0; i < kPolynomials; ++i) {
             const int at = q + kRadix * i;  // value kRadix u + 32 s lies at kRadix u + s
             const int value = at / kRadix * kRadix + at % kRadix * 32;
             turns[at * kWidth + c] = half_turns(static_cast<T>(value * n) * (T{2} / kM));
         }
-        turn = kComplex ? half_turns(static_cast<T>(q * n) * (T{2} / kM))
-                        : half_turns(static_cast<T>((4 * q + 1) * n) * (T{0.5} / kM));
+        turns[32 * kWidth + static_cast<int>(threadIdx.x)] = kComplex ? half_turns(static_cast<T>(q * n) * (T{2} / kM))
+                                                                      : half_turns(static_cast<T>((4 * q + 1) * n) * (T{0.5} / kM));
     }
 
     /// From samples to points. `segment`: of the launch; `at`: its place in the ring.
@@ -110,7 +111,7 @@ struct Columns {
         for (;;) {
             if (slow) {
                 load_slowly(re, im, segment, row, index);
-            } else if (is_inner(index)) {
+            } else if (g.plain != 0 && is_inner(index)) {
                 load(re, im, row, index);
             } else {
                 load_with_zeros(re, im, row, index);
@@ -126,6 +127,7 @@ struct Columns {
             exchange[place(fft::reversed(i, 5), q)] = Point{re[i], im[i]};
         });
         __syncthreads();
+        const Point turn = own_turn();
         fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
             constexpr int u = decltype(polynomial)::value;
 #pragma unroll
@@ -142,7 +144,7 @@ struct Columns {
             fft::for_each_index<0, kRadix>([&](auto value) {
                 constexpr int i = kRadix * u + decltype(value)::value;
                 constexpr int s = fft::reversed(decltype(value)::value, kBits);
-                const Point w = turn_of(u, s);
+                const Point w = turn_of(u, s, turn);
                 multiply(re[i], im[i], w);
                 __stcg(at + (q + kRadix * u + 32 * s) * kRow + n, Point{re[i], im[i]});
             });
@@ -163,11 +165,12 @@ struct Columns {
             }
         });
         __syncthreads();  // `turns` is complete, `exchange` free
+        const Point turn = own_turn();
         fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
             constexpr int u = decltype(polynomial)::value;
 #pragma unroll
             for (int s = 0; s < kRadix; ++s) {
-                Point w = turn_of(u, s);
+                Point w = turn_of(u, s, turn);
                 w.y = -w.y;
                 multiply(re[kRadix * u + s], im[kRadix * u + s], w);
             }
@@ -202,7 +205,8 @@ private:
     [[nodiscard]] __device__ __forceinline__ int place(int p, int of_radix) const {
         return (p * kRadix + of_radix) * kWidth + c + p * kPad;
     }
-    [[nodiscard]] __device__ __forceinline__ Point turn_of(int u, int s) const {
+    [[nodiscard]] __device__ __forceinline__ Point own_turn() const { return turns[32 * kWidth + static_cast<int>(threadIdx.x)]; }
+    [[nodiscard]] __device__ __forceinline__ Point turn_of(int u, int s, const Point& turn) const {
         Point w = turns[(kRadix * u + s) * kWidth + c];
         multiply(w.x, w.y, turn);
         return w;
@@ -224,24 +228,23 @@ private:
     [[nodiscard]] __device__ __forceinline__ bool is_inner(int index) const {
         return index >= g.inner_first && index < g.inner_last;
     }
-    [[nodiscard]] __device__ __forceinline__ const S* sample_of(int row, int index, int at) const {
-        return static_cast<const S*>(a.in) + row * a.in_row +
-               (g.start + static_cast<std::int64_t>(index) * g.outputs + at) * a.in_sample;
-    }
 
-    /// Of an inner segment.
+    /// Of an inner segment whose samples lie side by side: at distances that instructions hold.
     __device__ __forceinline__ void load(T* re, T* im, int row, int index) const {
-        const S* const first = sample_of(row, index, point_of(0));
-        const std::int64_t step = kRadix * kRow * a.in_sample;
+        constexpr int kStep = kRadix * kRow;
+        const S* first = static_cast<const S*>(a.in) + row * a.in_row + g.start + static_cast<std::int64_t>(index) * g.outputs;
+        int own = point_of(0);
+        hide(first, own);
+        first += own;
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             if constexpr (kComplex) {
-                const S x = g.plain ? __ldcs(first + i * step) : load_element(first + i * step);
+                const S x = __ldcs(first + i * kStep);
                 re[i] = x.x;
                 im[i] = x.y;
             } else {
-                re[i] = Element<S>::widen(__ldcs(first + i * step));
-                im[i] = Element<S>::widen(__ldcs(first + i * step + kM * a.in_sample));
+                re[i] = Element<S>::widen(__ldcs(first + i * kStep));
+                im[i] = Element<S>::widen(__ldcs(first + i * kStep + kM));
             }
         }
         // What the outputs do not read is zero, whatever lies there.
@@ -254,17 +257,19 @@ private:
             im[31] = 0;
         }
     }
-    /// Of a segment at an edge with zeros around: all at once, where one by one costs the latency of memory for each.
+    /// Of any other segment with zeros around: all at once, where one by one costs the latency of memory for each.
     __device__ __forceinline__ void load_with_zeros(T* re, T* im, int row, int index) const {
         const std::int64_t start = g.start + static_cast<std::int64_t>(index) * g.outputs;
         const int needed = g.used - (g.outputs - wanted_of(index));
         const int begin = static_cast<int>(min(max(-start, std::int64_t{g.skip}), std::int64_t{needed}));
         const int end = static_cast<int>(min(max(a.in_last - a.in_first - start, std::int64_t{begin}), std::int64_t{needed}));
         const auto is_there = [&](int at) { return at >= begin && at < end; };
-        const S* const first = static_cast<const S*>(a.in) + row * a.in_row + start * a.in_sample;
+        const S* first = static_cast<const S*>(a.in) + row * a.in_row + start * a.in_sample;
+        int own = point_of(0);
+        hide(first, own);
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
-            const int at = point_of(i);
+            const int at = own + i * kRadix * kRow;
             if constexpr (kComplex) {
                 const S x = is_there(at) ? load_element(first + at * a.in_sample) : S{};
                 re[i] = x.x;
@@ -276,17 +281,17 @@ private:
         }
     }
     __device__ __forceinline__ void load_slowly(T* re, T* im, int segment, int row, int index) const {
+        Point values[32];
         const Columns copy = *this;  // in memory, where a call finds it: this one stays in registers
-        copy.read_one_by_one(segment, row, index);
+        copy.read_one_by_one(values, segment, row, index);
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
-            const Point p = exchange[i * kTileThreads + static_cast<int>(threadIdx.x)];
-            re[i] = p.x;
-            im[i] = p.y;
+            re[i] = values[i].x;
+            im[i] = values[i].y;
         }
     }
-    /// One by one to the thread's own places: zeros for samples that no output wants or that are not finite; these are noted.
-    __device__ __noinline__ void read_one_by_one(int segment, int row, int index) const {
+    /// One by one to memory: zeros for samples that no output wants or that are not finite; these are noted.
+    __device__ __noinline__ void read_one_by_one(Point* values, int segment, int row, int index) const {
         const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
         const std::int64_t position = a.in_first + g.start + static_cast<std::int64_t>(index) * g.outputs;
         const int needed = g.used - (g.outputs - wanted_of(index));
@@ -310,7 +315,7 @@ private:
                 p.x = read(point_of(i));
                 p.y = read(point_of(i) + kM);
             }
-            exchange[i * kTileThreads + static_cast<int>(threadIdx.x)] = p;
+            values[i] = p;
         }
     }
 
@@ -322,14 +327,14 @@ private:
         // Every output of the column depends on every one of its points, so that one tells of all.
         const bool repair = !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost);
         const bool bad = __ldcg(&g.state->bad[segment % (2 * g.slots)]) != 0;
-        const bool slow = __syncthreads_or(repair || bad || g.plain == 0) != 0;
-        if (slow) {
+        if (repair || bad || g.plain == 0) {
+            Point values[32];
             fft::for_each_index<0, 32>([&](auto value) {
                 constexpr int i = decltype(value)::value;
-                exchange[fft::reversed(i, 5) * kTileThreads + static_cast<int>(threadIdx.x)] = Point{re[i], im[i]};
+                values[fft::reversed(i, 5)] = Point{re[i], im[i]};
             });
             const Columns copy = *this;
-            copy.store_slowly(segment, row, index, bad, repair);
+            copy.store_slowly(values, segment, row, index, bad, repair);
             return;
         }
         const T scale = static_cast<T>(a.scale);
@@ -375,15 +380,16 @@ private:
             store_part(std::integral_constant<int, kM>{}, [&](int i) { return im[i]; });
         }
     }
-    /// One by one from the thread's own places, with the terms of samples that are not finite or, after an overflow, directly.
-    __device__ __noinline__ void store_slowly(int segment, int row, int index, bool bad, bool overflown) const {
+    /// One by one from memory, with the terms of samples that are not finite or, after an overflow, directly.
+    __device__ __noinline__ void store_slowly(const Point* values, int segment, int row, int index, bool bad,
+                                              bool overflown) const {
         const int wanted = wanted_of(index);
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
 #pragma unroll 1
         for (int v = 0; v < (kComplex ? 32 : 64); ++v) {
             const int at = point_of(v % 32) + (v < 32 ? 0 : kM);
             if (at >= wanted) { continue; }
-            const Point p = exchange[v % 32 * kTileThreads + static_cast<int>(threadIdx.x)];
+            const Point p = values[v % 32];
             Sum sum;
             if constexpr (kComplex) {
                 sum = p;

@@ -138,26 +138,29 @@ namespace {
 // size of segment. They agree within 6% on average, 18% at most, and the size that is chosen takes at most 8% longer than the
 // fastest.
 constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
-constexpr double kStartSeconds = 6e-6;            // of a launch: instructions, tables, the first samples
-constexpr double kClusterStartSeconds = 18.5e-6;  // of clusters: 90,001 samples 34 us
+constexpr double kStartSeconds = 8.4e-6;          // of a launch: instructions, tables, the first samples
+constexpr double kClusterStartSeconds = 17.5e-6;  // of clusters: 70,003 samples 35.5 us
 constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
-// By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself.
-constexpr std::array<double, 5> kSegmentSeconds{0.39e-6, 1.01e-6, 2.46e-6, 6.1e-6, 14.2e-6};
+// By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself. In float
+// less than fitted by what 511, 1,023, 2,047 and 8,191 taps won since, beside the version before: 2, 7, 5 and 3%.
+constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 6.1e-6, 13.8e-6};
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
-constexpr std::array<double, 5> kAloneSeconds{4.8e-6, 6.7e-6, 10.3e-6, 10.7e-6, 14.2e-6};
+constexpr std::array<double, 5> kAloneSeconds{3.2e-6, 3.6e-6, 4.3e-6, 7.5e-6, 14e-6};
 constexpr double kWideAloneFactor = 1.6;
 // What a cluster takes for a segment of 32, 64 and 128 warps, one cluster for each `blocks` multiprocessors: 2^28 samples of f32
-// and 16,385 taps 1,456 us, 65,535 taps 2,411 us, in a run in which segments of 16 warps took 8% longer than above. In double in
-// proportion, not measured.
-constexpr std::array<double, 3> kClusterSegmentSeconds{16.9e-6, 23.9e-6, 26.5e-6};
-constexpr std::array<double, 3> kWideClusterSegmentSeconds{19e-6, 27e-6, 0};
-// Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 337 us, with 1,024 taps 513 by 1 warp, 507
+// and 16,385 taps 1,456 us, 65,535 taps 2,411 us, in a run in which segments of 16 warps took 8% longer than above; in
+// double 8,300,011 samples take 137 and 131 us.
+constexpr std::array<double, 3> kClusterSegmentSeconds{18e-6, 25e-6, 26.5e-6};
+constexpr std::array<double, 3> kWideClusterSegmentSeconds{27e-6, 31e-6, 0};
+// Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 327 us, with 1,024 taps 513 by 1 warp, 507
 // by 2, 821 by 4 and 862 by 8.
-constexpr double kOwnSpectrumFactor = 1.25;
-// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has four: (64, 768, 4096) bf16 845 us.
-constexpr double kRowSeconds = 2.25e-6;
-// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 11,530 us.
-constexpr double kLongRowSeconds = 15.5e-6;
+constexpr double kOwnSpectrumFactor = 1.23;
+// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has 16 or four: (64, 768, 1024) bf16 168 us,
+// (64, 768, 4096) 831.
+constexpr double kShortRowSeconds = 0.425e-6;
+constexpr double kRowSeconds = 2.21e-6;
+// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 10,410 us.
+constexpr double kLongRowSeconds = 13.9e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
@@ -173,6 +176,10 @@ double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& devi
     return kSegmentSeconds.at(at) * others;
 }
 
+double row_seconds(int warps) {
+    return warps == ShortRow::kWarps ? kShortRowSeconds : warps == Row::kWarps ? kRowSeconds : kLongRowSeconds;
+}
+
 double alone_seconds(const Type& type, int warps) {
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
     return kAloneSeconds.at(at) * (type.point_bytes == 16 ? kWideAloneFactor : 1);
@@ -186,11 +193,10 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     const bool by_rows = takes_rows(p, cut.warps, device);
     const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.output_length) / cut.outputs) * rows;
     const Kernel kernel = fast_kernel(p, cut.warps, device);
-    const double at_once =
-        by_rows ? (cut.warps == kRowWarps ? kRowsOfBlock : 1) : std::max(1, segments_of_block(kernel, cut.warps, device));
+    const double at_once = by_rows ? rows_at_once(cut.warps) : std::max(1, segments_of_block(kernel, cut.warps, device));
     const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
-    const double seconds = by_rows ? (cut.warps == kRowWarps ? kRowSeconds : kLongRowSeconds) * others
+    const double seconds = by_rows ? row_seconds(cut.warps) * others
                                    : segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
     const double alone = by_rows ? at_once * seconds : kernel.blocks > 1 ? seconds : alone_seconds(type, cut.warps);
     // The last round is not full, but takes at least as long as a segment alone.
@@ -341,10 +347,21 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
     std::vector<std::byte> bytes;
     bytes.reserve(static_cast<std::size_t>(table_bytes(p, cut)));
-    append(bytes, kernel.in_couples ? in_couples(pairs_in_turn()) : pairs_of_lanes(), wide);
-    const std::vector<Complex> twists = twists_of(cut.warps, type.is_complex, kernel.twist_table);
-    append(bytes, kernel.in_couples && kernel.twist_table ? in_couples(twists) : twists, wide);
-    if (cut.warps > kRemainders) { append(bytes, divisions_of(cut.warps, type.is_complex), wide); }
+    const auto in_order = [&](const std::vector<Complex>& points) {
+        const std::vector<Complex> factors = as_tangents(turn_rows(points, cut.warps, type.is_complex), wide);
+        return kernel.in_couples ? in_couples(factors) : factors;
+    };
+    if (kernel.blocks > 1) {
+        append(bytes, pairs_of_lanes(), wide);
+        append(bytes, twists_of(cut.warps, type.is_complex, false), wide);
+        if (cut.warps > kRemainders) { append(bytes, divisions_of(cut.warps, type.is_complex), wide); }
+    } else {
+        append(bytes, pairs_of_warps(cut.warps, type.is_complex, kernel.in_couples), wide);
+        append(
+            bytes,
+            in_order(kernel.twist_table ? twists_of(cut.warps, type.is_complex, true) : twists_in_rows(cut.warps, type.is_complex)),
+            wide);
+    }
     const std::size_t before = bytes.size();
     const auto each = static_cast<std::size_t>(kPoints * cut.warps) * static_cast<std::size_t>(type.point_bytes);
     bytes.resize(before + static_cast<std::size_t>(spectra) * each);
@@ -358,7 +375,7 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
         std::vector<std::byte> spectrum;
         spectrum.reserve(each);
         const std::vector<Complex> factors = spectra_of.of(tap, part.own_end - part.first, cut.skip);
-        append(spectrum, kernel.in_couples ? in_couples(factors) : factors, wide);
+        append(spectrum, kernel.blocks > 1 ? factors : in_order(undo_lanes(factors, cut.warps, type.is_complex)), wide);
         std::copy(spectrum.begin(), spectrum.end(), bytes.begin() + static_cast<std::ptrdiff_t>(before + index * each));
     });
     return bytes;

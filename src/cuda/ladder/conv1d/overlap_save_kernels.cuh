@@ -13,7 +13,7 @@ Kernel kernel() {
     Kernel k;
     k.function = reinterpret_cast<const void*>(&overlap_save_kernel<S, kWarps, Sizes, kSpectrum, kPlain>);
     k.most_threads = Sizes::kThreads;
-    k.table_points = kPairs + (Sizes::kTwistTable ? kPoints : 64) * kWarps;
+    k.table_points = kPairs * kWarps + kPoints * (Sizes::kTwistTable ? kWarps : 1);
     k.twist_table = Sizes::kTwistTable;
     k.in_runs = kSpectrum == Spectrum::row;
     k.in_couples = Sizes::kTwistTable && kInCouples<typename PointOf<T>::Type>;

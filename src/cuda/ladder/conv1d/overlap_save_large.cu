@@ -8,6 +8,7 @@
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_host.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
+#include "cuda/ladder/conv1d/overlap_save_spectrum.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 
 namespace tapline::cuda {
@@ -71,14 +72,17 @@ std::int64_t blocks_at_once(const Problem& p, const cuda_abi::Device& device) {
 }
 
 /// Segments whose points are kept, and the lag of rows behind columns: so many tasks lie between one and what it waits for that
-/// the blocks of the device have finished it. More would leave the L2 cache.
+/// the blocks of the device have finished it. Rows wait for columns, which take longer than rows: 1.6 times as many tasks as there
+/// are blocks; columns wait for rows: as many. More would leave the L2 cache. f32, 2^28 samples, 65,535 taps on an H200 with a lag
+/// of 7 and 12 segments 1,588 us, 7 and 11 1,597, 8 and 13 1,596, 9 and 13 1,624.
 struct Ring {
     int lag, slots;
 };
 Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    const std::int64_t lag =
-        std::clamp<std::int64_t>(divide_up(blocks_at_once(p, device), 2 * tasks_of(cut)), 1, (kMostSlots - 1) / 2);
-    return {static_cast<int>(lag), static_cast<int>(2 * lag + 1)};
+    const std::int64_t blocks = blocks_at_once(p, device);
+    const std::int64_t rows = std::clamp<std::int64_t>(blocks / (2 * tasks_of(cut)), 1, kMostSlots / 2);
+    const std::int64_t lag = std::clamp<std::int64_t>(divide_up(4 * blocks, 5 * tasks_of(cut)), 1, kMostSlots - 1 - rows);
+    return {static_cast<int>(lag), static_cast<int>(lag + 1 + rows)};
 }
 
 bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
@@ -89,22 +93,22 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
-    // leave the L2 cache: with 65,535 taps 2^18 points take 1,719 us, 2^19 1,925, 2^20 2,458; with 1,048,575 taps 2^21 points
+    // leave the L2 cache: with 65,535 taps 2^18 points take 1,589 us, 2^19 1,782, 2^20 2,326; with 1,048,575 taps 2^21 points
     // 3,010, 2^22 2,638, 2^23 3,338.
-    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{11.9e-6, 14.3e-6, 18.9e-6,
+    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{11.0e-6, 13.2e-6, 17.9e-6,
                                                                                     17.9e-6, 18.2e-6, 23.7e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
-    constexpr double kWideFactor = 3.5;  // not measured with these
+    constexpr double kWideFactor = 2.9;  // 2^17 samples a segment and less, 5,600 to 15,000 taps
     const bool wide = type_of(p).point_bytes == 16;
     const double factor =
         (wide ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1) * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
-    // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 32 us,
-    // 2^22 46, 2^24 132.
-    constexpr double kInARow = 1.3;
-    return 2 * kLaunchSeconds +
-           factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) * (std::max(tasks, 1.0) + kInARow);
+    // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 34 us,
+    // 2^22 48, 2^24 124. In double a task is long enough to hide it.
+    const double in_a_row = wide ? 0.15 : 1.3;
+    return 2 * kLaunchSeconds + factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) *
+                                    (std::max(tasks, wide ? 0.8 : 1.0) + in_a_row);
 }
 
 // Of segments in an endless signal, whatever this one's length: a stream, which does not know it, gives the same bits.
@@ -135,7 +139,7 @@ LargeCut cut_of_prepared(const Prepared& prepared) {
     return cut_of(p, bits != 0 ? bits : best_bits(p, prepared.device));
 }
 
-class OverlapSaveLarge final : public Rung {
+class OverlapSaveLarge final : public Rung, public TakesTapsOnDevice {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -149,7 +153,7 @@ public:
             "reading, working in the cache and writing go on at once in one launch";
         info.requirements =
             "one filter for all rows, more than 4,096 taps and fewer than a segment has samples; not for strict accuracy";
-        info.limited_by = "instructions and the L2 cache, through which every point passes four times";
+        info.limited_by = "the L2 cache, through which every point passes four times, and how well computing hides it";
         info.source = "ladder/conv1d/29_overlap_save_large.cuh";
         info.takes_pieces = 1;
         info.is_local = 0;
@@ -200,6 +204,36 @@ public:
         append(bytes, large_tables(kernel.radix, kernel.warps, type.is_complex), wide);
         append(bytes, large_spectrum(tap, p.k, cut.skip, kernel.radix, kernel.warps, type.is_complex), wide);
         return bytes;
+    }
+    [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override {
+        const LargeCut cut = cut_of_prepared(prepared);
+        const LargeKernel kernel = kernel_of(prepared.problem, cut.bits);
+        return (LargeTables(kernel.radix, kernel.warps).end + cut.points) * type_of(prepared.problem).point_bytes;
+    }
+    void load_tables(const Prepared& prepared) const override { load_spectrum_kernel(prepared.problem); }
+    void launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                       cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
+        const LargeCut cut = cut_of_prepared(prepared);
+        const LargeKernel kernel = kernel_of(p, cut.bits);
+        const Type type = type_of(p);
+        launch_spectrum(p,
+                        {.given = given.data,
+                         .ready = prepared.tables,
+                         .tables = tables,
+                         .taps = taps,
+                         .ready_bytes = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type.point_bytes,
+                         .k = static_cast<int>(p.k),
+                         .skip = cut.skip,
+                         .rows = 32 * kernel.radix,
+                         .warps = kernel.warps,
+                         .is_complex = type.is_complex ? 1 : 0,
+                         .real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0,
+                         .reversed = given.reversed,
+                         .conjugated = given.conjugated,
+                         .for_block = 0,
+                         .in_couples = 0},
+                        stream);
     }
     void load(const Prepared& prepared) const override {
         const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);

@@ -13,7 +13,7 @@ LargeKernel large_kernel() {
     k.radix = kRadix;
     k.warps = kWarps;
     k.shared_bytes = kLargeHeadBytes + static_cast<int>(sizeof(typename Tile::Point)) *
-                                           (Tile::kTables.end + kTilePoints / kRadix + 8 * kBufferPoints);
+                                           (Tile::kTables.end + kTilePoints / kRadix + kTileThreads + 8 * kBufferPoints);
     return k;
 }
 

@@ -15,12 +15,13 @@ namespace tapline::cuda::overlap_save {
 namespace {
 
 constexpr std::size_t kLongRowBytes =
-    (kPairs + kLongRowHalfTable + 16 * kBufferPoints) * sizeof(float2) + kLongRowPoints / 2 * sizeof(float);
+    (kPairs + kLongRowHalfTable + 16 * kLongRowRegion) * sizeof(float2) + kLongRowPoints / 2 * sizeof(float);
 
 template <class S>
 const void* kernel_for(int warps) {
     if (warps == kLongRowWarps) { return reinterpret_cast<const void*>(&overlap_save_long_row_kernel<S>); }
-    return warps == kRowWarps ? reinterpret_cast<const void*>(&overlap_save_row_kernel<S>) : nullptr;
+    if (warps == ShortRow::kWarps) { return reinterpret_cast<const void*>(&overlap_save_row_kernel<S, ShortRow>); }
+    return warps == Row::kWarps ? reinterpret_cast<const void*>(&overlap_save_row_kernel<S, Row>) : nullptr;
 }
 
 const void* kernel_of(const Problem& p, int warps) {
@@ -39,19 +40,32 @@ const void* kernel_of(const Problem& p, int warps) {
 constexpr std::int64_t kPointBytes = sizeof(float2);
 constexpr double kPi = std::numbers::pi;
 
-int points_of(int warps) { return warps == kRowWarps ? kRowPoints : kLongRowPoints; }
+/// body(shape) with the shape of rows that are not long.
+template <class Body>
+auto with_shape(int warps, const Body& body) {
+    return warps == ShortRow::kWarps ? body(ShortRow{}) : body(Row{});
+}
 
 /// At a time; of long rows half a one.
 int rows_of_block(int warps, const cuda_abi::Device& device) {
     const auto limit = static_cast<std::int64_t>(shared_limit(device));
     if (warps == kLongRowWarps) { return device.major >= 9 && limit >= static_cast<std::int64_t>(kLongRowBytes) ? 1 : 0; }
-    const std::int64_t room = limit - kRowTable * kPointBytes;
-    const auto rows = static_cast<int>(std::clamp<std::int64_t>(room / (kRowBuffer * kPointBytes), 0, kRowsOfBlock));
-    return rows >= kLeastRowsOfBlock ? rows : 0;
+    return with_shape(warps, [&]<class Shape>(Shape) {
+        const std::int64_t room = limit - Shape::kTable * kPointBytes;
+        const auto rows = static_cast<int>(std::clamp<std::int64_t>(room / (Shape::kBuffer * kPointBytes), 0, Shape::kMostRows));
+        return rows >= kLeastRowsOfBlock ? rows : 0;
+    });
 }
 
 std::size_t shared_bytes(int warps, int rows) {
-    return warps == kLongRowWarps ? kLongRowBytes : static_cast<std::size_t>((kRowTable + rows * kRowBuffer) * kPointBytes);
+    if (warps == kLongRowWarps) { return kLongRowBytes; }
+    return with_shape(
+        warps, [&]<class Shape>(Shape) { return static_cast<std::size_t>((Shape::kTable + rows * Shape::kBuffer) * kPointBytes); });
+}
+
+/// 0: of long rows.
+int side_of(int warps) {
+    return warps == kLongRowWarps ? 0 : with_shape(warps, [](auto shape) { return decltype(shape)::kSide; });
 }
 
 /// (c, t) of fft::transform_by with any phi.
@@ -62,19 +76,19 @@ Complex pair_of(double phi, int i) {
     return {std::cos(angle), std::tan(angle)};
 }
 
-void append_pairs(std::vector<Complex>& to, int count, double first_angle) {
+void append_pairs(std::vector<Complex>& to, int side, int count, double first_angle) {
     for (int i = 0; i < count; ++i) {
-        for (int p = 0; p < kRowThreads; ++p) { to.push_back(pair_of((first_angle + 2 * kPi * p) / 64, i)); }
+        for (int p = 0; p < side; ++p) { to.push_back(pair_of((first_angle + 2 * kPi * p) / side, i)); }
     }
 }
 
-std::vector<Complex> row_table() {
+std::vector<Complex> row_table(int side) {
     std::vector<Complex> table;
-    append_pairs(table, 32, kPi / 2);
-    append_pairs(table, 16, 0);
-    for (int m = 0; m < 32; ++m) {
-        for (int thread = 0; thread < kRowThreads; ++thread) {
-            const double angle = kPi * (thread + 64 * m) / (2 * kRowPoints);
+    append_pairs(table, side, side / 2, kPi / 2);
+    append_pairs(table, side, side / 4, 0);
+    for (int m = 0; m < side / 2; ++m) {
+        for (int thread = 0; thread < side; ++thread) {
+            const double angle = kPi * (thread + side * m) / (2 * side * side);
             table.emplace_back(std::cos(angle), std::tan(angle));
             table.push_back(std::polar(1.0, 5 * angle));
         }
@@ -103,13 +117,14 @@ std::vector<Complex> long_row_table() {
 
 /// The frequency of value `value` of a thread, of `block` among those of a long row.
 int frequency_of(int warps, int block, int thread, int value) {
-    if (warps == kRowWarps) { return thread + 64 * fft::reversed(value, 6); }
+    const int side = side_of(warps);
+    if (side > 0) { return thread + side * fft::reversed(value, fft::log2_of(side)); }
     return 32 * (thread % 32 + 32 * fft::reversed(value, 5)) + 2 * fft::reversed(thread / 32, 4) + block;
 }
 
 /// sum_t taps[t] z^(origin - t) / M at z = e^(i (pi/2 + 2 pi j)/M), where z^M = i; as threads read it, two values at a time.
 std::vector<Complex> spectrum_of(const HostTransform& transform, int warps, const std::byte* taps, const Problem& p) {
-    const int points = points_of(warps);
+    const int points = row_points(warps);
     std::vector<Complex> folded(static_cast<std::size_t>(points));
     for (std::int64_t t = 0; t < p.k; ++t) {
         const std::int64_t power = p.origin - t;
@@ -121,9 +136,9 @@ std::vector<Complex> spectrum_of(const HostTransform& transform, int warps, cons
     transform(folded);
     std::vector<Complex> result;
     result.reserve(folded.size());
-    // A warp reads two values of each lane at a time; of short rows two warps do.
-    const int values = warps == kRowWarps ? 64 : 32;
-    const int together = warps == kRowWarps ? kRowThreads : 32;
+    // A warp reads two values of each lane at a time; of rows that are not long all their threads do.
+    const int values = side_of(warps) > 0 ? side_of(warps) : 32;
+    const int together = values;
     for (int first = 0; first < points / values; first += together) {
         for (int value = 0; value < values; value += 2) {
             for (int i = 0; i < 2 * together; ++i) {
@@ -139,26 +154,32 @@ std::vector<Complex> spectrum_of(const HostTransform& transform, int warps, cons
 
 }  // namespace
 
+int row_points(int warps) { return side_of(warps) > 0 ? side_of(warps) * side_of(warps) : kLongRowPoints; }
+
+int rows_at_once(int warps) {
+    return warps == kLongRowWarps ? 1 : with_shape(warps, [](auto shape) { return decltype(shape)::kMostRows; });
+}
+
 bool takes_rows(const Problem& p, int warps, const cuda_abi::Device& device) {
     if (kernel_of(p, warps) == nullptr || rows_of_block(warps, device) == 0) { return false; }
-    const int points = points_of(warps);
+    const int points = row_points(warps);
     const bool short_enough = p.n > 0 && p.n <= points && p.output_length <= points && p.k <= points;
     return short_enough && p.origin >= 0 && p.origin <= points && p.boundary == kZero && p.filters > 1 && plain_problem(p);
 }
 
 bool takes_job(const Job& job, int warps) {
-    const int points = points_of(warps);
+    const int points = row_points(warps);
     return job.n >= 0 && job.in_first >= 0 && job.in_last <= points && job.first >= 0 && job.first + job.count <= points &&
            job.in_sample == 1 && job.out_sample == 1 && job.rows <= kMostBlocks;
 }
 
 void append_row_tables(std::vector<std::byte>& to, const Prepared& prepared, int warps) {
     const Problem& p = prepared.problem;
-    append(to, warps == kRowWarps ? row_table() : long_row_table(), false);
+    append(to, side_of(warps) > 0 ? row_table(side_of(warps)) : long_row_table(), false);
     const std::size_t before = to.size();
-    const auto each = static_cast<std::size_t>(points_of(warps) * kPointBytes);
+    const auto each = static_cast<std::size_t>(row_points(warps) * kPointBytes);
     to.resize(before + static_cast<std::size_t>(p.filters) * each);
-    const HostTransform transform(points_of(warps));
+    const HostTransform transform(row_points(warps));
     in_parallel(p.filters, [&](std::int64_t filter) {
         const std::byte* taps = prepared.host_taps.data() + filter * prepared.taps_pitch_bytes;
         std::vector<std::byte> spectrum;
@@ -184,7 +205,9 @@ void launch_rows(const Prepared& prepared, const Job& job, int warps, const void
     g.first_filter = job.row_first % p.filters;
     void* arguments[] = {&a, &g};
     const void* const kernel = kernel_of(p, warps);
-    const int in_block = rows_of_block(warps, prepared.device);
+    const auto is_whole = [&](std::int64_t bytes) { return bytes % 16 == 0; };
+    g.zero_edges = prepared.device.major >= 9 && job.in_first == 0 && job.in_last > 0 && is_whole(job.in_last * type.bytes) &&
+                   is_whole(job.in_row * type.bytes) && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0;
     if (warps == kLongRowWarps) {
         const std::int64_t clusters = std::min<std::int64_t>(std::max(1, prepared.clusters), job.rows);
         g.run = static_cast<int>(divide_up(job.rows, clusters));
@@ -194,19 +217,19 @@ void launch_rows(const Prepared& prepared, const Job& job, int warps, const void
         cudaLaunchConfig_t config{};
         config.gridDim = dim3(static_cast<unsigned>(2 * clusters));
         config.blockDim = dim3(kLongRowThreads);
-        config.dynamicSmemBytes = shared_bytes(warps, in_block);
+        config.dynamicSmemBytes = shared_bytes(warps, 1);
         config.stream = stream;
         config.attrs = &attribute;
         config.numAttrs = 1;
         check(cudaLaunchKernelExC(&config, kernel, arguments), "launch");
         return;
     }
-    const auto is_whole = [&](std::int64_t bytes) { return bytes % 16 == 0; };
-    g.zero_edges = prepared.device.major >= 9 && job.in_first == 0 && job.in_last > 0 && is_whole(job.in_last * type.bytes) &&
-                   is_whole(job.in_row * type.bytes) && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0;
+    // Few rows are spread over all multiprocessors.
+    const std::int64_t of_each = divide_up(job.rows, std::int64_t{prepared.device.multiprocessors});
+    const int in_block = static_cast<int>(std::min<std::int64_t>(rows_of_block(warps, prepared.device), of_each));
     const std::int64_t blocks = std::min<std::int64_t>(prepared.device.multiprocessors, divide_up(job.rows, in_block));
     g.run = static_cast<int>(divide_up(job.rows, blocks));
-    cuda::launch(kernel, dim3(static_cast<unsigned>(blocks)), kRowThreads * in_block, arguments, shared_bytes(warps, in_block),
+    cuda::launch(kernel, dim3(static_cast<unsigned>(blocks)), side_of(warps) * in_block, arguments, shared_bytes(warps, in_block),
                  stream);
 }
 

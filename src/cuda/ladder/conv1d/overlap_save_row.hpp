@@ -1,28 +1,42 @@
-// Rows that one transform of 4,096 points takes as a whole: what the kernel and its launch share.
+// Rows that one transform takes as a whole: what the kernels and their launches share.
 #pragma once
 
 #include "cuda/ladder/conv1d/overlap_save.hpp"
 
 namespace tapline::cuda::overlap_save {
 
-inline constexpr int kRowWarps = 4;      // of the segments (Segments, Cut) in whose place the kernel works
-inline constexpr int kRowPoints = 4096;  // of the transform
-inline constexpr int kRowThreads = 64;   // of a row
-inline constexpr int kRowsOfBlock =
-    4;  // at most: 64 points are 128 registers of 255; 6 rows with 168 registers took 1.5 times as long
+/// Rows of up to kSide^2 samples, kSide threads each with kSide points. kWarps: of the segments (Segments, Cut) in whose place the
+/// kernel works.
+template <int kSide_, int kWarps_, int kMostRows_>
+struct RowShape {
+    static constexpr int kSide = kSide_;  // threads of a row, and points of each
+    static constexpr int kWarps = kWarps_;
+    static constexpr int kMostRows = kMostRows_;   // of a block
+    static constexpr int kPoints = kSide * kSide;  // of the transform
+    static constexpr int kPitch =
+        kSide + 2;  // points: 16-byte stores of rows and 8-byte loads of columns are free of bank conflicts
+    static constexpr int kBuffer = kSide * kPitch;
+    static constexpr int kPairsThere = kSide / 2 * kSide;  // (c, t) of fft::transform_by<kSide>, pair i of thread p at (i, p)
+    static constexpr int kPairsBack = kSide / 4 * kSide;   // of all its steps but the last
+    static constexpr int kTable = kPairsThere + kPairsBack + kPoints;  // with the last step's (cos, tan) and e^(5i)
+};
+/// 12 rows of 168 registers a thread took as long as 16 of 128.
+using ShortRow = RowShape<32, 1, 16>;
+/// 64 points are 128 registers of 255; 6 rows with 168 registers took 1.5 times as long.
+using Row = RowShape<64, 4, 4>;
 inline constexpr int kLeastRowsOfBlock = 2;
-inline constexpr int kRowPitch = 66;  // points: 16-byte stores of rows and 8-byte loads of columns are free of bank conflicts
-inline constexpr int kRowBuffer = 64 * kRowPitch;
-inline constexpr int kRowPairsThere = 32 * 64;  // (c, t) of fft::transform_by<64>, pair i of thread p at (i, p)
-inline constexpr int kRowPairsBack = 16 * 64;   // of its first five steps
-inline constexpr int kRowTable = kRowPairsThere + kRowPairsBack + 2 * 32 * 64;  // with the last step's (cos, tan) and e^(5i)
 
 // Rows of up to 32,768 samples, by a cluster of two blocks, in place of segments of 32 warps.
 inline constexpr int kLongRowWarps = 32;
 inline constexpr int kLongRowPoints = 32768;
-inline constexpr int kLongRowThreads = 512;  // of a block
+inline constexpr int kLongRowThreads = 512;                     // of a block
+inline constexpr int kLongRowRegion = kExchangePoints<float2>;  // of a warp
 /// Of a block: pairs of its division among 16 warps, what turns its points into the outputs' parts, the warps' pairs and twists.
 inline constexpr int kLongRowHalfTable = 16 + 2 * 16 + 16 * 16 + 16 * 32 + 16 * 32;
+
+/// Of the transform in place of segments of so many warps that has a kernel, and rows of a multiprocessor.
+int row_points(int warps);
+int rows_at_once(int warps);
 
 /// Whether rows of the problem are such that a kernel takes them in place of segments of so many warps: no longer than its
 /// transform, as many outputs at most, zeros around them, filters of their own that are no longer either.

@@ -5,6 +5,7 @@
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_row.hpp"
+#include "cuda/ladder/conv1d/overlap_save_spectrum.hpp"
 
 namespace tapline::cuda::overlap_save {
 namespace {
@@ -45,6 +46,8 @@ int SegmentRung::best_warps(const Problem& p, const cuda_abi::Device& device) co
 
 Cut SegmentRung::cut_of_prepared(const Prepared& prepared) const {
     const Problem& p = prepared.problem;
+    // Choosing takes microseconds, which short signals notice.
+    if (prepared.segment_warps != 0) { return cut_of(p, prepared.segment_warps, p.k); }
     const int asked = prepared.policy.threads_per_block / 32;
     const bool known = std::find(warp_counts_.begin(), warp_counts_.end(), asked) != warp_counts_.end();
     if (asked != 0 && !(known && has_size(p, asked, p.k, prepared.device))) {
@@ -78,10 +81,7 @@ std::vector<Policy> SegmentRung::policies(const Problem& p, const cuda_abi::Devi
 
 std::string SegmentRung::describe(const Prepared& prepared) const {
     const Cut cut = cut_of_prepared(prepared);
-    if (by_rows(prepared, cut)) {
-        const int points = cut.warps == kRowWarps ? kRowPoints : kLongRowPoints;
-        return "whole rows, a transform of " + std::to_string(points) + " points each";
-    }
+    if (by_rows(prepared, cut)) { return "whole rows, a transform of " + std::to_string(row_points(cut.warps)) + " points each"; }
     const int blocks = slow_kernel(prepared.problem, cut.warps).blocks;
     const int sharing = blocks > 1 ? blocks : cut.warps;
     return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
@@ -99,6 +99,7 @@ std::vector<std::byte> SegmentRung::tables(const Prepared& prepared) const {
 
 void SegmentRung::load(const Prepared& prepared) const {
     const Cut cut = cut_of_prepared(prepared);
+    prepared.segment_warps = cut.warps;
     load_kernels(prepared, cut.warps);
     if (by_rows(prepared, cut)) { load_row_kernel(prepared, cut.warps); }
 }
@@ -113,6 +114,37 @@ void SegmentRung::launch(const Prepared& prepared, const Job& job, void*, cudaSt
     launch.rows = job.rows;
     launch.count = job.count;
     launch_segments(prepared, job, cut, launch, stream);
+}
+
+std::int64_t SegmentRung::made_table_bytes(const Prepared& prepared) const {
+    const Cut cut = cut_of_prepared(prepared);
+    return prepared.problem.filters == 1 ? table_bytes(prepared.problem, cut) : 0;
+}
+
+void SegmentRung::load_tables(const Prepared& prepared) const { load_spectrum_kernel(prepared.problem); }
+
+void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                                cudaStream_t stream) const {
+    const Problem& p = prepared.problem;
+    const Cut cut = cut_of_prepared(prepared);
+    const Type type = type_of(p);
+    launch_spectrum(p,
+                    {.given = given.data,
+                     .ready = prepared.tables,
+                     .tables = tables,
+                     .taps = taps,
+                     .ready_bytes = table_bytes(p, cut) - std::int64_t{kPoints} * cut.warps * type.point_bytes,
+                     .k = static_cast<int>(p.k),
+                     .skip = cut.skip,
+                     .rows = 1,
+                     .warps = cut.warps,
+                     .is_complex = type.is_complex ? 1 : 0,
+                     .real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0,
+                     .reversed = given.reversed,
+                     .conjugated = given.conjugated,
+                     .for_block = slow_kernel(p, cut.warps).blocks == 1 ? 1 : 0,
+                     .in_couples = slow_kernel(p, cut.warps).in_couples ? 1 : 0},
+                    stream);
 }
 
 }  // namespace tapline::cuda::overlap_save

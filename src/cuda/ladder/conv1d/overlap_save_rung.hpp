@@ -8,7 +8,7 @@
 namespace tapline::cuda::overlap_save {
 
 /// Segments of each of `warp_counts` warps; the size that is predicted to be the fastest is taken unless a policy names one.
-class SegmentRung : public Rung {
+class SegmentRung : public Rung, public TakesTapsOnDevice {
 public:
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override;
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override;
@@ -18,6 +18,10 @@ public:
     [[nodiscard]] std::vector<std::byte> tables(const Prepared& prepared) const override;
     void load(const Prepared& prepared) const override;
     void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override;
+    [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override;
+    void load_tables(const Prepared& prepared) const override;
+    void launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                       cudaStream_t stream) const override;
 
 protected:
     /// `place`: where a segment is transformed, for messages.

@@ -77,8 +77,8 @@ struct PlaceInRun {
 /// The samples of a segment's kWarps warps, one segment after the other. Inner segments, which lie wholly in the piece, are copied
 /// whole, in the background; those at an edge are read sample by sample when their turn comes.
 ///
-/// kRows: rows are short, so that many segments lie at an edge. If zeros lie around the pieces and all is at 16-byte boundaries,
-/// nothing is read but what was copied.
+/// kRows, and one warp a segment: rows may be short, so that many segments lie at an edge. If zeros lie around the pieces and all
+/// is at 16-byte boundaries, nothing is read but what was copied.
 template <class S, int kWarps, bool kRows>
 class SegmentSamples {
 public:
@@ -128,7 +128,7 @@ public:
         }
         const int early = inner || all.bytes != 0 ? misaligned(first_sample(place)) : 0;
         S* const samples = reinterpret_cast<S*>(samples_ + early);
-        if (kRows && g_.zero_edges != 0) {
+        if (kZeroEdges && g_.zero_edges != 0) {
             if (!inner) {
                 write_zeros(0, all.bytes == 0 ? kSamples : all.at / kBytes);
                 if (all.bytes != 0) { write_zeros(inside_of(place.index).end, kSamples); }
@@ -145,6 +145,7 @@ public:
 
 private:
     static constexpr int kBytes = static_cast<int>(sizeof(S));
+    static constexpr bool kZeroEdges = kRows || kWarps == 1;
     static constexpr int kSamples = (kIsComplexElement<S> ? 1 : 2) * kPoints * kWarps;
 
     /// Samples of a segment that its outputs read and that lie in the piece.
@@ -195,7 +196,7 @@ private:
         if (is_inner(place.index)) {
             return {reinterpret_cast<const char*>(first) - early, 0, (early + g_.used * kBytes + 15) / 16 * 16};
         }
-        if (kRows && g_.zero_edges != 0) {
+        if (kZeroEdges && g_.zero_edges != 0) {
             const Inside inside = inside_of(place.index);
             const int bytes = (inside.end - inside.begin) * kBytes;
             if (bytes <= 0) { return {}; }

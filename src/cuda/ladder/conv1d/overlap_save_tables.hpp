@@ -1,6 +1,8 @@
 // What the overlap-save kernels read besides the signal, computed in double on the host.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -151,15 +153,15 @@ inline std::vector<Complex> divisions_of(int warps, bool is_complex) {
     return divisions;
 }
 
-/// (c, t) of lane p's transform at phi = 2 pi p/32, pair i at (i, p).
-inline std::vector<Complex> pairs_of_lanes() {
+/// (c, t) of lane p's transform at phi = (2 pi p - alpha)/32, pair i at (i, p).
+inline std::vector<Complex> pairs_of_lanes(double alpha = 0) {
     std::vector<Complex> pairs;
     for (int i = 0; i < 16; ++i) {
         int step = 0;
         while (i >= 1 << step) { ++step; }
         const int b = i == 0 ? 0 : i - (1 << (step - 1));
         for (int p = 0; p < 32; ++p) {
-            const double angle = (2 * std::numbers::pi * p / 32 + 2 * std::numbers::pi * b) / (2 << step);
+            const double angle = ((2 * std::numbers::pi * p - alpha) / 32 + 2 * std::numbers::pi * b) / (2 << step);
             pairs.emplace_back(std::cos(angle), std::tan(angle));
         }
     }
@@ -167,13 +169,12 @@ inline std::vector<Complex> pairs_of_lanes() {
 }
 
 /// The same, of every lane those in the order in which transform_by takes them.
-inline std::vector<Complex> pairs_in_turn() {
-    const std::vector<Complex> pairs = pairs_of_lanes();
-    std::vector<Complex> in_turn(pairs.size());
+inline std::vector<Complex> in_turn(const std::vector<Complex>& pairs) {
+    std::vector<Complex> turned(pairs.size());
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-        in_turn[static_cast<std::size_t>(32 * fft::pair_turn(static_cast<int>(i / 32))) + i % 32] = pairs[i];
+        turned[static_cast<std::size_t>(32 * fft::pair_turn(static_cast<int>(i / 32))) + i % 32] = pairs[i];
     }
-    return in_turn;
+    return turned;
 }
 
 /// Elements (i, lane) of 32 lanes, for lanes that read elements i and i + 1 at once: (i / 2, lane, i % 2).
@@ -184,6 +185,72 @@ inline std::vector<Complex> in_couples(const std::vector<Complex>& elements) {
         couples[i / 2 * 64 + at % 32 * 2 + i % 2] = elements[at];
     }
     return couples;
+}
+
+// Where a segment's warps have tables of their own (rung 27): the twist e^(i alpha n/1024) of a point n = 32 r + p, which the
+// exchange of real and imaginary parts makes its conjugate, is left to register r by one half, e^(i alpha r/32), and to the second
+// transform by the other, as a part of its phi. The way back has the same pairs: there spectra undo what it has too much.
+//
+// The second warp of two that share a real segment has row (r + 16) % 32 of its points in register r. Transforming rows so turned
+// changes the sign of every odd lane; its last step, with the other signs, turns the result's rows alike.
+
+inline bool turns_rows(int warp, int warps, bool is_complex) { return warp == 1 && warps == 2 && !is_complex; }
+
+/// Points (warp, row, lane), of which twists and spectra are, as those warps take them.
+inline std::vector<Complex> turn_rows(const std::vector<Complex>& points, int warps, bool is_complex) {
+    std::vector<Complex> turned = points;
+    if (!turns_rows(1, warps, is_complex)) { return turned; }
+    for (std::size_t n = 0; n < 1024; ++n) {
+        const Complex& point = points[1024 + (n + 512) % 1024];
+        turned[1024 + n] = n % 2 == 0 ? point : -point;
+    }
+    return turned;
+}
+
+/// Pairs of every warp's lanes, in couples in their turn or as they are.
+inline std::vector<Complex> pairs_of_warps(int warps, bool is_complex, bool couples) {
+    std::vector<Complex> all;
+    for (int warp = 0; warp < warps; ++warp) {
+        std::vector<Complex> own = pairs_of_lanes(angle_of_warp(warp, warps, is_complex));
+        if (turns_rows(warp, warps, is_complex)) {
+            for (std::size_t i = own.size() / 2; i < own.size(); ++i) { own[i] = {-own[i].real(), own[i].imag()}; }
+        }
+        if (couples) { own = in_couples(in_turn(own)); }
+        all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+}
+
+/// A spectrum for them.
+inline std::vector<Complex> undo_lanes(std::vector<Complex> spectrum, int warps, bool is_complex) {
+    for (std::size_t at = 0; at < spectrum.size(); ++at) {
+        const double alpha = angle_of_warp(static_cast<int>(at / 1024), warps, is_complex);
+        spectrum[at] = HostTransform::product(spectrum[at], std::polar(1.0, -alpha * static_cast<double>(at % 32) / 1024));
+    }
+    return spectrum;
+}
+
+/// The twists' factors: e^(i alpha r/32) of warp w at (r, w), e^(i alpha p/1024) at (p, 16 + w), of 32 x 32.
+inline std::vector<Complex> twists_in_rows(int warps, bool is_complex) {
+    std::vector<Complex> rows(std::size_t{32} * 32, Complex(1));
+    for (int i = 0; i < 32; ++i) {
+        for (int warp = 0; warp < warps; ++warp) {
+            const double alpha = angle_of_warp(warp, warps, is_complex);
+            rows[static_cast<std::size_t>(32 * i + warp)] = std::polar(1.0, alpha * i / 32);
+            rows[static_cast<std::size_t>(32 * i + 16 + warp)] = std::polar(1.0, alpha * i / 1024);
+        }
+    }
+    return rows;
+}
+
+/// Factors as (c, t), c (1 + i t). Where c would be too small for t, it is not: that changes the factor by less than its rounding.
+inline std::vector<Complex> as_tangents(std::vector<Complex> factors, bool wide) {
+    const double least = wide ? 0x1p-60 : 0x1p-30;
+    for (Complex& f : factors) {
+        const double c = std::copysign(std::max(std::abs(f.real()), least * std::abs(f.imag())), f.real());
+        f = {c, c == 0 ? 0 : f.imag() / c};
+    }
+    return factors;
 }
 
 }  // namespace tapline::cuda::overlap_save

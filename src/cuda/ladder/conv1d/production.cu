@@ -43,15 +43,38 @@ Refusal refuse_types(const Problem& p) {
     }
 }
 
+namespace {
+
+double waste_of(const Cost::Waste& waste, std::int32_t dtype) {
+    switch (dtype) {
+        case kF64:
+            return waste.f64;
+        case kComplex64:
+            return waste.complex64;
+        case kComplex128:
+            return waste.complex128;
+        case kF16:
+        case kBf16:
+            return waste.half;
+        default:
+            return waste.f32;
+    }
+}
+
+}  // namespace
+
 double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost) {
+    constexpr double kFull = 8192;  // outputs of a multiprocessor
     const Type type = type_of(p, device);
     const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
     const double bytes = type.bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
-    const double flops = 2 * outputs * static_cast<double>(p.k) * type.products * cost.waste;
+    const double taps = static_cast<double>(p.k) * waste_of(cost.waste, p.dtype) * (p.filters > 1 ? cost.own : 1) +
+                        (type.bytes == 2 ? cost.half_output : 0);
     const double moving = bytes / (kShareOfCopy * device.copy_bytes_per_second);
-    const double computing = flops / (kShareOfPeak * type.rate * device.peak_flops);
+    const double computing = 2 * outputs * taps * type.products / (kShareOfPeak * type.rate * device.peak_flops);
     const double both = std::pow(std::pow(moving, cost.norm) + std::pow(computing, cost.norm), 1 / cost.norm);
-    return kLaunchSeconds + kColdSeconds + both + std::min(cost.lost * both, cost.lost_most);
+    const double full = std::min(outputs / (kFull * device.multiprocessors), 1.0);
+    return cost.start + both + std::min(cost.lost * both, cost.lost_most) + cost.last * full * static_cast<double>(p.k);
 }
 
 void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t stream) {

@@ -29,9 +29,16 @@ Refusal refuse_types(const Problem& p);
 
 /// How far a kernel stays behind the device's peaks.
 struct Cost {
-    double waste;            // multiply-adds done for each that is needed
+    double start;  // seconds of a launch that has next to nothing to do
+    // Multiply-adds done for each that is needed.
+    struct Waste {
+        double f32, half, f64, complex64, complex128;
+    } waste;
+    double own;              // times as many for rows with taps of their own
+    double half_output;      // multiply-adds that take as long as converting an output of 16 bits and its sample
     double norm;             // of moving and computing: the larger the exponent, the better one hides the other
     double lost, lost_most;  // of a short launch, which never reaches them: a share, and seconds
+    double last;             // seconds for each tap, once the device is full: the last outputs find few others at work
 };
 /// Seconds of a launch with a cold L2 cache.
 double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost);

@@ -19,17 +19,22 @@ using tensor::Tiles;
 constexpr double kTileSeconds = 8e-6;        // from a warp's first load to its last store, one tile: 90,001 samples 11.5 us
 constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits (H200, 2^28 samples, 33 and 65 taps)
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
-// (65, 129 and 255 taps in f32 and bf16, 2^28 samples, H200).
-constexpr double kOutputCost = 36;
-constexpr double kStepCost = 5.7;
-constexpr double k16BitProducts = 0.4;  // two of three, and no second half to make: 470 us with 127 taps, f32 700
-// The same where four warps make a tile (bf16, 63, 127 and 255 taps, 2^28 samples, H200: 309, 390 and 490 us).
-constexpr double kGroupOutputCost = 32;
-constexpr double kGroupStepCost = 1.5;
-// The same where samples stay in registers, a step being a chunk of 32 taps (bf16, 127 taps, 2^28 samples, H200: 326 us; a chunk's
-// share from the loop alone with 127 and 255 taps: 303 and 470 us).
-constexpr double kRowsOutputCost = 14;
-constexpr double kRowsChunkCost = 5;
+// (f32, 95 to 240 taps, 25,000,000 samples, H200: 69 to 127 us; 127 taps, 2^28 samples: 700).
+constexpr double kOutputCost = 14;
+constexpr double kStepCost = 8.5;
+// Of 16 bits, two of three products, and no second half to make: 470 us with 127 taps, 2^28 samples.
+constexpr double kHalfOutputCost = 36;
+constexpr double kHalfStepCost = 2.3;
+// The same where four warps make a tile (bf16, 150 and 240 taps, 8,300,011 samples, H200: 28 and 31 us; 63, 127 and 255 taps, 2^28
+// samples: 309, 390 and 490), and where each row has taps of its own (700 rows of 21,000 samples, 3 to 240 taps: 43 to 63 us).
+constexpr double kGroupOutputCost = 36;
+constexpr double kGroupStepCost = 1.6;
+constexpr double kGroupOwnTaps = 1.65;
+// The same where samples stay in registers, a step being a chunk of 32 taps (bf16, 191 and 223 taps, 2^28 samples, H200: 361 and
+// 404 us; 127 taps: 292 us, which memory limits).
+constexpr double kRowsOutputCost = 9;
+constexpr double kRowsChunkCost = 5.1;
+constexpr double kShareOfCopyRows = 0.97;
 
 // Half-precision products of a multiprocessor for each of its f32 ones, on 9.0 over those of others (CUDA programming guide,
 // arithmetic throughput; 9.0 has twice as many, which mma.sync does not reach).
@@ -74,12 +79,17 @@ public:
         const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
         const double moved = bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
         const Way way = way_of(p, device, Policy{});
+        const double steps = step_factor(device) * steps_of(p.k + before_of(p));
+        const double own = p.filters > 1 ? kGroupOwnTaps : 1;
+        const double tile = tile_of(p, way);
+        const double filled = std::ceil(static_cast<double>(p.output_length) / tile) * tile * static_cast<double>(p.batch);
         const double cost = way == Way::rows    ? kRowsOutputCost + kRowsChunkCost * chunks_of(p)
-                            : way == Way::group ? kGroupOutputCost + kGroupStepCost * group_steps_of(p)
-                                                : kOutputCost + kStepCost * step_factor(device) * steps_of(p.k + before_of(p)) *
-                                                                    (bytes == 4 ? 1 : k16BitProducts);
+                            : way == Way::group ? (kGroupOutputCost + kGroupStepCost * group_steps_of(p)) * own
+                            : bytes == 4        ? kOutputCost + kStepCost * steps
+                                                : kHalfOutputCost + kHalfStepCost * steps;
+        const double share = way == Way::rows ? kShareOfCopyRows : kShareOfCopyTensor;
         return kLaunchSeconds + kColdSeconds + kTileSeconds +
-               std::max(moved / (kShareOfCopyTensor * device.copy_bytes_per_second), 2 * outputs * cost / device.peak_flops);
+               std::max(moved / (share * device.copy_bytes_per_second), 2 * filled * cost / device.peak_flops);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
@@ -90,13 +100,15 @@ public:
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const Way way = way_of(prepared);
         if (way == Way::rows) {
-            return "tiles of " + std::to_string(tensor::kRowsTile) + " outputs four warps in turn, " +
+            return "tiles of " + std::to_string(granularity(prepared)) + " outputs four warps in turn, " +
                    (prepared.tap_pieces == 1 ? "one product" : "two products");
         }
         return std::to_string(run_of(prepared, prepared.problem.batch, prepared.problem.output_length)) + " tiles of " +
                std::to_string(granularity(prepared)) + (way == Way::group ? " outputs four warps" : " outputs a warp");
     }
-    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override { return tile_of(way_of(prepared)); }
+    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
+        return tile_of(prepared.problem, way_of(prepared));
+    }
     void load(const Prepared& prepared) const override {
         prepared.tap_pieces = pieces_of(prepared);
         const Kernel kernel = kernel_of(prepared);
@@ -116,7 +128,7 @@ public:
             return;
         }
         const Way way = way_of(prepared);
-        const int tile = tile_of(way);
+        const int tile = tile_of(p, way);
         Tiles g = sizes_of(p, tile);
         const std::int64_t first_tile = floor_div(a.first, tile);
         g.tiles = divide_up(a.first + a.count, tile) - first_tile;
@@ -168,19 +180,22 @@ private:
     }
     static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
         if (!in_groups(p, device)) { return Way::warp; }
-        // One filter, whose places fill shared memory, and so many tiles that every warpgroup has a few; -1 asks for it anyway.
-        constexpr double kLeastTiles = 12;  // of a multiprocessor
+        // One filter, whose places fill shared memory, and so many outputs that every warpgroup has a few tiles; -1 asks for it
+        // anyway. 127 taps: 16 us and 1.05 us for every 10^6 samples; four warps a tile: about 12 and 1.4.
+        constexpr double kLeastOutputs = 120000;  // of a multiprocessor
         constexpr double kLeastFilled = 0.8;
-        const std::int64_t tiles = divide_up(p.output_length, tensor::kRowsTile);
-        const bool filled = static_cast<double>(p.output_length) >= kLeastFilled * static_cast<double>(tiles * tensor::kRowsTile);
-        const bool many = static_cast<double>(tiles) * static_cast<double>(p.batch) >= kLeastTiles * device.multiprocessors;
+        const int tile = tensor::rows_tile(chunks_of(p));
+        const std::int64_t tiles = divide_up(p.output_length, tile);
+        const bool filled = static_cast<double>(p.output_length) >= kLeastFilled * static_cast<double>(tiles * tile);
+        const bool many =
+            static_cast<double>(p.output_length) * static_cast<double>(p.batch) >= kLeastOutputs * device.multiprocessors;
         const bool wanted = policy.tiles_per_block < 0 || (policy.tiles_per_block == 0 && filled && many);
         return wanted && p.filters <= 1 && tensor_rows_kernel_of(p.dtype, chunks_of(p), 2).entry != nullptr ? Way::rows
                                                                                                             : Way::group;
     }
     static Way way_of(const Prepared& prepared) { return way_of(prepared.problem, prepared.device, prepared.policy); }
-    static int tile_of(Way way) {
-        return way == Way::rows ? tensor::kRowsTile : way == Way::group ? tensor::kGroupTile : tensor::kTile;
+    static int tile_of(const Problem& p, Way way) {
+        return way == Way::rows ? tensor::rows_tile(chunks_of(p)) : way == Way::group ? tensor::kGroupTile : tensor::kTile;
     }
     /// One half of a tap is enough under fast accuracy, and if it is all of it: taps that are 8-bit, say, or were bfloat16s.
     static int pieces_of(const Prepared& prepared) {
@@ -192,7 +207,7 @@ private:
         float largest = 0;
         for (const float tap : taps) { largest = std::max(largest, std::fabs(tap)); }
         // As the kernel scales them.
-        const int shift = tensor::kTopExponent - std::max(largest > 0 ? std::ilogb(largest) : -127, tensor::kTopExponent - 127);
+        const int shift = tensor::kTopExponent - std::max(largest > 0 ? std::ilogb(largest) : -127, tensor::kTopExponent - 126);
         const bool halves = std::all_of(taps.begin(), taps.end(), [&](float tap) {
             const float scaled = std::ldexp(tap, shift);
             return __half2float(__float2half_rn(scaled)) == scaled;
@@ -246,7 +261,7 @@ private:
         const bool groups = way == Way::group;
         const int steps = group_steps_of(p);
         const std::int64_t held = std::int64_t{prepared.device.multiprocessors} * (groups ? tensor::group_blocks(steps) : 16);
-        const std::int64_t wanted = divide_up(rows * divide_up(count, tile_of(way)), held);
+        const std::int64_t wanted = divide_up(rows * divide_up(count, tile_of(p, way)), held);
         if (groups && steps > 8) { return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, 1 << 20)); }
         return static_cast<int>(wanted <= 8 || groups || p.filters > 1 ? std::clamp<std::int64_t>(wanted, 1, 8) : 7);
     }

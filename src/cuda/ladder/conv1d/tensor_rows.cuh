@@ -7,39 +7,50 @@
 
 namespace tapline::cuda::tensor {
 
-/// A tile is 64 rows of 160 outputs, one behind the other in memory. Output 32 p + b of row a = sum over m of X[a][m] T[m][b] with
-/// X[a][m] = sample 32 p + m of row a and T[m][b] = tap m - b. A thread keeps its part of `kChunks` chunks of 32 samples of two
-/// rows, and from one p to the next takes one more: T is the same for all. Both the samples of a chunk and the outputs of a
-/// position are in an order that makes what a thread has 8 neighbours, so they go to and from memory as vectors.
+/// A tile is 64 rows of 224 outputs or more, one behind the other in memory. Output 32 p + b of row a = sum over m of X[a][m]
+/// T[m][b] with X[a][m] = sample 32 p + m of row a and T[m][b] = tap m - b. A thread keeps its part of `kChunks` chunks of 32
+/// samples of two rows, and from one p to the next takes one more: T is the same for all. Both the samples of a chunk and the
+/// outputs of a position are in an order that makes what a thread has 8 neighbours, so they go to and from shared memory as
+/// vectors.
 ///
 /// One block a multiprocessor; its warpgroups take turns with its tiles, and copies of the next ones are on their way meanwhile:
 /// while one warpgroup loads, converts and stores, others multiply. The low halves of the taps come first, into the same sums.
-/// Shared memory: where copies arrive and how many were started, T, tiles' samples.
+/// Outputs take the place of samples that have been read, and leave in bulk while the warpgroup begins its next tile: whole lines,
+/// which the memory likes better than each thread's vectors. The samples that a warp's last row reads of
+/// the next warp's are set aside first.
+/// Shared memory: where copies arrive and how many were started, T, samples set aside, tiles.
 template <class S, int kChunks, int kPieces>
-__global__ void __launch_bounds__(row_threads(kChunks), 1)
+__global__ void __launch_bounds__(kRowsThreads, 1)
     rows_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Tiles g) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    constexpr int kGroups = row_groups(kChunks);
+    constexpr int kGroups = kRowGroups;
     constexpr int kBuffers = row_buffers(kChunks);
     constexpr int kSamples = row_samples(kChunks);
-    constexpr int kSlots = kChunks + 1;
+    constexpr int kPositions = row_positions(kChunks);
+    constexpr int kRowOutputs = row_outputs(kChunks);
+    constexpr int kOutputs = 16 * kRowOutputs;  // of a warp
+    constexpr int kBeyond = row_samples_beyond(kChunks);
+    // Chunks in registers at a time: what two positions read, and at first all that the rows themselves have.
+    constexpr int kTaken = kChunks + 1 > kPositions ? kChunks + 1 : kPositions;
+    static_assert(kChunks - 1 <= kPositions && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
     auto* const arrived = reinterpret_cast<CopyBarrier*>(shared);
     auto* const started = reinterpret_cast<std::uint32_t*>(shared + kRowHeaderBytes / 2);  // copies to each buffer
     char* const taps = shared + kRowHeaderBytes;
-    static_assert(kBuffers <= kMostBuffers);
-    S* const buffers = reinterpret_cast<S*>(taps + row_tap_bytes(kChunks));
+    char* const set_aside = taps + row_tap_bytes(kChunks);
+    S* const buffers = reinterpret_cast<S*>(set_aside + row_beyond_bytes(kChunks));
     const int group = static_cast<int>(threadIdx.x) / kThreads;
     const int thread = static_cast<int>(threadIdx.x) % kThreads;
     const int lane = thread % 32;
     const int warp = thread / 32;
+    S* const beyond = reinterpret_cast<S*>(set_aside) + (group * 3 + warp) * kBeyond;  // of all but the last warp
 
     const auto all = static_cast<unsigned>(a.rows * g.tiles);
     const auto spot_of = [&](unsigned tile) {
         const unsigned row = tile / static_cast<unsigned>(g.tiles);
         return Spot{row, static_cast<int>(tile - row * static_cast<unsigned>(g.tiles))};
     };
-    const auto start_of = [&](Spot s) { return g.start + static_cast<std::int64_t>(s.tile) * kRowsTile; };
+    const auto start_of = [&](Spot s) { return g.start + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks); };
     const auto is_plain = [&](Spot s, const S* from) {
         return s.tile >= g.inner_first && s.tile < g.inner_last && reinterpret_cast<std::uintptr_t>(from) % 16 == 0;
     };
@@ -47,8 +58,10 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         if (tile >= all) { return; }
         const Spot s = spot_of(tile);
         const S* const from = static_cast<const S*>(a.in) + s.row * a.in_row + start_of(s);
-        if (is_plain(s, from)) {
-            copy_bulk(buffers + buffer * kSamples, from, static_cast<unsigned>(g.needed) * sizeof(S), arrived + buffer);
+        const Part part = is_plain(s, from) ? Part{0, g.needed} : part_copied(a, from, start_of(s), g.needed);
+        if (part.begin < part.end) {
+            copy_bulk(buffers + buffer * kSamples + part.begin, from + part.begin,
+                      static_cast<unsigned>(part.end - part.begin) * sizeof(S), arrived + buffer);
         } else {
             arrive(arrived + buffer);
         }
@@ -57,7 +70,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
 
     const int tap_exponent = store_row_taps<kChunks>(taps, a, g.before, static_cast<int>(threadIdx.x));
     // What no copy fills: it meets no tap, but may not be a NaN.
-    for (int i = g.needed + static_cast<int>(threadIdx.x); i < kSamples; i += row_threads(kChunks)) {
+    for (int i = g.needed + static_cast<int>(threadIdx.x); i < kSamples; i += kRowsThreads) {
         for (int b = 0; b < kBuffers; ++b) { buffers[b * kSamples + i] = S{}; }
     }
     if (threadIdx.x == 0) {
@@ -75,21 +88,28 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
 
     int buffer = group;
     std::uint32_t use = 1;  // of the buffer
+    int leaving = 0;        // the buffer whose outputs are on their way, for which use it will be next
+    std::uint32_t later_use = 0;
 #pragma unroll 1
     for (unsigned tile = blockIdx.x + group * gridDim.x; tile < all; tile += kGroups * gridDim.x) {
         const Spot s = spot_of(tile);
         const S* const row_in = static_cast<const S*>(a.in) + s.row * a.in_row;
         S* const samples = buffers + buffer * kSamples;
-        S* const own = samples + warp * (16 * kRowOutputs);
+        S* const own = samples + warp * kOutputs;
         // Phases are told apart by their parity: first this one's copy must have been started, or a warpgroup that is far ahead
         // of another would take an earlier one for it.
         wait_for(started + buffer, use);
         wait(arrived + buffer, (use - 1) % 2);
         if (!is_plain(s, row_in + start_of(s))) {
+            const Part part = part_copied(a, row_in + start_of(s), start_of(s), g.needed);
+            const auto fill = [&](int begin, int end) {
 #pragma unroll 1
-            for (int begin = warp * 256; begin < g.needed; begin += kThreads * 8) {
-                fill_at_edge(a, samples + begin, row_in, start_of(s) + begin, min(256, g.needed - begin), lane);
-            }
+                for (int i = begin + warp * 256; i < end; i += kThreads * 8) {
+                    fill_at_edge(a, samples + i, row_in, start_of(s) + i, min(256, end - i), lane);
+                }
+            };
+            fill(0, part.begin);
+            fill(part.end, g.needed);
             fence_before_copy();
             wait_for_warpgroup(group);
         }
@@ -105,44 +125,51 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         }
         __syncwarp();
 
-        constexpr int kVectors = (16 * kRowOutputs + kChunk * (kChunks - 1)) / 8;
+        static_assert(kBeyond <= 32 * 8);
         unsigned largest = 0;
-#pragma unroll
-        for (int v = 0; v < kVectors; v += 32) {
-            if (v + 32 <= kVectors || v + lane < kVectors) {
-                largest = largest_of_pairs(largest, reinterpret_cast<const uint4*>(own)[v + lane]);
-            }
+        if (lane < kBeyond / 8) {
+            const uint4 vector = reinterpret_cast<const uint4*>(own + kOutputs)[lane];
+            largest = largest_of_pairs(largest, vector);
+            if (warp < 3) { reinterpret_cast<uint4*>(beyond)[lane] = vector; }
         }
-        const int exponent = exponent_of_pairs<S>(largest);
+        __syncwarp();
+        S* const upper = own + lane / 4 * kRowOutputs + lane % 4 * 8;  // the first samples and outputs of this thread's two rows
+        S* const lower = upper + 8 * kRowOutputs;
+        const S* const next = warp < 3 && lane >= 28 ? beyond + lane % 4 * 8 : lower + kRowOutputs;
+        unsigned x[kTaken][8];
+        const auto load = [&](auto chunk) {
+            constexpr int c = decltype(chunk)::value;
+            const S* const from = c < kPositions ? lower + c * kChunk : next + (c - kPositions) * kChunk;
+            to_fragments(x[c % kTaken], *reinterpret_cast<const uint4*>(upper + c * kChunk), *reinterpret_cast<const uint4*>(from));
+        };
+        for_turns<0, kTaken>([&](auto chunk) {  // all that the rows themselves have
+            load(chunk);
+            largest = largest_of_pairs(largest, x[decltype(chunk)::value % kTaken]);
+        });
+        int exponent = exponent_of_pairs<S>(largest);
+        // Sums are scaled back by one factor: where that would be less than the least float's, samples are made smaller instead,
+        // and lose what no float can hold; where it would be infinite, as good as all outputs are, and they are summed apart.
+        if constexpr (kScaled<S>) { exponent = max(exponent, 2 * kTopExponent - 126 - tap_exponent); }
         const __nv_bfloat162 scale = __float2bfloat162_rn(power_of_two(kTopExponent - exponent));
         const int sums_exponent = (kScaled<S> ? exponent - kTopExponent : 0) + tap_exponent - kTopExponent;
-        const bool once = sums_exponent >= -126 && sums_exponent <= 127;
-        const float factor = power_of_two(once ? sums_exponent : sums_exponent / 2);
+        const float factor = power_of_two(sums_exponent);
 
-        const bool simple = once && a.plain_store != 0;
-        std::int64_t o = g.first_output + static_cast<std::int64_t>(s.tile) * kRowsTile + warp * (16 * kRowOutputs);
-        S* out = static_cast<S*>(a.out) + s.row * a.out_row + o;
-        const bool finite = exponent != kNotFinite && tap_exponent != kNotFinite;
-        if (!finite) { sum_rows_as_they_stand(a, out, o, own + g.before, lane); }
-        const bool whole = o >= 0 && o + 16 * kRowOutputs <= a.count && reinterpret_cast<std::uintptr_t>(out) % 16 == 0;
-        const int mine = lane / 4 * kRowOutputs + lane % 4 * 8;  // the first sample and output of this thread's upper row
-        o += mine;
-        out += mine;
-
-        unsigned x[kSlots][8];
+        const std::int64_t o = g.first_output + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks) + warp * kOutputs;
+        S* const out = static_cast<S*>(a.out) + s.row * a.out_row + o;
+        const bool finite = exponent != kNotFinite && tap_exponent != kNotFinite && sums_exponent <= 127;
+        if (!finite) {
+            sum_rows_as_they_stand(a, out, o, own + g.before, kOutputs, lane);
+            for_turns<0, kTaken>(load);  // not kept over the call
+        }
         const auto take = [&](auto chunk) {
-            constexpr int c = decltype(chunk)::value;
-            const auto* from = reinterpret_cast<const uint4*>(own + mine + c * kChunk);
-            to_fragments<S>(x[c % kSlots], from[0], from[kRowOutputs], scale);
+            load(chunk);
+            convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale);
         };
-        for_turns<0, kChunks>(take);
-        for_turns<0, kPositions>([&](auto position) {
+        for_turns<0, kTaken>([&](auto chunk) { convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale); });
+        float sum[2][4][4];
+        // In line, as products must not be under way over a call.
+        const auto multiply = [&](auto position) __attribute__((always_inline)) {
             constexpr int p = decltype(position)::value;
-            if constexpr (p == kPositions - 1) {  // all samples have been read
-                wait_for_warpgroup(group);
-                if (thread == 0) { copy(tile + kBuffers * gridDim.x, buffer, use + 1); }
-            }
-            float sum[4][4];
             // Not added up before the loop: so many addresses would not fit the registers.
             std::uint64_t entries = first_entries;
             asm volatile("" : "+l"(entries));
@@ -152,36 +179,61 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
                 constexpr int kStep = decltype(turn)::value % (2 * kChunks);
                 constexpr int kPiece = kPieces - 1 - decltype(turn)::value / (2 * kChunks);
                 multiply_rows<decltype(turn)::value == 0, kStep % 2 * 4>(
-                    sum, x[(p + kStep / 2) % kSlots],
+                    sum[p % 2], x[(p + kStep / 2) % kTaken],
                     cores_after(entries, kPiece * (row_tap_bytes(kChunks) / 2) + kStep * kChunkTaps));
             });
             commit_warpgroup_products();
-            wait_warpgroup_products<0>(sum);
-            if constexpr (p + 1 < kPositions) { take(std::integral_constant<int, p + kChunks>{}); }
+        };
+        multiply(std::integral_constant<int, 0>{});
+        // The outputs before have left their buffer; every warp has set aside what the next one will overwrite.
+        if (lane == 0) { wait_stores_read(); }
+        wait_for_warpgroup(group);
+        if (thread == 0 && later_use != 0) { copy(tile + (kBuffers - kGroups) * gridDim.x, leaving, later_use); }
+        const auto make_outputs = [&](auto simple) __attribute__((always_inline)) {
+            for_turns<0, kPositions>([&](auto position) {
+                constexpr int p = decltype(position)::value;
+                if constexpr (p + 1 < kPositions) { multiply(std::integral_constant<int, p + 1>{}); }
+                auto& sums_of_p = sum[p % 2];
+                wait_warpgroup_products<(p + 1 < kPositions ? 1 : 0)>(sums_of_p);
+                if constexpr (p + kTaken < kPositions + kChunks - 1) { take(std::integral_constant<int, p + kTaken>{}); }
+                __syncwarp();
 #pragma unroll
-            for (int half = 0; half < 2; ++half) {  // the upper row, then 8 rows on
-                float sums[8];
+                for (int half = 0; half < 2; ++half) {
+                    float sums[8];
 #pragma unroll
-                for (int i = 0; i < 8; ++i) { sums[i] = sum[i / 2][2 * half + i % 2] * factor; }
-                const uint4 vector = simple ? as_outputs<S>(sums)
-                                            : as_finished_outputs<S>(a, float4{sums[0], sums[1], sums[2], sums[3]},
-                                                                     float4{sums[4], sums[5], sums[6], sums[7]},
-                                                                     once ? 1 : power_of_two(sums_exponent - sums_exponent / 2));
-                constexpr int kNext = 8 * kRowOutputs;
-                const int at = half * kNext + p * kChunk;
-                if (whole && finite) {
-                    *reinterpret_cast<uint4*>(out + at) = vector;
-                } else if (finite) {
-                    store_part(out + at, vector, o + at, a.count);
+                    for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * factor; }
+                    uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
+                    if constexpr (decltype(simple)::value) {
+                        to = as_outputs<S>(sums);
+                    } else {
+                        to = as_finished_outputs<S>(a, float4{sums[0], sums[1], sums[2], sums[3]},
+                                                    float4{sums[4], sums[5], sums[6], sums[7]});
+                    }
                 }
-            }
-        });
+            });
+        };
+        // Two loops, or every position would ask. What it asks is the same for the four warps, whose products must be the same too.
+        if (a.plain_store != 0) {
+            make_outputs(std::true_type{});
+        } else {
+            make_outputs(std::false_type{});
+        }
+        fence_before_copy();
+        __syncwarp();
+        if (finite && o >= 0 && o + kOutputs <= a.count && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
+            if (lane == 0) { store_bulk(out, own, kOutputs * sizeof(S)); }
+        } else if (finite) {
+            store_rows_part(out, own, kOutputs, o, a.count, lane);
+        }
+        leaving = buffer;
+        later_use = use + 1;
         buffer += kGroups;
         if (buffer >= kBuffers) {
             buffer -= kBuffers;
             ++use;
         }
     }
+    if (lane == 0) { wait_stores(); }
 #endif
 }
 

@@ -28,7 +28,7 @@ TensorRowsKernel tensor_rows_kernel_of(int dtype, int chunks, int pieces) {
     const void* const entry = dtype == kF16    ? kernel_with<__half>(built, pieces)
                               : dtype == kBf16 ? kernel_with<__nv_bfloat16>(built, pieces)
                                                : nullptr;
-    return {entry, tensor::row_threads(built), static_cast<std::size_t>(tensor::row_shared_bytes(built))};
+    return {entry, tensor::kRowsThreads, static_cast<std::size_t>(tensor::row_shared_bytes(built))};
 }
 
 }  // namespace tapline::cuda

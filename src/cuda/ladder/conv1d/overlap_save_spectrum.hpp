@@ -1,0 +1,26 @@
+// A filter's spectrum made on the GPU, from taps that lie there.
+#pragma once
+
+#include "cuda/ladder/conv1d/overlap_save_host.hpp"
+
+namespace tapline::cuda::overlap_save {
+
+struct SpectrumJob {
+    const void* given;  // (k) in device memory, of the plan's type of taps
+    const void* ready;  // what lies before the spectrum in a rung's tables
+    void* tables;       // the same, then the spectrum
+    void* taps;         // (k) in correlation order
+    std::int64_t ready_bytes;
+    int k, skip;
+    int rows, warps;            // of a segment, of a row
+    int is_complex, real_taps;  // the samples; the taps
+    int reversed, conjugated;   // correlation order is the given one reversed, conjugated
+    int for_block;              // the factors are as rung 27 takes them
+    int in_couples;             // the spectrum is stored so
+};
+
+/// For segments of rows * 1024 * warps points and one filter.
+void load_spectrum_kernel(const Problem& p);
+void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stream);
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,214 @@
+// Plans without taps: executions bring them in GPU memory, and what depends on them is made there.
+#include <array>
+#include <limits>
+
+#include "gpu/gpu.hpp"
+#include "support/comparison.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+constexpr PlanOptions kOnDevice{.device = "cuda", .accuracy = Accuracy::standard, .effort = Effort::estimate};
+
+class TapsOnDevice : public GpuTest {
+protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped() || HasFatalFailure()) { return; }
+        if (rung_named("overlap_save") < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save"); }
+    }
+
+    static PlanOptions by_overlap_save(const char* name = "overlap_save") {
+        PlanOptions options = kOnDevice;
+        options.algorithm = name;
+        return options;
+    }
+
+    static std::vector<std::byte> drawn(std::int64_t elements, Dtype dtype, Random& random) {
+        std::vector<std::byte> bytes(bytes_of(elements, dtype));
+        fill_random(bytes.data(), dtype, elements, random);
+        return bytes;
+    }
+
+    // Of both buffers' sizes; what is queued before and after is the caller's.
+    static void expect_right(const Problem& p, std::span<const std::byte> in, std::span<const std::byte> taps, const Plan& plan) {
+        const DeviceBuffer device_in = DeviceBuffer::of(in);
+        const DeviceBuffer device_taps = DeviceBuffer::of(taps);
+        const DeviceBuffer out(bytes_of(output_extent(p), output_dtype(p)));
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        const DeviceStream stream;
+        plan.execute_with_taps(out.data(), device_in.data(), device_taps.data(), workspace.span(), stream.get());
+        stream.synchronize();
+        EXPECT_TRUE(device_in.guards_intact() && device_taps.guards_intact()) << "wrote outside the inputs";
+        EXPECT_TRUE(out.guards_intact() && workspace.guards_intact()) << "wrote outside the outputs";
+        const std::vector<std::byte> values = out.values<std::byte>();
+        EXPECT_EQ(compare(p, values.data(), in.data(), taps.data(), false), "")
+            << p.taps << " taps, " << plan.algorithm() << ": " << plan.explain();
+    }
+};
+
+TEST_F(TapsOnDevice, OfEveryTypeAndSizeOfSegment) {
+    Random random(91);
+    struct Case {
+        Dtype dtype;
+        bool complex_taps;
+    };
+    constexpr std::array<Case, 8> kCases{{{Dtype::f32, false},
+                                          {Dtype::f64, false},
+                                          {Dtype::f16, false},
+                                          {Dtype::bf16, false},
+                                          {Dtype::complex64, false},
+                                          {Dtype::complex64, true},
+                                          {Dtype::complex128, false},
+                                          {Dtype::complex128, true}}};
+    for (const Case& c : kCases) {
+        for (const std::int64_t k : {1, 2, 127, 1500, 3000, 6000}) {
+            for (const Operation operation : {Operation::convolution, Operation::correlation}) {
+                Problem p;
+                p.length = k < 1000 ? 1003 : 403;
+                p.taps = k;
+                p.dtype = c.dtype;
+                p.complex_taps = c.complex_taps;
+                p.operation = operation;
+                p.mode = operation == Operation::convolution && k < 1000 ? Mode::full : Mode::same;
+                p.boundary = operation == Operation::convolution ? Boundary::zero : Boundary::reflect;
+                const std::vector<std::byte> in = drawn(p.length, p.dtype, random);
+                expect_right(p, in, drawn(k, taps_dtype(p), random), make_plan_without_taps(p, by_overlap_save()));
+                if (HasFailure()) { return; }
+            }
+        }
+    }
+}
+
+TEST_F(TapsOnDevice, OfLongSegmentsRowsAndStrides) {
+    Random random(92);
+    Problem p;
+    p.length = 3001;
+    p.taps = 12000;
+    p.mode = Mode::causal;
+    expect_right(p, drawn(p.length, p.dtype, random), drawn(p.taps, p.dtype, random), make_plan_without_taps(p, by_overlap_save()));
+    p.length = 5001;
+    p.taps = 700;
+    p.batch = 3;
+    p.input_sample_stride = 3;
+    p.input_row_stride = 1;
+    p.scale = 0.5;
+    p.bias = 2;
+    expect_right(p, drawn(input_extent(p), p.dtype, random), drawn(p.taps, p.dtype, random),
+                 make_plan_without_taps(p, by_overlap_save()));
+}
+
+TEST_F(TapsOnDevice, OfSegmentsInClustersAndInMemory) {
+    Random random(95);
+    for (const char* name : {"overlap_save_cluster", "overlap_save_large"}) {
+        if (rung_named(name) < 0) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
+        for (const Dtype dtype : {Dtype::f32, Dtype::complex64, Dtype::f64}) {
+            for (const std::int64_t k : {5000, 9000}) {
+                Problem p;
+                p.length = 803;
+                p.taps = k;
+                p.dtype = dtype;
+                p.complex_taps = dtype == Dtype::complex64;
+                p.mode = Mode::same;
+                p.operation = k == 5000 ? Operation::correlation : Operation::convolution;
+                try {
+                    const Plan plan = make_plan_without_taps(p, by_overlap_save(name));
+                    expect_right(p, drawn(p.length, dtype, random), drawn(k, dtype, random), plan);
+                } catch (const Error& error) {  // clusters need compute capability 9.0 and are not for every size
+                    EXPECT_TRUE(error.code() == ErrorCode::unsupported && name == std::string("overlap_save_cluster"))
+                        << error.what();
+                }
+            }
+        }
+    }
+}
+
+TEST_F(TapsOnDevice, ThatAreNotFiniteReachWhatTheyReachOtherwise) {
+    Random random(93);
+    for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        for (const Mode mode : {Mode::full, Mode::same}) {
+            Problem p;
+            p.length = 5000;
+            p.taps = 600;
+            p.mode = mode;
+            std::vector<float> taps = random_floats(p.taps, random);
+            taps[77] = value;
+            std::vector<float> in = random_floats(p.length, random);
+            in[900] = 0;
+            expect_right(p, std::as_bytes(std::span(in)), std::as_bytes(std::span(taps)),
+                         make_plan_without_taps(p, by_overlap_save()));
+        }
+    }
+}
+
+// Nothing waits on the host: each execution has the taps that are there when the stream comes to it.
+TEST_F(TapsOnDevice, AreReadInTheStreamsOrder) {
+    Random random(94);
+    Problem p;
+    p.length = 40000;
+    p.taps = 511;
+    p.mode = Mode::same;
+    const Plan plan = make_plan_without_taps(p, by_overlap_save());
+    const std::vector<float> in = random_floats(p.length, random);
+    const DeviceBuffer device_in = DeviceBuffer::of(in);
+    const DeviceBuffer taps(bytes_of(p.taps, p.dtype));
+    const DeviceBuffer workspace(plan.workspace_bytes());
+    constexpr int kTimes = 4;
+    std::vector<std::vector<float>> all;
+    std::vector<DeviceBuffer> on_device;
+    std::vector<DeviceBuffer> outs;
+    for (int i = 0; i < kTimes; ++i) {
+        all.push_back(random_floats(p.taps, random));
+        on_device.push_back(DeviceBuffer::of(all.back()));
+        outs.emplace_back(bytes_of(p.length, p.dtype));
+    }
+    const DeviceStream stream;
+    for (int i = 0; i < kTimes; ++i) {
+        cuda_abi::Status status;
+        require(
+            api().copy(kDevice, taps.data(), on_device[i].data(), static_cast<std::int64_t>(taps.size()), stream.abi(), &status),
+            status, "copy");
+        plan.execute_with_taps(outs[i].data(), device_in.data(), taps.data(), workspace.span(), stream.get());
+    }
+    stream.synchronize();
+    for (int i = 0; i < kTimes; ++i) {
+        EXPECT_EQ(compare(p, outs[i].values<float>().data(), in.data(), all[i].data(), false), "") << "execution " << i;
+    }
+}
+
+TEST_F(TapsOnDevice, AreAskedForAndRefusedWithAReason) {
+    const auto expect_error = [](ErrorCode code, const std::string& text, const auto& body) {
+        try {
+            body();
+            ADD_FAILURE() << "no error; expected one that says '" << text << "'";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), code) << error.what();
+            EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+        }
+    };
+    Problem p;
+    p.length = 3000;
+    p.taps = 200;
+    const Plan plan = make_plan_without_taps(p, by_overlap_save());
+    const std::vector<float> taps(200, 1.0F);
+    const DeviceBuffer in(bytes_of(p.length, p.dtype));
+    const DeviceBuffer out(bytes_of(output_length(p), p.dtype));
+    const DeviceBuffer on_device = DeviceBuffer::of(taps);
+    const DeviceBuffer workspace(plan.workspace_bytes());
+    expect_error(ErrorCode::argument, "taps", [&] { plan.execute(out.data(), in.data(), workspace.span()); });
+    expect_error(ErrorCode::argument, "taps",
+                 [&] { plan.execute_with_taps(out.data(), in.data(), taps.data(), workspace.span()); });
+    expect_error(ErrorCode::argument, "workspace", [&] { plan.execute_with_taps(out.data(), in.data(), on_device.data(), {}); });
+    const Plan prepared = make_plan(p, taps, by_overlap_save());
+    const DeviceBuffer large(std::max<std::size_t>(prepared.workspace_bytes(), 64));
+    expect_error(ErrorCode::argument, "taps",
+                 [&] { prepared.execute_with_taps(out.data(), in.data(), on_device.data(), large.span()); });
+    expect_error(ErrorCode::argument, "taps", [&] { make_plan_without_taps(p, {.device = "cpu"}); });
+    Problem few = p;
+    few.taps = 5;
+    expect_error(ErrorCode::unsupported, "taps", [&] { make_plan_without_taps(few, kOnDevice); });
+}
+
+}  // namespace
+}  // namespace tapline::test
