@@ -75,36 +75,40 @@ struct PassedRows {
     unsigned high[4], low[4];
 };
 
-/// first, others: what rows before last_rows are multiplied with, and the others.
-__device__ __forceinline__ void pack_rows(PassedRows& to, const float (&sum)[2][4], int last_rows, float first, float others) {
-    const int row = static_cast<int>(threadIdx.x) % 4 * 2;
+__device__ __forceinline__ void pack_rows(PassedRows& to, const float (&sum)[2][4], float factor) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-        const float even = row + 8 * h < last_rows ? first : others;
-        const float odd = row + 8 * h + 1 < last_rows ? first : others;
 #pragma unroll
         for (int p = 0; p < 2; ++p) {
-            tensor::split(sum[h][2 * p] * even, sum[h][2 * p + 1] * odd, to.high[2 * p + h], to.low[2 * p + h]);
+            tensor::split(sum[h][2 * p] * factor, sum[h][2 * p + 1] * factor, to.high[2 * p + h], to.low[2 * p + h]);
         }
     }
 }
 
-/// out[p] += 16 rows times the column's taps: rows g and g + 8 of pixels 8 p + 2 q and the next.
-__device__ __forceinline__ void add_columns(float (&out)[2][4], const unsigned (&high)[4], const unsigned (&low)[4],
-                                            const PassedRows& rows, float scale) {
+/// The largest finite magnitude of held rows, as bits, without their scale.
+__device__ __forceinline__ unsigned largest_of(const PassedRows& rows, float unscale) {
+    float largest = 0;
 #pragma unroll
-    for (int p = 0; p < 2; ++p) {
-        const uint2 x = {rows.high[2 * p], rows.high[2 * p + 1]};
-        float sum[4] = {};
-        tensor::multiply(sum, high, uint2{rows.low[2 * p], rows.low[2 * p + 1]});
-        tensor::multiply(sum, low, x);
-        tensor::multiply(sum, high, x);
+    for (int i = 0; i < 4; ++i) {
+        const float2 pair = __half22float2(*reinterpret_cast<const __half2*>(&rows.high[i]));
+        if (fabsf(pair.x) < INFINITY) { largest = fmaxf(largest, fabsf(pair.x)); }
+        if (fabsf(pair.y) < INFINITY) { largest = fmaxf(largest, fabsf(pair.y)); }
+    }
+    return __float_as_uint(fminf(largest * unscale, 0x1.fffffep127F));
+}
+
+/// Held rows with another scale.
+__device__ __forceinline__ void rescale(PassedRows& rows, float ratio) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) { out[p][i] = fmaf(sum[i], scale, out[p][i]); }
+    for (int i = 0; i < 4; ++i) {
+        const float2 high = __half22float2(*reinterpret_cast<const __half2*>(&rows.high[i]));
+        const float2 low = __half22float2(*reinterpret_cast<const __half2*>(&rows.low[i]));
+        tensor::split((high.x + low.x) * ratio, (high.y + low.y) * ratio, rows.high[i], rows.low[i]);
     }
 }
 
-/// All of them, where they have the same scale: corrections have sums of their own, as along rows.
+/// out[p] += the rows of all steps times the column's taps: rows g and g + 8 of pixels 8 p + 2 q and the next. Corrections have
+/// sums of their own, as along rows.
 template <int kSteps>
 __device__ __forceinline__ void filter_columns(float (&out)[2][4], const TapFragments<kSteps>& taps,
                                                const PassedRows (&rows)[kSteps], float scale) {
@@ -125,9 +129,6 @@ __device__ __forceinline__ void filter_columns(float (&out)[2][4], const TapFrag
 
 /// 2^difference, 0 below, 2^127 above; and what sums of rows with a scale are multiplied with, 2^-kSumExponent apart.
 __device__ __forceinline__ float power_or_zero(int difference) { return __int_as_float(min(max(difference + 127, 0), 254) << 23); }
-__device__ __forceinline__ float factor_of(unsigned from, unsigned to, int middle) {
-    return power_or_zero(static_cast<int>(to) - static_cast<int>(from) + middle);
-}
 __device__ __forceinline__ float unscale(unsigned exponent) {
     constexpr float kSmall = 1.0F / (1 << kSumExponent);
     return __uint_as_float((254 - exponent) << 23) * kSmall;
@@ -183,14 +184,14 @@ __device__ __forceinline__ void pass_outputs(const ImageArguments& a, const Halv
 /// outputs.
 ///
 /// Floats are two halves each, three products make one. Meanwhile the next step's rows become halves, with the scale of the rows
-/// before: where that does not fit, once more.
+/// before: where that does not fit, once more, and the rows in registers change to the new one.
 template <int kSteps, int kChannels>
 __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, HalvesShape<kSteps, kChannels>::kBlocks)
     march_halves(const __grid_constant__ ImageArguments a, const __grid_constant__ HalvesMarch g) {
     using Shape = HalvesShape<kSteps, kChannels>;
     extern __shared__ __align__(128) char shared[];
     static __shared__ Border border;
-    static __shared__ __align__(16) RowRange ranges[4][2];
+    static __shared__ __align__(16) RowRange ranges[4];
     auto* const window = reinterpret_cast<float*>(shared);
     auto* const halves = reinterpret_cast<__half*>(window + kStages * Shape::kStage);
     float* const staged = window + kStages * Shape::kStage + Shape::kHalves;
@@ -224,7 +225,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         taps[i] = along >= 0 && along < a.mask_width ? g.row[along] : 0.0F;
         taps[kPaddedTaps + i] = down >= 0 && down < a.mask_height ? g.column[down] : 0.0F;
     }
-    if (thread < 8) { ranges[thread / 2][thread % 2] = RowRange{0, 0, 0, 0}; }
+    if (thread < 4) { ranges[thread] = RowRange{0, 0, 0, 0}; }
     const bool words = prepare_border<Shape>(a, border, values, window);
 
     constexpr int kTurns = (Shape::kElements / 4 + Shape::kLanes - 1) / Shape::kLanes;
@@ -257,12 +258,11 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         }
         commit_copies();
     };
-    uint2 exponents = {kUsualExponent, kUsualExponent};
+    unsigned exponent = kUsualExponent;
     const auto convert = [&](int step, int stage) {
-        const bool needed = own_row < g.last_rows;
         const float largest = convert_row<Shape, kChannels>(own_halves + step % 2 * Shape::kHalves, own_pixels + stage,
-                                                            __uint_as_float((needed ? exponents.x : exponents.y) << 23));
-        RowRange& range = ranges[step % 4][needed ? 0 : 1];
+                                                            __uint_as_float(exponent << 23));
+        RowRange& range = ranges[step % 4];
         if (!(largest < kMostScaled)) { range.loud = 1; }
         if (largest >= kLeastScaled) { range.fits = 1; }
         if (largest > 0 && largest < kLeastScaled) { range.quiet = 1; }
@@ -297,22 +297,29 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         }
     };
     PassedRows passed[kSteps] = {};
-    float scales[kSteps] = {};
+    const float middle = power_or_zero(g.middle);
+    float scale = unscale(exponent);
     int used = 0;
-    int regular = 0;  // steps with one scale, the same, without a break
-    unsigned before = 0;
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
         wait_copies<kStages - 2>();
         __syncthreads();
-        const RowRange needed = ranges[step % 4][0];
-        const RowRange others = ranges[step % 4][1];
-        if (needed.loud != 0 || others.loud != 0 || needed.quiet > needed.fits || others.quiet > others.fits) {
-            exponents = convert_again<Shape, kChannels>(ranges[step % 4], own_halves + step % 2 * Shape::kHalves, own_pixels + used,
-                                                        g.last_rows, exponents);
+        const RowRange range = ranges[step % 4];
+        if (range.loud != 0 || range.quiet > range.fits) {
+            unsigned held = 0;
+#pragma unroll
+            for (int s = 0; s + 1 < kSteps; ++s) {
+                held = max(held, largest_of(passed[s], __uint_as_float((254 - exponent) << 23)));
+            }
+            const unsigned next_exponent = convert_again<Shape, kChannels>(
+                &ranges[step % 4], own_halves + step % 2 * Shape::kHalves, own_pixels + used, held, exponent);
+            const float ratio = power_or_zero(static_cast<int>(next_exponent) - static_cast<int>(exponent));
+#pragma unroll
+            for (int s = 0; s + 1 < kSteps; ++s) { rescale(passed[s], ratio); }
+            exponent = next_exponent;
+            scale = unscale(exponent);
         }
-        if (thread < 2) { ranges[(step + 2) % 4][thread] = RowRange{0, 0, 0, 0}; }
-        const uint2 own = exponents;
+        if (thread == 0) { ranges[(step + 2) % 4] = RowRange{0, 0, 0, 0}; }
         load(step + kStages);
         store(step);
         used = next(used);
@@ -320,50 +327,17 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
 
         float sum[2][4] = {};
         filter_rows<Shape, kSteps>(sum, address + static_cast<unsigned>(step % 2 * Shape::kHalves * sizeof(__half)), along);
-        // Whether all that the outputs need has one scale; only that may decide how they are summed.
-        const bool some = needed.fits + needed.quiet + needed.loud != 0;
-        const bool more = others.fits + others.quiet + others.loud != 0;
-        const bool one = some && regular >= kSteps - 1 - g.lead_rows / kStepRows && before == own.x;
-        const bool fits = some && (more || g.last_rows == kStepRows) && own.x == own.y;
-        regular = !fits ? 0 : own.x == before ? regular + 1 : 1;
-        before = own.x;
-        unsigned first = own.x;
-        unsigned all = own.x;
-        if (fits) {
-            const float factor = power_or_zero(g.middle);
-            pack_rows(passed[kSteps - 1], sum, kStepRows, factor, factor);
-        } else {  // rows of zeros fit any scale
-            first = some ? own.x : 254U;
-            all = min(first, more ? own.y : 254U);
-            pack_rows(passed[kSteps - 1], sum, g.last_rows, factor_of(own.x, all, g.middle), factor_of(own.y, all, g.middle));
-        }
-        scales[kSteps - 1] = unscale(all);
+        pack_rows(passed[kSteps - 1], sum, middle);
         if (step >= kSteps - 1) {
             float to[2][4] = {};
-            if (one && first == all) {
-                filter_columns<kSteps>(to, down, passed, scales[kSteps - 1]);
-            } else {
-                const PassedRows last = passed[kSteps - 1];
-                if (first != all) { pack_rows(passed[kSteps - 1], sum, g.last_rows, factor_of(own.x, first, g.middle), 0); }
-                if (one) {
-                    filter_columns<kSteps>(to, down, passed, unscale(first));
-                } else {
-                    add_columns(to, down.high[kSteps - 1], down.low[kSteps - 1], passed[kSteps - 1], unscale(first));
-#pragma unroll
-                    for (int s = 0; s + 1 < kSteps; ++s) { add_columns(to, down.high[s], down.low[s], passed[s], scales[s]); }
-                }
-                passed[kSteps - 1] = last;
-            }
+            filter_columns<kSteps>(to, down, passed, scale);
             const int row = (step - kSteps + 1) * kStepRows;
             pass_outputs<Shape, kChannels>(a, g, out, own_staged + step % 2 * Shape::kOut, to, row + lane / 4, pixel + lane % 4 * 2,
                                            whole && row + kStepRows <= outputs);
         }
         out += kStepRows * a.out_row;
 #pragma unroll
-        for (int s = 0; s + 1 < kSteps; ++s) {
-            passed[s] = passed[s + 1];
-            scales[s] = scales[s + 1];
-        }
+        for (int s = 0; s + 1 < kSteps; ++s) { passed[s] = passed[s + 1]; }
     }
     __syncthreads();
     store(steps);

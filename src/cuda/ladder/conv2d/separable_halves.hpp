@@ -17,11 +17,11 @@ inline constexpr int kPaddedTaps = 88;   // with those and zeros after them
 inline constexpr int kPixels = 64;       // of a block's row
 inline constexpr int kStages = 4;        // steps' rows that are held or on their way
 inline constexpr int kTapExponent = 14;  // of the largest tap: below a half's 2^16
-// Scales of pixels: eight octaves apart, so that they seldom change. Where the largest is below 2^(8 b - 119) and at least 2^(8 b -
-// 127), the scale's exponent, biased, is kScaleExponent - 8 b: it comes to kLeastScaled .. kMostScaled.
+// Scales of pixels: sixteen octaves apart, so that they seldom change. Where the largest is below 2^(16 b - 119) and at least
+// 2^(16 b - 135), the scale's exponent, biased, is kScaleExponent - 16 b: it comes to kLeastScaled .. kMostScaled.
 inline constexpr unsigned kScaleExponent = 261;
-inline constexpr unsigned kUsualExponent = kScaleExponent - 8 * 15;  // for 2^-7 .. 2
-inline constexpr float kLeastScaled = 128;
+inline constexpr unsigned kUsualExponent = kScaleExponent - 16 * 8;  // for 2^-7 .. 2^9
+inline constexpr float kLeastScaled = 0.5F;
 inline constexpr float kMostScaled = 32768;
 inline constexpr int kSumExponent = 20;  // sums are held 2^-20 times as large: not beyond a float's range
 
@@ -48,7 +48,6 @@ struct HalvesMarch {
     int segment_rows;    // output rows of a block
     int lead;            // pixels that a window begins before the first tap's, to begin on 16 bytes
     int lead_rows;       // and rows, so that the last step's hold the last tap's
-    int last_rows;       // rows of the last step's that are needed
     int vectors;         // whether rows of the image begin on 16 bytes with `lead`
     int out_vectors;     // whether rows of the output do
     int middle;          // exponent: sums of rows times 2^middle are below 2^14

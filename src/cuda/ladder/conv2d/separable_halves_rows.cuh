@@ -67,9 +67,8 @@ __device__ __noinline__ void load_border(const ImageArguments& a, const Border& 
     load_words<Shape>(to, from, border);
 }
 
-/// How rows of a step compare with the scale that they became halves with: one of them is beyond it, one is in its range, one is
-/// below that and not zero. largest: for another scale. A step has two scales, that of its first HalvesMarch::last_rows rows, all
-/// that the last outputs before it need, and that of the others: jobs that begin at other rows get the same bits.
+/// How a step's rows compare with the scale that they became halves with: whether something is beyond it, in its range, below that
+/// and not zero. largest: for another scale.
 struct RowRange {
     unsigned loud, fits, quiet, largest;
 };
@@ -110,27 +109,23 @@ __device__ __forceinline__ float convert_row(__half* to, const float* from, floa
     return largest;
 }
 
-/// A step's rows once more with the scale that their largest finite magnitude asks for: its exponents. By the
-/// whole block; `from`, `to` as above.
+/// A step's rows once more with the scale that their largest finite magnitude asks for, or `held`, the bits of one that this thread
+/// keeps in registers: its exponent. By the whole block; `from`, `to` as above.
 template <class Shape, int kChannels>
-__device__ __noinline__ uint2 convert_again(RowRange* ranges, __half* to, const float* from, int last_rows, uint2 exponents) {
-    const int row = static_cast<int>(threadIdx.x) / Shape::kLanes;
+__device__ __noinline__ unsigned convert_again(RowRange* range, __half* to, const float* from, unsigned held, unsigned exponent) {
     const int lane = static_cast<int>(threadIdx.x) % Shape::kLanes;
-    unsigned bits = 0;
+    unsigned bits = held;
     for (int i = lane; i < Shape::kElements; i += Shape::kLanes) {
         const unsigned magnitude = __float_as_uint((from - 4 * kChannels * lane)[i]) & 0x7fffffffU;
         if (magnitude < 0x7f800000U) { bits = max(bits, magnitude); }
     }
-    atomicMax(&ranges[row < last_rows ? 0 : 1].largest, bits);
+    atomicMax(&range->largest, bits);
     __syncthreads();
-    const auto exponent_of = [](unsigned largest, unsigned before) {
-        return largest == 0 ? before : kScaleExponent - 8 * max((largest >> 23) / 8, 1U);
-    };
-    exponents.x = exponent_of(ranges[0].largest, exponents.x);
-    exponents.y = exponent_of(ranges[1].largest, exponents.y);
-    convert_row<Shape, kChannels>(to, from, __uint_as_float((row < last_rows ? exponents.x : exponents.y) << 23));
+    const unsigned largest = range->largest;
+    if (largest != 0) { exponent = kScaleExponent - 16 * max(((largest >> 23) + 8) / 16, 1U); }
+    convert_row<Shape, kChannels>(to, from, __uint_as_float(exponent << 23));
     __syncthreads();
-    return exponents;
+    return exponent;
 }
 
 /// Element `column` of row `row` of the block, that may not exist, be of another type or not what it should be. A sum of factors is
