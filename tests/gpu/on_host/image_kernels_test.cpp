@@ -280,20 +280,75 @@ TEST(ImageKernels, MarchesDownStrips) {
     }
 }
 
-// The same on tensor cores, for each number of steps and every boundary: images whose rows lie in vectors and others, narrower than
-// a window too, and windows that cannot begin in vectors.
+// The same on tensor cores, for each number of steps, one channel and three, and every boundary: images whose rows lie in vectors
+// and others, narrower than a window too, and windows that cannot begin in vectors.
 TEST(ImageKernels, MarchesDownStripsOnTensorCores) {
     const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
                                    Boundary::reflect, Boundary::mirror,   Boundary::wrap};
     int turn = 0;
     for (const auto [height, width] : {std::pair{15, 15}, {17, 14}, {16, 17}, {25, 20}, {22, 25}, {31, 31}, {32, 32}, {20, 32}}) {
-        for (const std::int64_t columns : {200, 137, 7}) {
-            ImageProblem p{.height = 61, .width = columns, .mask_height = height, .mask_width = width};
+        for (const auto [columns, channels] : {std::pair{200, 1}, {137, 1}, {7, 1}, {80, 3}, {75, 3}}) {
+            ImageProblem p{.height = 61, .width = columns, .channels = channels, .mask_height = height, .mask_width = width};
             p.boundary = boundaries[turn++ % 6];
             if (p.boundary == Boundary::constant) { p.constant = 3; }
             if (turn % 5 == 0) { p.clamp = Clamp{-1, 1}; }
             EXPECT_EQ(run_whole(cuda::image_separable(), p, 1, turn % 4 == 0, turn % 7 < 3 ? 132 : 1), "")
-                << height << " " << width << " " << columns << " " << static_cast<int>(p.boundary);
+                << height << " " << width << " " << columns << " " << channels << " " << static_cast<int>(p.boundary);
+        }
+    }
+}
+
+// Halves need scales: rows of other sizes, dark rows and columns, sizes near the ends of a float's range. Jobs of 16 rows, which do
+// not see the rows before that a scale may depend on, give the whole image's bits where one scale fits all rows (pattern 0).
+TEST(ImageKernels, ScalesOnTensorCores) {
+    for (const auto [height, width, channels] : {std::tuple{31, 31, 1}, {9, 30, 3}}) {
+        const ImageProblem p{.height = 84, .width = 40, .channels = channels, .mask_height = height, .mask_width = width};
+        const core::ResolvedImage r = core::resolve(p);
+        const auto row = static_cast<std::size_t>(r.in_row);
+        for (int pattern = 0; pattern < 5; ++pattern) {
+            Random random(static_cast<std::uint64_t>(pattern));
+            std::vector<float> in(row * 84), taps(static_cast<std::size_t>(height * width)), whole(in.size(), NAN),
+                parts(in.size(), NAN);
+            fill_random(in.data(), Dtype::f32, static_cast<std::int64_t>(in.size()), random);
+            fill_random(taps.data(), Dtype::f32, static_cast<std::int64_t>(taps.size()), random);
+            make_separable(taps.data(), p, 1, random);
+            for (std::size_t i = 0; i < in.size(); ++i) {
+                const std::size_t y = i / row;
+                if (pattern == 0) { in[i] *= y % 37 < 20 ? 1 : 300; }
+                if (pattern == 1) { in[i] *= y % 41 < 30 ? 0.0F : 1e20F; }
+                if (pattern == 2) { in[i] *= std::ldexp(1.0F, static_cast<int>(y % 29) - 12); }
+                if (pattern == 3) { in[i] *= y % 50 == 0 ? 5000 : i % row < row / 2 ? 0 : 3; }
+                if (pattern == 4) { in[i] *= y < 42 ? 1e-25F : 1e25F; }
+            }
+            Prepared prepared(cuda::image_separable(), r, reinterpret_cast<const unsigned char*>(taps.data()), 1);
+            ASSERT_EQ(prepared.make(), "");
+            ASSERT_EQ(cuda::image_separable().band_rows(prepared.get()), 16);
+            cuda_abi::ImageJob job{.out = whole.data(),
+                                   .first = 0,
+                                   .rows = 84,
+                                   .out_row = r.out_row,
+                                   .out_image = r.out_image,
+                                   .in = in.data(),
+                                   .in_first = 0,
+                                   .in_last = 84,
+                                   .in_row = r.in_row,
+                                   .in_image = r.in_image,
+                                   .images = 1};
+            cuda::image_separable().launch(prepared.get(), job, nullptr, nullptr);
+            EXPECT_EQ(compare(p, whole.data(), in.data(), taps.data(), false), "") << height << " " << channels << " " << pattern;
+            for (std::int64_t first = 0; first < 84; first += job.rows) {
+                job.first = first;
+                job.rows = std::min<std::int64_t>(first % 3 == 0 ? 16 : 48, 84 - first);
+                job.in_first = std::max<std::int64_t>(first - r.origin_y, 0);
+                job.in_last = std::min<std::int64_t>(first + job.rows - r.origin_y + height - 1, 84);
+                job.in = in.data() + static_cast<std::size_t>(job.in_first) * row;
+                job.out = parts.data() + static_cast<std::size_t>(first) * row;
+                cuda::image_separable().launch(prepared.get(), job, nullptr, nullptr);
+            }
+            EXPECT_EQ(compare(p, parts.data(), in.data(), taps.data(), false), "") << height << " " << channels << " " << pattern;
+            if (pattern == 0) {
+                EXPECT_EQ(std::memcmp(whole.data(), parts.data(), whole.size() * sizeof(float)), 0) << height << " " << channels;
+            }
         }
     }
 }

@@ -1,5 +1,11 @@
 // The separable rung for images as C++, with the tensor cores' product as the PTX manual defines it.
 #include "gpu/on_host/cuda_on_host.hpp"
+
+namespace tapline::cuda::image_halves_rung {
+alignas(128) char shared[test::on_host::kSharedBytes];
+}
+#define shared_memory ::tapline::cuda::image_halves_rung::shared
+#include "gpu/on_host/tensor_on_host.hpp"
 #define multiply multiply_on_a_gpu
 #include "cuda/primitives/tf32_fragments.cuh"
 #undef multiply
@@ -60,6 +66,8 @@ const bool added_march_tensor = [] {
     add_kernel(&cuda::image_separable_rung::march_tensor<4>, shared);
     add_kernel(&cuda::image_separable_rung::march_tensor<5>, shared);
     add_kernel(&cuda::image_separable_rung::march_tensor<6>, shared);
+    add_kernel(&cuda::image_halves_rung::march_halves<3, 1>, cuda::image_halves_rung::shared);
+    add_kernel(&cuda::image_halves_rung::march_halves<3, 3>, cuda::image_halves_rung::shared);
     return true;
 }();
 

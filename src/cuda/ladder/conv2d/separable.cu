@@ -7,6 +7,7 @@
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv2d/05_separable.cuh"
+#include "cuda/ladder/conv2d/05_separable_halves.cuh"
 #include "cuda/ladder/conv2d/05_separable_march.cuh"
 #include "cuda/ladder/conv2d/05_separable_tensor.cuh"
 #include "cuda/ladder/conv2d/production.hpp"
@@ -16,6 +17,7 @@ namespace tapline::cuda {
 namespace {
 
 namespace sep = image_separable_rung;
+namespace halves = image_halves_rung;
 using sep::Layout;
 using sep::March;
 using sep::TensorMarch;
@@ -33,6 +35,7 @@ constexpr double kRankCost = 70;
 constexpr double kOutputCost = 53;
 // An output of the marching kernel on tensor cores with kLeastRowSteps, .. kMostRowSteps.
 constexpr double kTensorCost[] = {94, 117, 125};
+constexpr double kHalvesCost = 107;  // of the one with halves
 // The same of the marching kernel, and of a segment's beginning, in rows: filtering a row of the halo, starting.
 constexpr double kMarchProductCost = 1.4;
 constexpr double kMarchOutputCost = 60;
@@ -132,6 +135,13 @@ bool on_tensor_cores(const ImageProblem& p, const cuda_abi::Device& device) {
     return marches(p, device) && p.channels == 1 && device.major == 9 && tensor_cost(p) < march_cost(p);
 }
 
+// Whether it is done with halves. Rows that do not begin on 16 bytes take twice as long (1,023 x 1,021 pixels 28 us, 15 otherwise).
+bool on_halves(const ImageProblem& p, const cuda_abi::Device& device) {
+    const auto taps = static_cast<int>(std::max(p.mask_height, p.mask_width));
+    return marches(p, device) && (p.channels == 1 || p.channels == 3) && p.in_row % 4 == 0 && device.major == 9 &&
+           halves::steps_of(taps) == halves::kSteps && kHalvesCost < march_cost(p);
+}
+
 // The rows that a block does, a strip of `columns` elements: so many that all blocks run at once, or else in few rounds. The halo's
 // rows are filtered only along themselves.
 int segment_rows_of(const ImageArguments& a, int columns, std::size_t bytes, int most_held, double unevenness,
@@ -180,6 +190,22 @@ const void* tensor_kernel_of(const ImageProblem& p) {
             return reinterpret_cast<const void*>(&sep::march_tensor<6>);
     }
 }
+
+// The kernel with halves for a mask, and its shape.
+struct HalvesKernel {
+    const void* entry;
+    int threads, blocks, out_row;
+    std::size_t bytes;
+};
+
+template <int kChannels>
+HalvesKernel halves_kernel() {
+    using Shape = halves::HalvesShape<halves::kSteps, kChannels>;
+    return {reinterpret_cast<const void*>(&halves::march_halves<halves::kSteps, kChannels>), Shape::kThreads, Shape::kBlocks,
+            Shape::kOutRow, Shape::kBytes};
+}
+
+HalvesKernel halves_kernel_of(const ImageProblem& p) { return p.channels == 1 ? halves_kernel<1>() : halves_kernel<3>(); }
 
 class ImageSeparable final : public ImageRung {
 public:
@@ -265,11 +291,15 @@ public:
 
     // A tile (a thread's outputs) that holds a NaN or an infinity is summed up in another order than one that does not.
     [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override {
-        static_assert(sep::kStepRows == sep::kSide);
+        static_assert(sep::kStepRows == sep::kSide && halves::kStepRows == sep::kSide);
         if (marches(prepared.problem, prepared.device)) { return sep::kSide; }
         return layout_of(prepared.problem, prepared.device).tile_rows;
     }
     [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
+        if (on_halves(prepared.problem, prepared.device)) {
+            return "rank 1, down strips of " + std::to_string(halves::kPixels) + " pixels on tensor cores as halves, " +
+                   std::to_string(halves::kStepRows) + " rows a step";
+        }
         if (on_tensor_cores(prepared.problem, prepared.device)) {
             return "rank 1, down strips of " + std::to_string(sep::kTensorPixels) + " pixels on tensor cores, " +
                    std::to_string(sep::kStepRows) + " rows a step";
@@ -284,6 +314,9 @@ public:
     }
 
     void load(const PreparedImage& prepared) const override {
+        if (on_halves(prepared.problem, prepared.device)) {
+            return allow_most_shared(halves_kernel_of(prepared.problem).entry, prepared.device);
+        }
         if (on_tensor_cores(prepared.problem, prepared.device)) {
             return allow_most_shared(tensor_kernel_of(prepared.problem), prepared.device);
         }
@@ -295,6 +328,7 @@ public:
     }
 
     void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
+        if (on_halves(prepared.problem, prepared.device)) { return launch_halves(prepared, job, stream); }
         if (on_tensor_cores(prepared.problem, prepared.device)) { return launch_tensor(prepared, job, stream); }
         if (marches(prepared.problem, prepared.device)) { return launch_march(prepared, job, stream); }
         Layout g = layout_of(prepared.problem, prepared.device);
@@ -310,9 +344,51 @@ private:
     static double march_seconds(const ImageProblem& p, const cuda_abi::Device& device) {
         const double outputs =
             static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
-        const double cost = on_tensor_cores(p, device) ? tensor_cost(p) : march_cost(p);
+        const double cost = on_halves(p, device) ? kHalvesCost : on_tensor_cores(p, device) ? tensor_cost(p) : march_cost(p);
         return kLaunchSeconds +
                std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), 2 * cost * outputs / device.peak_flops);
+    }
+
+    // The taps with the largest at 2^kTapExponent; the exponent that they are multiplied with.
+    static int scale_taps(float (&taps)[kPassTaps], int count) {
+        float largest = 0;
+        for (int i = 0; i < count; ++i) { largest = std::max(largest, std::fabs(taps[i])); }
+        const int exponent = largest == 0 ? 0 : halves::kTapExponent - std::ilogb(largest);
+        for (int i = 0; i < count; ++i) { taps[i] = std::ldexp(taps[i], exponent); }
+        return exponent;
+    }
+
+    static void launch_halves(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
+        const ImageProblem& p = prepared.problem;
+        const HalvesKernel kernel = halves_kernel_of(p);
+        halves::HalvesMarch g{};
+        ImageArguments a = image_arguments_of(prepared, job);
+        std::memcpy(g.column, prepared.by_value.data(), sizeof g.column);
+        std::memcpy(g.row, prepared.by_value.data() + sizeof g.column, sizeof g.row);
+        int exponent = -scale_taps(g.column, a.mask_height) - scale_taps(g.row, a.mask_width);
+        double sum = 0;
+        for (int i = 0; i < a.mask_width; ++i) { sum += std::fabs(g.row[i]); }
+        g.middle = sum == 0 ? 0 : -std::ilogb(sum) - 1;
+        exponent += halves::kSumExponent - g.middle;
+        const bool once = exponent >= -126 && exponent <= 127;  // else one factor might overflow although the outputs do not
+        g.factor = std::ldexp(1.0F, once ? exponent : exponent / 2);
+        g.rest = once ? 1.0F : std::ldexp(1.0F, exponent - exponent / 2);
+        const int mask_steps = halves::steps_of(a.mask_height);
+        g.lead_rows = halves::kStepRows * (halves::kSteps - mask_steps);
+        // Pixels by which windows begin earlier, to begin on 16 bytes in every row of every image: as many as the steps have room
+        // for.
+        const auto place = [](const void* at) {
+            return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) / sizeof(float) % 4);
+        };
+        const int room = halves::kStepRows * halves::kSteps - 15 - a.mask_width;
+        while (g.lead <= room && (place(a.in) - (a.origin_x + g.lead) * a.channels) % 4 != 0) { ++g.lead; }
+        g.vectors = g.lead <= room && a.in_row % 4 == 0 && a.in_image % 4 == 0;
+        if (g.vectors == 0) { g.lead = 0; }
+        g.out_vectors = place(a.out) == 0 && a.out_row % 4 == 0 && a.out_image % 4 == 0;
+        g.segment_rows = segment_rows_of(a, kernel.out_row, kernel.bytes, kernel.blocks, kTensorUnevenness, prepared.device);
+        const dim3 grid = image_grid(a, g.segment_rows, kernel.out_row);
+        void* arguments[] = {&a, &g};
+        cuda::launch(kernel.entry, grid, kernel.threads, arguments, kernel.bytes, stream);
     }
 
     static void launch_tensor(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
