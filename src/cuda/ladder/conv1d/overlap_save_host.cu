@@ -145,8 +145,9 @@ constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, b
 // less than fitted by what 511, 1,023, 2,047 and 8,191 taps won since, beside the version before: 2, 7, 5 and 3%.
 constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 6.1e-6, 13.8e-6};
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
-constexpr std::array<double, 5> kAloneSeconds{3.2e-6, 3.6e-6, 4.3e-6, 7.5e-6, 14e-6};
+constexpr std::array<double, 5> kAloneSeconds{1.2e-6, 3.2e-6, 4.2e-6, 7.5e-6, 14e-6};
 constexpr double kWideAloneFactor = 1.6;
+constexpr double kHalfFactor = 1.1;  // of samples of 16 bits, by one warp or two
 // What a cluster takes for a segment of 32, 64 and 128 warps, one cluster for each `blocks` multiprocessors: 2^28 samples of f32
 // and 16,385 taps 1,456 us, 65,535 taps 2,411 us, in a run in which segments of 16 warps took 8% longer than above; in
 // double 8,300,011 samples take 137 and 131 us.
@@ -173,7 +174,7 @@ double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& devi
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
     // Chips for graphics have an eighth as many units for double.
     if (type_of(p).point_bytes == 16) { return kWideSegmentSeconds.at(at) * (device.minor == 0 ? 1 : 8) * others; }
-    return kSegmentSeconds.at(at) * others;
+    return kSegmentSeconds.at(at) * others * (p.dtype != kF32 && type_of(p).bytes == 2 && warps <= 2 ? kHalfFactor : 1);
 }
 
 double row_seconds(int warps) {

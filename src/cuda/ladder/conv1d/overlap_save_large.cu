@@ -98,15 +98,19 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
     constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{11.0e-6, 13.2e-6, 17.9e-6,
                                                                                     17.9e-6, 18.2e-6, 23.7e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
+    constexpr double kHalfFactor = 1.1;  // of samples of 16 bits
     constexpr double kWideFactor = 2.9;  // 2^17 samples a segment and less, 5,600 to 15,000 taps
     const bool wide = type_of(p).point_bytes == 16;
-    const double factor =
-        (wide ? kWideFactor * (device.minor == 0 ? 1 : 8) : 1) * kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    const bool half = p.dtype == kF16 || p.dtype == kBf16;
+    const double factor = (wide   ? kWideFactor * (device.minor == 0 ? 1 : 8)
+                           : half ? kHalfFactor
+                                  : 1) *
+                          kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
     // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 34 us,
     // 2^22 48, 2^24 124. In double a task is long enough to hide it.
-    const double in_a_row = wide ? 0.15 : 1.3;
+    const double in_a_row = wide ? 0.15 : half ? 1.6 : 1.3;
     return 2 * kLaunchSeconds + factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) *
                                     (std::max(tasks, wide ? 0.8 : 1.0) + in_a_row);
 }

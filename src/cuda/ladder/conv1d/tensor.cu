@@ -35,6 +35,7 @@ constexpr double kGroupOwnTaps = 1.65;
 constexpr double kRowsOutputCost = 9;
 constexpr double kRowsChunkCost = 5.1;
 constexpr double kShareOfCopyRows = 0.97;
+constexpr double kNorm = 6;  // of moving and computing, which hide each other nearly
 
 // Half-precision products of a multiprocessor for each of its f32 ones, on 9.0 over those of others (CUDA programming guide,
 // arithmetic throughput; 9.0 has twice as many, which mma.sync does not reach).
@@ -89,7 +90,9 @@ public:
                                                 : kHalfOutputCost + kHalfStepCost * steps;
         const double share = way == Way::rows ? kShareOfCopyRows : kShareOfCopyTensor;
         return kLaunchSeconds + kColdSeconds + kTileSeconds +
-               std::max(moved / (share * device.copy_bytes_per_second), 2 * filled * cost / device.peak_flops);
+               std::pow(std::pow(moved / (share * device.copy_bytes_per_second), kNorm) +
+                            std::pow(2 * filled * cost / device.peak_flops, kNorm),
+                        1 / kNorm);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};

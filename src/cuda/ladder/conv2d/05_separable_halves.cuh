@@ -127,23 +127,26 @@ __device__ __forceinline__ void filter_columns(float (&out)[2][4], const TapFrag
     for (int i = 0; i < 8; ++i) { out[i / 4][i % 4] = (out[i / 4][i % 4] + rest[i / 4][i % 4]) * scale; }
 }
 
-/// 2^difference, 0 below, 2^127 above; and what sums of rows with a scale are multiplied with, 2^-kSumExponent apart.
-__device__ __forceinline__ float power_or_zero(int difference) { return __int_as_float(min(max(difference + 127, 0), 254) << 23); }
-__device__ __forceinline__ float unscale(unsigned exponent) {
-    constexpr float kSmall = 1.0F / (1 << kSumExponent);
-    return __uint_as_float((254 - exponent) << 23) * kSmall;
+/// 2^exponent, 0 below a float's range, infinity above.
+__device__ __forceinline__ float power_of(int exponent) { return __int_as_float(min(max(exponent + 127, 0), 255) << 23); }
+
+/// What sums are multiplied with: one factor might overflow although the outputs do not.
+struct SumFactors {
+    float first, rest;
+};
+__device__ __forceinline__ SumFactors factors_of(int exponent) {
+    const bool once = exponent >= -126 && exponent <= 127;
+    return {power_of(once ? exponent : exponent / 2), once ? 1.0F : power_of(exponent - exponent / 2)};
 }
 
 /// A lane's outputs: rows g and g + 8 of pixels 8 p + 2 q and the next. Of one channel they go where they belong: `to` is the first
 /// of them; of several to rows of all channels in shared memory.
 template <class Shape, int kChannels>
 __device__ __forceinline__ void pass_outputs(const ImageArguments& a, const HalvesMarch& g, float* to, float* staged,
-                                             float (&sum)[2][4], int row, int pixel, bool whole) {
+                                             float (&sum)[2][4], float rest, int row, int pixel, bool whole) {
+    if (rest != 1) {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) { sum[i / 4][i % 4] *= g.factor; }
-    if (g.rest != 1) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) { sum[i / 4][i % 4] *= g.rest; }
+        for (int i = 0; i < 8; ++i) { sum[i / 4][i % 4] *= rest; }
     }
     if constexpr (kChannels > 1) {
 #pragma unroll
@@ -191,7 +194,8 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     using Shape = HalvesShape<kSteps, kChannels>;
     extern __shared__ __align__(128) char shared[];
     static __shared__ Border border;
-    static __shared__ __align__(16) RowRange ranges[4];
+    static __shared__ unsigned largest;
+    static __shared__ float rest;  // SumFactors, of which registers hold the first
     auto* const window = reinterpret_cast<float*>(shared);
     auto* const halves = reinterpret_cast<__half*>(window + kStages * Shape::kStage);
     float* const staged = window + kStages * Shape::kStage + Shape::kHalves;
@@ -225,7 +229,12 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         taps[i] = along >= 0 && along < a.mask_width ? g.row[along] : 0.0F;
         taps[kPaddedTaps + i] = down >= 0 && down < a.mask_height ? g.column[down] : 0.0F;
     }
-    if (thread < 4) { ranges[thread] = RowRange{0, 0, 0, 0}; }
+    unsigned exponent = kUsualExponent;
+    float factor = factors_of(g.exponent - static_cast<int>(exponent)).first;
+    if (thread == 0) {
+        largest = 0;
+        rest = factors_of(g.exponent - static_cast<int>(exponent)).rest;
+    }
     const bool words = prepare_border<Shape>(a, border, values, window);
 
     constexpr int kTurns = (Shape::kElements / 4 + Shape::kLanes - 1) / Shape::kLanes;
@@ -258,14 +267,11 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         }
         commit_copies();
     };
-    unsigned exponent = kUsualExponent;
+    // Whether this thread's pixels of a step ask for a look at all of the block's: some do not fit, or none is large enough.
     const auto convert = [&](int step, int stage) {
-        const float largest = convert_row<Shape, kChannels>(own_halves + step % 2 * Shape::kHalves, own_pixels + stage,
-                                                            __uint_as_float(exponent << 23));
-        RowRange& range = ranges[step % 4];
-        if (!(largest < kMostScaled)) { range.loud = 1; }
-        if (largest >= kLeastScaled) { range.fits = 1; }
-        if (largest > 0 && largest < kLeastScaled) { range.quiet = 1; }
+        const float own = convert_row<Shape, kChannels>(own_halves + step % 2 * Shape::kHalves, own_pixels + stage,
+                                                        __uint_as_float(exponent << 23));
+        return !(own < kMostScaled) || (own > 0 && own < kLeastScaled);
     };
 #pragma unroll 1
     for (int step = 0; step < kStages; ++step) { load(step); }
@@ -278,7 +284,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     __syncthreads();
     load_taps<kSteps>(along, fragments);
     load_taps<kSteps>(down, fragments + 64 * kSteps);
-    convert(0, 0);
+    bool look = convert(0, 0);
 
     const auto address = static_cast<unsigned>(__cvta_generic_to_shared(halves + (2 * channel + lane / 16) * Shape::kPart +
                                                                         lane % 8 * Shape::kPitch + lane / 8 % 2 * 8 + pixel));
@@ -297,43 +303,44 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         }
     };
     PassedRows passed[kSteps] = {};
-    const float middle = power_or_zero(g.middle);
-    float scale = unscale(exponent);
+    const float middle = power_of(g.middle);
     int used = 0;
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
         wait_copies<kStages - 2>();
-        __syncthreads();
-        const RowRange range = ranges[step % 4];
-        if (range.loud != 0 || range.quiet > range.fits) {
+        if (__syncthreads_or(look ? 1 : 0) != 0) {
             unsigned held = 0;
 #pragma unroll
             for (int s = 0; s + 1 < kSteps; ++s) {
                 held = max(held, largest_of(passed[s], __uint_as_float((254 - exponent) << 23)));
             }
-            const unsigned next_exponent = convert_again<Shape, kChannels>(
-                &ranges[step % 4], own_halves + step % 2 * Shape::kHalves, own_pixels + used, held, exponent);
-            const float ratio = power_or_zero(static_cast<int>(next_exponent) - static_cast<int>(exponent));
+            const unsigned wanted = convert_again<Shape, kChannels>(&largest, own_halves + step % 2 * Shape::kHalves,
+                                                                    own_pixels + used, held, exponent);
+            if (wanted != exponent) {
+                const float ratio = power_of(static_cast<int>(wanted) - static_cast<int>(exponent));
 #pragma unroll
-            for (int s = 0; s + 1 < kSteps; ++s) { rescale(passed[s], ratio); }
-            exponent = next_exponent;
-            scale = unscale(exponent);
+                for (int s = 0; s + 1 < kSteps; ++s) { rescale(passed[s], ratio); }
+                exponent = wanted;
+                const SumFactors factors = factors_of(g.exponent - static_cast<int>(exponent));
+                factor = factors.first;
+                if (thread == 0) { rest = factors.rest; }
+                __syncthreads();
+            }
         }
-        if (thread == 0) { ranges[(step + 2) % 4] = RowRange{0, 0, 0, 0}; }
         load(step + kStages);
         store(step);
         used = next(used);
-        convert(step + 1, used);  // after the last step: of what is there
+        look = convert(step + 1, used);  // after the last step: of what is there
 
         float sum[2][4] = {};
         filter_rows<Shape, kSteps>(sum, address + static_cast<unsigned>(step % 2 * Shape::kHalves * sizeof(__half)), along);
         pack_rows(passed[kSteps - 1], sum, middle);
         if (step >= kSteps - 1) {
             float to[2][4] = {};
-            filter_columns<kSteps>(to, down, passed, scale);
+            filter_columns<kSteps>(to, down, passed, factor);
             const int row = (step - kSteps + 1) * kStepRows;
-            pass_outputs<Shape, kChannels>(a, g, out, own_staged + step % 2 * Shape::kOut, to, row + lane / 4, pixel + lane % 4 * 2,
-                                           whole && row + kStepRows <= outputs);
+            pass_outputs<Shape, kChannels>(a, g, out, own_staged + step % 2 * Shape::kOut, to, rest, row + lane / 4,
+                                           pixel + lane % 4 * 2, whole && row + kStepRows <= outputs);
         }
         out += kStepRows * a.out_row;
 #pragma unroll

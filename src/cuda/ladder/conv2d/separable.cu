@@ -365,14 +365,11 @@ private:
         ImageArguments a = image_arguments_of(prepared, job);
         std::memcpy(g.column, prepared.by_value.data(), sizeof g.column);
         std::memcpy(g.row, prepared.by_value.data() + sizeof g.column, sizeof g.row);
-        int exponent = -scale_taps(g.column, a.mask_height) - scale_taps(g.row, a.mask_width);
+        g.exponent = 127 - scale_taps(g.column, a.mask_height) - scale_taps(g.row, a.mask_width);
         double sum = 0;
         for (int i = 0; i < a.mask_width; ++i) { sum += std::fabs(g.row[i]); }
         g.middle = sum == 0 ? 0 : -std::ilogb(sum) - 1;
-        exponent += halves::kSumExponent - g.middle;
-        const bool once = exponent >= -126 && exponent <= 127;  // else one factor might overflow although the outputs do not
-        g.factor = std::ldexp(1.0F, once ? exponent : exponent / 2);
-        g.rest = once ? 1.0F : std::ldexp(1.0F, exponent - exponent / 2);
+        g.exponent -= g.middle;
         const int mask_steps = halves::steps_of(a.mask_height);
         g.lead_rows = halves::kStepRows * (halves::kSteps - mask_steps);
         // Pixels by which windows begin earlier, to begin on 16 bytes in every row of every image: as many as the steps have room

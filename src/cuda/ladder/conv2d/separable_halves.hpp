@@ -23,7 +23,6 @@ inline constexpr unsigned kScaleExponent = 261;
 inline constexpr unsigned kUsualExponent = kScaleExponent - 16 * 8;  // for 2^-7 .. 2^9
 inline constexpr float kLeastScaled = 0.5F;
 inline constexpr float kMostScaled = 32768;
-inline constexpr int kSumExponent = 20;  // sums are held 2^-20 times as large: not beyond a float's range
 
 template <int kSteps, int kChannels>
 struct HalvesShape {
@@ -45,13 +44,13 @@ struct HalvesShape {
 
 /// How a block marches on tensor cores. The taps' largest are 2^kTapExponent.
 struct HalvesMarch {
-    int segment_rows;    // output rows of a block
-    int lead;            // pixels that a window begins before the first tap's, to begin on 16 bytes
-    int lead_rows;       // and rows, so that the last step's hold the last tap's
-    int vectors;         // whether rows of the image begin on 16 bytes with `lead`
-    int out_vectors;     // whether rows of the output do
-    int middle;          // exponent: sums of rows times 2^middle are below 2^14
-    float factor, rest;  // of the sums
+    int segment_rows;  // output rows of a block
+    int lead;          // pixels that a window begins before the first tap's, to begin on 16 bytes
+    int lead_rows;     // and rows, so that the last step's hold the last tap's
+    int vectors;       // whether rows of the image begin on 16 bytes with `lead`
+    int out_vectors;   // whether rows of the output do
+    int middle;        // exponent: sums of rows times 2^middle are below 2^14
+    int exponent;      // sums times 2^exponent and less the scale's, biased, are outputs
     float column[kPassTaps], row[kPassTaps];
 };
 

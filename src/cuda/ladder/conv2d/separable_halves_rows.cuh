@@ -67,12 +67,6 @@ __device__ __noinline__ void load_border(const ImageArguments& a, const Border& 
     load_words<Shape>(to, from, border);
 }
 
-/// How a step's rows compare with the scale that they became halves with: whether something is beyond it, in its range, below that
-/// and not zero. largest: for another scale.
-struct RowRange {
-    unsigned loud, fits, quiet, largest;
-};
-
 /// This thread's pixels of its row as halves, channels in planes. from: its first pixel of the row; to: that in the first channel's
 /// high halves. The largest magnitude, scaled; passes over NaN.
 template <class Shape, int kChannels>
@@ -109,23 +103,23 @@ __device__ __forceinline__ float convert_row(__half* to, const float* from, floa
     return largest;
 }
 
-/// A step's rows once more with the scale that their largest finite magnitude asks for, or `held`, the bits of one that this thread
-/// keeps in registers: its exponent. By the whole block; `from`, `to` as above.
+/// The exponent of the scale that a step's largest finite magnitude asks for, or `held`, the bits of one that this thread keeps in
+/// registers; where it is another, the step's rows once more with it. By the whole block; `from`, `to` as above; largest: 0.
 template <class Shape, int kChannels>
-__device__ __noinline__ unsigned convert_again(RowRange* range, __half* to, const float* from, unsigned held, unsigned exponent) {
+__device__ __noinline__ unsigned convert_again(unsigned* largest, __half* to, const float* from, unsigned held, unsigned exponent) {
     const int lane = static_cast<int>(threadIdx.x) % Shape::kLanes;
     unsigned bits = held;
     for (int i = lane; i < Shape::kElements; i += Shape::kLanes) {
         const unsigned magnitude = __float_as_uint((from - 4 * kChannels * lane)[i]) & 0x7fffffffU;
         if (magnitude < 0x7f800000U) { bits = max(bits, magnitude); }
     }
-    atomicMax(&range->largest, bits);
+    atomicMax(largest, bits);
     __syncthreads();
-    const unsigned largest = range->largest;
-    if (largest != 0) { exponent = kScaleExponent - 16 * max(((largest >> 23) + 8) / 16, 1U); }
-    convert_row<Shape, kChannels>(to, from, __uint_as_float(exponent << 23));
+    const unsigned wanted = *largest == 0 ? exponent : kScaleExponent - 16 * max(((*largest >> 23) + 8) / 16, 1U);
+    if (wanted != exponent) { convert_row<Shape, kChannels>(to, from, __uint_as_float(wanted << 23)); }
     __syncthreads();
-    return exponent;
+    if (threadIdx.x == 0) { *largest = 0; }
+    return wanted;
 }
 
 /// Element `column` of row `row` of the block, that may not exist, be of another type or not what it should be. A sum of factors is
