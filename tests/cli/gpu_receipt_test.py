@@ -63,7 +63,7 @@ class Tree(unittest.TestCase):
         for name, result in results.items():
             test = {"name": name, "classname": "Suite", "status": "RUN", "result": "COMPLETED", "time": "0.5s"}
             if result == "failed":
-                test["failures"] = [{"failure": "a message\nof two lines", "type": ""}]
+                test["failures"] = [{"failure": "/some/where/tests/gpu/a_test.cpp:7\nnot 1/2", "type": ""}]
             if result == "skipped":
                 test.update(result="SKIPPED", skipped=[{"message": "one device only"}])
             suite.append(test)
@@ -144,6 +144,7 @@ class Check(Tree):
 
     def test_a_failed_test(self):
         self.write(*self.all_well(), *self.results({"A": "passed", "B": "failed"}, "1"))
+        self.assertEqual(self.receipt()["tests"]["results"]["Suite.B"]["reason"], "tests/gpu/a_test.cpp:7\nnot 1/2")
         status, line = self.check()
         self.assertEqual(status, 1)
         self.assertIn("1 of 2 tests do not hold, first Suite.B failed", line)
