@@ -145,6 +145,8 @@ def measure(options):
     result = {"problems": [], "sweeps": []}
     if options.add and output.exists():
         result = json.loads(output.read_text(encoding="utf-8"))
+        if not set(result["sweeps"]) <= {str(sweep) for sweep in SETS[options.set]}:
+            sys.exit(f"{options.output}: holds sweeps that are not of --set {options.set}; measure into another file, or leave --add away")
     waiting = collections.deque(sweep for sweep in SETS[options.set] if str(sweep) not in result["sweeps"])
     failures = []
     one_at_a_time = threading.Lock()
