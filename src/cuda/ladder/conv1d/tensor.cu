@@ -1,7 +1,6 @@
 // The production rung on tensor cores: what it supports, how it is launched.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "cuda/check.hpp"
@@ -35,7 +34,8 @@ constexpr double kGroupOwnTaps = 1.65;
 constexpr double kRowsOutputCost = 9;
 constexpr double kRowsChunkCost = 5.1;
 constexpr double kShareOfCopyRows = 0.97;
-constexpr double kNorm = 6;  // of moving and computing, which hide each other nearly
+constexpr std::int64_t kMostTapsOnce = 512;  // of one half each
+constexpr double kNorm = 6;                  // of moving and computing, which hide each other nearly
 
 // Half-precision products of a multiprocessor for each of its f32 ones, on 9.0 over those of others (CUDA programming guide,
 // arithmetic throughput; 9.0 has twice as many, which mma.sync does not reach).
@@ -57,7 +57,8 @@ public:
             "position. Floats are split into two halves, three products of which make one";
         info.changed = "multiply-adds limited: tensor cores do sixteen times as many in half precision";
         info.requirements =
-            "compute capability 8.0; f32, f16 or bf16; at most 256 taps; unit sample strides; not under strict accuracy";
+            "compute capability 8.0; f32, f16 or bf16; at most 256 taps (512 that are halves on 16-bit samples, compute capability "
+            "9.0); unit sample strides; not under strict accuracy";
         info.limited_by = "memory up to about 100 taps, then the tensor cores";
         info.source = "ladder/conv1d/21_tensor.cuh";
         info.takes_pieces = 1;
@@ -66,7 +67,10 @@ public:
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) { return "its products are of halves: f32, f16 and bf16 only"; }
-        if (p.k > tensor::kMostTaps) { return "more than " + std::to_string(tensor::kMostTaps) + " taps"; }
+        if (p.k > tensor::kMostTaps && !(p.k <= kMostTapsOnce && rows_take(p, device))) {
+            return "more than " + std::to_string(tensor::kMostTaps) + " taps" +
+                   (p.dtype == kF32 ? "" : ", " + std::to_string(kMostTapsOnce) + " if they are halves (compute capability 9.0)");
+        }
         if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }
         if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
             return "tensor cores cut sums off: not under strict accuracy";
@@ -96,6 +100,7 @@ public:
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
+        if (p.k > tensor::kMostTaps) { return all; }
         for (const int tiles : {1, 2, 4, 8, 16}) { all.push_back({0, 0, tiles, 0}); }
         if (const Policy full{0, 0, -1, 0}; way_of(p, device, full) == Way::rows) { all.push_back(full); }
         return all;
@@ -104,7 +109,9 @@ public:
         const Way way = way_of(prepared);
         if (way == Way::rows) {
             return "tiles of " + std::to_string(granularity(prepared)) + " outputs four warps in turn, " +
-                   (prepared.tap_pieces == 1 ? "one product" : "two products");
+                   (pieces_of(prepared.problem) == 2        ? "two products"
+                    : prepared.problem.taps_are_halves != 0 ? "taps are halves: one product"
+                                                            : "one product");
         }
         return std::to_string(run_of(prepared, prepared.problem.batch, prepared.problem.output_length)) + " tiles of " +
                std::to_string(granularity(prepared)) + (way == Way::group ? " outputs four warps" : " outputs a warp");
@@ -113,7 +120,6 @@ public:
         return tile_of(prepared.problem, way_of(prepared));
     }
     void load(const Prepared& prepared) const override {
-        prepared.tap_pieces = pieces_of(prepared);
         const Kernel kernel = kernel_of(prepared);
         allow_shared(kernel.entry, kernel.shared_bytes);
         load_edges(prepared);
@@ -181,10 +187,19 @@ private:
     static int chunks_of(const Problem& p) {
         return static_cast<int>(divide_up(p.k + before_of(p) + tensor::kChunk - 1, tensor::kChunk));
     }
+    /// One half of a tap is enough under fast accuracy, and if it is all of it: taps that are 8-bit, say, or were bfloat16s.
+    static int pieces_of(const Problem& p) {
+        return p.taps_are_halves != 0 || p.accuracy == static_cast<std::int32_t>(Accuracy::fast) ? 1 : 2;
+    }
+    // One filter, whose places fill shared memory.
+    static bool rows_take(const Problem& p, const cuda_abi::Device& device) {
+        return p.dtype != kF32 && device.major == 9 && p.filters <= 1 &&
+               tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p)).entry != nullptr;
+    }
     static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
-        if (!in_groups(p, device)) { return Way::warp; }
-        // One filter, whose places fill shared memory, and so many outputs that every warpgroup has a few tiles; -1 asks for it
-        // anyway. 127 taps: 16 us and 1.05 us for every 10^6 samples; four warps a tile: about 12 and 1.4.
+        if (p.k > tensor::kMostTaps) { return Way::rows; }
+        // So many outputs that every warpgroup has a few tiles; -1 asks for it anyway. 127 taps: 16 us and 1.05 us for every 10^6
+        // samples; four warps a tile: about 12 and 1.4.
         constexpr double kLeastOutputs = 120000;  // of a multiprocessor
         constexpr double kLeastFilled = 0.8;
         const int tile = tensor::rows_tile(chunks_of(p));
@@ -193,29 +208,12 @@ private:
         const bool many =
             static_cast<double>(p.output_length) * static_cast<double>(p.batch) >= kLeastOutputs * device.multiprocessors;
         const bool wanted = policy.tiles_per_block < 0 || (policy.tiles_per_block == 0 && filled && many);
-        return wanted && p.filters <= 1 && tensor_rows_kernel_of(p.dtype, chunks_of(p), 2).entry != nullptr ? Way::rows
-                                                                                                            : Way::group;
+        if (wanted && rows_take(p, device)) { return Way::rows; }
+        return in_groups(p, device) ? Way::group : Way::warp;
     }
     static Way way_of(const Prepared& prepared) { return way_of(prepared.problem, prepared.device, prepared.policy); }
     static int tile_of(const Problem& p, Way way) {
         return way == Way::rows ? tensor::rows_tile(chunks_of(p)) : way == Way::group ? tensor::kGroupTile : tensor::kTile;
-    }
-    /// One half of a tap is enough under fast accuracy, and if it is all of it: taps that are 8-bit, say, or were bfloat16s.
-    static int pieces_of(const Prepared& prepared) {
-        const Problem& p = prepared.problem;
-        if (p.filters > 1 || !prepared.taps_finite) { return 2; }
-        if (p.accuracy == static_cast<std::int32_t>(Accuracy::fast)) { return 1; }
-        std::vector<float> taps(static_cast<std::size_t>(p.k));
-        std::memcpy(taps.data(), prepared.host_taps.data(), taps.size() * sizeof(float));
-        float largest = 0;
-        for (const float tap : taps) { largest = std::max(largest, std::fabs(tap)); }
-        // As the kernel scales them.
-        const int shift = tensor::kTopExponent - std::max(largest > 0 ? std::ilogb(largest) : -127, tensor::kTopExponent - 126);
-        const bool halves = std::all_of(taps.begin(), taps.end(), [&](float tap) {
-            const float scaled = std::ldexp(tap, shift);
-            return __half2float(__float2half_rn(scaled)) == scaled;
-        });
-        return halves ? 1 : 2;
     }
     struct Kernel {
         const void* entry;
@@ -226,7 +224,7 @@ private:
         const Problem& p = prepared.problem;
         const Way way = way_of(prepared);
         if (way == Way::rows) {
-            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), prepared.tap_pieces);
+            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p));
             return {kernel.entry, kernel.threads, kernel.shared_bytes};
         }
         if (way == Way::group) {

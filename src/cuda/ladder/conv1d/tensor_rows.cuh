@@ -20,24 +20,23 @@ namespace tapline::cuda::tensor {
 /// the next warp's are set aside first.
 /// Shared memory: where copies arrive and how many were started, T, samples set aside, tiles.
 template <class S, int kChunks, int kPieces>
-__global__ void __launch_bounds__(kRowsThreads, 1)
+__global__ void __launch_bounds__(row_threads(kChunks), 1)
     rows_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Tiles g) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    constexpr int kGroups = kRowGroups;
-    constexpr int kBuffers = row_buffers(kChunks);
+    constexpr int kGroups = row_groups(kChunks);
+    constexpr int kBuffers = row_buffers(kChunks, kPieces);
     constexpr int kSamples = row_samples(kChunks);
     constexpr int kPositions = row_positions(kChunks);
     constexpr int kRowOutputs = row_outputs(kChunks);
     constexpr int kOutputs = 16 * kRowOutputs;  // of a warp
     constexpr int kBeyond = row_samples_beyond(kChunks);
-    // Chunks in registers at a time: what two positions read, and at first all that the rows themselves have.
-    constexpr int kTaken = kChunks + 1 > kPositions ? kChunks + 1 : kPositions;
-    static_assert(kChunks - 1 <= kPositions && kBuffers > kGroups && kBuffers <= kMostBuffers);
+    constexpr int kTaken = row_chunks_taken(kChunks);
+    static_assert(row_rows_after(kChunks) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
     auto* const arrived = reinterpret_cast<CopyBarrier*>(shared);
     auto* const started = reinterpret_cast<std::uint32_t*>(shared + kRowHeaderBytes / 2);  // copies to each buffer
     char* const taps = shared + kRowHeaderBytes;
-    char* const set_aside = taps + row_tap_bytes(kChunks);
+    char* const set_aside = taps + kPieces * row_tap_bytes(kChunks);
     S* const buffers = reinterpret_cast<S*>(set_aside + row_beyond_bytes(kChunks));
     const int group = static_cast<int>(threadIdx.x) / kThreads;
     const int thread = static_cast<int>(threadIdx.x) % kThreads;
@@ -68,9 +67,9 @@ __global__ void __launch_bounds__(kRowsThreads, 1)
         raise(started + buffer, use);
     };
 
-    const int tap_exponent = store_row_taps<kChunks>(taps, a, g.before, static_cast<int>(threadIdx.x));
+    const int tap_exponent = store_row_taps<kChunks, kPieces>(taps, a, g.before, static_cast<int>(threadIdx.x));
     // What no copy fills: it meets no tap, but may not be a NaN.
-    for (int i = g.needed + static_cast<int>(threadIdx.x); i < kSamples; i += kRowsThreads) {
+    for (int i = g.needed + static_cast<int>(threadIdx.x); i < kSamples; i += row_threads(kChunks)) {
         for (int b = 0; b < kBuffers; ++b) { buffers[b * kSamples + i] = S{}; }
     }
     if (threadIdx.x == 0) {
@@ -125,24 +124,30 @@ __global__ void __launch_bounds__(kRowsThreads, 1)
         }
         __syncwarp();
 
-        static_assert(kBeyond <= 32 * 8);
         unsigned largest = 0;
-        if (lane < kBeyond / 8) {
-            const uint4 vector = reinterpret_cast<const uint4*>(own + kOutputs)[lane];
+#pragma unroll
+        for (int i = lane; i < kBeyond / 8; i += 32) {
+            const uint4 vector = reinterpret_cast<const uint4*>(own + kOutputs)[i];
             largest = largest_of_pairs(largest, vector);
-            if (warp < 3) { reinterpret_cast<uint4*>(beyond)[lane] = vector; }
+            if (warp < 3) { reinterpret_cast<uint4*>(beyond)[i] = vector; }
         }
         __syncwarp();
         S* const upper = own + lane / 4 * kRowOutputs + lane % 4 * 8;  // the first samples and outputs of this thread's two rows
         S* const lower = upper + 8 * kRowOutputs;
+        // The rows after the lower one: of row 15 both are the next warp's, of row 14 the second.
         const S* const next = warp < 3 && lane >= 28 ? beyond + lane % 4 * 8 : lower + kRowOutputs;
+        const S* const second = warp < 3 && lane >= 28   ? next + kRowOutputs
+                                : warp < 3 && lane >= 24 ? beyond + lane % 4 * 8
+                                                         : lower + 2 * kRowOutputs;
         unsigned x[kTaken][8];
         const auto load = [&](auto chunk) {
             constexpr int c = decltype(chunk)::value;
-            const S* const from = c < kPositions ? lower + c * kChunk : next + (c - kPositions) * kChunk;
+            const S* const from = c < kPositions       ? lower + c * kChunk
+                                  : c < 2 * kPositions ? next + (c - kPositions) * kChunk
+                                                       : second + (c - 2 * kPositions) * kChunk;
             to_fragments(x[c % kTaken], *reinterpret_cast<const uint4*>(upper + c * kChunk), *reinterpret_cast<const uint4*>(from));
         };
-        for_turns<0, kTaken>([&](auto chunk) {  // all that the rows themselves have
+        for_turns<0, kTaken>([&](auto chunk) {  // all that the rows themselves have, or more
             load(chunk);
             largest = largest_of_pairs(largest, x[decltype(chunk)::value % kTaken]);
         });
@@ -180,7 +185,7 @@ __global__ void __launch_bounds__(kRowsThreads, 1)
                 constexpr int kPiece = kPieces - 1 - decltype(turn)::value / (2 * kChunks);
                 multiply_rows<decltype(turn)::value == 0, kStep % 2 * 4>(
                     sum[p % 2], x[(p + kStep / 2) % kTaken],
-                    cores_after(entries, kPiece * (row_tap_bytes(kChunks) / 2) + kStep * kChunkTaps));
+                    cores_after(entries, kPiece * row_tap_bytes(kChunks) + kStep * kChunkTaps));
             });
             commit_warpgroup_products();
         };

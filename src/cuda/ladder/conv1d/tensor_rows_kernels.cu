@@ -1,5 +1,6 @@
 // The kernels whose samples stay in registers, for every 16-bit type, number of chunks and one or two halves of a tap.
-#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <string_view>
 
 #include "cuda/ladder/conv1d/tensor_rows.cuh"
@@ -7,28 +8,35 @@
 namespace tapline::cuda {
 namespace {
 
-constexpr int kLeastChunks = 3;
+// For up to so many taps, each with the chunks before; above kMostChunks of one half only.
+constexpr int kBuilt[] = {3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 17, 18};
+static_assert(kBuilt[std::size(kBuilt) - 1] == tensor::kMostChunksOnce);
 
-template <class S, int kChunks = kLeastChunks>
-const void* kernel_with(int chunks, int pieces) {
+template <class S, std::size_t kIndex = 0>
+TensorRowsKernel kernel_with(int chunks, int pieces) {
+    constexpr int kChunks = kBuilt[kIndex];
     if (chunks <= kChunks) {
-        return pieces == 1 ? reinterpret_cast<const void*>(&tensor::rows_kernel<S, kChunks, 1>)
-                           : reinterpret_cast<const void*>(&tensor::rows_kernel<S, kChunks, 2>);
+        const void* entry = reinterpret_cast<const void*>(&tensor::rows_kernel<S, kChunks, 1>);
+        if (pieces == 2) {
+            entry = nullptr;
+            if constexpr (kChunks <= tensor::kMostChunks) {
+                entry = reinterpret_cast<const void*>(&tensor::rows_kernel<S, kChunks, 2>);
+            }
+        }
+        return {entry, tensor::row_threads(kChunks), static_cast<std::size_t>(tensor::row_shared_bytes(kChunks, pieces))};
     }
-    if constexpr (kChunks < tensor::kMostChunks) { return kernel_with<S, kChunks + 1>(chunks, pieces); }
-    return nullptr;
+    if constexpr (kIndex + 1 < std::size(kBuilt)) { return kernel_with<S, kIndex + 1>(chunks, pieces); }
+    return {};
 }
 
 }  // namespace
 
 TensorRowsKernel tensor_rows_kernel_of(int dtype, int chunks, int pieces) {
-    constexpr bool kBuilt = std::string_view(TAPLINE_CUDA_BUILT_FOR).find("90a") != std::string_view::npos;
-    if (!kBuilt || chunks > tensor::kMostChunks) { return {}; }
-    const int built = std::max(chunks, kLeastChunks);
-    const void* const entry = dtype == kF16    ? kernel_with<__half>(built, pieces)
-                              : dtype == kBf16 ? kernel_with<__nv_bfloat16>(built, pieces)
-                                               : nullptr;
-    return {entry, tensor::kRowsThreads, static_cast<std::size_t>(tensor::row_shared_bytes(built))};
+    constexpr bool kFor90a = std::string_view(TAPLINE_CUDA_BUILT_FOR).find("90a") != std::string_view::npos;
+    if (!kFor90a) { return {}; }
+    return dtype == kF16    ? kernel_with<__half>(chunks, pieces)
+           : dtype == kBf16 ? kernel_with<__nv_bfloat16>(chunks, pieces)
+                            : TensorRowsKernel{};
 }
 
 }  // namespace tapline::cuda
