@@ -38,7 +38,7 @@ struct AlgorithmInfo {
 };
 
 /// The algorithms of a device with what each says about the problem, in the order of the engine's table. `taps` as for make_plan,
-/// or null: then what depends on their values (whether halves hold them) is answered with no.
+/// or null: then what depends on their values (whether the signal's type holds them) is answered with no.
 TAPLINE_EXPORT std::vector<AlgorithmInfo> algorithms(const Problem& problem, const std::string& device = "cpu",
                                                      Accuracy accuracy = Accuracy::standard, int threads = 0,
                                                      const void* taps = nullptr);

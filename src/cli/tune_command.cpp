@@ -76,7 +76,7 @@ Json json_of(const CudaDevice& device, const TuneResult& result, const TuneRung&
     json["taps"] = problem.taps;
     json["batch"] = problem.batch;
     json["filters"] = to_string(problem.filters);
-    json["taps_are_halves"] = result.plain.taps_are_halves != 0;
+    json["narrow_taps"] = result.plain.narrow_taps != 0;
     json["rung"] = rung.name;
     json["fastest"] = result.fastest >= 0 && &rung == &result.rungs[static_cast<std::size_t>(result.fastest)];
     json["copy_seconds"] = result.copy_cold.median;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/tap_halves.hpp"
+#include "core/narrow_taps.hpp"
 
 namespace tapline::cli {
 namespace {
@@ -119,7 +119,7 @@ TuneResult tune_search(const CudaDevice& device, const Problem& problem, Accurac
     const core::Resolved resolved = core::resolve(problem);
     BenchData data = make_bench_data(problem, false);
     if (rounded_taps) round_taps(data, problem);
-    request.taps_are_halves = core::taps_are_halves(resolved, data.taps.data());
+    request.narrow_taps = core::taps_are_narrow(resolved, data.taps.data());
     TuneResult result{.problem = problem, .plain = core::to_abi(resolved, request), .copy_cold = {}, .rungs = {}};
     std::unique_ptr<Search> search;  // not before some rung wants it: the reference takes its time
     for (std::int32_t rung = 0; rung < api.rung_count(); ++rung) {

@@ -8,8 +8,8 @@
 #include "core/device_choice.hpp"
 #include "core/host_memory.hpp"
 #include "core/measure.hpp"
+#include "core/narrow_taps.hpp"
 #include "core/plan_parts.hpp"
-#include "core/tap_halves.hpp"
 
 namespace tapline {
 namespace core {
@@ -166,7 +166,7 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
         const Request request{.accuracy = options.accuracy,
                               .threads = resolve_threads(options.threads),
                               .host_buffers = allow_unknown_length,  // a stream's memory is the host's
-                              .taps_are_halves = taps_are_halves(state->resolved, taps)};
+                              .narrow_taps = taps_are_narrow(state->resolved, taps)};
         const DeviceChoice choice = choose_device(options.device, state->resolved, request, options.algorithm);
         const AlignedBytes prepared = correlation_taps(state->resolved, taps);
         try {
@@ -301,7 +301,7 @@ std::vector<AlgorithmInfo> algorithms(const Problem& problem, const std::string&
     const core::Engine& engine = core::engine_for(device);
     const core::Resolved resolved = core::resolve(problem);
     const core::Request request{
-        .accuracy = accuracy, .threads = core::resolve_threads(threads), .taps_are_halves = core::taps_are_halves(resolved, taps)};
+        .accuracy = accuracy, .threads = core::resolve_threads(threads), .narrow_taps = core::taps_are_narrow(resolved, taps)};
     std::vector<AlgorithmInfo> infos;
     for (const core::Candidate& c : core::candidates(engine, resolved, request)) {
         infos.push_back({.name = std::string(c.algorithm->name()),

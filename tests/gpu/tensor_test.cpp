@@ -175,8 +175,8 @@ TEST_F(Tensor, LongSignalsOfSixteenBitSamples) {
     for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
         const auto widen = [&](std::uint16_t x) { return dtype == Dtype::f16 ? core::from_f16(x) : core::from_bf16(x); };
         for (const std::int64_t k : {63, 127, 200, 256, 257, 383, 511, 512}) {
-            for (const bool halves : {false, true}) {
-                if (k > 256 && !halves) { continue; }
+            for (const bool narrow : {false, true}) {
+                if (k > 256 && !narrow) { continue; }
                 Problem p = problem(n, k, dtype);
                 p.boundary = Boundary::reflect;
                 if (k == 200) { p.scale = 0.5; }
@@ -185,9 +185,9 @@ TEST_F(Tensor, LongSignalsOfSixteenBitSamples) {
                 fill_random(reinterpret_cast<std::byte*>(in.data()), dtype, n, random);
                 in[static_cast<std::size_t>(nan_at)] = 0x7fff;
                 std::vector<float> taps = random_floats(k, 81);
-                if (halves) { round_taps(taps, dtype); }
+                if (narrow) { round_taps(taps, dtype); }
                 const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
-                const std::string expected = halves ? "taps are halves: one product" : "two products";
+                const std::string expected = narrow ? "taps are of the signal's type: one product" : "two products";
                 if (made.explain().find("four warps in turn") == std::string::npos) {
                     TAPLINE_GPU_MISSING("no products of four warps here: " + made.explain());
                 }
@@ -222,7 +222,7 @@ TEST_F(Tensor, LongSignalsOfSixteenBitSamples) {
 }
 
 // More taps than two products take: tiles that are full, begun or hardly there, every mode, rows that share a filter.
-TEST_F(Tensor, ManyTapsThatAreHalvesOnAnyLength) {
+TEST_F(Tensor, ManyTapsOfTheSignalsTypeOnAnyLength) {
     for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
         for (const std::int64_t k : {257, 288, 352, 413, 480, 505, 511, 512}) {
             std::vector<float> taps = random_floats(k, 90);
@@ -248,7 +248,7 @@ TEST_F(Tensor, ManyTapsThatAreHalvesOnAnyLength) {
 }
 
 // The same problem with other taps may be another algorithm's: what a plan is told of them decides.
-TEST_F(Tensor, IsChosenForTapsThatAreHalves) {
+TEST_F(Tensor, IsChosenForTapsOfTheSignalsType) {
     const Problem p = problem(std::int64_t{1} << 26, 511, Dtype::bf16);
     std::vector<float> taps = random_floats(p.taps, 92);
     const auto chosen = [&] { return make_plan(p, taps.data(), {.device = "cuda"}); };
@@ -273,7 +273,7 @@ TEST_F(Tensor, RefusesWhatItCannotDoWithTheReason) {
     };
     EXPECT_EQ(reason(problem(5000, 256), Accuracy::standard), "");
     EXPECT_EQ(reason(problem(5000, 257), Accuracy::standard), "more than 256 taps");
-    EXPECT_NE(reason(problem(5000, 257, Dtype::bf16), Accuracy::standard).find("if they are halves"), std::string::npos);
+    EXPECT_NE(reason(problem(5000, 257, Dtype::bf16), Accuracy::standard).find("of the signal's type"), std::string::npos);
     EXPECT_NE(reason(problem(5000, 16), Accuracy::strict).find("strict"), std::string::npos);
     EXPECT_NE(reason(problem(5000, 16, Dtype::f64), Accuracy::standard).find("f32"), std::string::npos);
 }

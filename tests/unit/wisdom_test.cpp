@@ -200,21 +200,21 @@ TEST_F(Wisdom, TheFastestRungOfTheSameAccuracyIsTold) {
     EXPECT_EQ(wisdom_state().entries, 4);
 }
 
-TEST_F(Wisdom, TapsThatAreHalvesHaveTheirOwnFastestRung) {
+TEST_F(Wisdom, TapsOfTheSignalsTypeHaveTheirOwnFastestRung) {
     const auto p = problem_of(1 << 24, 511);
-    auto halves = p;
-    halves.taps_are_halves = 1;
+    auto narrow = p;
+    narrow.narrow_taps = 1;
     remember_one(device_of(), entry_of("transforms", p, 64, 3e-5));
-    EXPECT_EQ(fastest_rung(device_of(), halves), "");
-    EXPECT_EQ(threads_for(device_of(), halves, "transforms"), 64) << "a policy serves all taps";
-    remember_one(device_of(), entry_of("products", halves, 64, 1e-5));
-    remember_one(device_of(), entry_of("transforms", halves, 128, 3e-5));
+    EXPECT_EQ(fastest_rung(device_of(), narrow), "");
+    EXPECT_EQ(threads_for(device_of(), narrow, "transforms"), 64) << "a policy serves all taps";
+    remember_one(device_of(), entry_of("products", narrow, 64, 1e-5));
+    remember_one(device_of(), entry_of("transforms", narrow, 128, 3e-5));
     EXPECT_EQ(fastest_rung(device_of(), p), "transforms");
-    EXPECT_EQ(fastest_rung(device_of(), halves), "products");
+    EXPECT_EQ(fastest_rung(device_of(), narrow), "products");
     EXPECT_EQ(threads_for(device_of(), p, "transforms"), 64);
-    EXPECT_EQ(threads_for(device_of(), halves, "transforms"), 128) << "but that of the same kind goes first";
+    EXPECT_EQ(threads_for(device_of(), narrow, "transforms"), 128) << "but that of the same kind goes first";
     // A file from before there were such entries.
-    edit("\"taps_are_halves\": false,", "");
+    edit("\"narrow_taps\": false,", "");
     EXPECT_EQ(fastest_rung(device_of(), p), "transforms");
 }
 

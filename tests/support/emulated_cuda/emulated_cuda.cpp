@@ -460,7 +460,7 @@ const Api kApi = {
         [](const Prepared* p) { return p->rung == kWithWorkspace || p->without_taps ? kWorkspaceBytes : std::int64_t{0}; },
     .describe =
         [](const Prepared* prepared, char* text, std::size_t bytes) {
-            std::snprintf(text, bytes, "one thread%s", prepared->problem.taps_are_halves != 0 ? ", taps are halves" : "");
+            std::snprintf(text, bytes, "one thread%s", prepared->problem.narrow_taps != 0 ? ", narrow taps" : "");
         },
     .granularity = [](const Prepared*) -> std::int64_t { return 1; },
     .execute = execute,

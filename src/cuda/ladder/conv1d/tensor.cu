@@ -34,7 +34,7 @@ constexpr double kGroupOwnTaps = 1.65;
 constexpr double kRowsOutputCost = 9;
 constexpr double kRowsChunkCost = 5.1;
 constexpr double kShareOfCopyRows = 0.97;
-constexpr std::int64_t kMostTapsOnce = 512;  // of one half each
+constexpr std::int64_t kMostTapsOnce = 512;  // where one product is enough
 constexpr double kNorm = 6;                  // of moving and computing, which hide each other nearly
 
 // Half-precision products of a multiprocessor for each of its f32 ones, on 9.0 over those of others (CUDA programming guide,
@@ -57,7 +57,7 @@ public:
             "position. Floats are split into two halves, three products of which make one";
         info.changed = "multiply-adds limited: tensor cores do sixteen times as many in half precision";
         info.requirements =
-            "compute capability 8.0; f32, f16 or bf16; at most 256 taps (512 that are halves on 16-bit samples, compute capability "
+            "compute capability 8.0; f32, f16 or bf16; at most 256 taps (512 of the type of 16-bit samples, compute capability "
             "9.0); unit sample strides; not under strict accuracy";
         info.limited_by = "memory up to about 100 taps, then the tensor cores";
         info.source = "ladder/conv1d/21_tensor.cuh";
@@ -69,7 +69,7 @@ public:
         if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) { return "its products are of halves: f32, f16 and bf16 only"; }
         if (p.k > tensor::kMostTaps && !(p.k <= kMostTapsOnce && rows_take(p, device))) {
             return "more than " + std::to_string(tensor::kMostTaps) + " taps" +
-                   (p.dtype == kF32 ? "" : ", " + std::to_string(kMostTapsOnce) + " if they are halves (compute capability 9.0)");
+                   (p.dtype == kF32 ? "" : ", " + std::to_string(kMostTapsOnce) + " of the signal's type (compute capability 9.0)");
         }
         if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }
         if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
@@ -109,9 +109,9 @@ public:
         const Way way = way_of(prepared);
         if (way == Way::rows) {
             return "tiles of " + std::to_string(granularity(prepared)) + " outputs four warps in turn, " +
-                   (pieces_of(prepared.problem) == 2        ? "two products"
-                    : prepared.problem.taps_are_halves != 0 ? "taps are halves: one product"
-                                                            : "one product");
+                   (pieces_of(prepared.problem) == 2    ? "two products"
+                    : prepared.problem.narrow_taps != 0 ? "taps are of the signal's type: one product"
+                                                        : "one product");
         }
         return std::to_string(run_of(prepared, prepared.problem.batch, prepared.problem.output_length)) + " tiles of " +
                std::to_string(granularity(prepared)) + (way == Way::group ? " outputs four warps" : " outputs a warp");
@@ -187,14 +187,14 @@ private:
     static int chunks_of(const Problem& p) {
         return static_cast<int>(divide_up(p.k + before_of(p) + tensor::kChunk - 1, tensor::kChunk));
     }
-    /// One half of a tap is enough under fast accuracy, and if it is all of it: taps that are 8-bit, say, or were bfloat16s.
+    /// One 16-bit number is enough under fast accuracy, and if it is all of the tap: small integers, say, or what was of that type.
     static int pieces_of(const Problem& p) {
-        return p.taps_are_halves != 0 || p.accuracy == static_cast<std::int32_t>(Accuracy::fast) ? 1 : 2;
+        return p.narrow_taps != 0 || p.accuracy == static_cast<std::int32_t>(Accuracy::fast) ? 1 : 2;
     }
     // One filter, whose places fill shared memory.
     static bool rows_take(const Problem& p, const cuda_abi::Device& device) {
         return p.dtype != kF32 && device.major == 9 && p.filters <= 1 &&
-               tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p)).entry != nullptr;
+               tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps != 0).entry != nullptr;
     }
     static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
         if (p.k > tensor::kMostTaps) { return Way::rows; }
@@ -224,7 +224,7 @@ private:
         const Problem& p = prepared.problem;
         const Way way = way_of(prepared);
         if (way == Way::rows) {
-            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p));
+            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps != 0);
             return {kernel.entry, kernel.threads, kernel.shared_bytes};
         }
         if (way == Way::group) {

@@ -19,7 +19,7 @@ namespace tapline::cuda::tensor {
 /// which the memory likes better than each thread's vectors. The samples that a warp's last row reads of
 /// the next warp's are set aside first.
 /// Shared memory: where copies arrive and how many were started, T, samples set aside, tiles.
-template <class S, int kChunks, int kPieces>
+template <class S, class H, int kChunks, int kPieces>
 __global__ void __launch_bounds__(row_threads(kChunks), 1)
     rows_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Tiles g) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -30,6 +30,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     constexpr int kRowOutputs = row_outputs(kChunks);
     constexpr int kOutputs = 16 * kRowOutputs;  // of a warp
     constexpr int kBeyond = row_samples_beyond(kChunks);
+    constexpr bool kScaledTaps = std::is_same_v<H, __half>;
     constexpr int kTaken = row_chunks_taken(kChunks);
     static_assert(row_rows_after(kChunks) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
@@ -67,22 +68,23 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         raise(started + buffer, use);
     };
 
-    const int tap_exponent = store_row_taps<kChunks, kPieces>(taps, a, g.before, static_cast<int>(threadIdx.x));
-    // What no copy fills: it meets no tap, but may not be a NaN.
-    for (int i = g.needed + static_cast<int>(threadIdx.x); i < kSamples; i += row_threads(kChunks)) {
-        for (int b = 0; b < kBuffers; ++b) { buffers[b * kSamples + i] = S{}; }
-    }
     if (threadIdx.x == 0) {
         for (int b = 0; b < kBuffers; ++b) {
             initialize(arrived + b);
             started[b] = 0;
         }
+        fence_before_copy();
+        for (int b = 0; b < kBuffers; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
+    }
+    static_assert(row_scratch_floats(kChunks) * 4 <= row_beyond_bytes(kChunks));
+    const int tap_exponent =
+        store_row_taps<H, kChunks, kPieces>(taps, reinterpret_cast<float*>(set_aside), a, g.before, static_cast<int>(threadIdx.x));
+    // What no copy fills: it meets no tap, but may not be a NaN.
+    for (int i = g.needed + static_cast<int>(threadIdx.x); i < kSamples; i += row_threads(kChunks)) {
+        for (int b = 0; b < kBuffers; ++b) { buffers[b * kSamples + i] = S{}; }
     }
     fence_for_warpgroup();
     __syncthreads();
-    if (threadIdx.x == 0) {
-        for (int b = 0; b < kBuffers; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
-    }
     const std::uint64_t first_entries = matrix_of_cores(__shfl_sync(0xffffffffu, shared_address(taps), 0), 512, 128);
 
     int buffer = group;
@@ -149,14 +151,15 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         };
         for_turns<0, kTaken>([&](auto chunk) {  // all that the rows themselves have, or more
             load(chunk);
-            largest = largest_of_pairs(largest, x[decltype(chunk)::value % kTaken]);
+            largest = largest_of_pairs<S>(largest, x[decltype(chunk)::value % kTaken]);
         });
         int exponent = exponent_of_pairs<S>(largest);
+        constexpr bool kScaledSamples = kScaled<S> && std::is_same_v<H, __half>;
         // Sums are scaled back by one factor: where that would be less than the least float's, samples are made smaller instead,
         // and lose what no float can hold; where it would be infinite, as good as all outputs are, and they are summed apart.
-        if constexpr (kScaled<S>) { exponent = max(exponent, 2 * kTopExponent - 126 - tap_exponent); }
+        if constexpr (kScaledSamples) { exponent = max(exponent, 2 * kTopExponent - 126 - tap_exponent); }
         const __nv_bfloat162 scale = __float2bfloat162_rn(power_of_two(kTopExponent - exponent));
-        const int sums_exponent = (kScaled<S> ? exponent - kTopExponent : 0) + tap_exponent - kTopExponent;
+        const int sums_exponent = !kScaledTaps ? 0 : (kScaledSamples ? exponent - kTopExponent : 0) + tap_exponent - kTopExponent;
         const float factor = power_of_two(sums_exponent);
 
         const std::int64_t o = g.first_output + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks) + warp * kOutputs;
@@ -168,9 +171,11 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         }
         const auto take = [&](auto chunk) {
             load(chunk);
-            convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale);
+            if constexpr (kScaledSamples) { convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale); }
         };
-        for_turns<0, kTaken>([&](auto chunk) { convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale); });
+        if constexpr (kScaledSamples) {
+            for_turns<0, kTaken>([&](auto chunk) { convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale); });
+        }
         float sum[2][4][4];
         // In line, as products must not be under way over a call.
         const auto multiply = [&](auto position) __attribute__((always_inline)) {
@@ -183,7 +188,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
             for_turns<0, kPieces * 2 * kChunks>([&](auto turn) {
                 constexpr int kStep = decltype(turn)::value % (2 * kChunks);
                 constexpr int kPiece = kPieces - 1 - decltype(turn)::value / (2 * kChunks);
-                multiply_rows<decltype(turn)::value == 0, kStep % 2 * 4>(
+                multiply_rows<H, decltype(turn)::value == 0, kStep % 2 * 4>(
                     sum[p % 2], x[(p + kStep / 2) % kTaken],
                     cores_after(entries, kPiece * row_tap_bytes(kChunks) + kStep * kChunkTaps));
             });
@@ -206,7 +211,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
                 for (int half = 0; half < 2; ++half) {
                     float sums[8];
 #pragma unroll
-                    for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * factor; }
+                    for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * (kScaledTaps ? factor : 1); }
                     uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
                     if constexpr (decltype(simple)::value) {
                         to = as_outputs<S>(sums);
