@@ -29,11 +29,20 @@ constexpr double kHalfStepCost = 2.3;
 constexpr double kGroupOutputCost = 36;
 constexpr double kGroupStepCost = 1.6;
 constexpr double kGroupOwnTaps = 1.65;
-// The same where samples stay in registers, a step being a chunk of 32 taps (bf16, 191 and 223 taps, 2^28 samples, H200: 361 and
-// 404 us; 127 taps: 292 us, which memory limits).
-constexpr double kRowsOutputCost = 9;
-constexpr double kRowsChunkCost = 5.1;
-constexpr double kShareOfCopyRows = 0.97;
+// The same where samples stay in registers, by chunks of 32 taps; a block's first tiles wait for its taps, its last are alone.
+// bf16, 2^28 samples, H200: one product, 31 to 255 taps 279 to 284 us, which memory limits, 319 taps 326 us, 511 taps 420; two, 191
+// and 255 taps, 375 and 463; one of samples that become halves, 255 taps, 354. 2^22 samples, one product: 31 taps 16.4 us, 511
+// taps 23.6.
+struct RowsCost {
+    double output, chunk;
+};
+constexpr RowsCost kRowsOnce{13.8, 0.86};
+constexpr RowsCost kRowsOnceMany{11.6, 2.18};  // two warpgroups
+constexpr RowsCost kRowsOnceConverted{0, 4.5};
+constexpr RowsCost kRowsTwice{0, 5.7};
+constexpr double kRowsTileSeconds = 5.9e-6;
+constexpr double kRowsChunkSeconds = 0.35e-6;  // of one product
+constexpr double kShareOfCopyRows = 0.944;
 constexpr std::int64_t kMostTapsOnce = 512;  // where one product is enough
 constexpr double kNorm = 6;                  // of moving and computing, which hide each other nearly
 
@@ -84,19 +93,17 @@ public:
         const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
         const double moved = bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
         const Way way = way_of(p, device, Policy{});
+        if (way == Way::rows) { return rows_seconds(p, device, moved); }
         const double steps = step_factor(device) * steps_of(p.k + before_of(p));
         const double own = p.filters > 1 ? kGroupOwnTaps : 1;
         const double tile = tile_of(p, way);
         const double filled = std::ceil(static_cast<double>(p.output_length) / tile) * tile * static_cast<double>(p.batch);
-        const double cost = way == Way::rows    ? kRowsOutputCost + kRowsChunkCost * chunks_of(p)
-                            : way == Way::group ? (kGroupOutputCost + kGroupStepCost * group_steps_of(p)) * own
-                            : bytes == 4        ? kOutputCost + kStepCost * steps
-                                                : kHalfOutputCost + kHalfStepCost * steps;
-        const double share = way == Way::rows ? kShareOfCopyRows : kShareOfCopyTensor;
+        const double cost = way == Way::group ? (kGroupOutputCost + kGroupStepCost * group_steps_of(p)) * own
+                            : bytes == 4      ? kOutputCost + kStepCost * steps
+                                              : kHalfOutputCost + kHalfStepCost * steps;
         return kLaunchSeconds + kColdSeconds + kTileSeconds +
-               std::pow(std::pow(moved / (share * device.copy_bytes_per_second), kNorm) +
-                            std::pow(2 * filled * cost / device.peak_flops, kNorm),
-                        1 / kNorm);
+               moving_and_computing(moved / (kShareOfCopyTensor * device.copy_bytes_per_second),
+                                    2 * filled * cost / device.peak_flops);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
@@ -166,6 +173,26 @@ private:
     enum class Way { warp, group, rows };
     static constexpr int kWarps = tensor::kThreads / 32;
 
+    static double moving_and_computing(double moving, double computing) {
+        return std::pow(std::pow(moving, kNorm) + std::pow(computing, kNorm), 1 / kNorm);
+    }
+    static double rows_seconds(const Problem& p, const cuda_abi::Device& device, double moved) {
+        const int chunks = chunks_of(p);
+        const int pieces = pieces_of(p);
+        const RowsCost cost = pieces == 2                              ? kRowsTwice
+                              : p.dtype == kBf16 && p.narrow_taps == 0 ? kRowsOnceConverted
+                              : chunks > tensor::kMostChunks           ? kRowsOnceMany
+                                                                       : kRowsOnce;
+        // Every warpgroup takes as many tiles as any.
+        const double tile = tensor::rows_tile(chunks);
+        const double groups = static_cast<double>(device.multiprocessors) * tensor::row_groups(chunks);
+        const double tiles = std::ceil(static_cast<double>(p.output_length) / tile) * static_cast<double>(p.batch);
+        const double made = std::ceil(tiles / groups) * groups * tile;
+        return kLaunchSeconds + kColdSeconds + kRowsTileSeconds + kRowsChunkSeconds * chunks * pieces +
+               moving_and_computing(moved / (kShareOfCopyRows * device.copy_bytes_per_second),
+                                    2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops);
+    }
+
     // Samples from a vector's beginning to the first that an output needs; the same wherever the signal lies in memory, so that
     // the order of the sums is.
     static int before_of(const Problem& p) {
@@ -198,15 +225,15 @@ private:
     }
     static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
         if (p.k > tensor::kMostTaps) { return Way::rows; }
-        // So many outputs that every warpgroup has a few tiles; -1 asks for it anyway. 127 taps: 16 us and 1.05 us for every 10^6
-        // samples; four warps a tile: about 12 and 1.4.
-        constexpr double kLeastOutputs = 120000;  // of a multiprocessor
+        // So many outputs that every warpgroup has a few tiles; -1 asks for it anyway. 127 taps: 12.6 us and 0.93 us for every 10^6
+        // samples, two products 14.5 and 1.02; four warps a tile: about 12 and 1.4.
+        const double least_outputs = pieces_of(p) == 1 ? 40000 : 90000;  // of a multiprocessor
         constexpr double kLeastFilled = 0.8;
         const int tile = tensor::rows_tile(chunks_of(p));
         const std::int64_t tiles = divide_up(p.output_length, tile);
         const bool filled = static_cast<double>(p.output_length) >= kLeastFilled * static_cast<double>(tiles * tile);
         const bool many =
-            static_cast<double>(p.output_length) * static_cast<double>(p.batch) >= kLeastOutputs * device.multiprocessors;
+            static_cast<double>(p.output_length) * static_cast<double>(p.batch) >= least_outputs * device.multiprocessors;
         const bool wanted = policy.tiles_per_block < 0 || (policy.tiles_per_block == 0 && filled && many);
         if (wanted && rows_take(p, device)) { return Way::rows; }
         return in_groups(p, device) ? Way::group : Way::warp;

@@ -32,6 +32,8 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     constexpr int kBeyond = row_samples_beyond(kChunks);
     constexpr bool kScaledTaps = std::is_same_v<H, __half>;
     constexpr int kTaken = row_chunks_taken(kChunks);
+    // The first copies while T is made; more of them would only be in the way of the first, unless T takes long.
+    constexpr int kAtOnce = kPieces == 2 ? kBuffers : kGroups;
     static_assert(row_rows_after(kChunks) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
     auto* const arrived = reinterpret_cast<CopyBarrier*>(shared);
@@ -74,7 +76,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
             started[b] = 0;
         }
         fence_before_copy();
-        for (int b = 0; b < kBuffers; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
+        for (int b = 0; b < kAtOnce; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
     }
     static_assert(row_scratch_floats(kChunks) * 4 <= row_beyond_bytes(kChunks));
     const int tap_exponent =
@@ -85,6 +87,9 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     }
     fence_for_warpgroup();
     __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int b = kAtOnce; b < kBuffers; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
+    }
     const std::uint64_t first_entries = matrix_of_cores(__shfl_sync(0xffffffffu, shared_address(taps), 0), 512, 128);
 
     int buffer = group;
