@@ -142,6 +142,31 @@ TEST_F(Tensor, SixteenBitSamplesOverTheirWholeRange) {
     }
 }
 
+// Tiles at the edges of rows that begin on 16 bytes, zeros around them: whole vectors of zeros, and one that ends within the row.
+TEST_F(Tensor, EdgesAmongZeros) {
+    for (const Mode mode : {Mode::causal, Mode::same, Mode::full}) {
+        for (const std::int64_t k : {4, 63, 64, 250}) {
+            for (const std::int64_t n : {1, 63, 1023, 1027, 8192, 9001}) {
+                Problem p = problem(n, k);
+                p.mode = mode;
+                if (n % 4 == 0) {
+                    p.batch = 3;
+                    p.filters = Filters::per_row;
+                }
+                Random random(90);
+                std::vector<std::byte> in(bytes_of(input_extent(p), p.dtype));
+                fill_random(in.data(), p.dtype, input_extent(p), random);
+                const float nan = NAN;
+                std::memcpy(in.data() + 4 * (n - 1), &nan, 4);
+                const std::vector<float> taps = random_floats(p.batch * k, 91);
+                const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
+                const std::vector<std::byte> out = execute_on_device<std::byte>(made, in.data());
+                EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            }
+        }
+    }
+}
+
 // Lengths that fill tiles of 4,096 outputs well enough, and one that does not; blocks of several tiles; a NaN that only its window
 // may see; every number of steps.
 TEST_F(Tensor, SixteenBitTilesOfFourWarps) {

@@ -29,6 +29,45 @@ __device__ __forceinline__ void cluster_wait() {
 #endif
 }
 
+/// For copy_to_other() and the like: those of another block may use a barrier that was initialized before a barrier of the cluster.
+///
+/// Sets how many arrivals and bytes a phase of an own barrier takes: one arrival, which this is, and the bytes.
+__device__ __forceinline__ void expect_bytes(CopyBarrier* barrier, std::uint32_t bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes) : "memory");
+#else
+    static_cast<void>(barrier);
+    static_cast<void>(bytes);
+#endif
+}
+__device__ __forceinline__ void initialize(CopyBarrier* barrier, int arrivals) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#else
+    static_cast<void>(barrier);
+    static_cast<void>(arrivals);
+#endif
+}
+/// As wait(), for what threads of other blocks did before they arrived or stored.
+__device__ __forceinline__ void wait_for_cluster(CopyBarrier* barrier, std::uint32_t phase) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    std::uint32_t done = 0;
+    while (done == 0) {
+        asm volatile(
+            "{\n.reg .pred p;\n"
+            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+            "selp.u32 %0, 1, 0, p;\n}"
+            : "=r"(done)
+            : "r"(shared_address(barrier)), "r"(phase)
+            : "memory");
+    }
+#else
+    static_cast<void>(barrier);
+    static_cast<void>(phase);
+#endif
+}
+
 /// Shared memory of one of the cluster's blocks as all of them see it: from this block's address of the same thing.
 template <class P>
 class BlockMemory {
@@ -71,6 +110,28 @@ public:
 #endif
         return p;
     }
+
+    /// Stores four numbers at once, and adds their 16 bytes to the other block's barrier `of_other`.
+    __device__ __forceinline__ void store_counted(int at, const float4& p, const BlockMemory<CopyBarrier>& of_other) const {
+        static_assert(sizeof(P) == 16);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+        asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                         address_ + static_cast<std::uint32_t>(at) * 16),
+                     "f"(p.x), "f"(p.y), "f"(p.z), "f"(p.w), "r"(of_other.address())
+                     : "memory");
+#else
+        static_cast<void>(at);
+        static_cast<void>(p);
+        static_cast<void>(of_other);
+#endif
+    }
+    /// Arrives at it, if it is a barrier.
+    __device__ __forceinline__ void arrive() const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(address_) : "memory");
+#endif
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t address() const { return address_; }
 
 private:
     std::uint32_t address_ = 0;

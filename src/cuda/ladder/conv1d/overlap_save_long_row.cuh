@@ -87,29 +87,37 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
     const int lane = thread % 32;
 
     extern __shared__ uint4 shared[];
-    float2* const pairs = reinterpret_cast<float2*>(shared);
-    float2* const own_tables = pairs + kPairs;
+    float2* const of_lanes_table = reinterpret_cast<float2*>(shared);
+    float2* const own_tables = of_lanes_table + kLongRowLanes;
     float2* const points = own_tables + kLongRowHalfTable;
-    float2* const received = points + 16 * kLongRowRegion;
+    float4* const received = reinterpret_cast<float4*>(points + 16 * kLongRowRegion);
+    CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(received + kHalf / 4);
     const auto* tables = static_cast<const float2*>(g.tables);
-    copy_by_block(pairs, tables, kPairs);
-    copy_by_block(own_tables, tables + kPairs + half * kLongRowHalfTable, kLongRowHalfTable);
+    copy_by_block(of_lanes_table, tables, kLongRowLanes);
+    copy_by_block(own_tables, tables + kLongRowLanes + half * kLongRowHalfTable, kLongRowHalfTable);
+    if (thread < kLongRowBarriers) { initialize(barriers + thread, thread < 32 ? 1 : 16); }
+    CopyBarrier* const has_received = barriers + warp;
+    CopyBarrier* const may_send = barriers + 16 + warp;
+    CopyBarrier* const points_are_free = barriers + 32;
     __syncthreads();
-    const float2* const division = own_tables;
+    const float4* const division = reinterpret_cast<const float4*>(own_tables);
     const float4* const turns = reinterpret_cast<const float4*>(own_tables + 16);  // to keep and to send
-    const float2* const alpha = own_tables + 48 + warp * 16;
-    const float2* const twists = own_tables + 48 + 256 + warp * 32;
-    const float2 of_lane = own_tables[48 + 256 + 512 + thread];
+    const float2* const alpha = own_tables + 48 + warp * kFactorsOf32;
+    const float2* const twists = own_tables + 48 + 16 * kFactorsOf32 + warp * 32;
+    const float2 of_lane = own_tables[48 + 16 * kFactorsOf32 + 512 + thread];
     const auto* all_spectra =
-        reinterpret_cast<const float4*>(tables + kPairs + 2 * kLongRowHalfTable) + (half * 16 + warp) * 512 + lane;
+        reinterpret_cast<const float4*>(tables + kLongRowLanes + 2 * kLongRowHalfTable) + (half * 16 + warp) * 512 + lane;
     float2* const own = points + warp * kLongRowRegion;
-    const BlockMemory<float2> other(received, 1 - half);
+    const BlockMemory<float4> other(received, 1 - half);
+    const BlockMemory<CopyBarrier> other_has_received(has_received, 1 - half);
+    const BlockMemory<CopyBarrier> other_may_send(may_send, 1 - half);
     const float root = static_cast<float>(half == 0 ? std::numbers::sqrt2 / 2 : -std::numbers::sqrt2 / 2);
 
     const bool whole = g.zero_edges != 0 && a.in_last == kLongRowPoints;
     PlaceInRun place = PlaceInRun::first(g, a.rows, blockIdx.x / 2);
     cluster_arrive();
-    for (; place.exists(a.rows); place = place.next(g, a.rows)) {
+    cluster_wait();
+    for (std::uint32_t phase = 0; place.exists(a.rows); place = place.next(g, a.rows), phase ^= 1) {
         const float4* const spectrum = all_spectra + place.filter(g) * (kLongRowPoints / 2);
         const S* const in = static_cast<const S*>(a.in) + place.row * a.in_row;
         float re[32];
@@ -151,11 +159,9 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
         }
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            fft::transform_by<16>(re + 16 * i, im + 16 * i, [&](int at, float* c, float* t) {
-                *c = division[at].x;
-                *t = division[at].y;
-            });
+            fft::four_steps_by<16>(re + 16 * i, im + 16 * i, [&](int at) { return four_from(division[at]); });
         }
+        wait(points_are_free, phase ^ 1);
 #pragma unroll
         for (int j = 0; j < 16; ++j) {
             *reinterpret_cast<float4*>(points + j * kLongRowRegion + 2 * thread) = float4{re[j], im[j], re[16 + j], im[16 + j]};
@@ -183,38 +189,35 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             }
             __syncwarp();
         };
-        const auto of_lanes = [&](int i, float* c, float* t) {
-            *c = pairs[32 * i + lane].x;
-            *t = pairs[32 * i + lane].y;
+        // kSpread: from one of a thread's factors to the next.
+        const auto transform_by = [&](auto spread, const float2* factors) {
+            constexpr int kSpread = decltype(spread)::value;
+            const float2* const own_factors = factors + (kSpread == 1 ? 0 : 2 * lane);
+            fft::four_steps_by<32>(re, im, [&](int i) {
+                return four_from(reinterpret_cast<const float4*>(own_factors)[kSpread * i]);
+            });
+            const float2* const pairs = factors + 2 * fft::kFours * kSpread + (kSpread == 1 ? 0 : lane);
+            fft::transform_by<32, 5, 4>(re, im, [&](int i, float* c, float* t) {
+                *c = pairs[kSpread * (i - 8)].x;
+                *t = pairs[kSpread * (i - 8)].y;
+            });
         };
-        fft::transform_by<32>(re, im, [&](int i, float* c, float* t) {
-            *c = alpha[i].x;
-            *t = alpha[i].y;
-        });
+        transform_by(std::integral_constant<int, 1>{}, alpha);
 #pragma unroll
         for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], of_lane); }
         exchange();
-        fft::transform_by<32>(re, im, of_lanes);
+        transform_by(std::integral_constant<int, 32>{}, of_lanes_table);
         float x[32];
         float y[32];
-        fft::for_each_index<0, 16>([&](auto pair) {  // conjugates of the products
-            constexpr int i = 2 * decltype(pair)::value;
-            constexpr int kFirst = fft::reversed(i, 5);
-            constexpr int kSecond = fft::reversed(i + 1, 5);
-            const float4 h = __ldg(spectrum + 32 * (i / 2));
-            x[kFirst] = re[i] * h.x - im[i] * h.y;
-            y[kFirst] = -re[i] * h.y - im[i] * h.x;
-            x[kSecond] = re[i + 1] * h.z - im[i + 1] * h.w;
-            y[kSecond] = -re[i + 1] * h.w - im[i + 1] * h.z;
-        });
+        multiply_and_step<32>(x, y, re, im, [&](int pair) { return __ldg(spectrum + 32 * pair); });
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             re[i] = x[i];
             im[i] = y[i];
         }
-        fft::transform<32>(re, im);
+        finish_back<32>(re, im);
         exchange();
-        fft::transform_by<32>(re, im, of_lanes);
+        transform_by(std::integral_constant<int, 32>{}, of_lanes_table);
         fft::for_each_index<0, 32>([&](auto value) {
             constexpr int i = decltype(value)::value;
             constexpr int r = fft::reversed(i, 5);
@@ -232,29 +235,43 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             re[16 + j] = two.z;
             im[16 + j] = two.w;
         });
-        fft::transform<16>(re, im);
-        fft::transform<16>(re + 16, im + 16);
-        cluster_wait();  // the other has read what it received
-        fft::for_each_index<0, 16>([&](auto value) {
+        __syncwarp();
+        if (lane == 0) { arrive(points_are_free); }
+        fft::transform_in_fours<16>(re, im);
+        fft::transform_in_fours<16>(re + 16, im + 16);
+        wait_for_cluster(may_send, phase ^ 1);  // the other has read what it received
+        if (lane == 0) { expect_bytes(has_received, 32 * 16 * sizeof(float2)); }
+        fft::for_each_index<0, 8>([&](auto value) {
             constexpr int m = decltype(value)::value;
             constexpr int j = fft::reversed(m, 4);
-            const float4 w = turns[j];
-            x[2 * j] = re[m] * w.x - im[m] * w.y;
-            x[2 * j + 1] = re[16 + m] * w.x - im[16 + m] * w.y;
-            other.store(thread + 512 * j, float2{re[m] * w.z - im[m] * w.w, re[16 + m] * w.z - im[16 + m] * w.w});
-        });
-        cluster_arrive();
-        cluster_wait();
+            float sent[4];
 #pragma unroll
-        for (int j = 0; j < 16; ++j) {
-            const float2 two = received[thread + 512 * j];
-            x[2 * j] += two.x;
-            x[2 * j + 1] += two.y;
+            for (int i = 0; i < 2; ++i) {
+                const int from = m + 8 * i;
+                const float4 w = turns[j + i];
+                x[2 * (j + i)] = re[from] * w.x - im[from] * w.y;
+                x[2 * (j + i) + 1] = re[16 + from] * w.x - im[16 + from] * w.y;
+                sent[2 * i] = re[from] * w.z - im[from] * w.w;
+                sent[2 * i + 1] = re[16 + from] * w.z - im[16 + from] * w.w;
+            }
+            other.store_counted(thread + 512 * (j / 2), float4{sent[0], sent[1], sent[2], sent[3]}, other_has_received);
+        });
+        wait_for_cluster(has_received, phase);
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            const float4 four = received[thread + 512 * j];
+            x[4 * j] += four.x;
+            x[4 * j + 1] += four.y;
+            x[4 * j + 2] += four.z;
+            x[4 * j + 3] += four.w;
         }
-        cluster_arrive();
+        __syncwarp();
+        if (lane == 0) { other_may_send.arrive(); }
         const PairOutputs<S> outputs{a, g, place.row, 2 * thread + half * kHalf};
         outputs.store(x);
     }
+    // Neither leaves while the other stores to it.
+    cluster_arrive();
     cluster_wait();
 }
 

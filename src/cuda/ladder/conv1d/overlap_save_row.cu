@@ -15,7 +15,8 @@ namespace tapline::cuda::overlap_save {
 namespace {
 
 constexpr std::size_t kLongRowBytes =
-    (kPairs + kLongRowHalfTable + 16 * kLongRowRegion) * sizeof(float2) + kLongRowPoints / 2 * sizeof(float);
+    (kLongRowLanes + kLongRowHalfTable + 16 * kLongRowRegion) * sizeof(float2) + kLongRowPoints / 2 * sizeof(float) +
+    kLongRowBarriers * sizeof(CopyBarrier);
 
 template <class S>
 const void* kernel_for(int warps) {
@@ -76,16 +77,25 @@ Complex pair_of(double phi, int i) {
     return {std::cos(angle), std::tan(angle)};
 }
 
-void append_pairs(std::vector<Complex>& to, int side, int count, double first_angle) {
-    for (int i = 0; i < count; ++i) {
-        for (int p = 0; p < side; ++p) { to.push_back(pair_of((first_angle + 2 * kPi * p) / side, i)); }
+/// What transforms with phi(p) read, thread p at (i, p): four steps' factors, then pairs up to `count`.
+template <class Phi>
+void append_factors(std::vector<Complex>& to, int threads, int count, const Phi& phi) {
+    for (int i = 0; i < fft::kFours; ++i) {
+        for (int p = 0; p < threads; ++p) {
+            const fft::Four<double> four = fft::four_of_steps(phi(p), i);
+            to.emplace_back(four.c1, four.t1);
+            to.emplace_back(four.t3, four.ratio);
+        }
+    }
+    for (int i = 8; i < count; ++i) {
+        for (int p = 0; p < threads; ++p) { to.push_back(pair_of(phi(p), i)); }
     }
 }
 
 std::vector<Complex> row_table(int side) {
     std::vector<Complex> table;
-    append_pairs(table, side, side / 2, kPi / 2);
-    append_pairs(table, side, side / 4, 0);
+    append_factors(table, side, side / 2, [&](int p) { return (kPi / 2 + 2 * kPi * p) / side; });
+    append_factors(table, side, side / 4, [&](int p) { return 2 * kPi * p / side; });
     for (int m = 0; m < side / 2; ++m) {
         for (int thread = 0; thread < side; ++thread) {
             const double angle = kPi * (thread + side * m) / (2 * side * side);
@@ -97,18 +107,21 @@ std::vector<Complex> row_table(int side) {
 }
 
 std::vector<Complex> long_row_table() {
-    std::vector<Complex> table = pairs_of_lanes();
+    std::vector<Complex> table;
+    append_factors(table, 32, 16, [](int p) { return 2 * kPi * p / 32; });
     for (int half = 0; half < 2; ++half) {
         const double phi = kPi / 4 + kPi * half;
-        for (int i = 0; i < 8; ++i) { table.push_back(pair_of(phi, i)); }
-        table.resize(table.size() + 8);
+        append_factors(table, 1, 8, [&](int) { return phi; });
+        table.resize(table.size() + 2);
         for (int j = 0; j < 16; ++j) {  // Re lo of both is added, Re hi of block 1 is subtracted from block 0's
             const double turn = phi * j / 16;
             table.push_back(half == 0 ? std::polar(1.0, turn) : -std::polar(1.0, turn + kPi / 4));
             table.push_back(half == 0 ? std::polar(1.0, turn + kPi / 4) : std::polar(1.0, turn));
         }
         const auto alpha = [&](int warp) { return (phi + 2 * kPi * fft::reversed(warp, 4)) / 16; };
-        for (int i = 0; i < 256; ++i) { table.push_back(pair_of(alpha(i / 16), i % 16)); }
+        for (int warp = 0; warp < 16; ++warp) {
+            append_factors(table, 1, 16, [&](int) { return alpha(warp); });
+        }
         for (int i = 0; i < 512; ++i) { table.push_back(std::polar(1.0, alpha(i / 32) * (i % 32) / 32)); }
         for (int i = 0; i < 512; ++i) { table.push_back(std::polar(1.0, alpha(i / 32) * (i % 32) / 1024)); }
     }
