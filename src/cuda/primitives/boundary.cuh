@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/elements.cuh"
 
 namespace tapline::cuda {
@@ -69,24 +70,28 @@ __device__ S sample(const Arguments& a, const S* row, std::int64_t position) {
 }
 
 /// window[i] = x(in_first + start + i), 0 <= i < size, by one warp, wherever that lies. Loads of the piece go out eight at a time:
-/// one at a time a warp at an edge would wait for each.
-template <class S>
+/// one at a time a warp at an edge would wait for each. kAsync: words are copied asynchronously, all at once; the caller waits.
+template <class S, bool kAsync = false>
 __device__ __noinline__ void fill_at_edge(const Arguments& a, S* window, const S* row, std::int64_t start, int size, int lane) {
     const std::int64_t length = a.in_last - a.in_first;
     const int begin = static_cast<int>(min(max(-start, std::int64_t{0}), static_cast<std::int64_t>(size)));
     const int end = static_cast<int>(min(max(length - start, static_cast<std::int64_t>(begin)), static_cast<std::int64_t>(size)));
-    constexpr int kBatch = sizeof(S) > 8 ? 4 : 8;
-    for (int base = begin; base < end; base += 32 * kBatch) {
-        S held[kBatch];
+    if constexpr (kAsync && sizeof(S) == 4) {
+        for (int w = begin + lane; w < end; w += 32) { copy_4_async(window + w, row + (start + w) * a.in_sample); }
+    } else {
+        constexpr int kBatch = sizeof(S) > 8 ? 4 : 8;
+        for (int base = begin; base < end; base += 32 * kBatch) {
+            S held[kBatch];
 #pragma unroll
-        for (int u = 0; u < kBatch; ++u) {
-            const int w = base + 32 * u + lane;
-            if (w < end) { held[u] = load_element(row + (start + w) * a.in_sample); }
-        }
+            for (int u = 0; u < kBatch; ++u) {
+                const int w = base + 32 * u + lane;
+                if (w < end) { held[u] = load_element(row + (start + w) * a.in_sample); }
+            }
 #pragma unroll
-        for (int u = 0; u < kBatch; ++u) {
-            const int w = base + 32 * u + lane;
-            if (w < end) { window[w] = held[u]; }
+            for (int u = 0; u < kBatch; ++u) {
+                const int w = base + 32 * u + lane;
+                if (w < end) { window[w] = held[u]; }
+            }
         }
     }
     if (a.boundary == kZero) {

@@ -219,14 +219,19 @@ __device__ __forceinline__ void scale_back(float (&sum)[8][4], int exponent) {
 }
 
 /// The stage of a tile's outputs: rows of 64, a row's vectors permuted by its number so that neither the way in nor the way out has
-/// bank conflicts. Offsets are bytes from a multiple of 128.
+/// bank conflicts: of f32 half a warp stores two vectors of four rows at once, of 16 bits a warp one of eight rows.
+template <class S>
+__device__ constexpr int stage_turn(int row) {
+    return sizeof(S) == 4 ? row % 4 * 2 : row % 8;
+}
+/// Offsets are bytes from a multiple of 128.
 template <class S>
 __device__ __forceinline__ void stage_fragments(char* stage, const float (&sum)[8][4], int lane) {
     constexpr int kRowBytes = kRow * static_cast<int>(sizeof(S));
     const int g = lane / 4;
     const int c = lane % 4;
     // Pair c of column group n of row g: vector 2 n + c / 2 of 16 (f32), vector n of 8 (16 bits).
-    const int base = sizeof(S) == 4 ? g * kRowBytes + ((c / 2) ^ g) * 16 + c % 2 * 8 : g * kRowBytes + g * 16 + c * 4;
+    const int base = g * kRowBytes + (stage_turn<S>(g) ^ (sizeof(S) == 4 ? c / 2 : 0)) * 16 + (sizeof(S) == 4 ? c % 2 * 8 : c * 4);
 #pragma unroll
     for (int n = 0; n < 8; ++n) {
         const int offset = sizeof(S) == 4 ? (base ^ (n % 4 * 32)) + n / 4 * 128 : base ^ (n * 16);
@@ -252,17 +257,17 @@ __device__ __forceinline__ void store_staged(S* to, const char* stage, int begin
     constexpr int kVectorsOfRow = kRow / V;
     if (begin == 0 && end == kTile && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
         constexpr int kRows = 32 / kVectorsOfRow;  // that the warp stores at once
-        const int base = (lane ^ (lane / kVectorsOfRow)) * 16;
+        const int base = (lane ^ stage_turn<S>(lane / kVectorsOfRow)) * 16;
 #pragma unroll
         for (int v = 0; v < kWholeVectors<S>; ++v) {
             __stcs(reinterpret_cast<uint4*>(to) + v * 32 + lane,
-                   *reinterpret_cast<const uint4*>(stage + (base ^ (v * kRows % 8 * 16)) + v * 512));
+                   *reinterpret_cast<const uint4*>(stage + (base ^ (stage_turn<S>(v * kRows) * 16)) + v * 512));
         }
         return;
     }
 #pragma unroll 4
     for (int i = begin + lane; i < end; i += 32) {
-        const int vector = i / V ^ (i / kRow & 7);
+        const int vector = i / V ^ stage_turn<S>(i / kRow);
         to[i] = reinterpret_cast<const S*>(stage + vector * 16)[i % V];
     }
 }

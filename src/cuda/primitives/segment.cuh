@@ -241,6 +241,13 @@ struct Division {
     static __device__ int first(int thread) { return thread; }
     static __device__ constexpr int offset(int u) { return kSpan * u; }
     static __device__ constexpr int held(int u) { return kWarps * (u % kOwn) + fft::reversed(u / kOwn, kBits); }
+    /// They are complete in stages, so that some are stored while others are computed: number v of a stage is output
+    /// staged(stage, v), v < 32 / kStages.
+    static constexpr int kStages = kOwn >= 2 ? 2 : 1;
+    static __device__ constexpr int staged(int stage, int v) {
+        constexpr int kEach = kOwn / kStages;
+        return v / kEach * kOwn + stage * kEach + v % kEach;
+    }
 
     /// load(c, t, &re, &im): point c + t, c a constant, t < kSpan; loaded(): called by all threads once they have read the segment.
     template <class T, class P, class Load, class Loaded>
@@ -273,6 +280,13 @@ struct Division {
     template <class T, class P, class Exchanged>
     static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
                                                         const Exchanged& exchanged) {
+        bring_together(re, im, points, thread, segment_of_block, exchanged);
+        transform_back(re, im);
+    }
+    /// The same but for transform_back().
+    template <class T, class P, class Exchanged>
+    static __device__ __forceinline__ void bring_together(T* re, T* im, P* points, int thread, int segment_of_block,
+                                                          const Exchanged& exchanged) {
         P* const own = points + thread / 32 * kRegion + thread % 32;
 #pragma unroll
         for (int i = 0; i < 32; ++i) { own[32 * i] = P{re[i], im[i]}; }
@@ -288,7 +302,6 @@ struct Division {
             });
         }
         exchanged();
-        transform_back(re, im);
     }
 
     /// Of the thread's own points: register kWarps i + j is point j of transform i before, value j after; back: kWarps i + j is
@@ -300,9 +313,14 @@ struct Division {
     }
     template <class T>
     static __device__ __forceinline__ void transform_back(T* re, T* im) {
+        fft::for_each_index<0, kStages>([&](auto stage) { transform_stage_back<decltype(stage)::value>(re, im); });
+    }
+    /// Those of one stage.
+    template <int kStage, class T>
+    static __device__ __forceinline__ void transform_stage_back(T* re, T* im) {
         using P = typename PointOf<T>::Type;
 #pragma unroll
-        for (int i = 0; i < kOwn; ++i) {
+        for (int i = kStage * (kOwn / kStages); i < (kStage + 1) * (kOwn / kStages); ++i) {
             fft::transform<kWarps>(im + kWarps * i, re + kWarps * i);
             if constexpr (!kComplex) {
                 fft::for_each_index<1, kWarps>([&](auto value) {
@@ -323,6 +341,8 @@ struct Division<1, kComplex, kRegion> {
     static __device__ int first(int thread) { return thread; }
     static __device__ constexpr int offset(int u) { return 32 * u; }
     static __device__ constexpr int held(int u) { return u; }
+    static constexpr int kStages = 1;
+    static __device__ constexpr int staged(int /*stage*/, int v) { return v; }
 
     template <class T, class P, class Load, class Loaded>
     static __device__ __forceinline__ void take_apart(T* re, T* im, P*, int thread, int, const Load& load, const Loaded& loaded) {
@@ -345,6 +365,8 @@ struct Division<2, kComplex, kRegion> {
     static __device__ int first(int thread) { return thread < 32 ? thread : 512 + thread - 32; }
     static __device__ constexpr int offset(int u) { return 32 * u + (u < 16 ? 0 : 512); }
     static __device__ constexpr int held(int u) { return u; }
+    static constexpr int kStages = 1;
+    static __device__ constexpr int staged(int /*stage*/, int v) { return v; }
 
     template <class T, class P, class Load, class Loaded>
     static __device__ __forceinline__ void take_apart(T* re, T* im, P*, int thread, int, const Load& load, const Loaded& loaded) {

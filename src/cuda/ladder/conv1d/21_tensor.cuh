@@ -16,28 +16,28 @@ namespace tapline::cuda::tensor {
 /// the product. The scale of a tile puts its largest sample between 2^14 and 2^15, that of the taps their largest, so that nothing
 /// overflows and what the halves cannot hold of any sample is less than 2^-39 of the largest. 16-bit samples are one half each.
 ///
-/// One warp a tile, `run` tiles one after the other; while one is computed the samples of the next are copied.
-/// Shared memory of a warp: the samples, then halves in rows of 64 with a pitch of 144 bytes (no bank conflicts for ldmatrix; the
+/// One warp a tile, `run` tiles one after the other; while one is computed the samples of the next are copied. A block is one warp,
+/// so that its place is free for another as soon as it is done.
+/// Shared memory: the samples, then halves in rows of 64 with a pitch of 144 bytes (no bank conflicts for ldmatrix; the
 /// outputs' stage afterwards), then taps as halves, twice: one copy is an element on, so that pairs from anywhere are words.
 template <class S>
-__global__ void __launch_bounds__(kThreads, 4) tensor_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Tiles g) {
+__global__ void __launch_bounds__(32, kWarpsHeld)
+    tensor_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Tiles g) {
     constexpr int V = kPerVector<S>;
     constexpr int kPieces = sizeof(S) == 4 ? 2 : 1;
     constexpr int kWhole = kWholeVectors<S>;
     constexpr int kHeld = kWhole + kMoreVectors<S>;
     constexpr int kVectorRows = 32 * V / kRow;  // rows of the matrix that one vector a lane fills
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int lane = static_cast<int>(threadIdx.x);
     extern __shared__ __align__(128) char shared[];
-    char* const own = shared + warp * g.warp_bytes;
-    S* const samples = reinterpret_cast<S*>(own);
-    char* const halves = own + g.samples_bytes;
+    S* const samples = reinterpret_cast<S*>(shared);
+    char* const halves = shared + g.samples_bytes;
     uint2* const tables = reinterpret_cast<uint2*>(halves + kPieces * g.halves_bytes);
     auto* const padded = reinterpret_cast<float*>(tables + 4 * g.tap_entries);
     const int end_of_samples = g.needed_halves / V;
     char* const lane_halves = halves + lane * V / kRow * kPitch + lane * V % kRow * 2;
 
-    const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * (kThreads / 32) + warp) * g.run;
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * g.spacing;
     std::int64_t row = first / g.tiles;
     if (row >= a.rows) { return; }
     int tile = static_cast<int>(first - row * g.tiles);
@@ -50,10 +50,11 @@ __global__ void __launch_bounds__(kThreads, 4) tensor_kernel(const __grid_consta
         if (of_tile >= g.inner_first && of_tile < g.inner_last) {
             copy_inner(samples, in + start, g.needed, lane);
         } else if (a.zero_vectors != 0 && g.start % V == 0) {
-            // In the background, as others: rows of 8,192 samples with 64 taps 281 us instead of 312.
+            // All at once, in the background as others: rows of 8,192 samples with 64 taps 281 us instead of 312. Eight at a time
+            // the first tiles of all warps take 20 us.
             copy_or_zero_async(samples, in, start, a.in_last - a.in_first, g.needed, lane);
         } else {
-            fill_at_edge(a, samples, in, start, g.needed, lane);
+            fill_at_edge<S, true>(a, samples, in, start, g.needed, lane);
         }
         if (with_taps) { copy_padded_taps(padded, taps_of(of_row), static_cast<int>(a.k), g.before, lane); }
         commit_copies();
@@ -110,13 +111,16 @@ __global__ void __launch_bounds__(kThreads, 4) tensor_kernel(const __grid_consta
         }
         __syncwarp();  // the samples are used up
 
-        if (++tile == static_cast<int>(g.tiles)) {
-            tile = 0;
+        const std::int64_t row_before = row;
+        row += g.step_rows;
+        tile += g.step_tiles;
+        if (tile >= static_cast<int>(g.tiles)) {
+            tile -= static_cast<int>(g.tiles);
             ++row;
         }
         --left;
         const bool more = left > 0 && row < a.rows;
-        new_taps = tile == 0 && a.taps_row_bytes != 0;
+        new_taps = row != row_before && a.taps_row_bytes != 0;
         if (more) { fill(row, tile, new_taps); }
 
         if (finite) {

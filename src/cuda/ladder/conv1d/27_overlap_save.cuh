@@ -73,13 +73,17 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const Point* const pairs = (Shape::kPairsInShared ? block_pairs : tables) + warp * kPairs;
     constexpr int kLeftOut = Shape::kPairsInShared ? 0 : kPairs * kWarps;  // of the block's tables
     block_tables.start_copy(tables + kLeftOut, kTables - kLeftOut + (kSpectrumInShared ? kM : 0));
-    samples.start_copy(place);  // after the tables, which all wait for: behind all samples they would come 4 us later
+    // After the tables, which all wait for: behind all samples they would come 4 us later. Those that have a segment more than the
+    // others decide when the last one is done: the others' samples come after theirs.
+    const bool waits = !kRows && g.longer != 0 && first_segment >= g.longer;
+    if (!waits) { samples.start_copy(place); }
     const auto fetch_spectrum = [&](const Where& of) {
         part.start_copy(all_spectra + g.spectrum_first + of.filter(g) * g.spectrum_row + warp * kPoints);
     };
     bool is_coming = true;  // a spectrum that is kept
     if (kKeeps && place.exists(a.rows)) { fetch_spectrum(place); }
     block_tables.wait_for();
+    if (waits) { samples.start_copy(place); }
     const TwistBack<Point, Shape::kTwistTable> twist_back(twists, thread);
     const Point* const own_twists = twists + warp * (Shape::kTwistTable ? kPoints : 1);
     if (!place.exists(a.rows)) { return; }
@@ -169,15 +173,13 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 im[i] = y[i];
             }
         }
-        const auto put_together = [&](const auto&... twist) {
-            Parts::put_together(re, im, points, thread, in_block, twist..., [&] {
-                fence_before_copy();
-                sync_segment<kWarps>(in_block);
-                if (kPlain) { samples.start_copy(place.next(g, a.rows)); }
-            });
+        const auto exchanged = [&] {
+            fence_before_copy();
+            sync_segment<kWarps>(in_block);
+            if (kPlain) { samples.start_copy(place.next(g, a.rows)); }
         };
         if constexpr (kWarps == 2) {
-            put_together(twist_back);
+            Parts::put_together(re, im, points, thread, in_block, twist_back, exchanged);
         } else {
             if (kTwisted && !(kComplex && warp == 0)) {
 #pragma unroll
@@ -187,17 +189,23 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                     twist_back.two(i, re, im);
                 }
             }
-            put_together();
+            if constexpr (kWarps > 2) { Parts::bring_together(re, im, points, thread, in_block, exchanged); }
         }
 
         const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
-        // Every output depends on every sample, so that one tells of all.
-        const bool repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost));
-        outputs.add_sums(re, im);
-        if (outputs.keeps_sums() && !repair) { outputs.keep_sums(re, im); }
-        if (a.plain_store == 0 && !outputs.keeps_sums()) { outputs.finish_all(re, im); }
+        bool repair = false;
+        // One stage is stored while another is computed: all warps come here at a time, and stores alone would take 2 us.
+        fft::for_each_index<0, Parts::kStages>([&](auto number) {
+            constexpr int kStage = decltype(number)::value;
+            if constexpr (kWarps > 2) { Parts::template transform_stage_back<kStage>(re, im); }
+            // Every output depends on every sample, so that one tells of all.
+            if (kStage == 0) { repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost)); }
+            outputs.template add_sums<kStage>(re, im);
+            if (outputs.keeps_sums() && !repair) { outputs.template keep_sums<kStage>(re, im); }
+            if (a.plain_store == 0 && !outputs.keeps_sums()) { outputs.template finish_all<kStage>(re, im); }
+            if constexpr (kPlain) { outputs.template store_plain<kStage>(re, im); }
+        });
         if constexpr (kPlain) {
-            outputs.store_plain(re, im);
             if (repair) { outputs.store_slowly(points, true); }
         } else {
             sync_segment<kWarps>(in_block);

@@ -53,7 +53,8 @@ struct ShortRows {
 };
 }  // namespace few
 namespace tensor {
-inline constexpr int kThreads = 128;  // of a block
+inline constexpr int kThreads = 128;   // of a block where four warps make a tile
+inline constexpr int kWarpsHeld = 16;  // by a multiprocessor where one does, a block by itself
 /// How rows are divided into tiles and tiles among warps, or among blocks or warpgroups where four warps make a tile.
 struct Tiles {
     std::int64_t tiles;                    // of a row
@@ -61,8 +62,10 @@ struct Tiles {
     std::int64_t start;                    // from sample in_first to the first one of tile 0
     std::int64_t inner_first, inner_last;  // the tiles of every row whose samples lie inside the piece
     int run;                               // tiles of a warp or block, one after the other
-    int before;                            // samples that a tile reads too early, so that it begins with a whole vector
-    int needed, end;                       // samples that are copied for a tile, whole vectors, and where those end that it needs
+    std::int64_t spacing, step_rows;  // where a warp makes a tile: from one's first tile to the next one's; from one of its tiles
+    int step_tiles;                   // to its next, so many rows and tiles
+    int before;                       // samples that a tile reads too early, so that it begins with a whole vector
+    int needed, end;                  // samples that are copied for a tile, whole vectors, and where those end that it needs
     // Only where a warp makes a tile:
     int needed_halves;  // samples of its matrix
     int steps;          // groups of 16 taps

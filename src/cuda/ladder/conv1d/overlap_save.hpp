@@ -35,6 +35,7 @@ struct Segments {
     int real_taps;      // of complex samples
     int step_segments;  // one filter: from one of a warp's segments to its next: so many rows and segments
     std::int64_t step_rows;
+    int longer;            // so many of the warps that begin at once have a segment more than the others: they read first
     std::int64_t filters;  // in runs: row r has filter (first_filter + r) % filters; 0: rows have spectra and taps of their own
     std::int64_t first_filter;  // of row 0
     int run;                    // segments that a warp does one after the other

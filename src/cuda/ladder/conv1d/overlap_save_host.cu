@@ -458,6 +458,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     const std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), at_once);
     g.step_rows = blocks * in_block / segments;
     g.step_segments = static_cast<int>(blocks * in_block % segments);
+    g.longer = kernel.in_runs ? 0 : static_cast<int>(segments * a.rows % (blocks * in_block));
     g.run = static_cast<int>(divide_up(segments * a.rows, blocks * in_block));
     void* arguments[] = {&a, &g};
     if (kernel.blocks > 1) {

@@ -8,26 +8,6 @@
 
 namespace tapline::cuda::overlap_save {
 
-/// Stores past the first-level cache, where outputs would take the place of the spectra that the block's rows share: (64, 768,
-/// 4096) bf16 831 us instead of 846.
-template <class S>
-__device__ __forceinline__ void store_past(S* to, const S& value) {
-    if constexpr (sizeof(S) == 2) {
-        std::uint16_t bits;
-        memcpy(&bits, &value, 2);
-        asm volatile("st.global.L1::no_allocate.b16 [%0], %1;" ::"l"(to), "h"(bits) : "memory");
-    } else if constexpr (sizeof(S) == 4) {
-        std::uint32_t bits;
-        memcpy(&bits, &value, 4);
-        asm volatile("st.global.L1::no_allocate.b32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
-    } else {
-        static_assert(sizeof(S) == 8);
-        std::uint64_t bits;
-        memcpy(&bits, &value, 8);
-        asm volatile("st.global.L1::no_allocate.b64 [%0], %1;" ::"l"(to), "l"(bits) : "memory");
-    }
-}
-
 template <int kCount>
 __device__ __forceinline__ void finish_outputs(const Arguments& a, float* y) {
     const float scale = static_cast<float>(a.scale);

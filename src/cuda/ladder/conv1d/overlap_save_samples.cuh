@@ -215,7 +215,9 @@ private:
         const int end =
             static_cast<int>(min(max(length - start, static_cast<std::int64_t>(begin)), static_cast<std::int64_t>(end_wanted)));
         const int at = (early + begin * kBytes + 15) / 16 * 16;
-        const int bytes = (early + end * kBytes) / 16 * 16 - at;
+        // A vector that lies in the piece comes whole: what no output reads is overwritten, and reading the rest would take 4 us.
+        const bool goes_on = (length - start - end) * kBytes >= 16;
+        const int bytes = (early + end * kBytes + (goes_on ? 15 : 0)) / 16 * 16 - at;
         if (bytes <= 0) { return {}; }
         return {reinterpret_cast<const char*>(first) - early + at, at, bytes};
     }

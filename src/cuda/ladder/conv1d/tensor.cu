@@ -120,8 +120,10 @@ public:
                     : prepared.problem.narrow_taps != 0 ? "taps are of the signal's type: one product"
                                                         : "one product");
         }
-        return std::to_string(run_of(prepared, prepared.problem.batch, prepared.problem.output_length)) + " tiles of " +
-               std::to_string(granularity(prepared)) + (way == Way::group ? " outputs four warps" : " outputs a warp");
+        const Problem& p = prepared.problem;
+        const std::int64_t tiles = p.batch * divide_up(p.output_length, tile_of(p, way));
+        return std::to_string(runs_of(prepared, tiles).tiles) + " tiles of " + std::to_string(granularity(prepared)) +
+               (way == Way::group ? " outputs four warps" : " outputs a warp");
     }
     [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
         return tile_of(prepared.problem, way_of(prepared));
@@ -156,8 +158,12 @@ public:
         const std::int64_t tiles = a.rows * g.tiles;
         std::int64_t blocks = std::min<std::int64_t>(tiles, prepared.device.multiprocessors);
         if (way != Way::rows) {
-            g.run = run_of(prepared, a.rows, a.count);
-            blocks = divide_up(divide_up(tiles, g.run), way == Way::warp ? kWarps : 1);
+            const Runs runs = runs_of(prepared, tiles);
+            blocks = runs.blocks;
+            g.run = runs.tiles;
+            g.spacing = runs.in_turns ? 1 : g.run;
+            g.step_rows = runs.in_turns ? blocks / g.tiles : 0;
+            g.step_tiles = runs.in_turns ? static_cast<int>(blocks % g.tiles) : 1;
         }
         if (g.tiles > kMostBlocks || blocks > kMostBlocks || (way == Way::rows && tiles > kMostBlocks)) {
             throw CudaError(cuda_abi::Code::unsupported,
@@ -171,7 +177,6 @@ public:
 private:
     /// What makes a tile: a warp; four, whose samples lie in shared memory as halves; four, with samples in registers.
     enum class Way { warp, group, rows };
-    static constexpr int kWarps = tensor::kThreads / 32;
 
     static double moving_and_computing(double moving, double computing) {
         return std::pow(std::pow(moving, kNorm) + std::pow(computing, kNorm), 1 / kNorm);
@@ -257,8 +262,7 @@ private:
         if (way == Way::group) {
             return {tensor_group_kernel_of(p.dtype, group_steps_of(p)), tensor::kThreads, tensor::kGroupShared};
         }
-        return {tensor_kernel_of(p.dtype), tensor::kThreads,
-                static_cast<std::size_t>(kWarps * sizes_of(p, tensor::kTile).warp_bytes)};
+        return {tensor_kernel_of(p.dtype), 32, static_cast<std::size_t>(sizes_of(p, tensor::kTile).warp_bytes)};
     }
     static Tiles sizes_of(const Problem& p, int tile) {
         Tiles g{};
@@ -278,20 +282,34 @@ private:
         g.warp_bytes = static_cast<int>(divide_up(g.warp_bytes, kLine)) * kLine;
         return g;
     }
-    // Several tiles a warp or block, so that loads and products overlap and taps are split once, but no fewer than the device
-    // holds. Where they come one after the other, 7 beat 8 (63 taps, 2^28 samples, H200: 541 us against 564), except where 8
-    // are a row. Blocks with many steps stay until all is done (127 taps: 389 us, with 8 tiles 409), with few they change (63: 306,
-    // 316).
-    static int run_of(const Prepared& prepared, std::int64_t rows, std::int64_t count) {
-        if (prepared.policy.tiles_per_block > 0) { return prepared.policy.tiles_per_block; }
+    /// Tiles of a warp or block: side by side, or each the next that no other one has, so that all are at work on neighbours.
+    struct Runs {
+        std::int64_t blocks;
+        int tiles;
+        bool in_turns;
+    };
+    // Several, so that loads and products overlap and taps are split once, but no fewer than the device holds. Warps with one
+    // filter take turns, as many warps as the device holds or a multiple of them, so that none is left when the others are done: 63
+    // taps, 2^24 samples, H200 42 us with two such rounds, 43 with one, 44 with three, 47 with one and a half, and 44 with 8 tiles
+    // side by side; 2^28 samples 542 us with 16 rounds, 558 with 32. Blocks of four warps with many steps stay until all is done
+    // (127 taps: 389 us, with 8 tiles 409), with few they change (63: 306, 316).
+    static Runs runs_of(const Prepared& prepared, std::int64_t tiles) {
         const Problem& p = prepared.problem;
-        const Way way = way_of(prepared);
-        const bool groups = way == Way::group;
+        const bool groups = way_of(prepared) == Way::group;
         const int steps = group_steps_of(p);
-        const std::int64_t held = std::int64_t{prepared.device.multiprocessors} * (groups ? tensor::group_blocks(steps) : 16);
-        const std::int64_t wanted = divide_up(rows * divide_up(count, tile_of(p, way)), held);
-        if (groups && steps > 8) { return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, 1 << 20)); }
-        return static_cast<int>(wanted <= 8 || groups || p.filters > 1 ? std::clamp<std::int64_t>(wanted, 1, 8) : 7);
+        const std::int64_t held =
+            std::int64_t{prepared.device.multiprocessors} * (groups ? tensor::group_blocks(steps) : tensor::kWarpsHeld);
+        const auto side_by_side = [&](std::int64_t run) { return Runs{divide_up(tiles, run), static_cast<int>(run), false}; };
+        if (prepared.policy.tiles_per_block > 0) { return side_by_side(prepared.policy.tiles_per_block); }
+        if (!groups && p.filters == 1) {
+            constexpr std::int64_t kOfRound = 4;
+            constexpr std::int64_t kMostRounds = 16;
+            const std::int64_t rounds = std::clamp<std::int64_t>((tiles + kOfRound * held / 2) / (kOfRound * held), 1, kMostRounds);
+            const std::int64_t blocks = std::min(tiles, rounds * held);
+            return {blocks, static_cast<int>(divide_up(tiles, blocks)), true};
+        }
+        const std::int64_t wanted = divide_up(tiles, held);
+        return side_by_side(std::clamp<std::int64_t>(wanted, 1, groups && steps > 8 ? 1 << 20 : 8));
     }
 };
 
