@@ -29,9 +29,7 @@ __device__ __forceinline__ void cluster_wait() {
 #endif
 }
 
-/// For copy_to_other() and the like: those of another block may use a barrier that was initialized before a barrier of the cluster.
-///
-/// Sets how many arrivals and bytes a phase of an own barrier takes: one arrival, which this is, and the bytes.
+/// One of an own barrier's arrivals, and the bytes that its phase takes besides; others may store them before.
 __device__ __forceinline__ void expect_bytes(CopyBarrier* barrier, std::uint32_t bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes) : "memory");
@@ -40,6 +38,7 @@ __device__ __forceinline__ void expect_bytes(CopyBarrier* barrier, std::uint32_t
     static_cast<void>(bytes);
 #endif
 }
+/// Of so many arrivals a phase. Other blocks may use it after a barrier of the cluster.
 __device__ __forceinline__ void initialize(CopyBarrier* barrier, int arrivals) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
@@ -49,25 +48,6 @@ __device__ __forceinline__ void initialize(CopyBarrier* barrier, int arrivals) {
     static_cast<void>(arrivals);
 #endif
 }
-/// As wait(), for what threads of other blocks did before they arrived or stored.
-__device__ __forceinline__ void wait_for_cluster(CopyBarrier* barrier, std::uint32_t phase) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    std::uint32_t done = 0;
-    while (done == 0) {
-        asm volatile(
-            "{\n.reg .pred p;\n"
-            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-            "selp.u32 %0, 1, 0, p;\n}"
-            : "=r"(done)
-            : "r"(shared_address(barrier)), "r"(phase)
-            : "memory");
-    }
-#else
-    static_cast<void>(barrier);
-    static_cast<void>(phase);
-#endif
-}
-
 /// Shared memory of one of the cluster's blocks as all of them see it: from this block's address of the same thing.
 template <class P>
 class BlockMemory {
@@ -111,30 +91,46 @@ public:
         return p;
     }
 
-    /// Stores four numbers at once, and adds their 16 bytes to the other block's barrier `of_other`.
-    __device__ __forceinline__ void store_counted(int at, const float4& p, const BlockMemory<CopyBarrier>& of_other) const {
-        static_assert(sizeof(P) == 16);
+private:
+    std::uint32_t address_ = 0;
+};
+
+/// Another of the cluster's blocks, by this block's addresses of what it has at the same place: one register for all of them.
+class OtherBlock {
+public:
+    __device__ __forceinline__ OtherBlock(const void* own, int rank) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(distance_) : "r"(shared_address(own)), "r"(rank));
+        distance_ -= shared_address(own);
+#else
+        static_cast<void>(own);
+        static_cast<void>(rank);
+#endif
+    }
+    /// Stores four numbers and adds their 16 bytes to the other block's barrier.
+    __device__ __forceinline__ void store_counted(const float4* at, const float4& p, const CopyBarrier* barrier) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
         asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
-                         address_ + static_cast<std::uint32_t>(at) * 16),
-                     "f"(p.x), "f"(p.y), "f"(p.z), "f"(p.w), "r"(of_other.address())
+                         shared_address(at) + distance_),
+                     "f"(p.x), "f"(p.y), "f"(p.z), "f"(p.w), "r"(shared_address(barrier) + distance_)
                      : "memory");
 #else
         static_cast<void>(at);
         static_cast<void>(p);
-        static_cast<void>(of_other);
+        static_cast<void>(barrier);
 #endif
     }
-    /// Arrives at it, if it is a barrier.
-    __device__ __forceinline__ void arrive() const {
+    /// At the other block's barrier. What the thread read from its own shared memory may then be stored to.
+    __device__ __forceinline__ void arrive(const CopyBarrier* barrier) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(address_) : "memory");
+        asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(shared_address(barrier) + distance_) : "memory");
+#else
+        static_cast<void>(barrier);
 #endif
     }
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t address() const { return address_; }
 
 private:
-    std::uint32_t address_ = 0;
+    std::uint32_t distance_ = 0;
 };
 
 }  // namespace tapline::cuda

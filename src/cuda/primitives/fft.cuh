@@ -173,9 +173,9 @@ TAPLINE_HOST_DEVICE void transform_by(T* re, T* im, const Pair& pair) {
     });
 }
 
-// Two steps at once. Of a polynomial a + b X^h + c X^2h + d X^3h modulo X^4h - w^4 the remainders modulo X^h - w, + w, - i w and + i w
-// are a + w^2 c +- (w b + w^3 d) and a - w^2 c +- i (w b - w^3 d). With w = c1 (1 + i t1) and w^3 = c3 (1 + i t3) those sums are
-// c1 ((1 + i t1) b +- (c3/c1) (1 + i t3) d): 22 multiply-adds where two steps take 24.
+// Two steps at once. Of a polynomial a + b X^h + c X^2h + d X^3h modulo X^4h - w^4 the remainders modulo X^h - w, + w, - i w and +
+// i w are a + w^2 c +- (w b + w^3 d) and a - w^2 c +- i (w b - w^3 d). With w = c1 (1 + i t1) and w^3 = c3 (1 + i t3) those sums
+// are c1 ((1 + i t1) b +- (c3/c1) (1 + i t3) d): 22 multiply-adds where two steps take 24.
 
 /// What w, of angle below pi/2, brings to that; the square's pair (c, t) comes beside it.
 template <class T>
@@ -233,9 +233,9 @@ TAPLINE_HOST_DEVICE void transform_in_fours(T* re, T* im) {
                     constexpr bool kTurned = 4 * kNumerator >= kWhole;
                     constexpr double kSquare = 2 * kAngle - (kTurned ? std::numbers::pi / 2 : 0);
                     constexpr Four<double> w = four_of(kAngle);
-                    two_steps<kTurned, T>(re, im, j, h, static_cast<T>(cosine(kSquare)),
-                                          static_cast<T>(sine(kSquare) / cosine(kSquare)),
-                                          {static_cast<T>(w.c1), static_cast<T>(w.t1), static_cast<T>(w.t3), static_cast<T>(w.ratio)});
+                    two_steps<kTurned, T>(
+                        re, im, j, h, static_cast<T>(cosine(kSquare)), static_cast<T>(sine(kSquare) / cosine(kSquare)),
+                        {static_cast<T>(w.c1), static_cast<T>(w.t1), static_cast<T>(w.t3), static_cast<T>(w.ratio)});
                 }
             });
         });
@@ -251,15 +251,12 @@ TAPLINE_HOST_DEVICE void four_steps_by(T* re, T* im, const Fetch& four) {
     const Four<T> squares = four(0);  // of the first turn, then of the second one's first two blocks
     const Four<T> w = four(1);
     constexpr int h = kPoints / 4;
-    for_each_index<0, h>([&](auto index) {
-        two_steps<false>(re, im, decltype(index)::value, h, squares.c1, squares.t1, w);
-    });
+    for_each_index<0, h>([&](auto index) { two_steps<false>(re, im, decltype(index)::value, h, squares.c1, squares.t1, w); });
     const auto block = [&](auto number, T c, T t, const Four<T>& w_of_block) {
         constexpr int m = decltype(number)::value;
         constexpr int kStep = kPoints / 16;
-        for_each_index<m * h, m * h + kStep>([&](auto index) {
-            two_steps<m % 2 == 1>(re, im, decltype(index)::value, kStep, c, t, w_of_block);
-        });
+        for_each_index<m * h, m * h + kStep>(
+            [&](auto index) { two_steps<m % 2 == 1>(re, im, decltype(index)::value, kStep, c, t, w_of_block); });
     };
     block(std::integral_constant<int, 0>{}, squares.t3, squares.ratio, four(2));
     block(std::integral_constant<int, 1>{}, squares.t3, squares.ratio, four(3));

@@ -18,8 +18,8 @@ __device__ __forceinline__ void finish_outputs(const Arguments& a, float* y) {
     for (int i = 0; i < kCount; ++i) { y[i] = clamp_pass_nan(y[i] * scale + bias, low, high); }
 }
 
-/// Outputs `mine` + kStep m, m < kCount, of a row's kPoints: in register m, or in reversed(m).
-template <class S, int kPoints, int kCount, int kStep, bool kReversed>
+/// Outputs `mine` + kStep m, m < kCount, of a row's kPoints: in register m, or in reversed(m). kWhole: all of them, as they are.
+template <class S, int kPoints, int kCount, int kStep, bool kReversed, bool kWhole>
 struct RowOutputs {
     const Arguments& a;
     const Segments& g;
@@ -29,7 +29,7 @@ struct RowOutputs {
     __device__ __forceinline__ void store(float* y) const {
         // Every output depends on every sample, so that one tells of all.
         const bool repair = __any_sync(0xffffffffu, !(fabsf(y[0]) <= Limits<float>::kMost));
-        if (a.plain_store == 0) { finish_outputs<kCount>(a, y); }
+        if (!kWhole && a.plain_store == 0) { finish_outputs<kCount>(a, y); }
         S* out = static_cast<S*>(a.out) + row * a.out_row + mine - a.first;
         int n = mine;
         hide(out, n);
@@ -40,7 +40,7 @@ struct RowOutputs {
                 if (exists(n + kStep * m)) { store_past(out + kStep * m, Element<S>::narrow(y[kHeld])); }
             });
         };
-        if (a.first == 0 && a.count == kPoints) {
+        if (kWhole || (a.first == 0 && a.count == kPoints)) {
             store_if([](int) { return true; });
         } else {
             const int first = static_cast<int>(a.first);
@@ -120,7 +120,10 @@ __device__ __forceinline__ void finish_back(float* re, float* im) {
 ///
 /// With 32 points a thread (overlap_save_kernel) they would pass through shared memory four times, not two: (64, 768, 4096) bf16
 /// 1,144 us instead of 845.
-template <class S, class Shape>
+///
+/// kWhole: rows and outputs of kPoints, copied and stored as they are. Code for the others would stand between what warps go
+/// through and is more than they can fetch in time: 777 us instead of 756.
+template <class S, class Shape, bool kWhole>
 __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
     overlap_save_row_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     constexpr int kSide = Shape::kSide;
@@ -145,7 +148,7 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
     const float2* const back = there + Shape::kPairsThere;
     const float4* const last = reinterpret_cast<const float4*>(table + Shape::kPairsThere + Shape::kPairsBack) + thread;
 
-    const bool copies = g.zero_edges != 0;
+    const bool copies = kWhole || g.zero_edges != 0;
     const auto copy = [&](const PlaceInRun& place) {
         if (copies && thread == 0 && place.exists(a.rows)) {
             copy_bulk(points, static_cast<const S*>(a.in) + place.row * a.in_row,
@@ -180,7 +183,7 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
             wait(barrier, phase);
             phase ^= 1;
             const S* const samples = reinterpret_cast<const S*>(points) + thread;
-            if (a.in_last == Shape::kPoints) {
+            if (kWhole || a.in_last == Shape::kPoints) {
                 read([&](int n) { return Element<S>::widen(samples[n]); });
             } else {
                 const int end = static_cast<int>(a.in_last) - thread;
@@ -250,7 +253,7 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
             re[2 * m] = w.x * a_re + b_re;
             re[2 * m + 1] = kRoot * (w.x * (a_re - a_im) - (b_re - b_im));
         });
-        const RowOutputs<S, Shape::kPoints, kSide, kSide, true> outputs{a, g, row, thread};
+        const RowOutputs<S, Shape::kPoints, kSide, kSide, true, kWhole> outputs{a, g, row, thread};
         outputs.store(re);
     }
 }
