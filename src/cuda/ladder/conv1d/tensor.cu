@@ -17,7 +17,10 @@ namespace {
 using tensor::Tiles;
 
 constexpr double kTileSeconds = 8e-6;        // from a warp's first load to its last store, one tile: 90,001 samples 11.5 us
-constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits (H200, 2^28 samples, 33 and 65 taps)
+constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits
+// Of f32: 2^18 to 2^28 samples, 33 to 240 taps, H200: 2^20 and 63 taps 10.6 us, 2^24 41.4, 2^28 534; 2^24 and 240 taps 82.
+constexpr double kFloatTileSeconds = 3.5e-6;
+constexpr double kShareOfCopyFloats = 1;
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
 // (f32, 95 to 240 taps, 25,000,000 samples, H200: 69 to 127 us; 127 taps, 2^28 samples: 700).
 constexpr double kOutputCost = 14;
@@ -88,8 +91,9 @@ public:
                             : way == Way::group ? (kGroupOutputCost + kGroupStepCost * group_steps_of(p)) * own
                             : bytes == 4        ? kOutputCost + kStepCost * steps
                                                 : kHalfOutputCost + kHalfStepCost * steps;
-        const double share = way == Way::rows ? kShareOfCopyRows : kShareOfCopyTensor;
-        return kLaunchSeconds + kColdSeconds + kTileSeconds +
+        const bool floats = bytes == 4;
+        const double share = way == Way::rows ? kShareOfCopyRows : floats ? kShareOfCopyFloats : kShareOfCopyTensor;
+        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) +
                std::pow(std::pow(moved / (share * device.copy_bytes_per_second), kNorm) +
                             std::pow(2 * filled * cost / device.peak_flops, kNorm),
                         1 / kNorm);
