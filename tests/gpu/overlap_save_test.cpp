@@ -74,6 +74,27 @@ TEST_F(OverlapSave, ManySegmentsOfTheLargestSize) {
     expect_right(p, random_floats(p.length, random), random_floats(p.taps, random));
 }
 
+// Segments enough for several rounds of a device's multiprocessors, the last of which is not full: those that have one more read
+// first. The textbook would take minutes: direct summation is the reference.
+TEST_F(OverlapSave, RoundsThatAreNotFull) {
+    const int direct = rung_named("direct");
+    ASSERT_GE(direct, 0);
+    Random random(94);
+    for (const std::int64_t n : {std::int64_t{4600000}, std::int64_t{9100003}}) {
+        const Problem p = correlation_of(n, 501);
+        const std::vector<float> in = random_floats(n, random);
+        const std::vector<float> taps = random_floats(p.taps, random);
+        const RungRun right = run_rung(direct, p, in, taps);
+        ASSERT_EQ(right.failure, "") << describe(p);
+        for (const cuda_abi::Policy& policy : policies_of(rung_, p)) {
+            const RungRun run = run_rung(rung_, p, in, taps, policy);
+            ASSERT_EQ(run.failure, "") << policy.threads_per_block << " threads: " << describe(p);
+            ASSERT_EQ(difference(run.out, right.out, allowed(in, taps, right.out.size())), "")
+                << policy.threads_per_block << " threads: " << describe(p);
+        }
+    }
+}
+
 TEST_F(OverlapSave, LengthsNextToWholeSegments) {
     Random random(81);
     for (const std::int64_t n : {1, 31, 700, 1536, 1537, 2046, 2047, 2048, 3071, 3072, 3073, 4095, 6143, 6145}) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/half.hpp"
+#include "gpu/difference.hpp"
 #include "gpu/gpu.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
@@ -123,6 +124,26 @@ TEST_F(Tensor, SamplesThatNoOutputNeedsChangeNothing) {
     for (std::size_t i = static_cast<std::size_t>(kTile - k / 2 + k - 1); i < in.size(); ++i) { in[i] = i % 2 == 0 ? 1e38F : NAN; }
     const std::vector<float> got = run(whole, in, taps);
     for (std::size_t o = 0; o < static_cast<std::size_t>(kTile); ++o) { ASSERT_EQ(got[o], wanted[o]) << "output " << o; }
+}
+
+// So many rows that every warp has several tiles, of rows that are not neighbours; both ends of all rows, which begin at 16-byte
+// boundaries or not. The textbook would take minutes: direct summation is the reference.
+TEST_F(Tensor, WarpsTakeTurns) {
+    const std::int64_t k = 33;
+    const std::vector<float> taps = random_floats(k, 69);
+    double sum_of_taps = 0;
+    for (const float t : taps) { sum_of_taps += std::fabs(static_cast<double>(t)); }
+    for (const std::int64_t n : {5 * kTile - 8, 5 * kTile - 7, 5 * kTile}) {
+        for (const Boundary boundary : {Boundary::zero, Boundary::reflect}) {
+            Problem p = problem(n, k);
+            p.batch = 2500;
+            p.boundary = boundary;
+            const std::vector<float> in = random_floats(n * p.batch, 70);
+            const Plan direct = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "direct"});
+            const std::vector<float> right = execute_on_device<float>(direct, in.data());
+            EXPECT_EQ(difference(run(p, in, taps), right, 2e-6 * sum_of_taps * norm_of(in)), "") << describe(p);
+        }
+    }
 }
 
 TEST_F(Tensor, SixteenBitSamplesOverTheirWholeRange) {

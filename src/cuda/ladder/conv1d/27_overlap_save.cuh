@@ -74,7 +74,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr int kLeftOut = Shape::kPairsInShared ? 0 : kPairs * kWarps;  // of the block's tables
     block_tables.start_copy(tables + kLeftOut, kTables - kLeftOut + (kSpectrumInShared ? kM : 0));
     // After the tables, which all wait for: behind all samples they would come 4 us later. Those that have a segment more than the
-    // others decide when the last one is done: the others' samples come after theirs.
+    // others decide when all is done: the others' samples come after theirs, which else took 4 us longer (2^24 samples: 8,191 taps
+    // 87 us instead of 98, 511 taps 47 instead of 50).
     const bool waits = !kRows && g.longer != 0 && first_segment >= g.longer;
     if (!waits) { samples.start_copy(place); }
     const auto fetch_spectrum = [&](const Where& of) {

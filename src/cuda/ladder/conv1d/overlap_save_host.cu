@@ -139,11 +139,12 @@ namespace {
 // fastest.
 constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
 constexpr double kStartSeconds = 8.4e-6;          // of a launch: instructions, tables, the first samples
+constexpr double kReadFirstSeconds = 2.5e-6;  // less where some have a segment more, whose first samples come before the others'
 constexpr double kClusterStartSeconds = 17.5e-6;  // of clusters: 70,003 samples 35.5 us
 constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
 // By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself. In float
-// less than fitted by what 511, 1,023, 2,047 and 8,191 taps won since, beside the version before: 2, 7, 5 and 3%.
-constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 6.1e-6, 13.8e-6};
+// less than fitted by what 511, 1,023, 2,047, 4,095 and 8,191 taps won since, beside the version before: 2, 7, 5, 2 and 6%.
+constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 5.98e-6, 13.4e-6};
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
 constexpr std::array<double, 5> kAloneSeconds{1.2e-6, 3.2e-6, 4.2e-6, 7.5e-6, 14e-6};
 constexpr double kWideAloneFactor = 1.6;
@@ -208,7 +209,8 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
         type.bytes * rows * static_cast<double>(p.output_length + p.n) +
         (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
     const double moving = bytes / device.copy_bytes_per_second;
-    const double start = kernel.blocks > 1 ? kClusterStartSeconds : kStartSeconds;
+    const bool reads_first = !by_rows && p.filters == 1 && left > 0 && whole_rounds > 0;
+    const double start = kernel.blocks > 1 ? kClusterStartSeconds : kStartSeconds - (reads_first ? kReadFirstSeconds : 0);
     return start + std::pow(std::pow(busy, kNorm) + std::pow(moving, kNorm), 1 / kNorm);
 }
 

@@ -16,7 +16,10 @@ namespace {
 using tensor::Tiles;
 
 constexpr double kTileSeconds = 8e-6;        // from a warp's first load to its last store, one tile: 90,001 samples 11.5 us
-constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits (H200, 2^28 samples, 33 and 65 taps)
+constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits
+// Of f32: 2^18 to 2^28 samples, 33 to 240 taps, H200: 2^20 and 63 taps 10.6 us, 2^24 41.4, 2^28 534; 2^24 and 240 taps 82.
+constexpr double kFloatTileSeconds = 3.5e-6;
+constexpr double kShareOfCopyFloats = 1;
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
 // (f32, 95 to 240 taps, 25,000,000 samples, H200: 69 to 127 us; 127 taps, 2^28 samples: 700).
 constexpr double kOutputCost = 14;
@@ -101,9 +104,10 @@ public:
         const double cost = way == Way::group ? (kGroupOutputCost + kGroupStepCost * group_steps_of(p)) * own
                             : bytes == 4      ? kOutputCost + kStepCost * steps
                                               : kHalfOutputCost + kHalfStepCost * steps;
-        return kLaunchSeconds + kColdSeconds + kTileSeconds +
-               moving_and_computing(moved / (kShareOfCopyTensor * device.copy_bytes_per_second),
-                                    2 * filled * cost / device.peak_flops);
+        const bool floats = bytes == 4;
+        const double share = floats ? kShareOfCopyFloats : kShareOfCopyTensor;
+        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) +
+               moving_and_computing(moved / (share * device.copy_bytes_per_second), 2 * filled * cost / device.peak_flops);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
