@@ -335,10 +335,12 @@ void in_parallel(std::int64_t count, const std::function<void(std::int64_t)>& bo
     if (failure) { std::rethrow_exception(failure); }
 }
 
+std::int64_t spectrum_bytes(const Problem& p, const Cut& cut) { return std::int64_t{kPoints} * cut.warps * type_of(p).point_bytes; }
+
 std::int64_t table_bytes(const Problem& p, const Cut& cut) {
     const std::int64_t spectra = p.filters * static_cast<std::int64_t>(parts_of(p.k, cut).size());
-    const Kernel kernel = kernel_of(p, cut.warps, true, Spectrum::passing);
-    return (kernel.table_points + spectra * kPoints * cut.warps) * type_of(p).point_bytes;
+    return kernel_of(p, cut.warps, true, Spectrum::passing).table_points * std::int64_t{type_of(p).point_bytes} +
+           spectra * spectrum_bytes(p, cut);
 }
 
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
@@ -349,7 +351,8 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const std::vector<Part> parts = parts_of(p.k, cut);
     const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
     std::vector<std::byte> bytes;
-    bytes.reserve(static_cast<std::size_t>(table_bytes(p, cut)));
+    const auto each = static_cast<std::size_t>(spectrum_bytes(p, cut));
+    bytes.reserve(static_cast<std::size_t>(kernel.table_points * type.point_bytes) + static_cast<std::size_t>(spectra) * each);
     const auto in_order = [&](const std::vector<Complex>& points) {
         const std::vector<Complex> factors = as_tangents(turn_rows(points, cut.warps, type.is_complex), wide);
         return kernel.in_couples ? in_couples(factors) : factors;
@@ -366,7 +369,6 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
             wide);
     }
     const std::size_t before = bytes.size();
-    const auto each = static_cast<std::size_t>(kPoints * cut.warps) * static_cast<std::size_t>(type.point_bytes);
     bytes.resize(before + static_cast<std::size_t>(spectra) * each);
     const Spectra spectra_of(cut.warps, type.is_complex);
     in_parallel(spectra, [&](std::int64_t index) {
