@@ -13,6 +13,9 @@ namespace tapline::cuda::tensor {
 /// outputs of a position are in an order that makes what a thread has 8 neighbours, so they go to and from shared memory as
 /// vectors.
 ///
+/// What is multiplied, `H`, are halves, which bf16 samples become, or, where one product is enough because taps are of the signal's
+/// type, samples as they are: bf16 has a float's range and needs no scale.
+///
 /// One block a multiprocessor; its warpgroups take turns with its tiles, and copies of the next ones are on their way meanwhile:
 /// while one warpgroup loads, converts and stores, others multiply. The low halves of the taps come first, into the same sums.
 /// Outputs take the place of samples that have been read, and leave in bulk while the warpgroup begins its next tile: whole lines,
