@@ -193,7 +193,7 @@ private:
                               : chunks > tensor::kMostChunks           ? kRowsOnceMany
                                                                        : kRowsOnce;
         // Every warpgroup takes as many tiles as any.
-        const double tile = tensor::rows_tile(chunks);
+        const double tile = tensor::rows_tile(chunks, pieces);
         const double groups = static_cast<double>(device.multiprocessors) * tensor::row_groups(chunks);
         const double tiles = std::ceil(static_cast<double>(p.output_length) / tile) * static_cast<double>(p.batch);
         const double made = std::ceil(tiles / groups) * groups * tile;
@@ -238,7 +238,7 @@ private:
         // samples, two products 14.5 and 1.02; four warps a tile: about 12 and 1.4.
         const double least_outputs = pieces_of(p) == 1 ? 40000 : 90000;  // of a multiprocessor
         constexpr double kLeastFilled = 0.8;
-        const int tile = tensor::rows_tile(chunks_of(p));
+        const int tile = tensor::rows_tile(chunks_of(p), pieces_of(p));
         const std::int64_t tiles = divide_up(p.output_length, tile);
         const bool filled = static_cast<double>(p.output_length) >= kLeastFilled * static_cast<double>(tiles * tile);
         const bool many =
@@ -249,7 +249,9 @@ private:
     }
     static Way way_of(const Prepared& prepared) { return way_of(prepared.problem, prepared.device, prepared.policy); }
     static int tile_of(const Problem& p, Way way) {
-        return way == Way::rows ? tensor::rows_tile(chunks_of(p)) : way == Way::group ? tensor::kGroupTile : tensor::kTile;
+        return way == Way::rows    ? tensor::rows_tile(chunks_of(p), pieces_of(p))
+               : way == Way::group ? tensor::kGroupTile
+                                   : tensor::kTile;
     }
     struct Kernel {
         const void* entry;
