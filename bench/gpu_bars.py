@@ -35,6 +35,7 @@ class Bar:
     mode: str = "same"
     batch: int = 1  # rows
     filters: int = 1  # above 1: so many, which the rows use in turn
+    rounded_taps: bool = False  # to the signal's type, as the peers take them
     unit: str = "share of copy"
     image: str = ""  # height x width [x channels] instead of a length; the mask is taps x taps
     separable: bool = False
@@ -101,8 +102,10 @@ BARS = [
     Bar("2^24 samples, 1,023 taps", SHORT, 1023, 0.62),
     Bar("2^24 samples, 2,047 taps", SHORT, 2047, 0.48),
     Bar("2^24 samples, 8,191 taps", SHORT, 8191, 0.38, held=0.37),
-    Bar("bf16, 127 taps", LONG, 127, 0.92, dtype="bf16", held=0.86),
-    Bar("bf16, 511 taps", LONG, 511, 0.50, dtype="bf16", held=0.4),
+    Bar("bf16, 127 taps", LONG, 127, 0.92, dtype="bf16", rounded_taps=True),
+    Bar("bf16, 511 taps", LONG, 511, 0.50, dtype="bf16", rounded_taps=True),
+    Bar("bf16, 127 taps of f32", LONG, 127, 0.92, dtype="bf16", held=0.86),
+    Bar("bf16, 511 taps of f32", LONG, 511, 0.50, dtype="bf16", held=0.4),
     Bar("1,500,000 samples, 2,047 taps", 1500000, 2047, 3, mode="valid", unit=AT_MOST),
     Bar("16,384 samples, 32 taps", 2**14, 32, 1.1, mode="full", unit=AT_MOST),
     Bar("depthwise, 4 taps", ROW, 4, 0.90, mode="causal", batch=ROWS, filters=CHANNELS),
@@ -141,6 +144,7 @@ def command(options, bars):
     words += ["--lengths", str(bar.length), "--taps", taps]
     if bar.batch > 1:
         words += ["--batch", str(bar.batch), "--per-row", "--filters", str(bar.filters)]
+    words += ["--rounded-taps"] * bar.rounded_taps
     if bar.host:
         words += ["--host"]
     return words

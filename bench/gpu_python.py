@@ -1,7 +1,8 @@
 """The Python module on a GPU against CuPy and PyTorch: `python3 bench/gpu_python.py [--out FILE.json] [--quick]`.
 
 Each result is checked before it is timed. A time is the median of runs between two events, each over enough calls that the GPU, not
-Python, sets the pace; `copy_ms` is the copy of the same bytes in the same run. Data are random.
+Python, sets the pace; `copy_ms` is the copy of the same bytes in the same run. Data are random. A peer that fails, is wrong, runs out
+of memory or takes more than HOPELESS times as long as the best one is in a row's `left_out` with the reason.
 """
 
 import argparse
@@ -13,12 +14,17 @@ import time
 
 import numpy as np
 
+HOPELESS = 10
+NOT_TRIED_MS = 200  # expected of one call that is hopeless
+TAPS = (9, 127, 511, 2047, 8191, 65535)
+
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", help="where the results go as JSON (default: only printed)")
     parser.add_argument("--quick", action="store_true", help="smaller problems, fewer runs: to try the script")
     parser.add_argument("--only", choices=["cupy", "torch", "overhead"])
+    parser.add_argument("--limit", type=float, default=1e9, help="seconds after which no further row begins; what is missing is said [none]")
     return parser.parse_args()
 
 
@@ -65,11 +71,70 @@ def check_convolve(result, x, h):
     return max(errors)
 
 
-def convolve_row(x, there, h, copy, runs):
+class Peers:
+    """cupyx.scipy.signal, as far as it can."""
+
+    def __init__(self, runs):
+        self.runs = runs
+        self.direct = None  # (samples x taps, milliseconds of one call) of the last call of the direct method
+
+    def measure(self, x, h, there, taps):
+        """Times in milliseconds and errors by method, and why the others have none."""
+        import cupy
+        from cupyx.scipy import signal as theirs
+
+        times, errors, left_out = {}, {}, {}
+        methods = {
+            "fftconvolve": lambda: theirs.fftconvolve(there, taps, "same"),
+            "oaconvolve": lambda: theirs.oaconvolve(there, taps, "same"),
+            "convolve, direct": lambda: theirs.convolve(there, taps, "same", method="direct"),
+        }
+        for name, run in methods.items():
+            best = min((t["median"] for t in times.values()), default=float("inf"))
+            work = x.size * h.size
+            if name == "convolve, direct" and self.direct is not None:
+                expected = self.direct[1] * work / self.direct[0]  # it looks at each tap for each output
+                if expected > max(HOPELESS * best, NOT_TRIED_MS):
+                    left_out[name] = f"not tried, {in_ms(expected)} expected from the filter before, {expected / best:,.0f} times the best"
+                    continue
+            try:
+                error = check_convolve(run(), x, h)
+                once = median_ms(run, cupy.cuda.Event, 1, 0)[0]
+                if name == "convolve, direct":
+                    self.direct = work, once
+                if not error < 1e-4:
+                    left_out[name] = f"wrong: relative error {error:.1e}"
+                elif once > HOPELESS * best:
+                    left_out[name] = f"{in_ms(once)} for one call, {once / best:,.0f} times the best"
+                else:
+                    times[name] = spread(run, cupy.cuda.Event, self.runs)
+                    errors[name] = error
+            except Exception as failure:  # out of memory, a transform that cuFFT does not plan: whatever it is, the row says so
+                left_out[name] = f"{type(failure).__name__}: {str(failure).strip()[:100]}".replace("\n", " ")
+            release_memory()
+        return times, errors, left_out
+
+
+def in_ms(value):
+    return f"{value:,.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def release_memory():
+    """What CuPy keeps: blocks of its pool, and work areas of transforms."""
+    import cupy
+
+    cupy.fft.config.get_plan_cache().clear()
+    cupy.get_default_memory_pool().free_all_blocks()
+
+
+def spread(run, event, runs, *budget_ms):
+    return dict(zip(("median", "min", "max"), median_ms(run, event, runs, *budget_ms)))
+
+
+def convolve_row(x, there, h, copy, runs, peers):
     """tapline on a CuPy array beside cupyx.scipy.signal, checked and timed."""
     import cupy
     import tapline
-    from cupyx.scipy import signal as theirs
 
     k, taps = h.size, cupy.asarray(h)
     ours = {
@@ -77,40 +142,48 @@ def convolve_row(x, there, h, copy, runs):
         "host_taps": lambda: tapline.convolve(there, h, "same"),
         "drop_in": lambda: tapline.signal.oaconvolve(there, taps, "same"),
     }
-    peers = {
-        "fftconvolve": lambda: theirs.fftconvolve(there, taps, "same"),
-        "oaconvolve": lambda: theirs.oaconvolve(there, taps, "same"),
-    }
-    if k <= 2047:  # longer ones take seconds
-        peers["convolve, direct"] = lambda: theirs.convolve(there, taps, "same", method="direct")
     row = {"n": x.size, "taps": k, "copy_ms": copy, "times_ms": {}, "error": {}}
-    for name, run in {**ours, **peers}.items():
+    for name, run in ours.items():
         row["error"][name] = check_convolve(run(), x, h)
         if not row["error"][name] < 1e-4:
             raise RuntimeError(f"{name}: relative error {row['error'][name]} at {k} taps")
-        row["times_ms"][name] = dict(zip(("median", "min", "max"), median_ms(run, cupy.cuda.Event, runs)))
+        row["times_ms"][name] = spread(run, cupy.cuda.Event, runs)
+    release_memory()
+    times, errors, row["left_out"] = peers.measure(x, h, there, taps)
+    row["times_ms"] |= times
+    row["error"] |= errors
     t = {name: value["median"] for name, value in row["times_ms"].items()}
-    row["best_peer"] = min(peers, key=lambda name: t[name])
+    row["best_peer"] = min(times, key=lambda name: t[name], default=None)
     row["algorithm"] = tapline.Plan(x.shape, h, "same", dtype="float32", device="cuda:0").algorithm
-    row["times_faster"] = t[row["best_peer"]] / t["gpu_taps"]
+    row["times_faster"] = t[row["best_peer"]] / t["gpu_taps"] if times else None
     row["share_of_copy"] = copy / t["gpu_taps"]
+    beside = f"{row['best_peer']} {t[row['best_peer']]:8.3f} ms: {row['times_faster']:6.1f}x" if times else "no peer"
     print(f"n=2^{x.size.bit_length() - 1} k={k:6} {row['algorithm']:18} ours {t['gpu_taps']:8.4f} ms (host taps "
-          f"{t['host_taps']:8.4f}, drop-in {t['drop_in']:8.4f}), {row['best_peer']} {t[row['best_peer']]:8.3f} ms: {row['times_faster']:6.1f}x, "
-          f"{100 * row['share_of_copy']:.0f}% of the copy's speed", flush=True)
+          f"{t['host_taps']:8.4f}, drop-in {t['drop_in']:8.4f}), {beside}, {100 * row['share_of_copy']:.0f}% of the copy's speed", flush=True)
+    for name, why in row["left_out"].items():
+        print(f"    {name} left out: {why}", flush=True)
     return row
 
 
-def against_cupy(quick, runs):
+def against_cupy(quick, runs, is_late):
     import cupy
 
     rng = np.random.default_rng(1)
-    for log2n in (20,) if quick else (20, 24, 26):
+    peers = Peers(runs)
+    for log2n in (20,) if quick else (20, 24, 26, 28):
+        if is_late():
+            yield {"missing": f"2^{log2n} samples"}
+            continue
         x = rng.standard_normal(1 << log2n, dtype=np.float32)
         there = cupy.asarray(x)
         y = cupy.empty_like(there)
         copy = median_ms(functools.partial(cupy.copyto, y, there), cupy.cuda.Event, runs)[0]
-        for k in (127, 2047) if quick else (9, 127, 511, 2047, 8191, 65535):
-            yield convolve_row(x, there, (rng.standard_normal(k) / k).astype(np.float32), copy, runs)
+        del y
+        for k in (127, 2047) if quick else TAPS:
+            if is_late():
+                yield {"missing": f"2^{log2n} samples, {k:,} taps"}
+            else:
+                yield convolve_row(x, there, (rng.standard_normal(k) / k).astype(np.float32), copy, runs, peers)
 
 
 def depthwise_row(shape, dtype, k, runs):
@@ -143,7 +216,7 @@ def depthwise_row(shape, dtype, k, runs):
         "ours_both": lambda: torch.autograd.grad(ours(), (x, taps), g),
         "theirs_both": lambda: torch.autograd.grad(theirs(), (x, taps), g),
     }
-    row["times_ms"] = {name: dict(zip(("median", "min", "max"), median_ms(run, event, runs, 100.0))) for name, run in runners.items()}
+    row["times_ms"] = {name: spread(run, event, runs, 100.0) for name, run in runners.items()}
     t = {name: value["median"] for name, value in row["times_ms"].items()}
     row["times_faster"] = t["theirs_both"] / t["ours_both"]
     row["times_faster_forward"] = t["theirs_forward"] / t["ours_forward"]
@@ -231,6 +304,7 @@ def overhead(quick):
 
 def main():
     options = parse()
+    begin = time.monotonic()
     runs = 3 if options.quick else 9
     import cupy
     import torch
@@ -238,7 +312,7 @@ def main():
     versions = {"python": platform.python_version(), "cupy": cupy.__version__, "torch": torch.__version__}
     results = {"format": 1, "device": torch.cuda.get_device_name(), "versions": versions}
     parts = {
-        "convolve": ("cupy", lambda: against_cupy(options.quick, runs)),
+        "convolve": ("cupy", lambda: against_cupy(options.quick, runs, lambda: time.monotonic() - begin > options.limit)),
         "depthwise": ("torch", lambda: against_torch(options.quick, runs)),
         "overhead": ("overhead", lambda: overhead(options.quick)),
     }
@@ -246,9 +320,14 @@ def main():
         if options.only in (None, name):
             results[key] = []
             for row in rows():
-                results[key].append(row)
+                if "missing" in row:
+                    results.setdefault("missing", []).append(row["missing"])
+                    print(f"{row['missing']}: not measured, for time")
+                else:
+                    results[key].append(row)
                 if options.out:  # after each row, so that a run that ends early leaves what it has
                     write(options.out, results)
+            print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
 
 
 def write(path, results):

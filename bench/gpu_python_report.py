@@ -5,11 +5,31 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+HOPELESS = 10  # as in gpu_python.py, which needs NumPy
 BAR_CUPY, BAR_TORCH = 8, 4  # what the project asks of itself, from 127 taps and for 4 taps
 
 
 def ms(value):
     return f"{value:.3f}" if value < 10 else f"{value:.1f}"
+
+
+def beside_peers(row, t):
+    """Time and name of the best peer, and how many times faster tapline is with taps on the GPU and on the host."""
+    best = row["best_peer"]
+    if best is None:
+        return ["-", "none", "-", "-"]
+    return [ms(t[best]), best, f"**{row['times_faster']:.1f}**", f"{t[best] / t['host_taps']:.1f}"]
+
+
+def left_out(data):
+    """What has no time in the table, and why."""
+    reasons = {}
+    for row in data["convolve"]:
+        for name, why in row.get("left_out", {}).items():
+            reasons.setdefault((row["n"], name), []).append(f"{row['taps']:,} taps: {why}")
+    lines = [f"- 2^{n.bit_length() - 1} samples, {name}: " + "; ".join(whys) for (n, name), whys in reasons.items()]
+    lines += [f"- {what}: not in this run" for what in data.get("missing", [])]
+    return "\n\nLeft out:\n\n" + "\n".join(lines) if lines else ""
 
 
 def convolve_table(rows):
@@ -18,7 +38,7 @@ def convolve_table(rows):
     for row in rows:
         t = {name: value["median"] for name, value in row["times_ms"].items()}
         cells = [f"2^{row['n'].bit_length() - 1}", f"{row['taps']:,}", row["algorithm"], ms(t["gpu_taps"]), ms(t["host_taps"]), ms(t["drop_in"]),
-                 ms(t[row["best_peer"]]), row["best_peer"], f"**{row['times_faster']:.1f}**", f"{t[row['best_peer']] / t['host_taps']:.1f}", f"{100 * row['share_of_copy']:.0f}%"]
+                 *beside_peers(row, t), f"{100 * row['share_of_copy']:.0f}%"]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -41,7 +61,7 @@ def overhead_table(rows):
 def bar_by_length(rows):
     """Where the bar is reached and where it is not, a sentence for each length."""
     for n in sorted({row["n"] for row in rows}):
-        asked = [row for row in rows if row["n"] == n and row["taps"] >= 127]
+        asked = [row for row in rows if row["n"] == n and row["taps"] >= 127 and row["best_peer"] is not None]
         short = [row for row in asked if not row["times_faster"] >= BAR_CUPY]
         missed = ", ".join(f"{row['taps']:,} ({row['times_faster']:.1f})" for row in short)
         held = ", ".join(f"{row['taps']:,}" for row in asked if row not in short)
@@ -59,14 +79,15 @@ milliseconds, medians between two events; results are checked against float64 fi
 
 ## CuPy arrays: tapline.convolve, float32, mode same
 
-The peers are `fftconvolve`, `oaconvolve` and (up to 2,047 taps) `convolve(method="direct")` of cupyx.scipy.signal; the fastest of them
-counts. Taps lie on the GPU but for the columns that say otherwise; their spectrum is made there, up to 64 are copied to the host in
-each call. oaconvolve is tapline.signal's. Calls follow each other; at 2^20 samples Python's part of them, which the last table has, is most of the time. Largest relative
-error of tapline's: {worst:.1e}. The bar is {BAR_CUPY} times from 127 taps on:
+The peers are `fftconvolve`, `oaconvolve` and `convolve(method="direct")` of cupyx.scipy.signal; the fastest of them counts, and what
+failed or took more than {HOPELESS} times as long is listed below the table. Taps lie on the GPU but for the columns that say otherwise;
+their spectrum is made there, up to 64 are copied to the host in each call. oaconvolve is tapline.signal's. Calls follow each other; at
+2^20 samples Python's part of them, which the last table has, is most of the time. Largest relative error of tapline's: {worst:.1e}. The
+bar is {BAR_CUPY} times from 127 taps on:
 
 {chr(10).join(bar_by_length(data['convolve']))}
 
-{convolve_table(data['convolve'])}
+{convolve_table(data['convolve'])}{left_out(data)}
 
 ## Tensors: tapline.torch.conv1d, causal, {' x '.join(str(n) for n in data['depthwise'][0]['shape'])}
 

@@ -37,9 +37,11 @@ struct AlgorithmInfo {
     double predicted_seconds = 0;  ///< if supported
 };
 
-/// The algorithms of a device with what each says about the problem, in the order of the engine's table.
+/// The algorithms of a device with what each says about the problem, in the order of the engine's table. `taps` as for make_plan,
+/// or null: then what depends on their values (whether the signal's type holds them) is answered with no.
 TAPLINE_EXPORT std::vector<AlgorithmInfo> algorithms(const Problem& problem, const std::string& device = "cpu",
-                                                     Accuracy accuracy = Accuracy::standard, int threads = 0);
+                                                     Accuracy accuracy = Accuracy::standard, int threads = 0,
+                                                     const void* taps = nullptr);
 
 /// The CPU instruction sets that this build and machine can run, best first: "avx512", "avx2", "sse4", "scalar", "neon".
 /// The environment variable TAPLINE_TARGET forces one; a name that cannot run here is an Error at the first plan.

@@ -16,6 +16,9 @@ constexpr std::array<const char*, 15> kNames{"float32", "float64", "complex64", 
                                              "uint16",  "uint32",  "uint64",    "float16",    "bfloat16"};
 static_assert(static_cast<std::size_t>(Dtype::bf16) == kNames.size() - 1);
 
+// Arrangements in memory that a call remembers: the output's new array and a caller's, views of a few kinds.
+constexpr std::size_t kMaxArrangements = 8;
+
 bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
 
 // What never lies on a GPU and is not asked.
@@ -92,46 +95,65 @@ GpuCall::GpuCall(Request request, const std::string& device, Prepared prepared, 
     request_.options.device = device;
 }
 
-GpuCall::Arrangement GpuCall::arrange(const std::vector<npy_intp>& in_strides, const std::vector<npy_intp>& out_strides) {
+std::shared_ptr<ArrangedCall> GpuCall::find(const std::vector<npy_intp>& in_strides,
+                                            const std::vector<npy_intp>& out_strides) const {
+    for (const Remembered& known : remembered_) {
+        if (known.in_strides == in_strides && known.out_strides == out_strides) { return known.arranged; }
+    }
+    return nullptr;
+}
+
+std::shared_ptr<ArrangedCall> GpuCall::arrange(const std::vector<npy_intp>& in_strides, const std::vector<npy_intp>& out_strides) {
+    std::shared_ptr<ArrangedCall> known = find(in_strides, out_strides);
+    if (known != nullptr) { return known; }
+    auto made = std::make_shared<ArrangedCall>(make(in_strides, out_strides));
+    known = find(in_strides, out_strides);  // another thread may have been faster while the GIL was released
+    if (known != nullptr) { return known; }
+    if (remembered_.size() == kMaxArrangements) { remembered_.erase(remembered_.begin()); }
+    remembered_.push_back({in_strides, out_strides, made});
+    return made;
+}
+
+ArrangedCall GpuCall::make(const std::vector<npy_intp>& in_strides, const std::vector<npy_intp>& out_strides) const {
     const Shape& shape = prepared_.shape;
     std::vector<npy_intp> in_shape = shape.output;
     in_shape[static_cast<std::size_t>(shape.axis)] = shape.length;
     const Owned in = outline(in_shape, in_strides, signal_type());
     const Owned out = outline(shape.output, out_strides, output_type());
-    Arrangement result;
-    result.can_be_read = is_steppable(in.array(), shape.axis);
-    result.can_be_written = is_steppable(out.array(), shape.axis);
-    if (!result.can_be_read || !result.can_be_written) { return result; }
+    ArrangedCall result;
+    result.taps_there_ = taps_there_;
+    result.can_be_read_ = is_steppable(in.array(), shape.axis);
+    result.can_be_written_ = is_steppable(out.array(), shape.axis);
+    if (!result.can_be_read_ || !result.can_be_written_) { return result; }
     Problem problem = prepared_.problem;
-    layout_ = layout_of(problem, shape, in.array(), out.array(), prepared_.taps.array());
-    result.executions = layout_.executions();
-    plans_.clear();
-    if (layout_.empty) {
+    result.layout_ = layout_of(problem, shape, in.array(), out.array(), prepared_.taps.array());
+    if (result.layout_.empty) {
         validate(problem);
         return result;
     }
+    std::vector<Plan>& plans = result.plans_;
     try {
         const auto* const taps = static_cast<const char*>(PyArray_DATA(prepared_.taps.array()));
         if (taps_there_) {
             const WithoutGil without_gil;
-            plans_.push_back(make_plan_without_taps(problem, request_.options));
-        } else if (layout_.has_one_filter()) {
-            plans_.push_back(cached_plan(problem, taps, request_.options));
+            plans.push_back(make_plan_without_taps(problem, request_.options));
+        } else if (result.layout_.has_one_filter()) {
+            plans.push_back(cached_plan(problem, taps, request_.options));
         } else {
             for_each_execution(
-                layout_, nullptr, nullptr, taps, size_of(taps_dtype(problem)),
-                [&](const char*, char*, const char* own) { plans_.push_back(cached_plan(problem, own, request_.options)); });
+                result.layout_, nullptr, nullptr, taps, size_of(taps_dtype(problem)),
+                [&](const char*, char*, const char* own) { plans.push_back(cached_plan(problem, own, request_.options)); });
         }
     } catch (const Error& error) {
         if (error.code() == ErrorCode::device) { raise_without_gpu(error, request_.options.device); }
         throw;
     }
-    for (const Plan& plan : plans_) { result.workspace_bytes = std::max(result.workspace_bytes, plan.workspace_bytes()); }
+    for (const Plan& plan : plans) { result.workspace_bytes_ = std::max(result.workspace_bytes_, plan.workspace_bytes()); }
     return result;
 }
 
-void GpuCall::run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream,
-                  std::uintptr_t taps) const {
+void ArrangedCall::run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream,
+                       std::uintptr_t taps) const {
     if (plans_.empty()) { return; }
     const WithoutGil without_gil;
     std::size_t execution = 0;

@@ -2,6 +2,7 @@
 // library that an array comes from (CuPy, PyTorch, JAX) is Python: tapline/_gpu.py.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,29 @@ std::optional<Dtype> dtype_of_name(std::string_view name);
 /// As types_of(), with 16-bit floating signals read as they are stored. Integers beside integers are not for a GPU: TypeError.
 Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output);
 
+/// A call arranged for the strides of its arrays: what is to be executed, with its plans. It never changes, so that several threads
+/// may run it at once.
+class ArrangedCall {
+public:
+    [[nodiscard]] bool can_be_read() const { return can_be_read_; }  ///< else the signal must be copied to C order first
+    [[nodiscard]] bool can_be_written() const { return can_be_written_; }
+    [[nodiscard]] std::int64_t executions() const { return layout_.executions(); }
+    [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
+
+    /// Addresses in GPU memory, the workspace's a multiple of 64; `stream` is a cudaStream_t. The GIL is released.
+    void run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream, std::uintptr_t taps) const;
+
+private:
+    friend class GpuCall;
+    bool can_be_read_ = true, can_be_written_ = true;
+    bool taps_there_ = false;
+    std::size_t workspace_bytes_ = 0;
+    Layout layout_;
+    std::vector<Plan> plans_;  // none, one, or one for each execution
+};
+
 /// One signal's convolution in GPU memory, in three steps: made from shapes and types, it says what it needs (signal_type(),
-/// output_type(), output_shape()); arrange() takes the strides of both arrays; run() takes their addresses.
+/// output_type(), output_shape()); arrange() takes the strides of both arrays; what that gives runs on addresses.
 class GpuCall {
 public:
     /// `device` is "cuda:N". `taps_there`: run() gets the taps' address in GPU memory; those of `prepared` are looked at for their
@@ -39,24 +61,23 @@ public:
     [[nodiscard]] Dtype output_type() const { return prepared_.types.output; }
     [[nodiscard]] const std::vector<npy_intp>& output_shape() const { return prepared_.shape.output; }
 
-    struct Arrangement {
-        std::int64_t executions = 0;
-        bool can_be_read = true;  ///< else the signal must be copied to C order first
-        bool can_be_written = true;
-        std::size_t workspace_bytes = 0;
-    };
-    /// Strides in bytes, 0 along axes that a signal of one row broadcasts over. Makes the plan, or finds it in the cache.
-    Arrangement arrange(const std::vector<npy_intp>& in_strides, const std::vector<npy_intp>& out_strides);
-
-    /// Addresses in GPU memory, the workspace's a multiple of 64; `stream` is a cudaStream_t. The GIL is released.
-    void run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream, std::uintptr_t taps) const;
+    /// Strides in bytes, 0 along axes that a signal of one row broadcasts over. Makes the plans or finds them in the cache, and
+    /// remembers: the same strides again look at no tap. With the GIL held, which is released while plans are made.
+    std::shared_ptr<ArrangedCall> arrange(const std::vector<npy_intp>& in_strides, const std::vector<npy_intp>& out_strides);
 
 private:
+    struct Remembered {
+        std::vector<npy_intp> in_strides, out_strides;
+        std::shared_ptr<ArrangedCall> arranged;
+    };
+    [[nodiscard]] std::shared_ptr<ArrangedCall> find(const std::vector<npy_intp>& in_strides,
+                                                     const std::vector<npy_intp>& out_strides) const;
+    [[nodiscard]] ArrangedCall make(const std::vector<npy_intp>& in_strides, const std::vector<npy_intp>& out_strides) const;
+
     Request request_;
     Prepared prepared_;
     bool taps_there_;
-    Layout layout_;
-    std::vector<Plan> plans_;  // one, or one for each execution
+    std::vector<Remembered> remembered_;  // guarded by the GIL, oldest first
 };
 
 }  // namespace tapline::python

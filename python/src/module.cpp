@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -58,7 +59,7 @@ void add_plan(nb::module_& module) {
         .def("explain", &PlanObject::explain, "What was chosen, why, and how fast it should be.")
         .def(
             "_on_gpu",
-            [](const PlanObject& self, const std::string& dtype, const std::string& device) {
+            [](PlanObject& self, const std::string& dtype, const std::string& device) {
                 return checked([&] { return self.on_gpu(dtype, device); });
             },
             "What tapline._gpu runs.")
@@ -178,12 +179,16 @@ void add_gpu_call(nb::module_& module) {
         .def_prop_ro("signal_type", [](const GpuCall& self) { return numpy_name(self.signal_type()); })
         .def_prop_ro("output_type", [](const GpuCall& self) { return numpy_name(self.output_type()); })
         .def_prop_ro("output_shape", [](const GpuCall& self) { return tuple_of(self.output_shape()); })
-        .def("arrange",
-             [](GpuCall& self, const std::vector<npy_intp>& in, const std::vector<npy_intp>& out) {
-                 const GpuCall::Arrangement a = checked([&] { return self.arrange(in, out); });
-                 return nb::make_tuple(a.can_be_read, a.can_be_written, a.executions, a.workspace_bytes);
-             })
-        .def("run", &GpuCall::run, nb::arg("out"), nb::arg("signal"), nb::arg("workspace"), nb::arg("stream"), nb::arg("taps") = 0);
+        .def("arrange", [](GpuCall& self, const std::vector<npy_intp>& in, const std::vector<npy_intp>& out) {
+            return checked([&] { return self.arrange(in, out); });
+        });
+    nb::class_<ArrangedCall>(module, "ArrangedCall", "The call for the strides of its arrays.")
+        .def_prop_ro("can_be_read", &ArrangedCall::can_be_read)
+        .def_prop_ro("can_be_written", &ArrangedCall::can_be_written)
+        .def_prop_ro("executions", &ArrangedCall::executions)
+        .def_prop_ro("workspace_bytes", &ArrangedCall::workspace_bytes)
+        .def("run", &ArrangedCall::run, nb::arg("out"), nb::arg("signal"), nb::arg("workspace"), nb::arg("stream"),
+             nb::arg("taps") = 0);
 }
 
 void add_depthwise(nb::module_& module) {

@@ -131,7 +131,16 @@ PyObject* PlanObject::execute(PyObject* signal, PyObject* out) {
     return output.finish();
 }
 
-GpuCall PlanObject::on_gpu(const std::string& dtype, const std::string& device) const {
+std::shared_ptr<GpuCall> PlanObject::on_gpu(const std::string& dtype, const std::string& device) {
+    for (const OnGpu& known : gpu_calls_) {
+        if (known.dtype == dtype && known.device == device) { return known.call; }
+    }
+    auto call = std::make_shared<GpuCall>(make_gpu_call(dtype, device));
+    gpu_calls_.push_back({dtype, device, call});
+    return call;
+}
+
+GpuCall PlanObject::make_gpu_call(const std::string& dtype, const std::string& device) const {
     const std::optional<Dtype> given = dtype_of_name(dtype);
     const Dtype own = prepared_.types.signal;
     const std::string& wanted = request_.options.device;

@@ -13,8 +13,9 @@ public:
     /// The output for one signal, in `out` if given.
     PyObject* execute(PyObject* signal, PyObject* out);
 
-    /// The same filter for signals of a type ("float32") on a GPU ("cuda:0").
-    [[nodiscard]] GpuCall on_gpu(const std::string& dtype, const std::string& device) const;
+    /// The same filter for signals of a type ("float32") on a GPU ("cuda:0"). Made once, so that what it arranged serves later
+    /// calls.
+    std::shared_ptr<GpuCall> on_gpu(const std::string& dtype, const std::string& device);
 
     [[nodiscard]] const Plan& plan() const { return plans_.front().plan; }
     [[nodiscard]] const Types& types() const { return prepared_.types; }
@@ -31,11 +32,17 @@ private:
     };
     ForStrides make(PyArrayObject* in, PyArrayObject* out) const;
     ForStrides& find(PyArrayObject* in, PyArrayObject* out);
+    struct OnGpu {
+        std::string dtype, device;
+        std::shared_ptr<GpuCall> call;
+    };
+    [[nodiscard]] GpuCall make_gpu_call(const std::string& dtype, const std::string& device) const;
 
     Request request_;
     std::vector<npy_intp> input_shape_;
     Prepared prepared_;
     std::vector<ForStrides> plans_;  // the first is for C-contiguous arrays
+    std::vector<OnGpu> gpu_calls_;   // guarded by the GIL; as many as there are types and GPUs
 };
 
 }  // namespace tapline::python

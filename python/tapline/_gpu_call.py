@@ -102,11 +102,11 @@ def call(function, **values):
     if of_taps is not None:
         made = _call_with_taps_there(function, place, of_taps, wanted, to, options) if library.makes_arrays else None
         if made is not None:
-            planned, workspace_bytes = made
+            planned, arranged = made
             if out is None:
-                return launch(library, place, signal, planned, workspace_bytes, library, _new_output(library, place, planned), None, taps)
+                return launch(library, place, signal, arranged, arranged.workspace_bytes, library, _new_output(library, place, planned), None, taps)
             check_out(library_of(out), to, planned.output_shape)
-            return launch(library, place, signal, planned, workspace_bytes, library_of(out), out, out, taps)
+            return launch(library, place, signal, arranged, arranged.workspace_bytes, library_of(out), out, out, taps)
         if hasattr(library, "start_copy"):
             return _with_taps_copied(library, taps, execute, out)
     return execute(*taps_in_host_memory(taps), out)
@@ -117,7 +117,7 @@ def _new_output(library, place, planned):
 
 
 def _call_with_taps_there(function, place, taps, wanted, to, options):
-    """(a call whose plan reads the taps in GPU memory, its workspace's bytes): nothing depends on their values, so that nobody waits for
+    """(a call whose plan reads the taps in GPU memory, the same arranged): nothing depends on their values, so that nobody waits for
     them. None where the algorithm needs them beforehand, or something would have to be converted or copied."""
     if len(taps.shape) != 1 or taps.shape[0] == 0 or not _PLAIN.issuperset(map(type, options.values())):
         return None
@@ -139,10 +139,10 @@ def _make_call(function, place, taps, wanted, to, options):
         if made.signal_type != place.dtype or (to is not None and to.shape != made.output_shape):
             return None
         strides = c_strides(made.output_shape, np.dtype(made.output_type).itemsize) if to is None else to.strides
-        can_be_read, can_be_written, executions, workspace_bytes = made.arrange(_read_strides(place), strides)
+        arranged = made.arrange(_read_strides(place), strides)
     except NotImplementedError:
         return None
-    return (made, workspace_bytes) if can_be_read and can_be_written and executions == 1 else None
+    return (made, arranged) if arranged.can_be_read and arranged.can_be_written and arranged.executions == 1 else None
 
 
 def _with_taps_copied(library, taps, execute, out):
@@ -216,26 +216,27 @@ def run(library, place, signal, planned, out, to=None):
     to = to or of_work.place(work)
     if out is not None:
         check_out(of_work, to, shape)
-    can_be_read, can_be_written, executions, workspace_bytes = planned.arrange(_read_strides(place), to.strides)
-    many = executions > _MANY_EXECUTIONS
-    if many or not can_be_read:
+    arranged = planned.arrange(_read_strides(place), to.strides)
+    many = arranged.executions > _MANY_EXECUTIONS
+    copy_in, copy_out = many or not arranged.can_be_read, many or not arranged.can_be_written
+    if copy_in:
         signal = library.contiguous(signal)
         place = library.place(signal)
-    if many or not can_be_written:
+    if copy_out:
         of_work, work = library, library.empty(shape, planned.output_type, place.device)
         to = library.place(work)
-    if many or not can_be_read or not can_be_written:
-        executions, workspace_bytes = planned.arrange(_read_strides(place), to.strides)[2:]
-    if executions == 0:
+    if copy_in or copy_out:
+        arranged = planned.arrange(_read_strides(place), to.strides)
+    if arranged.executions == 0:
         return work
-    return launch(library, place, signal, planned, workspace_bytes, of_work, work, out)
+    return launch(library, place, signal, arranged, arranged.workspace_bytes, of_work, work, out)
 
 
-def launch(library, place, signal, planned, workspace_bytes, of_work, work, out, taps=None):
-    """Executes on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another one. `taps`: an array of
+def launch(library, place, signal, arranged, workspace_bytes, of_work, work, out, taps=None):
+    """Executes what is `arranged` on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another one. `taps`: an array of
     `library`, for a call that reads them where they lie."""
     workspace = library.empty((workspace_bytes,), "uint8", place.device) if workspace_bytes > 0 else None
-    keep = [planned, work, signal, workspace, taps]
+    keep = [arranged, work, signal, workspace, taps]
 
     def write(stream):
         at = []
@@ -245,7 +246,7 @@ def launch(library, place, signal, planned, workspace_bytes, of_work, work, out,
             keep.append(held)
         if taps is None:
             at.pop()
-        planned.run(*at[:3], _handle(stream), *at[3:])
+        arranged.run(*at[:3], _handle(stream), *at[3:])
 
     if hasattr(library, "written"):
         return library.written(work, write, keep)

@@ -230,6 +230,13 @@ BenchData make_bench_data(const Problem& problem, bool with_copy) {
     return data;
 }
 
+void round_taps(BenchData& data, const Problem& problem) {
+    auto* taps = reinterpret_cast<float*>(data.taps.data());
+    for (std::int64_t i = 0; i < taps_extent(problem); ++i) {
+        taps[i] = problem.dtype == Dtype::f16 ? core::from_f16(core::to_f16(taps[i])) : core::from_bf16(core::to_bf16(taps[i]));
+    }
+}
+
 std::string CheckResult::describe() const {
     char text[64];
     std::snprintf(text, sizeof(text), "error %.1e, allowed %.1e", std::abs(error), tolerance);

@@ -23,6 +23,9 @@ struct BenchData {
 /// Every page of signal and taps, and of `copied` if it is wanted, is touched.
 BenchData make_bench_data(const Problem& problem, bool with_copy = true);
 
+/// Rounds the taps, f32, to the type of the signal, f16 or bf16, as taps are where all else is of that type.
+void round_taps(BenchData& data, const Problem& problem);
+
 /// Elements as above; f16 and bf16 too.
 Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed);
 

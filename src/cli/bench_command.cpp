@@ -28,6 +28,7 @@ struct BenchOptions {
     Mode mode = Mode::same;
     Dtype dtype = Dtype::f32;
     bool complex_taps = false;
+    bool rounded_taps = false;
     Accuracy accuracy = Accuracy::standard;
     std::string device = "cpu";
     std::string algorithms = "auto";
@@ -98,9 +99,9 @@ std::vector<AlgorithmInfo> all_entries(const BenchOptions& options, const std::s
 }
 
 Contest contest_for(const BenchOptions& options, std::int64_t length, std::int64_t taps, const Plan& automatic,
-                    const Problem& problem) {
+                    const Problem& problem, const BenchData& data) {
     Contest contest{.problem = problem, .chosen = automatic.algorithm(), .entries = {}};
-    const auto infos = algorithms(problem, options.device, options.accuracy, static_cast<int>(options.threads));
+    const auto infos = algorithms(problem, options.device, options.accuracy, static_cast<int>(options.threads), data.taps.data());
     const std::string shape = format_count(length) + " samples with " + format_count(taps) + " taps";
     contest.entries = options.algorithms == "all" ? all_entries(options, contest.chosen, shape, infos)
                                                   : named_entries(options, contest.chosen, shape, infos);
@@ -118,8 +119,9 @@ struct CaseData {
     std::unique_ptr<CudaProblem> on_gpu = {};
 };
 
-CaseData make_case_data(const Problem& problem, const CudaDevice* gpu) {
+CaseData make_case_data(const Problem& problem, bool rounded_taps, const CudaDevice* gpu) {
     BenchData host = make_bench_data(problem, gpu == nullptr);
+    if (rounded_taps) round_taps(host, problem);
     ReferenceBlocks expected(problem, host);
     CaseData data{std::move(host), std::move(expected), gpu};
     if (gpu != nullptr) data.on_gpu = std::make_unique<CudaProblem>(*gpu, problem, data.host);
@@ -172,6 +174,7 @@ Json run_case(const BenchOptions& options, const Contest& contest, const Algorit
     json["mode"] = to_string(problem.mode);
     json["accuracy"] = to_string(options.accuracy);
     json["complex_taps"] = problem.complex_taps;
+    json["rounded_taps"] = options.rounded_taps;
     json["algorithm"] = plan.algorithm();
     json["chosen"] = plan.algorithm() == contest.chosen;
     json["error"] = checked.error;
@@ -214,6 +217,7 @@ void print_row(std::FILE* to, const Json& json) {
 
 void check_options(BenchOptions& options) {
     if (options.device == "auto") options.device = "cpu";  // what the library does by itself with host memory may use either
+    if (options.rounded_taps) check_rounded_taps(options.dtype);
     if (options.host && !options.on_gpu()) throw usage_error("--host: only with --device cuda; a CPU works on host memory anyway");
 }
 
@@ -263,14 +267,14 @@ void run(BenchOptions options) {
             problem.filters = options.per_row ? Filters::per_row : Filters::shared;
             problem.filter_count = options.filter_count;
             validate(problem);
-            const CaseData data = make_case_data(problem, gpu.get());
+            const CaseData data = make_case_data(problem, options.rounded_taps, gpu.get());
             const Plan automatic = make_plan(problem, data.host.taps.data(),
                                              {.device = options.device,
                                               .accuracy = options.accuracy,
                                               .effort = Effort::estimate,
                                               .algorithm = {},
                                               .threads = static_cast<int>(options.threads)});
-            const Contest contest = contest_for(options, length, taps, automatic, problem);
+            const Contest contest = contest_for(options, length, taps, automatic, problem, data.host);
             for (const auto& entry : contest.entries) {
                 const Json json = run_case(options, contest, entry, data);
                 print_row(table, json);
@@ -295,7 +299,8 @@ constexpr const char* kFooter =
     "\n"
     "--json writes one JSON object a line with: device, dtype, length, taps, batch, filters, filter_count (if given), mode, "
     "accuracy,\n"
-    "algorithm, chosen, error (relative L2; for integers the number of wrong outputs), seconds_median, seconds_min, seconds_max,\n"
+    "complex_taps, rounded_taps, algorithm, chosen, error (relative L2; for integers the number of wrong outputs), seconds_median, "
+    "seconds_min, seconds_max,\n"
     "runs, copy_seconds, copy_fraction, streaming_copy_seconds (a copy with streaming stores), threads,\n"
     "instruction_set, predicted_seconds, workspace_bytes, gflops; on a GPU also seconds_median_warm,\n"
     "seconds_min_warm, seconds_max_warm, runs_warm, copy_seconds_warm, copy_fraction_warm, device_name, driver,\n"
@@ -359,6 +364,8 @@ void add_bench(CLI::App& app) {
         ->needs(per_row);
     sub->add_flag("--host", o.host, "On a GPU: also time from host memory to host memory")->excludes(image);
     sub->add_flag("--complex-taps", o.complex_taps, "Complex taps on a complex signal (default: real taps)");
+    sub->add_flag("--rounded-taps", o.rounded_taps, "Taps rounded to the signal's type, f16 or bf16 (default: any f32)")
+        ->excludes(image);
     add_parsed(*sub, "--accuracy", o.accuracy, accuracy_from_string, "one of standard, strict, fast",
                "standard, strict or fast [standard]")
         ->type_name("LEVEL");

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "tapline/types.hpp"
+
 namespace tapline::cli {
 
 void add_convolve(CLI::App& app);
@@ -16,6 +18,12 @@ void add_ladder(CLI::App& app);
 
 /// What the command line says cannot be meant: exit status 2.
 inline CLI::ValidationError usage_error(const std::string& message) { return CLI::ValidationError(message); }
+
+/// What --rounded-taps is for.
+inline void check_rounded_taps(Dtype dtype) {
+    if (dtype == Dtype::f16 || dtype == Dtype::bf16) return;
+    throw usage_error("--rounded-taps: only for signals of f16 or bf16, not of " + std::string(to_string(dtype)));
+}
 
 /// An option whose text `parse` turns into `target`; parse returns nothing for a text that it does not know.
 template <class T, class Parse>

@@ -27,6 +27,7 @@ struct TuneOptions {
     Accuracy accuracy = Accuracy::standard;
     std::int64_t batch = 1;
     bool per_row = false;
+    bool rounded_taps = false;
     double seconds = 0.05;
     std::string json;
 };
@@ -75,6 +76,7 @@ Json json_of(const CudaDevice& device, const TuneResult& result, const TuneRung&
     json["taps"] = problem.taps;
     json["batch"] = problem.batch;
     json["filters"] = to_string(problem.filters);
+    json["narrow_taps"] = result.plain.narrow_taps != 0;
     json["rung"] = rung.name;
     json["fastest"] = result.fastest >= 0 && &rung == &result.rungs[static_cast<std::size_t>(result.fastest)];
     json["copy_seconds"] = result.copy_cold.median;
@@ -146,6 +148,9 @@ public:
     explicit Tuning(const TuneOptions& options) : options_(options), device_(gpu_of(options.device)) {}
 
     void run() {
+        for (const Dtype dtype : options_.dtypes) {
+            if (options_.rounded_taps) check_rounded_taps(dtype);
+        }
         std::FILE* const table = options_.json == "-" ? stderr : stdout;
         io::OutputFile file;
         const bool write_json = !options_.json.empty();
@@ -176,9 +181,10 @@ private:
         const std::string shape = std::string(to_string(problem.dtype)) + ", " + format_count(problem.length) + " samples, " +
                                   format_count(problem.taps) + " taps";
         const TuneResult result =
-            tune_search(device_, problem, options_.accuracy, options_.seconds, [&](const std::string& rung, int at, int of) {
-                line_.show(shape + ": " + rung + ", " + std::to_string(at + 1) + " of " + std::to_string(of));
-            });
+            tune_search(device_, problem, options_.accuracy, options_.rounded_taps, options_.seconds,
+                        [&](const std::string& rung, int at, int of) {
+                            line_.show(shape + ": " + rung + ", " + std::to_string(at + 1) + " of " + std::to_string(of));
+                        });
         line_.clear();
         if (result.rungs.empty()) std::fprintf(stderr, "tapline: %s: no kernel has a choice of sizes for it\n", shape.c_str());
         for (const TuneRung& rung : result.rungs) {
@@ -260,6 +266,7 @@ void add_tune(CLI::App& app) {
         "a number that is at least 1", "Signals, one after the other in memory [1]")
         ->type_name("N");
     sub->add_flag("--per-row", o.per_row, "A filter for each signal of the batch (default: one for all)");
+    sub->add_flag("--rounded-taps", o.rounded_taps, "Taps rounded to the signals' type, f16 or bf16 (default: any f32)");
     add_parsed(*sub, "--accuracy", o.accuracy, accuracy_from_string, "one of standard, strict, fast",
                "standard, strict or fast [standard]")
         ->type_name("LEVEL");

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
+
+#include "core/narrow_taps.hpp"
 
 namespace tapline::cli {
 namespace {
@@ -24,12 +27,12 @@ std::vector<cuda_abi::Policy> policies_of(const CudaDevice& device, std::int32_t
 
 class Search {
 public:
-    Search(const CudaDevice& device, const Problem& problem, const cuda_abi::Problem& plain, Accuracy accuracy)
+    Search(const CudaDevice& device, const Problem& problem, const cuda_abi::Problem& plain, Accuracy accuracy, BenchData data)
         : device_(device),
           problem_(problem),
           plain_(plain),
           accuracy_(accuracy),
-          data_(make_bench_data(problem, false)),
+          data_(std::move(data)),
           expected_(problem, data_),
           on_device_(device, problem, data_) {}
 
@@ -108,12 +111,16 @@ Problem tune_problem(std::int64_t length, std::int64_t taps, Dtype dtype, std::i
     return problem;
 }
 
-TuneResult tune_search(const CudaDevice& device, const Problem& problem, Accuracy accuracy, double seconds,
+TuneResult tune_search(const CudaDevice& device, const Problem& problem, Accuracy accuracy, bool rounded_taps, double seconds,
                        const std::function<void(const std::string& rung, int candidate, int candidates)>& progress) {
     const cuda_abi::Api& api = device.api();
     core::Request request;
     request.accuracy = accuracy;
-    TuneResult result{.problem = problem, .plain = core::to_abi(core::resolve(problem), request), .copy_cold = {}, .rungs = {}};
+    const core::Resolved resolved = core::resolve(problem);
+    BenchData data = make_bench_data(problem, false);
+    if (rounded_taps) round_taps(data, problem);
+    request.narrow_taps = core::taps_are_narrow(resolved, data.taps.data());
+    TuneResult result{.problem = problem, .plain = core::to_abi(resolved, request), .copy_cold = {}, .rungs = {}};
     std::unique_ptr<Search> search;  // not before some rung wants it: the reference takes its time
     for (std::int32_t rung = 0; rung < api.rung_count(); ++rung) {
         const cuda_abi::RungInfo info = api.rung(rung);
@@ -122,7 +129,7 @@ TuneResult tune_search(const CudaDevice& device, const Problem& problem, Accurac
         const auto policies = policies_of(device, rung, result.plain);
         if (policies.empty() || (policies.size() == 1 && info.takes_pieces == 0)) continue;
         if (!search) {
-            search = std::make_unique<Search>(device, problem, result.plain, accuracy);
+            search = std::make_unique<Search>(device, problem, result.plain, accuracy, std::move(data));
             result.copy_cold = search->copy(seconds);
         }
         TuneRung measured{.name = info.name, .candidates = {}};

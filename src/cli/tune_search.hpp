@@ -42,8 +42,8 @@ struct TuneResult {
 Problem tune_problem(std::int64_t length, std::int64_t taps, Dtype dtype, std::int64_t batch, bool per_row);
 
 /// Each candidate is checked against the reference and then measured cold and warm for `seconds` together. `progress` hears of
-/// every candidate before it is prepared. Throws Error if the device fails.
-TuneResult tune_search(const CudaDevice& device, const Problem& problem, Accuracy accuracy, double seconds,
+/// every candidate before it is prepared. rounded_taps: see round_taps(). Throws Error if the device fails.
+TuneResult tune_search(const CudaDevice& device, const Problem& problem, Accuracy accuracy, bool rounded_taps, double seconds,
                        const std::function<void(const std::string& rung, int candidate, int candidates)>& progress);
 
 /// What the wisdom file shall hold of it.

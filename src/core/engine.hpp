@@ -25,6 +25,8 @@ struct Request {
     bool host_buffers = false;
     /// Executions will bring the taps, in the GPU's memory: an algorithm whose tables are made on the host is no use.
     bool taps_come_later = false;
+    /// taps_are_narrow(): false where the taps are not known.
+    bool narrow_taps = false;
 };
 
 /// yes, or the reason why not.

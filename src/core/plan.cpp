@@ -8,6 +8,7 @@
 #include "core/device_choice.hpp"
 #include "core/host_memory.hpp"
 #include "core/measure.hpp"
+#include "core/narrow_taps.hpp"
 #include "core/plan_parts.hpp"
 
 namespace tapline {
@@ -164,7 +165,8 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
         }
         const Request request{.accuracy = options.accuracy,
                               .threads = resolve_threads(options.threads),
-                              .host_buffers = allow_unknown_length};  // a stream's memory is the host's
+                              .host_buffers = allow_unknown_length,  // a stream's memory is the host's
+                              .narrow_taps = taps_are_narrow(state->resolved, taps)};
         const DeviceChoice choice = choose_device(options.device, state->resolved, request, options.algorithm);
         const AlignedBytes prepared = correlation_taps(state->resolved, taps);
         try {
@@ -294,11 +296,14 @@ Plan make_plan_without_taps(const Problem& problem, const PlanOptions& options) 
     return Plan(core::make_state_without_taps(problem, options));
 }
 
-std::vector<AlgorithmInfo> algorithms(const Problem& problem, const std::string& device, Accuracy accuracy, int threads) {
+std::vector<AlgorithmInfo> algorithms(const Problem& problem, const std::string& device, Accuracy accuracy, int threads,
+                                      const void* taps) {
     const core::Engine& engine = core::engine_for(device);
-    const core::Request request{.accuracy = accuracy, .threads = core::resolve_threads(threads)};
+    const core::Resolved resolved = core::resolve(problem);
+    const core::Request request{
+        .accuracy = accuracy, .threads = core::resolve_threads(threads), .narrow_taps = core::taps_are_narrow(resolved, taps)};
     std::vector<AlgorithmInfo> infos;
-    for (const core::Candidate& c : core::candidates(engine, core::resolve(problem), request)) {
+    for (const core::Candidate& c : core::candidates(engine, resolved, request)) {
         infos.push_back({.name = std::string(c.algorithm->name()),
                          .summary = std::string(c.algorithm->summary()),
                          .supported = c.support.ok,

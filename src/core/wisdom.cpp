@@ -78,6 +78,7 @@ std::optional<int> distance(const ProblemClass& a, const ProblemClass& b) {
     same.taps = b.taps;
     same.outputs_log2 = b.outputs_log2;
     same.batch_log2 = b.batch_log2;
+    same.narrow_taps = b.narrow_taps;
     const auto taps = taps_distance(a.taps, b.taps);
     if (same != b || !taps || (a.batch_log2 == 0) != (b.batch_log2 == 0)) { return std::nullopt; }
     const int size = std::abs(a.outputs_log2 - b.outputs_log2) + std::abs(a.batch_log2 - b.batch_log2);
@@ -91,8 +92,8 @@ const WisdomEntry* nearest(const Loaded& loaded, const cuda_abi::Device& device,
     if (!wanted) { return nullptr; }
     // Of classes equally near the larger sizes and taps win, whatever the order of the file; within a class the fastest.
     const auto rank = [&](const WisdomEntry& entry, int apart) {
-        return std::tuple(entry.accuracy != problem.accuracy, apart, -entry.problem.outputs_log2, -entry.problem.batch_log2,
-                          -entry.problem.taps, entry.seconds);
+        return std::tuple(entry.accuracy != problem.accuracy, entry.problem.narrow_taps != wanted->narrow_taps, apart,
+                          -entry.problem.outputs_log2, -entry.problem.batch_log2, -entry.problem.taps, entry.seconds);
     };
     const WisdomEntry* best = nullptr;
     int best_apart = 0;
@@ -122,6 +123,7 @@ std::optional<ProblemClass> class_of(const cuda_abi::Problem& problem) {
     c.outputs_log2 = rounded_log2(problem.output_length);
     c.batch_log2 = rounded_log2(problem.batch);
     c.per_row = problem.filters > 1;
+    c.narrow_taps = problem.narrow_taps != 0;
     c.strided = problem.in_sample != 1 || problem.out_sample != 1;
     return c;
 }
@@ -140,8 +142,9 @@ std::optional<cuda_abi::Policy> tuned_policy(const cuda_abi::Device& device, con
 std::optional<WisdomEntry> tuned_rung(const cuda_abi::Device& device, const cuda_abi::Problem& problem,
                                       const std::function<bool(const std::string& rung)>& accept) {
     const auto loaded = wisdom();
-    const WisdomEntry* entry =
-        nearest(*loaded, device, problem, [&](const WisdomEntry& e) { return e.accuracy == problem.accuracy && accept(e.rung); });
+    const WisdomEntry* entry = nearest(*loaded, device, problem, [&](const WisdomEntry& e) {
+        return e.accuracy == problem.accuracy && e.problem.narrow_taps == (problem.narrow_taps != 0) && accept(e.rung);
+    });
     return entry == nullptr ? std::nullopt : std::optional(*entry);
 }
 

@@ -19,6 +19,7 @@ struct ProblemClass {
     std::int32_t batch_log2 = 0;                               ///< of the rows, rounded; 0 is one row
     bool per_row = false;                                      ///< a filter for every row
     bool strided = false;                                      ///< samples that are not neighbours in memory
+    bool narrow_taps = false;                                  ///< tuned on such taps; policies serve others too
     friend bool operator==(const ProblemClass&, const ProblemClass&) = default;
 };
 
@@ -27,7 +28,8 @@ std::optional<ProblemClass> class_of(const cuda_abi::Problem& problem);
 
 /// The policy that was fastest for the rung and the problem's class; without an entry of that class the nearest one whose outputs
 /// are up to four times as many or few and whose taps differ by at most a quarter; entries of another accuracy serve where there
-/// are none of the problem's. Nothing: use the rung's default. Never throws; thread-safe.
+/// are none of the problem's, those of taps of the signal's 16-bit type for other taps and the other way round. Nothing: use the
+/// rung's default. Never throws; thread-safe.
 std::optional<cuda_abi::Policy> tuned_policy(const cuda_abi::Device& device, const std::string& rung,
                                              const cuda_abi::Problem& problem);
 
@@ -55,8 +57,9 @@ struct WisdomEntry {
     std::string date;            ///< "2026-11-21T10:00:00Z"
 };
 
-/// The entry of the rung that was fastest, of those that `accept` takes by name, for the problem's accuracy and its class or the
-/// nearest, as above; its policy is the one that tuned_policy() gives for the rung. Throws only what `accept` throws.
+/// The entry of the rung that was fastest, of those that `accept` takes by name, for the problem's accuracy, its kind of taps and
+/// its class or the nearest, as above; its policy is the one that tuned_policy() gives for the rung. Throws only what `accept`
+/// throws.
 std::optional<WisdomEntry> tuned_rung(const cuda_abi::Device& device, const cuda_abi::Problem& problem,
                                       const std::function<bool(const std::string& rung)>& accept);
 

@@ -80,6 +80,7 @@ WisdomEntry entry_of(const Json& json) {
     entry.problem.batch_log2 = number(json, "batch_log2", 0, 63);
     entry.problem.per_row = json.at("per_row").get<bool>();
     entry.problem.strided = json.at("strided").get<bool>();
+    entry.problem.narrow_taps = json.value("narrow_taps", false);
     const auto accuracy = json.at("accuracy").get<std::string>();
     const auto known = accuracy_from_string(accuracy);
     if (!known) { throw Error(ErrorCode::io, "accuracy is '" + accuracy + "'"); }
@@ -105,6 +106,7 @@ Json json_of(const WisdomEntry& entry) {
             {"batch_log2", entry.problem.batch_log2},
             {"per_row", entry.problem.per_row},
             {"strided", entry.problem.strided},
+            {"narrow_taps", entry.problem.narrow_taps},
             {"accuracy", to_string(static_cast<Accuracy>(entry.accuracy))},
             {"policy",
              {{"vectors_per_thread", entry.policy.vectors_per_thread},

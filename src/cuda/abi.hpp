@@ -8,7 +8,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 6;
+inline constexpr std::uint32_t kAbiVersion = 7;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -41,6 +41,8 @@ struct Problem {
     std::int32_t accuracy = 0;
     std::int32_t trivial_epilogue = 1;  ///< no scale, bias, clamp or change of type
     std::int32_t has_clamp = 0;
+    std::int32_t narrow_taps =
+        0;                    ///< one filter whose taps are of dtype: bf16, or f16 once the largest is scaled into [2^14, 2^15)
     std::int32_t ladder = 0;  ///< asked by the ladder: rungs that no plan may use answer too
     double constant_real = 0, constant_imag = 0;
     double scale = 1, bias = 0, low = 0, high = 0;

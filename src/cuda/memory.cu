@@ -50,11 +50,25 @@ void* driver_function(const char* name, int version) {
 unsigned long long context_id() {
     using GetCurrent = CUresult (*)(CUcontext*);
     using GetId = CUresult (*)(CUcontext, unsigned long long*);
+    using GetState = CUresult (*)(CUdevice, unsigned*, int*);
     static const auto kGetCurrent = reinterpret_cast<GetCurrent>(driver_function("cuCtxGetCurrent", 4000));
     static const auto kGetId = reinterpret_cast<GetId>(driver_function("cuCtxGetId", 12000));
+    static const auto kGetState = reinterpret_cast<GetState>(driver_function("cuDevicePrimaryCtxGetState", 7000));
     CUcontext context = nullptr;
     unsigned long long id = 0;
     if (kGetCurrent == nullptr || kGetId == nullptr || kGetCurrent(&context) != CUDA_SUCCESS) { return 0; }
+    if (context == nullptr) {
+        // This thread has not used the GPU yet, which is no reset: the device's context, if it has one, becomes the thread's.
+        int device = 0;
+        unsigned flags = 0;
+        int exists = 0;
+        if (kGetState == nullptr || cudaGetDevice(&device) != cudaSuccess || kGetState(device, &flags, &exists) != CUDA_SUCCESS ||
+            exists == 0) {
+            return 0;
+        }
+        const RelaxedCapture relaxed;
+        if (cudaFree(nullptr) != cudaSuccess || kGetCurrent(&context) != CUDA_SUCCESS) { return 0; }
+    }
     if (context != nullptr && kGetId(context, &id) != CUDA_SUCCESS) { return 0; }
     return id;
 }

@@ -28,6 +28,7 @@ for dtype in f64 complex64 complex128 i16 u8; do
     done
 done
 succeed "$TAPLINE" bench --lengths 1e3 --taps 7 --seconds 0 --dtype complex64 --complex-taps
+expect 2 "rounded-taps: only for signals of f16 or bf16, not of f32" "$TAPLINE" bench --lengths 100 --taps 3 --rounded-taps
 expect 1 "textbook\|cannot" "$TAPLINE" bench --lengths 1000 --taps 7 --seconds 0 --algorithms integer
 only cases.jsonl
 finish

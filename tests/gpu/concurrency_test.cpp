@@ -178,6 +178,30 @@ TEST_F(Concurrency, ManyThreadsAndStreamsOnOnePlan) {
     }
 }
 
+// Its first use of the GPU is the plan's: the thread has no context yet, which is not one that was reset.
+TEST_F(Concurrency, AThreadThatHasNotUsedTheGpuYet) {
+    for (const std::int64_t k : {17, 1000}) {
+        const Problem p = same(30011, k);
+        const std::vector<float> in = random_floats(p.length, 49);
+        const std::vector<float> taps = random_floats(k, 50);
+        const Plan plan = make_plan(p, taps, {.device = "cuda"});
+        const std::vector<float> wanted = execute_on_device<float>(plan, in.data());
+        const DeviceBuffer device_in = DeviceBuffer::of(in);
+        const DeviceBuffer out(in.size() * sizeof(float));
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        const DeviceStream stream;
+        std::string failure;
+        std::thread([&] {
+            try {
+                plan.execute(out.data(), device_in.data(), workspace.span(), stream.get());
+            } catch (const std::exception& error) { failure = error.what(); }
+        }).join();
+        ASSERT_EQ(failure, "") << plan.algorithm();
+        stream.synchronize();
+        EXPECT_EQ(out.values<float>(), wanted) << plan.algorithm();
+    }
+}
+
 // Taps live in the plan, never in one place that two plans share.
 TEST_F(Concurrency, TwoPlansInterleavedOnTwoStreams) {
     for (const std::int64_t k : {5, 17, 100, 1000}) {

@@ -141,12 +141,12 @@ TEST_F(OverlapSaveCluster, Overflow) {
     expect_right(p, in, taps);
 }
 
-// Between the filters of segments in one multiprocessor and those of segments in the L2 cache.
-TEST_F(OverlapSaveCluster, LongFiltersChooseIt) {
+// Beyond the filters of segments in one multiprocessor: clusters, or segments in the L2 cache, whichever is predicted to be faster.
+TEST_F(OverlapSaveCluster, LongFiltersTakeLongSegments) {
     Random random(186);
     constexpr std::int64_t kTaps = 16385;
     const Plan plan = make_plan(correlation_of(std::int64_t{1} << 28, kTaps), random_floats(kTaps, random), {.device = "cuda"});
-    EXPECT_EQ(plan.algorithm(), kName) << plan.explain();
+    EXPECT_TRUE(plan.algorithm() == kName || plan.algorithm() == "overlap_save_large") << plan.explain();
 }
 
 }  // namespace

@@ -40,6 +40,11 @@ protected:
     static std::vector<float> run(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps) {
         return execute_on_device<float>(plan(p, taps), in.data());
     }
+    static void round_taps(std::vector<float>& taps, Dtype dtype) {
+        for (float& tap : taps) {
+            tap = dtype == Dtype::f16 ? core::from_f16(core::to_f16(tap)) : core::from_bf16(core::to_bf16(tap));
+        }
+    }
     // The L2 error of each stretch of 4,096 outputs against what `standard` allows it.
     static void expect_standard(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps, const char* what) {
         constexpr std::int64_t kStretch = 4096;
@@ -158,6 +163,31 @@ TEST_F(Tensor, SixteenBitSamplesOverTheirWholeRange) {
     }
 }
 
+// Tiles at the edges of rows that begin on 16 bytes, zeros around them: whole vectors of zeros, and one that ends within the row.
+TEST_F(Tensor, EdgesAmongZeros) {
+    for (const Mode mode : {Mode::causal, Mode::same, Mode::full}) {
+        for (const std::int64_t k : {4, 63, 64, 250}) {
+            for (const std::int64_t n : {1, 63, 1023, 1027, 8192, 9001}) {
+                Problem p = problem(n, k);
+                p.mode = mode;
+                if (n % 4 == 0) {
+                    p.batch = 3;
+                    p.filters = Filters::per_row;
+                }
+                Random random(90);
+                std::vector<std::byte> in(bytes_of(input_extent(p), p.dtype));
+                fill_random(in.data(), p.dtype, input_extent(p), random);
+                const float nan = NAN;
+                std::memcpy(in.data() + 4 * (n - 1), &nan, 4);
+                const std::vector<float> taps = random_floats(p.batch * k, 91);
+                const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
+                const std::vector<std::byte> out = execute_on_device<std::byte>(made, in.data());
+                EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            }
+        }
+    }
+}
+
 // Lengths that fill tiles of 4,096 outputs well enough, and one that does not; blocks of several tiles; a NaN that only its window
 // may see; every number of steps.
 TEST_F(Tensor, SixteenBitTilesOfFourWarps) {
@@ -190,8 +220,9 @@ TEST_F(Tensor, LongSignalsOfSixteenBitSamples) {
     const std::int64_t nan_at = 2048 * 315 * 13 - 1;
     for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
         const auto widen = [&](std::uint16_t x) { return dtype == Dtype::f16 ? core::from_f16(x) : core::from_bf16(x); };
-        for (const std::int64_t k : {63, 127, 200, 256}) {
-            for (const bool halves : {false, true}) {
+        for (const std::int64_t k : {63, 127, 200, 256, 257, 383, 511, 512}) {
+            for (const bool narrow : {false, true}) {
+                if (k > 256 && !narrow) { continue; }
                 Problem p = problem(n, k, dtype);
                 p.boundary = Boundary::reflect;
                 if (k == 200) { p.scale = 0.5; }
@@ -200,11 +231,9 @@ TEST_F(Tensor, LongSignalsOfSixteenBitSamples) {
                 fill_random(reinterpret_cast<std::byte*>(in.data()), dtype, n, random);
                 in[static_cast<std::size_t>(nan_at)] = 0x7fff;
                 std::vector<float> taps = random_floats(k, 81);
-                if (halves) {
-                    for (float& tap : taps) { tap = core::from_bf16(core::to_bf16(tap)); }
-                }
+                if (narrow) { round_taps(taps, dtype); }
                 const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
-                const std::string expected = halves ? "one product" : "two products";
+                const std::string expected = narrow ? "taps are of the signal's type: one product" : "two products";
                 if (made.explain().find("four warps in turn") == std::string::npos) {
                     TAPLINE_GPU_MISSING("no products of four warps here: " + made.explain());
                 }
@@ -238,6 +267,48 @@ TEST_F(Tensor, LongSignalsOfSixteenBitSamples) {
     }
 }
 
+// More taps than two products take: tiles that are full, begun or hardly there, every mode, rows that share a filter.
+TEST_F(Tensor, ManyTapsOfTheSignalsTypeOnAnyLength) {
+    for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+        for (const std::int64_t k : {257, 288, 352, 413, 480, 505, 511, 512}) {
+            std::vector<float> taps = random_floats(k, 90);
+            round_taps(taps, dtype);
+            for (const std::int64_t n : {1, 300, 513, 18431, 18432 + 600, 40961}) {
+                Problem p = problem(n, k, dtype);
+                p.mode = n < k || k % 2 == 0 ? Mode::full : k % 3 == 0 ? Mode::valid : Mode::causal;
+                p.batch = n < 1000 ? 3 : 1;
+                if (k == 480) { p.bias = 0.25; }
+                if (n > 1000 && k == 352) { p.boundary = Boundary::wrap; }
+                Random random(91 + static_cast<std::uint64_t>(k));
+                std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
+                fill_random(in.data(), dtype, input_extent(p), random);
+                const std::vector<AlgorithmInfo> all = algorithms(p, "cuda", Accuracy::standard, 0, taps.data());
+                for (const AlgorithmInfo& info : all) {
+                    if (info.name == "tensor_direct" && !info.supported) { TAPLINE_GPU_MISSING(info.reason); }
+                }
+                const std::vector<std::byte> out = execute_on_device<std::byte>(plan(p, taps), in.data());
+                EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            }
+        }
+    }
+}
+
+// The same problem with other taps may be another algorithm's: what a plan is told of them decides.
+TEST_F(Tensor, IsChosenForTapsOfTheSignalsType) {
+    const Problem p = problem(std::int64_t{1} << 26, 511, Dtype::bf16);
+    std::vector<float> taps = random_floats(p.taps, 92);
+    const auto chosen = [&] { return make_plan(p, taps.data(), {.device = "cuda"}); };
+    EXPECT_NE(chosen().algorithm(), "tensor_direct") << chosen().explain();
+    EXPECT_THROW(plan(p, taps), Error);
+    round_taps(taps, p.dtype);
+    for (const AlgorithmInfo& info : algorithms(p, "cuda", Accuracy::standard, 0, taps.data())) {
+        if (info.name == "tensor_direct" && !info.supported) { TAPLINE_GPU_MISSING(info.reason); }
+    }
+    EXPECT_EQ(chosen().algorithm(), "tensor_direct") << chosen().explain();
+    taps[100] += 0x1p-20F;
+    EXPECT_NE(chosen().algorithm(), "tensor_direct") << chosen().explain();
+}
+
 TEST_F(Tensor, RefusesWhatItCannotDoWithTheReason) {
     const std::vector<float> taps = random_floats(257, 69);
     const auto reason = [&](const Problem& p, Accuracy accuracy) -> std::string {
@@ -248,6 +319,7 @@ TEST_F(Tensor, RefusesWhatItCannotDoWithTheReason) {
     };
     EXPECT_EQ(reason(problem(5000, 256), Accuracy::standard), "");
     EXPECT_EQ(reason(problem(5000, 257), Accuracy::standard), "more than 256 taps");
+    EXPECT_NE(reason(problem(5000, 257, Dtype::bf16), Accuracy::standard).find("of the signal's type"), std::string::npos);
     EXPECT_NE(reason(problem(5000, 16), Accuracy::strict).find("strict"), std::string::npos);
     EXPECT_NE(reason(problem(5000, 16, Dtype::f64), Accuracy::standard).find("f32"), std::string::npos);
 }

@@ -1,4 +1,4 @@
-"""test_gpu.py on the emulated engine, which a build of the tests holds; TAPLINE_EMULATED_CUDA names it. And what JAX asks for."""
+"""The tests of arrays in GPU memory on the emulated engine, which a build of the tests holds; TAPLINE_EMULATED_CUDA names it. And what JAX asks for."""
 
 import os
 import pathlib
@@ -17,9 +17,10 @@ def test_on_the_emulated_engine():
     engine = os.environ.get("TAPLINE_EMULATED_CUDA", "")
     if not os.path.exists(engine):
         pytest.skip("the emulated engine was not built")
+    files = [str(file) for file in sorted(HERE.glob("test_gpu*.py")) if file.name != pathlib.Path(__file__).name]
     environment = dict(os.environ, TAPLINE_TEST_EMULATED=engine, TAPLINE_REQUIRE_GPU="1")
     answer = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / "test_gpu.py")],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
         env=environment, capture_output=True, text=True, cwd=HERE,
     )
     assert answer.returncode == 0, answer.stdout[-5000:]

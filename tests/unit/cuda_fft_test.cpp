@@ -63,6 +63,9 @@ TEST(CudaFft, TransformsOfEverySizeAndAngle) {
         const auto transform = [](float* re, float* im) { fft::transform<kPointCount, kPhi, kParts>(re, im); };
         EXPECT_LE(relative_error<kPointCount>(std::numbers::pi * kPhi / kParts, transform, random), kTolerance)
             << kPointCount << " points, phi " << kPhi << "/" << kParts;
+        const auto in_fours = [](float* re, float* im) { fft::transform_in_fours<kPointCount, kPhi, kParts>(re, im); };
+        EXPECT_LE(relative_error<kPointCount>(std::numbers::pi * kPhi / kParts, in_fours, random), kTolerance)
+            << kPointCount << " points in fours, phi " << kPhi << "/" << kParts;
     };
     check(std::integer_sequence<int, 2, 0, 1>{});
     check(std::integer_sequence<int, 2, 1, 2>{});
@@ -73,7 +76,40 @@ TEST(CudaFft, TransformsOfEverySizeAndAngle) {
     check(std::integer_sequence<int, 16, 1, 2>{});
     check(std::integer_sequence<int, 32, 0, 1>{});
     check(std::integer_sequence<int, 32, 1, 2>{});
-    check(std::integer_sequence<int, 32, -1, 2>{});
+    check(std::integer_sequence<int, 32, 5, 4>{});
+    check(std::integer_sequence<int, 64, 0, 1>{});
+    check(std::integer_sequence<int, 64, 1, 2>{});
+    EXPECT_LE(relative_error<32>(
+                  -std::numbers::pi / 2, [](float* re, float* im) { fft::transform<32, -1, 2>(re, im); }, random),
+              kTolerance);
+}
+
+// Angles near pi/2, too, where tangents are large.
+TEST(CudaFft, TransformsByFours) {
+    Random random(5);
+    const auto check = [&]<int kPointCount>(std::integral_constant<int, kPointCount>) {
+        for (int p = 0; p < 64; ++p) {
+            const double phi = 2 * std::numbers::pi * p / 64;
+            const auto transform = [&](float* re, float* im) {
+                fft::four_steps_by<kPointCount>(re, im, [&](int i) {
+                    const fft::Four<double> four = fft::four_of_steps(phi, i);
+                    return fft::Four<float>{static_cast<float>(four.c1), static_cast<float>(four.t1), static_cast<float>(four.t3),
+                                            static_cast<float>(four.ratio)};
+                });
+                fft::transform_by<kPointCount, fft::log2_of(kPointCount), 4>(re, im, [&](int i, float* c, float* t) {
+                    const int step = fft::log2_of(i + 1) - 1;
+                    const int first = 1 << step;
+                    const double angle = fft::pair_angle(phi, step + 1, i - first);
+                    *c = static_cast<float>(std::cos(angle));
+                    *t = static_cast<float>(std::tan(angle));
+                });
+            };
+            EXPECT_LE(relative_error<kPointCount>(phi, transform, random), kTolerance) << kPointCount << " points, p " << p;
+        }
+    };
+    check(std::integral_constant<int, 16>{});
+    check(std::integral_constant<int, 32>{});
+    check(std::integral_constant<int, 64>{});
 }
 
 TEST(CudaFft, TransformsByThePairsOfEveryLane) {

@@ -200,6 +200,24 @@ TEST_F(Wisdom, TheFastestRungOfTheSameAccuracyIsTold) {
     EXPECT_EQ(wisdom_state().entries, 4);
 }
 
+TEST_F(Wisdom, TapsOfTheSignalsTypeHaveTheirOwnFastestRung) {
+    const auto p = problem_of(1 << 24, 511);
+    auto narrow = p;
+    narrow.narrow_taps = 1;
+    remember_one(device_of(), entry_of("transforms", p, 64, 3e-5));
+    EXPECT_EQ(fastest_rung(device_of(), narrow), "");
+    EXPECT_EQ(threads_for(device_of(), narrow, "transforms"), 64) << "a policy serves all taps";
+    remember_one(device_of(), entry_of("products", narrow, 64, 1e-5));
+    remember_one(device_of(), entry_of("transforms", narrow, 128, 3e-5));
+    EXPECT_EQ(fastest_rung(device_of(), p), "transforms");
+    EXPECT_EQ(fastest_rung(device_of(), narrow), "products");
+    EXPECT_EQ(threads_for(device_of(), p, "transforms"), 64);
+    EXPECT_EQ(threads_for(device_of(), narrow, "transforms"), 128) << "but that of the same kind goes first";
+    // A file from before there were such entries.
+    edit("\"narrow_taps\": false,", "");
+    EXPECT_EQ(fastest_rung(device_of(), p), "transforms");
+}
+
 TEST_F(Wisdom, ADamagedFileIsIgnoredAndSaysWhy) {
     const auto p = problem_of(1 << 20, 9);
     remember_one(device_of(), entry_of("register_tiled", p, 256, 1e-5));

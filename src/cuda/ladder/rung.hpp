@@ -33,7 +33,6 @@ struct Prepared {
     std::int64_t workspace_bytes = 0;
     mutable std::int32_t blocks_per_multiprocessor = 0;  ///< of the rung's kernel; load() may set it
     mutable std::int32_t clusters = 0;                   ///< that the device holds at a time; likewise
-    mutable std::int32_t tap_pieces = 0;                 ///< halves that a tap is on tensor cores; likewise
     mutable std::int32_t segment_warps = 0;              ///< of overlap-save, as the rung chose; likewise
 };
 

@@ -110,9 +110,8 @@ TAPLINE_HOST_DEVICE void for_each_index(const Body& body) {
 
 /// Evaluates kPoints coefficients at the roots of X^kPoints = e^(i phi), phi = kPhi/kParts pi: value m at the root
 /// e^(i (phi + 2 pi reversed(m))/kPoints).
-template <int kPoints, int kPhi = 0, int kParts = 1, int kFirstStep = 0, class T>
+template <int kPoints, int kPhi = 0, int kParts = 1, int kFirstStep = 0, int kSteps = log2_of(kPoints), class T>
 TAPLINE_HOST_DEVICE void transform(T* re, T* im) {
-    constexpr int kSteps = log2_of(kPoints);
     for_each_index<kFirstStep, kSteps>([&](auto step) {
         constexpr int s = decltype(step)::value;
         constexpr int h = kPoints >> (s + 1);
@@ -139,20 +138,21 @@ TAPLINE_HOST_DEVICE void first_step(T* re, T* im) {
 /// Where the pair (c, t) of step s and b < max(1, 2^(s-1)) lies among the kPoints / 2 that a transform with any phi takes.
 TAPLINE_HOST_DEVICE constexpr int pair_index(int step, int b) { return step == 0 ? 0 : (1 << (step - 1)) + b; }
 
-/// The place of pair i in the order in which transform_by takes them, of at most 32 points.
+/// The place of pair i in the order in which transform_by takes them, of at most 64 points; the pair that has place i, too.
 TAPLINE_HOST_DEVICE constexpr int pair_turn(int i) {  // bits below the highest one in reverse order; a loop would not be a constant
     if (i < 4) { return i; }
     if (i < 8) { return 4 + (i % 2 * 2 + i / 2 % 2); }
-    return 8 + (i % 2 * 4 + i / 2 % 2 * 2 + i / 4 % 2);
+    if (i < 16) { return 8 + (i % 2 * 4 + i / 2 % 2 * 2 + i / 4 % 2); }
+    return 16 + (i % 2 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i / 8 % 2);
 }
 
 /// Its angle.
 inline double pair_angle(double phi, int step, int b) { return (phi + 2 * std::numbers::pi * b) / (2 << step); }
 
-/// transform() with any phi, or its first kSteps steps: pair(i, &c, &t) fetches the pair of pair_index i.
-template <int kPoints, int kSteps = log2_of(kPoints), class T, class Pair>
+/// transform() with any phi, or its steps from kFirstStep to kSteps: pair(i, &c, &t) fetches the pair of pair_index i.
+template <int kPoints, int kSteps = log2_of(kPoints), int kFirstStep = 0, class T, class Pair>
 TAPLINE_HOST_DEVICE void transform_by(T* re, T* im, const Pair& pair) {
-    for_each_index<0, kSteps>([&](auto step) {
+    for_each_index<kFirstStep, kSteps>([&](auto step) {
         constexpr int s = decltype(step)::value;
         constexpr int h = kPoints >> (s + 1);
         constexpr int kPairs = s == 0 ? 1 : 1 << (s - 1);
@@ -171,6 +171,115 @@ TAPLINE_HOST_DEVICE void transform_by(T* re, T* im, const Pair& pair) {
             });
         });
     });
+}
+
+// Two steps at once. Of a polynomial a + b X^h + c X^2h + d X^3h modulo X^4h - w^4 the remainders modulo X^h - w, + w, - i w and +
+// i w are a + w^2 c +- (w b + w^3 d) and a - w^2 c +- i (w b - w^3 d). With w = c1 (1 + i t1) and w^3 = c3 (1 + i t3) those sums
+// are c1 ((1 + i t1) b +- (c3/c1) (1 + i t3) d): 22 multiply-adds where two steps take 24.
+
+/// What w, of angle below pi/2, brings to that; the square's pair (c, t) comes beside it.
+template <class T>
+struct Four {
+    T c1, t1, t3, ratio;
+};
+TAPLINE_HOST_DEVICE constexpr Four<double> four_of(double angle) {
+    return {cosine(angle), sine(angle) / cosine(angle), sine(3 * angle) / cosine(3 * angle), cosine(3 * angle) / cosine(angle)};
+}
+
+/// Of re and im at j, j + h, j + 2h, j + 3h. The square of w is c (1 + i t), times i if kTurned.
+template <bool kTurned, class T>
+TAPLINE_HOST_DEVICE void two_steps(T* re, T* im, int j, int h, T c, T t, const Four<T>& w) {
+    butterfly<kTurned>(re[j], im[j], re[j + 2 * h], im[j + 2 * h], c, t);
+    const T b_re = fma(-w.t1, im[j + h], re[j + h]);
+    const T b_im = fma(w.t1, re[j + h], im[j + h]);
+    const T d_re = fma(-w.t3, im[j + 3 * h], re[j + 3 * h]);
+    const T d_im = fma(w.t3, re[j + 3 * h], im[j + 3 * h]);
+    const T sum_re = fma(w.ratio, d_re, b_re);
+    const T sum_im = fma(w.ratio, d_im, b_im);
+    const T rest_re = fma(-w.ratio, d_re, b_re);
+    const T rest_im = fma(-w.ratio, d_im, b_im);
+    re[j + h] = fma(-w.c1, sum_re, re[j]);
+    im[j + h] = fma(-w.c1, sum_im, im[j]);
+    re[j] = fma(w.c1, sum_re, re[j]);
+    im[j] = fma(w.c1, sum_im, im[j]);
+    re[j + 3 * h] = fma(w.c1, rest_im, re[j + 2 * h]);
+    im[j + 3 * h] = fma(-w.c1, rest_re, im[j + 2 * h]);
+    re[j + 2 * h] = fma(-w.c1, rest_im, re[j + 2 * h]);
+    im[j + 2 * h] = fma(w.c1, rest_re, im[j + 2 * h]);
+}
+
+/// transform() from step kFirstStep on, two steps at a time where that saves something.
+template <int kPoints, int kPhi = 0, int kParts = 1, int kFirstStep = 0, class T>
+TAPLINE_HOST_DEVICE void transform_in_fours(T* re, T* im) {
+    constexpr int s = kFirstStep;
+    if constexpr (s + 1 >= log2_of(kPoints)) {
+        transform<kPoints, kPhi, kParts, s>(re, im);
+    } else {
+        constexpr int h = kPoints >> (s + 2);
+        for_each_index<0, (1 << s)>([&](auto block) {
+            constexpr int m = decltype(block)::value;
+            constexpr int kNumerator = kPhi + 2 * kParts * reversed(m, s);  // of the angle of w, of pi/kWhole
+            constexpr int kWhole = (4 << s) * kParts;
+            for_each_index<4 * m * h, 4 * m * h + h>([&](auto index) {
+                constexpr int j = decltype(index)::value;
+                if constexpr (kNumerator == 0 || 4 * kNumerator == kWhole) {
+                    for (int i = j; i < j + 2 * h; i += h) {
+                        butterfly_by<2 * kNumerator, kWhole>(re[i], im[i], re[i + 2 * h], im[i + 2 * h]);
+                    }
+                    butterfly_by<kNumerator, kWhole>(re[j], im[j], re[j + h], im[j + h]);
+                    butterfly_by<kNumerator + kWhole / 2, kWhole>(re[j + 2 * h], im[j + 2 * h], re[j + 3 * h], im[j + 3 * h]);
+                } else {
+                    constexpr double kAngle = std::numbers::pi * kNumerator / kWhole;
+                    constexpr bool kTurned = 4 * kNumerator >= kWhole;
+                    constexpr double kSquare = 2 * kAngle - (kTurned ? std::numbers::pi / 2 : 0);
+                    constexpr Four<double> w = four_of(kAngle);
+                    two_steps<kTurned, T>(
+                        re, im, j, h, static_cast<T>(cosine(kSquare)), static_cast<T>(sine(kSquare) / cosine(kSquare)),
+                        {static_cast<T>(w.c1), static_cast<T>(w.t1), static_cast<T>(w.t3), static_cast<T>(w.ratio)});
+                }
+            });
+        });
+        transform_in_fours<kPoints, kPhi, kParts, s + 2>(re, im);
+    }
+}
+
+/// The first four steps of transform_by() in two turns: four(i) fetches two pairs (c, t) for i = 0 and 2, those of the squares, and
+/// a w's Four for the others; kFours in all, as the tables below have them.
+inline constexpr int kFours = 7;
+template <int kPoints, class T, class Fetch>
+TAPLINE_HOST_DEVICE void four_steps_by(T* re, T* im, const Fetch& four) {
+    const Four<T> squares = four(0);  // of the first turn, then of the second one's first two blocks
+    const Four<T> w = four(1);
+    constexpr int h = kPoints / 4;
+    for_each_index<0, h>([&](auto index) { two_steps<false>(re, im, decltype(index)::value, h, squares.c1, squares.t1, w); });
+    const auto block = [&](auto number, T c, T t, const Four<T>& w_of_block) {
+        constexpr int m = decltype(number)::value;
+        constexpr int kStep = kPoints / 16;
+        for_each_index<m * h, m * h + kStep>(
+            [&](auto index) { two_steps<m % 2 == 1>(re, im, decltype(index)::value, kStep, c, t, w_of_block); });
+    };
+    block(std::integral_constant<int, 0>{}, squares.t3, squares.ratio, four(2));
+    block(std::integral_constant<int, 1>{}, squares.t3, squares.ratio, four(3));
+    const Four<T> more = four(4);
+    block(std::integral_constant<int, 2>{}, more.c1, more.t1, four(5));
+    block(std::integral_constant<int, 3>{}, more.c1, more.t1, four(6));
+}
+/// Four i of those, phi being that of the transform.
+inline Four<double> four_of_steps(double phi, int i) {
+    const auto of = [](double angle) {
+        return Four<double>{std::cos(angle), std::tan(angle), std::tan(3 * angle), std::cos(3 * angle) / std::cos(angle)};
+    };
+    const auto pair = [](double angle) { return Four<double>{std::cos(angle), std::tan(angle), 0, 0}; };
+    const double turn = 2 * std::numbers::pi;
+    if (i == 0) {
+        const Four<double> first = pair(phi / 2);
+        const Four<double> second = pair(phi / 8);
+        return {first.c1, first.t1, second.c1, second.t1};
+    }
+    if (i == 1) { return of(phi / 4); }
+    if (i == 4) { return pair((phi + turn) / 8); }
+    const int block = i < 4 ? i - 2 : i - 3;
+    return of((phi + turn * reversed(block, 2)) / 16);
 }
 
 }  // namespace tapline::cuda::fft

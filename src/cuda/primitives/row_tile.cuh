@@ -9,30 +9,45 @@ namespace tapline::cuda::tensor {
 
 inline constexpr int kChunk = 32;                   // neighbouring samples, two steps of a product
 inline constexpr int kMostChunks = 9;               // of taps, and of what their places in a position add
+inline constexpr int kMostChunksOnce = 18;          // where taps are one half each
 inline constexpr int kChunkTaps = 2 * 16 * kChunk;  // entries of T for a chunk
 inline constexpr int kSharedBytes = 227 * 1024;     // of a block, compute capability 9.0
 inline constexpr int kMostBuffers = 16;             // whose barriers and numbers of copies come before all else
 inline constexpr int kRowHeaderBytes = 256;
 
 /// Positions of 32 outputs, of a row: odd, so that two rows lie in different halves of the banks, and so many that what a row reads
-/// ends within the next one.
+/// ends within the next one or, from 11 chunks on, the one after that.
 __host__ __device__ constexpr int row_positions(int chunks) { return chunks <= 8 ? 7 : 9; }
 __host__ __device__ constexpr int row_outputs(int chunks) { return row_positions(chunks) * kChunk; }
 __host__ __device__ constexpr int rows_tile(int chunks) { return 64 * row_outputs(chunks); }
-/// Warpgroups of a block: as many as have registers for two positions' sums.
-inline constexpr int kRowGroups = 3;
-inline constexpr int kRowsThreads = kRowGroups * kThreads;
+/// Rows after its own that the last position of a row reads of.
+__host__ __device__ constexpr int row_rows_after(int chunks) {
+    return (row_positions(chunks) + chunks - 2) / row_positions(chunks);
+}
+/// Chunks in registers at a time: what two positions read, and at first all that lies in rows before the last one read, as outputs
+/// take the place of a row's samples from its beginning on.
+__host__ __device__ constexpr int row_chunks_taken(int chunks) {
+    const int rows = row_rows_after(chunks) * row_positions(chunks);
+    return chunks + 1 > rows ? chunks + 1 : rows;
+}
+/// Warpgroups of a block: as many as have registers for these and two positions' sums.
+__host__ __device__ constexpr int row_groups(int chunks) { return chunks <= kMostChunks ? 3 : 2; }
+__host__ __device__ constexpr int row_threads(int chunks) { return row_groups(chunks) * kThreads; }
 __host__ __device__ constexpr int row_samples_beyond(int chunks) { return kChunk * (chunks - 1); }
 __host__ __device__ constexpr int row_samples(int chunks) { return rows_tile(chunks) + row_samples_beyond(chunks); }
-__host__ __device__ constexpr int row_tap_bytes(int chunks) { return 2 * kChunkTaps * 2 * chunks; }
+/// One half of all taps.
+__host__ __device__ constexpr int row_tap_bytes(int chunks) { return kChunkTaps * 2 * chunks; }
 /// What all but the last warp of a warpgroup read of the next warp's rows.
-__host__ __device__ constexpr int row_beyond_bytes(int chunks) { return kRowGroups * 3 * row_samples_beyond(chunks) * 2; }
-/// Tiles in shared memory: those that warpgroups work on and those on their way.
-__host__ __device__ constexpr int row_buffers(int chunks) {
-    return (kSharedBytes - kRowHeaderBytes - row_tap_bytes(chunks) - row_beyond_bytes(chunks)) / (2 * row_samples(chunks));
+__host__ __device__ constexpr int row_beyond_bytes(int chunks) { return row_groups(chunks) * 3 * row_samples_beyond(chunks) * 2; }
+__host__ __device__ constexpr int row_fixed_bytes(int chunks, int pieces) {
+    return kRowHeaderBytes + pieces * row_tap_bytes(chunks) + row_beyond_bytes(chunks);
 }
-__host__ __device__ constexpr int row_shared_bytes(int chunks) {
-    return kRowHeaderBytes + row_tap_bytes(chunks) + row_beyond_bytes(chunks) + row_buffers(chunks) * 2 * row_samples(chunks);
+/// Tiles in shared memory: those that warpgroups work on and those on their way.
+__host__ __device__ constexpr int row_buffers(int chunks, int pieces) {
+    return (kSharedBytes - row_fixed_bytes(chunks, pieces)) / (2 * row_samples(chunks));
+}
+__host__ __device__ constexpr int row_shared_bytes(int chunks, int pieces) {
+    return row_fixed_bytes(chunks, pieces) + row_buffers(chunks, pieces) * 2 * row_samples(chunks);
 }
 
 /// Where in a chunk the sample lies that is number i of step `step`: a thread's 8 samples, as they lie in memory, are four pairs
@@ -41,28 +56,43 @@ __device__ __forceinline__ int place_in_chunk(int step, int i) { return 8 * (i %
 /// The output of column n: a thread's four pairs of sums are 8 neighbours.
 __device__ __forceinline__ int output_of_column(int n) { return 8 * (n % 8 / 2) + 2 * (n / 8) + n % 2; }
 
-/// T for every step of every chunk, by the whole block: halves, first all high ones, then what is left of them. Returns the
-/// exponent that they are scaled by.
-template <int kChunks>
-__device__ __forceinline__ int store_row_taps(char* to, const Arguments& a, int before, int thread) {
+/// T for every step of every chunk, by the whole block: of H, for __half scaled, then, of two pieces, what is left of them. Returns
+/// the exponent of the largest tap. `scratch`: row_scratch_floats(kChunks) in shared memory.
+__host__ __device__ constexpr int row_scratch_floats(int chunks) { return kChunk * (chunks + 1) - 1; }
+template <class H, int kChunks, int kPieces>
+__device__ __forceinline__ int store_row_taps(char* to, float* scratch, const Arguments& a, int before, int thread) {
+    constexpr int kThreadsOfBlock = row_threads(kChunks);
+    constexpr int kFloats = row_scratch_floats(kChunks);  // tap 0 is number kChunk - 1 + before
     const auto* taps = static_cast<const float*>(a.taps);
+#pragma unroll
+    for (int i = thread; i < kFloats; i += kThreadsOfBlock) {
+        const int t = i - (kChunk - 1) - before;
+        scratch[i] = t >= 0 && t < static_cast<int>(a.k) ? taps[t] : 0;
+    }
+    __syncthreads();
     float largest = 0;
-    for (int t = thread % 32; t < static_cast<int>(a.k); t += 32) { largest = max_or_nan(largest, taps[t]); }
+#pragma unroll
+    for (int i = thread % 32; i < kFloats; i += 32) { largest = max_or_nan(largest, scratch[i]); }
     const int exponent = max(largest_exponent(largest), kTopExponent - 126);  // a factor of 2^-126 scales back
     const float scale = power_of_two(kTopExponent - exponent);
-    for (int e = thread; e < kChunks * kChunkTaps / 2; e += kRowsThreads) {
+#pragma unroll 4
+    for (int e = thread; e < kChunks * kChunkTaps / 2; e += kThreadsOfBlock) {
         const int i = e % 8 * 2;
         const int n = e / 8 % kChunk;
         const int step = e / (8 * kChunk);
-        const int t = step / 2 * kChunk + place_in_chunk(step % 2, i) - before - output_of_column(n);
-        const auto tap = [&](int at) { return at >= 0 && at < static_cast<int>(a.k) ? taps[at] * scale : 0; };
-        unsigned high = 0;
-        unsigned low = 0;
-        split(tap(t), tap(t + 1), high, low);
+        const float* const pair = scratch + kChunk - 1 + step / 2 * kChunk + place_in_chunk(step % 2, i) - output_of_column(n);
         auto* const at =
             reinterpret_cast<unsigned*>(to + step * (2 * kChunkTaps / 2) + i / 8 * 512 + n / 8 * 128 + n % 8 * 16 + i % 8 * 2);
-        at[0] = high;
-        at[row_tap_bytes(kChunks) / 8] = low;
+        if constexpr (std::is_same_v<H, __half>) {
+            unsigned high = 0;
+            unsigned low = 0;
+            split(pair[0] * scale, pair[1] * scale, high, low);
+            at[0] = high;
+            if constexpr (kPieces == 2) { at[row_tap_bytes(kChunks) / 4] = low; }
+        } else {
+            const __nv_bfloat162 both = __floats2bfloat162_rn(pair[0], pair[1]);
+            memcpy(at, &both, 4);
+        }
     }
     return exponent;
 }
@@ -78,8 +108,20 @@ __device__ __forceinline__ void to_fragments(unsigned (&to)[8], uint4 upper, uin
     to[6] = upper.w;
     to[7] = lower.w;
 }
+/// The largest magnitudes so far and of eight pairs more; NaN stays.
+template <class S>
 __device__ __forceinline__ unsigned largest_of_pairs(unsigned so_far, const unsigned (&x)[8]) {
-    return largest_of_pairs(largest_of_pairs(so_far, uint4{x[0], x[1], x[2], x[3]}), uint4{x[4], x[5], x[6], x[7]});
+    using Pair = std::conditional_t<std::is_same_v<S, __half>, __half2, __nv_bfloat162>;
+    Pair largest;
+    memcpy(&largest, &so_far, 4);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        Pair pair;
+        memcpy(&pair, &x[i], 4);
+        largest = __hmax2_nan(largest, __habs2(pair));
+    }
+    memcpy(&so_far, &largest, 4);
+    return so_far;
 }
 /// See as_halves().
 template <class S>

@@ -1,7 +1,11 @@
 // Products of a warpgroup, four warps, on tensor cores (compute capability 9.0, built for 90a).
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <cstdint>
+#include <type_traits>
 
 namespace tapline::cuda {
 
@@ -62,19 +66,28 @@ __device__ __forceinline__ void multiply_warpgroup(float (&sum)[8][4], const uns
 #endif
 }
 
-/// sum (64 x 32) = a (64 x 16) * b (16 x 32), + sum unless kFirst; a: registers kFrom .. kFrom + 3 of `from`.
-template <bool kFirst, int kFrom>
+/// sum (64 x 32) = a (64 x 16) * b (16 x 32), + sum unless kFirst; both of H, __half or __nv_bfloat16; a: registers kFrom ..
+/// kFrom + 3 of `from`.
+template <class H, bool kFirst, int kFrom>
 __device__ __forceinline__ void multiply_rows(float (&sum)[4][4], const unsigned (&from)[8], std::uint64_t b) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %21, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, "
-        "%8, %9, %10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20, p, 1, 1, 0;\n}\n"
-        : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[0][2]), "+f"(sum[0][3]), "+f"(sum[1][0]), "+f"(sum[1][1]), "+f"(sum[1][2]),
-          "+f"(sum[1][3]), "+f"(sum[2][0]), "+f"(sum[2][1]), "+f"(sum[2][2]), "+f"(sum[2][3]), "+f"(sum[3][0]), "+f"(sum[3][1]),
-          "+f"(sum[3][2]), "+f"(sum[3][3])
-        : "r"(from[kFrom]), "r"(from[kFrom + 1]), "r"(from[kFrom + 2]), "r"(from[kFrom + 3]), "l"(b), "r"(kFirst ? 0 : 1));
+#define TAPLINE_MULTIPLY_ROWS(types)                                                                                             \
+    asm volatile(                                                                                                                \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %21, 0;\n"                                                                             \
+        "wgmma.mma_async.sync.aligned.m64n32k16.f32." types                                                                      \
+        " {"                                                                                                                     \
+        "%0, %1, %2, %3, %4, %5, %6, %7, "                                                                                       \
+        "%8, %9, %10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20, p, 1, 1, 0;\n}\n"                                     \
+        : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[0][2]), "+f"(sum[0][3]), "+f"(sum[1][0]), "+f"(sum[1][1]), "+f"(sum[1][2]), \
+          "+f"(sum[1][3]), "+f"(sum[2][0]), "+f"(sum[2][1]), "+f"(sum[2][2]), "+f"(sum[2][3]), "+f"(sum[3][0]), "+f"(sum[3][1]), \
+          "+f"(sum[3][2]), "+f"(sum[3][3])                                                                                       \
+        : "r"(from[kFrom]), "r"(from[kFrom + 1]), "r"(from[kFrom + 2]), "r"(from[kFrom + 3]), "l"(b), "r"(kFirst ? 0 : 1))
+    if constexpr (std::is_same_v<H, __half>) {
+        TAPLINE_MULTIPLY_ROWS("f16.f16");
+    } else {
+        TAPLINE_MULTIPLY_ROWS("bf16.bf16");
+    }
+#undef TAPLINE_MULTIPLY_ROWS
 #endif
 }
 

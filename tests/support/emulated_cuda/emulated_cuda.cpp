@@ -458,7 +458,10 @@ const Api kApi = {
         },
     .workspace_bytes =
         [](const Prepared* p) { return p->rung == kWithWorkspace || p->without_taps ? kWorkspaceBytes : std::int64_t{0}; },
-    .describe = [](const Prepared*, char* text, std::size_t bytes) { std::snprintf(text, bytes, "one thread"); },
+    .describe =
+        [](const Prepared* prepared, char* text, std::size_t bytes) {
+            std::snprintf(text, bytes, "one thread%s", prepared->problem.narrow_taps != 0 ? ", narrow taps" : "");
+        },
     .granularity = [](const Prepared*) -> std::int64_t { return 1; },
     .execute = execute,
     .allocate = [](std::int32_t device, std::int64_t bytes, Status* status) { return new_memory(device, bytes, false, status); },

@@ -49,8 +49,9 @@ __global__ void __launch_bounds__(32, kWarpsHeld)
         const std::int64_t start = g.start + static_cast<std::int64_t>(of_tile) * kTile;
         if (of_tile >= g.inner_first && of_tile < g.inner_last) {
             copy_inner(samples, in + start, g.needed, lane);
-        } else if (a.zero_vectors != 0 && start % V == 0) {
-            // All at once. Eight at a time, while all warps read their first tiles, takes 20 us.
+        } else if (a.zero_vectors != 0 && g.start % V == 0) {
+            // All at once, in the background as others: rows of 8,192 samples with 64 taps 281 us instead of 312. Eight at a time
+            // the first tiles of all warps take 20 us.
             copy_or_zero_async(samples, in, start, a.in_last - a.in_first, g.needed, lane);
         } else {
             fill_at_edge<S, true>(a, samples, in, start, g.needed, lane);

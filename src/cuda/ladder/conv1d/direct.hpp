@@ -89,14 +89,14 @@ const void* window_kernel_unrolled(int taps, int* vectors);
 const void* tensor_kernel_of(int dtype);
 /// For f16 and bf16 and so many groups of 16 taps at least; null if there is none in this library or of that size.
 const void* tensor_group_kernel_of(int dtype, int steps);
-/// The kernel that keeps samples in registers, for f16 and bf16, so many chunks of 32 samples at least and halves of a tap (1 or
-/// 2); its entry is null if there is none in this library or of that size.
+/// The kernel that keeps samples in registers, for f16 and bf16, so many chunks of 32 samples at least and pieces of a tap (1 or 2;
+/// 1 if taps are of dtype); its entry is null if there is none in this library or of that size.
 struct TensorRowsKernel {
     const void* entry = nullptr;
     int threads = 0;
     std::size_t shared_bytes = 0;
 };
-TensorRowsKernel tensor_rows_kernel_of(int dtype, int chunks, int pieces);
+TensorRowsKernel tensor_rows_kernel_of(int dtype, int chunks, int pieces, bool narrow_taps);
 const void* direct_kernel_of(int dtype, int taps_dtype, int vectors);
 /// The stretches that the kernels above leave.
 const void* edge_kernel_of(int dtype, int taps_dtype);

@@ -31,7 +31,7 @@ __device__ __forceinline__ PairOf<S> pair_of(S first, S second) {
 }
 
 /// Outputs `mine` + i + 1024 j of a row, i < 2, j < 16, in register i + 2 j.
-template <class S>
+template <class S, bool kWhole>
 struct PairOutputs {
     const Arguments& a;
     const Segments& g;
@@ -41,11 +41,12 @@ struct PairOutputs {
     __device__ __forceinline__ void store(float* y) const {
         // Every output depends on every sample, so that one tells of all.
         const bool repair = __any_sync(0xffffffffu, !(fabsf(y[0]) <= Limits<float>::kMost));
-        if (a.plain_store == 0) { finish_outputs<32>(a, y); }
+        if (!kWhole && a.plain_store == 0) { finish_outputs<32>(a, y); }
         S* out = static_cast<S*>(a.out) + row * a.out_row + mine - a.first;
         int n = mine;
         hide(out, n);
-        if (a.first == 0 && a.count == kLongRowPoints && reinterpret_cast<std::uintptr_t>(out) % sizeof(PairOf<S>) == 0) {
+        if (kWhole ||
+            (a.first == 0 && a.count == kLongRowPoints && reinterpret_cast<std::uintptr_t>(out) % sizeof(PairOf<S>) == 0)) {
 #pragma unroll
             for (int j = 0; j < 16; ++j) {
                 store_past(reinterpret_cast<PairOf<S>*>(out + 1024 * j),
@@ -77,41 +78,45 @@ private:
 /// number from the other. A thread divides and puts together two neighbouring points of each 1,024, so that samples, remainders and
 /// outputs move in pairs: (64, 768, 32768) bf16 10.82 ms, by points 512 apart 11.51; 10.41 with the next row's samples prefetched
 /// and without waiting for outputs on their way at a barrier.
-template <class S>
+template <class S, bool kWhole>
 __global__ void __launch_bounds__(kLongRowThreads, 1)
     overlap_save_long_row_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     constexpr int kHalf = kLongRowPoints / 2;
     const int half = cluster_rank();
     const int thread = static_cast<int>(threadIdx.x);
-    const int warp = thread / 32;
-    const int lane = thread % 32;
+    // The thread's number as something new: its addresses of one part of the loop would else be kept during the others, where there
+    // are no registers for them.
+    const auto again = [](int number) {
+        asm volatile("" : "+r"(number));
+        return number;
+    };
 
     extern __shared__ uint4 shared[];
-    float2* const pairs = reinterpret_cast<float2*>(shared);
-    float2* const own_tables = pairs + kPairs;
+    float2* const of_lanes_table = reinterpret_cast<float2*>(shared);
+    float2* const own_tables = of_lanes_table + kLongRowLanes;
     float2* const points = own_tables + kLongRowHalfTable;
-    float2* const received = points + 16 * kLongRowRegion;
+    float4* const received = reinterpret_cast<float4*>(points + 16 * kLongRowRegion);
+    CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(received + kHalf / 4);
     const auto* tables = static_cast<const float2*>(g.tables);
-    copy_by_block(pairs, tables, kPairs);
-    copy_by_block(own_tables, tables + kPairs + half * kLongRowHalfTable, kLongRowHalfTable);
+    copy_by_block(of_lanes_table, tables, kLongRowLanes);
+    copy_by_block(own_tables, tables + kLongRowLanes + half * kLongRowHalfTable, kLongRowHalfTable);
+    if (thread < kLongRowBarriers) { initialize(barriers + thread, thread < 32 ? 1 : 16); }
+    CopyBarrier* const points_are_free = barriers + 32;
     __syncthreads();
-    const float2* const division = own_tables;
+    const float4* const division = reinterpret_cast<const float4*>(own_tables);
     const float4* const turns = reinterpret_cast<const float4*>(own_tables + 16);  // to keep and to send
-    const float2* const alpha = own_tables + 48 + warp * 16;
-    const float2* const twists = own_tables + 48 + 256 + warp * 32;
-    const float2 of_lane = own_tables[48 + 256 + 512 + thread];
-    const auto* all_spectra =
-        reinterpret_cast<const float4*>(tables + kPairs + 2 * kLongRowHalfTable) + (half * 16 + warp) * 512 + lane;
-    float2* const own = points + warp * kLongRowRegion;
-    const BlockMemory<float2> other(received, 1 - half);
     const float root = static_cast<float>(half == 0 ? std::numbers::sqrt2 / 2 : -std::numbers::sqrt2 / 2);
 
-    const bool whole = g.zero_edges != 0 && a.in_last == kLongRowPoints;
-    PlaceInRun place = PlaceInRun::first(g, a.rows, blockIdx.x / 2);
+    const bool whole = kWhole || (g.zero_edges != 0 && a.in_last == kLongRowPoints);
+    // This row's place and the next one's, in turn: in registers it would make others go to local memory.
+    PlaceInRun* const places = reinterpret_cast<PlaceInRun*>(barriers + kLongRowBarriers);
+    if (thread == 0) { places[0] = PlaceInRun::first(g, a.rows, blockIdx.x / 2); }
+    __syncthreads();
     cluster_arrive();
-    for (; place.exists(a.rows); place = place.next(g, a.rows)) {
-        const float4* const spectrum = all_spectra + place.filter(g) * (kLongRowPoints / 2);
-        const S* const in = static_cast<const S*>(a.in) + place.row * a.in_row;
+    cluster_wait();
+    for (std::uint32_t phase = 0; places[phase].exists(a.rows); phase ^= 1) {
+        const int divides = again(thread);
+        const S* const in = static_cast<const S*>(a.in) + places[phase].row * a.in_row;
         float re[32];
         float im[32];
         const auto read = [&](const auto& pair_at) {
@@ -126,23 +131,15 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             }
         };
         if (whole) {
-            const auto* const pairs_of_row = reinterpret_cast<const PairOf<S>*>(in) + thread;
+            const auto* const pairs_of_row = reinterpret_cast<const PairOf<S>*>(in) + divides;
             read([&](int n) { return __ldg(pairs_of_row + n / 2); });
         } else {
-            const S* const samples = in - a.in_first + 2 * thread;
+            const S* const samples = in - a.in_first + 2 * divides;
             const auto sample = [&](int n) {
-                const bool exists = 2 * thread + n >= a.in_first && 2 * thread + n < a.in_last;
+                const bool exists = 2 * divides + n >= a.in_first && 2 * divides + n < a.in_last;
                 return exists ? __ldg(samples + n) : Element<S>::narrow(0.0F);
             };
             read([&](int n) { return pair_of(sample(n), sample(n + 1)); });
-        }
-        // Each block of the next row's samples its half, by one instruction: addresses of all threads would take registers.
-        if (threadIdx.x == 0 && whole) {
-            const PlaceInRun next = place.next(g, a.rows);
-            if (next.exists(a.rows)) {
-                prefetch_bulk(static_cast<const S*>(a.in) + next.row * a.in_row + half * kHalf,
-                              kHalf * static_cast<int>(sizeof(S)));
-            }
         }
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
@@ -151,16 +148,26 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
         }
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            fft::transform_by<16>(re + 16 * i, im + 16 * i, [&](int at, float* c, float* t) {
-                *c = division[at].x;
-                *t = division[at].y;
-            });
+            fft::four_steps_by<16>(re + 16 * i, im + 16 * i, [&](int at) { return four_from(division[at]); });
         }
+        wait(points_are_free, phase ^ 1);
 #pragma unroll
         for (int j = 0; j < 16; ++j) {
-            *reinterpret_cast<float4*>(points + j * kLongRowRegion + 2 * thread) = float4{re[j], im[j], re[16 + j], im[16 + j]};
+            *reinterpret_cast<float4*>(points + j * kLongRowRegion + 2 * divides) = float4{re[j], im[j], re[16 + j], im[16 + j]};
         }
         __syncthreads();
+        if (thread == 0) {
+            const PlaceInRun next = places[phase].next(g, a.rows);
+            places[phase ^ 1] = next;
+            // Each block of the next row's samples its half, by one instruction: addresses of all threads would take registers.
+            if (whole && next.exists(a.rows)) {
+                prefetch_bulk(static_cast<const S*>(a.in) + next.row * a.in_row + cluster_rank() * kHalf,
+                              kHalf * static_cast<int>(sizeof(S)));
+            }
+        }
+        const int transforms = again(thread);
+        const int lane = transforms % 32;
+        float2* const own = points + transforms / 32 * kLongRowRegion;
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             re[i] = own[32 * i + lane].x;
@@ -183,78 +190,107 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             }
             __syncwarp();
         };
-        const auto of_lanes = [&](int i, float* c, float* t) {
-            *c = pairs[32 * i + lane].x;
-            *t = pairs[32 * i + lane].y;
+        // kSpread: from one of a thread's factors to the next.
+        const auto transform_by = [&](auto spread, const float2* factors) {
+            constexpr int kSpread = decltype(spread)::value;
+            const float2* const own_factors = factors + (kSpread == 1 ? 0 : 2 * lane);
+            fft::four_steps_by<32>(re, im,
+                                   [&](int i) { return four_from(reinterpret_cast<const float4*>(own_factors)[kSpread * i]); });
+            const auto* const couples = reinterpret_cast<const float4*>(own_factors + 2 * fft::kFours * kSpread);
+            float4 two;
+            fft::transform_by<32, 5, 4>(re, im, [&](int i, float* c, float* t) {
+                const int turn = fft::pair_turn(i) - 8;
+                if (turn % 2 == 0) { two = couples[kSpread * (turn / 2)]; }
+                *c = turn % 2 == 0 ? two.x : two.z;
+                *t = turn % 2 == 0 ? two.y : two.w;
+            });
         };
-        fft::transform_by<32>(re, im, [&](int i, float* c, float* t) {
-            *c = alpha[i].x;
-            *t = alpha[i].y;
-        });
+        transform_by(std::integral_constant<int, 1>{}, own_tables + 48 + transforms / 32 * kFactorsOf32);
+        const float2* const twists = own_tables + 48 + 16 * kFactorsOf32 + transforms / 32 * 32;
+        const float2* const twist_of_lane = twists + 512 + lane;
+        const float2 of_lane = *twist_of_lane;
 #pragma unroll
-        for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], of_lane); }
+        for (int i = 0; i < 32; ++i) { multiply_back(re[i], im[i], float2{of_lane.x, -of_lane.y}); }
         exchange();
-        fft::transform_by<32>(re, im, of_lanes);
+        transform_by(std::integral_constant<int, 32>{}, of_lanes_table);
         float x[32];
         float y[32];
-        fft::for_each_index<0, 16>([&](auto pair) {  // conjugates of the products
-            constexpr int i = 2 * decltype(pair)::value;
-            constexpr int kFirst = fft::reversed(i, 5);
-            constexpr int kSecond = fft::reversed(i + 1, 5);
-            const float4 h = __ldg(spectrum + 32 * (i / 2));
-            x[kFirst] = re[i] * h.x - im[i] * h.y;
-            y[kFirst] = -re[i] * h.y - im[i] * h.x;
-            x[kSecond] = re[i + 1] * h.z - im[i + 1] * h.w;
-            y[kSecond] = -re[i + 1] * h.w - im[i + 1] * h.z;
-        });
+        const auto* const spectrum = reinterpret_cast<const float4*>(tables + kLongRowLanes + 2 * kLongRowHalfTable) +
+                                     places[phase].filter(g) * (kLongRowPoints / 2) +
+                                     (cluster_rank() * 16 + transforms / 32) * 512 + lane;
+        multiply_and_step<32>(x, y, re, im, [&](int pair) { return __ldg(spectrum + 32 * pair); });
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             re[i] = x[i];
             im[i] = y[i];
         }
-        fft::transform<32>(re, im);
+        finish_back<32>(re, im);
         exchange();
-        fft::transform_by<32>(re, im, of_lanes);
-        fft::for_each_index<0, 32>([&](auto value) {
-            constexpr int i = decltype(value)::value;
-            constexpr int r = fft::reversed(i, 5);
-            float2 w = twists[r];
-            multiply(w.x, w.y, of_lane);
-            multiply(re[i], im[i], w);
-            own[32 * r + lane] = float2{re[i], im[i]};
+        transform_by(std::integral_constant<int, 32>{}, of_lanes_table);
+        const float2 of_lane_again = *twist_of_lane;
+        fft::for_each_index<0, 16>([&](auto couple) {
+            constexpr int r = 2 * decltype(couple)::value;
+            const float4 two = reinterpret_cast<const float4*>(twists)[r / 2];
+            const auto twist_and_store = [&](int i, int row, float c, float t) {
+                turn_back(re[i], im[i], float2{1, -t});
+                turn_back(re[i], im[i], float2{1, -of_lane_again.y});
+                c *= of_lane_again.x;
+                own[32 * row + lane] = float2{re[i] * c, im[i] * c};
+            };
+            twist_and_store(fft::reversed(r, 5), r, two.x, two.y);
+            twist_and_store(fft::reversed(r + 1, 5), r + 1, two.z, two.w);
         });
         __syncthreads();
+        const int completes = again(thread);
+        CopyBarrier* const has_received = barriers + completes / 32;
+        CopyBarrier* const may_send = has_received + 16;
         fft::for_each_index<0, 16>([&](auto value) {
             constexpr int j = decltype(value)::value;
-            const float4 two = *reinterpret_cast<const float4*>(points + fft::reversed(j, 4) * kLongRowRegion + 2 * thread);
+            const float4 two = *reinterpret_cast<const float4*>(points + fft::reversed(j, 4) * kLongRowRegion + 2 * completes);
             re[j] = two.x;
             im[j] = two.y;
             re[16 + j] = two.z;
             im[16 + j] = two.w;
         });
-        fft::transform<16>(re, im);
-        fft::transform<16>(re + 16, im + 16);
-        cluster_wait();  // the other has read what it received
-        fft::for_each_index<0, 16>([&](auto value) {
+        __syncwarp();
+        if (completes % 32 == 0) { arrive(points_are_free); }
+        fft::transform_in_fours<16>(re, im);
+        fft::transform_in_fours<16>(re + 16, im + 16);
+        const OtherBlock other(shared, 1 - cluster_rank());
+        wait(may_send, phase ^ 1);  // the other has read what it received
+        if (completes % 32 == 0) { expect_bytes(has_received, 32 * 16 * sizeof(float2)); }
+        fft::for_each_index<0, 8>([&](auto value) {
             constexpr int m = decltype(value)::value;
             constexpr int j = fft::reversed(m, 4);
-            const float4 w = turns[j];
-            x[2 * j] = re[m] * w.x - im[m] * w.y;
-            x[2 * j + 1] = re[16 + m] * w.x - im[16 + m] * w.y;
-            other.store(thread + 512 * j, float2{re[m] * w.z - im[m] * w.w, re[16 + m] * w.z - im[16 + m] * w.w});
-        });
-        cluster_arrive();
-        cluster_wait();
+            float sent[4];
 #pragma unroll
-        for (int j = 0; j < 16; ++j) {
-            const float2 two = received[thread + 512 * j];
-            x[2 * j] += two.x;
-            x[2 * j + 1] += two.y;
+            for (int i = 0; i < 2; ++i) {
+                const int from = m + 8 * i;
+                const float4 w = turns[j + i];
+                x[2 * (j + i)] = re[from] * w.x - im[from] * w.y;
+                x[2 * (j + i) + 1] = re[16 + from] * w.x - im[16 + from] * w.y;
+                sent[2 * i] = re[from] * w.z - im[from] * w.w;
+                sent[2 * i + 1] = re[16 + from] * w.z - im[16 + from] * w.w;
+            }
+            other.store_counted(received + completes + 512 * (j / 2), float4{sent[0], sent[1], sent[2], sent[3]}, has_received);
+        });
+        wait(has_received, phase);
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            const float4 four = received[completes + 512 * j];
+            x[4 * j] += four.x;
+            x[4 * j + 1] += four.y;
+            x[4 * j + 2] += four.z;
+            x[4 * j + 3] += four.w;
         }
-        cluster_arrive();
-        const PairOutputs<S> outputs{a, g, place.row, 2 * thread + half * kHalf};
+        __syncwarp();
+        if (completes % 32 == 0) { other.arrive(may_send); }
+        const std::int64_t row = places[phase].row;
+        const PairOutputs<S, kWhole> outputs{a, g, row, 2 * completes + cluster_rank() * kHalf};
         outputs.store(x);
     }
+    // Neither leaves while the other stores to it.
+    cluster_arrive();
     cluster_wait();
 }
 

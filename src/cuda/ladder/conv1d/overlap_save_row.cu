@@ -14,24 +14,27 @@
 namespace tapline::cuda::overlap_save {
 namespace {
 
-constexpr std::size_t kLongRowBytes =
-    (kPairs + kLongRowHalfTable + 16 * kLongRowRegion) * sizeof(float2) + kLongRowPoints / 2 * sizeof(float);
+constexpr std::size_t kLongRowBytes = (kLongRowLanes + kLongRowHalfTable + 16 * kLongRowRegion) * sizeof(float2) +
+                                      kLongRowPoints / 2 * sizeof(float) + kLongRowBarriers * sizeof(CopyBarrier) +
+                                      kLongRowPlaceBytes;
+static_assert(2 * sizeof(PlaceInRun) <= kLongRowPlaceBytes);
 
-template <class S>
+template <class S, bool kWhole>
 const void* kernel_for(int warps) {
-    if (warps == kLongRowWarps) { return reinterpret_cast<const void*>(&overlap_save_long_row_kernel<S>); }
-    if (warps == ShortRow::kWarps) { return reinterpret_cast<const void*>(&overlap_save_row_kernel<S, ShortRow>); }
-    return warps == Row::kWarps ? reinterpret_cast<const void*>(&overlap_save_row_kernel<S, Row>) : nullptr;
+    if (warps == kLongRowWarps) { return reinterpret_cast<const void*>(&overlap_save_long_row_kernel<S, kWhole>); }
+    if (warps == ShortRow::kWarps) { return reinterpret_cast<const void*>(&overlap_save_row_kernel<S, ShortRow, kWhole>); }
+    return warps == Row::kWarps ? reinterpret_cast<const void*>(&overlap_save_row_kernel<S, Row, kWhole>) : nullptr;
 }
 
-const void* kernel_of(const Problem& p, int warps) {
+/// `whole`: for rows and outputs as long as the transform, which are copied and stored as they are.
+const void* kernel_of(const Problem& p, int warps, bool whole) {
     switch (p.dtype) {
         case kF32:
-            return kernel_for<float>(warps);
+            return whole ? kernel_for<float, true>(warps) : kernel_for<float, false>(warps);
         case kF16:
-            return kernel_for<__half>(warps);
+            return whole ? kernel_for<__half, true>(warps) : kernel_for<__half, false>(warps);
         case kBf16:
-            return kernel_for<__nv_bfloat16>(warps);
+            return whole ? kernel_for<__nv_bfloat16, true>(warps) : kernel_for<__nv_bfloat16, false>(warps);
         default:
             return nullptr;
     }
@@ -76,16 +79,28 @@ Complex pair_of(double phi, int i) {
     return {std::cos(angle), std::tan(angle)};
 }
 
-void append_pairs(std::vector<Complex>& to, int side, int count, double first_angle) {
-    for (int i = 0; i < count; ++i) {
-        for (int p = 0; p < side; ++p) { to.push_back(pair_of((first_angle + 2 * kPi * p) / side, i)); }
+/// What transforms with phi(p) read: four steps' factors of thread p at (i, p), then couples of pairs up to `count` in their turn.
+template <class Phi>
+void append_factors(std::vector<Complex>& to, int threads, int count, const Phi& phi) {
+    for (int i = 0; i < fft::kFours; ++i) {
+        for (int p = 0; p < threads; ++p) {
+            const fft::Four<double> four = fft::four_of_steps(phi(p), i);
+            to.emplace_back(four.c1, four.t1);
+            to.emplace_back(four.t3, four.ratio);
+        }
+    }
+    for (int i = 8; i < count; i += 2) {
+        for (int p = 0; p < threads; ++p) {
+            to.push_back(pair_of(phi(p), fft::pair_turn(i)));
+            to.push_back(pair_of(phi(p), fft::pair_turn(i + 1)));
+        }
     }
 }
 
 std::vector<Complex> row_table(int side) {
     std::vector<Complex> table;
-    append_pairs(table, side, side / 2, kPi / 2);
-    append_pairs(table, side, side / 4, 0);
+    append_factors(table, side, side / 2, [&](int p) { return (kPi / 2 + 2 * kPi * p) / side; });
+    append_factors(table, side, side / 4, [&](int p) { return 2 * kPi * p / side; });
     for (int m = 0; m < side / 2; ++m) {
         for (int thread = 0; thread < side; ++thread) {
             const double angle = kPi * (thread + side * m) / (2 * side * side);
@@ -97,20 +112,27 @@ std::vector<Complex> row_table(int side) {
 }
 
 std::vector<Complex> long_row_table() {
-    std::vector<Complex> table = pairs_of_lanes();
+    std::vector<Complex> table;
+    append_factors(table, 32, 16, [](int p) { return 2 * kPi * p / 32; });
     for (int half = 0; half < 2; ++half) {
         const double phi = kPi / 4 + kPi * half;
-        for (int i = 0; i < 8; ++i) { table.push_back(pair_of(phi, i)); }
-        table.resize(table.size() + 8);
+        append_factors(table, 1, 8, [&](int) { return phi; });
+        table.resize(table.size() + 2);
         for (int j = 0; j < 16; ++j) {  // Re lo of both is added, Re hi of block 1 is subtracted from block 0's
             const double turn = phi * j / 16;
             table.push_back(half == 0 ? std::polar(1.0, turn) : -std::polar(1.0, turn + kPi / 4));
             table.push_back(half == 0 ? std::polar(1.0, turn + kPi / 4) : std::polar(1.0, turn));
         }
         const auto alpha = [&](int warp) { return (phi + 2 * kPi * fft::reversed(warp, 4)) / 16; };
-        for (int i = 0; i < 256; ++i) { table.push_back(pair_of(alpha(i / 16), i % 16)); }
-        for (int i = 0; i < 512; ++i) { table.push_back(std::polar(1.0, alpha(i / 32) * (i % 32) / 32)); }
-        for (int i = 0; i < 512; ++i) { table.push_back(std::polar(1.0, alpha(i / 32) * (i % 32) / 1024)); }
+        for (int warp = 0; warp < 16; ++warp) {
+            append_factors(table, 1, 16, [&](int) { return alpha(warp); });
+        }
+        for (const int step : {32, 1}) {  // twists: of a row, of a lane
+            for (int i = 0; i < 512; ++i) {
+                const double angle = alpha(i / 32) * (i % 32) * step / 1024;
+                table.emplace_back(std::cos(angle), std::tan(angle));
+            }
+        }
     }
     return table;
 }
@@ -161,7 +183,7 @@ int rows_at_once(int warps) {
 }
 
 bool takes_rows(const Problem& p, int warps, const cuda_abi::Device& device) {
-    if (kernel_of(p, warps) == nullptr || rows_of_block(warps, device) == 0) { return false; }
+    if (kernel_of(p, warps, false) == nullptr || rows_of_block(warps, device) == 0) { return false; }
     const int points = row_points(warps);
     const bool short_enough = p.n > 0 && p.n <= points && p.output_length <= points && p.k <= points;
     return short_enough && p.origin >= 0 && p.origin <= points && p.boundary == kZero && p.filters > 1 && plain_problem(p);
@@ -190,7 +212,9 @@ void append_row_tables(std::vector<std::byte>& to, const Prepared& prepared, int
 }
 
 void load_row_kernel(const Prepared& prepared, int warps) {
-    allow_shared(kernel_of(prepared.problem, warps), shared_bytes(warps, rows_of_block(warps, prepared.device)));
+    for (const bool whole : {false, true}) {
+        allow_shared(kernel_of(prepared.problem, warps, whole), shared_bytes(warps, rows_of_block(warps, prepared.device)));
+    }
 }
 
 void launch_rows(const Prepared& prepared, const Job& job, int warps, const void* tables, cudaStream_t stream) {
@@ -204,10 +228,16 @@ void launch_rows(const Prepared& prepared, const Job& job, int warps, const void
     g.filters = p.filters;
     g.first_filter = job.row_first % p.filters;
     void* arguments[] = {&a, &g};
-    const void* const kernel = kernel_of(p, warps);
     const auto is_whole = [&](std::int64_t bytes) { return bytes % 16 == 0; };
     g.zero_edges = prepared.device.major >= 9 && job.in_first == 0 && job.in_last > 0 && is_whole(job.in_last * type.bytes) &&
                    is_whole(job.in_row * type.bytes) && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0;
+    // Of long rows neighbouring outputs are stored together.
+    const int stored = warps == kLongRowWarps ? 2 * type.bytes : type.bytes;
+    const void* const kernel =
+        kernel_of(p, warps,
+                  g.zero_edges != 0 && a.plain_store != 0 && job.in_last == row_points(warps) && job.first == 0 &&
+                      job.count == row_points(warps) && job.out_row * type.bytes % stored == 0 &&
+                      reinterpret_cast<std::uintptr_t>(job.out) % static_cast<unsigned>(stored) == 0);
     if (warps == kLongRowWarps) {
         const std::int64_t clusters = std::min<std::int64_t>(std::max(1, prepared.clusters), job.rows);
         g.run = static_cast<int>(divide_up(job.rows, clusters));

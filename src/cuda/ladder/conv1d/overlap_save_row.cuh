@@ -18,8 +18,8 @@ __device__ __forceinline__ void finish_outputs(const Arguments& a, float* y) {
     for (int i = 0; i < kCount; ++i) { y[i] = clamp_pass_nan(y[i] * scale + bias, low, high); }
 }
 
-/// Outputs `mine` + kStep m, m < kCount, of a row's kPoints: in register m, or in reversed(m).
-template <class S, int kPoints, int kCount, int kStep, bool kReversed>
+/// Outputs `mine` + kStep m, m < kCount, of a row's kPoints: in register m, or in reversed(m). kWhole: all of them, as they are.
+template <class S, int kPoints, int kCount, int kStep, bool kReversed, bool kWhole>
 struct RowOutputs {
     const Arguments& a;
     const Segments& g;
@@ -29,7 +29,7 @@ struct RowOutputs {
     __device__ __forceinline__ void store(float* y) const {
         // Every output depends on every sample, so that one tells of all.
         const bool repair = __any_sync(0xffffffffu, !(fabsf(y[0]) <= Limits<float>::kMost));
-        if (a.plain_store == 0) { finish_outputs<kCount>(a, y); }
+        if (!kWhole && a.plain_store == 0) { finish_outputs<kCount>(a, y); }
         S* out = static_cast<S*>(a.out) + row * a.out_row + mine - a.first;
         int n = mine;
         hide(out, n);
@@ -40,7 +40,7 @@ struct RowOutputs {
                 if (exists(n + kStep * m)) { store_past(out + kStep * m, Element<S>::narrow(y[kHeld])); }
             });
         };
-        if (a.first == 0 && a.count == kPoints) {
+        if (kWhole || (a.first == 0 && a.count == kPoints)) {
             store_if([](int) { return true; });
         } else {
             const int first = static_cast<int>(a.first);
@@ -60,6 +60,56 @@ private:
     }
 };
 
+/// The first two steps of points that are real, sample r of kPoints in re[r]: those of fft::transform<kPoints, 1, 2>. With
+/// w = e^(i pi/8), w^2 = e^(i pi/4) and w^3 = e^(i 3 pi/8), four points take 15 operations.
+template <int kPoints>
+__device__ __forceinline__ void take_two_steps(float* re, float* im) {
+    constexpr float kRoot = static_cast<float>(std::numbers::sqrt2 / 2);
+    constexpr float kCosine = static_cast<float>(fft::cosine(std::numbers::pi / 8));
+    constexpr float kSine = static_cast<float>(fft::sine(std::numbers::pi / 8));
+    constexpr int h = kPoints / 4;
+#pragma unroll
+    for (int r = 0; r < h; ++r) {
+        const float b = re[r + h];
+        const float d = re[r + 3 * h];
+        const float turned = kRoot * re[r + 2 * h];
+        const float upper = re[r] + turned;
+        const float lower = re[r] - turned;
+        re[r] = fmaf(kSine, d, fmaf(kCosine, b, upper));
+        im[r] = fmaf(kCosine, d, fmaf(kSine, b, turned));
+        re[r + h] = fmaf(2.0F, upper, -re[r]);
+        im[r + h] = fmaf(2.0F, turned, -im[r]);
+        re[r + 2 * h] = fmaf(kCosine, d, fmaf(-kSine, b, lower));
+        im[r + 2 * h] = fmaf(-kSine, d, fmaf(kCosine, b, -turned));
+        re[r + 3 * h] = fmaf(2.0F, lower, -re[r + 2 * h]);
+        im[r + 3 * h] = fmaf(-2.0F, turned, -im[r + 2 * h]);
+    }
+}
+
+__device__ __forceinline__ fft::Four<float> four_from(const float4& four) { return {four.x, four.y, four.z, four.w}; }
+
+/// Conjugates of kPoints values' products with a spectrum, and the first step of their transform; pair(i): factors of values 2i and
+/// 2i + 1, which are points kPoints / 2 apart. finish_back() does the other steps.
+template <int kPoints, class Pair>
+__device__ __forceinline__ void multiply_and_step(float* x, float* y, const float* re, const float* im, const Pair& pair) {
+    fft::for_each_index<0, kPoints / 2>([&](auto number) {
+        constexpr int i = 2 * decltype(number)::value;
+        constexpr int r = fft::reversed(i, fft::log2_of(kPoints));
+        const float4 h = pair(i / 2);
+        const float a_re = re[i] * h.x - im[i] * h.y;
+        const float a_im = -re[i] * h.y - im[i] * h.x;
+        x[r] = fmaf(-im[i + 1], h.w, fmaf(re[i + 1], h.z, a_re));
+        y[r] = fmaf(-im[i + 1], h.z, fmaf(-re[i + 1], h.w, a_im));
+        x[r + kPoints / 2] = fmaf(2.0F, a_re, -x[r]);
+        y[r + kPoints / 2] = fmaf(2.0F, a_im, -y[r]);
+    });
+}
+template <int kPoints>
+__device__ __forceinline__ void finish_back(float* re, float* im) {
+    fft::transform<kPoints, 0, 1, 1, 2>(re, im);
+    fft::transform_in_fours<kPoints, 0, 1, 2>(re, im);
+}
+
 /// A row's M = kSide^2 points by kSide threads, 4,096 by two warps or 1,024 by one. Point n is sample n, a real number: the other
 /// half of the segment lies outside the signal, and of what comes back only real parts are outputs. So the first step and the last
 /// take half as much.
@@ -70,7 +120,10 @@ private:
 ///
 /// With 32 points a thread (overlap_save_kernel) they would pass through shared memory four times, not two: (64, 768, 4096) bf16
 /// 1,144 us instead of 845.
-template <class S, class Shape>
+///
+/// kWhole: rows and outputs of kPoints, copied and stored as they are. Code for the others would stand between what warps go
+/// through and is more than they can fetch in time: 777 us instead of 756.
+template <class S, class Shape, bool kWhole>
 __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
     overlap_save_row_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     constexpr int kSide = Shape::kSide;
@@ -91,11 +144,11 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
     copy_by_block(table, tables, Shape::kTable);
     __syncthreads();
     const auto* all_spectra = reinterpret_cast<const float4*>(tables + Shape::kTable) + thread;
-    const float2* const there = table + thread;
+    const float2* const there = table + 2 * thread;
     const float2* const back = there + Shape::kPairsThere;
     const float4* const last = reinterpret_cast<const float4*>(table + Shape::kPairsThere + Shape::kPairsBack) + thread;
 
-    const bool copies = g.zero_edges != 0;
+    const bool copies = kWhole || g.zero_edges != 0;
     const auto copy = [&](const PlaceInRun& place) {
         if (copies && thread == 0 && place.exists(a.rows)) {
             copy_bulk(points, static_cast<const S*>(a.in) + place.row * a.in_row,
@@ -130,7 +183,7 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
             wait(barrier, phase);
             phase ^= 1;
             const S* const samples = reinterpret_cast<const S*>(points) + thread;
-            if (a.in_last == Shape::kPoints) {
+            if (kWhole || a.in_last == Shape::kPoints) {
                 read([&](int n) { return Element<S>::widen(samples[n]); });
             } else {
                 const int end = static_cast<int>(a.in_last) - thread;
@@ -140,13 +193,7 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
             const S* const samples = static_cast<const S*>(a.in) + row * a.in_row - a.in_first + thread;
             read([&](int n) { return thread + n >= a.in_first && thread + n < a.in_last ? Element<S>::widen(samples[n]) : 0.0F; });
         }
-#pragma unroll
-        for (int r = 0; r < kHalf; ++r) {  // the first step: remainders modulo X^(M/2) -+ e^(i pi/4)
-            im[r] = kRoot * re[r + kHalf];
-            im[r + kHalf] = -im[r];
-            re[r + kHalf] = re[r] - im[r];
-            re[r] += im[r];
-        }
+        take_two_steps<kSide>(re, im);
         const auto exchange = [&] {
             sync();
             fft::for_each_index<0, kHalf>([&](auto pair) {
@@ -164,41 +211,36 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
                 im[i] = point.y;
             }
         };
-        fft::transform<kHalf, 1, 4>(re, im);
-        fft::transform<kHalf, 5, 4>(re + kHalf, im + kHalf);
+        fft::transform_in_fours<kSide, 1, 2, 2>(re, im);
         exchange();
-        const auto pair_of = [](const float2* pairs) {
-            return [pairs](int i, float* c, float* t) {
-                const float2 pair = pairs[kSide * i];
-                *c = pair.x;
-                *t = pair.y;
-            };
+        const auto transform_by = [&](auto steps, const float2* factors) {
+            fft::four_steps_by<kSide>(re, im,
+                                      [&](int i) { return four_from(reinterpret_cast<const float4*>(factors)[kSide * i]); });
+            const float4* const couples = reinterpret_cast<const float4*>(factors + Shape::kFours);
+            float4 two;
+            fft::transform_by<kSide, decltype(steps)::value, 4>(re, im, [&](int i, float* c, float* t) {
+                const int turn = fft::pair_turn(i) - 8;
+                if (turn % 2 == 0) { two = couples[kSide * (turn / 2)]; }
+                *c = turn % 2 == 0 ? two.x : two.z;
+                *t = turn % 2 == 0 ? two.y : two.w;
+            });
         };
-        fft::transform_by<kSide>(re, im, pair_of(there));
+        transform_by(std::integral_constant<int, kBits>{}, there);
         float x[kSide];
         float y[kSide];
-        fft::for_each_index<0, kHalf>([&](auto pair) {  // conjugates of the products
-            constexpr int i = 2 * decltype(pair)::value;
-            constexpr int kFirst = fft::reversed(i, kBits);
-            constexpr int kSecond = fft::reversed(i + 1, kBits);
-            const float4 h = __ldg(spectrum + kSide * (i / 2));
-            x[kFirst] = re[i] * h.x - im[i] * h.y;
-            y[kFirst] = -re[i] * h.y - im[i] * h.x;
-            x[kSecond] = re[i + 1] * h.z - im[i + 1] * h.w;
-            y[kSecond] = -re[i + 1] * h.w - im[i + 1] * h.z;
-        });
+        multiply_and_step<kSide>(x, y, re, im, [&](int pair) { return __ldg(spectrum + kSide * pair); });
 #pragma unroll
         for (int i = 0; i < kSide; ++i) {
             re[i] = x[i];
             im[i] = y[i];
         }
-        fft::transform<kSide>(re, im);
+        finish_back<kSide>(re, im);
         exchange();
         fence_before_copy();
         sync();
         advance(static_cast<int>(blockDim.x) / kSide);
         copy(place);
-        fft::transform_by<kSide, kBits - 1>(re, im, pair_of(back));
+        transform_by(std::integral_constant<int, kBits - 1>{}, back);
         // The last step and the turn back, u = e^(i pi n/2M) (a + e^(4 i pi n/2M) b), real parts only; with n + M/2 the sign of b
         // changes and u turns by e^(i pi/4).
         fft::for_each_index<0, kHalf>([&](auto value) {
@@ -211,7 +253,7 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
             re[2 * m] = w.x * a_re + b_re;
             re[2 * m + 1] = kRoot * (w.x * (a_re - a_im) - (b_re - b_im));
         });
-        const RowOutputs<S, Shape::kPoints, kSide, kSide, true> outputs{a, g, row, thread};
+        const RowOutputs<S, Shape::kPoints, kSide, kSide, true, kWhole> outputs{a, g, row, thread};
         outputs.store(re);
     }
 }

@@ -16,9 +16,11 @@ struct RowShape {
     static constexpr int kPitch =
         kSide + 2;  // points: 16-byte stores of rows and 8-byte loads of columns are free of bank conflicts
     static constexpr int kBuffer = kSide * kPitch;
-    static constexpr int kPairsThere = kSide / 2 * kSide;  // (c, t) of fft::transform_by<kSide>, pair i of thread p at (i, p)
-    static constexpr int kPairsBack = kSide / 4 * kSide;   // of all its steps but the last
-    static constexpr int kTable = kPairsThere + kPairsBack + kPoints;  // with the last step's (cos, tan) and e^(5i)
+    // Factors of fft::four_steps_by, then couples of pairs (c, t) of the other steps in their turn, of thread p at (i, p).
+    static constexpr int kFours = 2 * fft::kFours * kSide;
+    static constexpr int kPairsThere = kFours + (kSide / 2 - 8) * kSide;
+    static constexpr int kPairsBack = kFours + (kSide / 4 - 8) * kSide;  // of all steps but the last
+    static constexpr int kTable = kPairsThere + kPairsBack + kPoints;    // with the last step's (cos, tan) and e^(5i)
 };
 /// 12 rows of 168 registers a thread took as long as 16 of 128.
 using ShortRow = RowShape<32, 1, 16>;
@@ -31,8 +33,15 @@ inline constexpr int kLongRowWarps = 32;
 inline constexpr int kLongRowPoints = 32768;
 inline constexpr int kLongRowThreads = 512;                     // of a block
 inline constexpr int kLongRowRegion = kExchangePoints<float2>;  // of a warp
-/// Of a block: pairs of its division among 16 warps, what turns its points into the outputs' parts, the warps' pairs and twists.
-inline constexpr int kLongRowHalfTable = 16 + 2 * 16 + 16 * 16 + 16 * 32 + 16 * 32;
+/// Factors of a transform of 32 points: of fft::four_steps_by, then the last step's pairs.
+inline constexpr int kFactorsOf32 = 2 * fft::kFours + 8;
+inline constexpr int kLongRowLanes = 32 * kFactorsOf32;
+/// Of a block: factors of its division among 16 warps, what turns its points into the outputs' parts, the warps' factors and
+/// twists.
+inline constexpr int kLongRowHalfTable = 16 + 2 * 16 + 16 * kFactorsOf32 + 16 * 32 + 16 * 32;
+/// A warp's: of what it received and of what it may send; and the block's, of points that are free.
+inline constexpr int kLongRowBarriers = 2 * 16 + 1;
+inline constexpr int kLongRowPlaceBytes = 64;  // of two rows
 
 /// Of the transform in place of segments of so many warps that has a kernel, and rows of a multiprocessor.
 int row_points(int warps);

@@ -1,7 +1,6 @@
 // The production rung on tensor cores: what it supports, how it is launched.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "cuda/check.hpp"
@@ -33,12 +32,22 @@ constexpr double kHalfStepCost = 2.3;
 constexpr double kGroupOutputCost = 36;
 constexpr double kGroupStepCost = 1.6;
 constexpr double kGroupOwnTaps = 1.65;
-// The same where samples stay in registers, a step being a chunk of 32 taps (bf16, 191 and 223 taps, 2^28 samples, H200: 361 and
-// 404 us; 127 taps: 292 us, which memory limits).
-constexpr double kRowsOutputCost = 9;
-constexpr double kRowsChunkCost = 5.1;
-constexpr double kShareOfCopyRows = 0.97;
-constexpr double kNorm = 6;  // of moving and computing, which hide each other nearly
+// The same where samples stay in registers, by chunks of 32 taps; a block's first tiles wait for its taps, its last are alone.
+// bf16, 2^28 samples, H200: one product, 31 to 255 taps 279 to 284 us, which memory limits, 319 taps 326 us, 511 taps 420; two, 191
+// and 255 taps, 375 and 463; one of samples that become halves, 255 taps, 354. 2^22 samples, one product: 31 taps 16.4 us, 511
+// taps 23.6.
+struct RowsCost {
+    double output, chunk;
+};
+constexpr RowsCost kRowsOnce{13.8, 0.86};
+constexpr RowsCost kRowsOnceMany{11.6, 2.18};  // two warpgroups
+constexpr RowsCost kRowsOnceConverted{0, 4.5};
+constexpr RowsCost kRowsTwice{0, 5.7};
+constexpr double kRowsTileSeconds = 5.9e-6;
+constexpr double kRowsChunkSeconds = 0.35e-6;  // of one product
+constexpr double kShareOfCopyRows = 0.944;
+constexpr std::int64_t kMostTapsOnce = 512;  // where one product is enough
+constexpr double kNorm = 6;                  // of moving and computing, which hide each other nearly
 
 // Half-precision products of a multiprocessor for each of its f32 ones, on 9.0 over those of others (CUDA programming guide,
 // arithmetic throughput; 9.0 has twice as many, which mma.sync does not reach).
@@ -60,7 +69,8 @@ public:
             "position. Floats are split into two halves, three products of which make one";
         info.changed = "multiply-adds limited: tensor cores do sixteen times as many in half precision";
         info.requirements =
-            "compute capability 8.0; f32, f16 or bf16; at most 256 taps; unit sample strides; not under strict accuracy";
+            "compute capability 8.0; f32, f16 or bf16; at most 256 taps (512 of the type of 16-bit samples, compute capability "
+            "9.0); unit sample strides; not under strict accuracy";
         info.limited_by = "memory up to about 100 taps, then the tensor cores";
         info.source = "ladder/conv1d/21_tensor.cuh";
         info.takes_pieces = 1;
@@ -69,7 +79,10 @@ public:
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) { return "its products are of halves: f32, f16 and bf16 only"; }
-        if (p.k > tensor::kMostTaps) { return "more than " + std::to_string(tensor::kMostTaps) + " taps"; }
+        if (p.k > tensor::kMostTaps && !(p.k <= kMostTapsOnce && rows_take(p, device))) {
+            return "more than " + std::to_string(tensor::kMostTaps) + " taps" +
+                   (p.dtype == kF32 ? "" : ", " + std::to_string(kMostTapsOnce) + " of the signal's type (compute capability 9.0)");
+        }
         if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }
         if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
             return "tensor cores cut sums off: not under strict accuracy";
@@ -83,23 +96,22 @@ public:
         const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
         const double moved = bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
         const Way way = way_of(p, device, Policy{});
+        if (way == Way::rows) { return rows_seconds(p, device, moved); }
         const double steps = step_factor(device) * steps_of(p.k + before_of(p));
         const double own = p.filters > 1 ? kGroupOwnTaps : 1;
         const double tile = tile_of(p, way);
         const double filled = std::ceil(static_cast<double>(p.output_length) / tile) * tile * static_cast<double>(p.batch);
-        const double cost = way == Way::rows    ? kRowsOutputCost + kRowsChunkCost * chunks_of(p)
-                            : way == Way::group ? (kGroupOutputCost + kGroupStepCost * group_steps_of(p)) * own
-                            : bytes == 4        ? kOutputCost + kStepCost * steps
-                                                : kHalfOutputCost + kHalfStepCost * steps;
+        const double cost = way == Way::group ? (kGroupOutputCost + kGroupStepCost * group_steps_of(p)) * own
+                            : bytes == 4      ? kOutputCost + kStepCost * steps
+                                              : kHalfOutputCost + kHalfStepCost * steps;
         const bool floats = bytes == 4;
-        const double share = way == Way::rows ? kShareOfCopyRows : floats ? kShareOfCopyFloats : kShareOfCopyTensor;
         return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) +
-               std::pow(std::pow(moved / (share * device.copy_bytes_per_second), kNorm) +
-                            std::pow(2 * filled * cost / device.peak_flops, kNorm),
-                        1 / kNorm);
+               moving_and_computing(moved / ((floats ? kShareOfCopyFloats : kShareOfCopyTensor) * device.copy_bytes_per_second),
+                                    2 * filled * cost / device.peak_flops);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
+        if (p.k > tensor::kMostTaps) { return all; }
         for (const int tiles : {1, 2, 4, 8, 16}) { all.push_back({0, 0, tiles, 0}); }
         if (const Policy full{0, 0, -1, 0}; way_of(p, device, full) == Way::rows) { all.push_back(full); }
         return all;
@@ -108,7 +120,9 @@ public:
         const Way way = way_of(prepared);
         if (way == Way::rows) {
             return "tiles of " + std::to_string(granularity(prepared)) + " outputs four warps in turn, " +
-                   (prepared.tap_pieces == 1 ? "one product" : "two products");
+                   (pieces_of(prepared.problem) == 2    ? "two products"
+                    : prepared.problem.narrow_taps != 0 ? "taps are of the signal's type: one product"
+                                                        : "one product");
         }
         const Problem& p = prepared.problem;
         const std::int64_t tiles = p.batch * divide_up(p.output_length, tile_of(p, way));
@@ -119,7 +133,6 @@ public:
         return tile_of(prepared.problem, way_of(prepared));
     }
     void load(const Prepared& prepared) const override {
-        prepared.tap_pieces = pieces_of(prepared);
         const Kernel kernel = kernel_of(prepared);
         allow_shared(kernel.entry, kernel.shared_bytes);
         load_edges(prepared);
@@ -169,6 +182,26 @@ private:
     /// What makes a tile: a warp; four, whose samples lie in shared memory as halves; four, with samples in registers.
     enum class Way { warp, group, rows };
 
+    static double moving_and_computing(double moving, double computing) {
+        return std::pow(std::pow(moving, kNorm) + std::pow(computing, kNorm), 1 / kNorm);
+    }
+    static double rows_seconds(const Problem& p, const cuda_abi::Device& device, double moved) {
+        const int chunks = chunks_of(p);
+        const int pieces = pieces_of(p);
+        const RowsCost cost = pieces == 2                              ? kRowsTwice
+                              : p.dtype == kBf16 && p.narrow_taps == 0 ? kRowsOnceConverted
+                              : chunks > tensor::kMostChunks           ? kRowsOnceMany
+                                                                       : kRowsOnce;
+        // Every warpgroup takes as many tiles as any.
+        const double tile = tensor::rows_tile(chunks);
+        const double groups = static_cast<double>(device.multiprocessors) * tensor::row_groups(chunks);
+        const double tiles = std::ceil(static_cast<double>(p.output_length) / tile) * static_cast<double>(p.batch);
+        const double made = std::ceil(tiles / groups) * groups * tile;
+        return kLaunchSeconds + kColdSeconds + kRowsTileSeconds + kRowsChunkSeconds * chunks * pieces +
+               moving_and_computing(moved / (kShareOfCopyRows * device.copy_bytes_per_second),
+                                    2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops);
+    }
+
     // Samples from a vector's beginning to the first that an output needs; the same wherever the signal lies in memory, so that
     // the order of the sums is.
     static int before_of(const Problem& p) {
@@ -190,41 +223,33 @@ private:
     static int chunks_of(const Problem& p) {
         return static_cast<int>(divide_up(p.k + before_of(p) + tensor::kChunk - 1, tensor::kChunk));
     }
+    /// One 16-bit number is enough under fast accuracy, and if it is all of the tap: small integers, say, or what was of that type.
+    static int pieces_of(const Problem& p) {
+        return p.narrow_taps != 0 || p.accuracy == static_cast<std::int32_t>(Accuracy::fast) ? 1 : 2;
+    }
+    // One filter, whose places fill shared memory.
+    static bool rows_take(const Problem& p, const cuda_abi::Device& device) {
+        return p.dtype != kF32 && device.major == 9 && p.filters <= 1 &&
+               tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps != 0).entry != nullptr;
+    }
     static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
-        if (!in_groups(p, device)) { return Way::warp; }
-        // One filter, whose places fill shared memory, and so many outputs that every warpgroup has a few tiles; -1 asks for it
-        // anyway. 127 taps: 16 us and 1.05 us for every 10^6 samples; four warps a tile: about 12 and 1.4.
-        constexpr double kLeastOutputs = 120000;  // of a multiprocessor
+        if (p.k > tensor::kMostTaps) { return Way::rows; }
+        // So many outputs that every warpgroup has a few tiles; -1 asks for it anyway. 127 taps: 12.6 us and 0.93 us for every 10^6
+        // samples, two products 14.5 and 1.02; four warps a tile: about 12 and 1.4.
+        const double least_outputs = pieces_of(p) == 1 ? 40000 : 90000;  // of a multiprocessor
         constexpr double kLeastFilled = 0.8;
         const int tile = tensor::rows_tile(chunks_of(p));
         const std::int64_t tiles = divide_up(p.output_length, tile);
         const bool filled = static_cast<double>(p.output_length) >= kLeastFilled * static_cast<double>(tiles * tile);
         const bool many =
-            static_cast<double>(p.output_length) * static_cast<double>(p.batch) >= kLeastOutputs * device.multiprocessors;
+            static_cast<double>(p.output_length) * static_cast<double>(p.batch) >= least_outputs * device.multiprocessors;
         const bool wanted = policy.tiles_per_block < 0 || (policy.tiles_per_block == 0 && filled && many);
-        return wanted && p.filters <= 1 && tensor_rows_kernel_of(p.dtype, chunks_of(p), 2).entry != nullptr ? Way::rows
-                                                                                                            : Way::group;
+        if (wanted && rows_take(p, device)) { return Way::rows; }
+        return in_groups(p, device) ? Way::group : Way::warp;
     }
     static Way way_of(const Prepared& prepared) { return way_of(prepared.problem, prepared.device, prepared.policy); }
     static int tile_of(const Problem& p, Way way) {
         return way == Way::rows ? tensor::rows_tile(chunks_of(p)) : way == Way::group ? tensor::kGroupTile : tensor::kTile;
-    }
-    /// One half of a tap is enough under fast accuracy, and if it is all of it: taps that are 8-bit, say, or were bfloat16s.
-    static int pieces_of(const Prepared& prepared) {
-        const Problem& p = prepared.problem;
-        if (p.filters > 1 || !prepared.taps_finite) { return 2; }
-        if (p.accuracy == static_cast<std::int32_t>(Accuracy::fast)) { return 1; }
-        std::vector<float> taps(static_cast<std::size_t>(p.k));
-        std::memcpy(taps.data(), prepared.host_taps.data(), taps.size() * sizeof(float));
-        float largest = 0;
-        for (const float tap : taps) { largest = std::max(largest, std::fabs(tap)); }
-        // As the kernel scales them.
-        const int shift = tensor::kTopExponent - std::max(largest > 0 ? std::ilogb(largest) : -127, tensor::kTopExponent - 126);
-        const bool halves = std::all_of(taps.begin(), taps.end(), [&](float tap) {
-            const float scaled = std::ldexp(tap, shift);
-            return __half2float(__float2half_rn(scaled)) == scaled;
-        });
-        return halves ? 1 : 2;
     }
     struct Kernel {
         const void* entry;
@@ -235,7 +260,7 @@ private:
         const Problem& p = prepared.problem;
         const Way way = way_of(prepared);
         if (way == Way::rows) {
-            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), prepared.tap_pieces);
+            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps != 0);
             return {kernel.entry, kernel.threads, kernel.shared_bytes};
         }
         if (way == Way::group) {

@@ -19,25 +19,27 @@ namespace tapline::cuda::tensor {
 /// which the memory likes better than each thread's vectors. The samples that a warp's last row reads of
 /// the next warp's are set aside first.
 /// Shared memory: where copies arrive and how many were started, T, samples set aside, tiles.
-template <class S, int kChunks, int kPieces>
-__global__ void __launch_bounds__(kRowsThreads, 1)
+template <class S, class H, int kChunks, int kPieces>
+__global__ void __launch_bounds__(row_threads(kChunks), 1)
     rows_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Tiles g) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    constexpr int kGroups = kRowGroups;
-    constexpr int kBuffers = row_buffers(kChunks);
+    constexpr int kGroups = row_groups(kChunks);
+    constexpr int kBuffers = row_buffers(kChunks, kPieces);
     constexpr int kSamples = row_samples(kChunks);
     constexpr int kPositions = row_positions(kChunks);
     constexpr int kRowOutputs = row_outputs(kChunks);
     constexpr int kOutputs = 16 * kRowOutputs;  // of a warp
     constexpr int kBeyond = row_samples_beyond(kChunks);
-    // Chunks in registers at a time: what two positions read, and at first all that the rows themselves have.
-    constexpr int kTaken = kChunks + 1 > kPositions ? kChunks + 1 : kPositions;
-    static_assert(kChunks - 1 <= kPositions && kBuffers > kGroups && kBuffers <= kMostBuffers);
+    constexpr bool kScaledTaps = std::is_same_v<H, __half>;
+    constexpr int kTaken = row_chunks_taken(kChunks);
+    // The first copies while T is made; more of them would only be in the way of the first, unless T takes long.
+    constexpr int kAtOnce = kPieces == 2 ? kBuffers : kGroups;
+    static_assert(row_rows_after(kChunks) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
     auto* const arrived = reinterpret_cast<CopyBarrier*>(shared);
     auto* const started = reinterpret_cast<std::uint32_t*>(shared + kRowHeaderBytes / 2);  // copies to each buffer
     char* const taps = shared + kRowHeaderBytes;
-    char* const set_aside = taps + row_tap_bytes(kChunks);
+    char* const set_aside = taps + kPieces * row_tap_bytes(kChunks);
     S* const buffers = reinterpret_cast<S*>(set_aside + row_beyond_bytes(kChunks));
     const int group = static_cast<int>(threadIdx.x) / kThreads;
     const int thread = static_cast<int>(threadIdx.x) % kThreads;
@@ -68,21 +70,25 @@ __global__ void __launch_bounds__(kRowsThreads, 1)
         raise(started + buffer, use);
     };
 
-    const int tap_exponent = store_row_taps<kChunks>(taps, a, g.before, static_cast<int>(threadIdx.x));
-    // What no copy fills: it meets no tap, but may not be a NaN.
-    for (int i = g.needed + static_cast<int>(threadIdx.x); i < kSamples; i += kRowsThreads) {
-        for (int b = 0; b < kBuffers; ++b) { buffers[b * kSamples + i] = S{}; }
-    }
     if (threadIdx.x == 0) {
         for (int b = 0; b < kBuffers; ++b) {
             initialize(arrived + b);
             started[b] = 0;
         }
+        fence_before_copy();
+        for (int b = 0; b < kAtOnce; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
+    }
+    static_assert(row_scratch_floats(kChunks) * 4 <= row_beyond_bytes(kChunks));
+    const int tap_exponent =
+        store_row_taps<H, kChunks, kPieces>(taps, reinterpret_cast<float*>(set_aside), a, g.before, static_cast<int>(threadIdx.x));
+    // What no copy fills: it meets no tap, but may not be a NaN.
+    for (int i = g.needed + static_cast<int>(threadIdx.x); i < kSamples; i += row_threads(kChunks)) {
+        for (int b = 0; b < kBuffers; ++b) { buffers[b * kSamples + i] = S{}; }
     }
     fence_for_warpgroup();
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (int b = 0; b < kBuffers; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
+        for (int b = kAtOnce; b < kBuffers; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
     }
     const std::uint64_t first_entries = matrix_of_cores(__shfl_sync(0xffffffffu, shared_address(taps), 0), 512, 128);
 
@@ -125,33 +131,40 @@ __global__ void __launch_bounds__(kRowsThreads, 1)
         }
         __syncwarp();
 
-        static_assert(kBeyond <= 32 * 8);
         unsigned largest = 0;
-        if (lane < kBeyond / 8) {
-            const uint4 vector = reinterpret_cast<const uint4*>(own + kOutputs)[lane];
+#pragma unroll
+        for (int i = lane; i < kBeyond / 8; i += 32) {
+            const uint4 vector = reinterpret_cast<const uint4*>(own + kOutputs)[i];
             largest = largest_of_pairs(largest, vector);
-            if (warp < 3) { reinterpret_cast<uint4*>(beyond)[lane] = vector; }
+            if (warp < 3) { reinterpret_cast<uint4*>(beyond)[i] = vector; }
         }
         __syncwarp();
         S* const upper = own + lane / 4 * kRowOutputs + lane % 4 * 8;  // the first samples and outputs of this thread's two rows
         S* const lower = upper + 8 * kRowOutputs;
+        // The rows after the lower one: of row 15 both are the next warp's, of row 14 the second.
         const S* const next = warp < 3 && lane >= 28 ? beyond + lane % 4 * 8 : lower + kRowOutputs;
+        const S* const second = warp < 3 && lane >= 28   ? next + kRowOutputs
+                                : warp < 3 && lane >= 24 ? beyond + lane % 4 * 8
+                                                         : lower + 2 * kRowOutputs;
         unsigned x[kTaken][8];
         const auto load = [&](auto chunk) {
             constexpr int c = decltype(chunk)::value;
-            const S* const from = c < kPositions ? lower + c * kChunk : next + (c - kPositions) * kChunk;
+            const S* const from = c < kPositions       ? lower + c * kChunk
+                                  : c < 2 * kPositions ? next + (c - kPositions) * kChunk
+                                                       : second + (c - 2 * kPositions) * kChunk;
             to_fragments(x[c % kTaken], *reinterpret_cast<const uint4*>(upper + c * kChunk), *reinterpret_cast<const uint4*>(from));
         };
-        for_turns<0, kTaken>([&](auto chunk) {  // all that the rows themselves have
+        for_turns<0, kTaken>([&](auto chunk) {  // all that the rows themselves have, or more
             load(chunk);
-            largest = largest_of_pairs(largest, x[decltype(chunk)::value % kTaken]);
+            largest = largest_of_pairs<S>(largest, x[decltype(chunk)::value % kTaken]);
         });
         int exponent = exponent_of_pairs<S>(largest);
+        constexpr bool kScaledSamples = kScaled<S> && std::is_same_v<H, __half>;
         // Sums are scaled back by one factor: where that would be less than the least float's, samples are made smaller instead,
         // and lose what no float can hold; where it would be infinite, as good as all outputs are, and they are summed apart.
-        if constexpr (kScaled<S>) { exponent = max(exponent, 2 * kTopExponent - 126 - tap_exponent); }
+        if constexpr (kScaledSamples) { exponent = max(exponent, 2 * kTopExponent - 126 - tap_exponent); }
         const __nv_bfloat162 scale = __float2bfloat162_rn(power_of_two(kTopExponent - exponent));
-        const int sums_exponent = (kScaled<S> ? exponent - kTopExponent : 0) + tap_exponent - kTopExponent;
+        const int sums_exponent = !kScaledTaps ? 0 : (kScaledSamples ? exponent - kTopExponent : 0) + tap_exponent - kTopExponent;
         const float factor = power_of_two(sums_exponent);
 
         const std::int64_t o = g.first_output + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks) + warp * kOutputs;
@@ -163,9 +176,11 @@ __global__ void __launch_bounds__(kRowsThreads, 1)
         }
         const auto take = [&](auto chunk) {
             load(chunk);
-            convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale);
+            if constexpr (kScaledSamples) { convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale); }
         };
-        for_turns<0, kTaken>([&](auto chunk) { convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale); });
+        if constexpr (kScaledSamples) {
+            for_turns<0, kTaken>([&](auto chunk) { convert_fragments<S>(x[decltype(chunk)::value % kTaken], scale); });
+        }
         float sum[2][4][4];
         // In line, as products must not be under way over a call.
         const auto multiply = [&](auto position) __attribute__((always_inline)) {
@@ -178,9 +193,9 @@ __global__ void __launch_bounds__(kRowsThreads, 1)
             for_turns<0, kPieces * 2 * kChunks>([&](auto turn) {
                 constexpr int kStep = decltype(turn)::value % (2 * kChunks);
                 constexpr int kPiece = kPieces - 1 - decltype(turn)::value / (2 * kChunks);
-                multiply_rows<decltype(turn)::value == 0, kStep % 2 * 4>(
+                multiply_rows<H, decltype(turn)::value == 0, kStep % 2 * 4>(
                     sum[p % 2], x[(p + kStep / 2) % kTaken],
-                    cores_after(entries, kPiece * (row_tap_bytes(kChunks) / 2) + kStep * kChunkTaps));
+                    cores_after(entries, kPiece * row_tap_bytes(kChunks) + kStep * kChunkTaps));
             });
             commit_warpgroup_products();
         };
@@ -201,7 +216,7 @@ __global__ void __launch_bounds__(kRowsThreads, 1)
                 for (int half = 0; half < 2; ++half) {
                     float sums[8];
 #pragma unroll
-                    for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * factor; }
+                    for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * (kScaledTaps ? factor : 1); }
                     uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
                     if constexpr (decltype(simple)::value) {
                         to = as_outputs<S>(sums);
