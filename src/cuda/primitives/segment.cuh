@@ -241,12 +241,10 @@ struct Division {
     static __device__ int first(int thread) { return thread; }
     static __device__ constexpr int offset(int u) { return kSpan * u; }
     static __device__ constexpr int held(int u) { return kWarps * (u % kOwn) + fft::reversed(u / kOwn, kBits); }
-    /// They are complete in stages, so that some are stored while others are computed: number v of a stage is output
-    /// staged(stage, v), v < 32 / kStages.
-    static constexpr int kStages = kOwn >= 2 ? 2 : 1;
-    static __device__ constexpr int staged(int stage, int v) {
-        constexpr int kEach = kOwn / kStages;
-        return v / kEach * kOwn + stage * kEach + v % kEach;
+    /// They may be completed in stages, a part of the transforms each: number v of a stage is output staged(stages, stage, v).
+    static __device__ constexpr int staged(int stages, int stage, int v) {
+        const int each = kOwn / stages;
+        return v / each * kOwn + stage * each + v % each;
     }
 
     /// load(c, t, &re, &im): point c + t, c a constant, t < kSpan; loaded(): called by all threads once they have read the segment.
@@ -311,16 +309,12 @@ struct Division {
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) { fft::transform<kWarps, kComplex ? 0 : 1, 2>(re + kWarps * i, im + kWarps * i); }
     }
-    template <class T>
+    template <int kStages = 1, int kStage = 0, class T>
     static __device__ __forceinline__ void transform_back(T* re, T* im) {
-        fft::for_each_index<0, kStages>([&](auto stage) { transform_stage_back<decltype(stage)::value>(re, im); });
-    }
-    /// Those of one stage.
-    template <int kStage, class T>
-    static __device__ __forceinline__ void transform_stage_back(T* re, T* im) {
         using P = typename PointOf<T>::Type;
+        constexpr int kEach = kOwn / kStages;
 #pragma unroll
-        for (int i = kStage * (kOwn / kStages); i < (kStage + 1) * (kOwn / kStages); ++i) {
+        for (int i = kStage * kEach; i < (kStage + 1) * kEach; ++i) {
             fft::transform<kWarps>(im + kWarps * i, re + kWarps * i);
             if constexpr (!kComplex) {
                 fft::for_each_index<1, kWarps>([&](auto value) {
@@ -341,8 +335,7 @@ struct Division<1, kComplex, kRegion> {
     static __device__ int first(int thread) { return thread; }
     static __device__ constexpr int offset(int u) { return 32 * u; }
     static __device__ constexpr int held(int u) { return u; }
-    static constexpr int kStages = 1;
-    static __device__ constexpr int staged(int /*stage*/, int v) { return v; }
+    static __device__ constexpr int staged(int /*stages*/, int /*stage*/, int v) { return v; }
 
     template <class T, class P, class Load, class Loaded>
     static __device__ __forceinline__ void take_apart(T* re, T* im, P*, int thread, int, const Load& load, const Loaded& loaded) {
@@ -365,8 +358,7 @@ struct Division<2, kComplex, kRegion> {
     static __device__ int first(int thread) { return thread < 32 ? thread : 512 + thread - 32; }
     static __device__ constexpr int offset(int u) { return 32 * u + (u < 16 ? 0 : 512); }
     static __device__ constexpr int held(int u) { return u; }
-    static constexpr int kStages = 1;
-    static __device__ constexpr int staged(int /*stage*/, int v) { return v; }
+    static __device__ constexpr int staged(int /*stages*/, int /*stage*/, int v) { return v; }
 
     template <class T, class P, class Load, class Loaded>
     static __device__ __forceinline__ void take_apart(T* re, T* im, P*, int thread, int, const Load& load, const Loaded& loaded) {

@@ -195,10 +195,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
         const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
         bool repair = false;
-        // One stage is stored while another is computed: all warps come here at a time, and stores alone would take 2 us.
-        fft::for_each_index<0, Parts::kStages>([&](auto number) {
+        fft::for_each_index<0, Shape::kStages>([&](auto number) {
             constexpr int kStage = decltype(number)::value;
-            if constexpr (kWarps > 2) { Parts::template transform_stage_back<kStage>(re, im); }
+            if constexpr (kWarps > 2) { Parts::template transform_back<Shape::kStages, kStage>(re, im); }
             // Every output depends on every sample, so that one tells of all.
             if (kStage == 0) { repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost)); }
             outputs.template add_sums<kStage>(re, im);

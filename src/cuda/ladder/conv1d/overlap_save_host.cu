@@ -145,7 +145,7 @@ constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, b
 // By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself. In float
 // less than fitted by what 511, 1,023, 2,047, 4,095 and 8,191 taps won since, beside the version before: 2, 7, 5, 2 and 6%.
 constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 5.98e-6, 13.4e-6};
-constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.5e-6, 12.8e-6, 30e-6};
+constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.43e-6, 12.1e-6, 30e-6};
 constexpr std::array<double, 5> kAloneSeconds{1.2e-6, 3.2e-6, 4.2e-6, 7.5e-6, 14e-6};
 constexpr double kWideAloneFactor = 1.6;
 constexpr double kHalfFactor = 1.1;  // of samples of 16 bits, by one warp or two

@@ -68,8 +68,7 @@ struct SharedDivision {
     static constexpr int kSpan = 32 * kWarps;
     static __device__ constexpr int offset(int u) { return kSpan * u; }
     static __device__ constexpr int held(int u) { return fft::reversed(u, 5); }
-    static constexpr int kStages = 1;
-    static __device__ constexpr int staged(int /*stage*/, int v) { return v; }
+    static __device__ constexpr int staged(int /*stages*/, int /*stage*/, int v) { return v; }
 };
 
 /// A thread's outputs of one segment: output mine + Parts::offset(u), u < 32, is register Parts::held(u); those of a real segment
@@ -83,7 +82,7 @@ struct SegmentOutputs {
     using Parts = std::conditional_t<kBlocks == 1, Division<kWarps, kComplex>, SharedDivision<kWarps>>;
     static constexpr int kM = kPoints * kWarps;
     static constexpr bool kSums = kBlocks == 1 && kWarps >= kLeastWarpsOfParts;  // else none go in or out
-    static constexpr int kStages = Parts::kStages;                               // in which outputs are complete
+    static constexpr int kStages = kBlocks == 1 ? Shape<T, kWarps>::kStages : 1;
     static constexpr int kOfStage = 32 / kStages;
     static constexpr bool kPastFirstLevel = kBlocks == 1 && !Shape<T, kWarps>::kPairsInShared && sizeof(S) <= 8;
 
@@ -101,7 +100,7 @@ struct SegmentOutputs {
         int left = wanted - mine;
         hide(sums, left);
         fft::for_each_index<0, kOfStage>([&](auto output) {
-            constexpr int u = Parts::staged(kStage, decltype(output)::value);
+            constexpr int u = Parts::staged(kStages, kStage, decltype(output)::value);
             constexpr int r = Parts::held(u);
             if (left > Parts::offset(u)) { body(sums[Parts::offset(u)], r, false); }
             if (!kComplex && left > Parts::offset(u) + kM) { body(sums[Parts::offset(u) + kM], r, true); }
@@ -140,7 +139,7 @@ struct SegmentOutputs {
         const T low = a.has_clamp && !kComplex ? static_cast<T>(a.low) : -INFINITY;
         const T high = a.has_clamp && !kComplex ? static_cast<T>(a.high) : INFINITY;
         fft::for_each_index<0, kOfStage>([&](auto output) {
-            constexpr int r = Parts::held(Parts::staged(kStage, decltype(output)::value));
+            constexpr int r = Parts::held(Parts::staged(kStages, kStage, decltype(output)::value));
             re[r] = clamp_pass_nan(re[r] * scale + bias, low, high);
             im[r] = clamp_pass_nan(im[r] * scale + (kComplex ? 0 : bias), low, high);
         });
@@ -159,16 +158,16 @@ struct SegmentOutputs {
                 constexpr int kFrom = decltype(part)::value;
                 constexpr int kFirst = decltype(group)::value * kGroup;
                 constexpr int kEnd = kFirst + kGroup;
-                if (left_of_all >= kFrom + Parts::offset(Parts::staged(kStage, kEnd - 1)) + Parts::kSpan) {
+                if (left_of_all >= kFrom + Parts::offset(Parts::staged(kStages, kStage, kEnd - 1)) + Parts::kSpan) {
                     fft::for_each_index<kFirst, kEnd>([&](auto output) {
-                        constexpr int u = Parts::staged(kStage, decltype(output)::value);
+                        constexpr int u = Parts::staged(kStages, kStage, decltype(output)::value);
                         constexpr int r = Parts::held(u);
                         constexpr int kAt = kFrom + Parts::offset(u);
                         store_output(out + kAt, Element<S>::narrow(value_of(r)));
                     });
-                } else if (left_of_all > kFrom + Parts::offset(Parts::staged(kStage, kFirst))) {
+                } else if (left_of_all > kFrom + Parts::offset(Parts::staged(kStages, kStage, kFirst))) {
                     fft::for_each_index<kFirst, kEnd>([&](auto output) {
-                        constexpr int u = Parts::staged(kStage, decltype(output)::value);
+                        constexpr int u = Parts::staged(kStages, kStage, decltype(output)::value);
                         constexpr int r = Parts::held(u);
                         constexpr int kAt = kFrom + Parts::offset(u);
                         if (left > kAt) { store_output(out + kAt, Element<S>::narrow(value_of(r))); }
