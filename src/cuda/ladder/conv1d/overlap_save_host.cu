@@ -157,12 +157,12 @@ constexpr std::array<double, 3> kWideClusterSegmentSeconds{27e-6, 31e-6, 0};
 // Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 327 us, with 1,024 taps 513 by 1 warp, 507
 // by 2, 821 by 4 and 862 by 8.
 constexpr double kOwnSpectrumFactor = 1.23;
-// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has 16 or four: (64, 768, 1024) bf16 168 us,
-// (64, 768, 4096) 831.
-constexpr double kShortRowSeconds = 0.425e-6;
-constexpr double kRowSeconds = 2.21e-6;
-// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 10,410 us.
-constexpr double kLongRowSeconds = 13.9e-6;
+// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has 16 or four: (64, 768, 1024) bf16 147 us,
+// (64, 768, 4096) 753.
+constexpr double kShortRowSeconds = 0.37e-6;
+constexpr double kRowSeconds = 1.98e-6;
+// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 9,490 us.
+constexpr double kLongRowSeconds = 12.7e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
