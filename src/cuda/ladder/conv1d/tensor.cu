@@ -43,7 +43,7 @@ constexpr RowsCost kRowsOnce{13.8, 0.86};
 constexpr RowsCost kRowsOnceMany{11.6, 2.18};  // two warpgroups
 constexpr RowsCost kRowsOnceConverted{0, 4.5};
 constexpr RowsCost kRowsTwice{0, 5.7};
-constexpr double kRowsTileSeconds = 5.9e-6;
+constexpr double kRowsTileSeconds = 5.9e-6;    // of 14,336 outputs and more
 constexpr double kRowsChunkSeconds = 0.35e-6;  // of one product
 constexpr double kShareOfCopyRows = 0.944;
 constexpr std::int64_t kMostTapsOnce = 512;  // where one product is enough
@@ -197,7 +197,8 @@ private:
         const double groups = static_cast<double>(device.multiprocessors) * tensor::row_groups(chunks);
         const double tiles = std::ceil(static_cast<double>(p.output_length) / tile) * static_cast<double>(p.batch);
         const double made = std::ceil(tiles / groups) * groups * tile;
-        return kLaunchSeconds + kColdSeconds + kRowsTileSeconds + kRowsChunkSeconds * chunks * pieces +
+        return kLaunchSeconds + kColdSeconds + kRowsTileSeconds * std::min(1.0, tile / 14336) +
+               kRowsChunkSeconds * chunks * pieces +
                moving_and_computing(moved / (kShareOfCopyRows * device.copy_bytes_per_second),
                                     2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops);
     }
@@ -234,8 +235,8 @@ private:
     }
     static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
         if (p.k > tensor::kMostTaps) { return Way::rows; }
-        // So many outputs that every warpgroup has a few tiles; -1 asks for it anyway. 127 taps: 12.6 us and 0.93 us for every 10^6
-        // samples, two products 14.5 and 1.02; four warps a tile: about 12 and 1.4.
+        // So many outputs that every warpgroup has a few tiles; -1 asks for it anyway. 127 taps: 12 us and 0.9 us for every 10^6
+        // samples, two products 14.5 and 1; four warps a tile: about 12 and 1.4.
         const double least_outputs = pieces_of(p) == 1 ? 40000 : 90000;  // of a multiprocessor
         constexpr double kLeastFilled = 0.8;
         const int tile = tensor::rows_tile(chunks_of(p), pieces_of(p));
