@@ -305,7 +305,7 @@ TEST(ImageKernels, ScalesOnTensorCores) {
         const ImageProblem p{.height = 84, .width = 40, .channels = channels, .mask_height = height, .mask_width = width};
         const core::ResolvedImage r = core::resolve(p);
         const auto row = static_cast<std::size_t>(r.in_row);
-        for (int pattern = 0; pattern < 5; ++pattern) {
+        for (int pattern = 0; pattern < 6; ++pattern) {
             Random random(static_cast<std::uint64_t>(pattern));
             std::vector<float> in(row * 84), taps(static_cast<std::size_t>(height * width)), whole(in.size(), NAN),
                 parts(in.size(), NAN);
@@ -319,6 +319,7 @@ TEST(ImageKernels, ScalesOnTensorCores) {
                 if (pattern == 2) { in[i] *= std::ldexp(1.0F, static_cast<int>(y % 29) - 12); }
                 if (pattern == 3) { in[i] *= y % 50 == 0 ? 5000 : i % row < row / 2 ? 0 : 3; }
                 if (pattern == 4) { in[i] *= y < 42 ? 1e-25F : 1e25F; }
+                if (pattern == 5) { in[i] *= y < 20 || y > 70 ? 1 : 1e-36F; }
             }
             Prepared prepared(cuda::image_separable(), r, reinterpret_cast<const unsigned char*>(taps.data()), 1);
             ASSERT_EQ(prepared.make(), "");

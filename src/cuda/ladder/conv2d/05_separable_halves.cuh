@@ -139,67 +139,34 @@ __device__ __forceinline__ SumFactors factors_of(int exponent) {
     return {power_of(once ? exponent : exponent / 2), once ? 1.0F : power_of(exponent - exponent / 2)};
 }
 
-/// A lane's outputs: rows g and g + 8 of pixels 8 p + 2 q and the next. Of one channel they go where they belong: `to` is the first
-/// of them; of several to rows of all channels in shared memory.
-template <class Shape, int kChannels>
-__device__ __forceinline__ void pass_outputs(const ImageArguments& a, const HalvesMarch& g, float* to, float* staged,
-                                             float (&sum)[2][4], float rest, int row, int pixel, bool whole) {
-    if (rest != 1) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) { sum[i / 4][i % 4] *= rest; }
-    }
-    if constexpr (kChannels > 1) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-            staged[i % 4 / 2 * 8 * Shape::kOutPitch + (i / 4 * 8 + i % 2) * kChannels] = sum[i / 4][i % 4];
-        }
-        return;
-    }
-    bool finite = true;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) { finite = finite && fabsf(sum[i / 4][i % 4]) < INFINITY; }
-    if (finite && whole) {
-        if (a.common.plain_store == 0) {
-#pragma unroll
-            for (int i = 0; i < 8; ++i) { sum[i / 4][i % 4] = finish(a.common, sum[i / 4][i % 4]); }
-        }
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            float* const own = to + i % 2 * 8 * a.out_row + i / 2 * 8;
-            const float2 pair = {sum[i / 2][i % 2 * 2], sum[i / 2][i % 2 * 2 + 1]};
-            if (g.out_vectors != 0) {
-                __stcs(reinterpret_cast<float2*>(own), pair);
-            } else {
-                __stcs(own, pair.x);
-                __stcs(own + 1, pair.y);
-            }
-        }
-        return;
-    }
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        store_border<Shape>(a, g.segment_rows, row + i % 4 / 2 * 8, pixel + i / 4 * 8 + i % 2, sum[i / 4][i % 4]);
-    }
+/// A flag in a register: what it was made of need not be kept, nor looked at again.
+__device__ __forceinline__ bool in_register(bool flag) {
+    int value = flag ? 1 : 0;
+    asm volatile("" : "+r"(value));
+    return value != 0;
 }
 
 /// A step of the march: 16 rows of the window are filtered along themselves, a warp 16 pixels. A product's sum is pixels x rows,
 /// and lies in the lanes as the next product wants it: the last rows of sums in registers are filtered down into 16 rows of
 /// outputs.
 ///
-/// Floats are two halves each, three products make one. Meanwhile the next step's rows become halves, with the scale of the rows
-/// before: where that does not fit, once more, and the rows in registers change to the new one.
+/// Floats are two halves each, three products make one. Warps meet once a step, but need not stand still there: each arrives when
+/// it has made the next step's rows halves, and then filters this step's. What is independent is done together: rows in registers
+/// are filtered down a step later, while the next step's become halves.
+///
+/// Those have the scale of the rows before: where that does not fit, once more, and the rows in registers change to the new one.
+/// What is rare is done in functions, and taps are loaded again after it: across a call few registers are kept.
 template <int kSteps, int kChannels>
 __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, HalvesShape<kSteps, kChannels>::kBlocks)
     march_halves(const __grid_constant__ ImageArguments a, const __grid_constant__ HalvesMarch g) {
     using Shape = HalvesShape<kSteps, kChannels>;
     extern __shared__ __align__(128) char shared[];
-    static __shared__ Border border;
-    static __shared__ unsigned largest;
-    static __shared__ float rest;  // SumFactors, of which registers hold the first
-    auto* const window = reinterpret_cast<float*>(shared);
+    Shared& common = *reinterpret_cast<Shared*>(shared);
+    auto* const window = reinterpret_cast<float*>(shared + kSharedBytes);
     auto* const halves = reinterpret_cast<__half*>(window + kStages * Shape::kStage);
-    float* const staged = window + kStages * Shape::kStage + Shape::kHalves;
-    float* const taps = staged + 2 * Shape::kOut;
+    float* const staged = window + kStages * Shape::kStage + kHalfBuffers * Shape::kHalves / 2;
+    auto* const fragments = reinterpret_cast<uint4*>(staged + 2 * Shape::kOut);
+    float* const taps = staged + 2 * Shape::kOut + Shape::kFragments;
     const int thread = static_cast<int>(threadIdx.x);
     const int lane = thread % 32;
     const int channel = thread / 32 % kChannels;
@@ -215,27 +182,24 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     const int outputs = within(a.rows - tile.y, g.segment_rows);
     const int columns = within(a.out_elements - tile.e, Shape::kOutRow);
     const int steps = (outputs + kStepRows - 1) / kStepRows + kSteps - 1;
-    Border values{
-        in, first_row, first_element, Shape::kElements, Shape::kElements, 0, 0, reinterpret_cast<int*>(taps + 2 * kPaddedTaps)};
+    Border values{in, first_row, first_element, Shape::kElements, Shape::kElements, reinterpret_cast<int*>(taps + 2 * kPaddedTaps)};
     if (g.vectors != 0) {
         values.left = (within(-first_element, Shape::kElements) + 3) / 4 * 4;
         values.right = max(values.left, within(a.row_elements - first_element, Shape::kElements) / 4 * 4);
     }
-    values.begin = (within(a.in_first - first_row, kFar) + kStepRows - 1) / kStepRows;
-    values.end = within(a.in_last - first_row, kFar) / kStepRows;
     for (int i = thread; i < kPaddedTaps; i += Shape::kThreads) {
         const int along = i - kTapLead - g.lead;
         const int down = i - kTapLead - g.lead_rows;
         taps[i] = along >= 0 && along < a.mask_width ? g.row[along] : 0.0F;
         taps[kPaddedTaps + i] = down >= 0 && down < a.mask_height ? g.column[down] : 0.0F;
     }
-    unsigned exponent = kUsualExponent;
-    float factor = factors_of(g.exponent - static_cast<int>(exponent)).first;
     if (thread == 0) {
-        largest = 0;
-        rest = factors_of(g.exponent - static_cast<int>(exponent)).rest;
+        common.looks[0] = 0;
+        common.looks[1] = 0;
+        common.largest = 0;
+        initialize(&common.ready, Shape::kThreads);
     }
-    const bool words = prepare_border<Shape>(a, border, values, window);
+    const bool words = prepare_border<Shape>(a, common.border, values, window);
 
     constexpr int kTurns = (Shape::kElements / 4 + Shape::kLanes - 1) / Shape::kLanes;
     bool copies[kTurns];
@@ -244,110 +208,177 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         const int i = 4 * (own_lane + Shape::kLanes * k);
         copies[k] = i >= values.left && i < values.right;
     }
-    float* const own_row_of_window = window + own_row * Shape::kElements;
-    const float* const own_pixels = own_row_of_window + 4 * kChannels * own_lane;
-    __half* const own_halves = halves + own_row * Shape::kPitch + 4 * own_lane;
+    // Steps [begin, begin + inner) have all their rows in the piece.
+    int begin = (within(a.in_first - first_row, kFar) + kStepRows - 1) / kStepRows;
+    int inner = max(min(within(a.in_last - first_row, kFar) / kStepRows, steps) - begin, 0);
+    asm volatile("" : "+r"(begin), "+r"(inner));
+    const auto is_inner = [&](int step) { return static_cast<unsigned>(step - begin) < static_cast<unsigned>(inner); };
     const float* from = in + (first_row - a.in_first + own_row) * a.in_row + first_element + 4 * own_lane;
-    int filled = 0;  // stages: where the next rows go, and which become halves
-    const auto next = [](int stage) { return stage == (kStages - 1) * Shape::kStage ? 0 : stage + Shape::kStage; };
+    float* const own_window = window + own_row * Shape::kElements + 4 * own_lane;
     const auto load = [&](int step) {
-        if (step < steps) {
-            float* const to = own_row_of_window + filled;
-            if (step >= border.begin && step < border.end) {
+        if (is_inner(step)) {
+            float* const to = own_window + step % kStages * Shape::kStage;
 #pragma unroll
-                for (int k = 0; k < kTurns; ++k) {
-                    if (copies[k]) { copy_16_async(to + 4 * (own_lane + Shape::kLanes * k), from + 4 * Shape::kLanes * k); }
-                }
-                if (words) { load_words<Shape>(to, from - 4 * own_lane - border.first_element, border); }
-            } else {
-                load_border<Shape>(a, border, to, step * kStepRows + own_row);
+            for (int k = 0; k < kTurns; ++k) {
+                if (copies[k]) { copy_16_async(to + 4 * Shape::kLanes * k, from + 4 * Shape::kLanes * k); }
             }
-            filled = next(filled);
-            from += kStepRows * a.in_row;
+            if (words) {
+                load_words<Shape>(to - 4 * own_lane, from - 4 * own_lane - common.border.first_element, common.border, true);
+            }
         }
+        from = reinterpret_cast<const float*>(reinterpret_cast<const char*>(from) + g.in_step);
         commit_copies();
     };
-    // Whether this thread's pixels of a step ask for a look at all of the block's: some do not fit, or none is large enough.
-    const auto convert = [&](int step, int stage) {
-        const float own = convert_row<Shape, kChannels>(own_halves + step % 2 * Shape::kHalves, own_pixels + stage,
-                                                        __uint_as_float(exponent << 23));
-        return !(own < kMostScaled) || (own > 0 && own < kLeastScaled);
+    const float* const own_pixels = window + own_row * Shape::kElements + 4 * kChannels * own_lane;
+    __half* const own_halves = halves + own_row * Shape::kPitch + 4 * own_lane;
+    unsigned exponent = kUsualExponent;  // of the scale of rows that become halves
+    const auto convert = [&](int step) {
+        const float own =
+            convert_row<Shape, kChannels>(own_halves + step % kHalfBuffers * Shape::kHalves,
+                                          own_pixels + step % kStages * Shape::kStage, __uint_as_float(exponent << 23));
+        // Some of this thread's pixels do not fit, or none is large enough: the whole block's are looked at.
+        if (!(own < kMostScaled) || (own > 0 && own < kLeastScaled)) { common.looks[step % 2] = 1; }
     };
 #pragma unroll 1
-    for (int step = 0; step < kStages; ++step) { load(step); }
+    for (int step = 0; step < kStages; ++step) {
+        if (!is_inner(step) && step < steps) { load_border<Shape>(a, common.border, window, step); }
+        load(step);
+    }
     TapFragments<kSteps> along;
     TapFragments<kSteps> down;
-    auto* const fragments = reinterpret_cast<uint4*>(staged);  // until there are outputs
-    static_assert(4 * 2 * kSteps * 64 <= 2 * Shape::kOut);
+    const auto load_both = [&] {
+        load_taps<kSteps>(along, fragments);
+        load_taps<kSteps>(down, fragments + 64 * kSteps);
+    };
     prepare_taps<Shape, kSteps>(fragments, taps);
-    wait_copies<kStages - 1>();
+    wait_copies<kStages - 2>();
     __syncthreads();
-    load_taps<kSteps>(along, fragments);
-    load_taps<kSteps>(down, fragments + 64 * kSteps);
-    bool look = convert(0, 0);
+    load_both();
+    convert(0);
+    arrive(&common.ready);
 
     const auto address = static_cast<unsigned>(__cvta_generic_to_shared(halves + (2 * channel + lane / 16) * Shape::kPart +
                                                                         lane % 8 * Shape::kPitch + lane / 8 % 2 * 8 + pixel));
     float* const own_staged = staged + lane / 4 * Shape::kOutPitch + (pixel + lane % 4 * 2) * kChannels + channel;
-    const std::int64_t first_out = tile.image * a.out_image + tile.y * a.out_row + tile.e;
-    float* out = static_cast<float*>(a.out) + first_out;
-    out += kChannels == 1 ? (lane / 4 - kStepRows * (kSteps - 1)) * a.out_row + pixel + lane % 4 * 2
-                          : (own_row - kStepRows * kSteps) * a.out_row;
-    const bool whole = pixel + 16 <= columns && a.common.converts == 0;
-    const bool vectors = columns == Shape::kOutRow && g.out_vectors != 0 && a.common.converts == 0 && a.common.plain_store != 0;
-    const auto store = [&](int step) {  // the outputs of the step before, of several channels
-        const int row = (step - kSteps) * kStepRows + own_row;
-        if (kChannels > 1 && step >= kSteps && row < outputs) {
-            store_row<Shape>(a, g.segment_rows, out, staged + (step + 1) % 2 * Shape::kOut + own_row * Shape::kOutPitch, row,
-                             columns, vectors);
+    const float* const own_outputs = staged + own_row * Shape::kOutPitch + 4 * own_lane;
+    float* out = static_cast<float*>(a.out) + tile.image * a.out_image + tile.y * a.out_row + tile.e;
+    out += kChannels == 1 ? (lane / 4 - kStepRows * kSteps) * a.out_row + pixel + lane % 4 * 2
+                          : (own_row - kStepRows * (kSteps + 1)) * a.out_row + 4 * own_lane;
+    const bool whole = in_register(pixel + 16 <= columns);
+    const bool vectors = in_register(columns == Shape::kOutRow && g.out_vectors != 0 && a.common.plain_store != 0);
+    // Outputs of steps up to `checked` may not be finite, or must be multiplied once more, or converted.
+    const auto checked_until = [&](int step) {
+        const int sums = g.exponent - static_cast<int>(exponent);
+        return a.common.converts != 0 || sums < -126 || sums > 127 ? static_cast<int>(kFar) : step;
+    };
+    int checked = checked_until(-1);
+    int looked = 0;  // the last step that was looked at, and the scale before it
+    unsigned exponent_before = exponent;
+    unsigned passed_exponent = exponent;  // of rows in registers
+    float factor = factors_of(g.exponent - static_cast<int>(exponent)).first;
+    const auto rest_of = [&](unsigned scale) { return factors_of(g.exponent - static_cast<int>(scale)).rest; };
+    const auto store = [&](int step) {                              // what was staged in the step before
+        const int row = (step - kSteps - 1) * kStepRows + own_row;  // of the block, negative before there are any
+        if (static_cast<unsigned>(row) < static_cast<unsigned>(outputs)) {
+            const float* const from = own_outputs + (step + 1) % 2 * Shape::kOut;
+            if (vectors) {
+                static_assert(kChannels == 1 || Shape::kOutRow == 8 * Shape::kLanes);
+                const float4 u = *reinterpret_cast<const float4*>(from);
+                const float4 v = *reinterpret_cast<const float4*>(from + 4 * Shape::kLanes);
+                __stcs(reinterpret_cast<float4*>(out), u);
+                __stcs(reinterpret_cast<float4*>(out + 4 * Shape::kLanes), v);
+            } else {
+                store_elements<Shape>(a, out - 4 * own_lane, from - 4 * own_lane, columns);
+            }
         }
     };
+    const auto store_staged = [&](int step) {
+        store_checked<Shape>(a, g.segment_rows, staged, step, columns,
+                             rest_of(step <= looked + 1 ? exponent_before : passed_exponent));
+    };
+    const auto stage = [&](int step, const float(&sum)[2][4]) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            (own_staged + step % 2 * Shape::kOut)[i % 4 / 2 * 8 * Shape::kOutPitch + (i / 4 * 8 + i % 2) * kChannels] =
+                sum[i / 4][i % 4];
+        }
+    };
+    const auto store_one_channel = [&](int step, float(&sum)[2][4]) {
+        const int row = (step - kSteps) * kStepRows;
+        if (whole && row + kStepRows <= outputs && step > checked) { return store_outputs(a, g, out, sum); }
+        const float rest = rest_of(passed_exponent);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            store_border<Shape>(a, g.segment_rows, row + lane / 4 + i % 4 / 2 * 8, pixel + lane % 4 * 2 + i / 4 * 8 + i % 2,
+                                sum[i / 4][i % 4] * rest);
+        }
+        load_both();
+    };
+    const auto next_outputs = [&] { out = reinterpret_cast<float*>(reinterpret_cast<char*>(out) + g.out_step); };
     PassedRows passed[kSteps] = {};
-    const float middle = power_of(g.middle);
-    int used = 0;
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
-        wait_copies<kStages - 2>();
-        if (__syncthreads_or(look ? 1 : 0) != 0) {
-            unsigned held = 0;
+        wait(&common.ready, step % 2);
+        const bool look = common.looks[step % 2] != 0;
+        const bool outside = !is_inner(step + kStages) && step + kStages < steps;
+        if (look || outside || (kChannels > 1 && step <= checked)) {
+            if (look) {
+                unsigned held = 0;
 #pragma unroll
-            for (int s = 0; s + 1 < kSteps; ++s) {
-                held = max(held, largest_of(passed[s], __uint_as_float((254 - exponent) << 23)));
+                for (int s = 1; s < kSteps; ++s) {
+                    held = max(held, largest_of(passed[s], __uint_as_float((254 - exponent) << 23)));
+                }
+                exponent_before = exponent;
+                exponent = convert_again<Shape, kChannels>(common, halves, window, step, held, exponent);
+                looked = step;
+                checked = checked_until(step + kSteps + 1);
             }
-            const unsigned wanted = convert_again<Shape, kChannels>(&largest, own_halves + step % 2 * Shape::kHalves,
-                                                                    own_pixels + used, held, exponent);
-            if (wanted != exponent) {
-                const float ratio = power_of(static_cast<int>(wanted) - static_cast<int>(exponent));
-#pragma unroll
-                for (int s = 0; s + 1 < kSteps; ++s) { rescale(passed[s], ratio); }
-                exponent = wanted;
-                const SumFactors factors = factors_of(g.exponent - static_cast<int>(exponent));
-                factor = factors.first;
-                if (thread == 0) { rest = factors.rest; }
-                __syncthreads();
-            }
+            if (outside) { load_border<Shape>(a, common.border, window, step + kStages); }
+            if (kChannels > 1 && step > kSteps && step <= checked) { store_staged(step); }
+            load_both();
         }
         load(step + kStages);
-        store(step);
-        used = next(used);
-        look = convert(step + 1, used);  // after the last step: of what is there
+        if (kChannels > 1 && step > checked) { store(step); }
+        float to[2][4] = {};
+        filter_columns<kSteps>(to, down, passed, factor);  // of the step before
+        convert(step + 1);                                 // after the last step: of what is there
+        if constexpr (kChannels > 1) { stage(step, to); }
+        wait_copies<kStages - 2>();
+        arrive(&common.ready);
+        if (kChannels == 1 && step >= kSteps) { store_one_channel(step, to); }
+        next_outputs();
 
         float sum[2][4] = {};
-        filter_rows<Shape, kSteps>(sum, address + static_cast<unsigned>(step % 2 * Shape::kHalves * sizeof(__half)), along);
-        pack_rows(passed[kSteps - 1], sum, middle);
-        if (step >= kSteps - 1) {
-            float to[2][4] = {};
-            filter_columns<kSteps>(to, down, passed, factor);
-            const int row = (step - kSteps + 1) * kStepRows;
-            pass_outputs<Shape, kChannels>(a, g, out, own_staged + step % 2 * Shape::kOut, to, rest, row + lane / 4,
-                                           pixel + lane % 4 * 2, whole && row + kStepRows <= outputs);
-        }
-        out += kStepRows * a.out_row;
+        filter_rows<Shape, kSteps>(sum, address + static_cast<unsigned>(step % kHalfBuffers * Shape::kHalves * sizeof(__half)),
+                                   along);
 #pragma unroll
         for (int s = 0; s + 1 < kSteps; ++s) { passed[s] = passed[s + 1]; }
+        pack_rows(passed[kSteps - 1], sum, g.middle);
+        if (exponent != passed_exponent) {
+            const float ratio = power_of(static_cast<int>(exponent) - static_cast<int>(passed_exponent));
+#pragma unroll
+            for (int s = 0; s + 1 < kSteps; ++s) { rescale(passed[s], ratio); }
+            passed_exponent = exponent;
+            factor = factors_of(g.exponent - static_cast<int>(exponent)).first;
+        }
     }
-    __syncthreads();
-    store(steps);
+    float to[2][4] = {};
+    filter_columns<kSteps>(to, down, passed, factor);
+    if constexpr (kChannels == 1) {
+        store_one_channel(steps, to);
+    } else {
+        __syncthreads();
+        stage(steps, to);
+        __syncthreads();
+        for (int step = steps; step <= steps + 1; ++step) {
+            if (step > checked) {
+                store(step);
+            } else if (step > kSteps) {
+                store_staged(step);
+            }
+            next_outputs();
+        }
+    }
 }
 
 }  // namespace tapline::cuda::image_halves_rung

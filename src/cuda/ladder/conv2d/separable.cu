@@ -35,7 +35,7 @@ constexpr double kRankCost = 70;
 constexpr double kOutputCost = 53;
 // An output of the marching kernel on tensor cores with kLeastRowSteps, .. kMostRowSteps.
 constexpr double kTensorCost[] = {94, 117, 125};
-constexpr double kHalvesCost = 107;  // of the one with halves
+constexpr double kHalvesCost[] = {99, 87};  // of the one with halves: of one channel, of three
 // The same of the marching kernel, and of a segment's beginning, in rows: filtering a row of the halo, starting.
 constexpr double kMarchProductCost = 1.4;
 constexpr double kMarchOutputCost = 60;
@@ -135,11 +135,13 @@ bool on_tensor_cores(const ImageProblem& p, const cuda_abi::Device& device) {
     return marches(p, device) && p.channels == 1 && device.major == 9 && tensor_cost(p) < march_cost(p);
 }
 
+double halves_cost(const ImageProblem& p) { return kHalvesCost[p.channels == 1 ? 0 : 1]; }
+
 // Whether it is done with halves. Rows that do not begin on 16 bytes take twice as long (1,023 x 1,021 pixels 28 us, 15 otherwise).
 bool on_halves(const ImageProblem& p, const cuda_abi::Device& device) {
     const auto taps = static_cast<int>(std::max(p.mask_height, p.mask_width));
     return marches(p, device) && (p.channels == 1 || p.channels == 3) && p.in_row % 4 == 0 && device.major == 9 &&
-           halves::steps_of(taps) == halves::kSteps && kHalvesCost < march_cost(p);
+           halves::steps_of(taps) == halves::kSteps && halves_cost(p) < march_cost(p);
 }
 
 // The rows that a block does, a strip of `columns` elements: so many that all blocks run at once, or else in few rounds. The halo's
@@ -344,7 +346,7 @@ private:
     static double march_seconds(const ImageProblem& p, const cuda_abi::Device& device) {
         const double outputs =
             static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
-        const double cost = on_halves(p, device) ? kHalvesCost : on_tensor_cores(p, device) ? tensor_cost(p) : march_cost(p);
+        const double cost = on_halves(p, device) ? halves_cost(p) : on_tensor_cores(p, device) ? tensor_cost(p) : march_cost(p);
         return kLaunchSeconds +
                std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), 2 * cost * outputs / device.peak_flops);
     }
@@ -368,8 +370,11 @@ private:
         g.exponent = 127 - scale_taps(g.column, a.mask_height) - scale_taps(g.row, a.mask_width);
         double sum = 0;
         for (int i = 0; i < a.mask_width; ++i) { sum += std::fabs(g.row[i]); }
-        g.middle = sum == 0 ? 0 : -std::ilogb(sum) - 1;
-        g.exponent -= g.middle;
+        const int middle = sum == 0 ? 0 : -std::ilogb(sum) - 1;
+        g.middle = std::ldexp(1.0F, middle);
+        g.exponent -= middle;
+        g.in_step = halves::kStepRows * a.in_row * static_cast<std::int64_t>(sizeof(float));
+        g.out_step = halves::kStepRows * a.out_row * static_cast<std::int64_t>(sizeof(float));
         const int mask_steps = halves::steps_of(a.mask_height);
         g.lead_rows = halves::kStepRows * (halves::kSteps - mask_steps);
         // Pixels by which windows begin earlier, to begin on 16 bytes in every row of every image: as many as the steps have room

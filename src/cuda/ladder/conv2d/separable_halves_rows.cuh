@@ -4,18 +4,27 @@
 #include "cuda/ladder/conv2d/separable_halves.hpp"
 #include "cuda/primitives/image_tile.cuh"
 #include "cuda/primitives/matrix_fragments.cuh"
+#include "cuda/primitives/split_barrier.cuh"
 
 namespace tapline::cuda::image_halves_rung {
 
 /// Where a block's window is in the image. Elements [left, right) of a row of it are in the image and lie in vectors; the others
-/// come from elements `sources` of the row, or -1: are filled once. Steps [begin, end) have all their rows in the piece. In shared
-/// memory: registers are short.
+/// come from elements `sources` of the row, or -1: are filled once.
 struct Border {
     const float* in;
     std::int64_t first_row, first_element;
-    int left, right, begin, end;
+    int left, right;
     int* sources;
 };
+
+/// What a block's threads share besides rows.
+struct alignas(kSharedBytes) Shared {
+    Border border;
+    SplitBarrier ready;  // at a step: its rows are halves, the next step's are floats, outputs of the step before are staged
+    unsigned looks[2];   // whether the halves of a step, even or odd, need a look
+    unsigned largest;    // of convert_again()
+};
+static_assert(sizeof(Shared) == kSharedBytes);
 
 /// Fills what is absent from all rows; whether elements come from elsewhere in the row.
 template <class Shape>
@@ -36,39 +45,45 @@ __device__ __forceinline__ bool prepare_border(const ImageArguments& a, Border& 
     return __syncthreads_or(any ? 1 : 0) != 0;
 }
 
-/// Starts copying the elements of this thread's row that do not lie in vectors; from: element 0 of the row.
+/// Starts copying the elements of this thread's row that do not lie in vectors, if there is one; from: element 0 of the row.
 template <class Shape>
-__device__ __noinline__ void load_words(float* to, const float* from, const Border& border) {
+__device__ __noinline__ void load_words(float* to, const float* from, const Border& border, bool present) {
     const int left = border.left;
     const int inner = border.right - left;
     const int* const sources = border.sources;
+    const int count = present ? Shape::kElements - inner : 0;
 #pragma unroll 4
-    for (int i = static_cast<int>(threadIdx.x) % Shape::kLanes; i < Shape::kElements - inner; i += Shape::kLanes) {
+    for (int i = static_cast<int>(threadIdx.x) % Shape::kLanes; i < count; i += Shape::kLanes) {
         const int place = i < left ? i : i + inner;
         if (sources[place] >= 0) { copy_4_async(to + place, from + sources[place]); }
     }
 }
 
-/// Starts copying this thread's row of a step, row `row` of the window, wherever it is.
+/// Starts copying this thread's row of a step, wherever it is.
 template <class Shape>
-__device__ __noinline__ void load_border(const ImageArguments& a, const Border& border, float* to, int row) {
+__device__ __noinline__ void load_border(const ImageArguments& a, const Border& border, float* window, int step) {
     const int lane = static_cast<int>(threadIdx.x) % Shape::kLanes;
-    const std::int64_t source = source_row(a, border.first_row + row);
-    if (source < 0) {
+    const int own_row = static_cast<int>(threadIdx.x) / Shape::kLanes;
+    float* const to = window + step % kStages * Shape::kStage + own_row * Shape::kElements;
+    const std::int64_t source = source_row(a, border.first_row + step * kStepRows + own_row);
+    const bool present = source >= 0;
+    const float* const from = border.in + (present ? source : 0) * a.in_row;
+    if (present) {
+        for (int i = border.left + 4 * lane; i < border.right; i += 4 * Shape::kLanes) {
+            copy_16_async(to + i, from + border.first_element + i);
+        }
+    } else {
         const float absent = absent_pixel<float>(a);
         for (int i = lane; i < Shape::kElements; i += Shape::kLanes) { to[i] = absent; }
-        return;
     }
-    const float* const from = border.in + source * a.in_row;
-    for (int i = border.left + 4 * lane; i < border.right; i += 4 * Shape::kLanes) {
-        copy_16_async(to + i, from + border.first_element + i);
-    }
-    // A row that was absent may have left its value where nothing is copied to: that is the same value.
-    load_words<Shape>(to, from, border);
+    // Called by all of a warp (detours.md). A row that was absent may have left its value where nothing is copied to: that is the
+    // same value.
+    __syncwarp();
+    load_words<Shape>(to, from, border, present);
 }
 
 /// This thread's pixels of its row as halves, channels in planes. from: its first pixel of the row; to: that in the first channel's
-/// high halves. The largest magnitude, scaled; passes over NaN.
+/// high halves. The largest magnitude, scaled, or NaN.
 template <class Shape, int kChannels>
 __device__ __forceinline__ float convert_row(__half* to, const float* from, float scale) {
     constexpr int kQuads = Shape::kWindow / 4;
@@ -88,7 +103,7 @@ __device__ __forceinline__ float convert_row(__half* to, const float* from, floa
             x[4 * c + 3] = v.w * scale;
         }
 #pragma unroll
-        for (int i = 0; i < 4 * kChannels; ++i) { largest = fmaxf(largest, fabsf(x[i])); }
+        for (int i = 0; i < 4 * kChannels; ++i) { largest = tensor::max_or_nan(largest, x[i]); }
 #pragma unroll
         for (int c = 0; c < kChannels; ++c) {
             __half* const own = to + 2 * c * Shape::kPart + 4 * Shape::kLanes * k;
@@ -104,21 +119,29 @@ __device__ __forceinline__ float convert_row(__half* to, const float* from, floa
 }
 
 /// The exponent of the scale that a step's largest finite magnitude asks for, or `held`, the bits of one that this thread keeps in
-/// registers; where it is another, the step's rows once more with it. By the whole block; `from`, `to` as above; largest: 0.
+/// registers; where it is another, the step's rows once more with it. By the whole block.
 template <class Shape, int kChannels>
-__device__ __noinline__ unsigned convert_again(unsigned* largest, __half* to, const float* from, unsigned held, unsigned exponent) {
+__device__ __noinline__ unsigned convert_again(Shared& shared, __half* halves, const float* window, int step, unsigned held,
+                                               unsigned exponent) {
+    const int row = static_cast<int>(threadIdx.x) / Shape::kLanes;
     const int lane = static_cast<int>(threadIdx.x) % Shape::kLanes;
+    const float* const from = window + step % kStages * Shape::kStage + row * Shape::kElements;
+    __half* const to = halves + step % kHalfBuffers * Shape::kHalves + row * Shape::kPitch + 4 * lane;
     unsigned bits = held;
     for (int i = lane; i < Shape::kElements; i += Shape::kLanes) {
-        const unsigned magnitude = __float_as_uint((from - 4 * kChannels * lane)[i]) & 0x7fffffffU;
+        const unsigned magnitude = __float_as_uint(from[i]) & 0x7fffffffU;
         if (magnitude < 0x7f800000U) { bits = max(bits, magnitude); }
     }
-    atomicMax(largest, bits);
+    atomicMax(&shared.largest, bits);
     __syncthreads();
-    const unsigned wanted = *largest == 0 ? exponent : kScaleExponent - 16 * max(((*largest >> 23) + 8) / 16, 1U);
-    if (wanted != exponent) { convert_row<Shape, kChannels>(to, from, __uint_as_float(wanted << 23)); }
+    const unsigned largest = shared.largest;
+    const unsigned wanted = largest == 0 ? exponent : kScaleExponent - 16 * max(((largest >> 23) + 8) / 16, 1U);
+    if (wanted != exponent) { convert_row<Shape, kChannels>(to, from + 4 * kChannels * lane, __uint_as_float(wanted << 23)); }
     __syncthreads();
-    if (threadIdx.x == 0) { *largest = 0; }
+    if (threadIdx.x == 0) {
+        shared.largest = 0;
+        shared.looks[step % 2] = 0;
+    }
     return wanted;
 }
 
@@ -137,44 +160,46 @@ __device__ __noinline__ void store_border(const ImageArguments& a, int segment_r
     store_pixel<float>(a, a.out, tile.image * a.out_image + y * a.out_row + element, sum);
 }
 
-/// A step's outputs of this thread's row, row `row` of the block, from shared memory, where they are not what vectors of them could
-/// be. `columns` of them exist. to: the row.
+/// Outputs of this thread's row from shared memory, of several channels: `columns` of them, all finite and of the image's type.
 template <class Shape>
-__device__ __noinline__ void store_elements(const ImageArguments& a, int segment_rows, float* to, const float* staged, int row,
-                                            int columns) {
+__device__ __noinline__ void store_elements(const ImageArguments& a, float* to, const float* staged, int columns) {
 #pragma unroll 4
     for (int i = static_cast<int>(threadIdx.x) % Shape::kLanes; i < columns; i += Shape::kLanes) {
-        const float sum = staged[i];
-        if (fabsf(sum) < INFINITY && a.common.converts == 0) {
-            __stcs(to + i, finish(a.common, sum));
-        } else {
-            store_border<Shape>(a, segment_rows, row, i, sum);
-        }
+        __stcs(to + i, finish(a.common, staged[i]));
     }
 }
 
-/// The same; vectors: all columns exist and need no epilogue.
+/// The outputs that are staged at a step, of several channels, whatever they are; rest: as SumFactors has it.
 template <class Shape>
-__device__ __forceinline__ void store_row(const ImageArguments& a, int segment_rows, float* to, const float* staged, int row,
-                                          int columns, bool vectors) {
-    const int lane = static_cast<int>(threadIdx.x) % Shape::kLanes;
-    static_assert(Shape::kOutRow == 8 * Shape::kLanes);
-    const float4 u = reinterpret_cast<const float4*>(staged)[lane];
-    const float4 v = reinterpret_cast<const float4*>(staged)[lane + Shape::kLanes];
-    const auto finite = [](const float4& x) {
-        return fabsf(x.x) < INFINITY && fabsf(x.y) < INFINITY && fabsf(x.z) < INFINITY && fabsf(x.w) < INFINITY;
-    };
-    if (!vectors) { return store_elements<Shape>(a, segment_rows, to, staged, row, columns); }
-    if (!(finite(u) && finite(v))) {
+__device__ __noinline__ void store_checked(const ImageArguments& a, int segment_rows, const float* staged, int step, int columns,
+                                           float rest) {
+    const int own_row = static_cast<int>(threadIdx.x) / Shape::kLanes;
+    const int row = (step - Shape::kSteps - 1) * kStepRows + own_row;
+    staged += (step + 1) % 2 * Shape::kOut + own_row * Shape::kOutPitch;
 #pragma unroll 1
-        for (int i = 0; i < 8; ++i) {
-            const int column = 4 * (lane + i / 4 * Shape::kLanes) + i % 4;
-            store_border<Shape>(a, segment_rows, row, column, staged[column]);
-        }
-        return;
+    for (int i = static_cast<int>(threadIdx.x) % Shape::kLanes; i < columns; i += Shape::kLanes) {
+        store_border<Shape>(a, segment_rows, row, i, staged[i] * rest);
     }
-    __stcs(reinterpret_cast<float4*>(to) + lane, u);
-    __stcs(reinterpret_cast<float4*>(to) + lane + Shape::kLanes, v);
+}
+
+/// A lane's outputs of one channel, all finite and of the image's type: rows g and g + 8 of pixels 8 p + 2 q and the next; to: the
+/// first of them.
+__device__ __forceinline__ void store_outputs(const ImageArguments& a, const HalvesMarch& g, float* to, float (&sum)[2][4]) {
+    if (a.common.plain_store == 0) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) { sum[i / 4][i % 4] = finish(a.common, sum[i / 4][i % 4]); }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        float* const own = to + i % 2 * 8 * a.out_row + i / 2 * 8;
+        const float2 pair = {sum[i / 2][i % 2 * 2], sum[i / 2][i % 2 * 2 + 1]};
+        if (g.out_vectors != 0) {
+            __stcs(reinterpret_cast<float2*>(own), pair);
+        } else {
+            __stcs(own, pair.x);
+            __stcs(own + 1, pair.y);
+        }
+    }
 }
 
 }  // namespace tapline::cuda::image_halves_rung
