@@ -27,12 +27,13 @@ std::vector<cuda_abi::Policy> policies_of(const CudaDevice& device, std::int32_t
 
 class Search {
 public:
-    Search(const CudaDevice& device, const Problem& problem, const cuda_abi::Problem& plain, Accuracy accuracy, BenchData data)
+    Search(const CudaDevice& device, const Problem& problem, const cuda_abi::Problem& plain, Accuracy accuracy,
+           const BenchData& data)
         : device_(device),
           problem_(problem),
           plain_(plain),
           accuracy_(accuracy),
-          data_(std::move(data)),
+          data_(data),
           expected_(problem, data_),
           on_device_(device, problem, data_) {}
 
@@ -79,7 +80,7 @@ private:
     Problem problem_;
     cuda_abi::Problem plain_;
     Accuracy accuracy_;
-    BenchData data_;
+    const BenchData& data_;
     ReferenceBlocks expected_;
     CudaProblem on_device_;
 };
@@ -129,7 +130,7 @@ TuneResult tune_search(const CudaDevice& device, const Problem& problem, Accurac
         const auto policies = policies_of(device, rung, result.plain);
         if (policies.empty() || (policies.size() == 1 && info.takes_pieces == 0)) continue;
         if (!search) {
-            search = std::make_unique<Search>(device, problem, result.plain, accuracy, std::move(data));
+            search = std::make_unique<Search>(device, problem, result.plain, accuracy, data);
             result.copy_cold = search->copy(seconds);
         }
         TuneRung measured{.name = info.name, .candidates = {}};
