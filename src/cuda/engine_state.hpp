@@ -55,6 +55,19 @@ Result guarded(cuda_abi::Status* status, Result failed, const Body& body) noexce
     return failed;
 }
 
+/// Runs CUDA calls on a device; true, or false with the status filled.
+template <class Body>
+bool on_device(std::int32_t device, cuda_abi::Status* status, const Body& body) {
+    return guarded(status, false, [&] {
+        const DeviceScope scope(device);
+        body();
+        return true;
+    });
+}
+
+inline cudaStream_t native(cuda_abi::Stream* stream) { return reinterpret_cast<cudaStream_t>(stream); }
+inline cudaEvent_t native(cuda_abi::Event* event) { return reinterpret_cast<cudaEvent_t>(event); }
+
 /// What device `index` is; asked once.
 cuda_abi::Device device_of(int index);
 

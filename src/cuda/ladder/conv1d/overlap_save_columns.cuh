@@ -5,20 +5,9 @@
 #include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
 #include "cuda/ladder/conv1d/overlap_save_outputs.cuh"
 #include "cuda/primitives/segment.cuh"
+#include "cuda/primitives/turns.cuh"
 
 namespace tapline::cuda::overlap_save {
-
-/// e^(i pi x), exact to about a rounding wherever x lies.
-__device__ __forceinline__ float2 half_turns(float x) {
-    float2 w;
-    sincospif(x, &w.y, &w.x);
-    return w;
-}
-__device__ __forceinline__ double2 half_turns(double x) {
-    double2 w;
-    sincospi(x, &w.y, &w.x);
-    return w;
-}
 
 /// Whether no term can change it any more.
 template <class X>

@@ -170,12 +170,12 @@ constexpr std::array<double, 3> kWideClusterSegmentSeconds{27e-6, 31e-6, 0};
 // Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 327 us, with 1,024 taps 513 by 1 warp, 507
 // by 2, 821 by 4 and 862 by 8.
 constexpr double kOwnSpectrumFactor = 1.23;
-// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has 16 or four: (64, 768, 1024) bf16 168 us,
-// (64, 768, 4096) 831.
-constexpr double kShortRowSeconds = 0.425e-6;
-constexpr double kRowSeconds = 2.21e-6;
-// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 10,410 us.
-constexpr double kLongRowSeconds = 13.9e-6;
+// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has 16 or four: (64, 768, 1024) bf16 147 us,
+// (64, 768, 4096) 753.
+constexpr double kShortRowSeconds = 0.37e-6;
+constexpr double kRowSeconds = 1.98e-6;
+// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 9,490 us.
+constexpr double kLongRowSeconds = 12.7e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
@@ -348,10 +348,12 @@ void in_parallel(std::int64_t count, const std::function<void(std::int64_t)>& bo
     if (failure) { std::rethrow_exception(failure); }
 }
 
+std::int64_t spectrum_bytes(const Problem& p, const Cut& cut) { return std::int64_t{kPoints} * cut.warps * type_of(p).point_bytes; }
+
 std::int64_t table_bytes(const Problem& p, const Cut& cut) {
     const std::int64_t spectra = p.filters * static_cast<std::int64_t>(parts_of(p.k, cut).size());
-    const Kernel kernel = kernel_of(p, cut.warps, true, Spectrum::passing);
-    return (kernel.table_points + spectra * kPoints * cut.warps) * type_of(p).point_bytes;
+    return kernel_of(p, cut.warps, true, Spectrum::passing).table_points * std::int64_t{type_of(p).point_bytes} +
+           spectra * spectrum_bytes(p, cut);
 }
 
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
@@ -362,7 +364,8 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const std::vector<Part> parts = parts_of(p.k, cut);
     const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
     std::vector<std::byte> bytes;
-    bytes.reserve(static_cast<std::size_t>(table_bytes(p, cut)));
+    const auto each = static_cast<std::size_t>(spectrum_bytes(p, cut));
+    bytes.reserve(static_cast<std::size_t>(kernel.table_points * type.point_bytes) + static_cast<std::size_t>(spectra) * each);
     const auto in_order = [&](const std::vector<Complex>& points) {
         const std::vector<Complex> factors = as_tangents(turn_rows(points, cut.warps, type.is_complex), wide);
         return kernel.in_couples ? in_couples(factors) : factors;
@@ -379,7 +382,6 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
             wide);
     }
     const std::size_t before = bytes.size();
-    const auto each = static_cast<std::size_t>(kPoints * cut.warps) * static_cast<std::size_t>(type.point_bytes);
     bytes.resize(before + static_cast<std::size_t>(spectra) * each);
     const Spectra spectra_of(cut.warps, type.is_complex);
     in_parallel(spectra, [&](std::int64_t index) {

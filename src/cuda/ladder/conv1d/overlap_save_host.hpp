@@ -70,6 +70,7 @@ void in_parallel(std::int64_t count, const std::function<void(std::int64_t)>& bo
 /// Pairs and twists, then the spectra of every filter for each part; and their size.
 std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut);
 std::int64_t table_bytes(const Problem& p, const Cut& cut);
+std::int64_t spectrum_bytes(const Problem& p, const Cut& cut);  // of one filter
 
 /// Outputs [first_output, first_output + count) of rows [row, row + rows) of a job, as far as one part makes them.
 struct Launch {

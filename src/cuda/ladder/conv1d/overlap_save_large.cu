@@ -220,24 +220,12 @@ public:
         const Problem& p = prepared.problem;
         const LargeCut cut = cut_of_prepared(prepared);
         const LargeKernel kernel = kernel_of(p, cut.bits);
-        const Type type = type_of(p);
-        launch_spectrum(p,
-                        {.given = given.data,
-                         .ready = prepared.tables,
-                         .tables = tables,
-                         .taps = taps,
-                         .ready_bytes = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type.point_bytes,
-                         .k = static_cast<int>(p.k),
-                         .skip = cut.skip,
-                         .rows = 32 * kernel.radix,
-                         .warps = kernel.warps,
-                         .is_complex = type.is_complex ? 1 : 0,
-                         .real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0,
-                         .reversed = given.reversed,
-                         .conjugated = given.conjugated,
-                         .for_block = 0,
-                         .in_couples = 0},
-                        stream);
+        SpectrumJob job = spectrum_job(prepared, tables, taps, given);
+        job.ready_bytes = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type_of(p).point_bytes;
+        job.skip = cut.skip;
+        job.rows = 32 * kernel.radix;
+        job.warps = kernel.warps;
+        launch_spectrum(p, job, stream);
     }
     void load(const Prepared& prepared) const override {
         const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);

@@ -127,24 +127,15 @@ void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* ta
                                 cudaStream_t stream) const {
     const Problem& p = prepared.problem;
     const Cut cut = cut_of_prepared(prepared);
-    const Type type = type_of(p);
-    launch_spectrum(p,
-                    {.given = given.data,
-                     .ready = prepared.tables,
-                     .tables = tables,
-                     .taps = taps,
-                     .ready_bytes = table_bytes(p, cut) - std::int64_t{kPoints} * cut.warps * type.point_bytes,
-                     .k = static_cast<int>(p.k),
-                     .skip = cut.skip,
-                     .rows = 1,
-                     .warps = cut.warps,
-                     .is_complex = type.is_complex ? 1 : 0,
-                     .real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0,
-                     .reversed = given.reversed,
-                     .conjugated = given.conjugated,
-                     .for_block = slow_kernel(p, cut.warps).blocks == 1 ? 1 : 0,
-                     .in_couples = slow_kernel(p, cut.warps).in_couples ? 1 : 0},
-                    stream);
+    SpectrumJob job = spectrum_job(prepared, tables, taps, given);
+    job.ready_bytes = table_bytes(p, cut) - spectrum_bytes(p, cut);
+    job.skip = cut.skip;
+    job.rows = 1;
+    job.warps = cut.warps;
+    const Kernel kernel = slow_kernel(p, cut.warps);
+    job.for_block = kernel.blocks == 1 ? 1 : 0;
+    job.in_couples = kernel.in_couples ? 1 : 0;
+    launch_spectrum(p, job, stream);
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -6,20 +6,10 @@
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 #include "cuda/primitives/segment.cuh"
+#include "cuda/primitives/turns.cuh"
 
 namespace tapline::cuda::overlap_save {
 namespace {
-
-__device__ __forceinline__ float2 turn(float halves) {  // e^(i pi halves)
-    float2 w;
-    sincospif(halves, &w.y, &w.x);
-    return w;
-}
-__device__ __forceinline__ double2 turn(double halves) {
-    double2 w;
-    sincospi(halves, &w.y, &w.x);
-    return w;
-}
 
 /// Tap t in correlation order; zero where there is none.
 template <class Point>
@@ -35,7 +25,7 @@ __device__ __forceinline__ Point tap_of(const SpectrumJob& g, int t) {
 /// e^(2 pi i e / 2^k), `whole` = 2^k.
 template <class T>
 __device__ __forceinline__ auto turn_of(std::int64_t e, std::int64_t whole) {
-    return turn(T{2} * static_cast<T>(e & (whole - 1)) / static_cast<T>(whole));
+    return half_turns(T{2} * static_cast<T>(e & (whole - 1)) / static_cast<T>(whole));
 }
 
 constexpr int kThreads = kPoints;
@@ -166,6 +156,21 @@ const void* kernel_of(const Problem& p) {
 }
 
 }  // namespace
+
+SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given) {
+    const Problem& p = prepared.problem;
+    SpectrumJob job{};
+    job.given = given.data;
+    job.ready = prepared.tables;
+    job.tables = tables;
+    job.taps = taps;
+    job.k = static_cast<int>(p.k);
+    job.is_complex = type_of(p).is_complex ? 1 : 0;
+    job.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0;
+    job.reversed = given.reversed;
+    job.conjugated = given.conjugated;
+    return job;
+}
 
 void load_spectrum_kernel(const Problem& p) {
     cudaFuncAttributes attributes{};

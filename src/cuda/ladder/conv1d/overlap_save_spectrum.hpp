@@ -10,14 +10,19 @@ struct SpectrumJob {
     const void* ready;  // what lies before the spectrum in a rung's tables
     void* tables;       // the same, then the spectrum
     void* taps;         // (k) in correlation order
-    std::int64_t ready_bytes;
-    int k, skip;
-    int rows, warps;            // of a segment, of a row
+    int k;
     int is_complex, real_taps;  // the samples; the taps
     int reversed, conjugated;   // correlation order is the given one reversed, conjugated
-    int for_block;              // the factors are as rung 27 takes them
-    int in_couples;             // the spectrum is stored so
+    // The rung's:
+    std::int64_t ready_bytes;
+    int skip;
+    int rows, warps;  // of a segment, of a row
+    int for_block;    // the factors are as rung 27 takes them
+    int in_couples;   // the spectrum is stored so
 };
+
+/// What does not depend on the rung.
+SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given);
 
 /// For segments of rows * 1024 * warps points and one filter.
 void load_spectrum_kernel(const Problem& p);

@@ -43,7 +43,7 @@ constexpr RowsCost kRowsOnce{13.8, 0.86};
 constexpr RowsCost kRowsOnceMany{11.6, 2.18};  // two warpgroups
 constexpr RowsCost kRowsOnceConverted{0, 4.5};
 constexpr RowsCost kRowsTwice{0, 5.7};
-constexpr double kRowsTileSeconds = 5.9e-6;
+constexpr double kRowsTileSeconds = 5.9e-6;    // of 14,336 outputs and more
 constexpr double kRowsChunkSeconds = 0.35e-6;  // of one product
 constexpr double kShareOfCopyRows = 0.944;
 constexpr std::int64_t kMostTapsOnce = 512;  // where one product is enough
@@ -105,9 +105,9 @@ public:
                             : bytes == 4      ? kOutputCost + kStepCost * steps
                                               : kHalfOutputCost + kHalfStepCost * steps;
         const bool floats = bytes == 4;
+        const double share = floats ? kShareOfCopyFloats : kShareOfCopyTensor;
         return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) +
-               moving_and_computing(moved / ((floats ? kShareOfCopyFloats : kShareOfCopyTensor) * device.copy_bytes_per_second),
-                                    2 * filled * cost / device.peak_flops);
+               moving_and_computing(moved / (share * device.copy_bytes_per_second), 2 * filled * cost / device.peak_flops);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
@@ -193,11 +193,12 @@ private:
                               : chunks > tensor::kMostChunks           ? kRowsOnceMany
                                                                        : kRowsOnce;
         // Every warpgroup takes as many tiles as any.
-        const double tile = tensor::rows_tile(chunks);
+        const double tile = tensor::rows_tile(chunks, pieces);
         const double groups = static_cast<double>(device.multiprocessors) * tensor::row_groups(chunks);
         const double tiles = std::ceil(static_cast<double>(p.output_length) / tile) * static_cast<double>(p.batch);
         const double made = std::ceil(tiles / groups) * groups * tile;
-        return kLaunchSeconds + kColdSeconds + kRowsTileSeconds + kRowsChunkSeconds * chunks * pieces +
+        return kLaunchSeconds + kColdSeconds + kRowsTileSeconds * std::min(1.0, tile / 14336) +
+               kRowsChunkSeconds * chunks * pieces +
                moving_and_computing(moved / (kShareOfCopyRows * device.copy_bytes_per_second),
                                     2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops);
     }
@@ -234,11 +235,11 @@ private:
     }
     static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
         if (p.k > tensor::kMostTaps) { return Way::rows; }
-        // So many outputs that every warpgroup has a few tiles; -1 asks for it anyway. 127 taps: 12.6 us and 0.93 us for every 10^6
-        // samples, two products 14.5 and 1.02; four warps a tile: about 12 and 1.4.
+        // So many outputs that every warpgroup has a few tiles; -1 asks for it anyway. 127 taps: 12 us and 0.9 us for every 10^6
+        // samples, two products 14.5 and 1; four warps a tile: about 12 and 1.4.
         const double least_outputs = pieces_of(p) == 1 ? 40000 : 90000;  // of a multiprocessor
         constexpr double kLeastFilled = 0.8;
-        const int tile = tensor::rows_tile(chunks_of(p));
+        const int tile = tensor::rows_tile(chunks_of(p), pieces_of(p));
         const std::int64_t tiles = divide_up(p.output_length, tile);
         const bool filled = static_cast<double>(p.output_length) >= kLeastFilled * static_cast<double>(tiles * tile);
         const bool many =
@@ -249,7 +250,9 @@ private:
     }
     static Way way_of(const Prepared& prepared) { return way_of(prepared.problem, prepared.device, prepared.policy); }
     static int tile_of(const Problem& p, Way way) {
-        return way == Way::rows ? tensor::rows_tile(chunks_of(p)) : way == Way::group ? tensor::kGroupTile : tensor::kTile;
+        return way == Way::rows    ? tensor::rows_tile(chunks_of(p), pieces_of(p))
+               : way == Way::group ? tensor::kGroupTile
+                                   : tensor::kTile;
     }
     struct Kernel {
         const void* entry;

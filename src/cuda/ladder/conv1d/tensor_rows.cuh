@@ -7,11 +7,14 @@
 
 namespace tapline::cuda::tensor {
 
-/// A tile is 64 rows of 224 outputs or more, one behind the other in memory. Output 32 p + b of row a = sum over m of X[a][m]
+/// A tile is 64 rows of 160 outputs or more, one behind the other in memory. Output 32 p + b of row a = sum over m of X[a][m]
 /// T[m][b] with X[a][m] = sample 32 p + m of row a and T[m][b] = tap m - b. A thread keeps its part of `kChunks` chunks of 32
 /// samples of two rows, and from one p to the next takes one more: T is the same for all. Both the samples of a chunk and the
 /// outputs of a position are in an order that makes what a thread has 8 neighbours, so they go to and from shared memory as
 /// vectors.
+///
+/// What is multiplied, `H`, are halves, which bf16 samples become, or, where one product is enough because taps are of the signal's
+/// type, samples as they are: bf16 has a float's range and needs no scale.
 ///
 /// One block a multiprocessor; its warpgroups take turns with its tiles, and copies of the next ones are on their way meanwhile:
 /// while one warpgroup loads, converts and stores, others multiply. The low halves of the taps come first, into the same sums.
@@ -25,16 +28,14 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
     constexpr int kGroups = row_groups(kChunks);
     constexpr int kBuffers = row_buffers(kChunks, kPieces);
-    constexpr int kSamples = row_samples(kChunks);
-    constexpr int kPositions = row_positions(kChunks);
-    constexpr int kRowOutputs = row_outputs(kChunks);
+    constexpr int kSamples = row_samples(kChunks, kPieces);
+    constexpr int kPositions = row_positions(kChunks, kPieces);
+    constexpr int kRowOutputs = row_outputs(kChunks, kPieces);
     constexpr int kOutputs = 16 * kRowOutputs;  // of a warp
     constexpr int kBeyond = row_samples_beyond(kChunks);
     constexpr bool kScaledTaps = std::is_same_v<H, __half>;
-    constexpr int kTaken = row_chunks_taken(kChunks);
-    // The first copies while T is made; more of them would only be in the way of the first, unless T takes long.
-    constexpr int kAtOnce = kPieces == 2 ? kBuffers : kGroups;
-    static_assert(row_rows_after(kChunks) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
+    constexpr int kTaken = row_chunks_taken(kChunks, kPieces);
+    static_assert(row_rows_after(kChunks, kPieces) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
     auto* const arrived = reinterpret_cast<CopyBarrier*>(shared);
     auto* const started = reinterpret_cast<std::uint32_t*>(shared + kRowHeaderBytes / 2);  // copies to each buffer
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         const unsigned row = tile / static_cast<unsigned>(g.tiles);
         return Spot{row, static_cast<int>(tile - row * static_cast<unsigned>(g.tiles))};
     };
-    const auto start_of = [&](Spot s) { return g.start + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks); };
+    const auto start_of = [&](Spot s) { return g.start + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks, kPieces); };
     const auto is_plain = [&](Spot s, const S* from) {
         return s.tile >= g.inner_first && s.tile < g.inner_last && reinterpret_cast<std::uintptr_t>(from) % 16 == 0;
     };
@@ -70,13 +71,14 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         raise(started + buffer, use);
     };
 
+    // The first tiles come while T is made; more of them would only be in their way.
     if (threadIdx.x == 0) {
         for (int b = 0; b < kBuffers; ++b) {
             initialize(arrived + b);
             started[b] = 0;
         }
         fence_before_copy();
-        for (int b = 0; b < kAtOnce; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
+        for (int b = 0; b < kGroups; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
     }
     static_assert(row_scratch_floats(kChunks) * 4 <= row_beyond_bytes(kChunks));
     const int tap_exponent =
@@ -88,7 +90,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     fence_for_warpgroup();
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (int b = kAtOnce; b < kBuffers; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
+        for (int b = kGroups; b < kBuffers; ++b) { copy(blockIdx.x + b * gridDim.x, b, 1); }
     }
     const std::uint64_t first_entries = matrix_of_cores(__shfl_sync(0xffffffffu, shared_address(taps), 0), 512, 128);
 
@@ -167,7 +169,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         const int sums_exponent = !kScaledTaps ? 0 : (kScaledSamples ? exponent - kTopExponent : 0) + tap_exponent - kTopExponent;
         const float factor = power_of_two(sums_exponent);
 
-        const std::int64_t o = g.first_output + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks) + warp * kOutputs;
+        const std::int64_t o = g.first_output + static_cast<std::int64_t>(s.tile) * rows_tile(kChunks, kPieces) + warp * kOutputs;
         S* const out = static_cast<S*>(a.out) + s.row * a.out_row + o;
         const bool finite = exponent != kNotFinite && tap_exponent != kNotFinite && sums_exponent <= 127;
         if (!finite) {
