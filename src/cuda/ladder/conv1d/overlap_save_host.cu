@@ -100,9 +100,22 @@ Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
     cut.warps = warps;
     cut.taps = taps;
     cut.samples = kPoints * warps * (type.is_complex ? 1 : 2);
-    cut.skip = static_cast<int>(((-p.origin) % per_vector + per_vector) % per_vector);
-    const std::int64_t room = cut.samples - (taps - 1) - cut.skip;
-    cut.outputs = room < kOutputsUnit ? 0 : static_cast<int>(room / kOutputsUnit) * kOutputsUnit;
+    const auto skip_to = [&](int multiple) { return static_cast<int>(((-p.origin) % multiple + multiple) % multiple); };
+    const auto outputs_after = [&](int skip) {
+        const std::int64_t room = cut.samples - (taps - 1) - skip;
+        return room < kOutputsUnit ? 0 : static_cast<int>(room / kOutputsUnit) * kOutputsUnit;
+    };
+    cut.skip = skip_to(per_vector);
+    cut.outputs = outputs_after(cut.skip);
+    // Copies that begin within a line take longer, so segments begin at lines where that costs no outputs. 2^28 samples, 8,181 taps
+    // 1,064 us instead of 1,195, 4,081 taps 962 instead of 979, 491 taps 599 instead of 605; complex64, 4,093 taps 1,096 instead of
+    // 1,232.
+    for (int multiple = kOutputsUnit; multiple > per_vector; multiple /= 2) {
+        if (outputs_after(skip_to(multiple)) == cut.outputs) {
+            cut.skip = skip_to(multiple);
+            break;
+        }
+    }
     cut.used = cut.outputs == 0 ? 0 : static_cast<int>(cut.skip + cut.outputs + taps - 1);
     return cut;
 }

@@ -28,7 +28,7 @@ Type type_of(const Problem& p);
 struct Cut {
     int warps = 0;    // of a segment
     int samples = 0;  // of a segment
-    int skip = 0;     // samples that a segment begins early, so that all begin at a multiple of 16 bytes if sample 0 does
+    int skip = 0;     // samples that a segment begins early: at a multiple of 16 bytes if sample 0 does, of 32 samples if it can
     int outputs = 0;  // of a segment; 0: it has no room for the taps
     int used = 0;     // samples that its outputs read, `skip` included
     std::int64_t taps = 0;
