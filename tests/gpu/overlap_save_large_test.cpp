@@ -132,6 +132,25 @@ TEST_F(OverlapSaveLarge, EveryTypeModeAndBoundary) {
     }
 }
 
+// Filters whose segments have rows of several warps.
+TEST_F(OverlapSaveLarge, LongRowsOfEveryType) {
+    Random random(98);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
+        for (const std::int64_t k : {350001, 700001}) {
+            Problem p = correlation_of(301, k, Mode::same);
+            p.dtype = dtype;
+            p.complex_taps = is_complex(dtype);
+            std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
+            std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
+            fill_random(in.data(), dtype, input_extent(p), random);
+            fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+            const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
+            const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+        }
+    }
+}
+
 // Strides and another type of output go one by one.
 TEST_F(OverlapSaveLarge, StridesAndOtherOutputs) {
     Random random(93);

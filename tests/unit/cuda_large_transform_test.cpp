@@ -32,7 +32,7 @@ std::vector<Complex> random_points(std::size_t count, bool is_complex, Random& r
 TEST(CudaLargeTransform, TheSpectrumIsItsDefinition) {
     Random random(1);
     constexpr int kSkip = 5;
-    for (const auto& [radix, warps] : {std::pair{8, 1}, {8, 2}, {4, 8}}) {
+    for (const auto& [radix, warps] : {std::pair{8, 1}, {8, 4}, {4, 8}}) {
         for (const bool is_complex : {false, true}) {
             const std::int64_t width = std::int64_t{1024} * warps;
             const std::int64_t rows = std::int64_t{32} * radix;
