@@ -270,7 +270,7 @@ TEST_F(Tensor, LongSignalsOfSixteenBitSamples) {
 // More taps than two products take: tiles that are full, begun or hardly there, every mode, rows that share a filter.
 TEST_F(Tensor, ManyTapsOfTheSignalsTypeOnAnyLength) {
     for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
-        for (const std::int64_t k : {257, 288, 352, 413, 480, 505, 511, 512}) {
+        for (const std::int64_t k : {257, 288, 352, 411, 480, 505, 511, 512}) {
             std::vector<float> taps = random_floats(k, 90);
             round_taps(taps, dtype);
             for (const std::int64_t n : {1, 300, 513, 18431, 18432 + 600, 40961}) {
@@ -278,6 +278,7 @@ TEST_F(Tensor, ManyTapsOfTheSignalsTypeOnAnyLength) {
                 p.mode = n < k || k % 2 == 0 ? Mode::full : k % 3 == 0 ? Mode::valid : Mode::causal;
                 p.batch = n < 1000 ? 3 : 1;
                 if (k == 480) { p.bias = 0.25; }
+                if (k == 512) { p.origin = 250; }  // six samples into a vector: the most chunks, which no mode's own origin needs
                 if (n > 1000 && k == 352) { p.boundary = Boundary::wrap; }
                 Random random(91 + static_cast<std::uint64_t>(k));
                 std::vector<std::byte> in(bytes_of(input_extent(p), dtype));

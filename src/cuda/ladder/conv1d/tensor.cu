@@ -79,7 +79,8 @@ public:
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) { return "its products are of halves: f32, f16 and bf16 only"; }
-        if (p.k > tensor::kMostTaps && !(p.k <= kMostTapsOnce && rows_take(p, device))) {
+        // Two products have room for 257 taps, too, where the first of a tile is at a vector's beginning: nobody counts on that.
+        if (p.k > tensor::kMostTaps && !(p.k <= kMostTapsOnce && pieces_of(p) == 1 && rows_take(p, device))) {
             return "more than " + std::to_string(tensor::kMostTaps) + " taps" +
                    (p.dtype == kF32 ? "" : ", " + std::to_string(kMostTapsOnce) + " of the signal's type (compute capability 9.0)");
         }
