@@ -233,11 +233,12 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     __half* const own_halves = halves + own_row * Shape::kPitch + 4 * own_lane;
     unsigned exponent = kUsualExponent;  // of the scale of rows that become halves
     const auto convert = [&](int step) {
-        const float own =
-            convert_row<Shape, kChannels>(own_halves + step % kHalfBuffers * Shape::kHalves,
-                                          own_pixels + step % kStages * Shape::kStage, __uint_as_float(exponent << 23));
-        // Some of this thread's pixels do not fit, or none is large enough: the whole block's are looked at.
-        if (!(own < kMostScaled) || (own > 0 && own < kLeastScaled)) { common.looks[step % 2] = 1; }
+        const float scale = __uint_as_float(exponent << 23);
+        const float own = convert_row<Shape, kChannels>(own_halves + step % kHalfBuffers * Shape::kHalves,
+                                                        own_pixels + step % kStages * Shape::kStage, scale);
+        // Some of this thread's pixels do not fit, or none is large enough (with the scale of far larger ones they become zero):
+        // the whole block's are looked at.
+        if (!(own * scale < kMostScaled) || (own > 0 && own * scale < kLeastScaled)) { common.looks[step % 2] = 1; }
     };
 #pragma unroll 1
     for (int step = 0; step < kStages; ++step) {
