@@ -169,7 +169,14 @@ def measure(options):
                 failures.append(f"{sweep.in_words()}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}")
                 continue
             problems, measured_on = problems_of(sweep, done.stdout.splitlines())
+            without = sweep.count() - sum(chosen(p) is not None for p in problems)
+            if without:  # what the report would not count
+                failures.append(f"{sweep.in_words()}: {without} problems without a time of the algorithm that is chosen")
+                continue
             with one_at_a_time:
+                if any(result.get(key, value) != value for key, value in measured_on.items()):
+                    failures.append(f"{sweep.in_words()}: measured on {measured_on}, other sweeps on {result['device']}, driver {result['driver']}")
+                    continue
                 result.update(measured_on)
                 result["problems"] += problems
                 result["sweeps"].append(str(sweep))

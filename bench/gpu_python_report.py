@@ -61,11 +61,14 @@ def overhead_table(rows):
 def bar_by_length(rows):
     """Where the bar is reached and where it is not, a sentence for each length."""
     for n in sorted({row["n"] for row in rows}):
-        asked = [row for row in rows if row["n"] == n and row["taps"] >= 127 and row["best_peer"] is not None]
+        wanted = [row for row in rows if row["n"] == n and row["taps"] >= 127]
+        asked = [row for row in wanted if row["best_peer"] is not None]
+        alone = ", ".join(f"{row['taps']:,}" for row in wanted if row["best_peer"] is None)
         short = [row for row in asked if not row["times_faster"] >= BAR_CUPY]
         missed = ", ".join(f"{row['taps']:,} ({row['times_faster']:.1f})" for row in short)
         held = ", ".join(f"{row['taps']:,}" for row in asked if row not in short)
-        yield f"- 2^{n.bit_length() - 1} samples: " + "; ".join(([f"reached with {held} taps"] if held else []) + ([f"missed with {missed}"] if missed else []))
+        parts = [("reached with {} taps", held), ("missed with {}", missed), ("no peer with {} taps", alone)]
+        yield f"- 2^{n.bit_length() - 1} samples: " + "; ".join(text.format(which) for text, which in parts if which)
 
 
 def main():

@@ -148,10 +148,12 @@ Plan cached_plan(const Problem& problem, const void* taps, const PlanOptions& op
             return it->plan;
         }
     }
-    Plan plan = prepare(problem, taps, options);
+    // Copied before: while the GIL is released, another thread may change the array, and what is kept must be what was prepared.
+    const auto* from = static_cast<const std::byte*>(taps);
+    std::vector<std::byte> own_taps(from, from + bytes);
+    Plan plan = prepare(problem, own_taps.data(), options);
     if (plan.device() == "cpu" || options.device.starts_with("cuda")) {  // "auto" may choose otherwise next time
-        const auto* from = static_cast<const std::byte*>(taps);
-        add({h, key, std::vector<std::byte>(from, from + bytes), plan});
+        add({hash(hash(0, &key, sizeof key), own_taps.data(), bytes), key, std::move(own_taps), plan});
     }
     return plan;
 }

@@ -182,6 +182,44 @@ TEST_F(ImagesOnGpu, BandsOfImagesAreThePartsOfTheWhole) {
     }
 }
 
+// A strip's scale follows its pixels, down a block that has the image's whole height: rows that are 10^37 times smaller than those
+// before, or below rows that hold what stands for no value.
+TEST_F(ImagesOnGpu, RowsFarSmallerThanThoseBefore) {
+    constexpr std::int64_t kHeight = 304, kSide = 31, kNear = 64;
+    for (const std::int64_t channels : {1, 3}) {
+        for (const auto& [first, then, change] : {std::tuple{1.0F, 1e-37F, 160}, std::tuple{9.97e36F, 1e-9F, 20}}) {
+            const ImageProblem p{.height = kHeight,
+                                 .width = 25344 / channels,
+                                 .channels = channels,
+                                 .mask_height = kSide,
+                                 .mask_width = kSide,
+                                 .boundary = Boundary::nearest};
+            const auto row_elements = static_cast<std::size_t>(p.width * channels);
+            std::vector<float> in(kHeight * row_elements, then), out(in.size());
+            std::fill_n(in.begin(), static_cast<std::size_t>(change) * row_elements, first);
+            const std::vector<float> taps(kSide * kSide, 1.0F / (kSide * kSide));
+            const ImagePlan plan = make_image_plan(p, taps.data(), {.device = "cuda", .algorithm = "image_separable"});
+            const DeviceBuffer device_in = DeviceBuffer::of(in);
+            const DeviceBuffer device_out(out.size() * sizeof(float));
+            plan.execute(device_out.data(), device_in.data(), {}, nullptr);
+            synchronize_device();
+            device_out.read(out.data(), device_out.size());
+            const auto value = [&](std::int64_t y) {
+                return static_cast<double>(std::max<std::int64_t>(y, 0) < change ? first : then);
+            };
+            for (std::int64_t y = 0; y < kHeight; ++y) {
+                double wanted = 0;
+                for (std::int64_t i = -kSide / 2; i <= kSide / 2; ++i) { wanted += value(y + i) / kSide; }
+                const double tolerance = 1e-4 * value(y - kNear);  // the largest around
+                const auto* const row = out.data() + static_cast<std::size_t>(y) * row_elements;
+                for (std::size_t e = 0; e < row_elements; ++e) {
+                    ASSERT_NEAR(row[e], wanted, tolerance) << "row " << y << ", element " << e << " of " << channels << " channels";
+                }
+            }
+        }
+    }
+}
+
 // 16-bit pixels: sums are floats, and the store rounds once.
 TEST_F(ImagesOnGpu, ImagesOf16BitFloats) {
     const ImageProblem p{.height = 70,

@@ -233,11 +233,12 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     __half* const own_halves = halves + own_row * Shape::kPitch + 4 * own_lane;
     unsigned exponent = kUsualExponent;  // of the scale of rows that become halves
     const auto convert = [&](int step) {
-        const float own =
-            convert_row<Shape, kChannels>(own_halves + step % kHalfBuffers * Shape::kHalves,
-                                          own_pixels + step % kStages * Shape::kStage, __uint_as_float(exponent << 23));
-        // Some of this thread's pixels do not fit, or none is large enough: the whole block's are looked at.
-        if (!(own < kMostScaled) || (own > 0 && own < kLeastScaled)) { common.looks[step % 2] = 1; }
+        const float scale = __uint_as_float(exponent << 23);
+        const float own = convert_row<Shape, kChannels>(own_halves + step % kHalfBuffers * Shape::kHalves,
+                                                        own_pixels + step % kStages * Shape::kStage, scale);
+        // Some of this thread's pixels do not fit, or none is large enough (with the scale of far larger ones they become zero):
+        // the whole block's are looked at.
+        if (!(own * scale < kMostScaled) || (own > 0 && own * scale < kLeastScaled)) { common.looks[step % 2] = 1; }
     };
 #pragma unroll 1
     for (int step = 0; step < kStages; ++step) {
@@ -272,9 +273,8 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         return a.common.converts != 0 || sums < -126 || sums > 127 ? static_cast<int>(kFar) : step;
     };
     int checked = checked_until(-1);
-    int looked = 0;  // the last step that was looked at, and the scale before it
-    unsigned exponent_before = exponent;
     unsigned passed_exponent = exponent;  // of rows in registers
+    unsigned staged_exponent = exponent;  // of those that staged outputs were made of
     float factor = factors_of(g.exponent - static_cast<int>(exponent)).first;
     const auto rest_of = [&](unsigned scale) { return factors_of(g.exponent - static_cast<int>(scale)).rest; };
     const auto store = [&](int step) {                              // what was staged in the step before
@@ -293,8 +293,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         }
     };
     const auto store_staged = [&](int step) {
-        store_checked<Shape>(a, g.segment_rows, staged, step, columns,
-                             rest_of(step <= looked + 1 ? exponent_before : passed_exponent));
+        store_checked<Shape>(a, g.segment_rows, staged, step, columns, rest_of(staged_exponent));
     };
     const auto stage = [&](int step, const float(&sum)[2][4]) {
 #pragma unroll
@@ -328,9 +327,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
                 for (int s = 1; s < kSteps; ++s) {
                     held = max(held, largest_of(passed[s], __uint_as_float((254 - exponent) << 23)));
                 }
-                exponent_before = exponent;
                 exponent = convert_again<Shape, kChannels>(common, halves, window, step, held, exponent);
-                looked = step;
                 checked = checked_until(step + kSteps + 1);
             }
             if (outside) { load_border<Shape>(a, common.border, window, step + kStages); }
@@ -342,7 +339,10 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         float to[2][4] = {};
         filter_columns<kSteps>(to, down, passed, factor);  // of the step before
         convert(step + 1);                                 // after the last step: of what is there
-        if constexpr (kChannels > 1) { stage(step, to); }
+        if constexpr (kChannels > 1) {
+            stage(step, to);
+            staged_exponent = passed_exponent;
+        }
         wait_copies<kStages - 2>();
         arrive(&common.ready);
         if (kChannels == 1 && step >= kSteps) { store_one_channel(step, to); }
@@ -376,6 +376,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
             } else if (step > kSteps) {
                 store_staged(step);
             }
+            staged_exponent = passed_exponent;
             next_outputs();
         }
     }

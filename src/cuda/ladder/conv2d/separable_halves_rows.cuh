@@ -83,7 +83,7 @@ __device__ __noinline__ void load_border(const ImageArguments& a, const Border& 
 }
 
 /// This thread's pixels of its row as halves, channels in planes. from: its first pixel of the row; to: that in the first channel's
-/// high halves. The largest magnitude, scaled, or NaN.
+/// high halves. The largest magnitude, as it is, or NaN.
 template <class Shape, int kChannels>
 __device__ __forceinline__ float convert_row(__half* to, const float* from, float scale) {
     constexpr int kQuads = Shape::kWindow / 4;
@@ -97,13 +97,16 @@ __device__ __forceinline__ float convert_row(__half* to, const float* from, floa
 #pragma unroll
         for (int c = 0; c < kChannels; ++c) {
             const float4 v = *reinterpret_cast<const float4*>(from + 4 * (Shape::kLanes * kChannels * k + c));
-            x[4 * c] = v.x * scale;
-            x[4 * c + 1] = v.y * scale;
-            x[4 * c + 2] = v.z * scale;
-            x[4 * c + 3] = v.w * scale;
+            x[4 * c] = v.x;
+            x[4 * c + 1] = v.y;
+            x[4 * c + 2] = v.z;
+            x[4 * c + 3] = v.w;
         }
 #pragma unroll
-        for (int i = 0; i < 4 * kChannels; ++i) { largest = tensor::max_or_nan(largest, x[i]); }
+        for (int i = 0; i < 4 * kChannels; ++i) {
+            largest = tensor::max_or_nan(largest, x[i]);
+            x[i] *= scale;
+        }
 #pragma unroll
         for (int c = 0; c < kChannels; ++c) {
             __half* const own = to + 2 * c * Shape::kPart + 4 * Shape::kLanes * k;
