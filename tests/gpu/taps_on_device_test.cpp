@@ -124,6 +124,30 @@ TEST_F(TapsOnDevice, OfSegmentsInClustersAndInMemory) {
     }
 }
 
+// Rows of four and eight warps. Most taps are zero: the bound grows with the sum of all, also of those that no output reads.
+TEST_F(TapsOnDevice, OfSegmentsWithLongRows) {
+    constexpr std::int64_t kDrawn = 1000;
+    Random random(96);
+    const char* const name = "overlap_save_large";
+    if (rung_named(name) < 0) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
+    for (const Dtype dtype : {Dtype::f32, Dtype::complex64, Dtype::f64}) {
+        for (const std::int64_t k : {350001, 600001}) {
+            Problem p;
+            p.length = 803;
+            p.taps = is_complex(dtype) ? k / 2 : k;
+            p.dtype = dtype;
+            p.complex_taps = is_complex(dtype);
+            p.mode = Mode::same;
+            p.operation = k == 350001 ? Operation::correlation : Operation::convolution;
+            std::vector<std::byte> taps(bytes_of(p.taps, dtype));
+            for (const std::int64_t first : {std::int64_t{0}, p.taps / 2 - kDrawn, p.taps / 2, p.taps - kDrawn}) {
+                fill_random(taps.data() + bytes_of(first, dtype), dtype, kDrawn, random);
+            }
+            expect_right(p, drawn(p.length, dtype, random), taps, make_plan_without_taps(p, by_overlap_save(name)));
+        }
+    }
+}
+
 TEST_F(TapsOnDevice, ThatAreNotFiniteReachWhatTheyReachOtherwise) {
     Random random(93);
     for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
