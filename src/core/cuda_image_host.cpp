@@ -61,7 +61,8 @@ private:
     void run_bands(std::int64_t room) {
         const std::int64_t halo = r_.mask_height - 1;
         std::int64_t rows = (room - halo * in_row_) / (in_row_ + out_row_);
-        const std::int64_t together = task_.images->band_rows(task_.prepared);  // a result's bits do not depend on the bands then
+        // A result's bits do not depend on the bands then, but for halves whose scale changes on the way (docs/numerics.md).
+        const std::int64_t together = task_.images->band_rows(task_.prepared);
         if (rows >= together) { rows -= rows % together; }
         if (rows < 1) {
             throw Error(ErrorCode::memory, "device: the GPU has no room for one row of outputs, " + std::to_string(r_.mask_height) +
