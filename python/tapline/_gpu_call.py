@@ -104,9 +104,9 @@ def call(function, **values):
         if made is not None:
             planned, arranged = made
             if out is None:
-                return launch(library, place, signal, arranged, arranged.workspace_bytes, library, _new_output(library, place, planned), None, taps)
+                return launch(library, place, signal, arranged, library, _new_output(library, place, planned), None, taps)
             check_out(library_of(out), to, planned.output_shape)
-            return launch(library, place, signal, arranged, arranged.workspace_bytes, library_of(out), out, out, taps)
+            return launch(library, place, signal, arranged, library_of(out), out, out, taps)
         if hasattr(library, "start_copy"):
             return _with_taps_copied(library, taps, execute, out)
     return execute(*taps_in_host_memory(taps), out)
@@ -229,13 +229,13 @@ def run(library, place, signal, planned, out, to=None):
         arranged = planned.arrange(_read_strides(place), to.strides)
     if arranged.executions == 0:
         return work
-    return launch(library, place, signal, arranged, arranged.workspace_bytes, of_work, work, out)
+    return launch(library, place, signal, arranged, of_work, work, out)
 
 
-def launch(library, place, signal, arranged, workspace_bytes, of_work, work, out, taps=None):
+def launch(library, place, signal, arranged, of_work, work, out, taps=None):
     """Executes what is `arranged` on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another one. `taps`: an array of
     `library`, for a call that reads them where they lie."""
-    workspace = library.empty((workspace_bytes,), "uint8", place.device) if workspace_bytes > 0 else None
+    workspace = library.empty((arranged.workspace_bytes,), "uint8", place.device) if arranged.workspace_bytes > 0 else None
     keep = [arranged, work, signal, workspace, taps]
 
     def write(stream):

@@ -95,4 +95,4 @@ def image(image, taps, out, dtype, channel_axis, correlation, origin, options):
         of_work, work = library, library.empty(shape, wanted, place.device)
         layout_out = _outline_of(library.place(work), channels)
     plan = cached_plan(options | {"device": f"cuda:{place.device}"}, correlation, layout, layout_out, taps, origin)
-    return _gpu_call.launch(library, place, image, plan, plan.workspace_bytes, of_work, work, out)
+    return _gpu_call.launch(library, place, image, plan, of_work, work, out)
