@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/cost.hpp"
 #include "cuda/ladder/conv1d/overlap_save_cluster.hpp"
 #include "cuda/ladder/conv1d/overlap_save_row.hpp"
 #include "cuda/ladder/conv1d/overlap_save_tables.hpp"
@@ -224,7 +225,7 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     const double moving = bytes / device.copy_bytes_per_second;
     const bool reads_first = !by_rows && p.filters == 1 && left > 0 && whole_rounds > 0;
     const double start = kernel.blocks > 1 ? kClusterStartSeconds : kStartSeconds - (reads_first ? kReadFirstSeconds : 0);
-    return start + std::pow(std::pow(busy, kNorm) + std::pow(moving, kNorm), 1 / kNorm);
+    return start + overlapped(busy, moving, kNorm);
 }
 
 double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/cost.hpp"
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/primitives/edge_kernel.cuh"
 
@@ -72,7 +73,7 @@ double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& co
                         (type.bytes == 2 ? cost.half_output : 0);
     const double moving = bytes / (kShareOfCopy * device.copy_bytes_per_second);
     const double computing = 2 * outputs * taps * type.products / (kShareOfPeak * type.rate * device.peak_flops);
-    const double both = std::pow(std::pow(moving, cost.norm) + std::pow(computing, cost.norm), 1 / cost.norm);
+    const double both = overlapped(moving, computing, cost.norm);
     const double full = std::min(outputs / (kFull * device.multiprocessors), 1.0);
     return cost.start + both + std::min(cost.lost * both, cost.lost_most) + cost.last * full * static_cast<double>(p.k);
 }

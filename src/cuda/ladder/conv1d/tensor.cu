@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/cost.hpp"
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 #include "cuda/primitives/elements.cuh"
@@ -108,7 +109,7 @@ public:
         const bool floats = bytes == 4;
         const double share = floats ? kShareOfCopyFloats : kShareOfCopyTensor;
         return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) +
-               moving_and_computing(moved / (share * device.copy_bytes_per_second), 2 * filled * cost / device.peak_flops);
+               overlapped(moved / (share * device.copy_bytes_per_second), 2 * filled * cost / device.peak_flops, kNorm);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
@@ -183,9 +184,6 @@ private:
     /// What makes a tile: a warp; four, whose samples lie in shared memory as halves; four, with samples in registers.
     enum class Way { warp, group, rows };
 
-    static double moving_and_computing(double moving, double computing) {
-        return std::pow(std::pow(moving, kNorm) + std::pow(computing, kNorm), 1 / kNorm);
-    }
     static double rows_seconds(const Problem& p, const cuda_abi::Device& device, double moved) {
         const int chunks = chunks_of(p);
         const int pieces = pieces_of(p);
@@ -200,8 +198,8 @@ private:
         const double made = std::ceil(tiles / groups) * groups * tile;
         return kLaunchSeconds + kColdSeconds + kRowsTileSeconds * std::min(1.0, tile / 14336) +
                kRowsChunkSeconds * chunks * pieces +
-               moving_and_computing(moved / (kShareOfCopyRows * device.copy_bytes_per_second),
-                                    2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops);
+               overlapped(moved / (kShareOfCopyRows * device.copy_bytes_per_second),
+                          2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops, kNorm);
     }
 
     // Samples from a vector's beginning to the first that an output needs; the same wherever the signal lies in memory, so that
