@@ -50,7 +50,7 @@ for file in "$out"/bin/*; do ldd "$file" | awk '$2 == "=>" && $3 ~ /^\// { print
 done
 strip --strip-unneeded "$out"/bin/* "$out"/lib/*.so* "$out"/lib/fallback/*
 
-cp scripts/gpu_test.sh scripts/gpu_receipt.py "$out/scripts/"
+cp scripts/gpu_test.sh scripts/gpu_receipt.py scripts/gpu_bundle_libraries.sh "$out/scripts/"
 cp bench/*.py "$out/bench/"
 python3 scripts/gpu_receipt.py hash >"$out/tree"
 

@@ -55,9 +55,8 @@ limited() {
 # The bundle's libraries, for its programs alone: a Python that is given them might not start.
 cat >"$out/tapline" <<END
 #!/bin/bash
-LD_LIBRARY_PATH=$bundle/lib:\${LD_LIBRARY_PATH:-}
-{ ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q 'libstdc++\.so\.6 ' || LD_LIBRARY_PATH+=:$bundle/lib/fallback
-export LD_LIBRARY_PATH
+bundle="$bundle"
+source "$PWD/scripts/gpu_bundle_libraries.sh"
 exec "$tapline" "\$@"
 END
 chmod +x "$out/tapline"

@@ -36,8 +36,7 @@ receipt_options=()
 if [ -n "${GPU_BUNDLE:-}" ]; then
     bundle=$(cd "$GPU_BUNDLE" && pwd)
     bin=$bundle/bin
-    export LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep 'libstdc++\.so\.6 ' >/dev/null || LD_LIBRARY_PATH+=:$bundle/lib/fallback
+    source scripts/gpu_bundle_libraries.sh
     tree=$(cat "$bundle/tree")
     if [ -d src/cuda ] && [ "$(python3 scripts/gpu_receipt.py hash)" != "$tree" ]; then
         echo "error: $bundle was made from another tree; run scripts/gpu_bundle.sh again" >&2
