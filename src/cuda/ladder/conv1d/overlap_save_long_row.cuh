@@ -192,29 +192,14 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             }
             __syncwarp();
         };
-        // kSpread: from one of a thread's factors to the next.
-        const auto transform_by = [&](auto spread, const float2* factors) {
-            constexpr int kSpread = decltype(spread)::value;
-            const float2* const own_factors = factors + (kSpread == 1 ? 0 : 2 * lane);
-            fft::four_steps_by<32>(re, im,
-                                   [&](int i) { return four_from(reinterpret_cast<const float4*>(own_factors)[kSpread * i]); });
-            const auto* const couples = reinterpret_cast<const float4*>(own_factors + 2 * fft::kFours * kSpread);
-            float4 two;
-            fft::transform_by<32, 5, 4>(re, im, [&](int i, float* c, float* t) {
-                const int turn = fft::pair_turn(i) - 8;
-                if (turn % 2 == 0) { two = couples[kSpread * (turn / 2)]; }
-                *c = turn % 2 == 0 ? two.x : two.z;
-                *t = turn % 2 == 0 ? two.y : two.w;
-            });
-        };
-        transform_by(std::integral_constant<int, 1>{}, own_tables + 48 + transforms / 32 * kFactorsOf32);
+        transform_by_table<32, 5, 1>(re, im, own_tables + 48 + transforms / 32 * kFactorsOf32);
         const float2* const twists = own_tables + 48 + 16 * kFactorsOf32 + transforms / 32 * 32;
         const float2* const twist_of_lane = twists + 512 + lane;
         const float2 of_lane = *twist_of_lane;
 #pragma unroll
         for (int i = 0; i < 32; ++i) { multiply_back(re[i], im[i], float2{of_lane.x, -of_lane.y}); }
         exchange();
-        transform_by(std::integral_constant<int, 32>{}, of_lanes_table);
+        transform_by_table<32, 5, 32>(re, im, of_lanes_table + 2 * lane);
         float x[32];
         float y[32];
         const auto* const spectrum = reinterpret_cast<const float4*>(tables + kLongRowLanes + 2 * kLongRowHalfTable) +
@@ -228,7 +213,7 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
         }
         finish_back<32>(re, im);
         exchange();
-        transform_by(std::integral_constant<int, 32>{}, of_lanes_table);
+        transform_by_table<32, 5, 32>(re, im, of_lanes_table + 2 * lane);
         const float2 of_lane_again = *twist_of_lane;
         fft::for_each_index<0, 16>([&](auto couple) {
             constexpr int r = 2 * decltype(couple)::value;

@@ -88,6 +88,21 @@ __device__ __forceinline__ void take_two_steps(float* re, float* im) {
 
 __device__ __forceinline__ fft::Four<float> four_from(const float4& four) { return {four.x, four.y, four.z, four.w}; }
 
+/// The first kSteps steps of fft::transform_by: factors of fft::four_steps_by, then couples of pairs (c, t) of the other steps in
+/// their turn; kSpread: from one of a thread's factors to the next.
+template <int kPoints, int kSteps, int kSpread>
+__device__ __forceinline__ void transform_by_table(float* re, float* im, const float2* factors) {
+    fft::four_steps_by<kPoints>(re, im, [&](int i) { return four_from(reinterpret_cast<const float4*>(factors)[kSpread * i]); });
+    const auto* const couples = reinterpret_cast<const float4*>(factors + 2 * fft::kFours * kSpread);
+    float4 two;
+    fft::transform_by<kPoints, kSteps, 4>(re, im, [&](int i, float* c, float* t) {
+        const int turn = fft::pair_turn(i) - 8;
+        if (turn % 2 == 0) { two = couples[kSpread * (turn / 2)]; }
+        *c = turn % 2 == 0 ? two.x : two.z;
+        *t = turn % 2 == 0 ? two.y : two.w;
+    });
+}
+
 /// Conjugates of kPoints values' products with a spectrum, and the first step of their transform; pair(i): factors of values 2i and
 /// 2i + 1, which are points kPoints / 2 apart. finish_back() does the other steps.
 template <int kPoints, class Pair>
@@ -213,19 +228,7 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
         };
         fft::transform_in_fours<kSide, 1, 2, 2>(re, im);
         exchange();
-        const auto transform_by = [&](auto steps, const float2* factors) {
-            fft::four_steps_by<kSide>(re, im,
-                                      [&](int i) { return four_from(reinterpret_cast<const float4*>(factors)[kSide * i]); });
-            const float4* const couples = reinterpret_cast<const float4*>(factors + Shape::kFours);
-            float4 two;
-            fft::transform_by<kSide, decltype(steps)::value, 4>(re, im, [&](int i, float* c, float* t) {
-                const int turn = fft::pair_turn(i) - 8;
-                if (turn % 2 == 0) { two = couples[kSide * (turn / 2)]; }
-                *c = turn % 2 == 0 ? two.x : two.z;
-                *t = turn % 2 == 0 ? two.y : two.w;
-            });
-        };
-        transform_by(std::integral_constant<int, kBits>{}, there);
+        transform_by_table<kSide, kBits, kSide>(re, im, there);
         float x[kSide];
         float y[kSide];
         multiply_and_step<kSide>(x, y, re, im, [&](int pair) { return __ldg(spectrum + kSide * pair); });
@@ -240,7 +243,7 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
         sync();
         advance(static_cast<int>(blockDim.x) / kSide);
         copy(place);
-        transform_by(std::integral_constant<int, kBits - 1>{}, back);
+        transform_by_table<kSide, kBits - 1, kSide>(re, im, back);
         // The last step and the turn back, u = e^(i pi n/2M) (a + e^(4 i pi n/2M) b), real parts only; with n + M/2 the sign of b
         // changes and u turns by e^(i pi/4).
         fft::for_each_index<0, kHalf>([&](auto value) {
