@@ -57,11 +57,11 @@ def test_work_for_jax_is_queued_on_the_stream_that_jax_waits_for():
 
     library = _Jax(types.SimpleNamespace(dlpack=types.SimpleNamespace(from_dlpack=from_dlpack)))
     library.empty = lambda shape, dtype, device: ArrayOfJax("w", log)
-    planned = types.SimpleNamespace(run=lambda *places: log.append(("run", places)))
+    planned = types.SimpleNamespace(workspace_bytes=9, run=lambda *places: log.append(("run", places)))
     for stream in (71, 72):
         log.clear()
         x, y = ArrayOfJax("x", log), ArrayOfJax("y", log)
-        result = _gpu_call.launch(library, types.SimpleNamespace(device=0), x, planned, 9, library, y, None)
+        result = _gpu_call.launch(library, types.SimpleNamespace(device=0), x, planned, library, y, None)
         assert result.name == "y"
         assert log[:4] == [("y", stream), ("x", stream), ("w", stream), ("run", (ord("y"), ord("x"), ord("w"), stream))]
         assert log[4:] == [("y", stream), ("taken in", stream)]
