@@ -202,10 +202,10 @@ private:
                           2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops, kNorm);
     }
 
-    // Samples from where a tile's first copy begins to the first that an output needs; the same wherever the signal lies in memory, so
-    // that the order of the sums is. Copies begin at sectors of the memory, 32 bytes, where the signal does: with those that begin
-    // between two, 21,702,091 floats took 53 to 58 us instead of 51 (4 to 61 taps, H200), as many of 16 bits 34 instead of 32. Those
-    // begin at vectors where else one more chunk of taps would be multiplied.
+    // Samples from where a tile's first copy begins to the first that an output needs; the same wherever the signal lies in memory,
+    // so that the order of the sums is. Copies begin at sectors of the memory, 32 bytes, where the signal does: with those that
+    // begin between two, 21,702,091 floats took 53 to 58 us instead of 51 (4 to 61 taps, H200), as many of 16 bits 34 instead
+    // of 32. Those begin at vectors where else one more chunk of taps would be multiplied.
     static int before_of(const Problem& p) {
         const auto before = [&](int together) {
             const auto past = static_cast<int>(-p.origin % together);
