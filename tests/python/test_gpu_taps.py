@@ -54,6 +54,31 @@ def test_strict_accuracy_reads_taps_where_they_are(gpu):
     assert None not in tapline._core.gpu_calls.values()
 
 
+def test_taps_are_converted_where_they_are(gpu):
+    x, wide = drawn(3, 300), drawn(20, dtype=np.float64)
+    cases = [
+        (x.astype(np.float64), wide[::2].astype(np.float32)), (x.astype(np.float16), wide.astype(np.float16)),
+        (x.astype(np.complex64), wide.astype(np.float32)), (x, np.arange(-4, 5, dtype=np.int8)),
+    ]
+    for signal, taps in cases:
+        tapline.clear_plan_cache()
+        got = gpu.get(tapline.convolve(gpu.put(signal), gpu.put(taps), "same"))
+        wanted = np.stack([np.convolve(row, taps.astype(np.float64), "same") for row in signal.astype(np.complex128)])
+        np.testing.assert_allclose(got, wanted if got.dtype.kind == "c" else wanted.real, 1e-2 if got.itemsize == 2 else 1e-5, 1e-2)
+        assert got.dtype == tapline.convolve(gpu.put(signal), taps, "same").dtype
+        assert None not in tapline._core.gpu_calls.values()
+    if not isinstance(gpu, Jax):
+        there = gpu.put(wide.astype(np.float32))[::3]
+        assert_close(gpu.get(tapline.convolve(gpu.put(x), there)), tapline.convolve(x, wide.astype(np.float32)[::3]), 20)
+
+
+@pytest.mark.parametrize("count", [5, 70])
+def test_integers_beside_integers(gpu, count):
+    x, h = np.arange(200, dtype=np.int16), np.arange(count, dtype=np.int16)
+    got = gpu.get(tapline.convolve(gpu.put(x), gpu.put(h)))
+    np.testing.assert_array_equal(got, np.convolve(x.astype(np.int64), h))
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("place", [0, 4, 8])
 def test_taps_that_are_not_finite_meet_nothing_outside_the_signal(gpu, place, value):
