@@ -107,9 +107,9 @@ public:
 private:
     static int per_vector(const Prepared& prepared) { return 16 / type_of(prepared.problem, prepared.device).bytes; }
 
-    // 12 outputs a thread.
-    static bool fills_device(const Problem& p, const cuda_abi::Device& device) {
-        return p.output_length * p.batch >= static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;
+    // 12 outputs a thread; one of so many parts of the device.
+    static bool fills_device(const Problem& p, const cuda_abi::Device& device, int parts = 1) {
+        return p.output_length * p.batch * parts >= static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;
     }
     // One vector a thread, one tile a warp: the sizes for signals that do not fill the device.
     static bool short_rows(const Prepared& prepared) {
@@ -145,10 +145,23 @@ private:
     }
 
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
+        if (p.taps_come_later != 0) { return policy_of_one_from_memory(p, device); }
         if (!fills_device(p, device)) { return {1, 64, 1, 0}; }
         if (p.output_length < 32 * 3 * (16 / type_of(p, device).bytes)) { return {1, 64, 1, 0}; }
         if (p.dtype == kF32) { return p.k > 24 ? Policy{5, 64, 1, 0} : Policy{3, 32, 1, 0}; }
-        return {3, 32, taps_in_memory(p) ? 4 : 1, 0};
+        return {3, 32, p.filters > 1 ? 4 : 1, 0};
+    }
+    // What warps load for each tile counts. H200, with the launch that orders the taps, as above and so: f32, 2^20 samples, 9 taps
+    // 11.5 and 10.6 us, 17 taps 11.9 and 10.7; 2^24, 17 taps 45.0 and 41.9; bf16, 2^24, 9 taps 31.3 and 27.8, 33 taps 45.2
+    // and 38.0.
+    static Policy policy_of_one_from_memory(const Problem& p, const cuda_abi::Device& device) {
+        constexpr std::int64_t kLeastOutputs = 768;  // of a row: larger tiles than one vector's
+        const bool fills = fills_device(p, device);
+        if (p.output_length < kLeastOutputs || (!fills && (p.dtype != kF32 || p.k > 24 || !fills_device(p, device, 2)))) {
+            return {1, 64, 1, 0};
+        }
+        if (p.dtype == kF32) { return {fills && p.k > 12 ? 5 : 3, 64, 1, 0}; }
+        return {3, 64, 2, 0};
     }
     static Policy policy_of(const Prepared& prepared) {
         return with_defaults(prepared.policy, default_policy(prepared.problem, prepared.device));
@@ -191,7 +204,9 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return estimate(p, device, kWindowCost);
+        Problem known = p;
+        if (p.dtype != kF32) { known.taps_come_later = 0; }  // they are looped over all the same
+        return estimate(known, device, kWindowCost);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};
@@ -294,9 +309,15 @@ private:
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
         const std::int64_t outputs = p.output_length * p.batch;
         const std::int64_t fills = static_cast<std::int64_t>(device.multiprocessors) * 768 * 3 * (16 / type_of(p, device).bytes);
+        const int vectors = p.dtype == kF32 ? 5 : 3;
+        if (p.taps_come_later != 0 && outputs >= fills / 2) {
+            // H200, as rows with their own and so: f64, 2^24 samples, 9 taps 111 and 85 us; f32, 200 taps 155 and 147; 2^20
+            // samples, f32, 33 taps 16.1 and 12.7, f64 with 64 taps 18.3 and 17.2.
+            const bool many = outputs >= 4 * fills || (outputs >= fills && p.k < 24);
+            return {vectors, window::kThreads, !many ? 1 : p.dtype == kF32 && p.k > 80 ? 2 : 3, 1};
+        }
         if (outputs < fills) { return {1, window::kThreads, 1, 1}; }
-        return {p.dtype == kF32 ? 5 : 3, window::kThreads, taps_in_memory(p) ? 1 : (p.dtype == kF32 && p.k <= 80 ? 2 : 3),
-                p.k <= 48 ? 1 : 0};
+        return {vectors, window::kThreads, p.filters > 1 ? 1 : (p.dtype == kF32 && p.k <= 80 ? 2 : 3), p.k <= 48 ? 1 : 0};
     }
     // Unrolled kernels have the one size that suits them; a policy of a single vector asks for the loop.
     static const void* unrolled(const Problem& p, Policy& policy) {
