@@ -6,6 +6,7 @@
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/cost.hpp"
 #include "cuda/ladder/conv1d/direct.hpp"
+#include "cuda/ladder/conv1d/ordered_taps.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 #include "cuda/primitives/elements.cuh"
 #include "cuda/primitives/row_tile.cuh"
@@ -60,7 +61,7 @@ double step_factor(const cuda_abi::Device& device) {
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-class TensorDirect final : public Rung {
+class TensorDirect final : public DirectRung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -146,7 +147,7 @@ public:
         Arguments a = arguments_of(prepared, job);
         const int bytes = type_of(p, prepared.device).bytes;
         const int per_vector = 16 / bytes;
-        if (a.plain_layout == 0 || a.exact_edges != 0 ||
+        if (a.plain_layout == 0 || a.exact_edges == kExact ||
             reinterpret_cast<std::uintptr_t>(a.in) % static_cast<unsigned>(bytes) != 0) {
             a.tiles = divide_up(a.count + per_vector - 1, tensor::kTile);
             launch_edges(prepared, a, {tensor::kTile, tensor::kTile + divide_up(a.k, per_vector) * per_vector}, stream);
