@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kLongRowBytes = (kLongRowLanes + kLongRowHalfTable + 16 * kLongRowRegion) * sizeof(float2) +
                                       kLongRowPoints / 2 * sizeof(float) + kLongRowBarriers * sizeof(CopyBarrier) +
                                       kLongRowPlaceBytes;
-static_assert(2 * sizeof(PlaceInRun) <= kLongRowPlaceBytes);
+static_assert(2 * sizeof(PlaceInTurn) <= kLongRowPlaceBytes);
 
 template <class S, bool kWhole>
 const void* kernel_for(int warps) {
@@ -240,7 +240,6 @@ void launch_rows(const Prepared& prepared, const Job& job, int warps, const void
                       reinterpret_cast<std::uintptr_t>(job.out) % static_cast<unsigned>(stored) == 0);
     if (warps == kLongRowWarps) {
         const std::int64_t clusters = std::min<std::int64_t>(std::max(1, prepared.clusters), job.rows);
-        g.run = static_cast<int>(divide_up(job.rows, clusters));
         cudaLaunchAttribute attribute{};
         attribute.id = cudaLaunchAttributeClusterDimension;
         attribute.val.clusterDim = {2, 1, 1};
