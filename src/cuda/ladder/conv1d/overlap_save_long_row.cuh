@@ -72,10 +72,10 @@ private:
     }
 };
 
-/// A cluster's row and its filter, the first row with which is `column`. Rows with one filter come after each other, and the clusters
-/// take them in turn: all read one or two spectra of 256 KB, which come from the L2 cache. With a run of rows for each cluster there
-/// are as many spectra in use as clusters, 17 MB beside samples and outputs, and many are read from memory again: 9.48 ms instead of
-/// 9.12.
+/// A cluster's row and its filter, the first row with which is `column`. Rows with one filter come after each other, and the
+/// clusters take them in turn: all read one or two spectra of 256 KB, which come from the L2 cache. With a run of rows for each
+/// cluster there are as many spectra in use as clusters, 17 MB beside samples and outputs, and many are read from memory
+/// again: 9.48 ms instead of 9.12.
 struct PlaceInTurn {
     std::int64_t row;
     std::uint32_t turn;
