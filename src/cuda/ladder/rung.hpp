@@ -17,6 +17,9 @@ using cuda_abi::Policy;
 using cuda_abi::Problem;
 using cuda_abi::RungInfo;
 
+/// Kernels read rows of taps in whole vectors of samples: of 16-bit ones up to seven taps, 28 bytes, past the last row.
+inline constexpr std::int64_t kTapSlackBytes = 32;
+
 /// A rung's taps on one device.
 struct Prepared {
     const class Rung* rung = nullptr;
@@ -66,8 +69,8 @@ public:
     virtual void launch(const Prepared&, const Job&, void* workspace, cudaStream_t) const = 0;
 };
 
-/// A rung whose launch() may have taps that were in device memory already: what depends on them is made there, in the stream's
-/// order.
+/// A rung that takes problems with taps_come_later: its launch() may have one filter's taps that were in device memory already, and
+/// what depends on them is made there, in the stream's order.
 class TakesTapsOnDevice {
 public:
     TakesTapsOnDevice() = default;
@@ -75,7 +78,7 @@ public:
     TakesTapsOnDevice& operator=(const TakesTapsOnDevice&) = delete;
     virtual ~TakesTapsOnDevice() = default;
 
-    /// Bytes of tables that depend on the taps, a multiple of 16; 0: this plan's are made on the host only.
+    /// Bytes of tables that depend on the taps, a multiple of 16; 0: launch() needs only the taps.
     [[nodiscard]] virtual std::int64_t made_table_bytes(const Prepared&) const = 0;
     /// Loads the kernels of launch_tables().
     virtual void load_tables(const Prepared&) const = 0;

@@ -122,8 +122,7 @@ void SegmentRung::launch(const Prepared& prepared, const Job& job, void* workspa
 }
 
 std::int64_t SegmentRung::made_table_bytes(const Prepared& prepared) const {
-    const Cut cut = cut_of_prepared(prepared);
-    return prepared.problem.filters == 1 ? table_bytes(prepared.problem, cut) : 0;
+    return table_bytes(prepared.problem, cut_of_prepared(prepared));
 }
 
 void SegmentRung::load_tables(const Prepared& prepared) const { load_spectrum_kernel(prepared.problem); }
