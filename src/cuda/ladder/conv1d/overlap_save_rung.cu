@@ -81,7 +81,11 @@ std::vector<Policy> SegmentRung::policies(const Problem& p, const cuda_abi::Devi
 
 std::string SegmentRung::describe(const Prepared& prepared) const {
     const Cut cut = cut_of_prepared(prepared);
-    if (by_rows(prepared, cut)) { return "whole rows, a transform of " + std::to_string(row_points(cut.warps)) + " points each"; }
+    if (by_rows(prepared, cut)) {
+        const bool halves = takes_halves(prepared.problem, cut.warps, prepared.device);
+        return "whole rows, " + std::string(halves ? "for each half " : "") + "a transform of " +
+               std::to_string(row_points(cut.warps) / (halves ? 2 : 1)) + " points" + (halves ? "" : " each");
+    }
     const int blocks = slow_kernel(prepared.problem, cut.warps).blocks;
     const int sharing = blocks > 1 ? blocks : cut.warps;
     return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
