@@ -66,6 +66,13 @@ public:
     virtual void launch(const Prepared&, const Job&, void* workspace, cudaStream_t) const = 0;
 };
 
+/// Taps in device memory, and where what is made of them goes.
+struct MadeTables {
+    cuda_abi::DeviceTaps given;
+    void* tables;
+    void* taps;  // in correlation order
+};
+
 /// A rung whose launch() may have taps that were in device memory already: what depends on them is made there, in the stream's
 /// order.
 class TakesTapsOnDevice {
@@ -77,11 +84,10 @@ public:
 
     /// Bytes of tables that depend on the taps, a multiple of 16; 0: this plan's are made on the host only.
     [[nodiscard]] virtual std::int64_t made_table_bytes(const Prepared&) const = 0;
-    /// Loads the kernels of launch_tables().
+    /// Loads what launch_with_taps() launches beside what load() has loaded.
     virtual void load_tables(const Prepared&) const = 0;
-    /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::tables are those of any taps.
-    virtual void launch_tables(const Prepared&, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
-                               cudaStream_t) const = 0;
+    /// As Rung::launch(), but makes what depends on the taps first; Prepared::tables are those of any taps.
+    virtual void launch_with_taps(const Prepared&, const Job&, void* workspace, const MadeTables&, cudaStream_t) const = 0;
 };
 
 /// Every rung, in reading order.

@@ -110,34 +110,50 @@ struct Columns {
             if (slow || fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost) { break; }
             slow = true;
         }
-        __syncthreads();
-        fft::for_each_index<0, 32>([&](auto value) {
-            constexpr int i = decltype(value)::value;
-            exchange[place(fft::reversed(i, 5), q)] = Point{re[i], im[i]};
-        });
-        __syncthreads();
-        const Point turn = own_turn();
-        fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
-            constexpr int u = decltype(polynomial)::value;
-#pragma unroll
-            for (int i = 0; i < kRadix; ++i) {
-                const Point p = exchange[place(q + kRadix * u, i)];
-                re[kRadix * u + i] = p.x;
-                im[kRadix * u + i] = p.y;
+        transform_loaded(re, im, at);
+    }
+
+    /// From taps to points: of the polynomial with the coefficients conj(taps[t]) at t + skip, as if these were samples. Puts the
+    /// taps where they are wanted in correlation order.
+    __device__ __forceinline__ void transform_taps(Point* at) const {
+        T re[32];
+        T im[32];
+        const int k = static_cast<int>(a.k);
+        const int own = point_of(0) - g.skip;
+        const auto load = [&](int t) -> Point {
+            if (t < 0 || t >= k) { return {}; }
+            const int from = g.reversed != 0 ? k - 1 - t : t;
+            if (!kComplex || g.real_taps != 0) { return {static_cast<const T*>(g.given)[from], 0}; }
+            const T* const parts = static_cast<const T*>(g.given) + 2 * from;
+            return {parts[0], g.conjugated != 0 ? -parts[1] : parts[1]};
+        };
+        const auto keep = [&](int t, T x, T y) {
+            if (t < 0 || t >= k) { return; }
+            if (!kComplex || g.real_taps != 0) {
+                static_cast<T*>(g.made_taps)[t] = x;
+            } else {
+                static_cast<Point*>(g.made_taps)[t] = {x, y};
             }
-            fft::transform_by<kRadix>(re + kRadix * u, im + kRadix * u, [&](int i, T* cosine, T* tangent) {
-                const Point pair = tables[kTables.there + 32 * i + q + kRadix * u];
-                *cosine = pair.x;
-                *tangent = pair.y;
-            });
-            fft::for_each_index<0, kRadix>([&](auto value) {
-                constexpr int i = kRadix * u + decltype(value)::value;
-                constexpr int s = fft::reversed(decltype(value)::value, kBits);
-                const Point w = turn_of(u, s, turn);
-                multiply(re[i], im[i], w);
-                __stcg(at + (q + kRadix * u + 32 * s) * kRow + n, Point{re[i], im[i]});
-            });
-        });
+        };
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            const int t = own + i * kRadix * kRow;
+            const Point tap = load(t);
+            re[i] = tap.x;
+            im[i] = kComplex ? tap.y : load(t + kM).x;
+        }
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            const int t = own + i * kRadix * kRow;
+            keep(t, re[i], im[i]);
+            if constexpr (kComplex) {
+                im[i] = -im[i];
+            } else {
+                keep(t + kM, im[i], 0);
+            }
+        }
+        fft::transform<32, kComplex ? 0 : 1, 2>(re, im);
+        transform_loaded(re, im, at);
     }
 
     /// From points to outputs.
@@ -191,6 +207,38 @@ struct Columns {
     }
 
 private:
+    /// The rest of transform(), after the first 32 points' own.
+    __device__ __forceinline__ void transform_loaded(T* re, T* im, Point* at) const {
+        __syncthreads();
+        fft::for_each_index<0, 32>([&](auto value) {
+            constexpr int i = decltype(value)::value;
+            exchange[place(fft::reversed(i, 5), q)] = Point{re[i], im[i]};
+        });
+        __syncthreads();
+        const Point turn = own_turn();
+        fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
+            constexpr int u = decltype(polynomial)::value;
+#pragma unroll
+            for (int i = 0; i < kRadix; ++i) {
+                const Point p = exchange[place(q + kRadix * u, i)];
+                re[kRadix * u + i] = p.x;
+                im[kRadix * u + i] = p.y;
+            }
+            fft::transform_by<kRadix>(re + kRadix * u, im + kRadix * u, [&](int i, T* cosine, T* tangent) {
+                const Point pair = tables[kTables.there + 32 * i + q + kRadix * u];
+                *cosine = pair.x;
+                *tangent = pair.y;
+            });
+            fft::for_each_index<0, kRadix>([&](auto value) {
+                constexpr int i = kRadix * u + decltype(value)::value;
+                constexpr int s = fft::reversed(decltype(value)::value, kBits);
+                const Point w = turn_of(u, s, turn);
+                multiply(re[i], im[i], w);
+                __stcg(at + (q + kRadix * u + 32 * s) * kRow + n, Point{re[i], im[i]});
+            });
+        });
+    }
+
     [[nodiscard]] __device__ __forceinline__ int place(int p, int of_radix) const {
         return (p * kRadix + of_radix) * kWidth + c + p * kPad;
     }

@@ -8,7 +8,6 @@
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_host.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
-#include "cuda/ladder/conv1d/overlap_save_spectrum.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 
 namespace tapline::cuda {
@@ -217,33 +216,45 @@ public:
     }
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override {
         const LargeCut cut = cut_of_prepared(prepared);
-        const LargeKernel kernel = kernel_of(prepared.problem, cut.bits);
-        return (LargeTables(kernel.radix, kernel.warps).end + cut.points) * type_of(prepared.problem).point_bytes;
+        return cut.points * type_of(prepared.problem).point_bytes;
     }
-    void load_tables(const Prepared& prepared) const override { load_spectrum_kernel(prepared.problem); }
-    void launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
-                       cudaStream_t stream) const override {
-        const Problem& p = prepared.problem;
-        const LargeCut cut = cut_of_prepared(prepared);
-        const LargeKernel kernel = kernel_of(p, cut.bits);
-        SpectrumJob job = spectrum_job(prepared, tables, taps, given);
-        job.ready_bytes = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type_of(p).point_bytes;
-        job.skip = cut.skip;
-        job.rows = 32 * kernel.radix;
-        job.warps = kernel.warps;
-        launch_spectrum(p, job, stream);
+    void load_tables(const Prepared& /*prepared*/) const override {}
+    void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
+                          cudaStream_t stream) const override {
+        LargeSegments g{};
+        g.spectrum = g.made_spectrum = made.tables;
+        g.made_taps = made.taps;
+        g.given = made.given.data;
+        g.reversed = made.given.reversed;
+        g.conjugated = made.given.conjugated;
+        launch_segments(prepared, job, g, made.taps, workspace, stream);
     }
     void load(const Prepared& prepared) const override {
         const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
         allow_shared(kernel.function, static_cast<std::size_t>(kernel.shared_bytes));
     }
     void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
+        const LargeCut cut = cut_of_prepared(prepared);
+        const LargeKernel kernel = kernel_of(prepared.problem, cut.bits);
+        const auto ready = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type_of(prepared.problem).point_bytes;
+        LargeSegments g{};
+        g.spectrum = static_cast<const char*>(prepared.tables) + ready;
+        launch_segments(prepared, job, g, prepared.taps, workspace, stream);
+    }
+
+private:
+    static constexpr std::int64_t kStateBytes = (sizeof(LargeState) + 255) / 256 * 256;
+    static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
+
+    /// `g` says where the spectrum is or what it is made of.
+    static void launch_segments(const Prepared& prepared, const Job& job, LargeSegments g, const void* taps, void* workspace,
+                                cudaStream_t stream) {
         const Problem& p = prepared.problem;
         const Type type = type_of(p);
         const LargeCut cut = cut_of_prepared(prepared);
         const LargeKernel kernel = kernel_of(p, cut.bits);
         Arguments a = arguments_of(prepared, job);
-        LargeSegments g{};
+        a.taps = taps;
         g.tables = prepared.tables;
         g.state = static_cast<LargeState*>(workspace);
         g.points = static_cast<char*>(workspace) + kStateBytes;
@@ -279,10 +290,6 @@ public:
         cuda::launch(kernel.function, dim3(static_cast<unsigned>(blocks)), kTileThreads, arguments,
                      static_cast<std::size_t>(kernel.shared_bytes), stream);
     }
-
-private:
-    static constexpr std::int64_t kStateBytes = (sizeof(LargeState) + 255) / 256 * 256;
-    static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
 };
 
 }  // namespace

@@ -34,11 +34,10 @@ constexpr int kMostCopying = 32;  // blocks
 /// A block a run of 1,024 factors, and `copying` ones for what is only copied. The rounding is that of a segment's own transform.
 ///
 /// The factor for z is P(z) / M of the polynomial with the coefficients conj(taps[t]) at t + skip, taken modulo X^M - e^(i phi) as
-/// segments are, phi = 0 for complex samples and pi/2 for real ones. A segment lies in R rows of 1,024 W points (R = 1 but for
-/// large ones); warp w has of row m the roots e^(i theta) e^(-2 pi i f/1024), theta = (phi + 2 pi (m + R reversed(w))) / M, place f
-/// of 1,024. Their factors are the discrete transform of
+/// segments are, phi = 0 for complex samples and pi/2 for real ones. Warp w of a segment's W has the roots e^(i theta) e^(-2 pi i
+/// f/1024), theta = (phi + 2 pi reversed(w)) / M, place f of 1,024. Their factors are the discrete transform of
 ///
-///     e^(i theta j) sum_q P[j + 1024 q] e^(i theta 1024 q),   0 <= j < 1024,  0 <= q < R W.
+///     e^(i theta j) sum_q P[j + 1024 q] e^(i theta 1024 q),   0 <= j < 1024,  0 <= q < W.
 ///
 /// The block does it in loops: code that is run once takes as long as it takes to come from memory, and rung 27's transform, all
 /// unrolled, made it 10 us for each launch.
@@ -49,7 +48,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     __shared__ Point roots[kPoints];
     const int thread = static_cast<int>(threadIdx.x);
     const int block = static_cast<int>(blockIdx.x);
-    const int runs = g.rows * g.warps;
+    const int runs = g.warps;
     if (block >= runs) {
         const int first = kThreads * (block - runs) + thread;
         const int all = kThreads * (static_cast<int>(gridDim.x) - runs);
@@ -69,8 +68,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     }
 
     int number = 0;
-    for (int bit = 1; bit < g.warps; bit *= 2) { number = 2 * number + ((block % g.warps & bit) != 0 ? 1 : 0); }
-    number = block / g.warps + g.rows * number;
+    for (int bit = 1; bit < g.warps; bit *= 2) { number = 2 * number + ((block & bit) != 0 ? 1 : 0); }
     // Angles as multiples of 2 pi / 4M, exact: theta is `step` of them.
     const std::int64_t step = 4 * number + (g.is_complex != 0 ? 0 : 1);
     Point sum{};
@@ -157,18 +155,18 @@ const void* kernel_of(const Problem& p) {
 
 }  // namespace
 
-SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given) {
+SpectrumJob spectrum_job(const Prepared& prepared, const MadeTables& made) {
     const Problem& p = prepared.problem;
     SpectrumJob job{};
-    job.given = given.data;
+    job.given = made.given.data;
     job.ready = prepared.tables;
-    job.tables = tables;
-    job.taps = taps;
+    job.tables = made.tables;
+    job.taps = made.taps;
     job.k = static_cast<int>(p.k);
     job.is_complex = type_of(p).is_complex ? 1 : 0;
     job.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0;
-    job.reversed = given.reversed;
-    job.conjugated = given.conjugated;
+    job.reversed = made.given.reversed;
+    job.conjugated = made.given.conjugated;
     return job;
 }
 
@@ -181,7 +179,7 @@ void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stre
     SpectrumJob own = job;
     void* arguments[] = {&own};
     const int copying = std::min(1 + job.k / (4 * kThreads), kMostCopying);
-    launch(kernel_of(p), dim3(static_cast<unsigned>(job.rows * job.warps + copying)), kThreads, arguments, 0, stream);
+    launch(kernel_of(p), dim3(static_cast<unsigned>(job.warps + copying)), kThreads, arguments, 0, stream);
 }
 
 }  // namespace tapline::cuda::overlap_save
