@@ -98,7 +98,9 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
 /// blocks there are. Columns of segment s come with rows of segment s - lag, so that what they wait for was taken long ago and
 /// reading the signal, working in the L2 cache and writing go on at the same time. Columns of segment s lie where those of s -
 /// slots were: a task first finishes the tile of that one.
-template <class S, int kRadix, int kWarps>
+///
+/// kMakesSpectrum: of taps in GPU memory, while others read the first columns.
+template <class S, int kRadix, int kWarps, bool kMakesSpectrum>
 __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real) == 8 ? 1 : 2)
     overlap_save_large_kernel(const __grid_constant__ Arguments a, const __grid_constant__ LargeSegments g) {
     using Tile = Columns<S, kRadix, kWarps>;
@@ -115,8 +117,8 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     copy_by_block<Point>(tables, all_tables, Tile::kTables.end);
     const int warp = static_cast<int>(threadIdx.x) / 32;
     SpectrumPart<Point> part_of_spectrum(exchange + warp * kBufferPoints, barriers + warp, static_cast<int>(threadIdx.x) % 32);
+    if constexpr (kMakesSpectrum) { make_spectrum<S, kRadix, kWarps>(a, g, shared); }
     Tile tile(a, g, exchange, turns, tables);
-    if (g.made_spectrum != nullptr) { make_spectrum<S, kRadix, kWarps>(tile, task_place); }
 
     for (;;) {
         // By another warp than the one that counts, which waits until all has been stored: 65,535 taps 1,541 us instead of 1,590.
@@ -133,7 +135,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
                 wait_for_count(done + before % g.slots, static_cast<unsigned>(before / g.slots + 1) * kTasks);
             }
             // Columns of later segments lie where those of these were, and came after their rows.
-            if (g.made_spectrum != nullptr && !is_columns && before < g.slots) { wait_for_count(g.state->taps_done + 1, kTasks); }
+            if (kMakesSpectrum && !is_columns && before < g.slots) { wait_for_count(g.state->taps_done + 1, kTasks); }
         }
         __syncthreads();
         const auto task = static_cast<unsigned>(*task_place);
@@ -155,8 +157,10 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
             Point* rows = static_cast<Point*>(g.points) + static_cast<std::int64_t>(segment % g.slots) * Tile::kM;
             int first = (number - kTasks) * kTilePoints;
             hide(rows, first);
-            convolve_rows<T, kWarps>(rows + first, static_cast<const Point*>(g.spectrum) + first, exchange,
-                                     tables + Tile::kTables.rows, tables + Tile::kTables.twists, part_of_spectrum);
+            const Point* spectrum = all_tables + Tile::kTables.end;
+            if constexpr (kMakesSpectrum) { spectrum = static_cast<const Point*>(g.made_spectrum); }
+            convolve_rows<T, kWarps>(rows + first, spectrum + first, exchange, tables + Tile::kTables.rows,
+                                     tables + Tile::kTables.twists, part_of_spectrum);
             // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
             if (number == kTasks) { forget_bad(*g.state, (segment + g.slots) % (2 * g.slots)); }

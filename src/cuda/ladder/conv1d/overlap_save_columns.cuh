@@ -120,36 +120,30 @@ struct Columns {
         T im[32];
         const int k = static_cast<int>(a.k);
         const int own = point_of(0) - g.skip;
-        const auto load = [&](int t) -> Point {
-            if (t < 0 || t >= k) { return {}; }
-            const int from = g.reversed != 0 ? k - 1 - t : t;
-            if (!kComplex || g.real_taps != 0) { return {static_cast<const T*>(g.given)[from], 0}; }
-            const T* const parts = static_cast<const T*>(g.given) + 2 * from;
-            return {parts[0], g.conjugated != 0 ? -parts[1] : parts[1]};
-        };
-        const auto keep = [&](int t, T x, T y) {
-            if (t < 0 || t >= k) { return; }
-            if (!kComplex || g.real_taps != 0) {
-                static_cast<T*>(g.made_taps)[t] = x;
-            } else {
-                static_cast<Point*>(g.made_taps)[t] = {x, y};
-            }
-        };
+        const bool pairs = kComplex && g.real_taps == 0;
+        const int step = (pairs ? 2 : 1) * (g.reversed != 0 ? -1 : 1);
+        const T* const from = static_cast<const T*>(g.given) + (g.reversed != 0 ? k - 1 : 0) * (pairs ? 2 : 1) + own * step;
+        const auto is_there = [&](int t) { return t >= 0 && t < k; };
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
-            const int t = own + i * kRadix * kRow;
-            const Point tap = load(t);
-            re[i] = tap.x;
-            im[i] = kComplex ? tap.y : load(t + kM).x;
-        }
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            const int t = own + i * kRadix * kRow;
-            keep(t, re[i], im[i]);
+            const int offset = i * kRadix * kRow;
+            re[i] = is_there(own + offset) ? from[offset * step] : T{};
             if constexpr (kComplex) {
-                im[i] = -im[i];
+                im[i] = pairs && is_there(own + offset) ? from[offset * step + 1] : T{};
             } else {
-                keep(t + kM, im[i], 0);
+                im[i] = is_there(own + offset + kM) ? from[(offset + kM) * step] : T{};
+            }
+        }
+        const bool turns_sign = pairs && g.conjugated == 0;
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            const int t = own + i * kRadix * kRow;
+            if (pairs) {
+                im[i] = turns_sign ? -im[i] : im[i];
+                if (is_there(t)) { static_cast<Point*>(g.made_taps)[t] = {re[i], -im[i]}; }
+            } else {
+                if (is_there(t)) { static_cast<T*>(g.made_taps)[t] = re[i]; }
+                if (!kComplex && is_there(t + kM)) { static_cast<T*>(g.made_taps)[t + kM] = im[i]; }
             }
         }
         fft::transform<32, kComplex ? 0 : 1, 2>(re, im);

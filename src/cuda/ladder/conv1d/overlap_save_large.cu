@@ -218,11 +218,14 @@ public:
         const LargeCut cut = cut_of_prepared(prepared);
         return cut.points * type_of(prepared.problem).point_bytes;
     }
-    void load_tables(const Prepared& /*prepared*/) const override {}
+    void load_tables(const Prepared& prepared) const override {
+        const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
+        allow_shared(kernel.with_taps, static_cast<std::size_t>(kernel.shared_bytes));
+    }
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
                           cudaStream_t stream) const override {
         LargeSegments g{};
-        g.spectrum = g.made_spectrum = made.tables;
+        g.made_spectrum = made.tables;
         g.made_taps = made.taps;
         g.given = made.given.data;
         g.reversed = made.given.reversed;
@@ -234,19 +237,14 @@ public:
         allow_shared(kernel.function, static_cast<std::size_t>(kernel.shared_bytes));
     }
     void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
-        const LargeCut cut = cut_of_prepared(prepared);
-        const LargeKernel kernel = kernel_of(prepared.problem, cut.bits);
-        const auto ready = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type_of(prepared.problem).point_bytes;
-        LargeSegments g{};
-        g.spectrum = static_cast<const char*>(prepared.tables) + ready;
-        launch_segments(prepared, job, g, prepared.taps, workspace, stream);
+        launch_segments(prepared, job, {}, prepared.taps, workspace, stream);
     }
 
 private:
     static constexpr std::int64_t kStateBytes = (sizeof(LargeState) + 255) / 256 * 256;
     static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
 
-    /// `g` says where the spectrum is or what it is made of.
+    /// `g` says of what the spectrum is made unless the plan has it.
     static void launch_segments(const Prepared& prepared, const Job& job, LargeSegments g, const void* taps, void* workspace,
                                 cudaStream_t stream) {
         const Problem& p = prepared.problem;
@@ -287,8 +285,8 @@ private:
         const std::int64_t tasks = 2 * (g.segments + g.slots) * tasks_of(cut);
         const std::int64_t blocks = std::min(blocks_at_once(p, prepared.device), tasks);
         void* arguments[] = {&a, &g};
-        cuda::launch(kernel.function, dim3(static_cast<unsigned>(blocks)), kTileThreads, arguments,
-                     static_cast<std::size_t>(kernel.shared_bytes), stream);
+        cuda::launch(g.given != nullptr ? kernel.with_taps : kernel.function, dim3(static_cast<unsigned>(blocks)), kTileThreads,
+                     arguments, static_cast<std::size_t>(kernel.shared_bytes), stream);
     }
 };
 

@@ -26,9 +26,8 @@ struct LargeState {
 
 /// How rows of the batch are divided into segments, and where these are on their way.
 struct LargeSegments {
-    const void* tables;    // as LargeTables
-    const void* spectrum;  // (points of a segment)
-    void* points;          // (slots, points of a segment)
+    const void* tables;  // as LargeTables, then the spectrum of taps that the plan has
+    void* points;        // (slots, points of a segment)
     LargeState* state;
     std::int64_t start;           // from sample in_first to the first one of segment 0
     int segments, of_row;         // of all rows, of one
@@ -47,6 +46,7 @@ struct LargeSegments {
 /// A kernel for segments of 32 * radix * 1024 * warps points.
 struct LargeKernel {
     const void* function = nullptr;
+    const void* with_taps = nullptr;  // the same, but makes the spectrum first
     int radix = 0, warps = 0;
     int shared_bytes = 0;
 };

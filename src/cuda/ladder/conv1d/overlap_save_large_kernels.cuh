@@ -9,7 +9,8 @@ template <class S, int kRadix, int kWarps>
 LargeKernel large_kernel() {
     using Tile = Columns<S, kRadix, kWarps>;
     LargeKernel k;
-    k.function = reinterpret_cast<const void*>(&overlap_save_large_kernel<S, kRadix, kWarps>);
+    k.function = reinterpret_cast<const void*>(&overlap_save_large_kernel<S, kRadix, kWarps, false>);
+    k.with_taps = reinterpret_cast<const void*>(&overlap_save_large_kernel<S, kRadix, kWarps, true>);
     k.radix = kRadix;
     k.warps = kWarps;
     k.shared_bytes = kLargeHeadBytes + static_cast<int>(sizeof(typename Tile::Point)) *

@@ -72,12 +72,17 @@ __device__ __forceinline__ void transform_rows_of_taps(Point* rows, int points_o
 /// wait for it, columns need not. Code of its own: as tasks of the loop the taps, in front of the first segment, made the kernel 3%
 /// slower with any taps, for the registers. 2^24 samples of f32, 65,535 taps on an H200:
 template <class S, int kRadix, int kWarps>
-__device__ __noinline__ void make_spectrum(Columns<S, kRadix, kWarps> tile, int* task_place) {
+__device__ __noinline__ void make_spectrum(const Arguments& a, const LargeSegments& g, uint4* shared) {
     using Tile = Columns<S, kRadix, kWarps>;
     using Point = typename Tile::Point;
+    int* const task_place = reinterpret_cast<int*>(shared);
+    Point* const tables = reinterpret_cast<Point*>(shared + kLargeHeadBytes / 16);
+    Point* const turns = tables + Tile::kTables.end;
+    Point* const exchange = turns + kTilePoints / kRadix + kTileThreads;
+    Tile tile(a, g, exchange, turns, tables);
     constexpr int kTasks = Tile::kM / kTilePoints;
-    LargeState& state = *tile.g.state;
-    Point* const points = static_cast<Point*>(tile.g.made_spectrum);
+    LargeState& state = *g.state;
+    Point* const points = static_cast<Point*>(g.made_spectrum);
     const auto next_task = [&](int part) {
         if (threadIdx.x == 0) { *task_place = static_cast<int>(atomicAdd(state.next_of_taps + part, 1u)); }
         __syncthreads();
@@ -97,8 +102,8 @@ __device__ __noinline__ void make_spectrum(Columns<S, kRadix, kWarps> tile, int*
     for (int task = next_task(1); task < kTasks; task = next_task(1)) {
         if (threadIdx.x == 0) { wait_for_count(state.taps_done, kTasks); }
         __syncthreads();
-        transform_rows_of_taps<typename Tile::T, kWarps>(points + task * kTilePoints, Tile::kM, tile.exchange,
-                                                         tile.tables + Tile::kTables.rows, tile.tables + Tile::kTables.twists);
+        transform_rows_of_taps<typename Tile::T, kWarps>(points + task * kTilePoints, Tile::kM, exchange,
+                                                         tables + Tile::kTables.rows, tables + Tile::kTables.twists);
         __syncthreads();
         if (threadIdx.x == 0) { count_up(state.taps_done + 1); }
     }
