@@ -35,7 +35,8 @@ def main():
              f"{section['device']}, driver {section['driver']}, {section['date'][:10]}.", "",
              "What tapline wants to reach and what it reached: mostly the share of the copy's speed, which is the time of copying the signal "
              "(`against`) over the time of convolving it, both with a cold L2 cache and in one run. Every result was checked against the "
-             "textbook sum first. "
+             "textbook sum first. Each is measured for a fifth of a second, \"without pause\" for two: then kernels that use all of the device "
+             "reach its power limit, which lowers the clock. "
              f"{len(rows) - missed} of {len(rows)} are reached; the {missed} others are in bold.", "",
              f"One signal is of {gpu_bars.LONG:,} samples, f32 unless a type is given, mode same. Depthwise: ({gpu_bars.ROWS // gpu_bars.CHANNELS}, "
              f"{gpu_bars.CHANNELS:,}, {gpu_bars.ROW:,}) samples, causal, a filter a channel; rows with as many taps as samples: "

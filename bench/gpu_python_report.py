@@ -83,8 +83,8 @@ milliseconds, medians between two events; results are checked against float64 fi
 ## CuPy arrays: tapline.convolve, float32, mode same
 
 The peers are `fftconvolve`, `oaconvolve` and `convolve(method="direct")` of cupyx.scipy.signal; the fastest of them counts, and what
-failed or took more than {HOPELESS} times as long is listed below the table. Taps lie on the GPU but for the columns that say otherwise;
-their spectrum is made there, up to 64 are copied to the host in each call. oaconvolve is tapline.signal's. Calls follow each other; at
+failed or took more than {HOPELESS} times as long is listed below the table. Taps lie on the GPU but for the columns that say otherwise,
+and are made ready there. oaconvolve is tapline.signal's. Calls follow each other; at
 2^20 samples Python's part of them, which the last table has, is most of the time. Largest relative error of tapline's: {worst:.1e}. The
 bar is {BAR_CUPY} times from 127 taps on:
 

@@ -12,7 +12,7 @@
 #   python    the Python module's tests and its benchmark    (after the choice; where tapline, pytest and CuPy can be imported)
 #
 #   GPU_MEASURE_SECONDS=N    ends what has not ended after so long (default 3600)
-#   GPU_TEST_* and GPU_SANITIZER_* as for scripts/gpu_test.sh; GPU_BAR_SECONDS=N to measure a bar (2)
+#   GPU_TEST_* and GPU_SANITIZER_* as for scripts/gpu_test.sh; GPU_BAR_SECONDS=N to measure a bar (0.2)
 #
 # DIR: receipt.json (as tests/gpu/receipt.json, with all that passed through here), gpu_choice.json, ladder*.json, gpu_python.json (as
 # in bench/results) and what each part printed. With fewer than four GPUs the parts take turns on those that there are.
@@ -65,7 +65,7 @@ export TAPLINE_WISDOM=$out/wisdom.json # not what was once tuned here
 bars() { # bars NAME OPTION...
     local name=$1
     shift
-    limited "$name" python3 bench/gpu_bars.py --tapline "$out/tapline" --seconds "${GPU_BAR_SECONDS:-2}" --output "$out/$name.json" "$@"
+    limited "$name" python3 bench/gpu_bars.py --tapline "$out/tapline" --seconds "${GPU_BAR_SECONDS:-0.2}" --output "$out/$name.json" "$@"
 }
 tests() {
     local devices=0

@@ -7,7 +7,7 @@
 #   GPU_TEST_STAGES="tests sanitizer bars"   which of them; the receipt keeps the others' results if they are of the same tree
 #   GPU_TEST_FILTER=PATTERN                  which tests (GoogleTest's filter)
 #   GPU_TEST_CASES=N                         how many drawn problems (default 4000);   GPU_TEST_JOBS=N  processes at a time (4)
-#   GPU_SANITIZER_SECONDS=N                  at most so long for each tool (default 150);   GPU_BAR_SECONDS=N  to measure a bar (2)
+#   GPU_SANITIZER_SECONDS=N                  at most so long for each tool (default 150);   GPU_BAR_SECONDS=N  to measure a bar (0.2)
 #   GPU_BAR_ONLY=TEXT                        only bars whose name contains it; those of other runs of the same tree stay
 #   GPU_RECEIPT=FILE                         another receipt;   GPU_TEST_LOGS=DIR  where the logs go (default build/gpu_test)
 #
@@ -139,7 +139,7 @@ stage_bars() {
     local status=0
     echo "==> bars"
     rm -f "$logs/bars.json"
-    python3 bench/gpu_bars.py --tapline "$bin/tapline" --seconds "${GPU_BAR_SECONDS:-2}" --only "${GPU_BAR_ONLY:-}" \
+    python3 bench/gpu_bars.py --tapline "$bin/tapline" --seconds "${GPU_BAR_SECONDS:-0.2}" --only "${GPU_BAR_ONLY:-}" \
         --output "$logs/bars.json" 2>&1 | tee "$logs/bars.log" || status=$?
     receipt --bars "$logs/bars.json" "$status"
     [ "$status" -eq 0 ] || failed=1

@@ -84,9 +84,9 @@ private:
 /// Throws Error if the problem is not valid or nothing can solve it.
 TAPLINE_EXPORT Plan make_plan(const Problem& problem, const void* taps, const PlanOptions& options = {});
 
-/// A plan for taps in GPU memory, which each execution brings: nothing waits for them. options.device names a GPU. For one filter
-/// of more than 64 taps, by the fastest of the algorithms by transforms. Throws Error (unsupported) for other problems, whose
-/// algorithms need the taps beforehand; Effort::measure is not for these plans.
+/// A plan for taps in GPU memory, which each execution brings: nothing waits for them. options.device names a GPU. For one filter:
+/// of up to 64 taps the algorithms of direct summation, of more also those by transforms, as they are chosen with taps; a few need
+/// the taps beforehand and are left out. Throws Error (unsupported) where that leaves none; Effort::measure is not for these plans.
 TAPLINE_EXPORT Plan make_plan_without_taps(const Problem& problem, const PlanOptions& options);
 
 /// make_plan(), checking type and size.

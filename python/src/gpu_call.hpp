@@ -50,7 +50,7 @@ private:
 };
 
 /// One signal's convolution in GPU memory, in three steps: made from shapes and types, it says what it needs (signal_type(),
-/// output_type(), output_shape()); arrange() takes the strides of both arrays; what that gives runs on addresses.
+/// taps_type(), output_type(), output_shape()); arrange() takes the strides of both arrays; what that gives runs on addresses.
 class GpuCall {
 public:
     /// `device` is "cuda:N". `taps_there`: run() gets the taps' address in GPU memory; those of `prepared` are looked at for their
@@ -58,6 +58,7 @@ public:
     GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there = false);
 
     [[nodiscard]] Dtype signal_type() const { return prepared_.types.signal; }
+    [[nodiscard]] Dtype taps_type() const { return prepared_.types.taps; }
     [[nodiscard]] Dtype output_type() const { return prepared_.types.output; }
     [[nodiscard]] const std::vector<npy_intp>& output_shape() const { return prepared_.shape.output; }
 

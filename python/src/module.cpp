@@ -110,9 +110,6 @@ GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& 
     if (output_dtype) { wanted = known_dtype("out", *output_dtype); }
     const Types types = gpu_types_of(known_dtype("signal", dtype), known_dtype("taps", taps_dtype), wanted);
     if (!nb::isinstance<nb::int_>(taps)) { return {request, device, prepare(request, shape, types, as_array(taps.ptr(), "taps"))}; }
-    if (types.taps != known_dtype("taps", taps_dtype)) {
-        raise(PyExc_NotImplementedError, "taps: " + taps_dtype + " in GPU memory would have to be converted");
-    }
     npy_intp count = nb::cast<npy_intp>(taps);
     const Owned outline(PyArray_ZEROS(1, &count, number_of_dtype(types.taps), 0));
     return {request, device, prepare(request, shape, types, outline), true};
@@ -177,6 +174,7 @@ void add_gpu_call(nb::module_& module) {
                  });
              })
         .def_prop_ro("signal_type", [](const GpuCall& self) { return numpy_name(self.signal_type()); })
+        .def_prop_ro("taps_type", [](const GpuCall& self) { return numpy_name(self.taps_type()); })
         .def_prop_ro("output_type", [](const GpuCall& self) { return numpy_name(self.output_type()); })
         .def_prop_ro("output_shape", [](const GpuCall& self) { return tuple_of(self.output_shape()); })
         .def("arrange", [](GpuCall& self, const std::vector<npy_intp>& in, const std::vector<npy_intp>& out) {

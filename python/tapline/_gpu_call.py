@@ -102,7 +102,9 @@ def call(function, **values):
     if of_taps is not None:
         made = _call_with_taps_there(function, place, of_taps, wanted, to, options) if library.makes_arrays else None
         if made is not None:
-            planned, arranged = made
+            planned, arranged, as_they_lie = made
+            if not as_they_lie:
+                taps = library.contiguous(library.astype(taps, planned.taps_type))
             if out is None:
                 return launch(library, place, signal, arranged, library, _new_output(library, place, planned), None, taps)
             check_out(library_of(out), to, planned.output_shape)
@@ -117,9 +119,12 @@ def _new_output(library, place, planned):
 
 
 def _call_with_taps_there(function, place, taps, wanted, to, options):
-    """(a call whose plan reads the taps in GPU memory, the same arranged): nothing depends on their values, so that nobody waits for
-    them. None where the algorithm needs them beforehand, or something would have to be converted or copied."""
+    """(a call whose plan reads the taps in GPU memory, the same arranged, whether it reads the array that was given): nothing depends on
+    their values, so that nobody waits for them. Taps of another type, or with gaps between them, are converted there first. None where
+    the algorithm needs them beforehand, or the signal would have to be converted or copied."""
     if len(taps.shape) != 1 or taps.shape[0] == 0 or not _PLAIN.issuperset(map(type, options.values())):
+        return None
+    if _is_integer(place.dtype):
         return None
     key = (function, place[:4], taps[:3], wanted, to and to[:3], str(options))
     if key not in _calls:
@@ -132,7 +137,7 @@ def _call_with_taps_there(function, place, taps, wanted, to, options):
 
 def _make_call(function, place, taps, wanted, to, options):
     itemsize = 2 if taps.dtype == "bfloat16" else np.dtype(taps.dtype).itemsize
-    if (taps.shape[0] > 1 and taps.strides[0] != itemsize) or taps.shape[0] * itemsize > _MAX_RECENT_BYTES:
+    if taps.shape[0] * itemsize > _MAX_RECENT_BYTES:
         return None
     try:
         made = _core.GpuCall(function, place.shape, place.dtype, taps.shape[0], taps.dtype, wanted, f"cuda:{place.device}", options)
@@ -142,7 +147,9 @@ def _make_call(function, place, taps, wanted, to, options):
         arranged = made.arrange(_read_strides(place), strides)
     except NotImplementedError:
         return None
-    return (made, arranged) if arranged.can_be_read and arranged.can_be_written and arranged.executions == 1 else None
+    if not arranged.can_be_read or not arranged.can_be_written or arranged.executions != 1:
+        return None
+    return made, arranged, made.taps_type == taps.dtype and (taps.shape[0] == 1 or taps.strides[0] == itemsize)
 
 
 def _with_taps_copied(library, taps, execute, out):

@@ -6,6 +6,7 @@ A library is found by the module of the array's type, so none is imported that t
 import collections
 import functools
 import sys
+import threading
 
 import numpy as np
 
@@ -208,6 +209,7 @@ class _Jax:
         self.jax = module
         self.devices = {}
         self.pending = collections.deque()  # (result, what it reads): kept until the result is ready
+        self.one_at_a_time = threading.Lock()  # of `pending`: what another thread sees ready must be what it takes out
 
     def _device(self, x):
         devices = x.devices()
@@ -267,9 +269,10 @@ class _Jax:
     def written(self, result, write, keep):
         """`result` once write(stream) has been queued; `keep` lives until that is done."""
         result = self.jax.dlpack.from_dlpack(_Export(result, write))
-        while self.pending and self.pending[0][0].is_ready():
-            self.pending.popleft()
-        self.pending.append((result, keep))
+        with self.one_at_a_time:
+            while self.pending and self.pending[0][0].is_ready():
+                self.pending.popleft()
+            self.pending.append((result, keep))
         return result
 
 

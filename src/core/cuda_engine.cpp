@@ -122,9 +122,6 @@ public:
         if (request.host_buffers && info_.takes_pieces == 0) {
             return Support::no("it takes whole signals in GPU memory, not pieces of one");
         }
-        if (request.taps_come_later && (!api_.takes_device_taps(rung_) || problem.filters > 1)) {
-            return Support::no("its tables are made of taps in host memory");
-        }
         const cuda_abi::Problem abi = to_abi(problem, request);
         cuda_abi::Status status;
         if (api_.supports(rung_, device_.index, &abi, &status)) { return Support::yes(); }

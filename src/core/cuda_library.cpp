@@ -146,6 +146,7 @@ cuda_abi::Problem to_abi(const Resolved& problem, const Request& request) {
     abi.boundary = static_cast<std::int32_t>(p.boundary);
     abi.accuracy = static_cast<std::int32_t>(request.accuracy);
     abi.narrow_taps = request.narrow_taps ? 1 : 0;
+    abi.taps_come_later = request.taps_come_later ? 1 : 0;
     abi.trivial_epilogue = problem.trivial_epilogue ? 1 : 0;
     abi.has_clamp = p.clamp ? 1 : 0;
     abi.constant_real = p.constant.real();

@@ -23,7 +23,7 @@ struct Request {
     int threads = 1;  ///< resolved, >= 1
     /// Every execution will be execute_host() (streams, device "auto"): an algorithm that cannot work in pieces is no use.
     bool host_buffers = false;
-    /// Executions will bring the taps, in the GPU's memory: an algorithm whose tables are made on the host is no use.
+    /// Executions will bring the taps, in the GPU's memory: an algorithm that makes something of them on the host is no use.
     bool taps_come_later = false;
     /// taps_are_narrow(): false where the taps are not known.
     bool narrow_taps = false;

@@ -145,11 +145,6 @@ std::shared_ptr<const PlanState> make_state_without_taps(const Problem& problem,
     auto state = std::make_shared<PlanState>();
     state->resolved = resolve(problem, false);
     const Request request{.accuracy = options.accuracy, .threads = resolve_threads(options.threads), .taps_come_later = true};
-    const std::int64_t local_taps = engine_for(options.device).local_taps();
-    if (state->resolved.k <= local_taps && options.algorithm.empty() && options.accuracy != Accuracy::fast) {
-        throw Error(ErrorCode::unsupported, "taps: up to " + std::to_string(local_taps) +
-                                                " are summed directly, by kernels that take them from host memory");
-    }
     prepare_on(*state, choose_device(options.device, state->resolved, request, options.algorithm), options, nullptr);
     return state;
 }

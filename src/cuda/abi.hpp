@@ -8,7 +8,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 7;
+inline constexpr std::uint32_t kAbiVersion = 8;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -44,6 +44,7 @@ struct Problem {
     std::int32_t narrow_taps =
         0;                    ///< one filter whose taps are of dtype: bf16, or f16 once the largest is scaled into [2^14, 2^15)
     std::int32_t ladder = 0;  ///< asked by the ladder: rungs that no plan may use answer too
+    std::int32_t taps_come_later = 0;  ///< executions bring them (execute_with_taps), which some rungs can do with one filter
     double constant_real = 0, constant_imag = 0;
     double scale = 1, bias = 0, low = 0, high = 0;
 };
@@ -131,8 +132,8 @@ struct Api {
     /// Fills up to `capacity` policies worth measuring (rung's default first); the number of them all.
     std::int32_t (*policies)(std::int32_t rung, std::int32_t device, const Problem*, Policy*, std::int32_t capacity);
 
-    /// `taps`: host memory, filters rows of k packed elements in correlation order. Loads the kernels. nullptr: executions bring
-    /// them (execute_with_taps), which some rungs can do with one filter; the workspace then has room for what is made of them.
+    /// `taps`: host memory, filters rows of k packed elements in correlation order; nullptr where they come later: the workspace
+    /// then has room for what is made of them. Loads the kernels.
     Prepared* (*prepare)(std::int32_t rung, std::int32_t device, const Problem*, const void* taps, const Policy*, Status*);
     void (*release)(Prepared*);
     std::int64_t (*workspace_bytes)(const Prepared*);
@@ -183,8 +184,6 @@ struct Api {
     bool (*depthwise_backward)(std::int32_t device, const Depthwise*, void* grad_x, void* grad_taps, const void* grad_y,
                                const void* x, const void* taps, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);
 
-    /// Whether a rung prepares without taps, for one filter.
-    bool (*takes_device_taps)(std::int32_t rung);
     /// execute() of what was prepared without taps: those are read when the stream comes to it.
     bool (*execute_with_taps)(const Prepared*, const Job*, const DeviceTaps*, void* workspace, std::int64_t workspace_bytes,
                               Stream*, Status*);

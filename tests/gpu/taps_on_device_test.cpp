@@ -1,5 +1,6 @@
 // Plans without taps: executions bring them in GPU memory, and what depends on them is made there.
 #include <array>
+#include <cstring>
 #include <limits>
 
 #include "gpu/gpu.hpp"
@@ -31,20 +32,50 @@ protected:
         return bytes;
     }
 
-    // Of both buffers' sizes; what is queued before and after is the caller's.
-    static void expect_right(const Problem& p, std::span<const std::byte> in, std::span<const std::byte> taps, const Plan& plan) {
-        const DeviceBuffer device_in = DeviceBuffer::of(in);
-        const DeviceBuffer device_taps = DeviceBuffer::of(taps);
-        const DeviceBuffer out(bytes_of(output_extent(p), output_dtype(p)));
+    // The output. The signal, the output and the taps lie `offset` bytes behind a boundary of 256, taps where their type allows it.
+    static std::vector<std::byte> executed(const Problem& p, std::span<const std::byte> in, std::span<const std::byte> taps,
+                                           const Plan& plan, std::size_t offset = 0) {
+        const DeviceBuffer device_in = DeviceBuffer::of(in, offset);
+        const DeviceBuffer device_taps = DeviceBuffer::of(taps, (offset + 3) / 4 * 4);
+        const DeviceBuffer out(bytes_of(output_extent(p), output_dtype(p)), Guard::output, offset);
         const DeviceBuffer workspace(plan.workspace_bytes());
         const DeviceStream stream;
         plan.execute_with_taps(out.data(), device_in.data(), device_taps.data(), workspace.span(), stream.get());
         stream.synchronize();
         EXPECT_TRUE(device_in.guards_intact() && device_taps.guards_intact()) << "wrote outside the inputs";
         EXPECT_TRUE(out.guards_intact() && workspace.guards_intact()) << "wrote outside the outputs";
-        const std::vector<std::byte> values = out.values<std::byte>();
-        EXPECT_EQ(compare(p, values.data(), in.data(), taps.data(), false), "")
+        return out.values<std::byte>();
+    }
+
+    static void expect_right(const Problem& p, std::span<const std::byte> in, std::span<const std::byte> taps, const Plan& plan,
+                             std::size_t offset = 0) {
+        const std::vector<std::byte> values = executed(p, in, taps, plan, offset);
+        EXPECT_EQ(compare(p, values.data(), in.data(), taps.data(), is_elementwise(rung_named(plan.algorithm()))), "")
             << p.taps << " taps, " << plan.algorithm() << ": " << plan.explain();
+    }
+
+    // Calls body(dtype, whether the taps are complex).
+    template <class Body>
+    static void for_every_type(const Body& body) {
+        for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::complex64, Dtype::complex128}) {
+            body(dtype, false);
+            if (is_complex(dtype)) { body(dtype, true); }
+        }
+    }
+
+    // Those of direct summation that take the problem, and what is chosen among all.
+    static std::vector<Plan> direct_plans(const Problem& p, Accuracy accuracy = Accuracy::standard) {
+        PlanOptions options = kOnDevice;
+        options.accuracy = accuracy;
+        std::vector<Plan> plans{make_plan_without_taps(p, options)};
+        for (const char* name : {"direct_few", "direct_window", "direct", "tensor_direct"}) {
+            options.algorithm = name;
+            try {
+                plans.push_back(make_plan_without_taps(p, options));
+            } catch (const Error& error) { EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what(); }
+        }
+        EXPECT_GE(plans.size(), 3U) << "direct_window and direct take everything";
+        return plans;
     }
 };
 
@@ -200,6 +231,153 @@ TEST_F(TapsOnDevice, OfSegmentsWithLongRows) {
     }
 }
 
+TEST_F(TapsOnDevice, FewOfEveryTypeAndBoundary) {
+    Random random(97);
+    constexpr std::array<Boundary, 6> kBoundaries{Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                                  Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    constexpr std::array<std::int64_t, 6> kTaps{1, 2, 9, 33, 36, 64};
+    for_every_type([&](Dtype dtype, bool complex_taps) {
+        for (std::size_t b = 0; b < kBoundaries.size(); ++b) {
+            for (const Operation operation : {Operation::convolution, Operation::correlation}) {
+                Problem p;
+                p.length = 2003;
+                p.taps = kTaps[(b + (operation == Operation::convolution ? 0 : 3)) % kTaps.size()];
+                p.dtype = dtype;
+                p.complex_taps = complex_taps;
+                p.operation = operation;
+                p.boundary = kBoundaries[b];
+                p.constant = 3;
+                p.mode = b % 2 == 0 ? Mode::full : Mode::same;
+                const std::vector<std::byte> in = drawn(p.length, dtype, random);
+                const std::vector<std::byte> taps = drawn(p.taps, taps_dtype(p), random);
+                const std::size_t offset = b % 3 == 1 ? size_of(dtype) : 0;
+                for (const Plan& plan : direct_plans(p)) { expect_right(p, in, taps, plan, offset); }
+                if (HasFailure()) { return; }
+            }
+        }
+    });
+}
+
+// As many outputs as fill the device: other sizes, and tiles one after the other. The order of the sums is the same as with taps
+// that were known before, which other tests compare with the textbook's.
+TEST_F(TapsOnDevice, FewForLongSignals) {
+    Random random(98);
+    struct Case {
+        Dtype dtype;
+        std::int64_t length, taps;
+    };
+    constexpr std::array<Case, 5> kCases{{{Dtype::f32, 1700011, 9},
+                                          {Dtype::f32, 1700011, 30},
+                                          {Dtype::bf16, 2500001, 9},
+                                          {Dtype::f64, 620011, 12},
+                                          {Dtype::complex64, 620011, 64}}};
+    for (const Case& c : kCases) {
+        Problem p;
+        p.length = c.length;
+        p.taps = c.taps;
+        p.dtype = c.dtype;
+        p.mode = Mode::same;
+        const std::vector<std::byte> in = drawn(p.length, p.dtype, random);
+        const std::vector<std::byte> taps = drawn(p.taps, taps_dtype(p), random);
+        for (const Plan& plan : direct_plans(p)) {
+            PlanOptions options = kOnDevice;
+            options.algorithm = plan.algorithm();
+            const std::vector<std::byte> wanted = execute_on_device<std::byte>(make_plan(p, taps.data(), options), in.data());
+            EXPECT_TRUE(executed(p, in, taps, plan) == wanted) << p.taps << " taps, " << plan.explain();
+        }
+    }
+}
+
+TEST_F(TapsOnDevice, FewForRowsStridesAndEpilogues) {
+    Random random(99);
+    for_every_type([&](Dtype dtype, bool complex_taps) {
+        Problem p;
+        p.length = 803;  // rows begin anywhere between two vectors
+        p.batch = 5;
+        p.taps = 21;
+        p.dtype = dtype;
+        p.complex_taps = complex_taps;
+        p.mode = Mode::causal;
+        p.operation = Operation::correlation;
+        p.scale = 0.5;
+        p.bias = 2;
+        const std::vector<std::byte> taps = drawn(p.taps, taps_dtype(p), random);
+        const std::vector<std::byte> in = drawn(input_extent(p), dtype, random);
+        for (const Plan& plan : direct_plans(p)) { expect_right(p, in, taps, plan); }
+        p.input_sample_stride = 5;
+        p.input_row_stride = 1;
+        p.output_sample_stride = 2;
+        p.boundary = Boundary::mirror;
+        const std::vector<std::byte> apart = drawn(input_extent(p), dtype, random);
+        for (const Plan& plan : direct_plans(p)) { expect_right(p, apart, taps, plan); }
+    });
+}
+
+TEST_F(TapsOnDevice, ManyAreSummedDirectlyUnderStrictAccuracy) {
+    Random random(101);
+    Problem p;
+    p.length = 5003;
+    for (const std::int64_t k : {300, 3000}) {
+        p.taps = k;
+        PlanOptions options = kOnDevice;
+        options.accuracy = Accuracy::strict;
+        expect_right(p, drawn(p.length, p.dtype, random), drawn(k, p.dtype, random), make_plan_without_taps(p, options));
+    }
+}
+
+// A NaN or an infinity at the taps' ends meets what lies outside the signal: there is nothing.
+TEST_F(TapsOnDevice, FewThatAreNotFiniteMeetNoSamplesOutside) {
+    Random random(100);
+    constexpr std::int64_t kTaps = 35;
+    int cases = 0;
+    const auto check = [&]<class T>(Dtype dtype, T) {
+        for (const std::int64_t at : {std::int64_t{0}, std::int64_t{17}, kTaps - 1}) {
+            for (const Mode mode : {Mode::full, Mode::same, Mode::causal}) {
+                const T value = ++cases % 2 == 0 ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::infinity();
+                Problem p;
+                p.length = 1500;
+                p.batch = 2;
+                p.taps = kTaps;
+                p.dtype = dtype;
+                p.mode = mode;
+                if (mode == Mode::causal) { p.scale = 2; }
+                if (mode == Mode::same && at == 0) { p.origin = -70; }
+                std::vector<std::byte> taps = drawn(kTaps, taps_dtype(p), random);
+                std::memcpy(taps.data() + static_cast<std::size_t>(at) * sizeof(T), &value, sizeof(T));
+                std::vector<std::byte> in = drawn(2 * p.length, dtype, random);
+                for (const std::int64_t zero : {std::int64_t{0}, std::int64_t{900}, p.length - 1, 2 * p.length - 1}) {
+                    std::memset(in.data() + bytes_of(zero, dtype), 0, size_of(dtype));
+                }
+                const std::size_t offset = at == 17 ? size_of(dtype) : 0;
+                for (const Plan& plan : direct_plans(p)) { expect_right(p, in, taps, plan, offset); }
+                if (HasFailure()) { return; }
+            }
+        }
+    };
+    check(Dtype::f32, float{});
+    check(Dtype::f16, float{});
+    check(Dtype::bf16, float{});
+    check(Dtype::complex64, float{});
+    check(Dtype::f64, double{});
+}
+
+// So many that tensor_direct keeps 16-bit samples in registers.
+TEST_F(TapsOnDevice, FewThatAreNotFiniteBesideAVeryLongSignal) {
+    Random random(102);
+    Problem p;
+    p.length = 12000003;
+    p.taps = 3;
+    p.dtype = Dtype::bf16;
+    p.mode = Mode::same;
+    const std::vector<std::byte> in = drawn(p.length, p.dtype, random);
+    const std::vector<float> taps{std::numeric_limits<float>::infinity(), 0.5F, -2.0F};
+    PlanOptions options = kOnDevice;
+    options.algorithm = "tensor_direct";
+    try {
+        expect_right(p, in, std::as_bytes(std::span(taps)), make_plan_without_taps(p, options));
+    } catch (const Error& error) { EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what(); }
+}
+
 TEST_F(TapsOnDevice, ThatAreNotFiniteReachWhatTheyReachOtherwise) {
     Random random(93);
     for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
@@ -221,35 +399,37 @@ TEST_F(TapsOnDevice, ThatAreNotFiniteReachWhatTheyReachOtherwise) {
 // Nothing waits on the host: each execution has the taps that are there when the stream comes to it.
 TEST_F(TapsOnDevice, AreReadInTheStreamsOrder) {
     Random random(94);
-    Problem p;
-    p.length = 40000;
-    p.taps = 511;
-    p.mode = Mode::same;
-    const Plan plan = make_plan_without_taps(p, by_overlap_save());
-    const std::vector<float> in = random_floats(p.length, random);
-    const DeviceBuffer device_in = DeviceBuffer::of(in);
-    const DeviceBuffer taps(bytes_of(p.taps, p.dtype));
-    const DeviceBuffer workspace(plan.workspace_bytes());
-    constexpr int kTimes = 4;
-    std::vector<std::vector<float>> all;
-    std::vector<DeviceBuffer> on_device;
-    std::vector<DeviceBuffer> outs;
-    for (int i = 0; i < kTimes; ++i) {
-        all.push_back(random_floats(p.taps, random));
-        on_device.push_back(DeviceBuffer::of(all.back()));
-        outs.emplace_back(bytes_of(p.length, p.dtype));
-    }
-    const DeviceStream stream;
-    for (int i = 0; i < kTimes; ++i) {
-        cuda_abi::Status status;
-        require(
-            api().copy(kDevice, taps.data(), on_device[i].data(), static_cast<std::int64_t>(taps.size()), stream.abi(), &status),
-            status, "copy");
-        plan.execute_with_taps(outs[i].data(), device_in.data(), taps.data(), workspace.span(), stream.get());
-    }
-    stream.synchronize();
-    for (int i = 0; i < kTimes; ++i) {
-        EXPECT_EQ(compare(p, outs[i].values<float>().data(), in.data(), all[i].data(), false), "") << "execution " << i;
+    for (const std::int64_t k : {9, 64, 511}) {
+        Problem p;
+        p.length = 40000;
+        p.taps = k;
+        p.mode = Mode::same;
+        const Plan plan = make_plan_without_taps(p, kOnDevice);
+        const std::vector<float> in = random_floats(p.length, random);
+        const DeviceBuffer device_in = DeviceBuffer::of(in);
+        const DeviceBuffer taps(bytes_of(p.taps, p.dtype));
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        constexpr int kTimes = 4;
+        std::vector<std::vector<float>> all;
+        std::vector<DeviceBuffer> on_device;
+        std::vector<DeviceBuffer> outs;
+        for (int i = 0; i < kTimes; ++i) {
+            all.push_back(random_floats(p.taps, random));
+            on_device.push_back(DeviceBuffer::of(all.back()));
+            outs.emplace_back(bytes_of(p.length, p.dtype));
+        }
+        const DeviceStream stream;
+        for (int i = 0; i < kTimes; ++i) {
+            cuda_abi::Status status;
+            require(api().copy(kDevice, taps.data(), on_device[i].data(), static_cast<std::int64_t>(taps.size()), stream.abi(),
+                               &status),
+                    status, "copy");
+            plan.execute_with_taps(outs[i].data(), device_in.data(), taps.data(), workspace.span(), stream.get());
+        }
+        stream.synchronize();
+        for (int i = 0; i < kTimes; ++i) {
+            EXPECT_EQ(compare(p, outs[i].values<float>().data(), in.data(), all[i].data(), false), "") << "execution " << i;
+        }
     }
 }
 
@@ -281,9 +461,10 @@ TEST_F(TapsOnDevice, AreAskedForAndRefusedWithAReason) {
     expect_error(ErrorCode::argument, "taps",
                  [&] { prepared.execute_with_taps(out.data(), in.data(), on_device.data(), large.span()); });
     expect_error(ErrorCode::argument, "taps", [&] { make_plan_without_taps(p, {.device = "cpu"}); });
-    Problem few = p;
-    few.taps = 5;
-    expect_error(ErrorCode::unsupported, "taps", [&] { make_plan_without_taps(few, kOnDevice); });
+    Problem rows = p;
+    rows.batch = 2;
+    rows.filters = Filters::per_row;
+    expect_error(ErrorCode::unsupported, "several filters", [&] { make_plan_without_taps(rows, kOnDevice); });
 }
 
 }  // namespace

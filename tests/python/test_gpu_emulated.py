@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import types
 
 import pytest
@@ -66,3 +67,28 @@ def test_work_for_jax_is_queued_on_the_stream_that_jax_waits_for():
         assert log[:4] == [("y", stream), ("x", stream), ("w", stream), ("run", (ord("y"), ord("x"), ord("w"), stream))]
         assert log[4:] == [("y", stream), ("taken in", stream)]
         assert len(library.pending) == stream - 70  # what is read lives on
+
+
+def test_what_jax_still_reads_is_kept_whichever_threads_look():
+    both = threading.Barrier(2)
+
+    class Ready:
+        def is_ready(self):
+            try:
+                both.wait(0.2)  # if the other thread can look as well, it does
+            except threading.BrokenBarrierError:
+                pass
+            return True
+
+    class Busy:
+        def is_ready(self):
+            return False
+
+    library = _Jax(types.SimpleNamespace(dlpack=types.SimpleNamespace(from_dlpack=lambda export: Busy())))
+    library.pending.extend([(Ready(), "read"), (Busy(), "still being read")])
+    threads = [threading.Thread(target=library.written, args=(None, None, f"read by {i}")) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(keep for _, keep in library.pending) == ["read by 0", "read by 1", "still being read"]

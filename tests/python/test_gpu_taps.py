@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import tapline
 
-from gpu_arrays import EMULATED, Jax, assert_close, drawn, needs_gpu
+from gpu_arrays import Jax, assert_close, drawn, needs_gpu
 
 pytestmark = needs_gpu
 
 
-@pytest.mark.parametrize("count", [9, 70, 700])  # 9: copied to the host; from 65 on algorithms may read them where they are
+@pytest.mark.parametrize("count", [9, 70, 700])  # 9 are summed directly
 def test_taps_in_gpu_memory_may_change_between_calls(gpu, count):
     if isinstance(gpu, Jax):
         pytest.skip("JAX arrays do not change")
@@ -30,19 +30,62 @@ def test_taps_in_gpu_memory_may_change_between_calls(gpu, count):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("function", ["convolve", "correlate"])
-def test_taps_are_read_where_they_are(gpu, function, dtype):
+@pytest.mark.parametrize("count", [9, 600])
+def test_taps_are_read_where_they_are(gpu, count, function, dtype):
     tapline.clear_plan_cache()
-    x, h = drawn(9000, dtype=dtype), drawn(600, dtype=dtype)
+    x, h = drawn(9000, dtype=dtype), drawn(count, dtype=dtype)
     for mode, boundary in (("full", "zero"), ("same", "mirror")):
         wanted = getattr(tapline, function)(x, h, mode, boundary=boundary)
         for _ in range(2):
             got = getattr(tapline, function)(gpu.put(x), gpu.put(h), mode, boundary=boundary)
-            assert_close(gpu.get(got), wanted, 600)
+            assert_close(gpu.get(got), wanted, count)
     calls = tapline._core.gpu_calls
     assert len(calls) == 2
-    assert not EMULATED or None not in calls.values()  # a real one may choose what needs the taps' values
+    assert None not in calls.values()
     tapline.clear_plan_cache()
     assert not calls
+
+
+def test_strict_accuracy_reads_taps_where_they_are(gpu):
+    tapline.clear_plan_cache()
+    x, h = drawn(3, 2000), drawn(700)
+    got = tapline.convolve(gpu.put(x), gpu.put(h), "same", accuracy="strict")
+    assert_close(gpu.get(got), tapline.convolve(x, h, "same", accuracy="strict"), 700)
+    assert None not in tapline._core.gpu_calls.values()
+
+
+def test_taps_are_converted_where_they_are(gpu):
+    x, wide = drawn(3, 300), drawn(20, dtype=np.float64)
+    cases = [
+        (x.astype(np.float64), wide[::2].astype(np.float32)), (x.astype(np.float16), wide.astype(np.float16)),
+        (x.astype(np.complex64), wide.astype(np.float32)), (x, np.arange(-4, 5, dtype=np.int8)),
+    ]
+    for signal, taps in cases:
+        tapline.clear_plan_cache()
+        got = gpu.get(tapline.convolve(gpu.put(signal), gpu.put(taps), "same"))
+        wanted = np.stack([np.convolve(row, taps.astype(np.float64), "same") for row in signal.astype(np.complex128)])
+        np.testing.assert_allclose(got, wanted if got.dtype.kind == "c" else wanted.real, 1e-2 if got.itemsize == 2 else 1e-5, 1e-2)
+        assert got.dtype == tapline.convolve(gpu.put(signal), taps, "same").dtype
+        assert None not in tapline._core.gpu_calls.values()
+    if not isinstance(gpu, Jax):
+        there = gpu.put(wide.astype(np.float32))[::3]
+        assert_close(gpu.get(tapline.convolve(gpu.put(x), there)), tapline.convolve(x, wide.astype(np.float32)[::3]), 20)
+
+
+@pytest.mark.parametrize("count", [5, 70])
+def test_integers_beside_integers(gpu, count):
+    x, h = np.arange(200, dtype=np.int16), np.arange(count, dtype=np.int16)
+    got = gpu.get(tapline.convolve(gpu.put(x), gpu.put(h)))
+    np.testing.assert_array_equal(got, np.convolve(x.astype(np.int64), h))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("place", [0, 4, 8])
+def test_taps_that_are_not_finite_meet_nothing_outside_the_signal(gpu, place, value):
+    x, h = drawn(2, 1000), drawn(9)
+    x[:, 20], h[place] = 0, value
+    for mode in ("full", "same"):
+        np.testing.assert_allclose(gpu.get(tapline.convolve(gpu.put(x), gpu.put(h), mode)), tapline.convolve(x, h, mode), 1e-4, 1e-4)
 
 
 def test_taps_where_they_are_beside_what_would_be_converted(gpu):

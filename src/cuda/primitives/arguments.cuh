@@ -52,6 +52,13 @@ constexpr int stored_bytes(std::int32_t type) {
 
 inline constexpr std::int32_t kStrict = 1;  // of tapline::Accuracy
 
+/// Whether terms that are absent under a zero boundary must stay absent: 0 * inf must not appear.
+enum ExactEdges : std::int32_t {
+    kMayMultiplyZeros,
+    kExact,              ///< taps hold a NaN or an infinity
+    kExactUnlessFinite,  ///< nobody knows before the kernel does; the job's piece is the whole signal
+};
+
 struct Arguments {
     void* out;                    // output `first` of row 0
     const void* in;               // sample in_first of row 0
@@ -64,10 +71,10 @@ struct Arguments {
     std::int32_t boundary, output_type;
     std::int32_t plain_store;  // no epilogue, no change of type
     std::int32_t converts;     // the output's type is not the signal's
-    std::int32_t exact_edges;  // taps hold a NaN or an infinity under a zero boundary: absent terms must stay absent
+    std::int32_t exact_edges;  // an ExactEdges
     std::int32_t has_clamp;
     std::int32_t plain_layout;  // unit sample strides, the output's type is the signal's: tiles may take the fast way
-    std::int32_t zero_vectors;  // zero boundary, rows begin on 16 bytes, terms may be zero: an edge is read as vectors of zeros
+    std::int32_t zero_vectors;  // zero boundary, rows begin on 16 bytes, not kExact: an edge is read as vectors of zeros
     double constant_real, constant_imag, scale, bias, low, high;
 };
 

@@ -124,6 +124,33 @@ __device__ __forceinline__ uint4 vector_or_zeros(const S* in, std::int64_t first
     return vector.whole;
 }
 
+/// Of the output whose tap 0 meets sample `first` of a row, counted from sample in_first: the taps that meet a sample. At a zero
+/// boundary the other terms are absent; a product with a zero would not be if the tap is infinite.
+struct TapRange {
+    std::int64_t begin, end;
+};
+__device__ __forceinline__ TapRange taps_met(const Arguments& a, std::int64_t first) {
+    if (a.boundary != kZero) { return {0, a.k}; }
+    const auto tap_at = [&](std::int64_t position) { return min(max(position - first, std::int64_t{0}), a.k); };
+    return {tap_at(0), tap_at(a.in_last - a.in_first)};
+}
+
+/// Whether a row's taps are neither NaN nor infinite. By a whole warp.
+template <class H>
+__device__ __forceinline__ bool taps_are_finite(const H* taps, std::int64_t count, int lane) {
+    bool finite = true;
+#pragma unroll 1
+    for (std::int64_t t = lane; t < count; t += 32) {
+        const H tap = taps[t];
+        if constexpr (kIsComplexElement<H>) {
+            finite = finite && isfinite(tap.x) && isfinite(tap.y);
+        } else {
+            finite = finite && isfinite(tap);
+        }
+    }
+    return __all_sync(0xffffffffu, finite) != 0;
+}
+
 /// The sum of output `o` under a zero boundary with the terms outside the signal absent: 0 * inf must not appear.
 template <class S, class H>
 __device__ __noinline__ typename Element<S>::Sum exact_sum(const Arguments& a, const S* row, const H* taps, std::int64_t o,

@@ -1,6 +1,7 @@
 // A warpgroup's tile: 16-bit samples as halves, taps as its fragments, sums on their way out.
 #pragma once
 
+#include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/epilogue.cuh"
 #include "cuda/primitives/matrix_fragments.cuh"
 #include "cuda/primitives/warpgroup.cuh"
@@ -117,8 +118,9 @@ __device__ __forceinline__ void sum_as_they_stand(const Arguments& a, S* out, st
     for (int i = thread; i < kGroupTile; i += kThreads) {
         if (o + i < 0 || o + i >= a.count) { continue; }
         float sum = 0;
+        const TapRange met = taps_met(a, a.first - a.origin - a.in_first + o + i);
 #pragma unroll 1
-        for (int t = 0; t < static_cast<int>(a.k); ++t) { sum = fmaf(Element<S>::widen(samples[i + t]), taps[t], sum); }
+        for (std::int64_t t = met.begin; t < met.end; ++t) { sum = fmaf(Element<S>::widen(samples[i + t]), taps[t], sum); }
         out[i] = Element<S>::narrow(finish(a, sum));
     }
 }

@@ -39,7 +39,7 @@ __device__ __forceinline__ RowView<S> row_view(const Arguments& a, std::int64_t 
     const int shift = alignment_shift(v.in + v.offset);
     v.shift = max(shift, 0);
     v.fast_edges = a.plain_layout && shift >= 0 && a.zero_vectors;
-    v.fast_inside = a.plain_layout && shift >= 0 && (a.zero_vectors || !a.exact_edges);
+    v.fast_inside = a.plain_layout && shift >= 0 && a.exact_edges != kExact;
     return v;
 }
 

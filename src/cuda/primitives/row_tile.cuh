@@ -151,11 +151,17 @@ __device__ __noinline__ void sum_rows_as_they_stand(const Arguments& a, S* out, 
 #pragma unroll 1
     for (int i = lane; i < count; i += 32 * kSums) {
         float sum[kSums] = {};
+        TapRange met[kSums];
+#pragma unroll
+        for (int s = 0; s < kSums; ++s) { met[s] = taps_met(a, a.first - a.origin - a.in_first + o + i + 32 * s); }
 #pragma unroll 4
         for (int t = 0; t < static_cast<int>(a.k); ++t) {
             const float tap = taps[t];
 #pragma unroll
-            for (int s = 0; s < kSums; ++s) { sum[s] = fmaf(Element<S>::widen(samples[i + 32 * s + t]), tap, sum[s]); }
+            for (int s = 0; s < kSums; ++s) {
+                const bool meets = t >= met[s].begin && t < met[s].end;
+                sum[s] = meets ? fmaf(Element<S>::widen(samples[i + 32 * s + t]), tap, sum[s]) : sum[s];
+            }
         }
 #pragma unroll
         for (int s = 0; s < kSums; ++s) {

@@ -50,7 +50,7 @@ __device__ __forceinline__ void slow_tile(const Arguments& a, typename Element<S
         });
         __syncwarp();
     }
-    if (a.exact_edges) {
+    if (a.exact_edges == kExact || (a.exact_edges == kExactUnlessFinite && !taps_are_finite(row_taps, taps, lane))) {
         for_turns<0, O>([&](auto i) {
             constexpr int n = decltype(i)::value;
             sum[n] = exact_sum<S, H>(a, in, row_taps - tap_first, a.first + o + lane * O + n, tap_first, tap_first + taps);

@@ -329,6 +329,9 @@ bool supports(std::int32_t number, std::int32_t, const Problem* p, Status* statu
     const auto dtype = static_cast<Dtype>(p->dtype);
     const bool strided = p->in_sample != 1 || p->out_sample != 1;
     if (number == kWhole && strided) { return fail(status, Code::unsupported, "it takes unit strides"); }
+    if (p->taps_come_later != 0 && (number != kPieces || p->filters > 1)) {
+        return fail(status, Code::unsupported, "it takes its taps from host memory");
+    }
     return (dtype >= Dtype::f32 && dtype <= Dtype::complex128) || dtype == Dtype::f16 || dtype == Dtype::bf16 ||
            fail(status, Code::unsupported, "not a floating-point type");
 }
@@ -340,7 +343,7 @@ Prepared* prepare(std::int32_t number, std::int32_t device, const Problem* probl
         fail(status, Code::unsupported, "policy: so many threads do not fit");
         return nullptr;
     }
-    if (taps == nullptr && (number != kPieces || problem->filters > 1)) {
+    if ((taps == nullptr) != (problem->taps_come_later != 0) || (taps == nullptr && !supports(number, device, problem, status))) {
         fail(status, Code::unsupported, "it takes its taps from host memory");
         return nullptr;
     }
@@ -522,7 +525,6 @@ const Api kApi = {
     .depthwise_forward = depthwise_forward,
     .depthwise_workspace_bytes = [](std::int32_t, const Depthwise*, Status*) { return kWorkspaceBytes; },
     .depthwise_backward = depthwise_backward,
-    .takes_device_taps = [](std::int32_t rung) { return rung == kPieces; },
     .execute_with_taps = execute_with_taps,
 };
 

@@ -3,6 +3,7 @@
 
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/primitives/boundary.cuh"
+#include "cuda/primitives/exact_tile.cuh"
 #include "cuda/primitives/place.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
@@ -17,7 +18,8 @@ struct TapsByValue {
 
 /// A warp makes 32 * kVectors * V consecutive outputs of a row, lane l the O = kVectors * V from l * O on. Its windows are read
 /// straight from global memory by 16-byte loads: neighbouring lanes read overlapping vectors, which the L1 cache serves. Tiles
-/// start where loads are aligned. kChunks: vectors of taps. Shared memory of a warp: a tile.
+/// start where loads are aligned. kChunks: vectors of taps. kRowTaps: they come from memory, as rows have their own or nobody knew
+/// them before. Shared memory of a warp: a tile.
 template <class S, class H, int kVectors, int kChunks, bool kRowTaps>
 __global__ void __launch_bounds__(128)
     direct_few_kernel(const __grid_constant__ Arguments a, const __grid_constant__ TapsByValue<H> values, int tiles_per_block) {
@@ -34,7 +36,7 @@ __global__ void __launch_bounds__(128)
     std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * tiles_per_block * warps + warp;
     const RowView<S> row = row_view<S>(a, row_of_block(), 0);
     if (row.row >= a.rows) { return; }
-    H own_taps[kChunks * V];  // of a row with taps of its own
+    H own_taps[kChunks * V];
     const auto load_own_taps = [&] {
         const auto* from = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row.row * a.taps_row_bytes);
         for_turns<0, kChunks>([&](auto chunk) {
@@ -52,6 +54,11 @@ __global__ void __launch_bounds__(128)
     for (int i = 0; i < tiles_per_block && tile < a.tiles; ++i, tile += warps) {
         const Place p = place_of(row, tile, kTile, kWindow);
         if (!p.fast) { continue; }  // left to the edge kernel
+        if constexpr (kRowTaps) {
+            if (!p.inside && a.exact_edges == kExactUnlessFinite && store_unless_finite<S, H>(a, row.row, p.o, kTile, lane)) {
+                continue;
+            }
+        }
         typename Element<S>::Sum sum[O] = {};
         const S* in = row.in + p.start + lane * O;
         const auto convolve = [&](const auto& vector) {

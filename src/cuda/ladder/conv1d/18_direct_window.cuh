@@ -3,6 +3,7 @@
 
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/primitives/copy_async.cuh"
+#include "cuda/primitives/exact_tile.cuh"
 #include "cuda/primitives/place.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
@@ -20,11 +21,10 @@ struct TapsByValue {
 ///
 /// kChunks > 0: so many vectors of taps by value, unrolled. A tap in the constant bank is an operand of its products, which then
 /// read two registers. With three, two of them share one of the two register banks in every second or third product, which waits
-/// (80% of the issue slots used against 96%, H200). kChunks == 0: any number in a loop, in which taps pass through registers; one
-/// filter a row comes with its window. Taps in uniform registers, which the compiler grants to loops that whole blocks run alike,
-/// had no such conflicts and were slower all the same (65 taps: 779 us against 690).
-/// Shared memory of a warp: buffers x (tiles * tile + slots) samples, as many x slots taps if rows have their own; slots: taps
-/// rounded up.
+/// (80% of the issue slots used against 96%, H200). kChunks == 0: any number in a loop, in which taps pass through registers; with
+/// kRowTaps they come from memory with each window. Taps in uniform registers, which the compiler grants to loops that whole blocks
+/// run alike, had no such conflicts and were slower all the same (65 taps: 779 us against 690). Shared memory of a warp: buffers x
+/// (tiles * tile + slots) samples, as many x slots taps if rows have their own; slots: taps rounded up.
 template <class S, class H, int kVectors, int kChunks, bool kRowTaps>
 __global__ void __launch_bounds__(kThreads)
     direct_window_kernel(const __grid_constant__ Arguments a, const __grid_constant__ TapsByValue<H> values,
@@ -100,6 +100,12 @@ __global__ void __launch_bounds__(kThreads)
             const std::int64_t left = a.count - o;
             if (left < outputs) { tiles = (static_cast<int>(max(left, std::int64_t{0})) + kTile - 1) / kTile; }
             if (!p.fast) { tiles = 0; }  // left to the edge kernel
+            if constexpr (kRowTaps) {
+                if (p.fast && !p.inside && a.exact_edges == kExactUnlessFinite &&
+                    store_unless_finite<S, H>(a, row, o, outputs, lane)) {
+                    tiles = 0;
+                }
+            }
         }
         S* const out = static_cast<S*>(a.out) + row * a.out_row + o;
         for (int tile = 0; tile < tiles; ++tile) {

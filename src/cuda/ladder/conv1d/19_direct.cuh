@@ -3,6 +3,7 @@
 
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/primitives/copy_async.cuh"
+#include "cuda/primitives/exact_tile.cuh"
 #include "cuda/primitives/place.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
@@ -82,7 +83,13 @@ __global__ void __launch_bounds__(kThreads) direct_kernel(const __grid_constant_
         const Place p = place_of(row, tile, kTile, whole_size);
         const bool more = tile + stride < a.tiles;
         Sum* to = partial == nullptr ? nullptr : partial + (segment * a.rows + row.row) * a.count;
-        if (!p.fast) {  // left to the edge kernel
+        bool done_already = !p.fast;  // left to the edge kernel
+        if (p.fast && !p.inside && a.exact_edges == kExactUnlessFinite && store_unless_finite<S, H>(a, row.row, p.o, kTile, lane)) {
+            wait_copies<0>();
+            __syncwarp();  // the buffer is free
+            done_already = true;
+        }
+        if (done_already) {
             if (more) { fill(place_of(row, tile + stride, kTile, whole_size), 0, buffer); }
             continue;
         }

@@ -102,8 +102,9 @@ __global__ void __launch_bounds__(32, kWarpsHeld)
             for (int i = lane; i < kTile; i += 32) {
                 if (o + i < 0 || o + i >= a.count) { continue; }
                 float sum = 0;
+                const TapRange met = taps_met(a, a.first - a.origin - a.in_first + o + i);
 #pragma unroll 1
-                for (int t = 0; t < static_cast<int>(a.k); ++t) {
+                for (std::int64_t t = met.begin; t < met.end; ++t) {
                     sum = fmaf(Element<S>::widen(samples[g.before + i + t]), taps[t], sum);
                 }
                 out[i] = Element<S>::narrow(finish(a, sum));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cuda/check.hpp"
+#include "cuda/ladder/conv1d/ordered_taps.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 #include "cuda/primitives/elements.cuh"
 
@@ -40,7 +41,7 @@ Policy with_defaults(Policy policy, const Policy& defaults) {
     return policy;
 }
 
-class DirectFew final : public Rung {
+class DirectFew final : public DirectRung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -106,14 +107,14 @@ public:
 private:
     static int per_vector(const Prepared& prepared) { return 16 / type_of(prepared.problem, prepared.device).bytes; }
 
-    // 12 outputs a thread.
-    static bool fills_device(const Problem& p, const cuda_abi::Device& device) {
-        return p.output_length * p.batch >= static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;
+    // 12 outputs a thread; one of so many parts of the device.
+    static bool fills_device(const Problem& p, const cuda_abi::Device& device, int parts = 1) {
+        return p.output_length * p.batch * parts >= static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;
     }
     // One vector a thread, one tile a warp: the sizes for signals that do not fill the device.
     static bool short_rows(const Prepared& prepared) {
         const Policy policy = policy_of(prepared);
-        return policy.vectors_per_thread == 1 && policy.tiles_per_block == 1 && prepared.problem.filters == 1;
+        return policy.vectors_per_thread == 1 && policy.tiles_per_block == 1 && !taps_in_memory(prepared.problem);
     }
     static bool launch_short(const Prepared& prepared, const Arguments& a, cudaStream_t stream) {
         constexpr std::int64_t kMost = std::int64_t{1} << 30;
@@ -144,10 +145,23 @@ private:
     }
 
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
+        if (p.taps_come_later != 0) { return policy_of_one_from_memory(p, device); }
         if (!fills_device(p, device)) { return {1, 64, 1, 0}; }
         if (p.output_length < 32 * 3 * (16 / type_of(p, device).bytes)) { return {1, 64, 1, 0}; }
         if (p.dtype == kF32) { return p.k > 24 ? Policy{5, 64, 1, 0} : Policy{3, 32, 1, 0}; }
         return {3, 32, p.filters > 1 ? 4 : 1, 0};
+    }
+    // What warps load for each tile counts. H200, with the launch that orders the taps, as above and so: f32, 2^20 samples, 9 taps
+    // 11.5 and 10.6 us, 17 taps 11.9 and 10.7; 2^24, 17 taps 45.0 and 41.9; bf16, 2^24, 9 taps 31.3 and 27.8, 33 taps 45.2
+    // and 38.0.
+    static Policy policy_of_one_from_memory(const Problem& p, const cuda_abi::Device& device) {
+        constexpr std::int64_t kLeastOutputs = 768;  // of a row: larger tiles than one vector's
+        const bool fills = fills_device(p, device);
+        if (p.output_length < kLeastOutputs || (!fills && (p.dtype != kF32 || p.k > 24 || !fills_device(p, device, 2)))) {
+            return {1, 64, 1, 0};
+        }
+        if (p.dtype == kF32) { return {fills && p.k > 12 ? 5 : 3, 64, 1, 0}; }
+        return {3, 64, 2, 0};
     }
     static Policy policy_of(const Prepared& prepared) {
         return with_defaults(prepared.policy, default_policy(prepared.problem, prepared.device));
@@ -156,14 +170,14 @@ private:
         const Problem& p = prepared.problem;
         const int vectors = policy_of(prepared).vectors_per_thread;
         const int chunks = static_cast<int>((p.k + per_vector(prepared) - 1) / per_vector(prepared));
-        const void* kernel = p.dtype == kF32 ? few_kernel_f32(vectors, chunks, p.filters > 1)
-                                             : few_kernel_16bit(p.dtype, vectors, chunks, p.filters > 1);
+        const void* kernel = p.dtype == kF32 ? few_kernel_f32(vectors, chunks, taps_in_memory(p))
+                                             : few_kernel_16bit(p.dtype, vectors, chunks, taps_in_memory(p));
         if (kernel == nullptr) { throw CudaError(cuda_abi::Code::argument, "policy: no kernel of these sizes"); }
         return kernel;
     }
 };
 
-class DirectWindow final : public Rung {
+class DirectWindow final : public DirectRung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -190,7 +204,9 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return estimate(p, device, kWindowCost);
+        Problem known = p;
+        if (p.dtype != kF32) { known.taps_come_later = 0; }  // they are looped over all the same
+        return estimate(known, device, kWindowCost);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};
@@ -260,7 +276,7 @@ private:
         const auto address = reinterpret_cast<std::uintptr_t>(a.in) + static_cast<std::uintptr_t>(offset * bytes);
         const auto past = static_cast<std::int64_t>(address % 16);
         const bool alike = a.rows == 1 || a.in_row * bytes % 16 == 0;
-        if (a.plain_layout == 0 || !alike || past % bytes != 0 || (a.exact_edges != 0 && a.zero_vectors == 0)) { return w; }
+        if (a.plain_layout == 0 || !alike || past % bytes != 0 || a.exact_edges == kExact) { return w; }
         w.shift = static_cast<int>(past / bytes);
         w.start = offset - w.shift;
         const std::int64_t per_vector = 16 / bytes;
@@ -283,7 +299,7 @@ private:
         s.slots = static_cast<int>((prepared.problem.k + kChunkUnit - 1) / kChunkUnit * kChunkUnit);
         for (s.tiles = policy.tiles_per_block; s.tiles >= 1; --s.tiles) {
             s.outputs = 32ll * policy.vectors_per_thread * (16 / type.bytes) * s.tiles;
-            const std::int64_t taps = prepared.problem.filters > 1 ? s.slots * type.tap_bytes : 0;
+            const std::int64_t taps = taps_in_memory(prepared.problem) ? s.slots * type.tap_bytes : 0;
             s.shared_bytes =
                 static_cast<std::size_t>((window::kThreads / 32) * s.buffers * ((s.outputs + s.slots) * type.bytes + taps));
             if (s.shared_bytes <= shared_limit(prepared.device)) { return s; }
@@ -293,13 +309,19 @@ private:
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
         const std::int64_t outputs = p.output_length * p.batch;
         const std::int64_t fills = static_cast<std::int64_t>(device.multiprocessors) * 768 * 3 * (16 / type_of(p, device).bytes);
+        const int vectors = p.dtype == kF32 ? 5 : 3;
+        if (p.taps_come_later != 0 && outputs >= fills / 2) {
+            // H200, as rows with their own and so: f64, 2^24 samples, 9 taps 111 and 85 us; f32, 200 taps 155 and 147; 2^20
+            // samples, f32, 33 taps 16.1 and 12.7, f64 with 64 taps 18.3 and 17.2.
+            const bool many = outputs >= 4 * fills || (outputs >= fills && p.k < 24);
+            return {vectors, window::kThreads, !many ? 1 : p.dtype == kF32 && p.k > 80 ? 2 : 3, 1};
+        }
         if (outputs < fills) { return {1, window::kThreads, 1, 1}; }
-        return {p.dtype == kF32 ? 5 : 3, window::kThreads, p.filters > 1 ? 1 : (p.dtype == kF32 && p.k <= 80 ? 2 : 3),
-                p.k <= 48 ? 1 : 0};
+        return {vectors, window::kThreads, p.filters > 1 ? 1 : (p.dtype == kF32 && p.k <= 80 ? 2 : 3), p.k <= 48 ? 1 : 0};
     }
     // Unrolled kernels have the one size that suits them; a policy of a single vector asks for the loop.
     static const void* unrolled(const Problem& p, Policy& policy) {
-        if (p.dtype != kF32 || p.filters > 1 || policy.vectors_per_thread == 1) { return nullptr; }
+        if (p.dtype != kF32 || taps_in_memory(p) || policy.vectors_per_thread == 1) { return nullptr; }
         return window_kernel_unrolled(static_cast<int>(p.k), &policy.vectors_per_thread);
     }
     static Policy policy_of(const Prepared& prepared) {
@@ -311,7 +333,7 @@ private:
         const Problem& p = prepared.problem;
         Policy policy = policy_of(prepared);
         if (const void* kernel = unrolled(p, policy); kernel != nullptr) { return kernel; }
-        const void* kernel = window_kernel_of(p.dtype, p.taps_dtype, policy_of(prepared).vectors_per_thread, p.filters > 1);
+        const void* kernel = window_kernel_of(p.dtype, p.taps_dtype, policy_of(prepared).vectors_per_thread, taps_in_memory(p));
         if (kernel == nullptr) { throw CudaError(cuda_abi::Code::argument, "policy: no kernel of these sizes"); }
         return kernel;
     }
@@ -363,7 +385,7 @@ void load_staged(const Prepared& prepared, const Policy& policy, std::int64_t ta
     load_edges(prepared);
 }
 
-class Direct final : public Rung {
+class Direct final : public DirectRung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -380,7 +402,9 @@ public:
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override { return refuse_types(p); }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return std::max(estimate(p, device, kStagedCost), kStagedCost.start + serial_seconds(static_cast<double>(p.k), device));
+        Problem known = p;  // one filter's taps come from memory always
+        known.taps_come_later = 0;
+        return std::max(estimate(known, device, kStagedCost), kStagedCost.start + serial_seconds(static_cast<double>(p.k), device));
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};

@@ -153,7 +153,9 @@ namespace {
 // fastest.
 constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
 constexpr double kStartSeconds = 8.4e-6;          // of a launch: instructions, tables, the first samples
-constexpr double kReadFirstSeconds = 2.5e-6;  // less where some have a segment more, whose first samples come before the others'
+// Less where some have a segment more, whose first samples come before the others': seen with 4.5 rounds, not with 1.5.
+constexpr double kReadFirstSeconds = 2.5e-6;
+constexpr double kReadFirstRounds = 3;
 constexpr double kClusterStartSeconds = 17.5e-6;  // of clusters: 70,003 samples 35.5 us
 constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
 // By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself. In float
@@ -162,7 +164,10 @@ constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 5.98
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.43e-6, 12.1e-6, 30e-6};
 constexpr std::array<double, 5> kAloneSeconds{1.2e-6, 3.2e-6, 4.2e-6, 7.5e-6, 14e-6};
 constexpr double kWideAloneFactor = 1.6;
-constexpr double kHalfFactor = 1.1;  // of samples of 16 bits, by one warp or two
+// Of samples of 16 bits, by one warp or two, and by four: bf16, 19,000,000 samples, 135, 550, 1,100 and 2,300 taps take 45, 54, 64
+// and 73 us, floats 48, 53 and, with 1,600 taps, 66.
+constexpr double kHalfFactor = 1.2;
+constexpr double kHalfFactorFour = 1.1;
 // What a cluster takes for a segment of 32, 64 and 128 warps, one cluster for each `blocks` multiprocessors: 2^28 samples of f32
 // and 16,385 taps 1,456 us, 65,535 taps 2,411 us, in a run in which segments of 16 warps took 8% longer than above; in
 // double 8,300,011 samples take 137 and 131 us.
@@ -189,7 +194,8 @@ double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& devi
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
     // Chips for graphics have an eighth as many units for double.
     if (type_of(p).point_bytes == 16) { return kWideSegmentSeconds.at(at) * (device.minor == 0 ? 1 : 8) * others; }
-    return kSegmentSeconds.at(at) * others * (p.dtype != kF32 && type_of(p).bytes == 2 && warps <= 2 ? kHalfFactor : 1);
+    const double halves = type_of(p).bytes != 2 || warps > 4 ? 1 : warps == 4 ? kHalfFactorFour : kHalfFactor;
+    return kSegmentSeconds.at(at) * others * halves;
 }
 
 double row_seconds(int warps) {
@@ -223,7 +229,7 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
         type.bytes * rows * static_cast<double>(p.output_length + p.n) +
         (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
     const double moving = bytes / device.copy_bytes_per_second;
-    const bool reads_first = !by_rows && p.filters == 1 && left > 0 && whole_rounds > 0;
+    const bool reads_first = !by_rows && p.filters == 1 && left > 0 && whole_rounds >= kReadFirstRounds * at_once;
     const double start = kernel.blocks > 1 ? kClusterStartSeconds : kStartSeconds - (reads_first ? kReadFirstSeconds : 0);
     return start + overlapped(busy, moving, kNorm);
 }

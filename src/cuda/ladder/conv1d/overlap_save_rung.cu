@@ -117,28 +117,23 @@ void SegmentRung::launch(const Prepared& prepared, const Job& job, void*, cudaSt
 }
 
 std::int64_t SegmentRung::made_table_bytes(const Prepared& prepared) const {
-    const Cut cut = cut_of_prepared(prepared);
-    return prepared.problem.filters == 1 ? table_bytes(prepared.problem, cut) : 0;
+    return table_bytes(prepared.problem, cut_of_prepared(prepared));
 }
 
 void SegmentRung::load_tables(const Prepared& prepared) const { load_spectrum_kernel(prepared.problem); }
 
-void SegmentRung::launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
-                                   cudaStream_t stream) const {
+void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                                cudaStream_t stream) const {
     const Problem& p = prepared.problem;
     const Cut cut = cut_of_prepared(prepared);
-    SpectrumJob spectrum = spectrum_job(prepared, made);
-    spectrum.ready_bytes = table_bytes(p, cut) - spectrum_bytes(p, cut);
-    spectrum.skip = cut.skip;
-    spectrum.warps = cut.warps;
+    SpectrumJob job = spectrum_job(prepared, tables, taps, given);
+    job.ready_bytes = table_bytes(p, cut) - spectrum_bytes(p, cut);
+    job.skip = cut.skip;
+    job.warps = cut.warps;
     const Kernel kernel = slow_kernel(p, cut.warps);
-    spectrum.for_block = kernel.blocks == 1 ? 1 : 0;
-    spectrum.in_couples = kernel.in_couples ? 1 : 0;
-    launch_spectrum(p, spectrum, stream);
-    Prepared with_taps = prepared;
-    with_taps.tables = made.tables;
-    with_taps.taps = made.taps;
-    launch(with_taps, job, workspace, stream);
+    job.for_block = kernel.blocks == 1 ? 1 : 0;
+    job.in_couples = kernel.in_couples ? 1 : 0;
+    launch_spectrum(p, job, stream);
 }
 
 }  // namespace tapline::cuda::overlap_save

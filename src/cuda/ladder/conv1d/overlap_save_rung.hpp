@@ -8,7 +8,7 @@
 namespace tapline::cuda::overlap_save {
 
 /// Segments of each of `warp_counts` warps; the size that is predicted to be the fastest is taken unless a policy names one.
-class SegmentRung : public Rung, public TakesTapsOnDevice {
+class SegmentRung : public Rung, public MakesTables {
 public:
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override;
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override;
@@ -20,8 +20,8 @@ public:
     void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override;
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override;
     void load_tables(const Prepared& prepared) const override;
-    void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
-                          cudaStream_t stream) const override;
+    void launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                       cudaStream_t stream) const override;
 
 protected:
     /// `place`: where a segment is transformed, for messages.

@@ -155,18 +155,18 @@ const void* kernel_of(const Problem& p) {
 
 }  // namespace
 
-SpectrumJob spectrum_job(const Prepared& prepared, const MadeTables& made) {
+SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given) {
     const Problem& p = prepared.problem;
     SpectrumJob job{};
-    job.given = made.given.data;
+    job.given = given.data;
     job.ready = prepared.tables;
-    job.tables = made.tables;
-    job.taps = made.taps;
+    job.tables = tables;
+    job.taps = taps;
     job.k = static_cast<int>(p.k);
     job.is_complex = type_of(p).is_complex ? 1 : 0;
     job.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0;
-    job.reversed = made.given.reversed;
-    job.conjugated = made.given.conjugated;
+    job.reversed = given.reversed;
+    job.conjugated = given.conjugated;
     return job;
 }
 

@@ -22,7 +22,7 @@ struct SpectrumJob {
 };
 
 /// What does not depend on the rung.
-SpectrumJob spectrum_job(const Prepared& prepared, const MadeTables& made);
+SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given);
 
 /// For segments of 1024 * warps points and one filter.
 void load_spectrum_kernel(const Problem& p);

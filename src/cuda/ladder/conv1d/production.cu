@@ -69,7 +69,7 @@ double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& co
     const Type type = type_of(p, device);
     const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
     const double bytes = type.bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
-    const double taps = static_cast<double>(p.k) * waste_of(cost.waste, p.dtype) * (p.filters > 1 ? cost.own : 1) +
+    const double taps = static_cast<double>(p.k) * waste_of(cost.waste, p.dtype) * (taps_in_memory(p) ? cost.own : 1) +
                         (type.bytes == 2 ? cost.half_output : 0);
     const double moving = bytes / (kShareOfCopy * device.copy_bytes_per_second);
     const double computing = 2 * outputs * taps * type.products / (kShareOfPeak * type.rate * device.peak_flops);
@@ -129,9 +129,9 @@ void launch_edges(const Prepared& prepared, const Arguments& arguments, const Di
     Arguments a = arguments;
     std::int64_t head = a.tiles;
     std::int64_t tail = 0;
-    // As place_of: whose window begins before the piece, whose ends behind it. With exact edges even a piece may hold terms that
-    // are absent: there none is fast.
-    if (a.plain_layout != 0 && aligned && a.exact_edges == 0) {
+    // As place_of: whose window begins before the piece, whose ends behind it. Where taps are not finite even a piece may hold
+    // terms that are absent: there none is fast.
+    if (a.plain_layout != 0 && aligned && a.exact_edges != kExact) {
         const std::int64_t offset = a.first - a.origin - a.in_first;
         const std::int64_t last = offset + (division.segments - 1) * division.segment_taps;
         head = std::clamp<std::int64_t>(divide_up(std::max<std::int64_t>(per_vector - offset, 0), division.outputs), 0, a.tiles);
@@ -182,11 +182,14 @@ Arguments arguments_of(const Prepared& prepared, const Job& job) {
     a.output_type = p.output_dtype;
     a.plain_store = p.trivial_epilogue;
     a.converts = p.output_dtype != p.dtype;
-    a.exact_edges = p.boundary == kZero && !prepared.taps_finite;
+    a.exact_edges = p.boundary != kZero      ? kMayMultiplyZeros
+                    : p.taps_come_later != 0 ? kExactUnlessFinite
+                    : !prepared.taps_finite  ? kExact
+                                             : kMayMultiplyZeros;
     a.has_clamp = p.has_clamp;
     const auto type_bytes = static_cast<std::int64_t>(type_of(p, prepared.device).bytes);
     a.plain_layout = job.in_sample == 1 && job.out_sample == 1 && a.converts == 0;
-    a.zero_vectors = p.boundary == kZero && a.exact_edges == 0 && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0 &&
+    a.zero_vectors = p.boundary == kZero && a.exact_edges != kExact && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0 &&
                      (job.rows == 1 || job.in_row * type_bytes % 16 == 0);
     a.constant_real = p.constant_real;
     a.constant_imag = p.constant_imag;

@@ -24,6 +24,8 @@ struct Type {
     double rate = 1;   // of the f32 peak
 };
 Type type_of(const Problem& p, const cuda_abi::Device& device);
+/// Whether kernels read the taps in memory: rows have their own, or nobody knew them when the plan was made.
+inline bool taps_in_memory(const Problem& p) { return p.filters > 1 || p.taps_come_later != 0; }
 /// Integers are the CPU's.
 Refusal refuse_types(const Problem& p);
 
@@ -34,7 +36,7 @@ struct Cost {
     struct Waste {
         double f32, half, f64, complex64, complex128;
     } waste;
-    double own;              // times as many for rows with taps of their own
+    double own;              // times as many where taps come from memory
     double half_output;      // multiply-adds that take as long as converting an output of 16 bits and its sample
     double norm;             // of moving and computing: the larger the exponent, the better one hides the other
     double lost, lost_most;  // of a short launch, which never reaches them: a share, and seconds

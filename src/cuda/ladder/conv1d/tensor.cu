@@ -6,6 +6,7 @@
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/cost.hpp"
 #include "cuda/ladder/conv1d/direct.hpp"
+#include "cuda/ladder/conv1d/ordered_taps.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 #include "cuda/primitives/elements.cuh"
 #include "cuda/primitives/row_tile.cuh"
@@ -18,9 +19,10 @@ using tensor::Tiles;
 
 constexpr double kTileSeconds = 8e-6;        // from a warp's first load to its last store, one tile: 90,001 samples 11.5 us
 constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits
-// Of f32: 2^18 to 2^28 samples, 33 to 240 taps, H200: 2^20 and 63 taps 10.6 us, 2^24 41.4, 2^28 534; 2^24 and 240 taps 82.
+// Of f32: 2^18 to 2^28 samples, 5 to 240 taps, H200: 2^20 and 63 taps 10.6 us, 2^24 41.4, 2^28 534; 2^24 and 240 taps 82;
+// 19,000,000 and 5 to 62 taps 46 to 48.
 constexpr double kFloatTileSeconds = 3.5e-6;
-constexpr double kShareOfCopyFloats = 1;
+constexpr double kShareOfCopyFloats = 0.95;
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
 // (f32, 95 to 240 taps, 25,000,000 samples, H200: 69 to 127 us; 127 taps, 2^28 samples: 700).
 constexpr double kOutputCost = 14;
@@ -45,7 +47,7 @@ constexpr RowsCost kRowsOnceMany{11.6, 2.18};  // two warpgroups
 constexpr RowsCost kRowsOnceConverted{0, 4.5};
 constexpr RowsCost kRowsTwice{0, 5.7};
 constexpr double kRowsTileSeconds = 5.9e-6;    // of 14,336 outputs and more
-constexpr double kRowsChunkSeconds = 0.35e-6;  // of one product
+constexpr double kRowsChunkSeconds = 0.35e-6;  // bf16, two products, 19,000,000 samples: 80, 135 and 200 taps 33, 37 and 43 us
 constexpr double kShareOfCopyRows = 0.944;
 constexpr std::int64_t kMostTapsOnce = 512;  // where one product is enough
 constexpr double kNorm = 6;                  // of moving and computing, which hide each other nearly
@@ -59,7 +61,7 @@ double step_factor(const cuda_abi::Device& device) {
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-class TensorDirect final : public Rung {
+class TensorDirect final : public DirectRung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -145,7 +147,7 @@ public:
         Arguments a = arguments_of(prepared, job);
         const int bytes = type_of(p, prepared.device).bytes;
         const int per_vector = 16 / bytes;
-        if (a.plain_layout == 0 || a.exact_edges != 0 ||
+        if (a.plain_layout == 0 || a.exact_edges == kExact ||
             reinterpret_cast<std::uintptr_t>(a.in) % static_cast<unsigned>(bytes) != 0) {
             a.tiles = divide_up(a.count + per_vector - 1, tensor::kTile);
             launch_edges(prepared, a, {tensor::kTile, tensor::kTile + divide_up(a.k, per_vector) * per_vector}, stream);
@@ -196,18 +198,23 @@ private:
         const double groups = static_cast<double>(device.multiprocessors) * tensor::row_groups(chunks);
         const double tiles = std::ceil(static_cast<double>(p.output_length) / tile) * static_cast<double>(p.batch);
         const double made = std::ceil(tiles / groups) * groups * tile;
-        return kLaunchSeconds + kColdSeconds + kRowsTileSeconds * std::min(1.0, tile / 14336) +
-               kRowsChunkSeconds * chunks * pieces +
+        return kLaunchSeconds + kColdSeconds + kRowsTileSeconds * std::min(1.0, tile / 14336) + kRowsChunkSeconds * chunks +
                overlapped(moved / (kShareOfCopyRows * device.copy_bytes_per_second),
                           2 * made * (cost.output + cost.chunk * chunks) / device.peak_flops, kNorm);
     }
 
-    // Samples from a vector's beginning to the first that an output needs; the same wherever the signal lies in memory, so that
-    // the order of the sums is.
+    // Samples from where a tile's first copy begins to the first that an output needs; the same wherever the signal lies in memory,
+    // so that the order of the sums is. Copies begin at sectors of the memory, 32 bytes, where the signal does: with those that
+    // begin between two, 21,702,091 floats took 53 to 58 us instead of 51 (4 to 61 taps, H200), as many of 16 bits 34 instead
+    // of 32. Those begin at vectors where else one more chunk of taps would be multiplied.
     static int before_of(const Problem& p) {
-        const int per_vector = p.dtype == kF32 ? 4 : 8;
-        const std::int64_t past = -p.origin % per_vector;
-        return static_cast<int>(past < 0 ? past + per_vector : past);
+        const auto before = [&](int together) {
+            const auto past = static_cast<int>(-p.origin % together);
+            return past < 0 ? past + together : past;
+        };
+        const auto chunks = [&](int more) { return divide_up(p.k + more + tensor::kChunk - 1, tensor::kChunk); };
+        if (p.dtype == kF32) { return before(8); }
+        return chunks(before(16)) == chunks(before(8)) ? before(16) : before(8);
     }
     static int steps_of(std::int64_t taps) { return static_cast<int>((taps + 14) / 16) + 1; }
     static int group_steps_of(const Problem& p) { return static_cast<int>(divide_up(p.k + before_of(p) + 31, 16)); }

@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, group_blocks(kSteps))
     const auto convert = [&](int parity) {
         uint4* const own = reinterpret_cast<uint4*>(raw + parity * (kRawBytes / 2)) + thread;
         unsigned largest = 0;
-        if (thread == 0) { own[0] = keep_elements(own[0], g.before, 8); }
+        if (8 * thread < g.before) { own[0] = keep_elements(own[0], g.before - 8 * thread, 8); }
 #pragma unroll
         for (int v = 0; v < kWhole; ++v) { largest = largest_of_pairs(largest, own[v * kThreads]); }
         if (kWhole * kThreads + thread < kVectors) {

@@ -123,8 +123,8 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         }
         // Samples that meet no tap of any output.
         auto* const vectors = reinterpret_cast<uint4*>(samples);
-        if (thread == 0 && g.before != 0) {
-            vectors[0] = keep_elements(vectors[0], g.before, 8);
+        if (8 * thread < g.before) {
+            vectors[thread] = keep_elements(vectors[thread], g.before - 8 * thread, 8);
             fence_before_copy();
         }
         if (thread == kThreads - 1 && g.end % 8 != 0) {
