@@ -221,12 +221,13 @@ TEST_F(OverlapSave, WholeRows) {
     }
 }
 
-// Rows that a cluster takes as a whole, against the filter in parts: the textbook's sums would take minutes.
-void expect_long_rows(std::int64_t length) {
+// Rows that are taken as a whole, by a block if the mode is causal, else by a cluster, against the filter in parts: the textbook's
+// sums would take minutes.
+void expect_long_rows(std::int64_t length, Mode mode, std::int64_t rows = 700) {
     Random random(91);
     const std::string cluster = "overlap_save_cluster";
-    Problem p = correlation_of(length, length, Mode::causal);
-    p.batch = 700;
+    Problem p = correlation_of(length, length, mode);
+    p.batch = rows;
     p.filters = Filters::per_row;
     p.filter_count = 7;
     const auto infos = algorithms(p, "cuda", Accuracy::standard);
@@ -248,6 +249,7 @@ void expect_long_rows(std::int64_t length) {
     EXPECT_LE(std::sqrt(errors), 1e-6 * std::sqrt(squares)) << describe(p);
     // A NaN stays where it belongs. Sums of its row are made one by one then, in float.
     in[static_cast<std::size_t>(6 * length - 3)] = NAN;
+    const std::int64_t first_nan = mode == Mode::causal ? length - 3 : length / 2 - 2;  // sample - (taps - 1) + origin
     const double allowed_sum = 3e-7 * static_cast<double>(length);  // these have errors of 0.0014 and 0.0043 at most
     const std::vector<float> repaired = execute_on_device<float>(plan, in.data());
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -255,7 +257,7 @@ void expect_long_rows(std::int64_t length) {
         const std::int64_t at = static_cast<std::int64_t>(i) % length;
         if (row != 5) {
             ASSERT_EQ(repaired[i], out[i]) << i;
-        } else if (at >= length - 3) {
+        } else if (at >= first_nan) {
             ASSERT_TRUE(std::isnan(repaired[i])) << i;
         } else {
             ASSERT_NEAR(repaired[i], right[i], allowed_sum) << i;
@@ -263,9 +265,14 @@ void expect_long_rows(std::int64_t length) {
     }
 }
 
-TEST_F(OverlapSave, LongRows) { expect_long_rows(17000); }
+TEST_F(OverlapSave, LongRows) { expect_long_rows(17000, Mode::causal); }
 // As long as the transform: rows that are taken as they are.
-TEST_F(OverlapSave, LongestRows) { expect_long_rows(32768); }
+TEST_F(OverlapSave, LongestRows) { expect_long_rows(32768, Mode::causal); }
+TEST_F(OverlapSave, LongRowsByClusters) {
+    expect_long_rows(17000, Mode::same);
+    expect_long_rows(32768, Mode::causal, 40);  // fewer than there are multiprocessors
+}
+TEST_F(OverlapSave, LongestRowsByClusters) { expect_long_rows(32768, Mode::same); }
 
 TEST_F(OverlapSave, NanAndInfinityReachTheirWindowsOnly) {
     Random random(83);

@@ -39,6 +39,7 @@ struct Segments {
     std::int64_t filters;  // in runs: row r has filter (first_filter + r) % filters; 0: rows have spectra and taps of their own
     std::int64_t first_filter;  // of row 0
     int run;                    // segments that a warp does one after the other
+    void* kept;                 // by halves of rows: products of the first that wait for the second
 };
 
 /// Where a segment's spectrum lies when points are multiplied by it.

@@ -180,8 +180,10 @@ constexpr double kOwnSpectrumFactor = 1.23;
 // (64, 768, 4096) 753.
 constexpr double kShortRowSeconds = 0.37e-6;
 constexpr double kRowSeconds = 1.98e-6;
-// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 9,490 us.
-constexpr double kLongRowSeconds = 12.7e-6;
+// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 9,120 us.
+constexpr double kLongRowSeconds = 12.2e-6;
+// By halves, two multiprocessors having two rows: 8,550 us.
+constexpr double kHalvesSeconds = 11.5e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
@@ -198,7 +200,8 @@ double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& devi
     return kSegmentSeconds.at(at) * others * halves;
 }
 
-double row_seconds(int warps) {
+double row_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
+    if (takes_halves(p, warps, device)) { return kHalvesSeconds; }
     return warps == ShortRow::kWarps ? kShortRowSeconds : warps == Row::kWarps ? kRowSeconds : kLongRowSeconds;
 }
 
@@ -218,7 +221,7 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     const double at_once = by_rows ? rows_at_once(cut.warps) : std::max(1, segments_of_block(kernel, cut.warps, device));
     const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
-    const double seconds = by_rows ? row_seconds(cut.warps) * others
+    const double seconds = by_rows ? row_seconds(p, cut.warps, device) * others
                                    : segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
     const double alone = by_rows ? at_once * seconds : kernel.blocks > 1 ? seconds : alone_seconds(type, cut.warps);
     // The last round is not full, but takes at least as long as a segment alone.

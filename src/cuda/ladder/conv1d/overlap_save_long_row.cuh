@@ -72,6 +72,34 @@ private:
     }
 };
 
+/// A cluster's row and its filter, the first row with which is `column`. Rows with one filter come after each other, and the
+/// clusters take them in turn: all read one or two spectra of 256 KB, which come from the L2 cache. With a run of rows for each
+/// cluster there are as many spectra in use as clusters, 17 MB beside samples and outputs, and many are read from memory
+/// again: 9.48 ms instead of 9.12.
+struct PlaceInTurn {
+    std::int64_t row;
+    std::uint32_t turn;
+    std::uint32_t column;
+
+    static __device__ __forceinline__ PlaceInTurn at(const Segments& g, std::int64_t rows, std::uint32_t turn) {
+        const auto filters = static_cast<std::uint32_t>(min(g.filters, rows));
+        const std::uint32_t each = static_cast<std::uint32_t>(rows) / filters;
+        const std::uint32_t of_longer =
+            (static_cast<std::uint32_t>(rows) - each * filters) * (each + 1);  // filters with a row more
+        const bool longer = turn < of_longer;
+        const std::uint32_t length = longer ? each + 1 : each;
+        const std::uint32_t in_group = longer ? turn : turn - of_longer;
+        const std::uint32_t group = in_group / length;
+        const std::uint32_t column = group + (longer ? 0 : of_longer / (each + 1));
+        return {column + (in_group - group * length) * g.filters, turn, column};
+    }
+    [[nodiscard]] __device__ __forceinline__ bool exists(std::int64_t rows) const { return turn < rows; }
+    [[nodiscard]] __device__ __forceinline__ std::int64_t filter(const Segments& g) const {
+        const std::int64_t f = g.first_filter + column;
+        return f >= g.filters ? f - g.filters : f;
+    }
+};
+
 /// A row of M = 32,768 points, real numbers as in overlap_save_row_kernel, by a cluster of two blocks: block h has the remainder
 /// modulo X^16384 - w, w = e^(i (pi/4 + pi h)), which it divides among 16 warps and transforms as overlap_save_kernel does. What it
 /// gets back is r(h) = lo + w hi; the real parts of lo and hi are the outputs, and for each of them either block needs one real
@@ -111,8 +139,8 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
 
     const bool whole = kWhole || (g.zero_edges != 0 && a.in_last == kLongRowPoints);
     // This row's place and the next one's, in turn: in registers it would make others go to local memory.
-    PlaceInRun* const places = reinterpret_cast<PlaceInRun*>(barriers + kLongRowBarriers);
-    if (thread == 0) { places[0] = PlaceInRun::first(g, a.rows, blockIdx.x / 2); }
+    PlaceInTurn* const places = reinterpret_cast<PlaceInTurn*>(barriers + kLongRowBarriers);
+    if (thread == 0) { places[0] = PlaceInTurn::at(g, a.rows, blockIdx.x / 2); }
     __syncthreads();
     cluster_arrive();
     cluster_wait();
@@ -159,7 +187,7 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
         }
         __syncthreads();
         if (thread == 0) {
-            const PlaceInRun next = places[phase].next(g, a.rows);
+            const PlaceInTurn next = PlaceInTurn::at(g, a.rows, places[phase].turn + gridDim.x / 2);
             places[phase ^ 1] = next;
             // Each block of the next row's samples its half, by one instruction: addresses of all threads would take registers.
             if (whole && next.exists(a.rows)) {

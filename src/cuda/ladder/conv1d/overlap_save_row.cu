@@ -1,5 +1,5 @@
 // Rows that one transform takes as a whole: when, their tables, their launch.
-#include "cuda/ladder/conv1d/overlap_save_long_row.cuh"
+#include "cuda/ladder/conv1d/overlap_save_causal_row.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -17,24 +17,35 @@ namespace {
 constexpr std::size_t kLongRowBytes = (kLongRowLanes + kLongRowHalfTable + 16 * kLongRowRegion) * sizeof(float2) +
                                       kLongRowPoints / 2 * sizeof(float) + kLongRowBarriers * sizeof(CopyBarrier) +
                                       kLongRowPlaceBytes;
-static_assert(2 * sizeof(PlaceInRun) <= kLongRowPlaceBytes);
+constexpr std::size_t kCausalRowBytes = (kLongRowLanes + kCausalRowTable + 16 * kLongRowRegion) * sizeof(float2) +
+                                        kCausalRowKept * kLongRowThreads * sizeof(float4) + 2 * sizeof(CopyBarrier) +
+                                        kLongRowPlaceBytes;
+static_assert(2 * sizeof(PlaceInTurn) <= kLongRowPlaceBytes);
+
+/// Which kernel: in place of segments of so many warps, and of long rows whether by halves.
+struct Way {
+    int warps;
+    bool by_halves;
+};
 
 template <class S, bool kWhole>
-const void* kernel_for(int warps) {
+const void* kernel_for(const Way& way) {
+    const int warps = way.warps;
+    if (way.by_halves) { return reinterpret_cast<const void*>(&overlap_save_causal_row_kernel<S, kWhole>); }
     if (warps == kLongRowWarps) { return reinterpret_cast<const void*>(&overlap_save_long_row_kernel<S, kWhole>); }
     if (warps == ShortRow::kWarps) { return reinterpret_cast<const void*>(&overlap_save_row_kernel<S, ShortRow, kWhole>); }
     return warps == Row::kWarps ? reinterpret_cast<const void*>(&overlap_save_row_kernel<S, Row, kWhole>) : nullptr;
 }
 
 /// `whole`: for rows and outputs as long as the transform, which are copied and stored as they are.
-const void* kernel_of(const Problem& p, int warps, bool whole) {
+const void* kernel_of(const Problem& p, const Way& way, bool whole) {
     switch (p.dtype) {
         case kF32:
-            return whole ? kernel_for<float, true>(warps) : kernel_for<float, false>(warps);
+            return whole ? kernel_for<float, true>(way) : kernel_for<float, false>(way);
         case kF16:
-            return whole ? kernel_for<__half, true>(warps) : kernel_for<__half, false>(warps);
+            return whole ? kernel_for<__half, true>(way) : kernel_for<__half, false>(way);
         case kBf16:
-            return whole ? kernel_for<__nv_bfloat16, true>(warps) : kernel_for<__nv_bfloat16, false>(warps);
+            return whole ? kernel_for<__nv_bfloat16, true>(way) : kernel_for<__nv_bfloat16, false>(way);
         default:
             return nullptr;
     }
@@ -60,10 +71,11 @@ int rows_of_block(int warps, const cuda_abi::Device& device) {
     });
 }
 
-std::size_t shared_bytes(int warps, int rows) {
-    if (warps == kLongRowWarps) { return kLongRowBytes; }
-    return with_shape(
-        warps, [&]<class Shape>(Shape) { return static_cast<std::size_t>((Shape::kTable + rows * Shape::kBuffer) * kPointBytes); });
+std::size_t shared_bytes(const Way& way, int rows) {
+    if (way.warps == kLongRowWarps) { return way.by_halves ? kCausalRowBytes : kLongRowBytes; }
+    return with_shape(way.warps, [&]<class Shape>(Shape) {
+        return static_cast<std::size_t>((Shape::kTable + rows * Shape::kBuffer) * kPointBytes);
+    });
 }
 
 /// 0: of long rows.
@@ -111,6 +123,27 @@ std::vector<Complex> row_table(int side) {
     return table;
 }
 
+/// The warps' factors and twists, alpha(warp) being the angle of a warp's remainder modulo X^1024 - e^(i alpha).
+template <class Alpha>
+void append_warps_factors(std::vector<Complex>& table, const Alpha& alpha) {
+    for (int warp = 0; warp < 16; ++warp) {
+        append_factors(table, 1, 16, [&](int) { return alpha(warp); });
+    }
+    for (const int step : {32, 1}) {  // twists: of a row, of a lane
+        for (int i = 0; i < 512; ++i) {
+            const double angle = alpha(i / 32) * (i % 32) * step / 1024;
+            table.emplace_back(std::cos(angle), std::tan(angle));
+        }
+    }
+}
+
+std::vector<Complex> causal_row_table() {
+    std::vector<Complex> table;
+    append_factors(table, 32, 16, [](int p) { return 2 * kPi * p / 32; });
+    append_warps_factors(table, [](int warp) { return (kPi / 2 + 2 * kPi * fft::reversed(warp, 4)) / 16; });
+    return table;
+}
+
 std::vector<Complex> long_row_table() {
     std::vector<Complex> table;
     append_factors(table, 32, 16, [](int p) { return 2 * kPi * p / 32; });
@@ -123,56 +156,48 @@ std::vector<Complex> long_row_table() {
             table.push_back(half == 0 ? std::polar(1.0, turn) : -std::polar(1.0, turn + kPi / 4));
             table.push_back(half == 0 ? std::polar(1.0, turn + kPi / 4) : std::polar(1.0, turn));
         }
-        const auto alpha = [&](int warp) { return (phi + 2 * kPi * fft::reversed(warp, 4)) / 16; };
-        for (int warp = 0; warp < 16; ++warp) {
-            append_factors(table, 1, 16, [&](int) { return alpha(warp); });
-        }
-        for (const int step : {32, 1}) {  // twists: of a row, of a lane
-            for (int i = 0; i < 512; ++i) {
-                const double angle = alpha(i / 32) * (i % 32) * step / 1024;
-                table.emplace_back(std::cos(angle), std::tan(angle));
-            }
-        }
+        append_warps_factors(table, [&](int warp) { return (phi + 2 * kPi * fft::reversed(warp, 4)) / 16; });
     }
     return table;
 }
 
 /// The frequency of value `value` of a thread, of `block` among those of a long row.
-int frequency_of(int warps, int block, int thread, int value) {
-    const int side = side_of(warps);
+int frequency_of(const Way& way, int block, int thread, int value) {
+    const int side = side_of(way.warps);
     if (side > 0) { return thread + side * fft::reversed(value, fft::log2_of(side)); }
+    if (way.by_halves) { return 16 * (thread % 32 + 32 * fft::reversed(value, 5)) + fft::reversed(thread / 32, 4); }
     return 32 * (thread % 32 + 32 * fft::reversed(value, 5)) + 2 * fft::reversed(thread / 32, 4) + block;
 }
 
-/// sum_t taps[t] z^(origin - t) / M at z = e^(i (pi/2 + 2 pi j)/M), where z^M = i; as threads read it, two values at a time.
-std::vector<Complex> spectrum_of(const HostTransform& transform, int warps, const std::byte* taps, const Problem& p) {
-    const int points = row_points(warps);
+/// sum_t taps[t] z^(origin - t - lag) / M at z = e^(i (pi/2 + 2 pi j)/M), where z^M = i, M the transform's points, of powers
+/// from -M to M; as threads read it, two values at a time.
+void append_spectrum(std::vector<Complex>& to, const HostTransform& transform, int points, const Way& way, const std::byte* taps,
+                     const Problem& p, std::int64_t lag) {
     std::vector<Complex> folded(static_cast<std::size_t>(points));
     for (std::int64_t t = 0; t < p.k; ++t) {
-        const std::int64_t power = p.origin - t;
+        const std::int64_t power = p.origin - t - lag;
+        if (way.by_halves && power >= points) { continue; }
         const std::int64_t turns = power >= points ? 1 : power < 0 ? -1 : 0;
         const std::int64_t at = power - turns * points;
         const double angle = kPi / 2 * (static_cast<double>(turns) + static_cast<double>(at) / points);
         folded[static_cast<std::size_t>(at)] += HostTransform::product(tap_at(taps, t, p.taps_dtype), std::polar(1.0, angle));
     }
     transform(folded);
-    std::vector<Complex> result;
-    result.reserve(folded.size());
     // A warp reads two values of each lane at a time; of rows that are not long all their threads do.
-    const int values = side_of(warps) > 0 ? side_of(warps) : 32;
+    const int values = side_of(way.warps) > 0 ? side_of(way.warps) : 32;
     const int together = values;
     for (int first = 0; first < points / values; first += together) {
         for (int value = 0; value < values; value += 2) {
             for (int i = 0; i < 2 * together; ++i) {
                 const int thread = first + i / 2;
-                const int frequency =
-                    frequency_of(warps, thread / kLongRowThreads, thread % kLongRowThreads, value + i % 2) % points;
-                result.push_back(folded[static_cast<std::size_t>(frequency)] / static_cast<double>(points));
+                const int frequency = frequency_of(way, thread / kLongRowThreads, thread % kLongRowThreads, value + i % 2) % points;
+                to.push_back(folded[static_cast<std::size_t>(frequency)] / static_cast<double>(points));
             }
         }
     }
-    return result;
 }
+
+Way way_of(const Problem& p, int warps, const cuda_abi::Device& device) { return {warps, takes_halves(p, warps, device)}; }
 
 }  // namespace
 
@@ -183,7 +208,7 @@ int rows_at_once(int warps) {
 }
 
 bool takes_rows(const Problem& p, int warps, const cuda_abi::Device& device) {
-    if (kernel_of(p, warps, false) == nullptr || rows_of_block(warps, device) == 0) { return false; }
+    if (kernel_of(p, {warps, false}, false) == nullptr || rows_of_block(warps, device) == 0) { return false; }
     const int points = row_points(warps);
     const bool short_enough = p.n > 0 && p.n <= points && p.output_length <= points && p.k <= points;
     return short_enough && p.origin >= 0 && p.origin <= points && p.boundary == kZero && p.filters > 1 && plain_problem(p);
@@ -195,30 +220,49 @@ bool takes_job(const Job& job, int warps) {
            job.in_sample == 1 && job.out_sample == 1 && job.rows <= kMostBlocks;
 }
 
+bool takes_halves(const Problem& p, int warps, const cuda_abi::Device& device) {
+    return warps == kLongRowWarps && p.origin >= p.k - 1 && p.batch >= device.multiprocessors &&
+           shared_limit(device) >= kCausalRowBytes;
+}
+
+std::int64_t row_workspace_bytes(const Prepared& prepared, int warps) {
+    constexpr std::int64_t kLeftBytes = std::int64_t{kCausalRowLeft} * kLongRowThreads * sizeof(float4);
+    return takes_halves(prepared.problem, warps, prepared.device) ? prepared.device.multiprocessors * kLeftBytes : 0;
+}
+
 void append_row_tables(std::vector<std::byte>& to, const Prepared& prepared, int warps) {
     const Problem& p = prepared.problem;
-    append(to, side_of(warps) > 0 ? row_table(side_of(warps)) : long_row_table(), false);
+    const Way way = way_of(p, warps, prepared.device);
+    append(to, side_of(warps) > 0 ? row_table(side_of(warps)) : way.by_halves ? causal_row_table() : long_row_table(), false);
     const std::size_t before = to.size();
     const auto each = static_cast<std::size_t>(row_points(warps) * kPointBytes);
     to.resize(before + static_cast<std::size_t>(p.filters) * each);
-    const HostTransform transform(row_points(warps));
+    // By halves: of lags in the first half of the samples, then of all before the output.
+    const int points = way.by_halves ? row_points(warps) / 2 : row_points(warps);
+    const HostTransform transform(points);
     in_parallel(p.filters, [&](std::int64_t filter) {
         const std::byte* taps = prepared.host_taps.data() + filter * prepared.taps_pitch_bytes;
         std::vector<std::byte> spectrum;
         spectrum.reserve(each);
-        append(spectrum, spectrum_of(transform, warps, taps, p), false);
+        std::vector<Complex> factors;
+        for (int lag = 0; lag < row_points(warps); lag += points) {
+            append_spectrum(factors, transform, points, way, taps, p, lag);
+        }
+        append(spectrum, factors, false);
         std::copy(spectrum.begin(), spectrum.end(), to.begin() + static_cast<std::ptrdiff_t>(before + filter * each));
     });
 }
 
 void load_row_kernel(const Prepared& prepared, int warps) {
     for (const bool whole : {false, true}) {
-        allow_shared(kernel_of(prepared.problem, warps, whole), shared_bytes(warps, rows_of_block(warps, prepared.device)));
+        const Way way = way_of(prepared.problem, warps, prepared.device);
+        allow_shared(kernel_of(prepared.problem, way, whole), shared_bytes(way, rows_of_block(warps, prepared.device)));
     }
 }
 
-void launch_rows(const Prepared& prepared, const Job& job, int warps, const void* tables, cudaStream_t stream) {
+void launch_rows(const Prepared& prepared, const Job& job, int warps, const void* tables, void* workspace, cudaStream_t stream) {
     const Problem& p = prepared.problem;
+    const Way way = way_of(p, warps, prepared.device);
     const Type type = type_of(p);
     Arguments a = arguments_of(prepared, job);
     a.taps = prepared.taps;
@@ -234,20 +278,25 @@ void launch_rows(const Prepared& prepared, const Job& job, int warps, const void
     // Of long rows neighbouring outputs are stored together.
     const int stored = warps == kLongRowWarps ? 2 * type.bytes : type.bytes;
     const void* const kernel =
-        kernel_of(p, warps,
+        kernel_of(p, way,
                   g.zero_edges != 0 && a.plain_store != 0 && job.in_last == row_points(warps) && job.first == 0 &&
                       job.count == row_points(warps) && job.out_row * type.bytes % stored == 0 &&
                       reinterpret_cast<std::uintptr_t>(job.out) % static_cast<unsigned>(stored) == 0);
+    if (way.by_halves) {
+        g.kept = workspace;
+        const std::int64_t blocks = std::min<std::int64_t>(prepared.device.multiprocessors, job.rows);
+        cuda::launch(kernel, dim3(static_cast<unsigned>(blocks)), kLongRowThreads, arguments, shared_bytes(way, 1), stream);
+        return;
+    }
     if (warps == kLongRowWarps) {
         const std::int64_t clusters = std::min<std::int64_t>(std::max(1, prepared.clusters), job.rows);
-        g.run = static_cast<int>(divide_up(job.rows, clusters));
         cudaLaunchAttribute attribute{};
         attribute.id = cudaLaunchAttributeClusterDimension;
         attribute.val.clusterDim = {2, 1, 1};
         cudaLaunchConfig_t config{};
         config.gridDim = dim3(static_cast<unsigned>(2 * clusters));
         config.blockDim = dim3(kLongRowThreads);
-        config.dynamicSmemBytes = shared_bytes(warps, 1);
+        config.dynamicSmemBytes = shared_bytes(way, 1);
         config.stream = stream;
         config.attrs = &attribute;
         config.numAttrs = 1;
@@ -259,7 +308,7 @@ void launch_rows(const Prepared& prepared, const Job& job, int warps, const void
     const int in_block = static_cast<int>(std::min<std::int64_t>(rows_of_block(warps, prepared.device), of_each));
     const std::int64_t blocks = std::min<std::int64_t>(prepared.device.multiprocessors, divide_up(job.rows, in_block));
     g.run = static_cast<int>(divide_up(job.rows, blocks));
-    cuda::launch(kernel, dim3(static_cast<unsigned>(blocks)), side_of(warps) * in_block, arguments, shared_bytes(warps, in_block),
+    cuda::launch(kernel, dim3(static_cast<unsigned>(blocks)), side_of(warps) * in_block, arguments, shared_bytes(way, in_block),
                  stream);
 }
 

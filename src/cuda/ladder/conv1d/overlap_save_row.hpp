@@ -42,6 +42,10 @@ inline constexpr int kLongRowHalfTable = 16 + 2 * 16 + 16 * kFactorsOf32 + 16 * 
 /// A warp's: of what it received and of what it may send; and the block's, of points that are free.
 inline constexpr int kLongRowBarriers = 2 * 16 + 1;
 inline constexpr int kLongRowPlaceBytes = 64;  // of two rows
+// By one block, half a row at a time, where filters are causal and rows many.
+inline constexpr int kCausalRowTable = 16 * kFactorsOf32 + 16 * 32 + 16 * 32;  // the warps' factors and twists
+inline constexpr int kCausalRowKept = 9;                                       // of a thread's pairs of products, in shared memory
+inline constexpr int kCausalRowLeft = 16 - kCausalRowKept;                     // in the workspace
 
 /// Of the transform in place of segments of so many warps that has a kernel, and rows of a multiprocessor.
 int row_points(int warps);
@@ -52,11 +56,14 @@ int rows_at_once(int warps);
 bool takes_rows(const Problem& p, int warps, const cuda_abi::Device& device);
 /// And this job's, of which a stream's are not.
 bool takes_job(const Job& job, int warps);
+/// Whether long rows are taken by halves: no output reads samples that come later, and every multiprocessor has a row.
+bool takes_halves(const Problem& p, int warps, const cuda_abi::Device& device);
+std::int64_t row_workspace_bytes(const Prepared& prepared, int warps);
 
 /// The kernel's tables, then the spectra of all filters, appended.
 void append_row_tables(std::vector<std::byte>& to, const Prepared& prepared, int warps);
 void load_row_kernel(const Prepared& prepared, int warps);
-/// `tables`: what append_row_tables() made.
-void launch_rows(const Prepared& prepared, const Job& job, int warps, const void* tables, cudaStream_t stream);
+/// `tables`: what append_row_tables() made. `workspace`: of row_workspace_bytes().
+void launch_rows(const Prepared& prepared, const Job& job, int warps, const void* tables, void* workspace, cudaStream_t stream);
 
 }  // namespace tapline::cuda::overlap_save

@@ -90,6 +90,11 @@ std::string SegmentRung::describe(const Prepared& prepared) const {
 
 std::int64_t SegmentRung::granularity(const Prepared& prepared) const { return cut_of_prepared(prepared).outputs; }
 
+std::int64_t SegmentRung::workspace_bytes(const Prepared& prepared) const {
+    const Cut cut = cut_of_prepared(prepared);
+    return by_rows(prepared, cut) ? row_workspace_bytes(prepared, cut.warps) : 0;
+}
+
 std::vector<std::byte> SegmentRung::tables(const Prepared& prepared) const {
     const Cut cut = cut_of_prepared(prepared);
     std::vector<std::byte> bytes = make_tables(prepared, cut);
@@ -104,11 +109,11 @@ void SegmentRung::load(const Prepared& prepared) const {
     if (by_rows(prepared, cut)) { load_row_kernel(prepared, cut.warps); }
 }
 
-void SegmentRung::launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const {
+void SegmentRung::launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const {
     const Cut cut = cut_of_prepared(prepared);
     if (by_rows(prepared, cut) && takes_job(job, cut.warps)) {
         const void* const tables = static_cast<const char*>(prepared.tables) + table_bytes(prepared.problem, cut);
-        return launch_rows(prepared, job, cut.warps, tables, stream);
+        return launch_rows(prepared, job, cut.warps, tables, workspace, stream);
     }
     Launch launch;
     launch.rows = job.rows;

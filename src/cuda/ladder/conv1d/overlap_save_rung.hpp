@@ -15,6 +15,7 @@ public:
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override;
     [[nodiscard]] std::string describe(const Prepared& prepared) const override;
     [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override;
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override;
     [[nodiscard]] std::vector<std::byte> tables(const Prepared& prepared) const override;
     void load(const Prepared& prepared) const override;
     void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override;
