@@ -8,6 +8,7 @@
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_host.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
+#include "cuda/ladder/conv1d/overlap_save_spectrum.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
 
 namespace tapline::cuda {
@@ -216,14 +217,31 @@ public:
     }
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override {
         const LargeCut cut = cut_of_prepared(prepared);
-        return cut.points * type_of(prepared.problem).point_bytes;
+        const LargeKernel kernel = kernel_of(prepared.problem, cut.bits);
+        return (LargeTables(kernel.radix, kernel.warps).end + cut.points) * type_of(prepared.problem).point_bytes;
     }
     void load_tables(const Prepared& prepared) const override {
         const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
+        if (kernel.with_taps == nullptr) { return load_spectrum_kernel(prepared.problem); }
         allow_shared(kernel.with_taps, static_cast<std::size_t>(kernel.shared_bytes));
     }
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
                           cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
+        const LargeCut cut = cut_of_prepared(prepared);
+        const LargeKernel kernel = kernel_of(p, cut.bits);
+        if (kernel.with_taps == nullptr) {
+            SpectrumJob spectrum = spectrum_job(prepared, made.tables, made.taps, made.given);
+            spectrum.ready_bytes = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type_of(p).point_bytes;
+            spectrum.skip = cut.skip;
+            spectrum.rows = 32 * kernel.radix;
+            spectrum.warps = kernel.warps;
+            launch_spectrum(p, spectrum, stream);
+            Prepared with_taps = prepared;
+            with_taps.tables = made.tables;
+            with_taps.taps = made.taps;
+            return launch(with_taps, job, workspace, stream);
+        }
         LargeSegments g{};
         g.made_spectrum = made.tables;
         g.made_taps = made.taps;

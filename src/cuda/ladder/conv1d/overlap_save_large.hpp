@@ -46,7 +46,7 @@ struct LargeSegments {
 /// A kernel for segments of 32 * radix * 1024 * warps points.
 struct LargeKernel {
     const void* function = nullptr;
-    const void* with_taps = nullptr;  // the same, but makes the spectrum first
+    const void* with_taps = nullptr;  // the same, but makes the spectrum first; null: a kernel in front does
     int radix = 0, warps = 0;
     int shared_bytes = 0;
 };

@@ -134,6 +134,7 @@ void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* ta
     SpectrumJob job = spectrum_job(prepared, tables, taps, given);
     job.ready_bytes = table_bytes(p, cut) - spectrum_bytes(p, cut);
     job.skip = cut.skip;
+    job.rows = 1;
     job.warps = cut.warps;
     const Kernel kernel = slow_kernel(p, cut.warps);
     job.for_block = kernel.blocks == 1 ? 1 : 0;

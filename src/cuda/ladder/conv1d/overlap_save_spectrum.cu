@@ -34,10 +34,11 @@ constexpr int kMostCopying = 32;  // blocks
 /// A block a run of 1,024 factors, and `copying` ones for what is only copied. The rounding is that of a segment's own transform.
 ///
 /// The factor for z is P(z) / M of the polynomial with the coefficients conj(taps[t]) at t + skip, taken modulo X^M - e^(i phi) as
-/// segments are, phi = 0 for complex samples and pi/2 for real ones. Warp w of a segment's W has the roots e^(i theta) e^(-2 pi i
-/// f/1024), theta = (phi + 2 pi reversed(w)) / M, place f of 1,024. Their factors are the discrete transform of
+/// segments are, phi = 0 for complex samples and pi/2 for real ones. A segment lies in R rows of 1,024 W points (R = 1 but for
+/// large ones); warp w has of row m the roots e^(i theta) e^(-2 pi i f/1024), theta = (phi + 2 pi (m + R reversed(w))) / M, place f
+/// of 1,024. Their factors are the discrete transform of
 ///
-///     e^(i theta j) sum_q P[j + 1024 q] e^(i theta 1024 q),   0 <= j < 1024,  0 <= q < W.
+///     e^(i theta j) sum_q P[j + 1024 q] e^(i theta 1024 q),   0 <= j < 1024,  0 <= q < R W.
 ///
 /// The block does it in loops: code that is run once takes as long as it takes to come from memory, and rung 27's transform, all
 /// unrolled, made it 10 us for each launch.
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     __shared__ Point roots[kPoints];
     const int thread = static_cast<int>(threadIdx.x);
     const int block = static_cast<int>(blockIdx.x);
-    const int runs = g.warps;
+    const int runs = g.rows * g.warps;
     if (block >= runs) {
         const int first = kThreads * (block - runs) + thread;
         const int all = kThreads * (static_cast<int>(gridDim.x) - runs);
@@ -68,7 +69,8 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     }
 
     int number = 0;
-    for (int bit = 1; bit < g.warps; bit *= 2) { number = 2 * number + ((block & bit) != 0 ? 1 : 0); }
+    for (int bit = 1; bit < g.warps; bit *= 2) { number = 2 * number + ((block % g.warps & bit) != 0 ? 1 : 0); }
+    number = block / g.warps + g.rows * number;
     // Angles as multiples of 2 pi / 4M, exact: theta is `step` of them.
     const std::int64_t step = 4 * number + (g.is_complex != 0 ? 0 : 1);
     Point sum{};
@@ -179,7 +181,7 @@ void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stre
     SpectrumJob own = job;
     void* arguments[] = {&own};
     const int copying = std::min(1 + job.k / (4 * kThreads), kMostCopying);
-    launch(kernel_of(p), dim3(static_cast<unsigned>(job.warps + copying)), kThreads, arguments, 0, stream);
+    launch(kernel_of(p), dim3(static_cast<unsigned>(job.rows * job.warps + copying)), kThreads, arguments, 0, stream);
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -16,15 +16,15 @@ struct SpectrumJob {
     // The rung's:
     std::int64_t ready_bytes;
     int skip;
-    int warps;       // of a segment
-    int for_block;   // the factors are as rung 27 takes them
-    int in_couples;  // the spectrum is stored so
+    int rows, warps;  // of a segment, of a row
+    int for_block;    // the factors are as rung 27 takes them
+    int in_couples;   // the spectrum is stored so
 };
 
 /// What does not depend on the rung.
 SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given);
 
-/// For segments of 1024 * warps points and one filter.
+/// For segments of rows * 1024 * warps points and one filter.
 void load_spectrum_kernel(const Problem& p);
 void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stream);
 
