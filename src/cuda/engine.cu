@@ -230,15 +230,11 @@ void add_made_tables(cuda_abi::Prepared& prepared, std::int64_t taps_bytes) {
     prepared.workspace_bytes = prepared.made_taps_at + taps_bytes;
 }
 
-// Launches the making, and returns the plan with what is made.
-Prepared with_taps(const cuda_abi::Prepared& prepared, const DeviceTaps& taps, void* workspace, cudaStream_t stream) {
-    Prepared made = prepared;
-    void* const tables = static_cast<char*>(workspace) + prepared.made_tables_at;
-    void* const ordered = static_cast<char*>(workspace) + prepared.made_taps_at;
-    dynamic_cast<const TakesTapsOnDevice&>(*prepared.rung).launch_tables(prepared, tables, ordered, taps, stream);
-    made.tables = tables;
-    made.taps = ordered;
-    return made;
+void launch_with_taps(const cuda_abi::Prepared& prepared, const Job& job, const DeviceTaps& taps, void* workspace,
+                      cudaStream_t stream) {
+    const MadeTables made{taps, static_cast<char*>(workspace) + prepared.made_tables_at,
+                          static_cast<char*>(workspace) + prepared.made_taps_at};
+    dynamic_cast<const TakesTapsOnDevice&>(*prepared.rung).launch_with_taps(prepared, job, workspace, made, stream);
 }
 
 cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Problem* problem, const void* taps, const Policy* policy,
@@ -387,7 +383,7 @@ bool execute_with_taps(const cuda_abi::Prepared* prepared, const Job* job, const
         if (taps == nullptr) {
             prepared->rung->launch(*prepared, *job, workspace, on);
         } else {
-            prepared->rung->launch(with_taps(*prepared, *taps, workspace, on), *job, workspace, on);
+            launch_with_taps(*prepared, *job, *taps, workspace, on);
         }
         check_launch(prepared->rung->info().name);
         return true;

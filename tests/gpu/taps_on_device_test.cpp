@@ -157,6 +157,58 @@ TEST_F(TapsOnDevice, OfSegmentsInClustersAndInMemory) {
     }
 }
 
+// The kernel makes the spectrum itself, of taps of every type, and keeps them for what is made again directly.
+TEST_F(TapsOnDevice, OfLargeSegmentsOfEveryType) {
+    Random random(97);
+    const char* const name = "overlap_save_large";
+    if (rung_named(name) < 0) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
+    struct Case {
+        Dtype dtype;
+        bool complex_taps;
+    };
+    constexpr std::array<Case, 6> kCases{{{Dtype::f32, false},
+                                          {Dtype::f16, false},
+                                          {Dtype::bf16, false},
+                                          {Dtype::complex64, false},
+                                          {Dtype::complex64, true},
+                                          {Dtype::complex128, true}}};
+    for (const Case& c : kCases) {
+        for (const Operation operation : {Operation::convolution, Operation::correlation}) {
+            Problem p;
+            p.length = 1203;
+            p.taps = 5001;
+            p.dtype = c.dtype;
+            p.complex_taps = c.complex_taps;
+            p.operation = operation;
+            p.mode = Mode::full;
+            expect_right(p, drawn(p.length, p.dtype, random), drawn(p.taps, taps_dtype(p), random),
+                         make_plan_without_taps(p, by_overlap_save(name)));
+            if (HasFailure()) { return; }
+        }
+    }
+}
+
+// More segments than places for them, and samples that are not finite, whose terms come from the taps.
+TEST_F(TapsOnDevice, OfManyLargeSegments) {
+    Random random(98);
+    const char* const name = "overlap_save_large";
+    if (rung_named(name) < 0) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
+    Problem p;
+    p.length = 400;
+    p.batch = 40;
+    p.taps = 4500;
+    p.mode = Mode::same;
+    const Plan plan = make_plan_without_taps(p, by_overlap_save(name));
+    const std::vector<float> taps = random_floats(p.taps, random);
+    std::vector<float> in = random_floats(p.length * p.batch, random);
+    expect_right(p, std::as_bytes(std::span(in)), std::as_bytes(std::span(taps)), plan);
+    for (const std::size_t row : {0, 1, 20, 39}) {
+        in[400 * row + 7 * row + 11] =
+            row % 2 == 0 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
+    }
+    expect_right(p, std::as_bytes(std::span(in)), std::as_bytes(std::span(taps)), plan);
+}
+
 // Rows of four and eight warps. Most taps are zero: the bound grows with the sum of all, also of those that no output reads.
 TEST_F(TapsOnDevice, OfSegmentsWithLongRows) {
     constexpr std::int64_t kDrawn = 1000;

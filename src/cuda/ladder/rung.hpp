@@ -69,6 +69,13 @@ public:
     virtual void launch(const Prepared&, const Job&, void* workspace, cudaStream_t) const = 0;
 };
 
+/// Taps in device memory, and where what is made of them goes.
+struct MadeTables {
+    cuda_abi::DeviceTaps given;
+    void* tables;
+    void* taps;  // in correlation order
+};
+
 /// A rung that takes problems with taps_come_later: its launch() may have one filter's taps that were in device memory already, and
 /// what depends on them is made there, in the stream's order.
 class TakesTapsOnDevice {
@@ -80,8 +87,25 @@ public:
 
     /// Bytes of tables that depend on the taps, a multiple of 16; 0: launch() needs only the taps.
     [[nodiscard]] virtual std::int64_t made_table_bytes(const Prepared&) const = 0;
-    /// Loads the kernels of launch_tables().
+    /// Loads what launch_with_taps() launches beside the kernels that load() has loaded.
     virtual void load_tables(const Prepared&) const = 0;
+    /// As Rung::launch(), but makes what depends on the taps; Prepared::tables are those of any taps.
+    virtual void launch_with_taps(const Prepared&, const Job&, void* workspace, const MadeTables&, cudaStream_t) const = 0;
+};
+
+/// Makes it by a launch in front.
+class MakesTables : public TakesTapsOnDevice {
+public:
+    void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
+                          cudaStream_t stream) const final {
+        launch_tables(prepared, made.tables, made.taps, made.given, stream);
+        Prepared with_taps = prepared;
+        with_taps.tables = made.tables;
+        with_taps.taps = made.taps;
+        prepared.rung->launch(with_taps, job, workspace, stream);
+    }
+
+protected:
     /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::tables are those of any taps.
     virtual void launch_tables(const Prepared&, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
                                cudaStream_t) const = 0;

@@ -29,6 +29,13 @@ __device__ __forceinline__ void fence_before_copy() {
 #endif
 }
 
+/// The same of global memory, also for copies that others start once they know of it.
+__device__ __forceinline__ void fence_before_global_copy() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.global;" ::: "memory");
+#endif
+}
+
 /// Starts the copy of `bytes`; both addresses and the size are multiples of 16. By one thread.
 __device__ __forceinline__ void copy_bulk(void* to_shared, const void* from_global, std::uint32_t bytes, CopyBarrier* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

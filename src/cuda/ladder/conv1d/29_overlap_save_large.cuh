@@ -2,35 +2,10 @@
 #pragma once
 
 #include "cuda/ladder/conv1d/overlap_save_columns.cuh"
+#include "cuda/ladder/conv1d/overlap_save_large_spectrum.cuh"
 #include "cuda/ladder/conv1d/overlap_save_samples.cuh"
 
 namespace tapline::cuda::overlap_save {
-
-/// Waits until `done` has counted up to `count`; all threads see what those that counted wrote before.
-__device__ __forceinline__ void wait_for_count(const unsigned* done, unsigned count) {
-    unsigned seen = 0;
-    for (;;) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-        asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(done) : "memory");
-#else
-        seen = *static_cast<const volatile unsigned*>(done);
-#endif
-        if (seen >= count) { return; }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-        __nanosleep(64);
-#endif
-    }
-}
-
-/// Counts what the block's threads did before a barrier.
-__device__ __forceinline__ void count_up(unsigned* done) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(done) : "memory");
-#else
-    __threadfence();
-    atomicAdd(done, 1u);
-#endif
-}
 
 /// By all threads of a block.
 __device__ __forceinline__ void forget_bad(LargeState& state, int segment) {
@@ -123,7 +98,9 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
 /// blocks there are. Columns of segment s come with rows of segment s - lag, so that what they wait for was taken long ago and
 /// reading the signal, working in the L2 cache and writing go on at the same time. Columns of segment s lie where those of s -
 /// slots were: a task first finishes the tile of that one.
-template <class S, int kRadix, int kWarps>
+///
+/// kMakesSpectrum: of taps in GPU memory, while others read the first columns.
+template <class S, int kRadix, int kWarps, bool kMakesSpectrum>
 __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real) == 8 ? 1 : 2)
     overlap_save_large_kernel(const __grid_constant__ Arguments a, const __grid_constant__ LargeSegments g) {
     using Tile = Columns<S, kRadix, kWarps>;
@@ -140,6 +117,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     copy_by_block<Point>(tables, all_tables, Tile::kTables.end);
     const int warp = static_cast<int>(threadIdx.x) / 32;
     SpectrumPart<Point> part_of_spectrum(exchange + warp * kBufferPoints, barriers + warp, static_cast<int>(threadIdx.x) % 32);
+    if constexpr (kMakesSpectrum) { make_spectrum<S, kRadix, kWarps>(a, g, shared); }
     Tile tile(a, g, exchange, turns, tables);
 
     for (;;) {
@@ -156,6 +134,8 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
                 const unsigned* done = is_columns ? g.state->rows_done : g.state->columns_done;
                 wait_for_count(done + before % g.slots, static_cast<unsigned>(before / g.slots + 1) * kTasks);
             }
+            // Columns of later segments lie where those of these were, and came after their rows.
+            if (kMakesSpectrum && !is_columns && before < g.slots) { wait_for_count(g.state->taps_done + 1, kTasks); }
         }
         __syncthreads();
         const auto task = static_cast<unsigned>(*task_place);
@@ -177,7 +157,9 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
             Point* rows = static_cast<Point*>(g.points) + static_cast<std::int64_t>(segment % g.slots) * Tile::kM;
             int first = (number - kTasks) * kTilePoints;
             hide(rows, first);
-            convolve_rows<T, kWarps>(rows + first, all_tables + Tile::kTables.end + first, exchange, tables + Tile::kTables.rows,
+            const Point* spectrum = all_tables + Tile::kTables.end;
+            if constexpr (kMakesSpectrum) { spectrum = static_cast<const Point*>(g.made_spectrum); }
+            convolve_rows<T, kWarps>(rows + first, spectrum + first, exchange, tables + Tile::kTables.rows,
                                      tables + Tile::kTables.twists, part_of_spectrum);
             // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.

@@ -6,7 +6,7 @@
 namespace tapline::cuda {
 
 /// A rung whose kernels can read one filter's taps in device memory. It has no tables.
-class DirectRung : public Rung, public TakesTapsOnDevice {
+class DirectRung : public Rung, public MakesTables {
 public:
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared&) const final { return 0; }
     void load_tables(const Prepared& prepared) const final;

@@ -110,34 +110,44 @@ struct Columns {
             if (slow || fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost) { break; }
             slow = true;
         }
-        __syncthreads();
-        fft::for_each_index<0, 32>([&](auto value) {
-            constexpr int i = decltype(value)::value;
-            exchange[place(fft::reversed(i, 5), q)] = Point{re[i], im[i]};
-        });
-        __syncthreads();
-        const Point turn = own_turn();
-        fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
-            constexpr int u = decltype(polynomial)::value;
+        transform_loaded(re, im, at);
+    }
+
+    /// From taps to points: of the polynomial with the coefficients conj(taps[t]) at t + skip, as if these were samples. Puts the
+    /// taps where they are wanted in correlation order.
+    __device__ __forceinline__ void transform_taps(Point* at) const {
+        T re[32];
+        T im[32];
+        const int k = static_cast<int>(a.k);
+        const int own = point_of(0) - g.skip;
+        const bool pairs = kComplex && g.real_taps == 0;
+        const int step = (pairs ? 2 : 1) * (g.reversed != 0 ? -1 : 1);
+        const T* const from = static_cast<const T*>(g.given) + (g.reversed != 0 ? k - 1 : 0) * (pairs ? 2 : 1) + own * step;
+        const auto is_there = [&](int t) { return t >= 0 && t < k; };
 #pragma unroll
-            for (int i = 0; i < kRadix; ++i) {
-                const Point p = exchange[place(q + kRadix * u, i)];
-                re[kRadix * u + i] = p.x;
-                im[kRadix * u + i] = p.y;
+        for (int i = 0; i < 32; ++i) {
+            const int offset = i * kRadix * kRow;
+            re[i] = is_there(own + offset) ? from[offset * step] : T{};
+            if constexpr (kComplex) {
+                im[i] = pairs && is_there(own + offset) ? from[offset * step + 1] : T{};
+            } else {
+                im[i] = is_there(own + offset + kM) ? from[(offset + kM) * step] : T{};
             }
-            fft::transform_by<kRadix>(re + kRadix * u, im + kRadix * u, [&](int i, T* cosine, T* tangent) {
-                const Point pair = tables[kTables.there + 32 * i + q + kRadix * u];
-                *cosine = pair.x;
-                *tangent = pair.y;
-            });
-            fft::for_each_index<0, kRadix>([&](auto value) {
-                constexpr int i = kRadix * u + decltype(value)::value;
-                constexpr int s = fft::reversed(decltype(value)::value, kBits);
-                const Point w = turn_of(u, s, turn);
-                multiply(re[i], im[i], w);
-                __stcg(at + (q + kRadix * u + 32 * s) * kRow + n, Point{re[i], im[i]});
-            });
-        });
+        }
+        const bool turns_sign = pairs && g.conjugated == 0;
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            const int t = own + i * kRadix * kRow;
+            if (pairs) {
+                im[i] = turns_sign ? -im[i] : im[i];
+                if (is_there(t)) { static_cast<Point*>(g.made_taps)[t] = {re[i], -im[i]}; }
+            } else {
+                if (is_there(t)) { static_cast<T*>(g.made_taps)[t] = re[i]; }
+                if (!kComplex && is_there(t + kM)) { static_cast<T*>(g.made_taps)[t + kM] = im[i]; }
+            }
+        }
+        fft::transform<32, kComplex ? 0 : 1, 2>(re, im);
+        transform_loaded(re, im, at);
     }
 
     /// From points to outputs.
@@ -191,6 +201,38 @@ struct Columns {
     }
 
 private:
+    /// The rest of transform(), after the first 32 points' own.
+    __device__ __forceinline__ void transform_loaded(T* re, T* im, Point* at) const {
+        __syncthreads();
+        fft::for_each_index<0, 32>([&](auto value) {
+            constexpr int i = decltype(value)::value;
+            exchange[place(fft::reversed(i, 5), q)] = Point{re[i], im[i]};
+        });
+        __syncthreads();
+        const Point turn = own_turn();
+        fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
+            constexpr int u = decltype(polynomial)::value;
+#pragma unroll
+            for (int i = 0; i < kRadix; ++i) {
+                const Point p = exchange[place(q + kRadix * u, i)];
+                re[kRadix * u + i] = p.x;
+                im[kRadix * u + i] = p.y;
+            }
+            fft::transform_by<kRadix>(re + kRadix * u, im + kRadix * u, [&](int i, T* cosine, T* tangent) {
+                const Point pair = tables[kTables.there + 32 * i + q + kRadix * u];
+                *cosine = pair.x;
+                *tangent = pair.y;
+            });
+            fft::for_each_index<0, kRadix>([&](auto value) {
+                constexpr int i = kRadix * u + decltype(value)::value;
+                constexpr int s = fft::reversed(decltype(value)::value, kBits);
+                const Point w = turn_of(u, s, turn);
+                multiply(re[i], im[i], w);
+                __stcg(at + (q + kRadix * u + 32 * s) * kRow + n, Point{re[i], im[i]});
+            });
+        });
+    }
+
     [[nodiscard]] __device__ __forceinline__ int place(int p, int of_radix) const {
         return (p * kRadix + of_radix) * kWidth + c + p * kPad;
     }

@@ -220,30 +220,57 @@ public:
         const LargeKernel kernel = kernel_of(prepared.problem, cut.bits);
         return (LargeTables(kernel.radix, kernel.warps).end + cut.points) * type_of(prepared.problem).point_bytes;
     }
-    void load_tables(const Prepared& prepared) const override { load_spectrum_kernel(prepared.problem); }
-    void launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
-                       cudaStream_t stream) const override {
+    void load_tables(const Prepared& prepared) const override {
+        const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
+        if (kernel.with_taps == nullptr) { return load_spectrum_kernel(prepared.problem); }
+        allow_shared(kernel.with_taps, static_cast<std::size_t>(kernel.shared_bytes));
+    }
+    void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
+                          cudaStream_t stream) const override {
         const Problem& p = prepared.problem;
         const LargeCut cut = cut_of_prepared(prepared);
         const LargeKernel kernel = kernel_of(p, cut.bits);
-        SpectrumJob job = spectrum_job(prepared, tables, taps, given);
-        job.ready_bytes = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type_of(p).point_bytes;
-        job.skip = cut.skip;
-        job.rows = 32 * kernel.radix;
-        job.warps = kernel.warps;
-        launch_spectrum(p, job, stream);
+        if (kernel.with_taps == nullptr) {
+            SpectrumJob spectrum = spectrum_job(prepared, made.tables, made.taps, made.given);
+            spectrum.ready_bytes = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type_of(p).point_bytes;
+            spectrum.skip = cut.skip;
+            spectrum.rows = 32 * kernel.radix;
+            spectrum.warps = kernel.warps;
+            launch_spectrum(p, spectrum, stream);
+            Prepared with_taps = prepared;
+            with_taps.tables = made.tables;
+            with_taps.taps = made.taps;
+            return launch(with_taps, job, workspace, stream);
+        }
+        LargeSegments g{};
+        g.made_spectrum = made.tables;
+        g.made_taps = made.taps;
+        g.given = made.given.data;
+        g.reversed = made.given.reversed;
+        g.conjugated = made.given.conjugated;
+        launch_segments(prepared, job, g, made.taps, workspace, stream);
     }
     void load(const Prepared& prepared) const override {
         const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
         allow_shared(kernel.function, static_cast<std::size_t>(kernel.shared_bytes));
     }
     void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
+        launch_segments(prepared, job, {}, prepared.taps, workspace, stream);
+    }
+
+private:
+    static constexpr std::int64_t kStateBytes = (sizeof(LargeState) + 255) / 256 * 256;
+    static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
+
+    /// `g` says of what the spectrum is made unless the plan has it.
+    static void launch_segments(const Prepared& prepared, const Job& job, LargeSegments g, const void* taps, void* workspace,
+                                cudaStream_t stream) {
         const Problem& p = prepared.problem;
         const Type type = type_of(p);
         const LargeCut cut = cut_of_prepared(prepared);
         const LargeKernel kernel = kernel_of(p, cut.bits);
         Arguments a = arguments_of(prepared, job);
-        LargeSegments g{};
+        a.taps = taps;
         g.tables = prepared.tables;
         g.state = static_cast<LargeState*>(workspace);
         g.points = static_cast<char*>(workspace) + kStateBytes;
@@ -276,13 +303,9 @@ public:
         const std::int64_t tasks = 2 * (g.segments + g.slots) * tasks_of(cut);
         const std::int64_t blocks = std::min(blocks_at_once(p, prepared.device), tasks);
         void* arguments[] = {&a, &g};
-        cuda::launch(kernel.function, dim3(static_cast<unsigned>(blocks)), kTileThreads, arguments,
-                     static_cast<std::size_t>(kernel.shared_bytes), stream);
+        cuda::launch(g.given != nullptr ? kernel.with_taps : kernel.function, dim3(static_cast<unsigned>(blocks)), kTileThreads,
+                     arguments, static_cast<std::size_t>(kernel.shared_bytes), stream);
     }
-
-private:
-    static constexpr std::int64_t kStateBytes = (sizeof(LargeState) + 255) / 256 * 256;
-    static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
 };
 
 }  // namespace

@@ -17,6 +17,8 @@ struct LargeState {
     unsigned next_task;
     unsigned columns_done[kMostSlots];  // tasks, of all segments that a slot has held
     unsigned rows_done[kMostSlots];
+    // The same of the taps: those of columns, those of rows.
+    unsigned next_of_taps[2], taps_done[2];
     // By segment modulo 2 * slots: whether it has samples that are not finite, and a bit for each stretch that has.
     unsigned bad[2 * kMostSlots];
     unsigned marks[2 * kMostSlots][kMostMarks / 32];
@@ -24,7 +26,7 @@ struct LargeState {
 
 /// How rows of the batch are divided into segments, and where these are on their way.
 struct LargeSegments {
-    const void* tables;  // as LargeTables, then the spectrum
+    const void* tables;  // as LargeTables, then the spectrum of taps that the plan has
     void* points;        // (slots, points of a segment)
     LargeState* state;
     std::int64_t start;           // from sample in_first to the first one of segment 0
@@ -35,11 +37,16 @@ struct LargeSegments {
     int lag, slots;               // columns of segment s begin with rows of segment s - lag, and after outputs of s - slots
     int real_taps;                // of complex samples
     int plain;                    // outputs side by side and of the signal's type, pairs aligned
+    void* made_spectrum;          // where the kernel makes the spectrum, of taps that came after the plan; else null
+    void* made_taps;              // (k) in correlation order
+    const void* given;            // (k)
+    int reversed, conjugated;     // correlation order is the given one reversed, conjugated
 };
 
 /// A kernel for segments of 32 * radix * 1024 * warps points.
 struct LargeKernel {
     const void* function = nullptr;
+    const void* with_taps = nullptr;  // the same, but makes the spectrum first; null: a kernel in front does
     int radix = 0, warps = 0;
     int shared_bytes = 0;
 };

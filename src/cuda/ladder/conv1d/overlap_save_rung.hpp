@@ -8,7 +8,7 @@
 namespace tapline::cuda::overlap_save {
 
 /// Segments of each of `warp_counts` warps; the size that is predicted to be the fastest is taken unless a policy names one.
-class SegmentRung : public Rung, public TakesTapsOnDevice {
+class SegmentRung : public Rung, public MakesTables {
 public:
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override;
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override;

@@ -1,0 +1,111 @@
+// The spectrum of large segments made by the kernel itself, of taps that came after the plan.
+#pragma once
+
+#include "cuda/ladder/conv1d/overlap_save_columns.cuh"
+#include "cuda/primitives/bulk_copy.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+/// Waits until `done` has counted up to `count`; all threads see what those that counted wrote before.
+__device__ __forceinline__ void wait_for_count(const unsigned* done, unsigned count) {
+    unsigned seen = 0;
+    for (;;) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+        asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(done) : "memory");
+#else
+        seen = *static_cast<const volatile unsigned*>(done);
+#endif
+        if (seen >= count) { return; }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+        __nanosleep(64);
+#endif
+    }
+}
+
+/// Counts what the block's threads did before a barrier.
+__device__ __forceinline__ void count_up(unsigned* done) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(done) : "memory");
+#else
+    __threadfence();
+    atomicAdd(done, 1u);
+#endif
+}
+
+/// Row `first` / (1,024 kWarps) and those after it, 8,192 points, as convolve_rows() transforms them: the spectrum, in their place.
+template <class T, int kWarps, class Point>
+__device__ __forceinline__ void transform_rows_of_taps(Point* rows, int points_of_segment, Point* exchange, const Point* pairs,
+                                                       const Point* twists) {
+    using Parts = Division<kWarps, true>;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);
+    const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);
+    const int warp = kWarps == 1 ? 0 : thread / 32;
+    Point* const row = rows + in_block * kWarps * kPoints;
+    Point* const points = exchange + in_block * kWarps * kBufferPoints;
+    const TwistOf<Point, kWarps> twist_of(twists, thread);
+    T re[32];
+    T im[32];
+    const auto load = [&](int c, int t, T& x, T& y) {
+        const Point p = __ldcg(row + c + t);
+        x = p.x;
+        y = p.y;
+    };
+    Parts::take_apart(re, im, points, thread, in_block, load, [] {});
+    if constexpr (kWarps > 1) {
+#pragma unroll
+        for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], twist_of(i)); }
+    }
+    const auto pair = [&](int i, T* c, T* t) {
+        const Point p = pairs[32 * i + lane];
+        *c = p.x;
+        *t = p.y;
+    };
+    transform_warp(im, re, points + warp * kBufferPoints, lane, pair, [] { __syncwarp(); });
+    const T share = T{1} / static_cast<T>(points_of_segment);
+#pragma unroll
+    for (int i = 0; i < 32; ++i) { __stcg(row + warp * kPoints + 32 * i + lane, Point{share * re[i], share * im[i]}); }
+    fence_before_global_copy();
+}
+
+/// By all blocks before their other tasks, in the order in which they come: columns first, and who had some does rows too. Later
+/// tasks of rows wait for it, those of columns need not.
+template <class S, int kRadix, int kWarps>
+__device__ __noinline__ void make_spectrum(const Arguments& a, const LargeSegments& g, uint4* shared) {
+    using Tile = Columns<S, kRadix, kWarps>;
+    using Point = typename Tile::Point;
+    int* const task_place = reinterpret_cast<int*>(shared);
+    Point* const tables = reinterpret_cast<Point*>(shared + kLargeHeadBytes / 16);
+    Point* const turns = tables + Tile::kTables.end;
+    Point* const exchange = turns + kTilePoints / kRadix + kTileThreads;
+    Tile tile(a, g, exchange, turns, tables);
+    constexpr int kTasks = Tile::kM / kTilePoints;
+    LargeState& state = *g.state;
+    Point* const points = static_cast<Point*>(g.made_spectrum);
+    const auto next_task = [&](int part) {
+        if (threadIdx.x == 0) { *task_place = static_cast<int>(atomicAdd(state.next_of_taps + part, 1u)); }
+        __syncthreads();
+        const int task = *task_place;
+        __syncthreads();
+        return task;
+    };
+    bool did_some = false;
+    for (int task = next_task(0); task < kTasks; task = next_task(0)) {
+        tile.move_to(task);
+        tile.transform_taps(points);
+        __syncthreads();
+        if (threadIdx.x == 0) { count_up(state.taps_done); }
+        did_some = true;
+    }
+    if (!did_some) { return; }
+    for (int task = next_task(1); task < kTasks; task = next_task(1)) {
+        if (threadIdx.x == 0) { wait_for_count(state.taps_done, kTasks); }
+        __syncthreads();
+        transform_rows_of_taps<typename Tile::T, kWarps>(points + task * kTilePoints, Tile::kM, exchange,
+                                                         tables + Tile::kTables.rows, tables + Tile::kTables.twists);
+        __syncthreads();
+        if (threadIdx.x == 0) { count_up(state.taps_done + 1); }
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save
