@@ -135,22 +135,6 @@ __device__ __forceinline__ TapRange taps_met(const Arguments& a, std::int64_t fi
     return {tap_at(0), tap_at(a.in_last - a.in_first)};
 }
 
-/// Whether a row's taps are neither NaN nor infinite. By a whole warp.
-template <class H>
-__device__ __forceinline__ bool taps_are_finite(const H* taps, std::int64_t count, int lane) {
-    bool finite = true;
-#pragma unroll 1
-    for (std::int64_t t = lane; t < count; t += 32) {
-        const H tap = taps[t];
-        if constexpr (kIsComplexElement<H>) {
-            finite = finite && isfinite(tap.x) && isfinite(tap.y);
-        } else {
-            finite = finite && isfinite(tap);
-        }
-    }
-    return __all_sync(0xffffffffu, finite) != 0;
-}
-
 /// The sum of output `o` under a zero boundary with the terms outside the signal absent: 0 * inf must not appear.
 template <class S, class H>
 __device__ __noinline__ typename Element<S>::Sum exact_sum(const Arguments& a, const S* row, const H* taps, std::int64_t o,

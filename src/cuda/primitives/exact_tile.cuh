@@ -6,6 +6,22 @@
 
 namespace tapline::cuda {
 
+/// Whether a row's taps are neither NaN nor infinite. By a whole warp.
+template <class H>
+__device__ __forceinline__ bool taps_are_finite(const H* taps, std::int64_t count, int lane) {
+    bool finite = true;
+#pragma unroll 1
+    for (std::int64_t t = lane; t < count; t += 32) {
+        const H tap = taps[t];
+        if constexpr (kIsComplexElement<H>) {
+            finite = finite && isfinite(tap.x) && isfinite(tap.y);
+        } else {
+            finite = finite && isfinite(tap);
+        }
+    }
+    return __all_sync(0xffffffffu, finite) != 0;
+}
+
 /// If the row's taps are not all finite: the outputs [o, o + count) (relative to the job's), one by one, of the terms that are
 /// there. Else false, and nothing is done. By a whole warp; samples and outputs side by side and of one type.
 template <class S, class H>
