@@ -1,7 +1,7 @@
 // A tile that is not like the others: at an edge, strided, of another output type, not aligned.
 #pragma once
 
-#include "cuda/primitives/boundary.cuh"
+#include "cuda/primitives/exact_tile.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
 
