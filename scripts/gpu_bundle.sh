@@ -18,7 +18,7 @@ mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/${PRESET:-default}}
-most_bytes=$((60 << 20))
+most_bytes=$((80 << 20))
 
 rm -rf "$out/bin" "$out/lib" "$out/scripts" "$out/bench" "$out/tree"
 mkdir -p "$out/bin" "$out/lib/fallback" "$out/scripts" "$out/bench"
@@ -57,7 +57,7 @@ python3 scripts/gpu_receipt.py hash >"$out/tree"
 bytes=$(du -sb "$out" | cut -f1)
 echo "$out: $((bytes >> 10)) KiB, $(find "$out/lib" -type f | wc -l) libraries"
 if [ "$bytes" -gt "$most_bytes" ]; then
-    echo "error: larger than 60 MiB" >&2
+    echo "error: larger than 80 MiB" >&2
     du -ab "$out" | sort -rn | head >&2
     exit 1
 fi
