@@ -180,10 +180,10 @@ constexpr double kOwnSpectrumFactor = 1.23;
 // (64, 768, 4096) 753.
 constexpr double kShortRowSeconds = 0.37e-6;
 constexpr double kRowSeconds = 1.98e-6;
-// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 9,120 us.
-constexpr double kLongRowSeconds = 12.2e-6;
-// By halves, two multiprocessors having two rows: 8,550 us.
-constexpr double kHalvesSeconds = 11.5e-6;
+// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 8,970 us.
+constexpr double kLongRowSeconds = 12e-6;
+// By halves, two multiprocessors having two rows: 8,640 us.
+constexpr double kHalvesSeconds = 11.6e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
 double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {

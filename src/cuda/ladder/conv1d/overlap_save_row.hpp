@@ -56,7 +56,8 @@ int rows_at_once(int warps);
 bool takes_rows(const Problem& p, int warps, const cuda_abi::Device& device);
 /// And this job's, of which a stream's are not.
 bool takes_job(const Job& job, int warps);
-/// Whether long rows are taken by halves: no output reads samples that come later, and every multiprocessor has a row.
+/// Whether long rows are taken by halves: they are of 16 bits, no output reads samples that come later, and every multiprocessor
+/// has a row.
 bool takes_halves(const Problem& p, int warps, const cuda_abi::Device& device);
 std::int64_t row_workspace_bytes(const Prepared& prepared, int warps);
 
