@@ -78,10 +78,12 @@ class _Cupy(_Writable):
             return self.cupy.ndarray(shape, dtype)
 
     def contiguous(self, x):
-        return self.cupy.ascontiguousarray(x)
+        with x.device:
+            return self.cupy.ascontiguousarray(x)
 
     def astype(self, x, dtype):
-        return x.astype(dtype)
+        with x.device:
+            return x.astype(dtype)
 
     def assign(self, to, x):
         to[...] = x
@@ -224,13 +226,20 @@ class _Jax:
         return Place(shape, c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer())
 
     def empty(self, shape, dtype, device):
-        return self.jax.numpy.empty(shape, dtype, device=self.devices[device])
+        return self._of_type(self.jax.numpy.empty(shape, dtype, device=self.devices[device]), dtype)
+
+    def _of_type(self, x, dtype):
+        """x, unless JAX made it of a narrower type: it does without 64 bits until told otherwise."""
+        if x.dtype.name != (dtype if isinstance(dtype, str) else np.dtype(dtype).name):
+            raise TypeError(f"signal, taps or result: {dtype} is needed, and JAX has {x.dtype.name} in its place; give signal and taps one type "
+                            "of 32 bits, or call jax.config.update('jax_enable_x64', True)")
+        return x
 
     def contiguous(self, x):
         return x
 
     def astype(self, x, dtype):
-        return x.astype(dtype)
+        return self._of_type(x.astype(dtype), dtype)
 
     def assign(self, to, x):
         raise ValueError("out: JAX arrays cannot be changed; leave out away")

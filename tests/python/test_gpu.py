@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tapline
+from tapline._gpu_libraries import library_of
 
 from gpu_arrays import EMULATED, Cupy, Jax, assert_close, drawn, needs_gpu
 
@@ -115,7 +116,10 @@ def test_hosts_and_devices_are_not_mixed(gpu):
     if EMULATED:
         with gpu.cupy.cuda.Device(1):
             there = gpu.put(x)
+            strided = gpu.put(drawn(6))[::2]
         assert tapline.convolve(there, drawn(3)).device.id == 1
+        assert library_of(strided).contiguous(strided).device.id == 1
+        assert_close(gpu.get(tapline.convolve(there, strided)), tapline.convolve(x, drawn(6)[::2]), 3)
         with pytest.raises(ValueError, match="out: on cuda:0, the signal is on cuda:1"):
             tapline.convolve(there, drawn(3), out=gpu.empty(32, "float32"))
         with pytest.raises(ValueError, match="taps: on cuda:0, the signal is on cuda:1"):

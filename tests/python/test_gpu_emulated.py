@@ -92,3 +92,20 @@ def test_what_jax_still_reads_is_kept_whichever_threads_look():
     for thread in threads:
         thread.join()
     assert sorted(keep for _, keep in library.pending) == ["read by 0", "read by 1", "still being read"]
+
+
+def test_jax_without_64_bits_is_refused():
+    class Narrow:
+        dtype = types.SimpleNamespace(name="float32")
+
+        def astype(self, dtype):
+            return self
+
+    library = _Jax(types.SimpleNamespace(numpy=types.SimpleNamespace(empty=lambda shape, dtype, device: Narrow())))
+    library.devices[0] = None
+    assert isinstance(library.astype(Narrow(), "float32"), Narrow)
+    assert isinstance(library.empty((3,), "float32", 0), Narrow)
+    with pytest.raises(TypeError, match="jax_enable_x64"):
+        library.astype(Narrow(), "float64")
+    with pytest.raises(TypeError, match="jax_enable_x64"):
+        library.empty((3,), "float64", 0)
