@@ -19,24 +19,15 @@ template <class T, int kWarps, class Point>
 __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum, Point* exchange, const Point* pairs,
                                               const Point* twists, SpectrumPart<Point>& part) {
     using Parts = Division<kWarps, true>;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);
-    const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);
-    const int warp = kWarps == 1 ? 0 : thread / 32;
-    Point* const row = rows + in_block * kWarps * kPoints;
+    const RowOfTile<kWarps, Point> at(rows, exchange);
+    const auto& [lane, in_block, thread, warp, row, points] = at;
     const Point* const products = spectrum + (in_block * kWarps + warp) * kPoints;
-    Point* const points = exchange + in_block * kWarps * kBufferPoints;
     Point* const own = points + warp * kBufferPoints;
     const TwistOf<Point, kWarps> twist_of(twists, thread);
 
     T re[32];
     T im[32];
-    const auto load = [&](int c, int t, T& x, T& y) {
-        const Point p = __ldcg(row + c + t);
-        x = p.x;
-        y = p.y;
-    };
-    Parts::take_apart(re, im, points, thread, in_block, load, [] {});
+    at.take_apart(re, im);
 #pragma unroll 1
     for (int direction = 0; direction < 2; ++direction) {
         T x[32];

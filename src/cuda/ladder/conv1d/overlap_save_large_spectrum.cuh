@@ -32,26 +32,43 @@ __device__ __forceinline__ void count_up(unsigned* done) {
 #endif
 }
 
+/// Where a thread stands in a task of rows: 8 / kWarps rows of 1,024 kWarps points.
+template <int kWarps, class Point>
+struct RowOfTile {
+    int lane, in_block, thread, warp;  // the row's number in the block; thread and warp of the row
+    Point* row;
+    Point* points;  // its part of the exchange
+
+    __device__ __forceinline__ RowOfTile(Point* rows, Point* exchange)
+        : lane(static_cast<int>(threadIdx.x) % 32),
+          in_block(static_cast<int>(threadIdx.x) / (32 * kWarps)),
+          thread(static_cast<int>(threadIdx.x) % (32 * kWarps)),
+          warp(kWarps == 1 ? 0 : thread / 32),
+          row(rows + in_block * kWarps * kPoints),
+          points(exchange + in_block * kWarps * kBufferPoints) {}
+
+    /// The warps' remainders of the row.
+    template <class T>
+    __device__ __forceinline__ void take_apart(T (&re)[32], T (&im)[32]) const {
+        const auto load = [&](int c, int t, T& x, T& y) {
+            const Point p = __ldcg(row + c + t);
+            x = p.x;
+            y = p.y;
+        };
+        Division<kWarps, true>::take_apart(re, im, points, thread, in_block, load, [] {});
+    }
+};
+
 /// Row `first` / (1,024 kWarps) and those after it, 8,192 points, as convolve_rows() transforms them: the spectrum, in their place.
 template <class T, int kWarps, class Point>
 __device__ __forceinline__ void transform_rows_of_taps(Point* rows, int points_of_segment, Point* exchange, const Point* pairs,
                                                        const Point* twists) {
-    using Parts = Division<kWarps, true>;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);
-    const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);
-    const int warp = kWarps == 1 ? 0 : thread / 32;
-    Point* const row = rows + in_block * kWarps * kPoints;
-    Point* const points = exchange + in_block * kWarps * kBufferPoints;
+    const RowOfTile<kWarps, Point> at(rows, exchange);
+    const auto& [lane, in_block, thread, warp, row, points] = at;
     const TwistOf<Point, kWarps> twist_of(twists, thread);
     T re[32];
     T im[32];
-    const auto load = [&](int c, int t, T& x, T& y) {
-        const Point p = __ldcg(row + c + t);
-        x = p.x;
-        y = p.y;
-    };
-    Parts::take_apart(re, im, points, thread, in_block, load, [] {});
+    at.take_apart(re, im);
     if constexpr (kWarps > 1) {
 #pragma unroll
         for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], twist_of(i)); }
