@@ -103,10 +103,7 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             fft::transform_in_fours<16, 1, 2, 2>(re + 16 * i, im + 16 * i);
         }
         wait(points_are_free, places->half_in ^ 1);
-#pragma unroll
-        for (int j = 0; j < 16; ++j) {
-            *reinterpret_cast<float4*>(points + j * kLongRowRegion + 2 * divides) = float4{re[j], im[j], re[16 + j], im[16 + j]};
-        }
+        LongRowWarp::divide(points, divides, re, im);
         __syncthreads();
         if (thread == 0) {
             places->row_out = places->row_in;
@@ -123,41 +120,11 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             }
         }
         const int transforms = again(thread);
-        const int lane = transforms % 32;
-        float2* const own = points + transforms / 32 * kLongRowRegion;
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            re[i] = own[32 * i + lane].x;
-            im[i] = own[32 * i + lane].y;
-        }
-        __syncwarp();
-        const auto exchange = [&] {
-            fft::for_each_index<0, 32>([&](auto value) {
-                constexpr int i = decltype(value)::value;
-                own[fft::reversed(i, 5) * kExchangeRow<float2> + lane] = float2{re[i], im[i]};
-            });
-            __syncwarp();
-#pragma unroll
-            for (int i = 0; i < 32; i += 2) {
-                const float4 two = *reinterpret_cast<const float4*>(own + lane * kExchangeRow<float2> + i);
-                re[i] = two.x;
-                im[i] = two.y;
-                re[i + 1] = two.z;
-                im[i + 1] = two.w;
-            }
-            __syncwarp();
-        };
-        transform_by_table<32, 5, 1>(re, im, own_tables + transforms / 32 * kFactorsOf32);
-        const float2* const twists = own_tables + 16 * kFactorsOf32 + transforms / 32 * 32;
-        const float2* const twist_of_lane = twists + 512 + lane;
-        const float2 of_lane = *twist_of_lane;
-#pragma unroll
-        for (int i = 0; i < 32; ++i) { multiply_back(re[i], im[i], float2{of_lane.x, -of_lane.y}); }
-        exchange();
-        transform_by_table<32, 5, 32>(re, im, of_lanes_table + 2 * lane);
+        const LongRowWarp own = LongRowWarp::at(points, own_tables, of_lanes_table, transforms);
+        own.transform(re, im);
         float x[32];
         float y[32];
-        const float4* const spectrum = places->spectrum + transforms / 32 * 512 + lane;
+        const float4* const spectrum = places->spectrum + transforms / 32 * 512 + own.lane;
         float4* const in_shared = kept + transforms;
         float4* const in_global =
             static_cast<float4*>(g.kept) + static_cast<std::int64_t>(blockIdx.x) * (kCausalRowLeft * kLongRowThreads) + transforms;
@@ -201,40 +168,14 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             re[i] = x[i];
             im[i] = y[i];
         }
-        finish_back<32>(re, im);
-        exchange();
-        transform_by_table<32, 5, 32>(re, im, of_lanes_table + 2 * lane);
-        const float2 of_lane_again = *twist_of_lane;
-        fft::for_each_index<0, 16>([&](auto couple) {
-            constexpr int r = 2 * decltype(couple)::value;
-            const float4 two = reinterpret_cast<const float4*>(twists)[r / 2];
-            const auto twist_and_store = [&](int i, int row, float c, float t) {
-                turn_back(re[i], im[i], float2{1, -t});
-                turn_back(re[i], im[i], float2{1, -of_lane_again.y});
-                c *= of_lane_again.x;
-                own[32 * row + lane] = float2{re[i] * c, im[i] * c};
-            };
-            twist_and_store(fft::reversed(r, 5), r, two.x, two.y);
-            twist_and_store(fft::reversed(r + 1, 5), r + 1, two.z, two.w);
-        });
+        own.transform_back(re, im);
         __syncthreads();
         if (thread == 0) {
             places->half = places->half_in;
             places->spectrum = places->next_spectrum;
         }
         const int completes = again(thread);
-        fft::for_each_index<0, 16>([&](auto value) {
-            constexpr int j = decltype(value)::value;
-            const float4 two = *reinterpret_cast<const float4*>(points + fft::reversed(j, 4) * kLongRowRegion + 2 * completes);
-            re[j] = two.x;
-            im[j] = two.y;
-            re[16 + j] = two.z;
-            im[16 + j] = two.w;
-        });
-        __syncwarp();
-        if (completes % 32 == 0) { arrive(points_are_free); }
-        fft::transform_in_fours<16>(re, im);
-        fft::transform_in_fours<16>(re + 16, im + 16);
+        LongRowWarp::put_together(re, im, points, completes, points_are_free);
         // The real parts of coefficients j times e^(-i (pi/2) j/16); the values are conjugates.
         fft::for_each_index<0, 16>([&](auto value) {
             constexpr int m = decltype(value)::value;

@@ -100,6 +100,103 @@ struct PlaceInTurn {
     }
 };
 
+/// What a thread of a long row's block does with its 32 values: between two barriers with its warp those of one remainder modulo
+/// X^1024 - e^(i alpha), at either end with all warps those of points that are divided among them.
+struct LongRowWarp {
+    float2* own;  // the warp's points
+    const float2* factors;
+    const float2* twists;  // of a row; those of lanes are 512 further
+    const float2* of_lanes;
+    int lane;
+
+    /// `tables`: the warps' factors, then their twists.
+    static __device__ __forceinline__ LongRowWarp at(float2* points, const float2* tables, const float2* of_lanes_table,
+                                                     int thread) {
+        const int lane = thread % 32;
+        return {points + thread / 32 * kLongRowRegion, tables + thread / 32 * kFactorsOf32,
+                tables + 16 * kFactorsOf32 + thread / 32 * 32, of_lanes_table + 2 * lane, lane};
+    }
+
+    /// From points to the remainder's transform.
+    __device__ __forceinline__ void transform(float (&re)[32], float (&im)[32]) const {
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            re[i] = own[32 * i + lane].x;
+            im[i] = own[32 * i + lane].y;
+        }
+        __syncwarp();
+        transform_by_table<32, 5, 1>(re, im, factors);
+        const float2 of_lane = twists[512 + lane];
+#pragma unroll
+        for (int i = 0; i < 32; ++i) { multiply_back(re[i], im[i], float2{of_lane.x, -of_lane.y}); }
+        exchange(re, im);
+        transform_by_table<32, 5, 32>(re, im, of_lanes);
+    }
+
+    /// The way back, after the first step of it.
+    __device__ __forceinline__ void transform_back(float (&re)[32], float (&im)[32]) const {
+        finish_back<32>(re, im);
+        exchange(re, im);
+        transform_by_table<32, 5, 32>(re, im, of_lanes);
+        const float2 of_lane = twists[512 + lane];
+        fft::for_each_index<0, 16>([&](auto couple) {
+            constexpr int r = 2 * decltype(couple)::value;
+            const float4 two = reinterpret_cast<const float4*>(twists)[r / 2];
+            const auto twist_and_store = [&](int i, int row, float c, float t) {
+                turn_back(re[i], im[i], float2{1, -t});
+                turn_back(re[i], im[i], float2{1, -of_lane.y});
+                c *= of_lane.x;
+                own[32 * row + lane] = float2{re[i] * c, im[i] * c};
+            };
+            twist_and_store(fft::reversed(r, 5), r, two.x, two.y);
+            twist_and_store(fft::reversed(r + 1, 5), r + 1, two.z, two.w);
+        });
+    }
+
+    /// To the warps' places, two neighbouring points of each.
+    static __device__ __forceinline__ void divide(float2* points, int thread, const float (&re)[32], const float (&im)[32]) {
+#pragma unroll
+        for (int j = 0; j < 16; ++j) {
+            *reinterpret_cast<float4*>(points + j * kLongRowRegion + 2 * thread) = float4{re[j], im[j], re[16 + j], im[16 + j]};
+        }
+    }
+
+    /// From there, and the last steps back.
+    static __device__ __forceinline__ void put_together(float (&re)[32], float (&im)[32], const float2* points, int thread,
+                                                        CopyBarrier* points_are_free) {
+        fft::for_each_index<0, 16>([&](auto value) {
+            constexpr int j = decltype(value)::value;
+            const float4 two = *reinterpret_cast<const float4*>(points + fft::reversed(j, 4) * kLongRowRegion + 2 * thread);
+            re[j] = two.x;
+            im[j] = two.y;
+            re[16 + j] = two.z;
+            im[16 + j] = two.w;
+        });
+        __syncwarp();
+        if (thread % 32 == 0) { arrive(points_are_free); }
+        fft::transform_in_fours<16>(re, im);
+        fft::transform_in_fours<16>(re + 16, im + 16);
+    }
+
+private:
+    __device__ __forceinline__ void exchange(float (&re)[32], float (&im)[32]) const {
+        fft::for_each_index<0, 32>([&](auto value) {
+            constexpr int i = decltype(value)::value;
+            own[fft::reversed(i, 5) * kExchangeRow<float2> + lane] = float2{re[i], im[i]};
+        });
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < 32; i += 2) {
+            const float4 two = *reinterpret_cast<const float4*>(own + lane * kExchangeRow<float2> + i);
+            re[i] = two.x;
+            im[i] = two.y;
+            re[i + 1] = two.z;
+            im[i + 1] = two.w;
+        }
+        __syncwarp();
+    }
+};
+
 /// A row of M = 32,768 points, real numbers as in overlap_save_row_kernel, by a cluster of two blocks: block h has the remainder
 /// modulo X^16384 - w, w = e^(i (pi/4 + pi h)), which it divides among 16 warps and transforms as overlap_save_kernel does. What it
 /// gets back is r(h) = lo + w hi; the real parts of lo and hi are the outputs, and for each of them either block needs one real
@@ -181,10 +278,7 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             fft::four_steps_by<16>(re + 16 * i, im + 16 * i, [&](int at) { return four_from(division[at]); });
         }
         wait(points_are_free, phase ^ 1);
-#pragma unroll
-        for (int j = 0; j < 16; ++j) {
-            *reinterpret_cast<float4*>(points + j * kLongRowRegion + 2 * divides) = float4{re[j], im[j], re[16 + j], im[16 + j]};
-        }
+        LongRowWarp::divide(points, divides, re, im);
         __syncthreads();
         if (thread == 0) {
             const PlaceInTurn next = PlaceInTurn::at(g, a.rows, places[phase].turn + gridDim.x / 2);
@@ -196,81 +290,25 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             }
         }
         const int transforms = again(thread);
-        const int lane = transforms % 32;
-        float2* const own = points + transforms / 32 * kLongRowRegion;
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            re[i] = own[32 * i + lane].x;
-            im[i] = own[32 * i + lane].y;
-        }
-        __syncwarp();
-        const auto exchange = [&] {
-            fft::for_each_index<0, 32>([&](auto value) {
-                constexpr int i = decltype(value)::value;
-                own[fft::reversed(i, 5) * kExchangeRow<float2> + lane] = float2{re[i], im[i]};
-            });
-            __syncwarp();
-#pragma unroll
-            for (int i = 0; i < 32; i += 2) {
-                const float4 two = *reinterpret_cast<const float4*>(own + lane * kExchangeRow<float2> + i);
-                re[i] = two.x;
-                im[i] = two.y;
-                re[i + 1] = two.z;
-                im[i + 1] = two.w;
-            }
-            __syncwarp();
-        };
-        transform_by_table<32, 5, 1>(re, im, own_tables + 48 + transforms / 32 * kFactorsOf32);
-        const float2* const twists = own_tables + 48 + 16 * kFactorsOf32 + transforms / 32 * 32;
-        const float2* const twist_of_lane = twists + 512 + lane;
-        const float2 of_lane = *twist_of_lane;
-#pragma unroll
-        for (int i = 0; i < 32; ++i) { multiply_back(re[i], im[i], float2{of_lane.x, -of_lane.y}); }
-        exchange();
-        transform_by_table<32, 5, 32>(re, im, of_lanes_table + 2 * lane);
+        const LongRowWarp own = LongRowWarp::at(points, own_tables + 48, of_lanes_table, transforms);
+        own.transform(re, im);
         float x[32];
         float y[32];
         const auto* const spectrum = reinterpret_cast<const float4*>(tables + kLongRowLanes + 2 * kLongRowHalfTable) +
                                      places[phase].filter(g) * (kLongRowPoints / 2) +
-                                     (cluster_rank() * 16 + transforms / 32) * 512 + lane;
+                                     (cluster_rank() * 16 + transforms / 32) * 512 + own.lane;
         multiply_and_step<32>(x, y, re, im, [&](int pair) { return __ldg(spectrum + 32 * pair); });
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             re[i] = x[i];
             im[i] = y[i];
         }
-        finish_back<32>(re, im);
-        exchange();
-        transform_by_table<32, 5, 32>(re, im, of_lanes_table + 2 * lane);
-        const float2 of_lane_again = *twist_of_lane;
-        fft::for_each_index<0, 16>([&](auto couple) {
-            constexpr int r = 2 * decltype(couple)::value;
-            const float4 two = reinterpret_cast<const float4*>(twists)[r / 2];
-            const auto twist_and_store = [&](int i, int row, float c, float t) {
-                turn_back(re[i], im[i], float2{1, -t});
-                turn_back(re[i], im[i], float2{1, -of_lane_again.y});
-                c *= of_lane_again.x;
-                own[32 * row + lane] = float2{re[i] * c, im[i] * c};
-            };
-            twist_and_store(fft::reversed(r, 5), r, two.x, two.y);
-            twist_and_store(fft::reversed(r + 1, 5), r + 1, two.z, two.w);
-        });
+        own.transform_back(re, im);
         __syncthreads();
         const int completes = again(thread);
         CopyBarrier* const has_received = barriers + completes / 32;
         CopyBarrier* const may_send = has_received + 16;
-        fft::for_each_index<0, 16>([&](auto value) {
-            constexpr int j = decltype(value)::value;
-            const float4 two = *reinterpret_cast<const float4*>(points + fft::reversed(j, 4) * kLongRowRegion + 2 * completes);
-            re[j] = two.x;
-            im[j] = two.y;
-            re[16 + j] = two.z;
-            im[16 + j] = two.w;
-        });
-        __syncwarp();
-        if (completes % 32 == 0) { arrive(points_are_free); }
-        fft::transform_in_fours<16>(re, im);
-        fft::transform_in_fours<16>(re + 16, im + 16);
+        LongRowWarp::put_together(re, im, points, completes, points_are_free);
         const OtherBlock other(shared, 1 - cluster_rank());
         wait(may_send, phase ^ 1);  // the other has read what it received
         if (completes % 32 == 0) { expect_bytes(has_received, 32 * 16 * sizeof(float2)); }
