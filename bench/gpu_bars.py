@@ -44,7 +44,6 @@ class Bar:
     separable: bool = False
     held: float | None = None  # what must hold until `wanted` is reached
     seconds: float | None = None  # of measuring, else those of --seconds
-    slow: bool = False  # takes minutes, for the reference; only with --all
 
     @property
     def at_most(self):
@@ -76,11 +75,10 @@ MASKS = [
 ]
 
 
-def image_bars(image, of_share=1.0, largest=63):
+def image_bars(image, of_share=1.0):
     for side, separable, wanted in MASKS:
         name = f"image {image}, {'separable ' if separable else ''}{side}x{side}"
-        yield Bar(name, 0, side, round(of_share * wanted, 3), image=image, separable=separable,
-                  slow=side > largest and not separable)
+        yield Bar(name, 0, side, round(of_share * wanted, 3), image=image, separable=separable)
 
 
 BARS = [
@@ -131,13 +129,13 @@ BARS = [
     Bar("host to host, 17 taps", LONG, 17, 0.80, unit="share of the slowest part", seconds=LONG_SECONDS),
     *image_bars("4096x4096"),
     *image_bars("4096x4096x3"),
-    *image_bars("16384x16384", 0.9, largest=7),
+    *image_bars("16384x16384", 0.9),
 ]
 
 
 def together(bar):
     """Bars that differ in the number of taps only are measured by one command, on the same samples."""
-    return dataclasses.replace(bar, name="", taps=0, wanted=0, held=None, slow=False)
+    return dataclasses.replace(bar, name="", taps=0, wanted=0, held=None)
 
 
 def command(options, bars):
@@ -211,12 +209,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.2, help="measuring time of a bar that does not say another [0.2]")
     parser.add_argument("--timeout", type=float, default=300, help="seconds after which a bar counts as missed [300]")
     parser.add_argument("--only", default="", help="bars whose name contains this")
-    parser.add_argument("--all", action="store_true", help="also those that take minutes")
     parser.add_argument("--output", help="write the JSON here, - for standard output")
     parser.add_argument("--list", action="store_true", help="print the commands instead of running them")
     options = parser.parse_args()
 
-    bars = [bar for bar in BARS if options.only in bar.name and (options.all or not bar.slow)]
+    bars = [bar for bar in BARS if options.only in bar.name]
     if not bars:
         parser.error(f"--only: no bar's name contains '{options.only}'; the bars are: " + "; ".join(bar.name for bar in BARS))
     groups = {}
@@ -230,7 +227,7 @@ def main():
     print(f"{'bar':36} {'wanted':>9} {'held':>9} {'reached':>9}  {'met':7} {'time':>10} {'against':>10}  unit", file=table)
     rows = []
     text = ""
-    expected = [bar.name for bar in BARS if options.all or not bar.slow]
+    expected = [bar.name for bar in BARS]
     for group in groups.values():
         for bar, row in zip(group, measure(options, group), strict=True):
             rows.append(row)
