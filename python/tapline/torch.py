@@ -2,7 +2,8 @@
 
 `import tapline.torch` needs PyTorch; nothing else of tapline does. Tensors are read and written in place; float16 and bfloat16 are summed
 in float32 and rounded once. Gradients of both arguments, to any order, are made of the operators `tapline::correlate_rows`,
-`tapline::dot_rows` and `tapline::correlate_rows_gradients`, on a GPU one kernel for both; torch.compile takes them as they are.
+`tapline::dot_rows` and `tapline::correlate_rows_gradients`, on a GPU one kernel for both, one for each if the filters are long (12 taps
+and more, of 16-bit types 32); torch.compile takes them as they are.
 """
 
 import numpy as np

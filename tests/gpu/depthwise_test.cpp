@@ -1,5 +1,6 @@
 // Depthwise correlation and its gradients (src/cuda/depthwise) against sums in float64, between guard zones, at every alignment.
 #include <cmath>
+#include <limits>
 
 #include "core/half.hpp"
 #include "gpu/gpu.hpp"
@@ -87,6 +88,12 @@ void expect_close(const char* name, const DeviceBuffer& buffer, Dtype dtype, con
     buffer.read(got.bytes.data(), got.bytes.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const double error = std::abs(got.at(static_cast<std::int64_t>(i)) - wanted[i].value);
+        if (!std::isfinite(wanted[i].value)) {
+            const double value = got.at(static_cast<std::int64_t>(i));
+            ASSERT_TRUE(value == wanted[i].value || (std::isnan(value) && std::isnan(wanted[i].value)))
+                << name << "[" << i << "]: " << value << " instead of " << wanted[i].value;
+            continue;
+        }
         const double tolerance = unit * std::abs(wanted[i].value) + least + kUnitsOfSums * sums * wanted[i].magnitude;
         ASSERT_TRUE(error <= tolerance) << name << "[" << i << "]: " << got.at(static_cast<std::int64_t>(i)) << " instead of "
                                         << wanted[i].value << ", off by " << error << ", " << tolerance << " is allowed";
@@ -95,11 +102,12 @@ void expect_close(const char* name, const DeviceBuffer& buffer, Dtype dtype, con
 
 class DepthwiseTest : public GpuTest {
 protected:
-    // `offset`: elements by which the tensors miss a 256-byte boundary.
-    static void check(const DepthwiseProblem& p, int offset, Random& random) {
+    // `offset`: elements by which the tensors miss a 256-byte boundary; `infinite`: a tap of f32 that is, of the first channel.
+    static void check(const DepthwiseProblem& p, int offset, Random& random, std::int64_t infinite = -1) {
         const std::int64_t rows = p.batch * p.channels;
         const Tensor x = random_tensor(p.dtype, rows * p.length, random);
-        const Tensor taps = random_tensor(p.dtype, p.channels * p.taps, random);
+        Tensor taps = random_tensor(p.dtype, p.channels * p.taps, random);
+        if (infinite >= 0) { reinterpret_cast<float*>(taps.bytes.data())[infinite] = std::numeric_limits<float>::infinity(); }
         const Tensor grad_y = random_tensor(p.dtype, rows * p.outputs, random);
         const Expected wanted = expected(p, x, taps, grad_y);
         const std::size_t at = static_cast<std::size_t>(offset) * size_of(p.dtype);
@@ -144,6 +152,36 @@ TEST_F(DepthwiseTest, AgainstFloat64) {
                 }
                 check({.batch = 1, .channels = rows, .length = n, .outputs = n + k, .taps = k, .origin = k, .dtype = dtype}, 0,
                       random);
+                if (HasFatalFailure() || HasNonfatalFailure()) { return; }
+            }
+        }
+    }
+}
+
+// Filters whose taps and rows whose outputs do not fit a tile, and those next to them.
+TEST_F(DepthwiseTest, LongFilters) {
+    Random random(22);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) {
+        for (const std::int64_t k : {11, 12, 24, 32, 33, 255, 256, 257, 600}) {
+            for (const std::int64_t n : {200, 3072, 3073}) {
+                for (const std::int64_t origin : {k - 1, k / 2}) {
+                    check({.batch = 1, .channels = 2, .length = n, .outputs = n, .taps = k, .origin = origin, .dtype = dtype},
+                          static_cast<int>(k % 3), random);
+                }
+                if (HasFatalFailure() || HasNonfatalFailure()) { return; }
+            }
+        }
+    }
+}
+
+// What lies outside a row is absent: an infinite tap does not make a NaN of it.
+TEST_F(DepthwiseTest, InfiniteTapsMeetOnlySamplesThatAreThere) {
+    Random random(23);
+    for (const std::int64_t k : {3, 8, 12, 40, 300}) {
+        for (const std::int64_t infinite : {std::int64_t{0}, k / 2, k - 1}) {
+            for (const std::int64_t origin : {k - 1, std::int64_t{0}}) {
+                check({.batch = 2, .channels = 2, .length = 3200, .outputs = 3200, .taps = k, .origin = origin}, 0, random,
+                      infinite);
                 if (HasFatalFailure() || HasNonfatalFailure()) { return; }
             }
         }

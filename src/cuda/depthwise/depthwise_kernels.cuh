@@ -1,5 +1,6 @@
 // The kernels of depthwise.cu. A thread owns one 16-byte vector of a row (4 f32, 2 f64, 8 of 16 bits) and keeps the window
-// around it in registers; neighbouring windows overlap in the L1 cache, so memory sees every sample once.
+// around it in registers; neighbouring windows overlap in the L1 cache, so memory sees every sample once. Longer filters have
+// tiles in shared memory.
 #pragma once
 
 #include <type_traits>
@@ -12,6 +13,8 @@ inline constexpr int kDepthwiseThreads = 256;
 /// Filters of up to so many taps have kernels of their own, if they are causal; longer ones are taken in chunks.
 inline constexpr int kDepthwiseExactTaps = 4;
 inline constexpr int kDepthwiseChunk = 8;
+/// The gradients of long filters: a sample is used in more products.
+inline constexpr int kDepthwiseLongChunk = 16;
 
 /// cuda_abi::Depthwise and what follows from it.
 struct DepthwiseShape {
@@ -166,21 +169,21 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
 
 /// kVector sums over all taps, in chunks: sums[i] = sum_t taps[t] * row[first + i + t], or with the taps reversed.
 /// `first` counts from the first tap; kAligned: first - lead lies at a vector.
-template <class S, bool kAligned, bool kReversed>
+template <class S, bool kAligned, bool kReversed, int kChunk = kDepthwiseChunk>
 __device__ __forceinline__ void sum_in_chunks(typename Element<S>::Sum* sums, const S* row, std::int64_t first, std::int64_t n,
                                               const S* taps, std::int64_t k, int lead, int chunks) {
     using Sum = typename Element<S>::Sum;
     constexpr int kVector = kPerVector<S>;
-    constexpr int kVectors = (kVector + kDepthwiseChunk - 1 + kVector - 1) / kVector;
+    constexpr int kVectors = (kVector + kChunk - 1 + kVector - 1) / kVector;
 #pragma unroll
     for (int i = 0; i < kVector; ++i) { sums[i] = 0; }
     for (int chunk = 0; chunk < chunks; ++chunk) {
-        const std::int64_t tap = static_cast<std::int64_t>(chunk) * kDepthwiseChunk - lead;
+        const std::int64_t tap = static_cast<std::int64_t>(chunk) * kChunk - lead;
         Sum window[kVectors * kVector];
         load_row<S, kVectors, kAligned>(window, row, first + tap, n);
         with_window(is_inside(first + tap, kVectors * kVector, n), [&](auto inside) {
 #pragma unroll
-            for (int t = 0; t < kDepthwiseChunk; ++t) {
+            for (int t = 0; t < kChunk; ++t) {
                 if (tap + t >= 0 && tap + t < k) {  // absent taps are not multiplied: the window may hold a NaN there
                     const Sum h = Element<S>::widen(__ldg(taps + (kReversed ? k - 1 - tap - t : tap + t)));
 #pragma unroll
@@ -208,6 +211,112 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
     sum_in_chunks<S, kAligned, false>(sums, x + row * shape.n, o - shape.origin, shape.n, taps + row % shape.channels * shape.k,
                                       shape.k, shape.lead, shape.chunks);
     store_row<S, kAligned>(y + row * shape.length, o, shape.length, sums);
+}
+
+/// Longer filters: a block's samples and taps pass through shared memory, and a thread makes kOwn outputs side by side, so that a
+/// sample and four taps that it reads are used in 4 kOwn products. Threads' windows lie 48 bytes apart, which reads 16 bytes at a
+/// time without bank conflicts. kReversed: the last tap first.
+template <class S>
+struct DepthwiseTile {
+    using Sum = typename Element<S>::Sum;
+    static constexpr int kStep = 16 / sizeof(Sum);
+    static constexpr int kOwn = 3 * kStep;
+    static constexpr int kOutputs = kDepthwiseThreads * kOwn;
+    static constexpr int kTaps = 256;  // at a time
+    static constexpr int kWindow = kOutputs + kTaps;
+    static_assert(kWindow % kDepthwiseThreads == 0);
+};
+
+template <class S, bool kReversed>
+__global__ void __launch_bounds__(kDepthwiseThreads)
+    depthwise_forward_tiled(DepthwiseShape shape, S* y, const S* x, const S* taps) {
+    using Tile = DepthwiseTile<S>;
+    using Sum = typename Tile::Sum;
+    constexpr int kOwn = Tile::kOwn;
+    constexpr int kStep = Tile::kStep;
+    struct alignas(16) Together {
+        Sum of[kStep];
+    };
+    __shared__ alignas(16) Sum window[Tile::kWindow];
+    __shared__ alignas(16) Sum part[Tile::kTaps];
+    const auto tiles = static_cast<unsigned>(shape.tiles);
+    const std::int64_t row = blockIdx.x / tiles;
+    const std::int64_t tile = blockIdx.x % tiles * static_cast<std::int64_t>(Tile::kOutputs);
+    const int outputs = static_cast<int>(min(shape.length - tile, static_cast<std::int64_t>(Tile::kOutputs)));
+    const int thread = static_cast<int>(threadIdx.x);
+    const int own = thread * kOwn;
+    const S* const from = x + row * shape.n;
+    const S* const h = taps + row % shape.channels * shape.k;
+    Sum sums[kOwn];
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) { sums[i] = 0; }
+    for (std::int64_t tap = 0; tap < shape.k; tap += Tile::kTaps) {
+        const int count = static_cast<int>(min(shape.k - tap, static_cast<std::int64_t>(Tile::kTaps)));
+        const std::int64_t first = tile - shape.origin + tap;  // sample of the window's beginning
+        const std::int64_t begin = min(max(-first, std::int64_t{0}), static_cast<std::int64_t>(Tile::kWindow));
+        const std::int64_t end = min(shape.n - first, static_cast<std::int64_t>(outputs + count - 1));
+        const S* const samples_from = from + first;
+#pragma unroll 4
+        for (int i = thread; i < Tile::kWindow; i += kDepthwiseThreads) {
+            window[i] = i >= begin && i < end ? Element<S>::widen(__ldg(samples_from + i)) : Sum(0);
+        }
+        bool finite = true;
+        for (int t = thread; t < count; t += kDepthwiseThreads) {
+            part[t] = Element<S>::widen(__ldg(h + (kReversed ? shape.k - 1 - tap - t : tap + t)));
+            finite = finite && isfinite(part[t]);
+        }
+        // Zeros stand for samples that are not there. A tap that is not finite must not meet them.
+        finite = __syncthreads_and(finite ? 1 : 0) != 0;
+        const int whole = count / kStep * kStep;
+        if (own < outputs && (finite || is_inside(first + own, kOwn + count - 1, shape.n))) {
+            Sum samples[kOwn + kStep];
+            const auto load = [&](Sum* to, const Sum* at) {
+                const Together values = *reinterpret_cast<const Together*>(at);
+#pragma unroll
+                for (int j = 0; j < kStep; ++j) { to[j] = values.of[j]; }
+            };
+#pragma unroll
+            for (int i = 0; i < kOwn; i += kStep) { load(samples + i, window + own + i); }
+#pragma unroll 4
+            for (int t = 0; t < whole; t += kStep) {
+                load(samples + kOwn, window + own + kOwn + t);
+                Sum factors[kStep];
+                load(factors, part + t);
+#pragma unroll
+                for (int j = 0; j < kStep; ++j) {
+#pragma unroll
+                    for (int i = 0; i < kOwn; ++i) { sums[i] = fma(samples[i + j], factors[j], sums[i]); }
+                }
+#pragma unroll
+                for (int i = 0; i < kOwn; ++i) { samples[i] = samples[i + kStep]; }
+            }
+            for (int t = whole; t < count; ++t) {
+#pragma unroll
+                for (int i = 0; i < kOwn; ++i) { sums[i] = fma(window[own + i + t], part[t], sums[i]); }
+            }
+        } else if (own < outputs) {
+#pragma unroll
+            for (int i = 0; i < kOwn; ++i) {
+                const std::int64_t at = first + own + i;
+                const int from_tap = static_cast<int>(min(max(-at, std::int64_t{0}), static_cast<std::int64_t>(count)));
+                const int to_tap = own + i < outputs ? static_cast<int>(min(static_cast<std::int64_t>(count), shape.n - at)) : 0;
+                for (int t = from_tap; t < to_tap; ++t) { sums[i] = fma(window[own + i + t], part[t], sums[i]); }
+            }
+        }
+        __syncthreads();
+    }
+    // Through shared memory, so that neighbouring threads store neighbouring outputs.
+    if (own < outputs) {
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) { window[own + i] = sums[i]; }
+    }
+    __syncthreads();
+    S* const to = y + row * shape.length + tile;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+        const int at = thread + i * kDepthwiseThreads;
+        if (at < outputs) { to[at] = Element<S>::narrow(window[at]); }
+    }
 }
 
 /// Both gradients read the same window of grad_y at sample i:
@@ -271,23 +380,23 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
 
 /// Any filter, any rows. Of the blocks of a channel each sums one chunk of grad_taps, over all of its tiles, and makes grad_x of
 /// every chunks-th tile. Chunks count from the last tap, because the windows of grad_y do.
-template <class S, bool kAligned>
+template <class S, bool kAligned, int kChunk>
 __global__ void __launch_bounds__(kDepthwiseThreads)
     depthwise_backward_chunked(DepthwiseShape shape, S* grad_x, S* grad_taps, const S* grad_y, const S* x, const S* taps,
                                typename Element<S>::Sum* partial, unsigned* arrived) {
     using Sum = typename Element<S>::Sum;
     constexpr int kVector = kPerVector<S>;
-    constexpr int kVectors = (kVector + kDepthwiseChunk - 1 + kVector - 1) / kVector;
+    constexpr int kVectors = (kVector + kChunk - 1 + kVector - 1) / kVector;
     const int chunk = static_cast<int>(blockIdx.x % shape.chunks);
     const int split = static_cast<int>(blockIdx.x / shape.chunks % shape.splits);
     const std::int64_t channel = blockIdx.x / shape.chunks / shape.splits;
     const std::int64_t all = shape.batch * shape.tiles;
     const std::int64_t begin = all * split / shape.splits;
     const std::int64_t end = all * (split + 1) / shape.splits;
-    const std::int64_t last = static_cast<std::int64_t>(chunk) * kDepthwiseChunk - shape.lead;  // k-1 - the chunk's first tap
-    Sum of_taps[kDepthwiseChunk];                                                               // of tap k-1 - last - t
+    const std::int64_t last = static_cast<std::int64_t>(chunk) * kChunk - shape.lead;  // k-1 - the chunk's first tap
+    Sum of_taps[kChunk];                                                               // of tap k-1 - last - t
 #pragma unroll
-    for (int t = 0; t < kDepthwiseChunk; ++t) { of_taps[t] = 0; }
+    for (int t = 0; t < kChunk; ++t) { of_taps[t] = 0; }
     std::int64_t row = begin / shape.tiles * shape.channels + channel;
     std::int64_t tile = begin % shape.tiles;
     auto turn = static_cast<int>(begin % shape.chunks);
@@ -304,7 +413,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
 #pragma unroll
                 for (int i = 0; i < kVector; ++i) {
 #pragma unroll
-                    for (int t = 0; t < kDepthwiseChunk; ++t) {
+                    for (int t = 0; t < kChunk; ++t) {
                         if (decltype(inside)::value || (i0 + i < shape.n && is_inside(first + last + i + t, 1, shape.length))) {
                             of_taps[t] = fma(window[i + t], own[i], of_taps[t]);
                         }
@@ -313,8 +422,8 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
             });
             if (turn == chunk && grad_x != nullptr) {
                 Sum sums[kVector];
-                sum_in_chunks<S, kAligned, true>(sums, from, first, shape.length, taps + channel * shape.k, shape.k, shape.lead,
-                                                 shape.chunks);
+                sum_in_chunks<S, kAligned, true, kChunk>(sums, from, first, shape.length, taps + channel * shape.k, shape.k,
+                                                         shape.lead, shape.chunks);
                 store_row<S, kAligned>(grad_x + row * shape.n, i0, shape.n, sums);
             }
         }
@@ -324,11 +433,10 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
             row += shape.channels;
         }
     }
-    Sum in_order[kDepthwiseChunk];  // ascending taps
+    Sum in_order[kChunk];  // ascending taps
 #pragma unroll
-    for (int t = 0; t < kDepthwiseChunk; ++t) { in_order[t] = of_taps[kDepthwiseChunk - 1 - t]; }
-    finish_taps<S, kDepthwiseChunk>(shape, grad_taps, partial, arrived, in_order, channel, chunk, split,
-                                    shape.k - 1 - last - (kDepthwiseChunk - 1));
+    for (int t = 0; t < kChunk; ++t) { in_order[t] = of_taps[kChunk - 1 - t]; }
+    finish_taps<S, kChunk>(shape, grad_taps, partial, arrived, in_order, channel, chunk, split, shape.k - 1 - last - (kChunk - 1));
 }
 
 }  // namespace tapline::cuda
