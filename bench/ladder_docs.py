@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FAMILY_COLORS = {"A": "#a16207", "B": "#0f766e", "C": "#2563eb", "D": "#be185d", "E": "#7c3aed", "": "#c2410c"}
 LINE_COLORS = ["#2563eb", "#15803d", "#7c3aed", "#be185d", "#0f766e", "#475569"]  # of the write-ups' rungs
-OUR_LINE_COLORS = ["#c2410c", "#f59e0b", "#7f1d1d", "#a16207", "#db2777"]
+OUR_LINE_COLORS = ["#c2410c", "#f59e0b", "#7f1d1d", "#a16207", "#db2777", "#06b6d4", "#65a30d", "#0f172a"]
 OURS = "#c2410c"
 
 # What the write-ups report of their own machines (C: a Tesla T4). Everything else on the page is measured.
