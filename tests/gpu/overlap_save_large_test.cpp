@@ -1,5 +1,6 @@
 // Overlap-save by transforms larger than shared memory: every size of segment, lengths next to whole segments, types, epilogues,
 // boundaries, batches, and what transforms endanger.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -158,6 +159,37 @@ TEST_F(OverlapSaveLarge, LongRowsOfEveryType) {
             ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
         }
     }
+}
+
+// Of the longest segments that f32 has a kernel of its own for, samples come while the outputs before are completed, if they lie at
+// 16 bytes; else each thread reads its own. One that is not finite makes its segment's be read again.
+TEST_F(OverlapSaveLarge, SamplesThatComeEarly) {
+    Random random(99);
+    constexpr std::int64_t kTaps = 2500001;
+    const Problem p = correlation_of(std::int64_t{33700003}, kTaps, Mode::valid);
+    std::vector<float> in = random_floats(p.length, random);
+    const std::vector<float> taps = random_floats(kTaps, random);
+    const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = kName});
+    ASSERT_NE(plan.explain().find("segments of 8388608 samples"), std::string::npos) << plan.explain();
+    const std::vector<float> early = execute_on_device<float>(plan, in.data());
+    for (const std::size_t offset : {sizeof(float), 2 * sizeof(float)}) {
+        const std::vector<float> out = execute_on_device<float>(plan, in.data(), 0, offset);
+        ASSERT_EQ(std::memcmp(out.data(), early.data(), out.size() * sizeof(float)), 0) << offset;
+    }
+    const std::int64_t outputs = (8388608 - (kTaps - 1)) / 32 * 32;
+    for (const std::int64_t at : {std::int64_t{0}, 3 * outputs - 4, 4 * outputs - 4, output_length(p) - 8}) {
+        expect_exact(p, early, in, taps, at, 8);
+        if (HasFatalFailure()) { return; }
+    }
+    constexpr std::size_t kOfNan = 900;
+    in[in.size() - kOfNan] = NAN;
+    const std::vector<float> out = execute_on_device<float>(plan, in.data());
+    const std::size_t finite = out.size() - kOfNan;
+    EXPECT_TRUE(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(finite), out.end(), [](float x) { return std::isnan(x); }));
+    const std::vector<float> right(early.begin(), early.begin() + static_cast<std::ptrdiff_t>(finite));
+    EXPECT_EQ(difference(std::vector<float>(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(finite)), right,
+                         1e-6 * norm_of(right)),
+              "");
 }
 
 // Strides and another type of output go one by one.

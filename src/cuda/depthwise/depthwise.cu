@@ -44,10 +44,20 @@ constexpr std::int64_t kLeastTiledTapsOfGradients16 = 32;  // of 16-bit tensors
 // grad_taps alone, chunks of 8 and of 16 taps: 64 taps of f32 1,327 and 1,129 us, 32 taps 705 and 651, 24 taps 547 and 650.
 constexpr std::int64_t kLeastLongChunkTaps = 32;
 
+static_assert(kLeastLongChunkTaps >= kLeastTiledTaps && kLeastLongChunkTaps >= kLeastTiledTapsOfGradients16);
+
 template <class S>
-DepthwiseShape tiled_shape(std::int64_t batch, std::int64_t channels, std::int64_t n, std::int64_t length, std::int64_t k,
-                           std::int64_t origin) {
-    return {batch, channels, n, length, k, origin, ceil_div(length, DepthwiseTile<S>::kOutputs), 0, 1, 1};
+DepthwiseShape tiled_shape(const Depthwise& p) {
+    const std::int64_t tiles = ceil_div(p.length, DepthwiseTile<S>::kOutputs);
+    return {p.batch, p.channels, p.n, p.length, p.k, p.origin, tiles, 0, 1, 1};
+}
+// grad_x[i] = sum_t taps[k - 1 - t] grad_y[i + t - (k - 1 - origin)]
+Depthwise problem_of_grad_x(const Depthwise& p) {
+    Depthwise of_gradient = p;
+    of_gradient.n = p.length;
+    of_gradient.length = p.n;
+    of_gradient.origin = p.k - 1 - p.origin;
+    return of_gradient;
 }
 
 // `shift`: where the window of a vector starts, from the vector's own place.
@@ -131,7 +141,7 @@ void launch_depthwise_forward(const Depthwise& p, void* y, const void* x, const 
         const auto* const from = static_cast<const S*>(x);
         const auto* const h = static_cast<const S*>(taps);
         if (p.k >= kLeastTiledTaps) {
-            const DepthwiseShape tiled = tiled_shape<S>(p.batch, p.channels, p.n, p.length, p.k, p.origin);
+            const DepthwiseShape tiled = tiled_shape<S>(p);
             depthwise_forward_tiled<S, false>
                 <<<checked_grid(rows * tiled.tiles), kDepthwiseThreads, 0, stream>>>(tiled, to, from, h);
         } else if (aligned && is_exact(p)) {
@@ -170,8 +180,7 @@ void launch_depthwise_backward(const Depthwise& p, int multiprocessors, const De
         using S = decltype(element);
         auto* of_x = static_cast<S*>(tensors.grad_x);
         if (of_x != nullptr && has_tiled_gradient(p)) {
-            // grad_x[i] = sum_t taps[k - 1 - t] grad_y[i + t - (k - 1 - origin)]
-            const DepthwiseShape tiled = tiled_shape<S>(p.batch, p.channels, p.length, p.n, p.k, p.k - 1 - p.origin);
+            const DepthwiseShape tiled = tiled_shape<S>(problem_of_grad_x(p));
             depthwise_forward_tiled<S, true><<<checked_grid(p.batch * p.channels * tiled.tiles), kDepthwiseThreads, 0, stream>>>(
                 tiled, of_x, static_cast<const S*>(tensors.grad_y), static_cast<const S*>(tensors.taps));
             of_x = nullptr;

@@ -169,10 +169,11 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
 
 /// kVector sums over all taps, in chunks: sums[i] = sum_t taps[t] * row[first + i + t], or with the taps reversed.
 /// `first` counts from the first tap; kAligned: first - lead lies at a vector.
-template <class S, bool kAligned, bool kReversed, int kChunk = kDepthwiseChunk>
+template <class S, bool kAligned, bool kReversed>
 __device__ __forceinline__ void sum_in_chunks(typename Element<S>::Sum* sums, const S* row, std::int64_t first, std::int64_t n,
                                               const S* taps, std::int64_t k, int lead, int chunks) {
     using Sum = typename Element<S>::Sum;
+    constexpr int kChunk = kDepthwiseChunk;
     constexpr int kVector = kPerVector<S>;
     constexpr int kVectors = (kVector + kChunk - 1 + kVector - 1) / kVector;
 #pragma unroll
@@ -379,7 +380,8 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
 }
 
 /// Any filter, any rows. Of the blocks of a channel each sums one chunk of grad_taps, over all of its tiles, and makes grad_x of
-/// every chunks-th tile. Chunks count from the last tap, because the windows of grad_y do.
+/// every chunks-th tile; of long filters, with kDepthwiseLongChunk, another kernel makes it. Chunks count from the last tap,
+/// because the windows of grad_y do.
 template <class S, bool kAligned, int kChunk>
 __global__ void __launch_bounds__(kDepthwiseThreads)
     depthwise_backward_chunked(DepthwiseShape shape, S* grad_x, S* grad_taps, const S* grad_y, const S* x, const S* taps,
@@ -420,11 +422,13 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
                     }
                 }
             });
-            if (turn == chunk && grad_x != nullptr) {
-                Sum sums[kVector];
-                sum_in_chunks<S, kAligned, true, kChunk>(sums, from, first, shape.length, taps + channel * shape.k, shape.k,
-                                                         shape.lead, shape.chunks);
-                store_row<S, kAligned>(grad_x + row * shape.n, i0, shape.n, sums);
+            if constexpr (kChunk == kDepthwiseChunk) {
+                if (turn == chunk && grad_x != nullptr) {
+                    Sum sums[kVector];
+                    sum_in_chunks<S, kAligned, true>(sums, from, first, shape.length, taps + channel * shape.k, shape.k, shape.lead,
+                                                     shape.chunks);
+                    store_row<S, kAligned>(grad_x + row * shape.n, i0, shape.n, sums);
+                }
             }
         }
         turn = turn + 1 == shape.chunks ? 0 : turn + 1;

@@ -140,8 +140,17 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
             hide(at, part);  // else the compiler keeps more in local memory: 3% of the time
             tile.move_to(part);
             const int old = step - g.slots;
-            if (old >= 0 && old < g.segments) { tile.finish_segment(old, at); }
-            if (step < g.segments) { tile.transform(step, at); }
+            bool fetched = false;
+            if (old >= 0 && old < g.segments) {
+                tile.finish_segment(old, at, [&] {
+                    if constexpr (Tile::kFetches) {
+                        fetched = tile.may_fetch(step);
+                        __syncwarp();
+                        if (fetched) { tile.fetch(step); }
+                    }
+                });
+            }
+            if (step < g.segments) { tile.transform(step, at, fetched); }
             if (step < g.segments) { done = g.state->columns_done + step % g.slots; }
         } else if (step >= g.lag && step - g.lag < g.segments) {
             const int segment = step - g.lag;

@@ -11,15 +11,13 @@
 namespace tapline::cuda::overlap_save {
 namespace {
 
-/// Tap t in correlation order; zero where there is none.
-template <class Point>
-__device__ __forceinline__ Point tap_of(const SpectrumJob& g, int t) {
-    using T = decltype(Point::x);
-    if (t < 0 || t >= g.k) { return {}; }
-    const int at = g.reversed != 0 ? g.k - 1 - t : t;
-    if (g.real_taps != 0) { return {static_cast<const T*>(g.given)[at], 0}; }
-    const T* const parts = static_cast<const T*>(g.given) + 2 * at;
-    return {parts[0], g.conjugated != 0 ? -parts[1] : parts[1]};
+/// Tap t in correlation order, or one of its parts; zero where there is none. That is no branch: loads need not wait for each
+/// other.
+template <class T, int kParts>
+__device__ __forceinline__ T part_of_tap(const SpectrumJob& g, int t, int part = 0) {
+    const int inside = min(max(t, 0), g.k - 1);
+    const T value = static_cast<const T*>(g.given)[kParts * (g.reversed != 0 ? g.k - 1 - inside : inside) + part];
+    return t == inside ? value : T{};
 }
 
 /// e^(2 pi i e / 2^k), `whole` = 2^k.
@@ -30,84 +28,47 @@ __device__ __forceinline__ auto turn_of(std::int64_t e, std::int64_t whole) {
 
 constexpr int kThreads = kPoints;
 constexpr int kMostCopying = 32;  // blocks
+constexpr int kTogether = 2;      // runs of a block where there are kMany
+constexpr int kMany = 64;
 
-/// A block a run of 1,024 factors, and `copying` ones for what is only copied. The rounding is that of a segment's own transform.
-///
-/// The factor for z is P(z) / M of the polynomial with the coefficients conj(taps[t]) at t + skip, taken modulo X^M - e^(i phi) as
-/// segments are, phi = 0 for complex samples and pi/2 for real ones. A segment lies in R rows of 1,024 W points (R = 1 but for
-/// large ones); warp w has of row m the roots e^(i theta) e^(-2 pi i f/1024), theta = (phi + 2 pi (m + R reversed(w))) / M, place f
-/// of 1,024. Their factors are the discrete transform of
-///
-///     e^(i theta j) sum_q P[j + 1024 q] e^(i theta 1024 q),   0 <= j < 1024,  0 <= q < R W.
-///
-/// The block does it in loops: code that is run once takes as long as it takes to come from memory, and rung 27's transform, all
-/// unrolled, made it 10 us for each launch.
-template <class T>
-__global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constant__ SpectrumJob g) {
-    using Point = typename PointOf<T>::Type;
-    __shared__ Point points[kPoints];
-    __shared__ Point roots[kPoints];
-    const int thread = static_cast<int>(threadIdx.x);
-    const int block = static_cast<int>(blockIdx.x);
-    const int runs = g.rows * g.warps;
-    if (block >= runs) {
-        const int first = kThreads * (block - runs) + thread;
-        const int all = kThreads * (static_cast<int>(gridDim.x) - runs);
-        for (int v = first; v < g.ready_bytes / 16; v += all) {
-            static_cast<uint4*>(g.tables)[v] = static_cast<const uint4*>(g.ready)[v];
-        }
-#pragma unroll 4
-        for (int t = first; t < g.k; t += all) {
-            const Point tap = tap_of<Point>(g, t);
-            if (g.real_taps != 0) {
-                static_cast<T*>(g.taps)[t] = tap.x;
-            } else {
-                static_cast<Point*>(g.taps)[t] = tap;
-            }
-        }
-        return;
+/// The lowest bits of m, as many as `whole` = 2^k has, in reverse order.
+__device__ __forceinline__ int reversed_below(int m, int whole) {
+    int r = 0;
+    for (int bit = 1; bit < whole; bit *= 2) { r = 2 * r + ((m & bit) != 0 ? 1 : 0); }
+    return r;
+}
+
+/// What only has to be copied, by the blocks from number `transforming` on.
+template <class T, class Point>
+__device__ __forceinline__ void copy_rest(const SpectrumJob& g, int transforming) {
+    const int first = kThreads * (static_cast<int>(blockIdx.x) - transforming) + static_cast<int>(threadIdx.x);
+    const int all = kThreads * (static_cast<int>(gridDim.x) - transforming);
+    for (int v = first; v < g.ready_bytes / 16; v += all) {
+        static_cast<uint4*>(g.tables)[v] = static_cast<const uint4*>(g.ready)[v];
     }
-
-    int number = 0;
-    for (int bit = 1; bit < g.warps; bit *= 2) { number = 2 * number + ((block % g.warps & bit) != 0 ? 1 : 0); }
-    number = block / g.warps + g.rows * number;
-    // Angles as multiples of 2 pi / 4M, exact: theta is `step` of them.
-    const std::int64_t step = 4 * number + (g.is_complex != 0 ? 0 : 1);
-    Point sum{};
-    const int terms = min((g.k + g.skip + kPoints - 1) / kPoints, runs);
-    for (int first = 0; first < terms; first += kPoints) {
-        const int some = min(terms - first, kPoints);
-        if (terms > 1) {
-            __syncthreads();
-            if (thread < some) { points[thread] = turn_of<T>(step * (first + thread), 4 * runs); }
-            __syncthreads();
-        }
-#pragma unroll 4
-        for (int q = 0; q < some; ++q) {
-            const int t = thread + kPoints * (first + q) - g.skip;
-            Point p = tap_of<Point>(g, t);
-            if (g.is_complex != 0) {
-                p.y = -p.y;
-            } else if (g.k + g.skip > kPoints * runs) {
-                p.y = tap_of<Point>(g, t + kPoints * runs).x;  // X^M is i
-            }
-            if (terms > 1) { multiply(p.x, p.y, points[q]); }
-            sum.x += p.x;
-            sum.y += p.y;
+    for (int t = first; t < g.k; t += all) {
+        if (g.real_taps != 0) {
+            static_cast<T*>(g.taps)[t] = part_of_tap<T, 1>(g, t);
+        } else {
+            const T imaginary = part_of_tap<T, 2>(g, t, 1);
+            static_cast<Point*>(g.taps)[t] = {part_of_tap<T, 2>(g, t), g.conjugated != 0 ? -imaginary : imaginary};
         }
     }
-    multiply(sum.x, sum.y, turn_of<T>(step * thread, std::int64_t{4} * kPoints * runs));
-    roots[thread] = turn_of<T>(-thread, kPoints);
-    if (terms > 1) { __syncthreads(); }
-    points[thread] = sum;
+}
 
-    // Five steps of four: place b0 b1 b2 b3 b4, as digits to the base of four, ends with frequency b4 b3 b2 b1 b0.
+/// Discrete transforms of kRuns times kPoints points, in place: place b0 b1 b2 b3 b4, as digits to the base of four, ends with
+/// frequency b4 b3 b2 b1 b0. Begins and ends with a barrier.
+template <int kRuns, class Point>
+__device__ __forceinline__ void transform_runs(Point (&points)[kRuns][kPoints], const Point (&roots)[kPoints]) {
+    static_assert(kRuns <= 4);
+    const int thread = static_cast<int>(threadIdx.x) % (kPoints / 4);
+    const int run = static_cast<int>(threadIdx.x) / (kPoints / 4);
 #pragma unroll 1
     for (int span = kPoints / 4; span > 0; span /= 4) {
         __syncthreads();
-        if (thread >= kPoints / 4) { continue; }
+        if (run >= kRuns) { continue; }
         const int at = thread % span;
-        Point* const own = points + (thread - at) * 4 + at;
+        Point* const own = points[run] + (thread - at) * 4 + at;
         const Point a = own[0];
         const Point b = own[span];
         const Point c = own[2 * span];
@@ -127,32 +88,136 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
         own[3 * span] = three;
     }
     __syncthreads();
+}
+
+/// A block kRuns runs of 1,024 factors, and further blocks what is only copied. The rounding is that of a segment's own transform.
+///
+/// The factor for z is P(z) / M of the polynomial with the coefficients conj(taps[t]) at t + skip, taken modulo X^M - e^(i phi) as
+/// segments are, phi = 0 for complex samples and pi/2 for real ones. A segment lies in R rows of 1,024 W points (R = 1 but for
+/// large ones); warp w has of row m the roots e^(i theta) e^(-2 pi i f/1024), theta = (phi + 2 pi N) / M, N = m + R reversed(w),
+/// place f of 1,024. Their factors are the discrete transform of
+///
+///     e^(i theta j) sum_q P[j + 1024 q] e^(i theta 1024 q),   0 <= j < 1024,  0 <= q < R W.
+///
+/// Of the runs N + n R W / kRuns, n < kRuns, a block forms kRuns sums, those of q = i modulo kRuns: each run's is the sum of them
+/// times e^(2 pi i n i/kRuns). So 65,535 taps are read by 128 blocks, all of which run at once, not by 256.
+///
+/// The block does it in loops: code that is run once takes as long as it takes to come from memory, and rung 27's transform, all
+/// unrolled, made it 10 us for each launch.
+template <class T, int kRuns>
+__global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constant__ SpectrumJob g) {
+    using Point = typename PointOf<T>::Type;
+    __shared__ Point points[kRuns][kPoints];
+    __shared__ Point roots[kPoints];
+    const int thread = static_cast<int>(threadIdx.x);
+    const int runs = g.rows * g.warps;
+    const int first_run = static_cast<int>(blockIdx.x);
+    if (first_run >= runs / kRuns) {
+        copy_rest<T, Point>(g, runs / kRuns);
+        return;
+    }
+
+    // Angles as multiples of 2 pi / 4M, exact: theta is step_of(n) of them.
+    const auto step_of = [&](int n) {
+        const std::int64_t number = first_run + n * (runs / kRuns);
+        return 4 * number + (g.is_complex != 0 ? 0 : 1);
+    };
+    T re[kRuns] = {};
+    T im[kRuns] = {};
+    const int terms = min((g.k + g.skip + kPoints - 1) / kPoints, runs);
+    // A coefficient has two parts if taps have, or if a real one's is folded: X^M is i.
+    const bool is_folded = g.is_complex == 0 && g.k + g.skip > kPoints * runs;
+    // As many loads at once as there are registers for: the latency of memory is most of the time.
+    constexpr int kAtOnce = kRuns == 1 ? 4 : sizeof(T) == 8 ? 8 : 16;
+    const auto add = [&](int own, int some, const auto& coefficient) {
+        for (int group = 0; group < some; group += kAtOnce) {
+            decltype(coefficient(0)) p[kAtOnce];
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                const int q = group + i;
+                p[i] = coefficient(q < some ? own + kPoints * q : g.k);
+            }
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                const Point w = points[0][(group + i) % kPoints];
+                if constexpr (sizeof p[0] == sizeof(T)) {
+                    re[i % kRuns] = fma(p[i], w.x, re[i % kRuns]);
+                    im[i % kRuns] = fma(p[i], w.y, im[i % kRuns]);
+                } else {
+                    multiply(p[i].x, p[i].y, w);
+                    re[i % kRuns] += p[i].x;
+                    im[i % kRuns] += p[i].y;
+                }
+            }
+        }
+    };
+    for (int first = 0; first < terms; first += kPoints) {
+        const int some = min(terms - first, kPoints);
+        const int own = thread + kPoints * first - g.skip;
+        __syncthreads();
+        if (thread < some + kAtOnce - 1) {
+            const bool is_one = first + thread == 0 || thread >= some;
+            points[0][thread] = is_one ? Point{1, 0} : turn_of<T>(step_of(0) * (first + thread), 4 * runs);
+        }
+        __syncthreads();
+        if (g.real_taps == 0) {
+            const T sign = g.conjugated != 0 ? 1 : -1;
+            add(own, some, [&](int t) { return Point{part_of_tap<T, 2>(g, t), sign * part_of_tap<T, 2>(g, t, 1)}; });
+        } else if (is_folded) {
+            add(own, some, [&](int t) { return Point{part_of_tap<T, 1>(g, t), part_of_tap<T, 1>(g, t + kPoints * runs)}; });
+        } else {
+            add(own, some, [&](int t) { return part_of_tap<T, 1>(g, t); });
+        }
+    }
+    __syncthreads();
+    fft::transform<kRuns>(re, im);
+    roots[thread] = turn_of<T>(-thread, kPoints);
+    fft::for_each_index<0, kRuns>([&](auto run) {
+        constexpr int m = decltype(run)::value;
+        points[fft::reversed(m, fft::log2_of(kRuns))][thread] = {re[m], im[m]};
+    });
+#pragma unroll 1
+    for (int n = 0; n < kRuns; ++n) {
+        Point& p = points[n][thread];
+        multiply(p.x, p.y, turn_of<T>(step_of(n) * thread, std::int64_t{4} * kPoints * runs));
+    }
+    transform_runs<kRuns>(points, roots);
+
     int place = 0;
     for (int digit = 1; digit < kPoints; digit *= 4) { place = 4 * place + thread / digit % 4; }
     const T share = T{1} / (static_cast<T>(kPoints) * runs);
-    Point value = points[place];
-    int f = thread;
-    if (g.for_block != 0) {  // undo_lanes(), turn_rows() and as_tangents() of overlap_save_tables.hpp
-        multiply(value.x, value.y, turn_of<T>(-step * (thread % 32), std::int64_t{4} * kPoints * runs));
-        if (g.warps == 2 && block == 1 && g.is_complex == 0) {
-            f = (thread + kPoints / 2) % kPoints;
-            value = thread % 2 == 0 ? value : Point{-value.x, -value.y};
+#pragma unroll 1
+    for (int n = 0; n < kRuns; ++n) {
+        Point value = points[n][place];
+        const int number = first_run + n * (runs / kRuns);
+        const int run = number % g.rows * g.warps + reversed_below(number / g.rows, g.warps);
+        int f = thread;
+        if (g.for_block != 0) {  // undo_lanes(), turn_rows() and as_tangents() of overlap_save_tables.hpp
+            multiply(value.x, value.y, turn_of<T>(-step_of(n) * (thread % 32), std::int64_t{4} * kPoints * runs));
+            if (g.warps == 2 && run == 1 && g.is_complex == 0) {
+                f = (thread + kPoints / 2) % kPoints;
+                value = thread % 2 == 0 ? value : Point{-value.x, -value.y};
+            }
+            constexpr T kLeast = sizeof(T) == 8 ? T(0x1p-60) : T(0x1p-30);
+            const bool is_small = !(fabs(value.x) >= kLeast * fabs(value.y));
+            const T c = is_small ? copysign(kLeast * fabs(value.y), value.x) : value.x;
+            value = {share * c, c == 0 ? 0 : value.y / c};
+        } else {
+            value = {share * value.x, share * value.y};
         }
-        constexpr T kLeast = sizeof(T) == 8 ? T(0x1p-60) : T(0x1p-30);
-        const bool is_small = !(fabs(value.x) >= kLeast * fabs(value.y));
-        const T c = is_small ? copysign(kLeast * fabs(value.y), value.x) : value.x;
-        value = {share * c, c == 0 ? 0 : value.y / c};
-    } else {
-        value = {share * value.x, share * value.y};
+        auto* const spectrum = reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.ready_bytes) + std::int64_t{run} * kPoints;
+        spectrum[g.in_couples != 0 ? couple_place(f / 32, f % 32) : f] = value;
     }
-    auto* const spectrum =
-        reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.ready_bytes) + static_cast<std::int64_t>(block) * kPoints;
-    spectrum[g.in_couples != 0 ? couple_place(f / 32, f % 32) : f] = value;
 }
 
-const void* kernel_of(const Problem& p) {
-    return type_of(p).point_bytes == 16 ? reinterpret_cast<const void*>(&spectrum_kernel<double>)
-                                        : reinterpret_cast<const void*>(&spectrum_kernel<float>);
+int runs_of_block(int runs) { return runs < kMany ? 1 : kTogether; }
+template <class T>
+const void* kernel_for(int runs) {
+    return runs < kMany ? reinterpret_cast<const void*>(&spectrum_kernel<T, 1>)
+                        : reinterpret_cast<const void*>(&spectrum_kernel<T, kTogether>);
+}
+const void* kernel_of(const Problem& p, int runs) {
+    return type_of(p).point_bytes == 16 ? kernel_for<double>(runs) : kernel_for<float>(runs);
 }
 
 }  // namespace
@@ -173,15 +238,18 @@ SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, con
 }
 
 void load_spectrum_kernel(const Problem& p) {
-    cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, kernel_of(p)), "loading a kernel");
+    for (const int runs : {1, kMany}) {
+        cudaFuncAttributes attributes{};
+        check(cudaFuncGetAttributes(&attributes, kernel_of(p, runs)), "loading a kernel");
+    }
 }
 
 void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stream) {
     SpectrumJob own = job;
     void* arguments[] = {&own};
     const int copying = std::min(1 + job.k / (4 * kThreads), kMostCopying);
-    launch(kernel_of(p), dim3(static_cast<unsigned>(job.rows * job.warps + copying)), kThreads, arguments, 0, stream);
+    const int runs = job.rows * job.warps;
+    launch(kernel_of(p, runs), dim3(static_cast<unsigned>(runs / runs_of_block(runs) + copying)), kThreads, arguments, 0, stream);
 }
 
 }  // namespace tapline::cuda::overlap_save
