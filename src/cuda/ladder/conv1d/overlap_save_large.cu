@@ -100,9 +100,9 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
     // leave the L2 cache: with 65,535 taps 2^18 points take 1,542 us, 2^19 1,708, 2^20 1,872; with 1,048,575 taps 2^21 points
-    // 2,698, 2^22 2,515, 2^23 3,338.
+    // 2,698, 2^22 2,616 (2,515 since samples of f32 come early, which other types' do not), 2^23 3,338.
     constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.8e-6, 12.7e-6, 14.3e-6,
-                                                                                    16.6e-6, 17.6e-6, 23.7e-6};
+                                                                                    16.6e-6, 18.3e-6, 23.7e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
     constexpr double kHalfFactor = 1.1;  // of samples of 16 bits
     constexpr double kWideFactor = 2.9;  // 2^17 samples a segment and less, 5,600 to 15,000 taps
