@@ -45,7 +45,7 @@ if [ -n "${GPU_BUNDLE:-}" ]; then
     receipt_options+=(--tree "$tree")
 else
     scripts/install_dependencies.sh build
-    [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" -DTAPLINE_CUDA=on
+    cmake --preset "$preset" -DTAPLINE_CUDA=on # also where CI has built quickly
     cmake --build "build/$preset" -j "${JOBS:-$(nproc)}" --target tapline_cli tapline_gpu_tests tapline_cuda tapline_solve
     bin=$root/build/$preset/bin
 fi

@@ -31,16 +31,10 @@ constexpr int kMostCopying = 32;  // blocks
 constexpr int kTogether = 2;      // runs of a block where there are kMany
 constexpr int kMany = 64;
 
-/// The lowest bits of m, as many as `whole` = 2^k has, in reverse order.
-__device__ __forceinline__ int reversed_below(int m, int whole) {
-    int r = 0;
-    for (int bit = 1; bit < whole; bit *= 2) { r = 2 * r + ((m & bit) != 0 ? 1 : 0); }
-    return r;
-}
-
 /// What only has to be copied, by the blocks from number `transforming` on.
-template <class T, class Point>
+template <class T>
 __device__ __forceinline__ void copy_rest(const SpectrumJob& g, int transforming) {
+    using Point = typename PointOf<T>::Type;
     const int first = kThreads * (static_cast<int>(blockIdx.x) - transforming) + static_cast<int>(threadIdx.x);
     const int all = kThreads * (static_cast<int>(gridDim.x) - transforming);
     for (int v = first; v < g.ready_bytes / 16; v += all) {
@@ -113,7 +107,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     const int runs = g.rows * g.warps;
     const int first_run = static_cast<int>(blockIdx.x);
     if (first_run >= runs / kRuns) {
-        copy_rest<T, Point>(g, runs / kRuns);
+        copy_rest<T>(g, runs / kRuns);
         return;
     }
 
@@ -129,6 +123,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     const bool is_folded = g.is_complex == 0 && g.k + g.skip > kPoints * runs;
     // As many loads at once as there are registers for: the latency of memory is most of the time.
     constexpr int kAtOnce = kRuns == 1 ? 4 : sizeof(T) == 8 ? 8 : 16;
+    static_assert(kPoints % kAtOnce == 0 && kAtOnce % kRuns == 0);
     const auto add = [&](int own, int some, const auto& coefficient) {
         for (int group = 0; group < some; group += kAtOnce) {
             decltype(coefficient(0)) p[kAtOnce];
@@ -139,7 +134,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
             }
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i) {
-                const Point w = points[0][(group + i) % kPoints];
+                const Point w = points[0][group + i];
                 if constexpr (sizeof p[0] == sizeof(T)) {
                     re[i % kRuns] = fma(p[i], w.x, re[i % kRuns]);
                     im[i % kRuns] = fma(p[i], w.y, im[i % kRuns]);
@@ -190,7 +185,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     for (int n = 0; n < kRuns; ++n) {
         Point value = points[n][place];
         const int number = first_run + n * (runs / kRuns);
-        const int run = number % g.rows * g.warps + reversed_below(number / g.rows, g.warps);
+        const int run = number % g.rows * g.warps + fft::reversed(number / g.rows, fft::log2_of(g.warps));
         int f = thread;
         if (g.for_block != 0) {  // undo_lanes(), turn_rows() and as_tangents() of overlap_save_tables.hpp
             multiply(value.x, value.y, turn_of<T>(-step_of(n) * (thread % 32), std::int64_t{4} * kPoints * runs));
@@ -210,14 +205,14 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     }
 }
 
-int runs_of_block(int runs) { return runs < kMany ? 1 : kTogether; }
+/// Whose blocks make one run each, or kTogether.
 template <class T>
-const void* kernel_for(int runs) {
-    return runs < kMany ? reinterpret_cast<const void*>(&spectrum_kernel<T, 1>)
-                        : reinterpret_cast<const void*>(&spectrum_kernel<T, kTogether>);
+const void* kernel_for(bool together) {
+    return together ? reinterpret_cast<const void*>(&spectrum_kernel<T, kTogether>)
+                    : reinterpret_cast<const void*>(&spectrum_kernel<T, 1>);
 }
-const void* kernel_of(const Problem& p, int runs) {
-    return type_of(p).point_bytes == 16 ? kernel_for<double>(runs) : kernel_for<float>(runs);
+const void* kernel_of(const Problem& p, bool together) {
+    return type_of(p).point_bytes == 16 ? kernel_for<double>(together) : kernel_for<float>(together);
 }
 
 }  // namespace
@@ -238,9 +233,9 @@ SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, con
 }
 
 void load_spectrum_kernel(const Problem& p) {
-    for (const int runs : {1, kMany}) {
+    for (const bool together : {false, true}) {
         cudaFuncAttributes attributes{};
-        check(cudaFuncGetAttributes(&attributes, kernel_of(p, runs)), "loading a kernel");
+        check(cudaFuncGetAttributes(&attributes, kernel_of(p, together)), "loading a kernel");
     }
 }
 
@@ -249,7 +244,9 @@ void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stre
     void* arguments[] = {&own};
     const int copying = std::min(1 + job.k / (4 * kThreads), kMostCopying);
     const int runs = job.rows * job.warps;
-    launch(kernel_of(p, runs), dim3(static_cast<unsigned>(runs / runs_of_block(runs) + copying)), kThreads, arguments, 0, stream);
+    const bool together = runs >= kMany;
+    const int transforming = together ? runs / kTogether : runs;
+    launch(kernel_of(p, together), dim3(static_cast<unsigned>(transforming + copying)), kThreads, arguments, 0, stream);
 }
 
 }  // namespace tapline::cuda::overlap_save
