@@ -192,6 +192,58 @@ TEST_F(OverlapSaveLarge, SamplesThatComeEarly) {
     EXPECT_EQ(difference(out, early, 1e-6 * norm_of(early)), "");
 }
 
+// Of the shortest segments samples and outputs move in pairs, if these are aligned; else one by one. The last segment's number of
+// outputs is odd.
+TEST_F(OverlapSaveLarge, PairsAtAnyAddress) {
+    constexpr std::int64_t kTaps = 5001;
+    Random random(100);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::complex64}) {
+        const std::int64_t samples = std::int64_t{1} << (is_complex(dtype) ? 18 : 19);
+        Problem p = correlation_of(4 * samples + 1235, kTaps);
+        p.dtype = dtype;
+        std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
+        std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
+        fill_random(in.data(), dtype, input_extent(p), random);
+        fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+        const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
+        ASSERT_NE(plan.explain().find("segments of " + std::to_string(samples) + " samples"), std::string::npos) << plan.explain();
+        const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
+        const std::size_t own = size_of(dtype);
+        for (const auto& [of_out, of_in] :
+             {std::pair{own, std::size_t{0}}, {std::size_t{0}, own}, {own, own}, {2 * own, 2 * own}}) {
+            ASSERT_EQ(execute_on_device<std::byte>(plan, in.data(), of_out, of_in), out) << describe(p) << of_out << ", " << of_in;
+        }
+        if (dtype != Dtype::f32) { continue; }
+        // Rows whose lengths are odd: every other one begins between pairs. Each is as it is alone.
+        Problem rows = p;
+        rows.batch = 3;
+        rows.length -= 2 * samples;
+        const Problem row = [&] {
+            Problem one = rows;
+            one.batch = 1;
+            return one;
+        }();
+        const Plan of_rows = make_plan(rows, taps.data(), {.device = "cuda", .algorithm = kName});
+        const Plan of_row = make_plan(row, taps.data(), {.device = "cuda", .algorithm = kName});
+        const std::vector<float> all = random_floats(3 * rows.length, random);
+        const std::vector<float> together = execute_on_device<float>(of_rows, all.data());
+        for (std::int64_t r = 0; r < 3; ++r) {
+            const std::vector<float> alone = execute_on_device<float>(of_row, all.data() + r * rows.length);
+            ASSERT_EQ(std::memcmp(alone.data(), together.data() + r * rows.length, alone.size() * sizeof(float)), 0) << r;
+        }
+        const std::vector<float> values(reinterpret_cast<const float*>(in.data()),
+                                        reinterpret_cast<const float*>(in.data() + in.size()));
+        const std::vector<float> reals(reinterpret_cast<const float*>(taps.data()),
+                                       reinterpret_cast<const float*>(taps.data()) + kTaps);
+        std::vector<float> outputs(values.size());
+        std::memcpy(outputs.data(), out.data(), out.size());
+        for (const std::int64_t at : {std::int64_t{0}, samples - kTaps - 20, 2 * samples, p.length - 9}) {
+            expect_exact(p, outputs, values, reals, at, 9);
+            if (HasFatalFailure()) { return; }
+        }
+    }
+}
+
 // Strides and another type of output go one by one.
 TEST_F(OverlapSaveLarge, StridesAndOtherOutputs) {
     Random random(93);

@@ -57,12 +57,30 @@ TEST(CudaLargeTransform, TheSpectrumIsItsDefinition) {
     }
 }
 
-// 32 kRadix rows of 1,024 points. Rows are transformed in double, by the host.
-template <int kRadix>
+// Rows in float take a spectrum's factors in pairs, which their transform holds side by side.
+TEST(CudaLargeTransform, SpectraInHalves) {
+    std::vector<Complex> spectrum(2048);
+    for (std::size_t f = 0; f < spectrum.size(); ++f) { spectrum[f] = static_cast<double>(f); }
+    const std::vector<Complex> ordered = cuda::overlap_save::in_halves(spectrum);
+    ASSERT_EQ(ordered.size(), spectrum.size());
+    for (std::size_t run = 0; run < 2; ++run) {
+        for (std::size_t value = 0; value < 32; ++value) {
+            for (std::size_t lane = 0; lane < 32; ++lane) {
+                const auto frequency = 32 * static_cast<std::size_t>(fft::reversed(static_cast<int>(value), 5)) + lane;
+                ASSERT_EQ(ordered[1024 * run + value / 2 * 64 + 2 * lane + value % 2].real(), 1024 * run + frequency);
+            }
+        }
+    }
+}
+
+// 32 kRadix rows of 1,024 points. Rows are transformed in double, by the host. kFours: of columns of 16 x 16 points.
+template <int kRadix, bool kFours>
 class LargeSegment {
 public:
     explicit LargeSegment(bool is_complex)
-        : complex_(is_complex), places_(kRadix, 1), tables_(cuda::overlap_save::large_tables(kRadix, 1, is_complex)) {}
+        : complex_(is_complex),
+          places_(kRadix, 1, !kFours && kRadix == 8),
+          tables_(cuda::overlap_save::large_tables(kRadix, 1, is_complex, !kFours && kRadix == 8)) {}
 
     // Outputs i of sum_t taps[t] x[i + t + skip], where they do not wrap around.
     std::vector<Complex> convolve(const std::vector<Complex>& samples, const std::vector<Complex>& taps, int skip) const {
@@ -87,7 +105,10 @@ private:
     static constexpr std::size_t kWidth = 1024;
     static constexpr std::size_t kRows = std::size_t{32} * kRadix;
     static constexpr std::size_t kM = kRows * kWidth;
-    static constexpr int kBits = fft::log2_of(kRadix);
+    static constexpr int kOwn = kFours ? 16 : 32;
+    static constexpr int kStride = kRadix * 32 / kOwn;
+    static constexpr int kBits = fft::log2_of(kStride);
+    static constexpr int kOwnBits = fft::log2_of(kOwn);
     using Floats = std::array<float, 32>;
 
     auto pair_of(int first, int step, int lane) const {
@@ -105,58 +126,73 @@ private:
         return std::complex<float>(std::polar(1.0, angle / kM));
     }
 
+    // Of kCount points by the table at `first`: each lane's factors.
+    template <int kCount>
+    void transform_by_table(float* re, float* im, int first, int lanes, std::size_t lane) const {
+        if constexpr (kFours) {
+            fft::four_steps_by<kCount>(re, im, [&](int i) {
+                const auto at = static_cast<std::size_t>(first) + 2 * (static_cast<std::size_t>(lanes * i) + lane);
+                const std::complex<float> a(tables_[at]);
+                const std::complex<float> b(tables_[at + 1]);
+                return fft::Four<float>{a.real(), a.imag(), b.real(), b.imag()};
+            });
+        } else {
+            fft::transform_by<kCount>(re, im, pair_of(first, lanes, static_cast<int>(lane)));
+        }
+    }
+
     void there(std::complex<float>* column, std::size_t n) const {
-        std::vector<Floats> re(kRadix);
-        std::vector<Floats> im(kRadix);
-        for (std::size_t q = 0; q < kRadix; ++q) {
-            for (std::size_t i = 0; i < 32; ++i) {
-                re[q][i] = column[(q + kRadix * i) * kWidth].real();
-                im[q][i] = column[(q + kRadix * i) * kWidth].imag();
+        std::vector<Floats> re(kStride);
+        std::vector<Floats> im(kStride);
+        for (std::size_t q = 0; q < kStride; ++q) {
+            for (std::size_t i = 0; i < kOwn; ++i) {
+                re[q][i] = column[(q + kStride * i) * kWidth].real();
+                im[q][i] = column[(q + kStride * i) * kWidth].imag();
             }
             if (complex_) {
-                fft::transform<32>(re[q].data(), im[q].data());
+                fft::transform<kOwn>(re[q].data(), im[q].data());
             } else {
-                fft::transform<32, 1, 2>(re[q].data(), im[q].data());
+                fft::transform<kOwn, 1, 2>(re[q].data(), im[q].data());
             }
         }
-        for (std::size_t p = 0; p < 32; ++p) {
-            const auto held = static_cast<std::size_t>(fft::reversed(static_cast<int>(p), 5));
+        for (std::size_t p = 0; p < kOwn; ++p) {
+            const auto held = static_cast<std::size_t>(fft::reversed(static_cast<int>(p), kOwnBits));
             Floats x{};
             Floats y{};
-            for (std::size_t q = 0; q < kRadix; ++q) {
+            for (std::size_t q = 0; q < kStride; ++q) {
                 x[q] = re[q][held];
                 y[q] = im[q][held];
             }
-            fft::transform_by<kRadix>(x.data(), y.data(), pair_of(places_.there, 32, static_cast<int>(p)));
-            for (std::size_t s = 0; s < kRadix; ++s) {
+            transform_by_table<kStride>(x.data(), y.data(), places_.there, kOwn, p);
+            for (std::size_t s = 0; s < kStride; ++s) {
                 const auto at = static_cast<std::size_t>(fft::reversed(static_cast<int>(s), kBits));
-                column[(p + 32 * s) * kWidth] = std::complex<float>(x[at], y[at]) * turn(p + 32 * s, n);
+                column[(p + kOwn * s) * kWidth] = std::complex<float>(x[at], y[at]) * turn(p + kOwn * s, n);
             }
         }
     }
     void back(std::complex<float>* column, std::size_t n) const {
-        std::vector<Floats> re(kRadix);
-        std::vector<Floats> im(kRadix);
-        for (std::size_t p = 0; p < 32; ++p) {
+        std::vector<Floats> re(kStride);
+        std::vector<Floats> im(kStride);
+        for (std::size_t p = 0; p < kOwn; ++p) {
             Floats x{};
             Floats y{};
-            for (std::size_t s = 0; s < kRadix; ++s) {
-                const auto value = column[(p + 32 * s) * kWidth] * std::conj(turn(p + 32 * s, n));
+            for (std::size_t s = 0; s < kStride; ++s) {
+                const auto value = column[(p + kOwn * s) * kWidth] * std::conj(turn(p + kOwn * s, n));
                 x[s] = value.real();
                 y[s] = value.imag();
             }
-            fft::transform<kRadix>(y.data(), x.data());
-            for (std::size_t q = 0; q < kRadix; ++q) {
+            fft::transform<kStride>(y.data(), x.data());
+            for (std::size_t q = 0; q < kStride; ++q) {
                 const auto at = static_cast<std::size_t>(fft::reversed(static_cast<int>(q), kBits));
                 re[q][p] = x[at];
                 im[q][p] = y[at];
             }
         }
-        for (std::size_t q = 0; q < kRadix; ++q) {
-            fft::transform_by<32>(im[q].data(), re[q].data(), pair_of(places_.back, kRadix, static_cast<int>(q)));
-            for (std::size_t i = 0; i < 32; ++i) {
-                const auto at = static_cast<std::size_t>(fft::reversed(static_cast<int>(i), 5));
-                const std::size_t r = q + kRadix * i;
+        for (std::size_t q = 0; q < kStride; ++q) {
+            transform_by_table<kOwn>(im[q].data(), re[q].data(), places_.back, kStride, q);
+            for (std::size_t i = 0; i < kOwn; ++i) {
+                const auto at = static_cast<std::size_t>(fft::reversed(static_cast<int>(i), kOwnBits));
+                const std::size_t r = q + kStride * i;
                 column[r * kWidth] = std::complex<float>(re[q][at], im[q][at]) *
                                      std::complex<float>(tables_[static_cast<std::size_t>(places_.untwists) + r]);
             }
@@ -179,13 +215,13 @@ private:
     std::vector<Complex> tables_;
 };
 
-template <int kRadix>
+template <int kRadix, bool kFours = false>
 void expect_convolution(bool is_complex, Random& random) {
     constexpr int kSkip = 17;
     constexpr std::size_t kM = std::size_t{32} * kRadix * 1024;
     const std::vector<Complex> samples = random_points(is_complex ? kM : 2 * kM, is_complex, random);
     const std::vector<Complex> taps = random_points(301, is_complex, random);
-    const auto outputs = LargeSegment<kRadix>(is_complex).convolve(samples, taps, kSkip);
+    const auto outputs = LargeSegment<kRadix, kFours>(is_complex).convolve(samples, taps, kSkip);
     double error = 0;
     double norm = 0;
     const auto last = static_cast<std::int64_t>(samples.size() - taps.size() - kSkip);
@@ -203,6 +239,7 @@ TEST(CudaLargeTransform, ASegmentIsConvolved) {
     Random random(2);
     for (const bool is_complex : {false, true}) {
         expect_convolution<8>(is_complex, random);
+        expect_convolution<8, true>(is_complex, random);
         expect_convolution<16>(is_complex, random);
         expect_convolution<32>(is_complex, random);
     }

@@ -33,6 +33,10 @@ TAPLINE_HOST_DEVICE constexpr int reversed(int m, int bits) {
     return r;
 }
 
+/// Where element i of 32 of a lane lies among 32 lanes' 1,024 if values that a transform of 32 points holds side by side, i and
+/// i + 16, are read at once: value m of 32 in the transform's order is one of pair m / 2.
+TAPLINE_HOST_DEVICE constexpr int halves_place(int i, int lane) { return reversed(i % 16, 4) * 64 + 2 * lane + i / 16; }
+
 TAPLINE_HOST_DEVICE constexpr int log2_of(int n) {
     int bits = 0;
     while ((1 << bits) < n) { ++bits; }
@@ -246,6 +250,8 @@ TAPLINE_HOST_DEVICE void transform_in_fours(T* re, T* im) {
 /// The first four steps of transform_by() in two turns: four(i) fetches two pairs (c, t) for i = 0 and 2, those of the squares, and
 /// a w's Four for the others; kFours in all, as the tables below have them.
 inline constexpr int kFours = 7;
+/// Pairs of numbers that a transform of 32 points reads: those, and (c, t) of the last step.
+inline constexpr int kFactorsOf32 = 2 * kFours + 8;
 template <int kPoints, class T, class Fetch>
 TAPLINE_HOST_DEVICE void four_steps_by(T* re, T* im, const Fetch& four) {
     const Four<T> squares = four(0);  // of the first turn, then of the second one's first two blocks

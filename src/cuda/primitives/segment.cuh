@@ -99,6 +99,15 @@ __device__ __forceinline__ void multiply_back(T& re, T& im, const P& factor) {
     im *= factor.x;
 }
 
+/// (re, im) times e^(-i angle), given tan(angle / 2) and sin(angle): by three shears, an operation less than a product. For small
+/// angles: a large tangent makes the roundings large.
+template <class T, class P>
+__device__ __forceinline__ void rotate_back(T& re, T& im, const P& shears) {
+    re = fma(shears.x, im, re);
+    im = fma(-shears.y, re, im);
+    re = fma(shears.x, im, re);
+}
+
 /// 32 points times the conjugates of factors, and the first step of their transform. kFused: the lower half's factors are its
 /// butterflies', so that two points take ten operations, not twelve. `factors`: the lane's first one in a table.
 template <bool kCouples, bool kFused, class T, class P>

@@ -39,7 +39,7 @@ static_assert(sizeof(HalfPlaces) <= kLongRowPlaceBytes);
 /// X^16384 - i, real parts are outputs. So two transforms of 16,384 real samples take the place of one of 32,768 by two blocks
 /// that wait for each other, with a step less, half the multiply-adds in the first steps, half the loads, and three products for
 /// two. Products of the first half wait for the second in shared memory, kCausalRowKept of a thread's 16 pairs, and in the L2
-/// cache. (64, 768, 32768) bf16 8.55 ms, by clusters 9.12; with 2 pairs in shared memory 8.76.
+/// cache. (64, 768, 32768) bf16 8.55 ms (then; 8.26 now), by clusters 9.12; with 2 pairs in shared memory 8.76.
 ///
 /// Where blocks have runs of rows, 132 pairs of spectra, 34 MB, leave the L2 cache: 11.5 ms.
 template <class S, bool kWhole>
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
             re[i] = x[i];
             im[i] = y[i];
         }
-        own.transform_back(re, im);
+        LongRowWarp::at(points, own_tables, of_lanes_table, again(thread)).transform_back(re, im);
         __syncthreads();
         if (thread == 0) {
             places->half = places->half_in;

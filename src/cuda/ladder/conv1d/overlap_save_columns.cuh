@@ -4,6 +4,7 @@
 #include "cuda/ladder/conv1d/overlap_save_large.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
 #include "cuda/ladder/conv1d/overlap_save_outputs.cuh"
+#include "cuda/ladder/conv1d/overlap_save_row.cuh"
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/segment.cuh"
 #include "cuda/primitives/turns.cuh"
@@ -42,23 +43,52 @@ __device__ __noinline__ typename Element<S>::Sum direct_sum_while_finite(const A
     return sum;
 }
 
+/// Two neighbouring samples or outputs, read or written past the cache.
+template <class S>
+using StreamedPair = std::conditional_t<sizeof(S) == 2, std::uint32_t, std::conditional_t<sizeof(S) == 4, uint2, uint4>>;
+template <class S>
+__device__ __forceinline__ void load_pair(const S* from, S (&two)[2]) {
+    const auto pair = load_past(reinterpret_cast<const StreamedPair<S>*>(from));
+    static_assert(sizeof pair == sizeof two);
+    memcpy(two, &pair, sizeof pair);
+}
+template <class S>
+__device__ __forceinline__ void store_pair(S* to, const S (&two)[2]) {
+    StreamedPair<S> pair;
+    memcpy(&pair, two, sizeof pair);
+    __stcs(reinterpret_cast<StreamedPair<S>*>(to), pair);
+}
+
 /// A thread's part of a tile of kWidth columns, which are kRow points apart: (column, q) before the exchange that a transform of
-/// 32 x kRadix points has in its middle, and (column, p) after it. There: its 32 points r = q + kRadix i of the column, i < 32,
-/// become values m = p + 32 s, for kPolynomials p = q + kRadix u and all s < kRadix; back the other way round.
+/// kOwn x kStride points has in its middle, and (column, p) after it. There: its kOwn points r = q + kStride i of the column become
+/// values m = p + kOwn s, for kPolynomials p = q + kStride u and all s < kStride; back the other way round.
+///
+/// With 256 rows a thread has 16 points of each of two neighbouring columns, so that samples, points and outputs move in pairs, by
+/// half as many instructions: 65,535 taps, 2^28 samples 1,508 us instead of 1,556 with 32 points of one column. Otherwise it has 32
+/// of one.
 template <class S, int kRadix, int kWarps>
 struct Columns {
     using T = typename Element<S>::Real;
     using Sum = typename Element<S>::Sum;
     using Point = typename PointOf<T>::Type;
     static constexpr bool kComplex = kIsComplexElement<S>;
+    static constexpr LargeTables kTables{kRadix, kWarps, sizeof(T) == 8};
     static constexpr int kWidth = kTileThreads / kRadix;
     static constexpr int kRow = kPoints * kWarps;
     static constexpr int kM = 32 * kRadix * kRow;
-    static constexpr int kPolynomials = 32 / kRadix;
-    static constexpr int kBits = fft::log2_of(kRadix);
-    static constexpr int kPad = kWidth < 16 ? 8 : 0;  // columns of several p at once are free of bank conflicts
-    static constexpr LargeTables kTables{kRadix, kWarps};
-    static_assert(kTilePoints + 32 * kPad <= 8 * kBufferPoints);
+    static constexpr bool kPaired = kTables.has_fours;
+    static constexpr int kColumns = kPaired ? 2 : 1;  // of a thread
+    static constexpr int kOwn = 32 / kColumns;
+    static constexpr int kStride = kRadix * kColumns;
+    static constexpr int kPolynomials = kOwn / kStride;
+    static constexpr int kBits = fft::log2_of(kStride);
+    static constexpr int kPad = kWidth < 16 ? 8 : 0;                   // columns of several p at once are free of bank conflicts
+    enum : int { kStores = 1, kBad = 2, kOverflown = 4, kFlags = 8 };  // of outputs that are left over, beside their segment
+    static constexpr int kCommonTurns = kPolynomials * kStride * kWidth;
+    static constexpr int kTurns = kCommonTurns + kColumns * kTileThreads;  // points of `turns`
+    static_assert(kTilePoints + 32 * kPad <= 8 * kExchangePoints<Point>);
+    static constexpr int kOwnBits = fft::log2_of(kOwn);
+    static_assert(!kPaired || (kPolynomials == 1 && kStride == 16 && kOwn == 16));
     /// An inner segment's samples come to the exchange while outputs of the one before are completed: where points of all segments
     /// on their way are too many for the L2 cache and every read waits for memory. 2^28 samples, 1,048,575 taps, 2^22 points 2,528
     /// us instead of 2,635; but 2^18 points 1,585 us instead of 1,562 (65,535 taps), 2^20 points 2,126 instead of 2,054 (262,143).
@@ -66,10 +96,10 @@ struct Columns {
 
     const Arguments& a;
     const LargeSegments& g;
-    Point* exchange;      // 8 * kBufferPoints
-    Point* turns;         // (32, kWidth): e^(2 pi i v n/M) of value v and column n; of each thread e^(i (phi + 2 pi q) n/M)
+    Point* exchange;      // 8 * kExchangePoints
+    Point* turns;         // (kOwn, kWidth): e^(2 pi i v n/M) of value v and column n; of each thread e^(i (phi + 2 pi q) n/M)
     const Point* tables;  // LargeTables
-    int c, q;             // column of the tile
+    int c, q;             // column of the tile, the first of two
     int n = 0;            // column of the segment
 
     __device__ __forceinline__ Columns(const Arguments& arguments, const LargeSegments& segments, Point* exchange_place,
@@ -79,20 +109,28 @@ struct Columns {
           exchange(exchange_place),
           turns(turns_place),
           tables(tables_place),
-          c(static_cast<int>(threadIdx.x) % kWidth),
-          q(static_cast<int>(threadIdx.x) / kWidth) {}
+          c(static_cast<int>(threadIdx.x) % (kWidth / kColumns) * kColumns),
+          q(static_cast<int>(threadIdx.x) / (kWidth / kColumns)) {}
 
-    /// To tile number `tile`. After a barrier that follows what was last done with `turns`; needs one before it is used.
-    __device__ __forceinline__ void move_to(int tile) {
+    /// At tile number `tile`. Places anew: the compiler would keep what it makes of them in local memory.
+    __device__ __forceinline__ void stand_at(int tile) {
+        const int thread = thread_anew();
+        c = thread % (kWidth / kColumns) * kColumns;
+        q = thread / (kWidth / kColumns);
         n = tile * kWidth + c;
+    }
+    /// Turns for that tile. After a barrier that follows what was last done with `turns`; needs one before it is used.
+    __device__ __forceinline__ void turn_to() {
 #pragma unroll
         for (int i = 0; i < kPolynomials; ++i) {
-            const int at = q + kRadix * i;  // value kRadix u + 32 s lies at kRadix u + s
-            const int value = at / kRadix * kRadix + at % kRadix * 32;
-            turns[at * kWidth + c] = half_turns(static_cast<T>(value * n) * (T{2} / kM));
+            const int at = q + kStride * i;  // value kStride u + kOwn s lies at kStride u + s
+            const int value = at / kStride * kStride + at % kStride * kOwn;
+            put_turns(at * kWidth + c, [&](int column) { return half_turns(static_cast<T>(value * column) * (T{2} / kM)); });
         }
-        turns[32 * kWidth + static_cast<int>(threadIdx.x)] = kComplex ? half_turns(static_cast<T>(q * n) * (T{2} / kM))
-                                                                      : half_turns(static_cast<T>((4 * q + 1) * n) * (T{0.5} / kM));
+        put_turns(kCommonTurns + kColumns * static_cast<int>(threadIdx.x), [&](int column) {
+            return kComplex ? half_turns(static_cast<T>(q * column) * (T{2} / kM))
+                            : half_turns(static_cast<T>((4 * q + 1) * column) * (T{0.5} / kM));
+        });
     }
 
     /// Whether fetch() may take the segment's samples.
@@ -116,8 +154,40 @@ struct Columns {
         commit_copies();
     }
 
-    /// From samples to points. `segment`: of the launch; `at`: its place in the ring; `fetched`: fetch() has begun to bring them.
-    __device__ __forceinline__ void transform(int segment, Point* at, bool fetched) const {
+    /// From samples to points. `segment`: of the launch; `at`: its place in the ring; `fetched`: fetch() has begun to bring them;
+    /// `left_over` by finish_segment(). If anything has to be done slowly, slowly() does it for the block and the segment's columns
+    /// too, in code of its own: where slow and fast meet again the compiler would keep in local memory what was known before.
+    template <class Slowly, class StandAnew>
+    __device__ __forceinline__ void transform(int segment, bool fetched, int left_over, const Slowly& slowly,
+                                              const StandAnew& stand_anew) {
+        T re[32];
+        T im[32];
+        const int row = segment / g.of_row;
+        const int index = segment - row * g.of_row;
+        bool slow = left_over != 0 || (a.boundary != kZero && !is_inner(index));
+        if (!slow) {
+            if (kFetches && fetched) {
+                if constexpr (kFetches) { load_fetched(re, im); }
+            } else if (g.plain != 0 && (!kPaired || g.paired != 0) && is_inner(index)) {
+                load(re, im, row, index);
+            } else {
+                load_with_zeros(re, im, row, index);
+            }
+            transform_first(re, im);
+            slow = !are_finite(re, im);  // as a sample that is not makes every value of its column
+        } else {
+            if (kFetches && fetched) { wait_copies<0>(); }  // else they arrive when something else lies there
+#pragma unroll
+            for (int i = 0; i < 32; ++i) { re[i] = im[i] = 0; }  // else the compiler keeps what they were before
+        }
+        if (__syncthreads_or(slow ? 1 : 0) != 0) { return slowly(); }
+        transform_loaded(re, im, stand_anew());
+    }
+
+    /// The same after outputs that are left over, and with what makes samples slow.
+    __device__ __forceinline__ void transform_slowly(int segment, Point* at, int left_over) const {
+        if (left_over != 0) { store_one_by_one(at, left_over / kFlags, (left_over & kBad) != 0, (left_over & kOverflown) != 0); }
+        if (segment >= g.segments) { return; }
         T re[32];
         T im[32];
         const int row = segment / g.of_row;
@@ -125,19 +195,21 @@ struct Columns {
         bool slow = a.boundary != kZero && !is_inner(index);
         for (;;) {
             if (slow) {
-                load_slowly(re, im, segment, row, index);
-            } else if (kFetches && fetched) {
-                if constexpr (kFetches) { load_fetched(re, im); }
-            } else if (g.plain != 0 && is_inner(index)) {
-                load(re, im, row, index);
+                read_one_by_one(at, segment);
+#pragma unroll
+                for (int i = 0; i < 32; ++i) {
+                    const Point p = at[point_of(i)];
+                    re[i] = p.x;
+                    im[i] = p.y;
+                }
             } else {
                 load_with_zeros(re, im, row, index);
             }
-            fft::transform<32, kComplex ? 0 : 1, 2>(re, im);
-            // A sample that is not finite makes every value so: then once more without it.
-            if (slow || fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost) { break; }
-            slow = true;
+            transform_first(re, im);
+            if (slow || are_finite(re, im)) { break; }
+            slow = true;  // once more without what is not finite
         }
+        __syncthreads();
         transform_loaded(re, im, at);
     }
 
@@ -154,7 +226,7 @@ struct Columns {
         const auto is_there = [&](int t) { return t >= 0 && t < k; };
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
-            const int offset = i * kRadix * kRow;
+            const int offset = offset_of(i);
             re[i] = is_there(own + offset) ? from[offset * step] : T{};
             if constexpr (kComplex) {
                 im[i] = pairs && is_there(own + offset) ? from[offset * step + 1] : T{};
@@ -165,7 +237,7 @@ struct Columns {
         const bool turns_sign = pairs && g.conjugated == 0;
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
-            const int t = own + i * kRadix * kRow;
+            const int t = own + offset_of(i);
             if (pairs) {
                 im[i] = turns_sign ? -im[i] : im[i];
                 if (is_there(t)) { static_cast<Point*>(g.made_taps)[t] = {re[i], -im[i]}; }
@@ -174,25 +246,148 @@ struct Columns {
                 if (!kComplex && is_there(t + kM)) { static_cast<T*>(g.made_taps)[t + kM] = im[i]; }
             }
         }
-        fft::transform<32, kComplex ? 0 : 1, 2>(re, im);
+        transform_first(re, im);
+        __syncthreads();
         transform_loaded(re, im, at);
     }
 
-    /// From points to outputs. exchanged(): called by all threads once each has read its own part of the exchange.
+    /// From points to outputs. exchanged(): called by all threads once each has read its own part of the exchange. Outputs that
+    /// have to be stored slowly are left over, with their points where the thread's own lie in the ring.
     template <class Exchanged>
-    __device__ __forceinline__ void finish_segment(int segment, const Point* at, const Exchanged& exchanged) const {
+    __device__ __forceinline__ int finish_segment(int segment, Point* at, const Exchanged& exchanged) const {
         T re[32];
         T im[32];
-        fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
-            constexpr int u = decltype(polynomial)::value;
+        if constexpr (kPaired) {
+            const auto* const points = reinterpret_cast<const float4*>(at + q * kRow + n);
 #pragma unroll
-            for (int s = 0; s < kRadix; ++s) {
-                const Point p = __ldcg(at + (q + kRadix * u + 32 * s) * kRow + n);
-                re[kRadix * u + s] = p.x;
-                im[kRadix * u + s] = p.y;
-            }
-        });
+            for (int s = 0; s < kStride; ++s) { take_pair(re, im, s, __ldcg(points + s * (kOwn * kRow / 2))); }
+        } else {
+            fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
+                constexpr int u = decltype(polynomial)::value;
+#pragma unroll
+                for (int s = 0; s < kRadix; ++s) {
+                    const Point p = __ldcg(at + (q + kRadix * u + 32 * s) * kRow + n);
+                    re[kRadix * u + s] = p.x;
+                    im[kRadix * u + s] = p.y;
+                }
+            });
+        }
         __syncthreads();  // `turns` is complete, `exchange` free
+        if constexpr (kPaired) {
+            finish_pairs(re, im);
+        } else {
+            finish_one(re, im);
+        }
+        exchanged();
+        if constexpr (kPaired) {
+            transform_pairs(im, re, kTables.back);
+        } else {
+            fft::transform_by<32>(im, re, [&](int i, T* cosine, T* tangent) {
+                const Point pair = tables[kTables.back + kRadix * i + q];
+                *cosine = pair.x;
+                *tangent = pair.y;
+            });
+        }
+        if constexpr (!kComplex) {
+            fft::for_each_index<0, 32>([&](auto value) {
+                constexpr int i = decltype(value)::value;
+                multiply(re[i], im[i], tables[kTables.untwists + q + kStride * fft::reversed(i % kOwn, kOwnBits)]);
+            });
+        }
+        return store(re, im, segment, at);
+    }
+
+private:
+    /// The first transform, of a column's points that the thread has.
+    static __device__ __forceinline__ void transform_first(T* re, T* im) {
+        if constexpr (kPaired) {
+            fft::transform_in_fours<kOwn, kComplex ? 0 : 1, 2>(re, im);
+            fft::transform_in_fours<kOwn, kComplex ? 0 : 1, 2>(re + kOwn, im + kOwn);
+        } else {
+            fft::transform<32, kComplex ? 0 : 1, 2>(re, im);
+        }
+    }
+    /// Of points of which one that is not finite makes all of its column so.
+    static __device__ __forceinline__ bool are_finite(const T* re, const T* im) {
+        T sum = fabs(re[0]) + fabs(im[0]);
+        if constexpr (kPaired) { sum += fabs(re[kOwn]) + fabs(im[kOwn]); }
+        return sum <= Limits<T>::kMost;
+    }
+
+    /// The rest of transform(), after a barrier since the exchange was used.
+    __device__ __forceinline__ void transform_loaded(T* re, T* im, Point* at) const {
+        if constexpr (kPaired) {
+            auto* const pairs = reinterpret_cast<float4*>(exchange);
+            fft::for_each_index<0, kOwn>([&](auto value) {
+                constexpr int i = decltype(value)::value;
+                pairs[place_of_pair(fft::reversed(i, kOwnBits), q)] = pair_at(re, im, i);
+            });
+            __syncthreads();
+#pragma unroll
+            for (int i = 0; i < kStride; ++i) { take_pair(re, im, i, pairs[place_of_pair(q, i)]); }
+            transform_pairs(re, im, kTables.there);
+            const float4 turn = own_turns();
+            auto* const points = reinterpret_cast<float4*>(at + q * kRow + n);
+            fft::for_each_index<0, kStride>([&](auto value) {
+                constexpr int i = decltype(value)::value;
+                constexpr int s = fft::reversed(i, kBits);
+                const float4 w = turns_of(s, turn);
+                multiply(re[i], im[i], Point{w.x, w.y});
+                multiply(re[kOwn + i], im[kOwn + i], Point{w.z, w.w});
+                __stcg(points + s * (kOwn * kRow / 2), pair_at(re, im, i));
+            });
+        } else {
+            fft::for_each_index<0, 32>([&](auto value) {
+                constexpr int i = decltype(value)::value;
+                exchange[place(fft::reversed(i, 5), q)] = Point{re[i], im[i]};
+            });
+            __syncthreads();
+            const Point turn = own_turn();
+            fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
+                constexpr int u = decltype(polynomial)::value;
+#pragma unroll
+                for (int i = 0; i < kRadix; ++i) {
+                    const Point p = exchange[place(q + kRadix * u, i)];
+                    re[kRadix * u + i] = p.x;
+                    im[kRadix * u + i] = p.y;
+                }
+                fft::transform_by<kRadix>(re + kRadix * u, im + kRadix * u, [&](int i, T* cosine, T* tangent) {
+                    const Point pair = tables[kTables.there + 32 * i + q + kRadix * u];
+                    *cosine = pair.x;
+                    *tangent = pair.y;
+                });
+                fft::for_each_index<0, kRadix>([&](auto value) {
+                    constexpr int i = kRadix * u + decltype(value)::value;
+                    constexpr int s = fft::reversed(decltype(value)::value, kBits);
+                    const Point w = turn_of(u, s, turn);
+                    multiply(re[i], im[i], w);
+                    __stcg(at + (q + kRadix * u + 32 * s) * kRow + n, Point{re[i], im[i]});
+                });
+            });
+        }
+    }
+
+    /// From turned points to the exchange and to the other points of the column: finish_segment() without its last transform.
+    __device__ __forceinline__ void finish_pairs(T* re, T* im) const {
+        const float4 turn = own_turns();
+#pragma unroll
+        for (int s = 0; s < kStride; ++s) {
+            const float4 w = turns_of(s, turn);
+            multiply(re[s], im[s], Point{w.x, -w.y});
+            multiply(re[kOwn + s], im[kOwn + s], Point{w.z, -w.w});
+        }
+        fft::transform_in_fours<kStride>(im, re);
+        fft::transform_in_fours<kStride>(im + kOwn, re + kOwn);
+        auto* const pairs = reinterpret_cast<float4*>(exchange);
+        fft::for_each_index<0, kStride>([&](auto value) {
+            constexpr int i = decltype(value)::value;
+            pairs[place_of_pair(q, fft::reversed(i, kBits))] = pair_at(re, im, i);
+        });
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < kOwn; ++i) { take_pair(re, im, i, pairs[place_of_pair(i, q)]); }
+    }
+    __device__ __forceinline__ void finish_one(T* re, T* im) const {
         const Point turn = own_turn();
         fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
             constexpr int u = decltype(polynomial)::value;
@@ -215,68 +410,66 @@ struct Columns {
             re[i] = p.x;
             im[i] = p.y;
         }
-        exchanged();
-        fft::transform_by<32>(im, re, [&](int i, T* cosine, T* tangent) {
-            const Point pair = tables[kTables.back + kRadix * i + q];
-            *cosine = pair.x;
-            *tangent = pair.y;
-        });
-        if constexpr (!kComplex) {
-            fft::for_each_index<0, 32>([&](auto value) {
-                constexpr int i = decltype(value)::value;
-                multiply(re[i], im[i], tables[kTables.untwists + q + kRadix * fft::reversed(i, 5)]);
-            });
-        }
-        store(re, im, segment);
     }
 
-private:
-    /// The rest of transform(), after the first 32 points' own.
-    __device__ __forceinline__ void transform_loaded(T* re, T* im, Point* at) const {
-        __syncthreads();
-        fft::for_each_index<0, 32>([&](auto value) {
-            constexpr int i = decltype(value)::value;
-            exchange[place(fft::reversed(i, 5), q)] = Point{re[i], im[i]};
-        });
-        __syncthreads();
-        const Point turn = own_turn();
-        fft::for_each_index<0, kPolynomials>([&](auto polynomial) {
-            constexpr int u = decltype(polynomial)::value;
+    // Of two columns at once: point i of either, in registers i and kOwn + i.
+    static __device__ __forceinline__ int pair() { return static_cast<int>(threadIdx.x) % (kWidth / 2); }
+    [[nodiscard]] __device__ __forceinline__ int place_of_pair(int p, int of_stride) const {
+        return (p * kStride + of_stride) * (kWidth / 2) + pair();
+    }
+    static __device__ __forceinline__ float4 pair_at(const T* re, const T* im, int i) {
+        return {re[i], im[i], re[kOwn + i], im[kOwn + i]};
+    }
+    static __device__ __forceinline__ void take_pair(T* re, T* im, int i, const float4& pair) {
+        re[i] = pair.x;
+        im[i] = pair.y;
+        re[kOwn + i] = pair.z;
+        im[kOwn + i] = pair.w;
+    }
+    __device__ __forceinline__ void transform_pairs(T* re, T* im, int table) const {
+        const auto* const fours = reinterpret_cast<const float4*>(tables + table) + q;
 #pragma unroll
-            for (int i = 0; i < kRadix; ++i) {
-                const Point p = exchange[place(q + kRadix * u, i)];
-                re[kRadix * u + i] = p.x;
-                im[kRadix * u + i] = p.y;
-            }
-            fft::transform_by<kRadix>(re + kRadix * u, im + kRadix * u, [&](int i, T* cosine, T* tangent) {
-                const Point pair = tables[kTables.there + 32 * i + q + kRadix * u];
-                *cosine = pair.x;
-                *tangent = pair.y;
-            });
-            fft::for_each_index<0, kRadix>([&](auto value) {
-                constexpr int i = kRadix * u + decltype(value)::value;
-                constexpr int s = fft::reversed(decltype(value)::value, kBits);
-                const Point w = turn_of(u, s, turn);
-                multiply(re[i], im[i], w);
-                __stcg(at + (q + kRadix * u + 32 * s) * kRow + n, Point{re[i], im[i]});
-            });
-        });
+        for (int column = 0; column < 2; ++column) {
+            fft::four_steps_by<kOwn>(re + kOwn * column, im + kOwn * column, [&](int i) { return four_from(fours[kStride * i]); });
+        }
+    }
+    [[nodiscard]] __device__ __forceinline__ float4 own_turns() const {
+        return reinterpret_cast<const float4*>(turns + kCommonTurns)[threadIdx.x];
+    }
+    [[nodiscard]] __device__ __forceinline__ float4 turns_of(int s, const float4& turn) const {
+        float4 w = reinterpret_cast<const float4*>(turns)[s * (kWidth / 2) + pair()];
+        multiply(w.x, w.y, Point{turn.x, turn.y});
+        multiply(w.z, w.w, Point{turn.z, turn.w});
+        return w;
+    }
+    template <class TurnOf>
+    __device__ __forceinline__ void put_turns(int at, const TurnOf& of_column) const {
+        const Point turn = of_column(n);
+        if constexpr (kPaired) {
+            const Point next = of_column(n + 1);
+            *reinterpret_cast<float4*>(turns + at) = float4{turn.x, turn.y, next.x, next.y};
+        } else {
+            turns[at] = turn;
+        }
     }
 
-    [[nodiscard]] __device__ __forceinline__ int place(int p, int of_radix) const {
-        return (p * kRadix + of_radix) * kWidth + c + p * kPad;
+    [[nodiscard]] __device__ __forceinline__ int place(int p, int of_stride) const {
+        return (p * kStride + of_stride) * kWidth + c + p * kPad;
     }
     /// The warp's first q, and its first place of the exchange.
     [[nodiscard]] __device__ __forceinline__ int first_q() const { return static_cast<int>(threadIdx.x) / 32 * (32 / kWidth); }
     [[nodiscard]] __device__ __forceinline__ Point* of_warp() const { return exchange + place(0, first_q()) - c; }
-    [[nodiscard]] __device__ __forceinline__ Point own_turn() const { return turns[32 * kWidth + static_cast<int>(threadIdx.x)]; }
+    [[nodiscard]] __device__ __forceinline__ Point own_turn() const { return turns[kCommonTurns + static_cast<int>(threadIdx.x)]; }
     [[nodiscard]] __device__ __forceinline__ Point turn_of(int u, int s, const Point& turn) const {
         Point w = turns[(kRadix * u + s) * kWidth + c];
         multiply(w.x, w.y, turn);
         return w;
     }
     /// The point that is point i before the transform there and after the one back, and among the outputs and samples of a segment.
-    [[nodiscard]] __device__ __forceinline__ int point_of(int i) const { return (q + kRadix * i) * kRow + n; }
+    [[nodiscard]] __device__ __forceinline__ int point_of(int i) const { return q * kRow + n + offset_of(i); }
+    static __device__ constexpr int offset_of(int i) { return i % kOwn * kStride * kRow + i / kOwn; }
+    /// The register that holds it after the transform back.
+    static __device__ constexpr int held(int i) { return i / kOwn * kOwn + fft::reversed(i % kOwn, kOwnBits); }
     [[nodiscard]] __device__ __forceinline__ int wanted_of(int index) const {
         return static_cast<int>(min(a.count - static_cast<std::int64_t>(index) * g.outputs, std::int64_t{g.outputs}));
     }
@@ -295,20 +488,42 @@ private:
 
     /// Of an inner segment whose samples lie side by side: at distances that instructions hold.
     __device__ __forceinline__ void load(T* re, T* im, int row, int index) const {
-        constexpr int kStep = kRadix * kRow;
+        constexpr int kStep = kStride * kRow;
         const S* first = static_cast<const S*>(a.in) + row * a.in_row + g.start + static_cast<std::int64_t>(index) * g.outputs;
         int own = point_of(0);
         hide(first, own);
         first += own;
+        if constexpr (kPaired) {
 #pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            if constexpr (kComplex) {
-                const S x = __ldcs(first + i * kStep);
-                re[i] = x.x;
-                im[i] = x.y;
-            } else {
-                re[i] = Element<S>::widen(__ldcs(first + i * kStep));
-                im[i] = Element<S>::widen(__ldcs(first + i * kStep + kM));
+            for (int i = 0; i < kOwn; ++i) {
+                S two[2];
+                load_pair(first + i * kStep, two);
+#pragma unroll
+                for (int column = 0; column < 2; ++column) {
+                    if constexpr (kComplex) {
+                        re[kOwn * column + i] = two[column].x;
+                        im[kOwn * column + i] = two[column].y;
+                    } else {
+                        re[kOwn * column + i] = Element<S>::widen(two[column]);
+                    }
+                }
+                if constexpr (!kComplex) {
+                    load_pair(first + i * kStep + kM, two);
+                    im[i] = Element<S>::widen(two[0]);
+                    im[kOwn + i] = Element<S>::widen(two[1]);
+                }
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                if constexpr (kComplex) {
+                    const S x = __ldcs(first + i * kStep);
+                    re[i] = x.x;
+                    im[i] = x.y;
+                } else {
+                    re[i] = Element<S>::widen(__ldcs(first + i * kStep));
+                    im[i] = Element<S>::widen(__ldcs(first + i * kStep + kM));
+                }
             }
         }
         leave_out(re, im);
@@ -327,16 +542,21 @@ private:
     }
     /// What the outputs do not read is zero, whatever lies there.
     __device__ __forceinline__ void leave_out(T* re, T* im) const {
-        if (point_of(0) < g.skip) {
-            re[0] = 0;
-            im[0] = kComplex ? 0 : im[0];
-        }
-        if (point_of(31) + (kComplex ? 0 : kM) >= g.used) {
-            re[31] = kComplex ? 0 : re[31];
-            im[31] = 0;
+#pragma unroll
+        for (int first = 0; first < 32; first += kOwn) {
+            const int last = first + kOwn - 1;
+            if (point_of(first) < g.skip) {
+                re[first] = 0;
+                im[first] = kComplex ? 0 : im[first];
+            }
+            if (point_of(last) + (kComplex ? 0 : kM) >= g.used) {
+                re[last] = kComplex ? 0 : re[last];
+                im[last] = 0;
+            }
         }
     }
-    /// Of any other segment with zeros around: all at once, where one by one costs the latency of memory for each.
+    /// Of any other segment with zeros around, or that is not aligned: all at once, where one by one costs the latency of memory
+    /// for each.
     __device__ __forceinline__ void load_with_zeros(T* re, T* im, int row, int index) const {
         const std::int64_t start = g.start + static_cast<std::int64_t>(index) * g.outputs;
         const int needed = g.used - (g.outputs - wanted_of(index));
@@ -348,7 +568,7 @@ private:
         hide(first, own);
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
-            const int at = own + i * kRadix * kRow;
+            const int at = own + offset_of(i);
             if constexpr (kComplex) {
                 const S x = is_there(at) ? load_element(first + at * a.in_sample) : S{};
                 re[i] = x.x;
@@ -359,18 +579,10 @@ private:
             }
         }
     }
-    __device__ __forceinline__ void load_slowly(T* re, T* im, int segment, int row, int index) const {
-        Point values[32];
-        const Columns copy = *this;  // in memory, where a call finds it: this one stays in registers
-        copy.read_one_by_one(values, segment, row, index);
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            re[i] = values[i].x;
-            im[i] = values[i].y;
-        }
-    }
-    /// One by one to memory: zeros for samples that no output wants or that are not finite; these are noted.
-    __device__ __noinline__ void read_one_by_one(Point* values, int segment, int row, int index) const {
+    /// One by one: zeros for samples that no output wants or that are not finite; these are noted.
+    __device__ __forceinline__ void read_one_by_one(Point* points, int segment) const {
+        const int row = segment / g.of_row;
+        const int index = segment - row * g.of_row;
         const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
         const std::int64_t position = a.in_first + g.start + static_cast<std::int64_t>(index) * g.outputs;
         const int needed = g.used - (g.outputs - wanted_of(index));
@@ -394,27 +606,24 @@ private:
                 p.x = read(point_of(i));
                 p.y = read(point_of(i) + kM);
             }
-            values[i] = p;
+            points[point_of(i)] = p;
         }
     }
 
-    __device__ __forceinline__ void store(T* re, T* im, int segment) const {
+    __device__ __forceinline__ int store(T* re, T* im, int segment, Point* points) const {
         const int row = segment / g.of_row;
         const int index = segment - row * g.of_row;
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
         const int wanted = wanted_of(index);
         // Every output of the column depends on every one of its points, so that one tells of all.
-        const bool repair = !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost);
+        const bool repair = !are_finite(re, im);
         const bool bad = __ldcg(&g.state->bad[segment % (2 * g.slots)]) != 0;
         if (repair || bad || g.plain == 0) {
-            Point values[32];
             fft::for_each_index<0, 32>([&](auto value) {
                 constexpr int i = decltype(value)::value;
-                values[fft::reversed(i, 5)] = Point{re[i], im[i]};
+                points[point_of(i)] = Point{re[held(i)], im[held(i)]};
             });
-            const Columns copy = *this;
-            copy.store_slowly(values, segment, row, index, bad, repair);
-            return;
+            return kFlags * segment + kStores + (bad ? kBad : 0) + (repair ? kOverflown : 0);
         }
         const T scale = static_cast<T>(a.scale);
         const T bias = static_cast<T>(a.bias);
@@ -430,45 +639,69 @@ private:
         S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + point_of(0);
         int left = wanted - point_of(0);
         hide(out, left);
-        // Points go in groups, of which at most one is not whole.
+        // Points go in groups, of which at most one is not whole. Of kSpan neighbouring columns at once.
         constexpr int kGroup = 8;
-        constexpr int kStep = kRadix * kRow;
-        const auto store_part = [&](auto part, auto value_of) {
+        constexpr int kStep = kStride * kRow;
+        const auto store_part = [&](auto part, auto span, const auto& value_of) {
             constexpr int kFrom = decltype(part)::value;
-            fft::for_each_index<0, 32 / kGroup>([&](auto group) {
+            constexpr int kSpan = decltype(span)::value;
+            fft::for_each_index<0, kOwn / kGroup>([&](auto group) {
                 constexpr int kFirst = decltype(group)::value * kGroup;
-                if (left > kFrom + (kFirst + kGroup - 1) * kStep) {
+                if (left > kFrom + (kFirst + kGroup - 1) * kStep + kSpan - 1) {
                     fft::for_each_index<kFirst, kFirst + kGroup>([&](auto point) {
                         constexpr int i = decltype(point)::value;
-                        __stcs(out + kFrom + i * kStep, Element<S>::narrow(value_of(fft::reversed(i, 5))));
+                        if constexpr (kSpan == 2) {
+                            const S two[2] = {value_of(i), value_of(kOwn + i)};
+                            store_pair(out + kFrom + i * kStep, two);
+                        } else {
+                            __stcs(out + kFrom + i * kStep, value_of(i));
+                        }
                     });
                 } else if (left > kFrom + kFirst * kStep) {
-                    fft::for_each_index<kFirst, kFirst + kGroup>([&](auto point) {
-                        constexpr int i = decltype(point)::value;
-                        if (left > kFrom + i * kStep) {
-                            __stcs(out + kFrom + i * kStep, Element<S>::narrow(value_of(fft::reversed(i, 5))));
+                    fft::for_each_index<kSpan * kFirst, kSpan*(kFirst + kGroup)>([&](auto point) {
+                        constexpr int i = decltype(point)::value / kSpan;
+                        constexpr int column = decltype(point)::value % kSpan;
+                        if (left > kFrom + i * kStep + column) {
+                            __stcs(out + kFrom + i * kStep + column, value_of(kOwn * column + i));
                         }
                     });
                 }
             });
         };
-        if constexpr (kComplex) {
-            store_part(std::integral_constant<int, 0>{}, [&](int i) { return S{re[i], im[i]}; });
+        const auto store_all = [&](auto from, auto span) {
+            constexpr int kFrom = decltype(from)::value;
+            constexpr int kColumn = decltype(span)::value == 2 ? 0 : kFrom;
+            if constexpr (kComplex) {
+                store_part(from, span, [&](int i) { return S{re[held(kOwn * kColumn + i)], im[held(kOwn * kColumn + i)]}; });
+            } else {
+                store_part(from, span, [&](int i) { return Element<S>::narrow(re[held(kOwn * kColumn + i)]); });
+                store_part(std::integral_constant<int, kM + kFrom>{}, span,
+                           [&](int i) { return Element<S>::narrow(im[held(kOwn * kColumn + i)]); });
+            }
+        };
+        using Zero = std::integral_constant<int, 0>;
+        using One = std::integral_constant<int, 1>;
+        if constexpr (!kPaired) {
+            store_all(Zero{}, One{});
+        } else if (g.paired != 0) {
+            store_all(Zero{}, std::integral_constant<int, 2>{});
         } else {
-            store_part(std::integral_constant<int, 0>{}, [&](int i) { return re[i]; });
-            store_part(std::integral_constant<int, kM>{}, [&](int i) { return im[i]; });
+            store_all(Zero{}, One{});
+            store_all(One{}, One{});
         }
+        return 0;
     }
     /// One by one from memory, with the terms of samples that are not finite or, after an overflow, directly.
-    __device__ __noinline__ void store_slowly(const Point* values, int segment, int row, int index, bool bad,
-                                              bool overflown) const {
+    __device__ __forceinline__ void store_one_by_one(const Point* points, int segment, bool bad, bool overflown) const {
+        const int row = segment / g.of_row;
+        const int index = segment - row * g.of_row;
         const int wanted = wanted_of(index);
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
 #pragma unroll 1
         for (int v = 0; v < (kComplex ? 32 : 64); ++v) {
             const int at = point_of(v % 32) + (v < 32 ? 0 : kM);
             if (at >= wanted) { continue; }
-            const Point p = values[v % 32];
+            const Point p = points[point_of(v % 32)];
             Sum sum;
             if constexpr (kComplex) {
                 sum = p;

@@ -72,22 +72,22 @@ std::int64_t blocks_at_once(const Problem& p, const cuda_abi::Device& device) {
 }
 
 /// Segments whose points are kept, and the lag of rows behind columns: so many tasks lie between one and what it waits for that
-/// the blocks of the device have finished it. Rows wait for columns, which take longer than rows: 1.6 times as many tasks as there
-/// are blocks; columns wait for rows: as many. f32, 2^28 samples, 65,535 taps on an H200 with a lag of 7 and 12 segments 1,542 us,
-/// 7 and 11 1,594, 7 and 13 1,559, 8 and 13 1,561. More would leave the L2 cache, which costs more than to wait: 262,143 taps,
-/// 2^20 points with a lag of 1 and 3 segments 2,065 us, 2 and 4 2,172; f64, 2^26 samples, 65,535 taps, 2^18 points 1,104 us with 3
-/// and 6, 1,142 with 4 and 7.
+/// the blocks of the device have finished it. Rows wait for columns, which take longer than rows: 1.9 times as many tasks as there
+/// are blocks; columns wait for rows: as many. f32, 65,535 taps on an H200, 2^28 samples with a lag of 8 and 13 segments 1,489 us,
+/// 7 and 12 the same, 6 and 11 1,484, 7 and 11 1,500, 6 and 10 1,528; 2^24 samples 116, 125, 120, 121 and 123. More would leave the
+/// L2 cache, which costs more than to wait: 262,143 taps, 2^20 points with a lag of 1 and 3 segments 1,960 us, 2 and 4 2,067; f64,
+/// 2^26 samples, 65,535 taps, 2^18 points 1,104 us with 3 and 6, 1,142 with 4 and 7.
 struct Ring {
     int lag, slots;
 };
 Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    constexpr std::int64_t kLeastRingBytes = 24 << 20;  // two fifths of the H200's cache
+    constexpr std::int64_t kLeastRingBytes = 26 << 20;  // nearly half of the H200's cache
     const std::int64_t bytes = std::max(kLeastRingBytes, device.l2_bytes / 5 * 2);
     const std::int64_t most = std::clamp<std::int64_t>(bytes / (cut.points * type_of(p).point_bytes), 3, kMostSlots);
     const std::int64_t blocks = blocks_at_once(p, device);
     const std::int64_t rows =
         std::clamp<std::int64_t>(blocks / (2 * tasks_of(cut)), 1, std::min<std::int64_t>(most - 2, kMostSlots / 2));
-    const std::int64_t lag = std::clamp<std::int64_t>(divide_up(4 * blocks, 5 * tasks_of(cut)), 1, most - 1 - rows);
+    const std::int64_t lag = std::clamp<std::int64_t>(divide_up(15 * blocks, 16 * tasks_of(cut)), 1, most - 1 - rows);
     return {static_cast<int>(lag), static_cast<int>(lag + 1 + rows)};
 }
 
@@ -99,13 +99,13 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
-    // leave the L2 cache: with 65,535 taps 2^18 points take 1,542 us, 2^19 1,708, 2^20 1,872; with 1,048,575 taps 2^21 points
-    // 2,698, 2^22 2,616 (2,515 since samples of f32 come early, which other types' do not), 2^23 3,338.
-    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.8e-6, 12.7e-6, 14.3e-6,
-                                                                                    16.6e-6, 18.3e-6, 23.7e-6};
+    // leave the L2 cache: 65,535 taps with 2^18 points take 1,473 us, 262,143 with 2^20 1,840, 1,048,575 with 2^22 2,275 and with
+    // 2^21 a twentieth more.
+    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.3e-6, 12.1e-6, 13.6e-6,
+                                                                                    15.5e-6, 17.3e-6, 22.5e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
-    constexpr double kHalfFactor = 1.1;  // of samples of 16 bits
-    constexpr double kWideFactor = 2.9;  // 2^17 samples a segment and less, 5,600 to 15,000 taps
+    constexpr double kHalfFactor = 0.95;  // of samples of 16 bits
+    constexpr double kWideFactor = 2.8;   // 2^17 samples a segment and less, 5,600 to 15,000 taps
     const bool wide = type_of(p).point_bytes == 16;
     const bool half = p.dtype == kF16 || p.dtype == kBf16;
     const double factor = (wide   ? kWideFactor * (device.minor == 0 ? 1 : 8)
@@ -206,19 +206,20 @@ public:
         const LargeCut cut = cut_of_prepared(prepared);
         const Type type = type_of(p);
         const LargeKernel kernel = kernel_of(p, cut.bits);
-        const LargeTables places(kernel.radix, kernel.warps);
-        const auto tap = [&](std::int64_t t) { return tap_at(prepared.host_taps.data(), t, p.taps_dtype); };
         const bool wide = type.point_bytes == 16;
+        const LargeTables places(kernel.radix, kernel.warps, wide);
+        const auto tap = [&](std::int64_t t) { return tap_at(prepared.host_taps.data(), t, p.taps_dtype); };
         std::vector<std::byte> bytes;
         bytes.reserve(static_cast<std::size_t>((places.end + cut.points) * type.point_bytes));
-        append(bytes, large_tables(kernel.radix, kernel.warps, type.is_complex), wide);
-        append(bytes, large_spectrum(tap, p.k, cut.skip, kernel.radix, kernel.warps, type.is_complex), wide);
+        append(bytes, large_tables(kernel.radix, kernel.warps, type.is_complex, wide), wide);
+        const std::vector<Complex> spectrum = large_spectrum(tap, p.k, cut.skip, kernel.radix, kernel.warps, type.is_complex);
+        append(bytes, wide ? spectrum : in_halves(spectrum), wide);
         return bytes;
     }
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override {
         const LargeCut cut = cut_of_prepared(prepared);
         const LargeKernel kernel = kernel_of(prepared.problem, cut.bits);
-        return (LargeTables(kernel.radix, kernel.warps).end + cut.points) * type_of(prepared.problem).point_bytes;
+        return (table_points(prepared.problem, kernel) + cut.points) * type_of(prepared.problem).point_bytes;
     }
     void load_tables(const Prepared& prepared) const override {
         const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
@@ -232,10 +233,11 @@ public:
         const LargeKernel kernel = kernel_of(p, cut.bits);
         if (kernel.with_taps == nullptr) {
             SpectrumJob spectrum = spectrum_job(prepared, made.tables, made.taps, made.given);
-            spectrum.ready_bytes = std::int64_t{LargeTables(kernel.radix, kernel.warps).end} * type_of(p).point_bytes;
+            spectrum.ready_bytes = table_points(p, kernel) * type_of(p).point_bytes;
             spectrum.skip = cut.skip;
             spectrum.rows = 32 * kernel.radix;
             spectrum.warps = kernel.warps;
+            spectrum.order = type_of(p).point_bytes == 16 ? SpectrumOrder::plain : SpectrumOrder::halves;
             launch_spectrum(p, spectrum, stream);
             Prepared with_taps = prepared;
             with_taps.tables = made.tables;
@@ -261,6 +263,10 @@ public:
 private:
     static constexpr std::int64_t kStateBytes = (sizeof(LargeState) + 255) / 256 * 256;
     static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
+
+    static std::int64_t table_points(const Problem& p, const LargeKernel& kernel) {
+        return LargeTables(kernel.radix, kernel.warps, type_of(p).point_bytes == 16).end;
+    }
 
     /// `g` says of what the spectrum is made unless the plan has it.
     static void launch_segments(const Prepared& prepared, const Job& job, LargeSegments g, const void* taps, void* workspace,
@@ -301,6 +307,9 @@ private:
         g.plain = a.plain_layout != 0 && is_aligned(job.in) && is_aligned(job.out);
         const auto first_sample = reinterpret_cast<std::uintptr_t>(job.in) + static_cast<std::uintptr_t>(g.start * type.bytes);
         g.aligned = first_sample % 16 == 0 && (job.rows == 1 || job.in_row * type.bytes % 16 == 0);
+        const auto pair_bytes = static_cast<std::uintptr_t>(2 * type.bytes);
+        g.paired = first_sample % pair_bytes == 0 && reinterpret_cast<std::uintptr_t>(job.out) % pair_bytes == 0 &&
+                   (job.rows == 1 || (job.in_row % 2 == 0 && job.out_row % 2 == 0));
         check(cudaMemsetAsync(g.state, 0, sizeof(LargeState), stream), "cudaMemsetAsync");
         const std::int64_t tasks = 2 * (g.segments + g.slots) * tasks_of(cut);
         const std::int64_t blocks = std::min(blocks_at_once(p, prepared.device), tasks);

@@ -38,6 +38,7 @@ struct LargeSegments {
     int real_taps;                // of complex samples
     int plain;                    // outputs side by side and of the signal's type, pairs aligned
     int aligned;                  // every segment's samples begin on 16 bytes
+    int paired;                   // its samples and its outputs at twice their size
     void* made_spectrum;          // where the kernel makes the spectrum, of taps that came after the plan; else null
     void* made_taps;              // (k) in correlation order
     const void* given;            // (k)

@@ -19,7 +19,7 @@ LargeKernel large_kernel() {
     k.radix = kRadix;
     k.warps = kWarps;
     k.shared_bytes = kLargeHeadBytes + static_cast<int>(sizeof(typename Tile::Point)) *
-                                           (Tile::kTables.end + kTilePoints / kRadix + kTileThreads + 8 * kBufferPoints);
+                                           (Tile::kTables.end + Tile::kTurns + 8 * kExchangePoints<typename Tile::Point>);
     return k;
 }
 

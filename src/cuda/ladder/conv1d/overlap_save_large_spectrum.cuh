@@ -39,13 +39,7 @@ struct RowOfTile {
     Point* row;
     Point* points;  // its part of the exchange
 
-    __device__ __forceinline__ RowOfTile(Point* rows, Point* exchange)
-        : lane(static_cast<int>(threadIdx.x) % 32),
-          in_block(static_cast<int>(threadIdx.x) / (32 * kWarps)),
-          thread(static_cast<int>(threadIdx.x) % (32 * kWarps)),
-          warp(kWarps == 1 ? 0 : thread / 32),
-          row(rows + in_block * kWarps * kPoints),
-          points(exchange + in_block * kWarps * kBufferPoints) {}
+    __device__ __forceinline__ RowOfTile(Point* rows, Point* exchange) : RowOfTile(rows, exchange, thread_anew()) {}
 
     /// The warps' remainders of the row.
     template <class T>
@@ -55,13 +49,49 @@ struct RowOfTile {
             x = p.x;
             y = p.y;
         };
-        Division<kWarps, true>::take_apart(re, im, points, thread, in_block, load, [] {});
+        Division<kWarps, true, kExchangePoints<Point>>::take_apart(re, im, points, thread, in_block, load, [] {});
     }
+
+private:
+    __device__ __forceinline__ RowOfTile(Point* rows, Point* exchange, int of_block)
+        : lane(of_block % 32),
+          in_block(of_block / (32 * kWarps)),
+          thread(of_block % (32 * kWarps)),
+          warp(kWarps == 1 ? 0 : thread / 32),
+          row(rows + in_block * kWarps * kPoints),
+          points(exchange + in_block * kWarps * kExchangePoints<Point>) {}
 };
+
+/// What the lanes of a warp exchange in the middle of 32 x 32 points in float.
+__device__ __forceinline__ void exchange_of_lanes(float (&re)[32], float (&im)[32], float2* own, int lane) {
+    fft::for_each_index<0, 32>([&](auto value) {
+        constexpr int i = decltype(value)::value;
+        own[fft::reversed(i, 5) * kExchangeRow<float2> + lane] = float2{re[i], im[i]};
+    });
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 32; i += 2) {
+        const float4 two = *reinterpret_cast<const float4*>(own + lane * kExchangeRow<float2> + i);
+        re[i] = two.x;
+        im[i] = two.y;
+        re[i + 1] = two.z;
+        im[i + 1] = two.w;
+    }
+}
+/// A warp's transform of 32 x 32 points in float: point 32 i + lane in register i before, frequency 32 reversed(i) + lane after.
+/// `factors`: the lane's. exchanged(): by all lanes once they have read what they exchanged.
+template <class Exchanged>
+__device__ __forceinline__ void transform_of_lanes(float (&re)[32], float (&im)[32], float2* own, int lane, const float2* factors,
+                                                   const Exchanged& exchanged) {
+    fft::transform_in_fours<32>(re, im);
+    exchange_of_lanes(re, im, own, lane);
+    exchanged();
+    transform_by_table<32, 5, 32>(re, im, factors);
+}
 
 /// Row `first` / (1,024 kWarps) and those after it, 8,192 points, as convolve_rows() transforms them: the spectrum, in their place.
 template <class T, int kWarps, class Point>
-__device__ __forceinline__ void transform_rows_of_taps(Point* rows, int points_of_segment, Point* exchange, const Point* pairs,
+__device__ __forceinline__ void transform_rows_of_taps(Point* rows, int points_of_segment, Point* exchange, const Point* factors,
                                                        const Point* twists) {
     const RowOfTile<kWarps, Point> at(rows, exchange);
     const auto& [lane, in_block, thread, warp, row, points] = at;
@@ -73,15 +103,25 @@ __device__ __forceinline__ void transform_rows_of_taps(Point* rows, int points_o
 #pragma unroll
         for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], twist_of(i)); }
     }
-    const auto pair = [&](int i, T* c, T* t) {
-        const Point p = pairs[32 * i + lane];
-        *c = p.x;
-        *t = p.y;
-    };
-    transform_warp(im, re, points + warp * kBufferPoints, lane, pair, [] { __syncwarp(); });
+    Point* const own = points + warp * kExchangePoints<Point>;
     const T share = T{1} / static_cast<T>(points_of_segment);
+    if constexpr (sizeof(T) == 4) {
+        transform_of_lanes(im, re, own, lane, factors + 2 * lane, [] { __syncwarp(); });
+        auto* const to = reinterpret_cast<float4*>(row + warp * kPoints) + lane;  // as in_halves() orders them
 #pragma unroll
-    for (int i = 0; i < 32; ++i) { __stcg(row + warp * kPoints + 32 * i + lane, Point{share * re[i], share * im[i]}); }
+        for (int i = 0; i < 32; i += 2) {
+            __stcg(to + 16 * i, float4{share * re[i], share * im[i], share * re[i + 1], share * im[i + 1]});
+        }
+    } else {
+        const auto pair = [&](int i, T* c, T* t) {
+            const Point p = factors[32 * i + lane];
+            *c = p.x;
+            *t = p.y;
+        };
+        transform_warp(im, re, own, lane, pair, [] { __syncwarp(); });
+#pragma unroll
+        for (int i = 0; i < 32; ++i) { __stcg(row + warp * kPoints + 32 * i + lane, Point{share * re[i], share * im[i]}); }
+    }
     fence_before_global_copy();
 }
 
@@ -94,7 +134,7 @@ __device__ __noinline__ void make_spectrum(const Arguments& a, const LargeSegmen
     int* const task_place = reinterpret_cast<int*>(shared);
     Point* const tables = reinterpret_cast<Point*>(shared + kLargeHeadBytes / 16);
     Point* const turns = tables + Tile::kTables.end;
-    Point* const exchange = turns + kTilePoints / kRadix + kTileThreads;
+    Point* const exchange = turns + Tile::kTurns;
     Tile tile(a, g, exchange, turns, tables);
     constexpr int kTasks = Tile::kM / kTilePoints;
     LargeState& state = *g.state;
@@ -108,7 +148,8 @@ __device__ __noinline__ void make_spectrum(const Arguments& a, const LargeSegmen
     };
     bool did_some = false;
     for (int task = next_task(0); task < kTasks; task = next_task(0)) {
-        tile.move_to(task);
+        tile.stand_at(task);
+        tile.turn_to();
         tile.transform_taps(points);
         __syncthreads();
         if (threadIdx.x == 0) { count_up(state.taps_done); }

@@ -7,11 +7,21 @@
 
 namespace tapline::cuda::overlap_save {
 
-/// Offsets of the tables, in points: pairs (c, t) of the columns' transforms there and back and of the rows', twists of a row's
-/// warps, and what undoes the quarter turn of real segments. `radix`: columns are transformed as 32 x radix points.
+/// Offsets of the tables, in points: factors of the columns' transforms there and back and of the rows', twists of a row's warps,
+/// and what undoes the quarter turn of real segments. Columns have 32 * radix rows; `wide`: of points in double.
+///
+/// Factors are pairs (c, t) of columns of 32 x radix points, those of four steps by fft::four_steps_by of columns of 16 x 16, and
+/// for rows pairs in double, those of fft::four_steps_by and the last step in float.
 struct LargeTables {
-    int there = 0, back = 16 * 32, rows = 2 * 16 * 32, twists = 3 * 16 * 32, untwists, end;
-    constexpr LargeTables(int radix, int warps) : untwists(twists + 64 * warps), end(untwists + 32 * radix) {}
+    bool has_fours;
+    int there = 0, back, rows, twists, untwists, end;
+    constexpr LargeTables(int radix, int warps, bool wide)
+        : has_fours(!wide && radix == 8),
+          back(has_fours ? 2 * fft::kFours * 16 : 16 * 32),
+          rows(2 * back),
+          twists(rows + 32 * (wide ? 16 : fft::kFactorsOf32)),
+          untwists(twists + 64 * warps),
+          end(untwists + 32 * radix) {}
 };
 
 /// e^(2 pi i e/2^bits) as a product of two numbers from small tables.
@@ -91,9 +101,20 @@ std::vector<Complex> large_spectrum(const Tap& tap, std::int64_t k, int skip, in
     return points;
 }
 
+/// The order in which rows in float read a spectrum: of each run of 1,024 a lane's factors 2i and 2i + 1, i < 16, together, those
+/// of values that are 512 apart.
+inline std::vector<Complex> in_halves(const std::vector<Complex>& spectrum) {
+    std::vector<Complex> ordered(spectrum.size());
+    for (std::size_t at = 0; at < spectrum.size(); ++at) {
+        const auto f = static_cast<int>(at % 1024);
+        ordered[at - at % 1024 + static_cast<std::size_t>(fft::halves_place(f / 32, f % 32))] = spectrum[at];
+    }
+    return ordered;
+}
+
 /// LargeTables.
-inline std::vector<Complex> large_tables(int radix, int warps, bool is_complex) {
-    const LargeTables places(radix, warps);
+inline std::vector<Complex> large_tables(int radix, int warps, bool is_complex, bool wide) {
+    const LargeTables places(radix, warps, wide);
     std::vector<Complex> tables(static_cast<std::size_t>(places.end));
     const double phi = is_complex ? 0 : std::numbers::pi / 2;
     const auto put_pairs = [&](int first, int count, int lanes, const auto& angle_of) {
@@ -107,12 +128,21 @@ inline std::vector<Complex> large_tables(int radix, int warps, bool is_complex) 
             }
         }
     };
-    put_pairs(places.there, radix / 2, 32, [&](int p) { return (phi + 2 * std::numbers::pi * p) / 32; });
-    put_pairs(places.back, 16, radix, [&](int q) { return 2 * std::numbers::pi * q / radix; });
-    const std::vector<Complex> rows = pairs_of_lanes();
-    std::copy(rows.begin(), rows.end(), tables.begin() + places.rows);
-    const std::vector<Complex> twists = twists_of(warps, true, false);
-    std::copy(twists.begin(), twists.end(), tables.begin() + places.twists);
+    const auto put = [&](int first, const std::vector<Complex>& all) { std::copy(all.begin(), all.end(), tables.begin() + first); };
+    const auto factors_of = [](int threads, int count, const auto& phi_of) {
+        std::vector<Complex> factors;
+        append_factors(factors, threads, count, phi_of);
+        return factors;
+    };
+    if (places.has_fours) {
+        put(places.there, factors_of(16, 8, [&](int p) { return (phi + 2 * std::numbers::pi * p) / 16; }));
+        put(places.back, factors_of(16, 8, [](int q) { return 2 * std::numbers::pi * q / 16; }));
+    } else {
+        put_pairs(places.there, radix / 2, 32, [&](int p) { return (phi + 2 * std::numbers::pi * p) / 32; });
+        put_pairs(places.back, 16, radix, [&](int q) { return 2 * std::numbers::pi * q / radix; });
+    }
+    put(places.rows, wide ? pairs_of_lanes() : factors_of(32, 16, [](int p) { return 2 * std::numbers::pi * p / 32; }));
+    put(places.twists, twists_of(warps, true, false));
     for (int r = 0; r < 32 * radix; ++r) {
         tables[static_cast<std::size_t>(places.untwists + r)] = std::polar(1.0, -phi * r / (32 * radix));
     }

@@ -85,32 +85,6 @@ int side_of(int warps) {
     return warps == kLongRowWarps ? 0 : with_shape(warps, [](auto shape) { return decltype(shape)::kSide; });
 }
 
-/// (c, t) of fft::transform_by with any phi.
-Complex pair_of(double phi, int i) {
-    int step = 0;
-    while (i >= 1 << step) { ++step; }
-    const double angle = fft::pair_angle(phi, step, i == 0 ? 0 : i - (1 << (step - 1)));
-    return {std::cos(angle), std::tan(angle)};
-}
-
-/// What transforms with phi(p) read: four steps' factors of thread p at (i, p), then couples of pairs up to `count` in their turn.
-template <class Phi>
-void append_factors(std::vector<Complex>& to, int threads, int count, const Phi& phi) {
-    for (int i = 0; i < fft::kFours; ++i) {
-        for (int p = 0; p < threads; ++p) {
-            const fft::Four<double> four = fft::four_of_steps(phi(p), i);
-            to.emplace_back(four.c1, four.t1);
-            to.emplace_back(four.t3, four.ratio);
-        }
-    }
-    for (int i = 8; i < count; i += 2) {
-        for (int p = 0; p < threads; ++p) {
-            to.push_back(pair_of(phi(p), fft::pair_turn(i)));
-            to.push_back(pair_of(phi(p), fft::pair_turn(i + 1)));
-        }
-    }
-}
-
 std::vector<Complex> row_table(int side) {
     std::vector<Complex> table;
     append_factors(table, side, side / 2, [&](int p) { return (kPi / 2 + 2 * kPi * p) / side; });
@@ -131,11 +105,13 @@ void append_warps_factors(std::vector<Complex>& table, const Alpha& alpha) {
     for (int warp = 0; warp < 16; ++warp) {
         append_factors(table, 1, 16, [&](int) { return alpha(warp); });
     }
-    for (const int step : {32, 1}) {  // twists: of a row, of a lane
-        for (int i = 0; i < 512; ++i) {
-            const double angle = alpha(i / 32) * (i % 32) * step / 1024;
-            table.emplace_back(std::cos(angle), std::tan(angle));
-        }
+    for (int i = 0; i < 512; ++i) {  // twists of a row
+        const double angle = alpha(i / 32) * (i % 32) / 32;
+        table.emplace_back(std::cos(angle), std::tan(angle));
+    }
+    for (int i = 0; i < 512; ++i) {  // shears of a lane, below 0.19
+        const double angle = alpha(i / 32) * (i % 32) / 1024;
+        table.emplace_back(std::tan(angle / 2), std::sin(angle));
     }
 }
 

@@ -4,6 +4,7 @@
 #include "cuda/ladder/conv1d/overlap_save_outputs.cuh"
 #include "cuda/ladder/conv1d/overlap_save_row.hpp"
 #include "cuda/ladder/conv1d/overlap_save_samples.cuh"
+#include "cuda/primitives/load_in_order.cuh"
 #include "cuda/primitives/segment.cuh"
 
 namespace tapline::cuda::overlap_save {
@@ -47,11 +48,12 @@ struct RowOutputs {
             const int end = first + static_cast<int>(a.count);
             store_if([&](int at) { return at >= first && at < end; });
         }
-        if (repair) { store_directly(); }
+        if (repair) { store_directly(a, g, row, mine); }
     }
 
 private:
-    __device__ __noinline__ void store_directly() const {
+    // Of no object, which would be put into local memory for the call, whether it comes to that or not.
+    static __device__ __noinline__ void store_directly(const Arguments& a, const Segments& g, std::int64_t row, int mine) {
         S* const out = static_cast<S*>(a.out) + row * a.out_row;
         for (int m = 0; m < kCount; ++m) {
             const std::int64_t o = mine + kStep * m - a.first;
@@ -90,9 +92,9 @@ __device__ __forceinline__ fft::Four<float> four_from(const float4& four) { retu
 
 /// The first kSteps steps of fft::transform_by: factors of fft::four_steps_by, then couples of pairs (c, t) of the other steps in
 /// their turn; kSpread: from one of a thread's factors to the next.
-template <int kPoints, int kSteps, int kSpread>
-__device__ __forceinline__ void transform_by_table(float* re, float* im, const float2* factors) {
-    fft::four_steps_by<kPoints>(re, im, [&](int i) { return four_from(reinterpret_cast<const float4*>(factors)[kSpread * i]); });
+template <int kPoints, int kSteps, int kSpread, class Four>
+__device__ __forceinline__ void transform_by_table(float* re, float* im, const float2* factors, const Four& four) {
+    fft::four_steps_by<kPoints>(re, im, four);
     const auto* const couples = reinterpret_cast<const float4*>(factors + 2 * fft::kFours * kSpread);
     float4 two;
     fft::transform_by<kPoints, kSteps, 4>(re, im, [&](int i, float* c, float* t) {
@@ -102,6 +104,28 @@ __device__ __forceinline__ void transform_by_table(float* re, float* im, const f
         *t = turn % 2 == 0 ? two.y : two.w;
     });
 }
+template <int kPoints, int kSteps, int kSpread>
+__device__ __forceinline__ void transform_by_table(float* re, float* im, const float2* factors) {
+    transform_by_table<kPoints, kSteps, kSpread>(
+        re, im, factors, [&](int i) { return four_from(reinterpret_cast<const float4*>(factors)[kSpread * i]); });
+}
+
+/// The factors that such a transform takes first.
+template <int kSpread>
+struct FirstFactors {
+    float4 squares, roots;
+
+    __device__ __forceinline__ explicit FirstFactors(const float2* factors)
+        : squares(load_in_order(reinterpret_cast<const float4*>(factors))),
+          roots(load_in_order(reinterpret_cast<const float4*>(factors) + kSpread)) {}
+
+    template <int kPoints, int kSteps>
+    __device__ __forceinline__ void transform(float* re, float* im, const float2* factors) const {
+        transform_by_table<kPoints, kSteps, kSpread>(re, im, factors, [&](int i) {
+            return four_from(i == 0 ? squares : i == 1 ? roots : reinterpret_cast<const float4*>(factors)[kSpread * i]);
+        });
+    }
+};
 
 /// Conjugates of kPoints values' products with a spectrum, and the first step of their transform; pair(i): factors of values 2i and
 /// 2i + 1, which are points kPoints / 2 apart. finish_back() does the other steps.
@@ -209,7 +233,8 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
             read([&](int n) { return thread + n >= a.in_first && thread + n < a.in_last ? Element<S>::widen(samples[n]) : 0.0F; });
         }
         take_two_steps<kSide>(re, im);
-        const auto exchange = [&] {
+        // What is transformed next comes in the order in which it is taken, after the transform's first factors.
+        const auto exchange = [&](const float2* factors) {
             sync();
             fft::for_each_index<0, kHalf>([&](auto pair) {
                 constexpr int i = 2 * decltype(pair)::value;
@@ -219,16 +244,18 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
                     float4{re[kFirst], im[kFirst], re[kSecond], im[kSecond]};
             });
             sync();
+            const FirstFactors<kSide> first(factors);
 #pragma unroll
-            for (int i = 0; i < kSide; ++i) {
-                const float2 point = points[i * Shape::kPitch + thread];
+            for (int n = 0; n < kSide; ++n) {
+                const int i = taken_at<kSide>(n);
+                const float2 point = load_in_order(points + i * Shape::kPitch + thread);
                 re[i] = point.x;
                 im[i] = point.y;
             }
+            return first;
         };
         fft::transform_in_fours<kSide, 1, 2, 2>(re, im);
-        exchange();
-        transform_by_table<kSide, kBits, kSide>(re, im, there);
+        exchange(there).template transform<kSide, kBits>(re, im, there);
         float x[kSide];
         float y[kSide];
         multiply_and_step<kSide>(x, y, re, im, [&](int pair) { return __ldg(spectrum + kSide * pair); });
@@ -238,12 +265,12 @@ __global__ void __launch_bounds__(Shape::kSide* Shape::kMostRows, 1)
             im[i] = y[i];
         }
         finish_back<kSide>(re, im);
-        exchange();
+        const FirstFactors<kSide> first = exchange(back);
         fence_before_copy();
         sync();
         advance(static_cast<int>(blockDim.x) / kSide);
         copy(place);
-        transform_by_table<kSide, kBits - 1, kSide>(re, im, back);
+        first.template transform<kSide, kBits - 1>(re, im, back);
         // The last step and the turn back, u = e^(i pi n/2M) (a + e^(4 i pi n/2M) b), real parts only; with n + M/2 the sign of b
         // changes and u turns by e^(i pi/4).
         fft::for_each_index<0, kHalf>([&](auto value) {

@@ -33,19 +33,17 @@ inline constexpr int kLongRowWarps = 32;
 inline constexpr int kLongRowPoints = 32768;
 inline constexpr int kLongRowThreads = 512;                     // of a block
 inline constexpr int kLongRowRegion = kExchangePoints<float2>;  // of a warp
-/// Factors of a transform of 32 points: of fft::four_steps_by, then the last step's pairs.
-inline constexpr int kFactorsOf32 = 2 * fft::kFours + 8;
-inline constexpr int kLongRowLanes = 32 * kFactorsOf32;
+inline constexpr int kLongRowLanes = 32 * fft::kFactorsOf32;
 /// Of a block: factors of its division among 16 warps, what turns its points into the outputs' parts, the warps' factors and
 /// twists.
-inline constexpr int kLongRowHalfTable = 16 + 2 * 16 + 16 * kFactorsOf32 + 16 * 32 + 16 * 32;
+inline constexpr int kLongRowHalfTable = 16 + 2 * 16 + 16 * fft::kFactorsOf32 + 16 * 32 + 16 * 32;
 /// A warp's: of what it received and of what it may send; and the block's, of points that are free.
 inline constexpr int kLongRowBarriers = 2 * 16 + 1;
 inline constexpr int kLongRowPlaceBytes = 64;  // of two rows
 // By one block, half a row at a time, where filters are causal and rows many.
-inline constexpr int kCausalRowTable = 16 * kFactorsOf32 + 16 * 32 + 16 * 32;  // the warps' factors and twists
-inline constexpr int kCausalRowKept = 9;                                       // of a thread's pairs of products, in shared memory
-inline constexpr int kCausalRowLeft = 16 - kCausalRowKept;                     // in the workspace
+inline constexpr int kCausalRowTable = 16 * fft::kFactorsOf32 + 16 * 32 + 16 * 32;  // the warps' factors and twists
+inline constexpr int kCausalRowKept = 9;                    // of a thread's pairs of products, in shared memory
+inline constexpr int kCausalRowLeft = 16 - kCausalRowKept;  // in the workspace
 
 /// Of the transform in place of segments of so many warps that has a kernel, and rows of a multiprocessor.
 int row_points(int warps);

@@ -142,7 +142,7 @@ void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* ta
     job.warps = cut.warps;
     const Kernel kernel = slow_kernel(p, cut.warps);
     job.for_block = kernel.blocks == 1 ? 1 : 0;
-    job.in_couples = kernel.in_couples ? 1 : 0;
+    job.order = kernel.in_couples ? SpectrumOrder::couples : SpectrumOrder::plain;
     launch_spectrum(p, job, stream);
 }
 

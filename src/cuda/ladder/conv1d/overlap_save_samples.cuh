@@ -292,6 +292,9 @@ public:
         : place_(place), barrier_(barrier), lane_(lane) {
         if (lane == 0) { initialize(barrier); }
     }
+    /// Of a barrier that has seen `phase` copies before, modulo 2.
+    __device__ __forceinline__ SpectrumPart(Point* place, CopyBarrier* barrier, int lane, std::uint32_t phase)
+        : place_(place), barrier_(barrier), lane_(lane), phase_(phase) {}
     /// By all lanes, after a barrier that follows what they last did with the place.
     __device__ __forceinline__ void start_copy(const Point* from) const {
         constexpr int kBytes = kPoints * static_cast<int>(sizeof(Point));

@@ -201,7 +201,11 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
             value = {share * value.x, share * value.y};
         }
         auto* const spectrum = reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.ready_bytes) + std::int64_t{run} * kPoints;
-        spectrum[g.in_couples != 0 ? couple_place(f / 32, f % 32) : f] = value;
+        const int row = f / 32;
+        const int lane = f % 32;
+        spectrum[g.order == SpectrumOrder::couples  ? couple_place(row, lane)
+                 : g.order == SpectrumOrder::halves ? fft::halves_place(row, lane)
+                                                    : f] = value;
     }
 }
 

@@ -5,6 +5,8 @@
 
 namespace tapline::cuda::overlap_save {
 
+enum class SpectrumOrder : int { plain, couples, halves };
+
 struct SpectrumJob {
     const void* given;  // (k) in device memory, of the plan's type of taps
     const void* ready;  // what lies before the spectrum in a rung's tables
@@ -18,7 +20,7 @@ struct SpectrumJob {
     int skip;
     int rows, warps;  // of a segment, of a row
     int for_block;    // the factors are as rung 27 takes them
-    int in_couples;   // the spectrum is stored so
+    SpectrumOrder order;
 };
 
 /// What does not depend on the rung.

@@ -168,6 +168,30 @@ inline std::vector<Complex> pairs_of_lanes(double alpha = 0) {
     return pairs;
 }
 
+/// What threads p read whose transforms have phi(p): the factors of fft::four_steps_by at (i, p), then couples of the other steps'
+/// pairs (c, t) up to `count` in their turn.
+template <class Phi>
+void append_factors(std::vector<Complex>& to, int threads, int count, const Phi& phi) {
+    for (int i = 0; i < fft::kFours; ++i) {
+        for (int p = 0; p < threads; ++p) {
+            const fft::Four<double> four = fft::four_of_steps(phi(p), i);
+            to.emplace_back(four.c1, four.t1);
+            to.emplace_back(four.t3, four.ratio);
+        }
+    }
+    for (int i = 8; i < count; i += 2) {
+        for (int p = 0; p < threads; ++p) {
+            for (int j = i; j < i + 2; ++j) {
+                const int pair = fft::pair_turn(j);
+                int step = 0;
+                while (pair >= 1 << step) { ++step; }
+                const double angle = fft::pair_angle(phi(p), step, pair - (1 << (step - 1)));
+                to.emplace_back(std::cos(angle), std::tan(angle));
+            }
+        }
+    }
+}
+
 /// The same, of every lane those in the order in which transform_by takes them.
 inline std::vector<Complex> in_turn(const std::vector<Complex>& pairs) {
     std::vector<Complex> turned(pairs.size());
