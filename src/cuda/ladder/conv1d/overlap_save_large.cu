@@ -101,8 +101,8 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
     // leave the L2 cache: 65,535 taps with 2^18 points take 1,473 us, 262,143 with 2^20 1,840, 1,048,575 with 2^22 2,275 and with
     // 2^21 a twentieth more.
-    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.3e-6, 12.1e-6, 13.6e-6,
-                                                                                    15.5e-6, 17.3e-6, 22.5e-6};
+    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.2e-6, 12.0e-6, 13.5e-6,
+                                                                                    15.4e-6, 17.2e-6, 22.3e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
     constexpr double kHalfFactor = 0.95;  // of samples of 16 bits
     constexpr double kWideFactor = 2.8;   // 2^17 samples a segment and less, 5,600 to 15,000 taps
@@ -114,9 +114,10 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
                           kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
-    // Columns, rows, columns: the first and the last ones of all find few others at work. 2^20 samples with 65,535 taps take 33 us,
-    // 2^22 48, 2^24 122. In double a task is long enough to hide it.
-    const double in_a_row = wide ? 0.15 : half ? 1.6 : 1.3;
+    // Columns, rows, columns: the first and the last ones of all find few others at work, the more segments are between them. f32,
+    // 97,301 samples take 31 us, 2,347,819 37, 7,061,443 67 and 21,702,091 134, with any filter of one size of segment. In double a
+    // task is long enough to hide most of it.
+    const double in_a_row = wide ? 0.55 : (half ? 1.8 : 1.5) + 1.1 * std::min(1.0, segments / 14);
     return 2 * kLaunchSeconds + factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) *
                                     (std::max(tasks, wide ? 0.8 : 1.0) + in_a_row);
 }
