@@ -6,8 +6,10 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <set>
 #include <vector>
 
+#include "cuda/ladder/conv1d/overlap_save_large_order.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
 #include "cuda/primitives/fft.cuh"
 #include "support/draw.hpp"
@@ -242,6 +244,41 @@ TEST(CudaLargeTransform, ASegmentIsConvolved) {
         expect_convolution<8, true>(is_complex, random);
         expect_convolution<16>(is_complex, random);
         expect_convolution<32>(is_complex, random);
+    }
+}
+
+// A block that waits for a task which nobody has taken yet would wait for ever.
+TEST(CudaLargeTransform, TasksComeAfterWhatTheyWaitFor) {
+    struct Ring {
+        int lag, slots, together_bits;
+    };
+    for (const Ring ring : {Ring{1, 3, 0}, {8, 13, 0}, {4, 7, 0}, {7, 13, 1}, {1, 4, 1}, {1, 3, 1}, {2, 6, 2}, {1, 16, 3}}) {
+        for (const int segments : {1, 2, 3, 39, 40}) {
+            const auto order = cuda::overlap_save::LargeOrder::of(ring.lag, ring.together_bits, ring.slots, segments);
+            const int bits = segments % 6;
+            const int parts = 1 << bits;
+            std::vector<std::set<int>> columns(static_cast<std::size_t>(segments));
+            std::vector<std::set<int>> rows(static_cast<std::size_t>(segments));
+            int complete = 0;
+            for (unsigned number = 0; complete < 2 * segments; ++number) {
+                ASSERT_LT(number, 4U * static_cast<unsigned>((segments + 16) * parts)) << "some tasks never come";
+                const auto task = order.task(number, bits);
+                if (task.segment < 0 || task.segment >= segments) { continue; }
+                const auto all_of = [&](const std::vector<std::set<int>>& done, int segment) {
+                    return static_cast<int>(done[static_cast<std::size_t>(segment)].size()) == parts;
+                };
+                ASSERT_EQ(task.slot, task.segment % order.slots);
+                ASSERT_TRUE(task.part >= 0 && task.part < parts);
+                auto& done = task.is_columns != 0 ? columns : rows;
+                ASSERT_TRUE(done[static_cast<std::size_t>(task.segment)].insert(task.part).second) << "twice: task " << number;
+                if (task.is_columns == 0) {
+                    ASSERT_TRUE(all_of(columns, task.segment)) << "rows of " << task.segment << ", lag " << order.lag;
+                } else if (task.segment >= order.slots) {
+                    ASSERT_TRUE(all_of(rows, task.segment - order.slots)) << "columns of " << task.segment;
+                }
+                complete += all_of(done, task.segment) ? 1 : 0;
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "cuda/ladder/conv1d/overlap_save_columns.cuh"
 #include "cuda/ladder/conv1d/overlap_save_large_spectrum.cuh"
+#include "cuda/ladder/conv1d/overlap_save_large_task.cuh"
 #include "cuda/ladder/conv1d/overlap_save_samples.cuh"
 
 namespace tapline::cuda::overlap_save {
@@ -12,28 +13,6 @@ __device__ __forceinline__ void forget_bad(LargeState& state, int segment) {
     if (threadIdx.x == 0) { state.bad[segment] = 0; }
     for (int i = static_cast<int>(threadIdx.x); i < kMostMarks / 32; i += kTileThreads) { state.marks[segment][i] = 0; }
 }
-
-/// Barriers of the block's warps, for their parts of spectra, and the phase of each, in shared memory.
-struct PartBarriers {
-    CopyBarrier* barriers;  // eight, then their phases
-
-    __device__ __forceinline__ void initialize_of(int warp) const {
-        initialize(barriers + warp);
-        phases()[warp] = 0;
-    }
-    template <class Point>
-    __device__ __forceinline__ SpectrumPart<Point> part_of(int warp, Point* place, int lane) const {
-        return {place, barriers + warp, lane, phases()[warp]};
-    }
-    __device__ __forceinline__ void has_waited(int warp, int lane) const {
-        if (lane == 0) { phases()[warp] ^= 1; }
-    }
-
-private:
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t* phases() const {
-        return reinterpret_cast<std::uint32_t*>(barriers + 8);
-    }
-};
 
 /// Products of a warp's 1,024 points in float and their spectrum, there and back; real and imaginary parts are exchanged before
 /// either transform. `factors`: the lane's. Both directions have code of their own, with two steps at once and the products in the
@@ -113,7 +92,6 @@ __device__ __forceinline__ void convolve_remainder(double (&re)[32], double (&im
 template <class T, int kWarps, class Point>
 __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum, Point* exchange, const Point* factors,
                                               const Point* twists, const PartBarriers& barriers) {
-    using Parts = Division<kWarps, true, kExchangePoints<Point>>;
     T re[32];
     T im[32];
     {
@@ -140,67 +118,19 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
             multiply(re[i], im[i], w);
         }
     }
-    Parts::put_together(re, im, at.points, at.thread, at.in_block, [] {});
-    fft::for_each_index<0, 32>([&](auto output) {
-        constexpr int u = decltype(output)::value;
-        constexpr int r = Parts::held(u);
-        __stcg(at.row + Parts::first(at.thread) + Parts::offset(u), Point{re[r], im[r]});
-    });
+    at.put_together(re, im);
 }
-
-/// What a block does next: of columns or rows of one step, kTasks of each; and the slot of the ring in which the segment lies. It
-/// is read from shared memory wherever it is needed, and so are the phases above: in registers they would go to local memory while
-/// a task needs them all, and what goes there leaves the first-level cache for the L2 cache, which has enough to do. 65,535 taps,
-/// 2^28 samples 1,479 us; 1,585 with 13 numbers of a thread in local memory, of which a task wrote 5 and read 25.
-template <int kTasks>
-struct LargeTask {
-    int number, slot;
-
-    static __device__ __forceinline__ LargeTask read(const LargeTask* place) {
-        const auto* const words = reinterpret_cast<const volatile int*>(place);
-        return {words[0], words[1]};
-    }
-    [[nodiscard]] __device__ __forceinline__ int step() const {
-        return static_cast<int>(static_cast<unsigned>(number) / (2 * kTasks));
-    }
-    [[nodiscard]] __device__ __forceinline__ bool is_columns() const {
-        return static_cast<unsigned>(number) % (2 * kTasks) < kTasks;
-    }
-    [[nodiscard]] __device__ __forceinline__ int part() const { return static_cast<int>(static_cast<unsigned>(number) % kTasks); }
-};
-
-/// What a block has in shared memory.
-template <class S, int kRadix, int kWarps>
-struct LargeShared {
-    using Tile = Columns<S, kRadix, kWarps>;
-    using Point = typename Tile::Point;
-    using Task = LargeTask<Tile::kM / kTilePoints>;
-    Task* task;
-    PartBarriers barriers;
-    Point* tables;
-    Point* turns;
-    Point* exchange;
-
-    __device__ __forceinline__ explicit LargeShared(uint4* shared)
-        : task(reinterpret_cast<Task*>(shared)),
-          barriers{reinterpret_cast<CopyBarrier*>(shared + 1)},
-          tables(reinterpret_cast<Point*>(shared + kLargeHeadBytes / 16)),
-          turns(tables + Tile::kTables.end),
-          exchange(turns + Tile::kTurns) {}
-};
 
 /// The block's task of columns after finish_segment(), whatever makes it slow.
 template <class S, int kRadix, int kWarps>
 __device__ __noinline__ void transform_slowly(const Arguments& a, const LargeSegments& g, int left_over) {
     extern __shared__ uint4 shared[];
-    using Shared = LargeShared<S, kRadix, kWarps>;
-    const Shared block(shared);
-    typename Shared::Tile tile(a, g, block.exchange, block.turns, block.tables);
-    const auto task = Shared::Task::read(block.task);
-    tile.stand_at(task.part());
-    tile.transform_slowly(task.step(),
-                          static_cast<typename Shared::Point*>(g.points) + static_cast<std::int64_t>(task.slot) * Shared::Tile::kM,
-                          left_over);
+    using Tile = Columns<S, kRadix, kWarps>;
+    const LargeShared<Tile> block(shared);
+    Tile tile(a, g, block.exchange, block.turns, block.tables);
+    const auto task = read_task(block.task);
+    tile.stand_at(task.part);
+    tile.transform_slowly(task.segment, block.points_of(task, g), left_over);
 }
 
 /// Segments of M = 32 kRadix x 1,024 kWarps complex points: 2M real samples or M complex ones, taken as polynomials as in rung 27.
@@ -210,9 +140,9 @@ __device__ __noinline__ void transform_slowly(const Arguments& a, const LargeSeg
 /// again), and its columns on the way to the output. Nothing is transposed: values lie where the points were.
 ///
 /// Blocks take tasks in one order, and a task waits only for tasks before it, which others have taken: no deadlock, however many
-/// blocks there are. Columns of segment s come with rows of segment s - lag, so that what they wait for was taken long ago and
-/// reading the signal, working in the L2 cache and writing go on at the same time. Columns of segment s lie where those of s -
-/// slots were: a task first finishes the tile of that one.
+/// blocks there are. Columns of segment s come with rows of segment s - lag or near it, so that what they wait for was taken long
+/// ago and reading the signal, working in the L2 cache and writing go on at the same time. Columns of segment s lie where those of
+/// s - slots were: a task first finishes the tile of that one.
 ///
 /// kMakesSpectrum: of taps in GPU memory, while others read the first columns.
 template <class S, int kRadix, int kWarps, bool kMakesSpectrum>
@@ -223,7 +153,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     using Point = typename Tile::Point;
     constexpr int kTasks = Tile::kM / kTilePoints;
     extern __shared__ uint4 shared[];
-    const LargeShared<S, kRadix, kWarps> block(shared);
+    const LargeShared<Tile> block(shared);
     auto* const place = block.task;
     Point* const tables = block.tables;
     Point* const exchange = block.exchange;
@@ -236,56 +166,55 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     for (;;) {
         // By another warp than the one that counts, which waits until all has been stored: 65,535 taps 1,541 us instead of 1,590.
         if (threadIdx.x == 32) {
-            unsigned next = atomicAdd(&g.state->next_task, 1u);
-            const auto alone = static_cast<unsigned>(g.lag * kTasks);  // columns before the first rows
-            next += next < alone ? next / kTasks * kTasks : alone;
-            const LargeTask<kTasks> task{static_cast<int>(next)};
-            const int segment = task.is_columns() ? task.step() : task.step() - g.lag;
-            const int turn = segment / g.slots;
-            const int slot = segment - turn * g.slots;
-            *place = {task.number, slot};
+            const LargeTask task = g.order.task(atomicAdd(&g.state->next_task, 1u), fft::log2_of(kTasks));
+            *place = task;
             // Of columns the rows of the segment that lay there before have to be complete, of rows its columns.
-            const int before = task.is_columns() ? segment - g.slots : segment;
+            const int before = task.is_columns != 0 ? task.segment - g.slots : task.segment;
             if (before >= 0 && before < g.segments) {
-                const unsigned* done = task.is_columns() ? g.state->rows_done : g.state->columns_done;
-                wait_for_count(done + slot, static_cast<unsigned>(task.is_columns() ? turn : turn + 1) * kTasks);
+                const unsigned* done = task.is_columns != 0 ? g.state->rows_done : g.state->columns_done;
+                const int turns = task.segment / g.slots + (task.is_columns != 0 ? 0 : 1);
+                wait_for_count(done + task.slot, static_cast<unsigned>(turns) * kTasks);
             }
             // Columns of later segments lie where those of these were, and came after their rows.
-            if (kMakesSpectrum && !task.is_columns() && before < g.slots) { wait_for_count(g.state->taps_done + 1, kTasks); }
+            if (kMakesSpectrum && task.is_columns == 0 && before < g.slots) { wait_for_count(g.state->taps_done + 1, kTasks); }
         }
         __syncthreads();
-        const auto task = LargeTask<kTasks>::read(place);
-        if (task.step() >= g.segments + g.slots) { return; }
-        Point* at = static_cast<Point*>(g.points) + static_cast<std::int64_t>(task.slot) * Tile::kM;
-        if (task.is_columns()) {
-            tile.stand_at(task.part());
-            tile.turn_to();
-            const int old = task.step() - g.slots;
+        const auto task = read_task(place);
+        if (task.is_columns != 0 && task.segment >= g.segments + g.slots) { return; }
+        Point* at = block.points_of(task, g);
+        if (task.segment < 0) {
+            // nothing
+        } else if (task.is_columns != 0) {
+            tile.stand_at(task.part);
+            const int old = task.segment - g.slots;
             bool fetched = false;
             int left_over = 0;
             if (old >= 0 && old < g.segments) {
                 left_over = tile.finish_segment(old, at, [&] {
                     if constexpr (Tile::kFetches) {
-                        fetched = tile.may_fetch(task.step());
+                        const int next = read_task(place).segment;
+                        fetched = tile.may_fetch(next);
                         __syncwarp();
-                        if (fetched) { tile.fetch(task.step()); }
+                        if (fetched) { tile.fetch(next); }
                     }
                 });
+            } else {
+                tile.turn_to();
             }
-            const auto again = LargeTask<kTasks>::read(place);
+            const auto again = read_task(place);
             const auto slowly = [&] { transform_slowly<S, kRadix, kWarps>(a, g, left_over); };
-            if (again.step() < g.segments) {
-                tile.stand_at(again.part());
-                tile.transform(again.step(), fetched, left_over, slowly, [&] {
-                    const auto now = LargeTask<kTasks>::read(place);
-                    tile.stand_at(now.part());
-                    return static_cast<Point*>(g.points) + static_cast<std::int64_t>(now.slot) * Tile::kM;
+            if (again.segment < g.segments) {
+                tile.stand_at(again.part);
+                tile.transform(again.segment, fetched, left_over, slowly, [&] {
+                    const auto now = read_task(place);
+                    tile.stand_at(now.part);
+                    return block.points_of(now, g);
                 });
             } else {
                 slowly();
             }
-        } else if (task.step() - g.lag < g.segments) {
-            int first = task.part() * kTilePoints;
+        } else if (task.segment < g.segments) {
+            int first = task.part * kTilePoints;
             hide(at, first);
             const Point* spectrum = all_tables + Tile::kTables.end;
             if constexpr (kMakesSpectrum) { spectrum = static_cast<const Point*>(g.made_spectrum); }
@@ -293,15 +222,13 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
                                      tables + Tile::kTables.twists, block.barriers);
             // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
-            if (first == 0) { forget_bad(*g.state, (LargeTask<kTasks>::read(place).step() - g.lag + g.slots) % (2 * g.slots)); }
+            if (first == 0) { forget_bad(*g.state, (read_task(place).segment + g.slots) % (2 * g.slots)); }
         }
-        const auto ended = LargeTask<kTasks>::read(place);
+        const auto ended = read_task(place);
         __syncthreads();
         if (threadIdx.x == 0) {
-            if (ended.is_columns()) {
-                if (ended.step() < g.segments) { count_up(g.state->columns_done + ended.slot); }
-            } else if (ended.step() - g.lag < g.segments) {
-                count_up(g.state->rows_done + ended.slot);
+            if (static_cast<unsigned>(ended.segment) < static_cast<unsigned>(g.segments)) {
+                count_up((ended.is_columns != 0 ? g.state->columns_done : g.state->rows_done) + ended.slot);
             }
         }
     }

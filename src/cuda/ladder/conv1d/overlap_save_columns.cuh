@@ -1,6 +1,7 @@
 // Large segments by columns: samples come, 32 x kRadix points a column are transformed, and back, outputs go.
 #pragma once
 
+#include "cuda/ladder/conv1d/overlap_save_columns_slow.cuh"
 #include "cuda/ladder/conv1d/overlap_save_large.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
 #include "cuda/ladder/conv1d/overlap_save_outputs.cuh"
@@ -11,54 +12,6 @@
 
 namespace tapline::cuda::overlap_save {
 
-/// Whether no term can change it any more.
-template <class X>
-__device__ __forceinline__ bool is_nan(const X& x) {
-    if constexpr (kIsComplexElement<X>) {
-        return isnan(x.x) && isnan(x.y);
-    } else {
-        return isnan(x);
-    }
-}
-
-/// The sum of output o of a row, directly, until it is not a number, which it then remains.
-template <class S, class H>
-__device__ __noinline__ typename Element<S>::Sum direct_sum_while_finite(const Arguments& a, std::int64_t row, std::int64_t o) {
-    using Sum = typename Element<S>::Sum;
-    constexpr std::int64_t kStretch = 256;
-    const S* in = static_cast<const S*>(a.in) + row * a.in_row;
-    const H* taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
-    Sum sum{};
-    for (std::int64_t first = 0; first < a.k; first += kStretch) {
-        const std::int64_t last = min(first + kStretch, a.k);
-        if (a.boundary == kZero) {
-            multiply_add(sum, exact_sum<S, H>(a, in, taps, a.first + o, first, last), typename Element<S>::Real{1});
-        } else {
-            for (std::int64_t t = first; t < last; ++t) {
-                multiply_add(sum, Element<S>::widen(sample(a, in, a.first + o - a.origin + t)), taps[t]);
-            }
-        }
-        if (is_nan(sum)) { return sum; }
-    }
-    return sum;
-}
-
-/// Two neighbouring samples or outputs, read or written past the cache.
-template <class S>
-using StreamedPair = std::conditional_t<sizeof(S) == 2, std::uint32_t, std::conditional_t<sizeof(S) == 4, uint2, uint4>>;
-template <class S>
-__device__ __forceinline__ void load_pair(const S* from, S (&two)[2]) {
-    const auto pair = load_past(reinterpret_cast<const StreamedPair<S>*>(from));
-    static_assert(sizeof pair == sizeof two);
-    memcpy(two, &pair, sizeof pair);
-}
-template <class S>
-__device__ __forceinline__ void store_pair(S* to, const S (&two)[2]) {
-    StreamedPair<S> pair;
-    memcpy(&pair, two, sizeof pair);
-    __stcs(reinterpret_cast<StreamedPair<S>*>(to), pair);
-}
-
 /// A thread's part of a tile of kWidth columns, which are kRow points apart: (column, q) before the exchange that a transform of
 /// kOwn x kStride points has in its middle, and (column, p) after it. There: its kOwn points r = q + kStride i of the column become
 /// values m = p + kOwn s, for kPolynomials p = q + kStride u and all s < kStride; back the other way round.
@@ -68,6 +21,7 @@ __device__ __forceinline__ void store_pair(S* to, const S (&two)[2]) {
 /// of one.
 template <class S, int kRadix, int kWarps>
 struct Columns {
+    using Sample = S;
     using T = typename Element<S>::Real;
     using Sum = typename Element<S>::Sum;
     using Point = typename PointOf<T>::Type;
@@ -99,18 +53,12 @@ struct Columns {
     Point* exchange;      // 8 * kExchangePoints
     Point* turns;         // (kOwn, kWidth): e^(2 pi i v n/M) of value v and column n; of each thread e^(i (phi + 2 pi q) n/M)
     const Point* tables;  // LargeTables
-    int c, q;             // column of the tile, the first of two
-    int n = 0;            // column of the segment
+    // By stand_at(): column of the tile, the first of two, that number, and the column of the segment.
+    int c = 0, q = 0, n = 0;
 
     __device__ __forceinline__ Columns(const Arguments& arguments, const LargeSegments& segments, Point* exchange_place,
                                        Point* turns_place, const Point* tables_place)
-        : a(arguments),
-          g(segments),
-          exchange(exchange_place),
-          turns(turns_place),
-          tables(tables_place),
-          c(static_cast<int>(threadIdx.x) % (kWidth / kColumns) * kColumns),
-          q(static_cast<int>(threadIdx.x) / (kWidth / kColumns)) {}
+        : a(arguments), g(segments), exchange(exchange_place), turns(turns_place), tables(tables_place) {}
 
     /// At tile number `tile`. Places anew: the compiler would keep what it makes of them in local memory.
     __device__ __forceinline__ void stand_at(int tile) {
@@ -120,7 +68,7 @@ struct Columns {
         n = tile * kWidth + c;
     }
     /// Turns for that tile. After a barrier that follows what was last done with `turns`; needs one before it is used.
-    __device__ __forceinline__ void turn_to() {
+    __device__ __forceinline__ void turn_to() const {
 #pragma unroll
         for (int i = 0; i < kPolynomials; ++i) {
             const int at = q + kStride * i;  // value kStride u + kOwn s lies at kStride u + s
@@ -135,26 +83,26 @@ struct Columns {
 
     /// Whether fetch() may take the segment's samples.
     [[nodiscard]] __device__ __forceinline__ bool may_fetch(int segment) const {
-        return kFetches && g.plain != 0 && g.aligned != 0 && segment < g.segments && is_inner(segment % g.of_row);
+        return g.plain != 0 && g.aligned != 0 && segment < g.segments && is_inner(segment % g.of_row);
     }
     /// Begins to copy the samples of the warp's 32 columns and values of q to where its points were exchanged: to each row of 32
     /// points the 32 real parts, then the others. After a barrier of the warp that follows what it last read there.
     __device__ __forceinline__ void fetch(int segment) const {
-        const int row = segment / g.of_row;
-        const int index = segment - row * g.of_row;
-        const int lane = static_cast<int>(threadIdx.x) % 32;
+        const auto [row, index] = g.place_of(segment);
+        const int thread = thread_anew();
+        const int lane = thread % 32;
         const int in_row = lane % 8 * 4;
-        int own = (first_q() + in_row / kWidth + lane / 16 * kRadix) * kRow + n - c + in_row % kWidth + lane / 8 % 2 * kM;
+        int own = (first_q(thread) + in_row / kWidth + lane / 16 * kRadix) * kRow + n - c + in_row % kWidth + lane / 8 % 2 * kM;
         const S* from = static_cast<const S*>(a.in) + row * a.in_row + g.start + static_cast<std::int64_t>(index) * g.outputs;
         hide(from, own);
         from += own;
-        auto* const to = reinterpret_cast<uint4*>(of_warp() + lane / 16 * kRadix * kWidth) + lane % 16;
+        auto* const to = reinterpret_cast<uint4*>(of_warp(thread) + lane / 16 * kRadix * kWidth) + lane % 16;
 #pragma unroll
         for (int i = 0; i < 32; i += 2) { copy_16_async(to + i * kRadix * kWidth / 2, from + i * kRadix * kRow); }
         commit_copies();
     }
 
-    /// From samples to points. `segment`: of the launch; `at`: its place in the ring; `fetched`: fetch() has begun to bring them;
+    /// From samples to points. `segment`: of the launch; `fetched`: fetch() has begun to bring them;
     /// `left_over` by finish_segment(). If anything has to be done slowly, slowly() does it for the block and the segment's columns
     /// too, in code of its own: where slow and fast meet again the compiler would keep in local memory what was known before.
     template <class Slowly, class StandAnew>
@@ -162,8 +110,7 @@ struct Columns {
                                               const StandAnew& stand_anew) {
         T re[32];
         T im[32];
-        const int row = segment / g.of_row;
-        const int index = segment - row * g.of_row;
+        const auto [row, index] = g.place_of(segment);
         bool slow = left_over != 0 || (a.boundary != kZero && !is_inner(index));
         if (!slow) {
             if (kFetches && fetched) {
@@ -186,16 +133,17 @@ struct Columns {
 
     /// The same after outputs that are left over, and with what makes samples slow.
     __device__ __forceinline__ void transform_slowly(int segment, Point* at, int left_over) const {
-        if (left_over != 0) { store_one_by_one(at, left_over / kFlags, (left_over & kBad) != 0, (left_over & kOverflown) != 0); }
+        if (left_over != 0) {
+            store_one_by_one(*this, at, left_over / kFlags, (left_over & kBad) != 0, (left_over & kOverflown) != 0);
+        }
         if (segment >= g.segments) { return; }
         T re[32];
         T im[32];
-        const int row = segment / g.of_row;
-        const int index = segment - row * g.of_row;
+        const auto [row, index] = g.place_of(segment);
         bool slow = a.boundary != kZero && !is_inner(index);
         for (;;) {
             if (slow) {
-                read_one_by_one(at, segment);
+                read_one_by_one(*this, at, segment);
 #pragma unroll
                 for (int i = 0; i < 32; ++i) {
                     const Point p = at[point_of(i)];
@@ -213,39 +161,9 @@ struct Columns {
         transform_loaded(re, im, at);
     }
 
-    /// From taps to points: of the polynomial with the coefficients conj(taps[t]) at t + skip, as if these were samples. Puts the
-    /// taps where they are wanted in correlation order.
-    __device__ __forceinline__ void transform_taps(Point* at) const {
-        T re[32];
-        T im[32];
-        const int k = static_cast<int>(a.k);
-        const int own = point_of(0) - g.skip;
-        const bool pairs = kComplex && g.real_taps == 0;
-        const int step = (pairs ? 2 : 1) * (g.reversed != 0 ? -1 : 1);
-        const T* const from = static_cast<const T*>(g.given) + (g.reversed != 0 ? k - 1 : 0) * (pairs ? 2 : 1) + own * step;
-        const auto is_there = [&](int t) { return t >= 0 && t < k; };
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            const int offset = offset_of(i);
-            re[i] = is_there(own + offset) ? from[offset * step] : T{};
-            if constexpr (kComplex) {
-                im[i] = pairs && is_there(own + offset) ? from[offset * step + 1] : T{};
-            } else {
-                im[i] = is_there(own + offset + kM) ? from[(offset + kM) * step] : T{};
-            }
-        }
-        const bool turns_sign = pairs && g.conjugated == 0;
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            const int t = own + offset_of(i);
-            if (pairs) {
-                im[i] = turns_sign ? -im[i] : im[i];
-                if (is_there(t)) { static_cast<Point*>(g.made_taps)[t] = {re[i], -im[i]}; }
-            } else {
-                if (is_there(t)) { static_cast<T*>(g.made_taps)[t] = re[i]; }
-                if (!kComplex && is_there(t + kM)) { static_cast<T*>(g.made_taps)[t + kM] = im[i]; }
-            }
-        }
+    /// From the points that a thread has before the columns' transform to those that lie at `at` after it. No segment is on its
+    /// way.
+    __device__ __forceinline__ void transform_points(T* re, T* im, Point* at) const {
         transform_first(re, im);
         __syncthreads();
         transform_loaded(re, im, at);
@@ -272,6 +190,7 @@ struct Columns {
                 }
             });
         }
+        turn_to();        // while they are on their way
         __syncthreads();  // `turns` is complete, `exchange` free
         if constexpr (kPaired) {
             finish_pairs(re, im);
@@ -295,6 +214,27 @@ struct Columns {
             });
         }
         return store(re, im, segment, at);
+    }
+
+    /// The point that is point i before the transform there and after the one back, and among the outputs and samples of a segment.
+    [[nodiscard]] __device__ __forceinline__ int point_of(int i) const { return q * kRow + n + offset_of(i); }
+    static __device__ constexpr int offset_of(int i) { return i % kOwn * kStride * kRow + i / kOwn; }
+    /// The register that holds it after the transform back.
+    static __device__ constexpr int held(int i) { return i / kOwn * kOwn + fft::reversed(i % kOwn, kOwnBits); }
+    [[nodiscard]] __device__ __forceinline__ int wanted_of(int index) const {
+        return static_cast<int>(min(a.count - static_cast<std::int64_t>(index) * g.outputs, std::int64_t{g.outputs}));
+    }
+
+    static __device__ __forceinline__ bool is_finite(const Sum& x) {
+        if constexpr (kComplex) {
+            return fabs(x.x) <= Limits<T>::kMost && fabs(x.y) <= Limits<T>::kMost;
+        } else {
+            return fabs(x) <= Limits<T>::kMost;
+        }
+    }
+
+    [[nodiscard]] __device__ __forceinline__ bool is_inner(int index) const {
+        return index >= g.inner_first && index < g.inner_last;
     }
 
 private:
@@ -456,36 +396,15 @@ private:
     [[nodiscard]] __device__ __forceinline__ int place(int p, int of_stride) const {
         return (p * kStride + of_stride) * kWidth + c + p * kPad;
     }
-    /// The warp's first q, and its first place of the exchange.
-    [[nodiscard]] __device__ __forceinline__ int first_q() const { return static_cast<int>(threadIdx.x) / 32 * (32 / kWidth); }
-    [[nodiscard]] __device__ __forceinline__ Point* of_warp() const { return exchange + place(0, first_q()) - c; }
+    /// The first q of the thread's warp, and the warp's first place of the exchange.
+    static __device__ __forceinline__ int first_q(int thread) { return thread / 32 * (32 / kWidth); }
+    [[nodiscard]] __device__ __forceinline__ Point* of_warp(int thread) const { return exchange + place(0, first_q(thread)) - c; }
     [[nodiscard]] __device__ __forceinline__ Point own_turn() const { return turns[kCommonTurns + static_cast<int>(threadIdx.x)]; }
     [[nodiscard]] __device__ __forceinline__ Point turn_of(int u, int s, const Point& turn) const {
         Point w = turns[(kRadix * u + s) * kWidth + c];
         multiply(w.x, w.y, turn);
         return w;
     }
-    /// The point that is point i before the transform there and after the one back, and among the outputs and samples of a segment.
-    [[nodiscard]] __device__ __forceinline__ int point_of(int i) const { return q * kRow + n + offset_of(i); }
-    static __device__ constexpr int offset_of(int i) { return i % kOwn * kStride * kRow + i / kOwn; }
-    /// The register that holds it after the transform back.
-    static __device__ constexpr int held(int i) { return i / kOwn * kOwn + fft::reversed(i % kOwn, kOwnBits); }
-    [[nodiscard]] __device__ __forceinline__ int wanted_of(int index) const {
-        return static_cast<int>(min(a.count - static_cast<std::int64_t>(index) * g.outputs, std::int64_t{g.outputs}));
-    }
-
-    static __device__ __forceinline__ bool is_finite(const Sum& x) {
-        if constexpr (kComplex) {
-            return fabs(x.x) <= Limits<T>::kMost && fabs(x.y) <= Limits<T>::kMost;
-        } else {
-            return fabs(x) <= Limits<T>::kMost;
-        }
-    }
-
-    [[nodiscard]] __device__ __forceinline__ bool is_inner(int index) const {
-        return index >= g.inner_first && index < g.inner_last;
-    }
-
     /// Of an inner segment whose samples lie side by side: at distances that instructions hold.
     __device__ __forceinline__ void load(T* re, T* im, int row, int index) const {
         constexpr int kStep = kStride * kRow;
@@ -530,7 +449,8 @@ private:
     }
     /// The same, from where fetch() brings them.
     __device__ __forceinline__ void load_fetched(T* re, T* im) const {
-        const T* const own = reinterpret_cast<const T*>(of_warp()) + threadIdx.x % 32;
+        const int thread = thread_anew();
+        const T* const own = reinterpret_cast<const T*>(of_warp(thread)) + thread % 32;
         wait_copies<0>();
         __syncwarp();
 #pragma unroll
@@ -579,40 +499,8 @@ private:
             }
         }
     }
-    /// One by one: zeros for samples that no output wants or that are not finite; these are noted.
-    __device__ __forceinline__ void read_one_by_one(Point* points, int segment) const {
-        const int row = segment / g.of_row;
-        const int index = segment - row * g.of_row;
-        const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
-        const std::int64_t position = a.in_first + g.start + static_cast<std::int64_t>(index) * g.outputs;
-        const int needed = g.used - (g.outputs - wanted_of(index));
-        const int noted = segment % (2 * g.slots);
-        const auto read = [&](int at) {
-            Sum x{};
-            if (at >= g.skip && at < needed) { x = Element<S>::widen(sample(a, in, position + at)); }
-            if (!is_finite(x)) {
-                g.state->bad[noted] = 1;
-                atomicOr(&g.state->marks[noted][at / kMarkSamples / 32], 1u << (at / kMarkSamples % 32));
-                x = Sum{};
-            }
-            return x;
-        };
-#pragma unroll 1
-        for (int i = 0; i < 32; ++i) {
-            Point p;
-            if constexpr (kComplex) {
-                p = read(point_of(i));
-            } else {
-                p.x = read(point_of(i));
-                p.y = read(point_of(i) + kM);
-            }
-            points[point_of(i)] = p;
-        }
-    }
-
     __device__ __forceinline__ int store(T* re, T* im, int segment, Point* points) const {
-        const int row = segment / g.of_row;
-        const int index = segment - row * g.of_row;
+        const auto [row, index] = g.place_of(segment);
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
         const int wanted = wanted_of(index);
         // Every output of the column depends on every one of its points, so that one tells of all.
@@ -639,111 +527,53 @@ private:
         S* out = static_cast<S*>(a.out) + row * a.out_row + first_output + point_of(0);
         int left = wanted - point_of(0);
         hide(out, left);
-        // Points go in groups, of which at most one is not whole. Of kSpan neighbouring columns at once.
-        constexpr int kGroup = 8;
-        constexpr int kStep = kStride * kRow;
-        const auto store_part = [&](auto part, auto span, const auto& value_of) {
-            constexpr int kFrom = decltype(part)::value;
-            constexpr int kSpan = decltype(span)::value;
-            fft::for_each_index<0, kOwn / kGroup>([&](auto group) {
-                constexpr int kFirst = decltype(group)::value * kGroup;
-                if (left > kFrom + (kFirst + kGroup - 1) * kStep + kSpan - 1) {
-                    fft::for_each_index<kFirst, kFirst + kGroup>([&](auto point) {
-                        constexpr int i = decltype(point)::value;
-                        if constexpr (kSpan == 2) {
-                            const S two[2] = {value_of(i), value_of(kOwn + i)};
-                            store_pair(out + kFrom + i * kStep, two);
-                        } else {
-                            __stcs(out + kFrom + i * kStep, value_of(i));
-                        }
-                    });
-                } else if (left > kFrom + kFirst * kStep) {
-                    fft::for_each_index<kSpan * kFirst, kSpan*(kFirst + kGroup)>([&](auto point) {
-                        constexpr int i = decltype(point)::value / kSpan;
-                        constexpr int column = decltype(point)::value % kSpan;
-                        if (left > kFrom + i * kStep + column) {
-                            __stcs(out + kFrom + i * kStep + column, value_of(kOwn * column + i));
-                        }
-                    });
-                }
-            });
-        };
-        const auto store_all = [&](auto from, auto span) {
-            constexpr int kFrom = decltype(from)::value;
-            constexpr int kColumn = decltype(span)::value == 2 ? 0 : kFrom;
-            if constexpr (kComplex) {
-                store_part(from, span, [&](int i) { return S{re[held(kOwn * kColumn + i)], im[held(kOwn * kColumn + i)]}; });
-            } else {
-                store_part(from, span, [&](int i) { return Element<S>::narrow(re[held(kOwn * kColumn + i)]); });
-                store_part(std::integral_constant<int, kM + kFrom>{}, span,
-                           [&](int i) { return Element<S>::narrow(im[held(kOwn * kColumn + i)]); });
-            }
-        };
-        using Zero = std::integral_constant<int, 0>;
-        using One = std::integral_constant<int, 1>;
         if constexpr (!kPaired) {
-            store_all(Zero{}, One{});
+            store_columns<0, 1>(out, left, re, im);
         } else if (g.paired != 0) {
-            store_all(Zero{}, std::integral_constant<int, 2>{});
+            store_columns<0, 2>(out, left, re, im);
         } else {
-            store_all(Zero{}, One{});
-            store_all(One{}, One{});
+            store_columns<0, 1>(out, left, re, im);
+            store_columns<1, 1>(out, left, re, im);
         }
         return 0;
     }
-    /// One by one from memory, with the terms of samples that are not finite or, after an overflow, directly.
-    __device__ __forceinline__ void store_one_by_one(const Point* points, int segment, bool bad, bool overflown) const {
-        const int row = segment / g.of_row;
-        const int index = segment - row * g.of_row;
-        const int wanted = wanted_of(index);
-        const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
-#pragma unroll 1
-        for (int v = 0; v < (kComplex ? 32 : 64); ++v) {
-            const int at = point_of(v % 32) + (v < 32 ? 0 : kM);
-            if (at >= wanted) { continue; }
-            const Point p = points[point_of(v % 32)];
-            Sum sum;
-            if constexpr (kComplex) {
-                sum = p;
-            } else {
-                sum = v < 32 ? p.x : p.y;
-            }
-            if (bad || overflown) {
-                if constexpr (kComplex) {
-                    sum = g.real_taps ? repaired<T>(sum, segment, row, index, at, overflown)
-                                      : repaired<S>(sum, segment, row, index, at, overflown);
-                } else {
-                    sum = repaired<T>(sum, segment, row, index, at, overflown);
-                }
-            }
-            store_anywhere(a, static_cast<S*>(a.out), row * a.out_row + (first_output + at) * a.out_sample, finish(a, sum));
+    /// Of the thread's columns the kSpan ones from kColumn on: outputs whose first one is `out`, of which `left` are wanted.
+    template <int kColumn, int kSpan>
+    static __device__ __forceinline__ void store_columns(S* out, int left, const T* re, const T* im) {
+        if constexpr (kComplex) {
+            store_part<kColumn, kSpan, 0>(out, left, [&](int i) { return S{re[held(i)], im[held(i)]}; });
+        } else {
+            store_part<kColumn, kSpan, 0>(out, left, [&](int i) { return Element<S>::narrow(re[held(i)]); });
+            store_part<kColumn, kSpan, kM>(out, left, [&](int i) { return Element<S>::narrow(im[held(i)]); });
         }
     }
-    /// `sum` of output `at` with the terms that were left out, until it is not a number; or all terms.
-    template <class H>
-    __device__ __noinline__ Sum repaired(Sum sum, int segment, int row, int index, int at, bool overflown) const {
-        const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
-        if (overflown) { return direct_sum_while_finite<S, H>(a, row, first_output + at); }
-        const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
-        const H* const taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
-        const unsigned* const marks = g.state->marks[segment % (2 * g.slots)];
-        const int begin = at + g.skip;
-        const int end = begin + static_cast<int>(a.k);
-        for (int mark = begin / kMarkSamples; mark <= (end - 1) / kMarkSamples; ++mark) {
-            const unsigned bits = __ldcg(marks + mark / 32) >> (mark % 32);
-            if (bits == 0) {
-                mark |= 31;
-                continue;
+    /// The same of the outputs from kFirst on. Points go in groups, of which at most one is not whole.
+    template <int kColumn, int kSpan, int kFirst, class ValueOf>
+    static __device__ __forceinline__ void store_part(S* out, int left, const ValueOf& value_of) {
+        constexpr int kGroup = 8;
+        constexpr int kStep = kStride * kRow;
+        fft::for_each_index<0, kOwn / kGroup>([&](auto group) {
+            constexpr int kPoint = decltype(group)::value * kGroup;
+            constexpr int kOfGroup = kFirst + kColumn + kPoint * kStep;
+            if (left > kOfGroup + (kGroup - 1) * kStep + kSpan - 1) {
+                fft::for_each_index<0, kGroup>([&](auto point) {
+                    constexpr int i = decltype(point)::value;
+                    if constexpr (kSpan == 2) {
+                        const S two[2] = {value_of(kPoint + i), value_of(kOwn + kPoint + i)};
+                        store_pair(out + kOfGroup + i * kStep, two);
+                    } else {
+                        __stcs(out + kOfGroup + i * kStep, value_of(kOwn * kColumn + kPoint + i));
+                    }
+                });
+            } else if (left > kOfGroup) {
+                fft::for_each_index<0, kSpan * kGroup>([&](auto point) {
+                    constexpr int i = decltype(point)::value / kSpan;
+                    constexpr int column = decltype(point)::value % kSpan;
+                    constexpr int at = kOfGroup + i * kStep + column;
+                    if (left > at) { __stcs(out + at, value_of(kOwn * (kColumn + column) + kPoint + i)); }
+                });
             }
-            if ((bits & 1) == 0) { continue; }
-            for (int i = max(begin, mark * kMarkSamples); i < min(end, (mark + 1) * kMarkSamples); ++i) {
-                const Sum x = Element<S>::widen(sample(a, in, a.in_first + g.start + first_output + i));
-                if (is_finite(x)) { continue; }
-                multiply_add(sum, x, taps[i - begin]);
-                if (is_nan(sum)) { return sum; }
-            }
-        }
-        return sum;
+        });
     }
 };
 

@@ -71,24 +71,38 @@ std::int64_t blocks_at_once(const Problem& p, const cuda_abi::Device& device) {
     return (type_of(p).point_bytes == 16 ? 1 : 2) * static_cast<std::int64_t>(device.multiprocessors);
 }
 
-/// Segments whose points are kept, and the lag of rows behind columns: so many tasks lie between one and what it waits for that
-/// the blocks of the device have finished it. Rows wait for columns, which take longer than rows: 1.9 times as many tasks as there
-/// are blocks; columns wait for rows: as many. f32, 65,535 taps on an H200, 2^28 samples with a lag of 8 and 13 segments 1,489 us,
-/// 7 and 12 the same, 6 and 11 1,484, 7 and 11 1,500, 6 and 10 1,528; 2^24 samples 116, 125, 120, 121 and 123. More would leave the
-/// L2 cache, which costs more than to wait: 262,143 taps, 2^20 points with a lag of 1 and 3 segments 1,960 us, 2 and 4 2,067; f64,
-/// 2^26 samples, 65,535 taps, 2^18 points 1,104 us with 3 and 6, 1,142 with 4 and 7.
+/// Segments whose points are kept, the lag of rows behind columns, and how many segments' rows take turns (2^together_bits): so
+/// many tasks lie between one and what it waits for that the blocks of the device have finished it. Rows wait for columns, which
+/// take longer than rows: 1.9 times as many tasks as there are blocks; columns wait for rows: as many.
+///
+/// Rows of two segments take turns, so that both find the same part of the spectrum in the cache, where that costs no place there,
+/// as segments are short, or where none of them finds one, as they are long. f32 on an H200, 2^28 and 2^24 samples, 65,535 taps,
+/// 2^18 points, a lag of 7 and 13 segments 1,455 and 115 us; one by one with 8 and 13 1,473 and 118, 7 and 12 1,461 and 122, 6 and
+/// 11 1,458 and 121; two with 8 and 14 1,478 and 118, four with 7 and 14 1,549. 524,287 taps, 2^21 points 2,101 us instead of
+/// 2,185, with LargeOrder's `ahead` 2,071; 1,048,575 taps, 2^22 points 2,240 instead of 2,290, four by four 2,247. But 262,143
+/// taps, 2^20 points, a lag of 1 and 3 segments 1,832 us, two by two with 4 segments 2,072.
+///
+/// More segments would leave the L2 cache, which costs more than to wait: 2^20 points, a lag of 2 and 4 segments 1,984 us; 131,071
+/// taps, 2^19 points 1,713 us with 4 and 7, 1,763 with 3 and 6, 1,837 with 4 and 8; f64, 2^26 samples, 65,535 taps, 2^18 points
+/// 1,104 us with 3 and 6, 1,142 with 4 and 7.
 struct Ring {
-    int lag, slots;
+    int lag, slots, together_bits;
 };
 Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    constexpr std::int64_t kLeastRingBytes = 26 << 20;  // nearly half of the H200's cache
-    const std::int64_t bytes = std::max(kLeastRingBytes, device.l2_bytes / 5 * 2);
-    const std::int64_t most = std::clamp<std::int64_t>(bytes / (cut.points * type_of(p).point_bytes), 3, kMostSlots);
+    const std::int64_t least_bytes = (type_of(p).point_bytes == 16 ? 26 : 28) << 20;  // nearly half of the H200's cache
+    constexpr std::int64_t kMostBytesTogether = 32 << 20;  // of a segment: a ring of four is a few times the cache still
+    const std::int64_t segment_bytes = cut.points * type_of(p).point_bytes;
+    const std::int64_t bytes = std::max(least_bytes, device.l2_bytes / 5 * 2);
+    const std::int64_t most = std::clamp<std::int64_t>(bytes / segment_bytes, 3, kMostSlots);
     const std::int64_t blocks = blocks_at_once(p, device);
     const std::int64_t rows =
         std::clamp<std::int64_t>(blocks / (2 * tasks_of(cut)), 1, std::min<std::int64_t>(most - 2, kMostSlots / 2));
-    const std::int64_t lag = std::clamp<std::int64_t>(divide_up(15 * blocks, 16 * tasks_of(cut)), 1, most - 1 - rows);
-    return {static_cast<int>(lag), static_cast<int>(lag + 1 + rows)};
+    const std::int64_t columns = divide_up(15 * blocks, 16 * tasks_of(cut));
+    const bool is_short = most >= kMostSlots / 2;
+    const bool is_long = 3 * segment_bytes > device.l2_bytes * 2 / 3 && segment_bytes <= kMostBytesTogether;
+    const std::int64_t more = is_short || is_long ? 1 : 0;
+    const std::int64_t lag = std::clamp<std::int64_t>(columns - more, 1, most - 1 - rows);
+    return {static_cast<int>(lag), static_cast<int>(lag + 1 + rows + more), static_cast<int>(more)};
 }
 
 bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
@@ -99,10 +113,10 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
-    // leave the L2 cache: 65,535 taps with 2^18 points take 1,473 us, 262,143 with 2^20 1,840, 1,048,575 with 2^22 2,275 and with
-    // 2^21 a twentieth more.
-    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.2e-6, 12.0e-6, 13.5e-6,
-                                                                                    15.4e-6, 17.2e-6, 22.3e-6};
+    // leave the L2 cache: 65,535 taps with 2^18 points take 1,455 us, 262,143 with 2^20 1,832, 524,287 with 2^21 2,071 and
+    // 1,048,575 with 2^22 2,250.
+    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.05e-6, 11.6e-6, 13.5e-6,
+                                                                                    14.2e-6,  15.7e-6, 22.3e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
     constexpr double kHalfFactor = 0.95;  // of samples of 16 bits
     constexpr double kWideFactor = 2.8;   // 2^17 samples a segment and less, 5,600 to 15,000 taps
@@ -115,9 +129,9 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
     const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
     // Columns, rows, columns: the first and the last ones of all find few others at work, the more segments are between them. f32,
-    // 97,301 samples take 31 us, 2,347,819 37, 7,061,443 67 and 21,702,091 134, with any filter of one size of segment. In double a
-    // task is long enough to hide most of it.
-    const double in_a_row = wide ? 0.55 : (half ? 1.8 : 1.5) + 1.1 * std::min(1.0, segments / 14);
+    // 65,535 taps, 2^20 samples take 33 us, 2^21 34, 2^22 46, 2^23 70 and 2^24 116. In double a task is long enough to hide most
+    // of it.
+    const double in_a_row = wide ? 0.55 : (half ? 1.8 : 1.5) + 0.9 * std::min(1.0, segments / 14);
     return 2 * kLaunchSeconds + factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) *
                                     (std::max(tasks, wide ? 0.8 : 1.0) + in_a_row);
 }
@@ -298,8 +312,12 @@ private:
         const std::int64_t last = std::min({room < 0 ? 0 : room / cut.outputs + 1, job.count / cut.outputs, of_row});
         g.inner_first = static_cast<int>(std::min(first, of_row));
         g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
-        g.lag = ring(prepared).lag;
-        g.slots = ring(prepared).slots;
+        const Ring ring = ring_of(p, cut, prepared.device);
+        g.slots = ring.slots;
+        // Rows of two segments take turns too where all segments stay in the cache: 131,071 taps, 2^19 points, 2^20 and 2^22
+        // samples 33 and 48 us instead of 39 and 53; 262,143 taps, 2^20 points 37 and 66 us instead of 49 and 74.
+        const bool are_few = g.segments * cut.points * type.point_bytes <= prepared.device.l2_bytes;
+        g.order = LargeOrder::of(ring.lag, are_few ? 1 : ring.together_bits, ring.slots, g.segments);
         g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
         // Pairs of real numbers need not be aligned as a whole.
         const auto is_aligned = [&](const void* at) {

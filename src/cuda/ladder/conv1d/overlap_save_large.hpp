@@ -2,6 +2,8 @@
 #pragma once
 
 #include "cuda/ladder/conv1d/overlap_save.hpp"
+#include "cuda/ladder/conv1d/overlap_save_large_order.hpp"
+#include "cuda/primitives/fft.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -34,15 +36,24 @@ struct LargeSegments {
     int outputs;                  // of a segment
     int skip, used;               // a segment's outputs read its samples [skip, used)
     int inner_first, inner_last;  // the segments of every row whose samples all lie in the piece
-    int lag, slots;               // columns of segment s begin with rows of segment s - lag, and after outputs of s - slots
-    int real_taps;                // of complex samples
-    int plain;                    // outputs side by side and of the signal's type, pairs aligned
-    int aligned;                  // every segment's samples begin on 16 bytes
-    int paired;                   // its samples and its outputs at twice their size
-    void* made_spectrum;          // where the kernel makes the spectrum, of taps that came after the plan; else null
-    void* made_taps;              // (k) in correlation order
-    const void* given;            // (k)
-    int reversed, conjugated;     // correlation order is the given one reversed, conjugated
+    int slots;                    // of the ring: columns of segment s lie where those of s - slots were, and finish these
+    LargeOrder order;
+    int real_taps;             // of complex samples
+    int plain;                 // outputs side by side and of the signal's type, pairs aligned
+    int aligned;               // every segment's samples begin on 16 bytes
+    int paired;                // its samples and its outputs at twice their size
+    void* made_spectrum;       // where the kernel makes the spectrum, of taps that came after the plan; else null
+    void* made_taps;           // (k) in correlation order
+    const void* given;         // (k)
+    int reversed, conjugated;  // correlation order is the given one reversed, conjugated
+
+    struct Place {
+        int row, index;  // of the batch, and there
+    };
+    [[nodiscard]] TAPLINE_HOST_DEVICE Place place_of(int segment) const {
+        const int row = segment / of_row;
+        return {row, segment - row * of_row};
+    }
 };
 
 /// A kernel for segments of 32 * radix * 1024 * warps points.

@@ -60,6 +60,22 @@ __device__ __forceinline__ uint4 load_past(const uint4* from) {
     return x;
 }
 
+/// Two neighbouring samples or outputs, read or written past the cache.
+template <class S>
+using StreamedPair = std::conditional_t<sizeof(S) == 2, std::uint32_t, std::conditional_t<sizeof(S) == 4, uint2, uint4>>;
+template <class S>
+__device__ __forceinline__ void load_pair(const S* from, S (&two)[2]) {
+    const auto pair = load_past(reinterpret_cast<const StreamedPair<S>*>(from));
+    static_assert(sizeof pair == sizeof two);
+    memcpy(two, &pair, sizeof pair);
+}
+template <class S>
+__device__ __forceinline__ void store_pair(S* to, const S (&two)[2]) {
+    StreamedPair<S> pair;
+    memcpy(&pair, two, sizeof pair);
+    __stcs(reinterpret_cast<StreamedPair<S>*>(to), pair);
+}
+
 /// What is computed from these afterwards is not known before: else the compiler computes the constant parts of addresses before
 /// all segments and keeps them in local memory.
 template <class P>
