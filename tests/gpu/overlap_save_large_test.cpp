@@ -141,7 +141,7 @@ TEST_F(OverlapSaveLarge, LongRowsOfEveryType) {
     for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
         for (const std::int64_t points : {std::int64_t{1} << 20, std::int64_t{1} << 21}) {
             const std::int64_t samples = is_complex(dtype) ? points : 2 * points;
-            const std::int64_t k = points == 1 << 20 ? samples / 6 : samples / 7;
+            const std::int64_t k = points == 1 << 20 ? samples / 8 : samples / 7;
             Problem p = correlation_of(301, k, Mode::same);
             p.dtype = dtype;
             p.complex_taps = is_complex(dtype);

@@ -89,8 +89,9 @@ struct Ring {
     int lag, slots, together_bits;
 };
 Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    const std::int64_t least_bytes = (type_of(p).point_bytes == 16 ? 26 : 28) << 20;  // nearly half of the H200's cache
-    constexpr std::int64_t kMostBytesTogether = 32 << 20;  // of a segment: a ring of four is a few times the cache still
+    const bool wide = type_of(p).point_bytes == 16;
+    const std::int64_t least_bytes = (wide ? 26 : 28) << 20;  // nearly half of the H200's cache
+    constexpr std::int64_t kMostBytesTogether = 32 << 20;     // of a segment: a ring of four is a few times the cache still
     const std::int64_t segment_bytes = cut.points * type_of(p).point_bytes;
     const std::int64_t bytes = std::max(least_bytes, device.l2_bytes / 5 * 2);
     const std::int64_t most = std::clamp<std::int64_t>(bytes / segment_bytes, 3, kMostSlots);
@@ -100,7 +101,7 @@ Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& devi
     const std::int64_t columns = divide_up(15 * blocks, 16 * tasks_of(cut));
     const bool is_short = most >= kMostSlots / 2;
     const bool is_long = 3 * segment_bytes > device.l2_bytes * 2 / 3 && segment_bytes <= kMostBytesTogether;
-    const std::int64_t more = is_short || is_long ? 1 : 0;
+    const std::int64_t more = !wide && (is_short || is_long) ? 1 : 0;
     const std::int64_t lag = std::clamp<std::int64_t>(columns - more, 1, most - 1 - rows);
     return {static_cast<int>(lag), static_cast<int>(lag + 1 + rows + more), static_cast<int>(more)};
 }
@@ -115,7 +116,7 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
     // leave the L2 cache: 65,535 taps with 2^18 points take 1,455 us, 262,143 with 2^20 1,832, 524,287 with 2^21 2,071 and
     // 1,048,575 with 2^22 2,250.
-    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.05e-6, 11.6e-6, 13.5e-6,
+    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.05e-6, 11.6e-6, 12.75e-6,
                                                                                     14.2e-6,  15.7e-6, 22.3e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
     constexpr double kHalfFactor = 0.95;  // of samples of 16 bits
@@ -315,8 +316,10 @@ private:
         const Ring ring = ring_of(p, cut, prepared.device);
         g.slots = ring.slots;
         // Rows of two segments take turns too where all segments stay in the cache: 131,071 taps, 2^19 points, 2^20 and 2^22
-        // samples 33 and 48 us instead of 39 and 53; 262,143 taps, 2^20 points 37 and 66 us instead of 49 and 74.
-        const bool are_few = g.segments * cut.points * type.point_bytes <= prepared.device.l2_bytes;
+        // samples 33 and 48 us instead of 39 and 53; 262,143 taps, 2^20 points 37 and 66 us instead of 49 and 74. Not in double:
+        // 2,347,819 samples, 9,413 taps 71 us instead of 53.
+        const bool wide = type.point_bytes == 16;
+        const bool are_few = !wide && g.segments * cut.points * type.point_bytes <= prepared.device.l2_bytes;
         g.order = LargeOrder::of(ring.lag, are_few ? 1 : ring.together_bits, ring.slots, g.segments);
         g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
         // Pairs of real numbers need not be aligned as a whole.
