@@ -141,7 +141,7 @@ TEST_F(OverlapSaveLarge, LongRowsOfEveryType) {
     for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
         for (const std::int64_t points : {std::int64_t{1} << 20, std::int64_t{1} << 21}) {
             const std::int64_t samples = is_complex(dtype) ? points : 2 * points;
-            const std::int64_t k = points == 1 << 20 ? samples / 8 : samples / 7;
+            const std::int64_t k = samples / 8;
             Problem p = correlation_of(301, k, Mode::same);
             p.dtype = dtype;
             p.complex_taps = is_complex(dtype);
@@ -297,6 +297,30 @@ TEST_F(OverlapSaveLarge, Overflow) {
     const RungRun run = run_rung(rung_, p, in, taps);
     ASSERT_EQ(run.failure, "");
     ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "");
+}
+
+// More long segments than the ring has places, whose columns and rows alternate, against short ones.
+TEST_F(OverlapSaveLarge, LongSegmentsInTurn) {
+    Random random(99);
+    const Problem p = correlation_of(60000011, 60001);
+    const std::vector<float> some = random_floats(1000003, random);
+    std::vector<float> in(static_cast<std::size_t>(p.length));
+    for (std::size_t i = 0; i < in.size(); ++i) { in[i] = some[i % some.size()]; }
+    const std::vector<float> taps = random_floats(p.taps, random);
+    std::vector<float> right;
+    for (const int bits : {18, 21, 22}) {
+        const RungRun run = run_rung(rung_, p, in, taps, {0, 1 << (bits - 5), 0, 0});
+        ASSERT_EQ(run.failure, "") << bits;
+        if (right.empty()) {
+            right = run.out;
+            for (const std::int64_t first : {std::int64_t{0}, p.length / 2, p.length - 40}) {
+                expect_exact(p, right, in, taps, first, 40);
+                if (HasFatalFailure()) { return; }
+            }
+        } else {
+            ASSERT_EQ(difference(run.out, right, 1e-6 * norm_of(right)), "") << bits;
+        }
+    }
 }
 
 // Blocks take tasks as they come; bits do not depend on who does what when.

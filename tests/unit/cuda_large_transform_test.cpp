@@ -251,10 +251,15 @@ TEST(CudaLargeTransform, ASegmentIsConvolved) {
 TEST(CudaLargeTransform, TasksComeAfterWhatTheyWaitFor) {
     struct Ring {
         int lag, slots, together_bits;
+        bool alternates;
     };
-    for (const Ring ring : {Ring{1, 3, 0}, {8, 13, 0}, {4, 7, 0}, {7, 13, 1}, {1, 4, 1}, {1, 3, 1}, {2, 6, 2}, {1, 16, 3}}) {
+    const std::vector<Ring> rings{{1, 3, 0, false}, {8, 13, 0, false}, {4, 7, 0, false},  {7, 13, 1, false}, {1, 4, 1, false},
+                                  {1, 3, 1, false}, {2, 6, 2, false},  {1, 16, 3, false}, {1, 2, 0, true},   {2, 5, 1, true},
+                                  {3, 6, 1, true},  {2, 4, 1, true},   {5, 10, 2, true}};
+    for (const Ring& ring : rings) {
         for (const int segments : {1, 2, 3, 39, 40}) {
-            const auto order = cuda::overlap_save::LargeOrder::of(ring.lag, ring.together_bits, ring.slots, segments);
+            const auto order =
+                cuda::overlap_save::LargeOrder::of(ring.lag, ring.together_bits, ring.slots, ring.alternates, segments);
             const int bits = segments % 6;
             const int parts = 1 << bits;
             std::vector<std::set<int>> columns(static_cast<std::size_t>(segments));
@@ -278,6 +283,16 @@ TEST(CudaLargeTransform, TasksComeAfterWhatTheyWaitFor) {
                 }
                 complete += all_of(done, task.segment) ? 1 : 0;
             }
+        }
+    }
+}
+
+// The slots of a ring by a multiplication.
+TEST(CudaLargeTransform, TurnsOfASlot) {
+    for (int slots = 2; slots <= 16; ++slots) {
+        const auto order = cuda::overlap_save::LargeOrder::of(1, 0, slots, false, 1 << 20);
+        for (int segment = 0; segment <= (1 << 20) + 16; ++segment) {
+            ASSERT_EQ(order.turn_of(segment), segment / slots) << segment << " in " << slots;
         }
     }
 }

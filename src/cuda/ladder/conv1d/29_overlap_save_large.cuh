@@ -169,34 +169,30 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
             const LargeTask task = g.order.task(atomicAdd(&g.state->next_task, 1u), fft::log2_of(kTasks));
             *place = task;
             // Of columns the rows of the segment that lay there before have to be complete, of rows its columns.
-            const int before = task.is_columns != 0 ? task.segment - g.slots : task.segment;
+            const int before = task.is_columns != 0 ? task.segment - g.order.slots : task.segment;
             if (before >= 0 && before < g.segments) {
                 const unsigned* done = task.is_columns != 0 ? g.state->rows_done : g.state->columns_done;
-                const int turns = task.segment / g.slots + (task.is_columns != 0 ? 0 : 1);
+                const int turns = g.order.turn_of(task.segment) + (task.is_columns != 0 ? 0 : 1);
                 wait_for_count(done + task.slot, static_cast<unsigned>(turns) * kTasks);
             }
             // Columns of later segments lie where those of these were, and came after their rows.
-            if (kMakesSpectrum && task.is_columns == 0 && before < g.slots) { wait_for_count(g.state->taps_done + 1, kTasks); }
+            if (kMakesSpectrum && task.is_columns == 0 && before < g.order.slots) {
+                wait_for_count(g.state->taps_done + 1, kTasks);
+            }
         }
         __syncthreads();
         const auto task = read_task(place);
-        if (task.is_columns != 0 && task.segment >= g.segments + g.slots) { return; }
+        if (task.is_columns != 0 && task.segment >= g.segments + g.order.slots) { return; }
         Point* at = block.points_of(task, g);
-        if (task.segment < 0) {
-            // nothing
-        } else if (task.is_columns != 0) {
+        const auto exists = [&](int segment) { return segment >= 0 && segment < g.segments; };
+        const int old = task.segment - g.order.slots;
+        if (task.is_columns != 0 && (exists(task.segment) || exists(old))) {
             tile.stand_at(task.part);
-            const int old = task.segment - g.slots;
             bool fetched = false;
             int left_over = 0;
-            if (old >= 0 && old < g.segments) {
+            if (exists(old)) {
                 left_over = tile.finish_segment(old, at, [&] {
-                    if constexpr (Tile::kFetches) {
-                        const int next = read_task(place).segment;
-                        fetched = tile.may_fetch(next);
-                        __syncwarp();
-                        if (fetched) { tile.fetch(next); }
-                    }
+                    if constexpr (Tile::kFetches) { fetched = tile.fetch(read_task(place).segment); }
                 });
             } else {
                 tile.turn_to();
@@ -213,7 +209,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
             } else {
                 slowly();
             }
-        } else if (task.segment < g.segments) {
+        } else if (task.is_columns == 0 && exists(task.segment)) {
             int first = task.part * kTilePoints;
             hide(at, first);
             const Point* spectrum = all_tables + Tile::kTables.end;
@@ -222,7 +218,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
                                      tables + Tile::kTables.twists, block.barriers);
             // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
-            if (first == 0) { forget_bad(*g.state, (read_task(place).segment + g.slots) % (2 * g.slots)); }
+            if (first == 0) { forget_bad(*g.state, (read_task(place).segment + g.order.slots) % (2 * g.order.slots)); }
         }
         const auto ended = read_task(place);
         __syncthreads();

@@ -51,7 +51,7 @@ __device__ __noinline__ typename Tile::Sum repaired(const Tile& tile, typename T
     if (overflown) { return direct_sum_while_finite<S, H>(a, row, first_output + at); }
     const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
     const H* const taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
-    const unsigned* const marks = g.state->marks[segment % (2 * g.slots)];
+    const unsigned* const marks = g.state->marks[segment % (2 * g.order.slots)];
     const int begin = at + g.skip;
     const int end = begin + static_cast<int>(a.k);
     for (int mark = begin / kMarkSamples; mark <= (end - 1) / kMarkSamples; ++mark) {
@@ -82,7 +82,7 @@ __device__ __forceinline__ void read_one_by_one(const Tile& tile, typename Tile:
     const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
     const std::int64_t position = a.in_first + g.start + static_cast<std::int64_t>(index) * g.outputs;
     const int needed = g.used - (g.outputs - tile.wanted_of(index));
-    const int noted = segment % (2 * g.slots);
+    const int noted = segment % (2 * g.order.slots);
     const auto read = [&](int at) {
         Sum x{};
         if (at >= g.skip && at < needed) { x = Element<S>::widen(sample(a, in, position + at)); }

@@ -23,8 +23,11 @@ constexpr int kMostWideBits = 22;
 constexpr std::int64_t kLeastTaps = 4097;
 constexpr std::int64_t kMostLargeSegments = std::int64_t{1} << 20;  // tasks are counted in 32 bits
 
+// Whether points are in double.
+bool is_wide(const Problem& p) { return type_of(p).point_bytes == 16; }
+
 LargeKernel kernel_of(const Problem& p, int bits) {
-    if (type_of(p).point_bytes == 16 && bits > kMostWideBits) { return {}; }
+    if (is_wide(p) && bits > kMostWideBits) { return {}; }
     switch (p.dtype) {
         case kF32:
             return large_kernel_f32(bits);
@@ -68,12 +71,13 @@ std::int64_t tasks_of(const LargeCut& cut) { return cut.points / kTilePoints; }
 
 /// Blocks of a multiprocessor as registers allow them, as the kernels ask for it.
 std::int64_t blocks_at_once(const Problem& p, const cuda_abi::Device& device) {
-    return (type_of(p).point_bytes == 16 ? 1 : 2) * static_cast<std::int64_t>(device.multiprocessors);
+    return (is_wide(p) ? 1 : 2) * static_cast<std::int64_t>(device.multiprocessors);
 }
 
-/// Segments whose points are kept, the lag of rows behind columns, and how many segments' rows take turns (2^together_bits): so
-/// many tasks lie between one and what it waits for that the blocks of the device have finished it. Rows wait for columns, which
-/// take longer than rows: 1.9 times as many tasks as there are blocks; columns wait for rows: as many.
+/// Segments whose points are kept, the lag of rows behind columns, how many segments' rows take turns (2^together_bits), and
+/// whether these alternate with columns: so many tasks lie between one and what it waits for that the blocks of the device have
+/// finished it. Rows wait for columns, which take longer than rows: 1.9 times as many tasks as there are blocks; columns wait for
+/// rows: as many.
 ///
 /// Rows of two segments take turns, so that both find the same part of the spectrum in the cache, where that costs no place there,
 /// as segments are short, or where none of them finds one, as they are long. f32 on an H200, 2^28 and 2^24 samples, 65,535 taps,
@@ -82,16 +86,22 @@ std::int64_t blocks_at_once(const Problem& p, const cuda_abi::Device& device) {
 /// 2,185, with LargeOrder's `ahead` 2,071; 1,048,575 taps, 2^22 points 2,240 instead of 2,290, four by four 2,247. But 262,143
 /// taps, 2^20 points, a lag of 1 and 3 segments 1,832 us, two by two with 4 segments 2,072.
 ///
+/// Where not even two segments stay in the cache, columns and rows alternate, with as many segments as that needs: memory limits
+/// the ones more than the others. 1,048,575 taps, 2^22 points, a lag of 1 and 4 segments 2,204 us; alternately with 3 and 6 2,168,
+/// with 2 and 5 2,187, with 2 and 4 2,257. But 524,287 taps, 2^21 points 2,060 us; alternately with 3 and 6 2,091, with 2 and 5
+/// 2,113.
+///
 /// More segments would leave the L2 cache, which costs more than to wait: 2^20 points, a lag of 2 and 4 segments 1,984 us; 131,071
 /// taps, 2^19 points 1,713 us with 4 and 7, 1,763 with 3 and 6, 1,837 with 4 and 8; f64, 2^26 samples, 65,535 taps, 2^18 points
 /// 1,104 us with 3 and 6, 1,142 with 4 and 7.
 struct Ring {
     int lag, slots, together_bits;
+    bool is_long, alternates;
 };
 Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    const bool wide = type_of(p).point_bytes == 16;
+    const bool wide = is_wide(p);
     const std::int64_t least_bytes = (wide ? 26 : 28) << 20;  // nearly half of the H200's cache
-    constexpr std::int64_t kMostBytesTogether = 32 << 20;     // of a segment: a ring of four is a few times the cache still
+    constexpr std::int64_t kMostBytesTogether = 32 << 20;     // of a segment: a ring of six is a few times the cache still
     const std::int64_t segment_bytes = cut.points * type_of(p).point_bytes;
     const std::int64_t bytes = std::max(least_bytes, device.l2_bytes / 5 * 2);
     const std::int64_t most = std::clamp<std::int64_t>(bytes / segment_bytes, 3, kMostSlots);
@@ -100,10 +110,27 @@ Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& devi
         std::clamp<std::int64_t>(blocks / (2 * tasks_of(cut)), 1, std::min<std::int64_t>(most - 2, kMostSlots / 2));
     const std::int64_t columns = divide_up(15 * blocks, 16 * tasks_of(cut));
     const bool is_short = most >= kMostSlots / 2;
-    const bool is_long = 3 * segment_bytes > device.l2_bytes * 2 / 3 && segment_bytes <= kMostBytesTogether;
-    const std::int64_t more = !wide && (is_short || is_long) ? 1 : 0;
+    const bool is_long = !wide && 3 * segment_bytes > device.l2_bytes * 2 / 3 && segment_bytes <= kMostBytesTogether;
+    const int more = (is_short && !wide) || is_long ? 1 : 0;
     const std::int64_t lag = std::clamp<std::int64_t>(columns - more, 1, most - 1 - rows);
-    return {static_cast<int>(lag), static_cast<int>(lag + 1 + rows + more), static_cast<int>(more)};
+    const bool alternates = is_long && 2 * segment_bytes >= device.l2_bytes;
+    const std::int64_t slots = std::max<std::int64_t>(lag + 1 + rows + more, alternates ? 6 : is_long ? 5 : 0);
+    return {static_cast<int>(lag), static_cast<int>(slots), more, is_long, alternates};
+}
+
+/// The order of a launch of `segments` segments. Rows of two take turns too where all segments stay in the cache: f32, 131,071
+/// taps, 2^19 points, 2^20 and 2^22 samples 33 and 48 us instead of 39 and 53; 262,143 taps, 2^20 points 37 and 66 us instead of 49
+/// and
+/// 74. Not in double: 2,347,819 samples, 9,413 taps 71 us instead of 53.
+///
+/// Of long segments a few alternate anyway: 524,287 taps, 2^21 points, 2^24 samples 168 us instead of 180, 2^25 306 instead of 314,
+/// 2^26 561 either way.
+LargeOrder order_of(const Problem& p, const LargeCut& cut, const Ring& ring, int segments, const cuda_abi::Device& device) {
+    constexpr int kFew = 16;
+    const bool all_stay = !is_wide(p) && segments * cut.points * type_of(p).point_bytes <= device.l2_bytes;
+    if (all_stay) { return LargeOrder::of(ring.lag, 1, ring.slots, false, segments); }
+    const bool alternates = ring.alternates || (ring.is_long && segments <= kFew);
+    return LargeOrder::of(alternates ? ring.slots / 2 : ring.lag, ring.together_bits, ring.slots, alternates, segments);
 }
 
 bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
@@ -114,14 +141,15 @@ bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
     // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
-    // leave the L2 cache: 65,535 taps with 2^18 points take 1,455 us, 262,143 with 2^20 1,832, 524,287 with 2^21 2,071 and
-    // 1,048,575 with 2^22 2,250.
+    // leave the L2 cache: 65,535 taps with 2^18 points take 1,455 us, 262,143 with 2^20 1,832, 524,287 with 2^21 2,060 and
+    // 1,048,575 with 2^22 2,168.
     constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.05e-6, 11.6e-6, 12.75e-6,
-                                                                                    14.2e-6,  15.7e-6, 22.3e-6};
+                                                                                    14.1e-6,  15.1e-6, 22.3e-6};
     constexpr double kMeasuredFlops = 6.69e13 / 132;
-    constexpr double kHalfFactor = 0.95;  // of samples of 16 bits
-    constexpr double kWideFactor = 2.8;   // 2^17 samples a segment and less, 5,600 to 15,000 taps
-    const bool wide = type_of(p).point_bytes == 16;
+    constexpr double kHalfFactor = 0.95;   // of samples of 16 bits
+    constexpr double kWideFactor = 2.8;    // 2^17 samples a segment and less, 5,600 to 15,000 taps
+    constexpr double kLongWide = 15.7e-6;  // before that factor: 2^22 points in double, whose columns and rows do not alternate
+    const bool wide = is_wide(p);
     const bool half = p.dtype == kF16 || p.dtype == kBf16;
     const double factor = (wide   ? kWideFactor * (device.minor == 0 ? 1 : 8)
                            : half ? kHalfFactor
@@ -133,8 +161,9 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
     // 65,535 taps, 2^20 samples take 33 us, 2^21 34, 2^22 46, 2^23 70 and 2^24 116. In double a task is long enough to hide most
     // of it.
     const double in_a_row = wide ? 0.55 : (half ? 1.8 : 1.5) + 0.9 * std::min(1.0, segments / 14);
-    return 2 * kLaunchSeconds + factor * kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits)) *
-                                    (std::max(tasks, wide ? 0.8 : 1.0) + in_a_row);
+    const double task =
+        wide && cut.bits == kMostWideBits ? kLongWide : kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits));
+    return 2 * kLaunchSeconds + factor * task * (std::max(tasks, wide ? 0.8 : 1.0) + in_a_row);
 }
 
 // Of segments in an endless signal, whatever this one's length: a stream, which does not know it, gives the same bits.
@@ -222,7 +251,7 @@ public:
         const LargeCut cut = cut_of_prepared(prepared);
         const Type type = type_of(p);
         const LargeKernel kernel = kernel_of(p, cut.bits);
-        const bool wide = type.point_bytes == 16;
+        const bool wide = is_wide(p);
         const LargeTables places(kernel.radix, kernel.warps, wide);
         const auto tap = [&](std::int64_t t) { return tap_at(prepared.host_taps.data(), t, p.taps_dtype); };
         std::vector<std::byte> bytes;
@@ -253,7 +282,7 @@ public:
             spectrum.skip = cut.skip;
             spectrum.rows = 32 * kernel.radix;
             spectrum.warps = kernel.warps;
-            spectrum.order = type_of(p).point_bytes == 16 ? SpectrumOrder::plain : SpectrumOrder::halves;
+            spectrum.order = is_wide(p) ? SpectrumOrder::plain : SpectrumOrder::halves;
             launch_spectrum(p, spectrum, stream);
             Prepared with_taps = prepared;
             with_taps.tables = made.tables;
@@ -281,7 +310,7 @@ private:
     static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
 
     static std::int64_t table_points(const Problem& p, const LargeKernel& kernel) {
-        return LargeTables(kernel.radix, kernel.warps, type_of(p).point_bytes == 16).end;
+        return LargeTables(kernel.radix, kernel.warps, is_wide(p)).end;
     }
 
     /// `g` says of what the spectrum is made unless the plan has it.
@@ -313,14 +342,7 @@ private:
         const std::int64_t last = std::min({room < 0 ? 0 : room / cut.outputs + 1, job.count / cut.outputs, of_row});
         g.inner_first = static_cast<int>(std::min(first, of_row));
         g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
-        const Ring ring = ring_of(p, cut, prepared.device);
-        g.slots = ring.slots;
-        // Rows of two segments take turns too where all segments stay in the cache: 131,071 taps, 2^19 points, 2^20 and 2^22
-        // samples 33 and 48 us instead of 39 and 53; 262,143 taps, 2^20 points 37 and 66 us instead of 49 and 74. Not in double:
-        // 2,347,819 samples, 9,413 taps 71 us instead of 53.
-        const bool wide = type.point_bytes == 16;
-        const bool are_few = !wide && g.segments * cut.points * type.point_bytes <= prepared.device.l2_bytes;
-        g.order = LargeOrder::of(ring.lag, are_few ? 1 : ring.together_bits, ring.slots, g.segments);
+        g.order = order_of(p, cut, ring(prepared), g.segments, prepared.device);
         g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
         // Pairs of real numbers need not be aligned as a whole.
         const auto is_aligned = [&](const void* at) {
@@ -333,7 +355,7 @@ private:
         g.paired = first_sample % pair_bytes == 0 && reinterpret_cast<std::uintptr_t>(job.out) % pair_bytes == 0 &&
                    (job.rows == 1 || (job.in_row % 2 == 0 && job.out_row % 2 == 0));
         check(cudaMemsetAsync(g.state, 0, sizeof(LargeState), stream), "cudaMemsetAsync");
-        const std::int64_t tasks = 2 * (g.segments + g.slots) * tasks_of(cut);
+        const std::int64_t tasks = 2 * (g.segments + g.order.slots) * tasks_of(cut);
         const std::int64_t blocks = std::min(blocks_at_once(p, prepared.device), tasks);
         void* arguments[] = {&a, &g};
         cuda::launch(g.given != nullptr ? kernel.with_taps : kernel.function, dim3(static_cast<unsigned>(blocks)), kTileThreads,

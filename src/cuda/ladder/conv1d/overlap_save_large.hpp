@@ -36,16 +36,15 @@ struct LargeSegments {
     int outputs;                  // of a segment
     int skip, used;               // a segment's outputs read its samples [skip, used)
     int inner_first, inner_last;  // the segments of every row whose samples all lie in the piece
-    int slots;                    // of the ring: columns of segment s lie where those of s - slots were, and finish these
-    LargeOrder order;
-    int real_taps;             // of complex samples
-    int plain;                 // outputs side by side and of the signal's type, pairs aligned
-    int aligned;               // every segment's samples begin on 16 bytes
-    int paired;                // its samples and its outputs at twice their size
-    void* made_spectrum;       // where the kernel makes the spectrum, of taps that came after the plan; else null
-    void* made_taps;           // (k) in correlation order
-    const void* given;         // (k)
-    int reversed, conjugated;  // correlation order is the given one reversed, conjugated
+    LargeOrder order;             // columns of segment s lie where those of s - order.slots were, and finish these
+    int real_taps;                // of complex samples
+    int plain;                    // outputs side by side and of the signal's type, pairs aligned
+    int aligned;                  // every segment's samples begin on 16 bytes
+    int paired;                   // its samples and its outputs at twice their size
+    void* made_spectrum;          // where the kernel makes the spectrum, of taps that came after the plan; else null
+    void* made_taps;              // (k) in correlation order
+    const void* given;            // (k)
+    int reversed, conjugated;     // correlation order is the given one reversed, conjugated
 
     struct Place {
         int row, index;  // of the batch, and there

@@ -65,7 +65,7 @@ struct RowOfTile {
 #pragma unroll
                 for (int j = 0; j < kWarps; ++j) {
                     const float4 two = __ldcg(reinterpret_cast<const float4*>(row + kPoints * j) + place_of_pair(i));
-                    put_pair(re, im, kWarps * i + j, two);
+                    take_pair(re, im, kWarps * i + j, two);
                 }
             }
             Whole::transform_there(re, im);
@@ -102,7 +102,7 @@ struct RowOfTile {
             fft::for_each_index<0, 16>([&](auto value) {
                 constexpr int i = decltype(value)::value / kWarps;
                 constexpr int j = decltype(value)::value % kWarps;
-                put_pair(re, im, kWarps * i + j, pairs_of(fft::reversed(j, kBits))[place_of_pair(i)]);
+                take_pair(re, im, kWarps * i + j, pairs_of(fft::reversed(j, kBits))[place_of_pair(i)]);
             });
             Whole::transform_back(re, im);
             fft::for_each_index<0, 16>([&](auto value) {
@@ -141,17 +141,6 @@ private:
     [[nodiscard]] __device__ __forceinline__ int place_of_pair(int i) const { return thread + 32 * kWarps * i; }
     [[nodiscard]] __device__ __forceinline__ float4* pairs_of(int part) const {
         return reinterpret_cast<float4*>(points + part * kRegion);
-    }
-    template <class T>
-    static __device__ __forceinline__ void put_pair(T* re, T* im, int r, const float4& two) {
-        re[r] = two.x;
-        im[r] = two.y;
-        re[16 + r] = two.z;
-        im[16 + r] = two.w;
-    }
-    template <class T>
-    static __device__ __forceinline__ float4 pair_at(const T* re, const T* im, int r) {
-        return {re[r], im[r], re[16 + r], im[16 + r]};
     }
 };
 
