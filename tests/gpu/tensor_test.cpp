@@ -267,6 +267,37 @@ TEST_F(Tensor, LongSignalsOfSixteenBitSamples) {
     }
 }
 
+// So many tiles that blocks take them as they come: rows of one launch against each row alone, which is too short for that.
+TEST_F(Tensor, BlocksTakeTiles) {
+    for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+        for (const std::int64_t k : {31, 127, 505}) {
+            const Problem p = problem(40000003, k, dtype);
+            Problem rows = p;
+            rows.batch = 3;
+            Random random(93);
+            std::vector<std::uint16_t> some(1000003);
+            fill_random(reinterpret_cast<std::byte*>(some.data()), dtype, static_cast<std::int64_t>(some.size()), random);
+            std::vector<std::uint16_t> in(static_cast<std::size_t>(input_extent(rows)));
+            for (std::size_t i = 0; i < in.size(); ++i) { in[i] = some[i % some.size()]; }
+            in[60000001] = 0x7fff;
+            std::vector<float> taps = random_floats(k, 94);
+            round_taps(taps, dtype);
+            const Plan all = plan(rows, taps);
+            const Plan one = plan(p, taps);
+            if (all.explain().find("four warps in turn") == std::string::npos) {
+                TAPLINE_GPU_MISSING("no products of four warps here: " + all.explain());
+            }
+            EXPECT_NE(all.workspace_bytes(), 0U) << all.explain();
+            const std::vector<std::uint16_t> out = execute_on_device<std::uint16_t>(all, in.data());
+            for (std::int64_t row = 0; row < rows.batch; ++row) {
+                const std::vector<std::uint16_t> right = execute_on_device<std::uint16_t>(one, in.data() + row * p.length);
+                ASSERT_EQ(std::memcmp(out.data() + row * p.length, right.data(), right.size() * sizeof(std::uint16_t)), 0)
+                    << "row " << row << ": " << describe(rows);
+            }
+        }
+    }
+}
+
 // More taps than two products take: tiles that are full, begun or hardly there, every mode, rows that share a filter.
 TEST_F(Tensor, ManyTapsOfTheSignalsTypeOnAnyLength) {
     for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {

@@ -87,27 +87,6 @@ __device__ __forceinline__ void arrive(CopyBarrier* barrier) {
 #endif
 }
 
-/// A number in shared memory that only grows: what a thread did before raise() is done for those that wait_for() let pass.
-__device__ __forceinline__ void raise(std::uint32_t* number, std::uint32_t to) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("st.release.cta.shared::cta.u32 [%0], %1;" ::"r"(shared_address(number)), "r"(to) : "memory");
-#else
-    static_cast<void>(number);
-    static_cast<void>(to);
-#endif
-}
-__device__ __forceinline__ void wait_for(std::uint32_t* number, std::uint32_t least) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    std::uint32_t seen = 0;
-    while (seen < least) {
-        asm volatile("ld.acquire.cta.shared::cta.u32 %0, [%1];" : "=r"(seen) : "r"(shared_address(number)) : "memory");
-    }
-#else
-    static_cast<void>(number);
-    static_cast<void>(least);
-#endif
-}
-
 /// Starts bringing `bytes` into the L2 cache; address and size as above.
 __device__ __forceinline__ void prefetch_bulk(const void* from_global, std::uint32_t bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

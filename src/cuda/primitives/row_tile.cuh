@@ -13,7 +13,7 @@ inline constexpr int kMostChunksOnce = 18;          // where taps are one half e
 inline constexpr int kChunkTaps = 2 * 16 * kChunk;  // entries of T for a chunk
 inline constexpr int kSharedBytes = 227 * 1024;     // of a block, compute capability 9.0
 inline constexpr int kMostBuffers = 16;             // whose barriers and numbers of copies come before all else
-inline constexpr int kRowHeaderBytes = 256;
+inline constexpr int kRowHeaderBytes = 16 * kMostBuffers;
 
 /// Positions of 32 outputs, of a row: odd, so that two rows lie in different halves of the banks, and so many that what a row reads
 /// ends within the next one or, from 11 chunks on, the one after that. Where memory limits, small tiles begin and end sooner: one
@@ -54,6 +54,31 @@ __host__ __device__ constexpr int row_buffers(int chunks, int pieces) {
 }
 __host__ __device__ constexpr int row_shared_bytes(int chunks, int pieces) {
     return row_fixed_bytes(chunks, pieces) + row_buffers(chunks, pieces) * 2 * row_samples(chunks, pieces);
+}
+
+/// How many copies to a buffer were started, and of which tile the last one: both at once, for those that wait for it.
+__device__ __forceinline__ void tell_start(std::uint64_t* started, std::uint32_t copies, std::uint32_t tile) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("st.release.cta.shared::cta.u64 [%0], %1;" ::"r"(shared_address(started)), "l"(std::uint64_t{copies} << 32 | tile)
+                 : "memory");
+#else
+    static_cast<void>(started);
+    static_cast<void>(copies);
+    static_cast<void>(tile);
+#endif
+}
+/// Waits for so many copies; returns the tile.
+__device__ __forceinline__ std::uint32_t wait_for_start(std::uint64_t* started, std::uint32_t copies) {
+    std::uint64_t seen = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    do {
+        asm volatile("ld.acquire.cta.shared::cta.u64 %0, [%1];" : "=l"(seen) : "r"(shared_address(started)) : "memory");
+    } while (seen >> 32 < copies);
+#else
+    static_cast<void>(started);
+    static_cast<void>(copies);
+#endif
+    return static_cast<std::uint32_t>(seen);
 }
 
 /// Where in a chunk the sample lies that is number i of step `step`: a thread's 8 samples, as they lie in memory, are four pairs

@@ -142,7 +142,13 @@ public:
         load_edges(prepared);
     }
 
-    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        const Way way = way_of(prepared);
+        return takes_tiles(prepared, way, p.batch * divide_up(p.output_length, tile_of(p, way))) ? kTakenBytes : 0;
+    }
+
+    void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
         const Problem& p = prepared.problem;
         Arguments a = arguments_of(prepared, job);
         const int bytes = type_of(p, prepared.device).bytes;
@@ -177,7 +183,10 @@ public:
             throw CudaError(cuda_abi::Code::unsupported,
                             "problem: more rows or tiles than one launch has blocks; divide the batch");
         }
-        void* arguments[] = {&a, &g};
+        const bool takes = takes_tiles(prepared, way, tiles) && workspace_bytes(prepared) != 0;
+        auto* taken = takes ? static_cast<unsigned*>(workspace) : nullptr;
+        if (taken != nullptr) { check(cudaMemsetAsync(taken, 0, sizeof *taken, stream), "cudaMemsetAsync"); }
+        void* arguments[] = {&a, &g, &taken};
         const Kernel kernel = kernel_of(prepared);
         cuda::launch(kernel.entry, dim3(static_cast<unsigned>(blocks)), kernel.threads, arguments, kernel.shared_bytes, stream);
     }
@@ -185,6 +194,14 @@ public:
 private:
     /// What makes a tile: a warp; four, whose samples lie in shared memory as halves; four, with samples in registers.
     enum class Way { warp, group, rows };
+
+    static constexpr std::int64_t kTakenBytes = 256;
+
+    /// Whether so many tiles are worth a number in memory, set to 0 before each launch, by which blocks take them.
+    static bool takes_tiles(const Prepared& prepared, Way way, std::int64_t tiles) {
+        constexpr std::int64_t kLeast = 32;  // of a multiprocessor
+        return way == Way::rows && tiles >= kLeast * prepared.device.multiprocessors;
+    }
 
     static double rows_seconds(const Problem& p, const cuda_abi::Device& device, double moved) {
         const int chunks = chunks_of(p);

@@ -21,10 +21,15 @@ namespace tapline::cuda::tensor {
 /// Outputs take the place of samples that have been read, and leave in bulk while the warpgroup begins its next tile: whole lines,
 /// which the memory likes better than each thread's vectors. The samples that a warp's last row reads of
 /// the next warp's are set aside first.
-/// Shared memory: where copies arrive and how many were started, T, samples set aside, tiles.
+///
+/// With `taken`, a number that is 0 before the launch, whichever block has room takes the next tile: what all copy at a time then
+/// lies together, which memory answers sooner than tiles whose blocks are further and further apart, one for each block in turn.
+/// Copies in such pieces alone, 2^28 samples: 267 us instead of 276.
+///
+/// Shared memory: where copies arrive, how many were started and of which tiles, T, samples set aside, tiles.
 template <class S, class H, int kChunks, int kPieces>
 __global__ void __launch_bounds__(row_threads(kChunks), 1)
-    rows_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Tiles g) {
+    rows_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Tiles g, unsigned* taken) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
     constexpr int kGroups = row_groups(kChunks);
     constexpr int kBuffers = row_buffers(kChunks, kPieces);
@@ -38,7 +43,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     static_assert(row_rows_after(kChunks, kPieces) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
     auto* const arrived = reinterpret_cast<CopyBarrier*>(shared);
-    auto* const started = reinterpret_cast<std::uint32_t*>(shared + kRowHeaderBytes / 2);  // copies to each buffer
+    auto* const started = reinterpret_cast<std::uint64_t*>(shared + kRowHeaderBytes / 2);  // copies to each buffer
     char* const taps = shared + kRowHeaderBytes;
     char* const set_aside = taps + kPieces * row_tap_bytes(kChunks);
     S* const buffers = reinterpret_cast<S*>(set_aside + row_beyond_bytes(kChunks));
@@ -58,7 +63,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         return s.tile >= g.inner_first && s.tile < g.inner_last && reinterpret_cast<std::uintptr_t>(from) % 16 == 0;
     };
     const auto copy = [&](unsigned tile, int buffer, std::uint32_t use) {
-        if (tile >= all) { return; }
+        if (tile >= all) { return tell_start(started + buffer, use, tile); }
         const Spot s = spot_of(tile);
         const S* const from = static_cast<const S*>(a.in) + s.row * a.in_row + start_of(s);
         const Part part = is_plain(s, from) ? Part{0, g.needed} : part_copied(a, from, start_of(s), g.needed);
@@ -68,7 +73,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         } else {
             arrive(arrived + buffer);
         }
-        raise(started + buffer, use);
+        tell_start(started + buffer, use, tile);
     };
 
     // The first tiles come while T is made; more of them would only be in their way.
@@ -99,14 +104,17 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     int leaving = 0;        // the buffer whose outputs are on their way, for which use it will be next
     std::uint32_t later_use = 0;
 #pragma unroll 1
-    for (unsigned tile = blockIdx.x + group * gridDim.x; tile < all; tile += kGroups * gridDim.x) {
+    for (;;) {
+        // Phases are told apart by their parity: first this one's copy must have been started, or a warpgroup that is far ahead
+        // of another would take an earlier one for it.
+        const unsigned tile = wait_for_start(started + buffer, use);
+        if (tile >= all) { break; }
+        unsigned later_tile = tile + (kBuffers - kGroups) * gridDim.x;
+        if (thread == 0 && later_use != 0 && taken != nullptr) { later_tile = kBuffers * gridDim.x + atomicAdd(taken, 1u); }
         const Spot s = spot_of(tile);
         const S* const row_in = static_cast<const S*>(a.in) + s.row * a.in_row;
         S* const samples = buffers + buffer * kSamples;
         S* const own = samples + warp * kOutputs;
-        // Phases are told apart by their parity: first this one's copy must have been started, or a warpgroup that is far ahead
-        // of another would take an earlier one for it.
-        wait_for(started + buffer, use);
         wait(arrived + buffer, (use - 1) % 2);
         if (!is_plain(s, row_in + start_of(s))) {
             const Part part = part_copied(a, row_in + start_of(s), start_of(s), g.needed);
@@ -205,7 +213,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         // The outputs before have left their buffer; every warp has set aside what the next one will overwrite.
         if (lane == 0) { wait_stores_read(); }
         wait_for_warpgroup(group);
-        if (thread == 0 && later_use != 0) { copy(tile + (kBuffers - kGroups) * gridDim.x, leaving, later_use); }
+        if (thread == 0 && later_use != 0) { copy(later_tile, leaving, later_use); }
         const auto make_outputs = [&](auto simple) __attribute__((always_inline)) {
             for_turns<0, kPositions>([&](auto position) {
                 constexpr int p = decltype(position)::value;
@@ -250,6 +258,8 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
             ++use;
         }
     }
+    // Who waits for the copy that this warpgroup would have started next has no more tiles either.
+    if (thread == 0 && later_use != 0) { copy(all, leaving, later_use); }
     if (lane == 0) { wait_stores(); }
 #endif
 }
