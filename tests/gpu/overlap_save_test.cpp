@@ -348,6 +348,30 @@ TEST_F(OverlapSave, ErrorsOfASegmentAreThoseOfItsOwnSamples) {
     }
 }
 
+// So many segments that warps take them as they come: rows of one launch against each row alone, which is too short for that.
+TEST_F(OverlapSave, WarpsTakeSegments) {
+    Random random(90);
+    for (const std::int64_t k : {101, 300}) {
+        Problem p = correlation_of(23000007, k);
+        const std::vector<float> some = random_floats(1000003, random);
+        const std::vector<float> taps = random_floats(k, random);
+        Problem rows = p;
+        rows.batch = 4;
+        std::vector<float> in(static_cast<std::size_t>(input_extent(rows)));
+        for (std::size_t i = 0; i < in.size(); ++i) { in[i] = some[i % some.size()]; }
+        in[30000001] = NAN;
+        const Plan all = make_plan(rows, taps.data(), {.device = "cuda", .algorithm = kName});
+        const Plan one = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
+        EXPECT_NE(all.workspace_bytes(), 0U) << all.explain();
+        const std::vector<float> out = execute_on_device<float>(all, in.data());
+        for (std::int64_t row = 0; row < rows.batch; ++row) {
+            const std::vector<float> right = execute_on_device<float>(one, in.data() + row * p.length);
+            ASSERT_EQ(std::memcmp(out.data() + row * p.length, right.data(), right.size() * sizeof(float)), 0)
+                << "row " << row << ": " << describe(rows);
+        }
+    }
+}
+
 // Several segments a warp, one after the other, whose outputs do not lie side by side or are of another type: the next one's
 // samples must not come to where these outputs still are. Against outputs that are stored plainly.
 TEST_F(OverlapSave, ManySegmentsOfOutputsApart) {

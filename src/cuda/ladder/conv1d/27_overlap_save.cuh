@@ -90,6 +90,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     if (!place.exists(a.rows)) { return; }
 
     for (;;) {
+        const LaterPlace<kWarps == 1 && !kRows, Where> later(g, lane);
+        Where next = place;
         const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g.outputs;
         const int wanted = static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs}));
         const S* const segment = samples.wait_for(place, wanted);
@@ -166,7 +168,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                     fetch_spectrum(place.next(g, a.rows));
                     is_coming = true;
                 }
-                if (goes_on) { samples.start_copy(place.next(g, a.rows)); }
+                if (goes_on) {
+                    next = later.after(place, a.rows);
+                    samples.start_copy(next);
+                }
             });
 #pragma unroll
             for (int i = 0; i < 32; ++i) {
@@ -214,9 +219,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             // Not before: the outputs were where the samples go.
             fence_before_copy();
             sync_segment<kWarps>(in_block);
-            samples.start_copy(place.next(g, a.rows));
+            next = later.after(place, a.rows);
+            samples.start_copy(next);
         }
-        place = place.next(g, a.rows);
+        place = kWarps == 1 || !kPlain ? next : place.next(g, a.rows);
         if (!place.exists(a.rows)) { return; }
     }
 }

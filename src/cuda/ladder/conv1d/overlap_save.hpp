@@ -40,6 +40,7 @@ struct Segments {
     std::int64_t first_filter;  // of row 0
     int run;                    // segments that a warp does one after the other
     void* kept;                 // by halves of rows: products of the first that wait for the second
+    unsigned* taken;            // of one warp and one filter: segments taken beyond the first ones; null: warps go on in steps
 };
 
 /// Where a segment's spectrum lies when points are multiplied by it.

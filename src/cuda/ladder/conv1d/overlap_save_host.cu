@@ -22,11 +22,16 @@ namespace {
 
 // Outputs of a segment are a multiple of this, so that stores of all segments begin alike between 128-byte lines.
 constexpr int kOutputsUnit = 32;
-// Where memory limits and rounds are many, fewer warps read and write in a better order: 127 taps, 2^28 samples, H200: 553 us with
-// 12 warps a block, 568 with 16; 191 taps 553 and 567, 255 taps 558 and 559; of 2^24 samples 127 taps 47.3 and 46.4 us.
+// Where memory limits and rounds are many, fewer warps that go on in steps read and write in a better order: 127 taps, 2^28
+// samples, H200: 553 us with 12 warps a block, 568 with 16; 191 taps 553 and 567, 255 taps 558 and 559; of 2^24 samples 127
+// taps 47.3 and 46.4 us.
 constexpr int kManyOutputs = 1850;
 constexpr int kManyRounds = 8;
 constexpr int kFewSegments = 12;
+// Where memory limits, warps take segments as they come (LaterPlace), if so many rounds are worth a number set to 0 before: then
+// 16 warps are better, 127 taps 541 us, 12 554.
+constexpr int kLeastOutputsTaken = 1700;
+constexpr int kLeastRoundsTaken = 16;
 // Blocks of fewer warps with places for spectra than this give way to blocks without.
 constexpr int kLeastWarpsKeeping = 12;
 
@@ -409,6 +414,12 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     return bytes;
 }
 
+bool takes_segments(const Prepared& prepared, const Cut& cut, std::int64_t segments) {
+    return cut.warps == 1 && cut.outputs >= kLeastOutputsTaken && prepared.problem.filters <= 1 &&
+           segments < (std::int64_t{1} << 30) &&
+           segments >= std::int64_t{kLeastRoundsTaken * kMostSegments} * prepared.device.multiprocessors;
+}
+
 void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, const Launch& launch, cudaStream_t stream) {
     const Problem& p = prepared.problem;
     const Type type = type_of(p);
@@ -454,7 +465,8 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
         throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
     }
     const std::int64_t held = std::int64_t{in_block} * prepared.device.multiprocessors;
-    if (cut.warps == 1 && cut.outputs >= kManyOutputs && segments * a.rows >= kManyRounds * held) {
+    const bool takes = launch.taken != nullptr && !kernel.in_runs && takes_segments(prepared, cut, segments * a.rows);
+    if (!takes && cut.warps == 1 && cut.outputs >= kManyOutputs && segments * a.rows >= kManyRounds * held) {
         in_block = std::min(in_block, kFewSegments);
     }
     Segments g{};
@@ -487,6 +499,10 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     g.step_segments = static_cast<int>(blocks * in_block % segments);
     g.longer = kernel.in_runs ? 0 : static_cast<int>(segments * a.rows % (blocks * in_block));
     g.run = static_cast<int>(divide_up(segments * a.rows, blocks * in_block));
+    if (takes) {
+        g.taken = launch.taken;
+        check(cudaMemsetAsync(g.taken, 0, sizeof *g.taken, stream), "cudaMemsetAsync");
+    }
     void* arguments[] = {&a, &g};
     if (kernel.blocks > 1) {
         const ClusterLaunch shared(kernel, blocks * kernel.blocks, stream);

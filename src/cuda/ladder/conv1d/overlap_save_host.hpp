@@ -79,7 +79,10 @@ struct Launch {
     void* sums_in = nullptr;   ///< added to the part's sums: (rows, sums_row)
     void* sums_out = nullptr;  ///< where they go instead of to the output
     std::int64_t sums_row = 0;
+    unsigned* taken = nullptr;  ///< where segments may be counted that warps take, set to 0 here; null: nowhere
 };
+/// Whether a launch with so many segments in all gains from that.
+bool takes_segments(const Prepared& prepared, const Cut& cut, std::int64_t segments);
 void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, const Launch& launch, cudaStream_t stream);
 
 }  // namespace tapline::cuda::overlap_save

@@ -6,6 +6,7 @@
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_row.hpp"
 #include "cuda/ladder/conv1d/overlap_save_spectrum.hpp"
+#include "cuda/ladder/conv1d/production.hpp"
 
 namespace tapline::cuda::overlap_save {
 namespace {
@@ -96,7 +97,10 @@ std::int64_t SegmentRung::granularity(const Prepared& prepared) const { return c
 
 std::int64_t SegmentRung::workspace_bytes(const Prepared& prepared) const {
     const Cut cut = cut_of_prepared(prepared);
-    return by_rows(prepared, cut) ? row_workspace_bytes(prepared, cut.warps) : 0;
+    if (by_rows(prepared, cut)) { return row_workspace_bytes(prepared, cut.warps); }
+    const Problem& p = prepared.problem;
+    constexpr std::int64_t kTakenBytes = 256;
+    return takes_segments(prepared, cut, p.batch * divide_up(p.output_length, cut.outputs)) ? kTakenBytes : 0;
 }
 
 std::vector<std::byte> SegmentRung::tables(const Prepared& prepared) const {
@@ -122,6 +126,7 @@ void SegmentRung::launch(const Prepared& prepared, const Job& job, void* workspa
     Launch launch;
     launch.rows = job.rows;
     launch.count = job.count;
+    if (!by_rows(prepared, cut) && workspace_bytes(prepared) != 0) { launch.taken = static_cast<unsigned*>(workspace); }
     launch_segments(prepared, job, cut, launch, stream);
 }
 
