@@ -44,7 +44,7 @@ struct Machine {
     char slots[1024][64] = {};
     std::vector<char> votes = std::vector<char>(1024);
     uint3 block_index{};
-    dim3 block_size;
+    dim3 block_size, grid_size;
     const std::function<void()>* body = nullptr;
     std::string failure;
 };
@@ -119,6 +119,7 @@ void run_block(int threads, std::mt19937_64& random) {
 const uint3& thread_index() { return machine().running->index; }
 const uint3& block_index() { return machine().block_index; }
 const dim3& block_size() { return machine().block_size; }
+const dim3& grid_size() { return machine().grid_size; }
 
 void sync_threads() { wait_in(machine().block); }
 void sync_warp() { wait_in(own_warp()); }
@@ -172,6 +173,7 @@ void run_kernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std
     const std::function<void()> body = [&] { found.call(arguments); };
     m.body = &body;
     m.block_size = block;
+    m.grid_size = grid;
     for (unsigned y = 0; y < grid.y; ++y) {
         for (unsigned x = 0; x < grid.x; ++x) {
             m.block_index = {x, y, 0};

@@ -34,6 +34,7 @@ namespace tapline::test::on_host {
 const uint3& thread_index();
 const uint3& block_index();
 const dim3& block_size();
+const dim3& grid_size();
 
 void sync_threads();
 bool sync_threads_or(bool value);
@@ -64,6 +65,7 @@ void set_seed(std::uint64_t seed);
 #define threadIdx (::tapline::test::on_host::thread_index())
 #define blockIdx (::tapline::test::on_host::block_index())
 #define blockDim (::tapline::test::on_host::block_size())
+#define gridDim (::tapline::test::on_host::grid_size())
 
 inline void __syncthreads() { ::tapline::test::on_host::sync_threads(); }
 inline int __syncthreads_or(int value) { return ::tapline::test::on_host::sync_threads_or(value != 0) ? 1 : 0; }
@@ -75,14 +77,49 @@ T __shfl_xor_sync(unsigned, T value, int mask) {
     std::memcpy(&value, all[(::tapline::test::on_host::thread_index().x % 32) ^ static_cast<unsigned>(mask)], sizeof value);
     return value;
 }
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+    char all[32][64];
+    ::tapline::test::on_host::share_in_warp(&value, sizeof value, all);
+    std::memcpy(&value, all[lane % 32], sizeof value);
+    return value;
+}
+inline bool __any_sync(unsigned, bool value) {
+    char all[32][64];
+    ::tapline::test::on_host::share_in_warp(&value, sizeof value, all);
+    return std::any_of(all, all + 32, [](const char(&one)[64]) { return one[0] != 0; });
+}
+inline void __threadfence() {}
+inline unsigned atomicAdd(unsigned* to, unsigned value) { return std::exchange(*to, *to + value); }
+inline unsigned atomicOr(unsigned* to, unsigned value) { return std::exchange(*to, *to | value); }
 inline unsigned atomicMax(unsigned* to, unsigned value) { return std::exchange(*to, std::max(*to, value)); }
 template <class T>
 T __ldg(const T* from) {
     return *from;
 }
 template <class T>
+T __ldcg(const T* from) {
+    return *from;
+}
+template <class T>
+T __ldcs(const T* from) {
+    return *from;
+}
+template <class T>
 void __stcs(T* to, T value) {
     *to = value;
+}
+template <class T>
+void __stcg(T* to, T value) {
+    *to = value;
+}
+inline void sincospi(double x, double* sine, double* cosine) {
+    *sine = std::sin(M_PI * x);
+    *cosine = std::cos(M_PI * x);
+}
+inline void sincospif(float x, float* sine, float* cosine) {
+    *sine = static_cast<float>(std::sin(M_PI * double{x}));
+    *cosine = static_cast<float>(std::cos(M_PI * double{x}));
 }
 inline unsigned __float_as_uint(float x) {
     unsigned bits = 0;

@@ -42,6 +42,7 @@ __device__ __forceinline__ void convolve_remainder(float (&re)[32], float (&im)[
     __syncwarp();
     finish_back<32>(x, y);
     exchange_of_lanes(x, y, own, lane);
+    __syncwarp();  // rows of several warps go on there
     transform_by_table<32, 5, 32>(x, y, factors);
     fft::for_each_index<0, 32>([&](auto value) {
         constexpr int i = decltype(value)::value;

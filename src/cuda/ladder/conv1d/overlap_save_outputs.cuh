@@ -65,7 +65,11 @@ template <class S>
 using StreamedPair = std::conditional_t<sizeof(S) == 2, std::uint32_t, std::conditional_t<sizeof(S) == 4, uint2, uint4>>;
 template <class S>
 __device__ __forceinline__ void load_pair(const S* from, S (&two)[2]) {
+#if defined(__CUDA_ARCH__)
     const auto pair = load_past(reinterpret_cast<const StreamedPair<S>*>(from));
+#else
+    const auto pair = *reinterpret_cast<const StreamedPair<S>*>(from);
+#endif
     static_assert(sizeof pair == sizeof two);
     memcpy(two, &pair, sizeof pair);
 }
