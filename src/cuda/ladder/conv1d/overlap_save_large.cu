@@ -120,8 +120,7 @@ Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& devi
 
 /// The order of a launch of `segments` segments. Rows of two take turns too where all segments stay in the cache: f32, 131,071
 /// taps, 2^19 points, 2^20 and 2^22 samples 33 and 48 us instead of 39 and 53; 262,143 taps, 2^20 points 37 and 66 us instead of 49
-/// and
-/// 74. Not in double: 2,347,819 samples, 9,413 taps 71 us instead of 53.
+/// and 74. Not in double: 2,347,819 samples, 9,413 taps 71 us instead of 53.
 ///
 /// Of long segments a few alternate anyway: 524,287 taps, 2^21 points, 2^24 samples 168 us instead of 180, 2^25 306 instead of 314,
 /// 2^26 561 either way.

@@ -35,38 +35,6 @@ struct Place {
     [[nodiscard]] __device__ __forceinline__ std::int64_t filter(const Segments& /*g*/) const { return row; }
 };
 
-/// The segment that a warp does after the one that begins: the next in its steps or, with Segments::taken, the first that nobody
-/// has. What all warps copy at a time then lies together, which memory answers sooner than segments of warps that are further and
-/// further apart: 2^28 samples, 127 taps 541 us instead of 558, 255 taps 549 instead of 566. Where computing limits, it only costs:
-/// 511 taps 614 us instead of 600.
-///
-/// kTakes: of one warp, and one filter for all rows.
-template <bool kTakes, class P>
-class LaterPlace {
-public:
-    /// Asks for its number, which comes while this one's samples are transformed.
-    __device__ __forceinline__ LaterPlace(const Segments& g, int lane) : g_(g) {
-        if (kTakes && g.taken != nullptr && lane == 0) { number_ = atomicAdd(g.taken, 1u); }
-    }
-    /// By all lanes of the warp.
-    [[nodiscard]] __device__ __forceinline__ P after(const P& place, std::int64_t rows) const {
-        if constexpr (kTakes) {
-            if (g_.taken != nullptr) {
-                const auto segments = static_cast<unsigned>(g_.segments);
-                const unsigned all_first = gridDim.x * (blockDim.x / 32);
-                const unsigned number = all_first + __shfl_sync(0xffffffffu, number_, 0);
-                const unsigned row = number / segments;
-                return {row, static_cast<int>(number - row * segments)};
-            }
-        }
-        return place.next(g_, rows);
-    }
-
-private:
-    const Segments& g_;
-    unsigned number_ = 0;
-};
-
 /// The same with several filters: warps have runs of segments, which go through all rows with one filter before they come to the
 /// next. A spectrum is fetched once for many segments, and what many warps fetch at a time is in the L2 cache.
 struct PlaceInRun {
@@ -104,6 +72,38 @@ struct PlaceInRun {
         const std::int64_t f = g.first_filter + column;
         return f >= g.filters ? f - g.filters : f;
     }
+};
+
+/// The segment that a warp does after the one that begins: the next in its steps or, with Segments::taken, the first that nobody
+/// has. What all warps copy at a time then lies together, which memory answers sooner than segments of warps that are further and
+/// further apart: 2^28 samples, 127 taps 541 us instead of 558, 255 taps 549 instead of 566. Where computing limits, it only costs:
+/// 511 taps 614 us instead of 600.
+///
+/// kTakes: of one warp, and one filter for all rows.
+template <bool kTakes, class P>
+class LaterPlace {
+public:
+    /// Asks for its number, which comes while this one's samples are transformed.
+    __device__ __forceinline__ LaterPlace(const Segments& g, int lane) : g_(g) {
+        if (kTakes && g.taken != nullptr && lane == 0) { number_ = atomicAdd(g.taken, 1u); }
+    }
+    /// By all lanes of the warp.
+    [[nodiscard]] __device__ __forceinline__ P after(const P& place, std::int64_t rows) const {
+        if constexpr (kTakes) {
+            if (g_.taken != nullptr) {
+                const auto segments = static_cast<unsigned>(g_.segments);
+                const unsigned all_first = gridDim.x * (blockDim.x / 32);
+                const unsigned number = all_first + __shfl_sync(0xffffffffu, number_, 0);
+                const unsigned row = number / segments;
+                return {row, static_cast<int>(number - row * segments)};
+            }
+        }
+        return place.next(g_, rows);
+    }
+
+private:
+    const Segments& g_;
+    unsigned number_ = 0;
 };
 
 /// The samples of a segment's kWarps warps, one segment after the other. Inner segments, which lie wholly in the piece, are copied
