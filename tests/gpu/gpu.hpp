@@ -26,6 +26,14 @@ inline std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_
 std::vector<float> random_floats(std::int64_t count, std::uint64_t seed);
 std::vector<float> random_floats(std::int64_t count, Random& random);
 
+/// `count` values, those of `some` again and again: drawing as many takes longer than what is tested with them.
+template <class T>
+std::vector<T> repeated(const std::vector<T>& some, std::int64_t count) {
+    std::vector<T> values(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < values.size(); ++i) { values[i] = some[i % some.size()]; }
+    return values;
+}
+
 /// The engine's table of functions. Only after GpuTest::SetUp let a test begin.
 const cuda_abi::Api& api();
 

@@ -303,9 +303,7 @@ TEST_F(OverlapSaveLarge, Overflow) {
 TEST_F(OverlapSaveLarge, LongSegmentsInTurn) {
     Random random(99);
     const Problem p = correlation_of(60000011, 60001);
-    const std::vector<float> some = random_floats(1000003, random);
-    std::vector<float> in(static_cast<std::size_t>(p.length));
-    for (std::size_t i = 0; i < in.size(); ++i) { in[i] = some[i % some.size()]; }
+    const std::vector<float> in = repeated(random_floats(1000003, random), p.length);
     const std::vector<float> taps = random_floats(p.taps, random);
     std::vector<float> right;
     for (const int bits : {18, 21, 22}) {

@@ -352,13 +352,11 @@ TEST_F(OverlapSave, ErrorsOfASegmentAreThoseOfItsOwnSamples) {
 TEST_F(OverlapSave, WarpsTakeSegments) {
     Random random(90);
     for (const std::int64_t k : {101, 300}) {
-        Problem p = correlation_of(23000007, k);
-        const std::vector<float> some = random_floats(1000003, random);
-        const std::vector<float> taps = random_floats(k, random);
+        const Problem p = correlation_of(23000007, k);
         Problem rows = p;
         rows.batch = 4;
-        std::vector<float> in(static_cast<std::size_t>(input_extent(rows)));
-        for (std::size_t i = 0; i < in.size(); ++i) { in[i] = some[i % some.size()]; }
+        std::vector<float> in = repeated(random_floats(1000003, random), input_extent(rows));
+        const std::vector<float> taps = random_floats(k, random);
         in[30000001] = NAN;
         const Plan all = make_plan(rows, taps.data(), {.device = "cuda", .algorithm = kName});
         const Plan one = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});

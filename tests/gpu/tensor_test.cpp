@@ -277,8 +277,7 @@ TEST_F(Tensor, BlocksTakeTiles) {
             Random random(93);
             std::vector<std::uint16_t> some(1000003);
             fill_random(reinterpret_cast<std::byte*>(some.data()), dtype, static_cast<std::int64_t>(some.size()), random);
-            std::vector<std::uint16_t> in(static_cast<std::size_t>(input_extent(rows)));
-            for (std::size_t i = 0; i < in.size(); ++i) { in[i] = some[i % some.size()]; }
+            std::vector<std::uint16_t> in = repeated(some, input_extent(rows));
             in[60000001] = 0x7fff;
             std::vector<float> taps = random_floats(k, 94);
             round_taps(taps, dtype);

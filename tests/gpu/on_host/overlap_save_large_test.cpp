@@ -8,6 +8,7 @@
 #include <complex>
 #include <limits>
 #include <numbers>
+#include <span>
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
@@ -23,10 +24,8 @@ namespace {
 
 using namespace cuda::overlap_save;
 
-std::vector<float> drawn(std::int64_t count, Random& random) {
-    std::vector<float> values(static_cast<std::size_t>(count));
+void draw(std::span<float> values, Random& random) {
     for (float& x : values) { x = static_cast<float>(between(-1000000, 1000000, random)) * 1e-6F; }
-    return values;
 }
 
 struct Case {
@@ -45,10 +44,10 @@ void expect_right(const Case& c, std::uint64_t seed) {
     Random random(seed);
     std::vector<float4> in_vectors(static_cast<std::size_t>(c.n + c.shift) / 4 + 1);
     float* const in = reinterpret_cast<float*>(in_vectors.data()) + c.shift;
-    const std::vector<float> samples = drawn(c.n, random);
-    std::copy(samples.begin(), samples.end(), in);
+    draw({in, static_cast<std::size_t>(c.n)}, random);
     if (c.nan_at >= 0) { in[c.nan_at] = std::numeric_limits<float>::quiet_NaN(); }
-    const std::vector<float> taps = drawn(c.k, random);
+    std::vector<float> taps(static_cast<std::size_t>(c.k));
+    draw(taps, random);
     std::vector<float> out(static_cast<std::size_t>(c.n), std::numeric_limits<float>::infinity());
 
     cuda::Arguments a{};

@@ -16,6 +16,7 @@
 #include "cuda/ladder/conv1d/overlap_save_row.hpp"
 #include "cuda/ladder/conv1d/overlap_save_tables.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
+#include "cuda/ladder/conv1d/taken.hpp"
 
 namespace tapline::cuda::overlap_save {
 namespace {
@@ -499,10 +500,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     g.step_segments = static_cast<int>(blocks * in_block % segments);
     g.longer = kernel.in_runs ? 0 : static_cast<int>(segments * a.rows % (blocks * in_block));
     g.run = static_cast<int>(divide_up(segments * a.rows, blocks * in_block));
-    if (takes) {
-        g.taken = launch.taken;
-        check(cudaMemsetAsync(g.taken, 0, sizeof *g.taken, stream), "cudaMemsetAsync");
-    }
+    if (takes) { g.taken = start_taking(launch.taken, stream); }
     void* arguments[] = {&a, &g};
     if (kernel.blocks > 1) {
         const ClusterLaunch shared(kernel, blocks * kernel.blocks, stream);

@@ -79,7 +79,7 @@ struct Launch {
     void* sums_in = nullptr;   ///< added to the part's sums: (rows, sums_row)
     void* sums_out = nullptr;  ///< where they go instead of to the output
     std::int64_t sums_row = 0;
-    unsigned* taken = nullptr;  ///< where segments may be counted that warps take, set to 0 here; null: nowhere
+    void* taken = nullptr;  ///< kTakenBytes where segments may be counted that warps take; null: nowhere
 };
 /// Whether a launch with so many segments in all gains from that.
 bool takes_segments(const Prepared& prepared, const Cut& cut, std::int64_t segments);

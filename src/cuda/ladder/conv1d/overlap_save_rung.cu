@@ -7,11 +7,17 @@
 #include "cuda/ladder/conv1d/overlap_save_row.hpp"
 #include "cuda/ladder/conv1d/overlap_save_spectrum.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
+#include "cuda/ladder/conv1d/taken.hpp"
 
 namespace tapline::cuda::overlap_save {
 namespace {
 
 bool by_rows(const Prepared& prepared, const Cut& cut) { return takes_rows(prepared.problem, cut.warps, prepared.device); }
+
+bool plan_takes_segments(const Prepared& prepared, const Cut& cut) {
+    const Problem& p = prepared.problem;
+    return takes_segments(prepared, cut, p.batch * divide_up(p.output_length, cut.outputs));
+}
 
 }  // namespace
 
@@ -98,9 +104,7 @@ std::int64_t SegmentRung::granularity(const Prepared& prepared) const { return c
 std::int64_t SegmentRung::workspace_bytes(const Prepared& prepared) const {
     const Cut cut = cut_of_prepared(prepared);
     if (by_rows(prepared, cut)) { return row_workspace_bytes(prepared, cut.warps); }
-    const Problem& p = prepared.problem;
-    constexpr std::int64_t kTakenBytes = 256;
-    return takes_segments(prepared, cut, p.batch * divide_up(p.output_length, cut.outputs)) ? kTakenBytes : 0;
+    return plan_takes_segments(prepared, cut) ? kTakenBytes : 0;
 }
 
 std::vector<std::byte> SegmentRung::tables(const Prepared& prepared) const {
@@ -119,14 +123,15 @@ void SegmentRung::load(const Prepared& prepared) const {
 
 void SegmentRung::launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const {
     const Cut cut = cut_of_prepared(prepared);
-    if (by_rows(prepared, cut) && takes_job(job, cut.warps)) {
+    const bool rows = by_rows(prepared, cut);
+    if (rows && takes_job(job, cut.warps)) {
         const void* const tables = static_cast<const char*>(prepared.tables) + table_bytes(prepared.problem, cut);
         return launch_rows(prepared, job, cut.warps, tables, workspace, stream);
     }
     Launch launch;
     launch.rows = job.rows;
     launch.count = job.count;
-    if (!by_rows(prepared, cut) && workspace_bytes(prepared) != 0) { launch.taken = static_cast<unsigned*>(workspace); }
+    if (!rows && plan_takes_segments(prepared, cut)) { launch.taken = workspace; }
     launch_segments(prepared, job, cut, launch, stream);
 }
 

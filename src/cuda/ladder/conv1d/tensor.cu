@@ -8,6 +8,7 @@
 #include "cuda/ladder/conv1d/direct.hpp"
 #include "cuda/ladder/conv1d/ordered_taps.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
+#include "cuda/ladder/conv1d/taken.hpp"
 #include "cuda/primitives/elements.cuh"
 #include "cuda/primitives/row_tile.cuh"
 #include "tapline/types.hpp"
@@ -184,8 +185,7 @@ public:
                             "problem: more rows or tiles than one launch has blocks; divide the batch");
         }
         const bool takes = takes_tiles(prepared, way, tiles) && workspace_bytes(prepared) != 0;
-        auto* taken = takes ? static_cast<unsigned*>(workspace) : nullptr;
-        if (taken != nullptr) { check(cudaMemsetAsync(taken, 0, sizeof *taken, stream), "cudaMemsetAsync"); }
+        unsigned* taken = takes ? start_taking(workspace, stream) : nullptr;
         void* arguments[] = {&a, &g, &taken};
         const Kernel kernel = kernel_of(prepared);
         cuda::launch(kernel.entry, dim3(static_cast<unsigned>(blocks)), kernel.threads, arguments, kernel.shared_bytes, stream);
@@ -195,9 +195,7 @@ private:
     /// What makes a tile: a warp; four, whose samples lie in shared memory as halves; four, with samples in registers.
     enum class Way { warp, group, rows };
 
-    static constexpr std::int64_t kTakenBytes = 256;
-
-    /// Whether so many tiles are worth a number in memory, set to 0 before each launch, by which blocks take them.
+    /// Whether so many tiles are worth a number in memory by which blocks take them.
     static bool takes_tiles(const Prepared& prepared, Way way, std::int64_t tiles) {
         constexpr std::int64_t kLeast = 32;  // of a multiprocessor
         return way == Way::rows && tiles >= kLeast * prepared.device.multiprocessors;
