@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Turns the bars of the GPU tests' receipt into docs/benchmarks_gpu.md: `python3 bench/gpu_bars_report.py`."""
+"""Turns the bars of the GPU tests' receipt, and other devices' in bench/results, into docs/benchmarks_gpu.md:
+`python3 bench/gpu_bars_report.py`."""
 
 import json
 import pathlib
@@ -47,6 +48,12 @@ def main():
             lines += ["The time beside the slowest of what cannot be done without: the pinned upload, the pinned download, and copying "
                       "signal and output by all threads.", ""]
         lines += table(mine)
+    for other in sorted((ROOT / "bench" / "results").glob("gpu_bars_*.json")):
+        measured = json.loads(other.read_text(encoding="utf-8"))["bars"]
+        lines += ["", f"## Signals on {measured[0]['device']}", "",
+                  f"By `bench/gpu_bars.py --only \"one signal\" --output bench/results/{other.name}`, beside what is wanted of the device above.",
+                  ""]
+        lines += table(measured)
     (ROOT / "docs" / "benchmarks_gpu.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
