@@ -50,9 +50,9 @@ def main():
         lines += table(mine)
     for other in sorted((ROOT / "bench" / "results").glob("gpu_bars_*.json")):
         measured = json.loads(other.read_text(encoding="utf-8"))["bars"]
-        lines += ["", f"## Signals on {measured[0]['device']}", "",
-                  f"By `bench/gpu_bars.py --only \"one signal\" --output bench/results/{other.name}`, beside what is wanted of the device above.",
-                  ""]
+        lines += ["", f"## {measured[0]['device']}", "",
+                  f"Those of the above in `bench/results/{other.name}`, which `bench/gpu_bars.py --output` wrote, beside what is wanted of the "
+                  "first device.", ""]
         lines += table(measured)
     (ROOT / "docs" / "benchmarks_gpu.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
