@@ -8,7 +8,6 @@
 #include <complex>
 #include <limits>
 #include <numbers>
-#include <span>
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
@@ -16,6 +15,7 @@
 namespace tapline::cuda::overlap_save {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
+#include "cuda/ladder/conv1d/overlap_save_large_cut.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large_kernels.cuh"
 #include "support/draw.hpp"
 
@@ -23,10 +23,6 @@ namespace tapline::test {
 namespace {
 
 using namespace cuda::overlap_save;
-
-void draw(std::span<float> values, Random& random) {
-    for (float& x : values) { x = static_cast<float>(between(-1000000, 1000000, random)) * 1e-6F; }
-}
 
 struct Case {
     std::int64_t n, k;
@@ -44,10 +40,10 @@ void expect_right(const Case& c, std::uint64_t seed) {
     Random random(seed);
     std::vector<float4> in_vectors(static_cast<std::size_t>(c.n + c.shift) / 4 + 1);
     float* const in = reinterpret_cast<float*>(in_vectors.data()) + c.shift;
-    draw({in, static_cast<std::size_t>(c.n)}, random);
+    fill_random(in, Dtype::f32, c.n, random);
     if (c.nan_at >= 0) { in[c.nan_at] = std::numeric_limits<float>::quiet_NaN(); }
     std::vector<float> taps(static_cast<std::size_t>(c.k));
-    draw(taps, random);
+    fill_random(taps.data(), Dtype::f32, c.k, random);
     std::vector<float> out(static_cast<std::size_t>(c.n), std::numeric_limits<float>::infinity());
 
     cuda::Arguments a{};
@@ -63,22 +59,11 @@ void expect_right(const Case& c, std::uint64_t seed) {
     a.plain_store = a.plain_layout = 1;
     a.scale = 1;
 
-    constexpr std::int64_t kM = std::int64_t{32} * kRadix * 1024 * kWarps;
+    const LargeCut cut = large_cut(cuda::fft::log2_of(32 * kRadix * 1024 * kWarps), false, c.k, a.origin);
     LargeSegments g{};
-    g.skip = static_cast<int>((32 - a.origin % 32) % 32);
-    g.outputs = static_cast<int>((2 * kM - (c.k - 1) - g.skip) / 32 * 32);
-    g.used = static_cast<int>(g.skip + g.outputs + c.k - 1);
-    g.start = -a.origin - g.skip;
-    g.segments = g.of_row = static_cast<int>((c.n + g.outputs - 1) / g.outputs);
-    g.inner_first = static_cast<int>((-g.start + g.outputs - 1) / g.outputs);
-    const std::int64_t room = c.n - 2 * kM - g.start;
-    g.inner_last = static_cast<int>(std::min(room < 0 ? 0 : room / g.outputs + 1, c.n / g.outputs));
-    g.inner_last = std::max(g.inner_last, g.inner_first);
+    place_segments(g, cut, a, sizeof(float));
     g.order = LargeOrder::of(c.lag, c.together_bits, c.slots, c.alternates, g.segments);
-    g.real_taps = g.plain = 1;
-    const auto first_sample = reinterpret_cast<std::uintptr_t>(in + g.start);
-    g.aligned = first_sample % 16 == 0 ? 1 : 0;
-    g.paired = first_sample % 8 == 0 ? 1 : 0;
+    g.real_taps = 1;
     const auto tap = [&](std::int64_t t) { return Complex(static_cast<double>(taps[static_cast<std::size_t>(t)])); };
     std::vector<Complex> tables = large_tables(kRadix, kWarps, false, false);
     const std::vector<Complex> spectrum = in_halves(large_spectrum(tap, c.k, g.skip, kRadix, kWarps, false));
@@ -91,7 +76,7 @@ void expect_right(const Case& c, std::uint64_t seed) {
     }
     g.tables = table_vectors.data();
     const float nan = std::numeric_limits<float>::quiet_NaN();
-    std::vector<float4> points(static_cast<std::size_t>(c.slots * kM / 2), float4{nan, nan, nan, nan});
+    std::vector<float4> points(static_cast<std::size_t>(c.slots * cut.points / 2), float4{nan, nan, nan, nan});
     g.points = points.data();
     const auto state = std::make_unique<LargeState>();
     g.state = state.get();

@@ -7,6 +7,7 @@
 
 #include "cuda/check.hpp"
 #include "cuda/ladder/conv1d/overlap_save_host.hpp"
+#include "cuda/ladder/conv1d/overlap_save_large_cut.hpp"
 #include "cuda/ladder/conv1d/overlap_save_large_tables.hpp"
 #include "cuda/ladder/conv1d/overlap_save_spectrum.hpp"
 #include "cuda/ladder/conv1d/production.hpp"
@@ -15,8 +16,6 @@ namespace tapline::cuda {
 namespace overlap_save {
 namespace {
 
-// Outputs of a segment, and what its samples begin early, so that lines of memory belong to one tile of columns.
-constexpr int kUnit = 32;
 // Points in double take twice the place: the ring of three segments is a few times the L2 cache at most.
 constexpr int kMostWideBits = 22;
 // Fewer are done by segments in shared memory, in one pass.
@@ -46,26 +45,7 @@ LargeKernel kernel_of(const Problem& p, int bits) {
     }
 }
 
-/// How rows are cut into segments.
-struct LargeCut {
-    int bits = 0;             // of a segment's points
-    std::int64_t points = 0;  // 2^bits
-    std::int64_t samples = 0;
-    int skip = 0;     // samples that a segment begins early
-    int outputs = 0;  // 0: it has no room for the taps
-    int used = 0;
-};
-LargeCut cut_of(const Problem& p, int bits) {
-    LargeCut cut;
-    cut.bits = bits;
-    cut.points = std::int64_t{1} << bits;
-    cut.samples = cut.points * (type_of(p).is_complex ? 1 : 2);
-    cut.skip = static_cast<int>(((-p.origin) % kUnit + kUnit) % kUnit);
-    const std::int64_t room = cut.samples - (p.k - 1) - cut.skip;
-    cut.outputs = room < kUnit ? 0 : static_cast<int>(room / kUnit) * kUnit;
-    cut.used = cut.outputs == 0 ? 0 : static_cast<int>(cut.skip + cut.outputs + p.k - 1);
-    return cut;
-}
+LargeCut cut_of(const Problem& p, int bits) { return large_cut(bits, type_of(p).is_complex, p.k, p.origin); }
 
 std::int64_t tasks_of(const LargeCut& cut) { return cut.points / kTilePoints; }
 
@@ -207,7 +187,9 @@ public:
             "reading, working in the cache and writing go on at once in one launch";
         info.requirements =
             "one filter for all rows, more than 4,096 taps and fewer than a segment has samples; not for strict accuracy";
-        info.limited_by = "the L2 cache, through which every point passes four times, and how well computing hides it";
+        info.limited_by =
+            "the L2 cache, through which every point passes four times, and how well computing hides it; where segments are "
+            "longer than the cache, memory";
         info.source = "ladder/conv1d/29_overlap_save_large.cuh";
         info.takes_pieces = 1;
         info.is_local = 0;
@@ -316,7 +298,6 @@ private:
     static void launch_segments(const Prepared& prepared, const Job& job, LargeSegments g, const void* taps, void* workspace,
                                 cudaStream_t stream) {
         const Problem& p = prepared.problem;
-        const Type type = type_of(p);
         const LargeCut cut = cut_of_prepared(prepared);
         const LargeKernel kernel = kernel_of(p, cut.bits);
         Arguments a = arguments_of(prepared, job);
@@ -324,35 +305,13 @@ private:
         g.tables = prepared.tables;
         g.state = static_cast<LargeState*>(workspace);
         g.points = static_cast<char*>(workspace) + kStateBytes;
-        g.start = job.first - p.origin - cut.skip - job.in_first;
-        g.outputs = cut.outputs;
-        g.skip = cut.skip;
-        g.used = cut.used;
-        const std::int64_t of_row = divide_up(job.count, cut.outputs);
+        const std::int64_t of_row = segments_of_row(cut, job.count);
         if (of_row > kMostLargeSegments || job.rows > kMostLargeSegments / of_row) {
             throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
         }
-        g.of_row = static_cast<int>(of_row);
-        g.segments = static_cast<int>(of_row * job.rows);
-        // Segments whose samples and outputs all are there.
-        const std::int64_t length = job.in_last - job.in_first;
-        const std::int64_t first = g.start >= 0 ? 0 : divide_up(-g.start, cut.outputs);
-        const std::int64_t room = length - cut.samples - g.start;
-        const std::int64_t last = std::min({room < 0 ? 0 : room / cut.outputs + 1, job.count / cut.outputs, of_row});
-        g.inner_first = static_cast<int>(std::min(first, of_row));
-        g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
+        place_segments(g, cut, a, type_of(p).bytes);
         g.order = order_of(p, cut, ring(prepared), g.segments, prepared.device);
         g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
-        // Pairs of real numbers need not be aligned as a whole.
-        const auto is_aligned = [&](const void* at) {
-            return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(type.bytes) == 0;
-        };
-        g.plain = a.plain_layout != 0 && is_aligned(job.in) && is_aligned(job.out);
-        const auto first_sample = reinterpret_cast<std::uintptr_t>(job.in) + static_cast<std::uintptr_t>(g.start * type.bytes);
-        g.aligned = first_sample % 16 == 0 && (job.rows == 1 || job.in_row * type.bytes % 16 == 0);
-        const auto pair_bytes = static_cast<std::uintptr_t>(2 * type.bytes);
-        g.paired = first_sample % pair_bytes == 0 && reinterpret_cast<std::uintptr_t>(job.out) % pair_bytes == 0 &&
-                   (job.rows == 1 || (job.in_row % 2 == 0 && job.out_row % 2 == 0));
         check(cudaMemsetAsync(g.state, 0, sizeof(LargeState), stream), "cudaMemsetAsync");
         const std::int64_t tasks = 2 * (g.segments + g.order.slots) * tasks_of(cut);
         const std::int64_t blocks = std::min(blocks_at_once(p, prepared.device), tasks);

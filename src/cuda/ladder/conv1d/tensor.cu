@@ -144,9 +144,7 @@ public:
     }
 
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
-        const Problem& p = prepared.problem;
-        const Way way = way_of(prepared);
-        return takes_tiles(prepared, way, p.batch * divide_up(p.output_length, tile_of(p, way))) ? kTakenBytes : 0;
+        return plan_takes_tiles(prepared, way_of(prepared)) ? kTakenBytes : 0;
     }
 
     void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
@@ -184,7 +182,7 @@ public:
             throw CudaError(cuda_abi::Code::unsupported,
                             "problem: more rows or tiles than one launch has blocks; divide the batch");
         }
-        const bool takes = takes_tiles(prepared, way, tiles) && workspace_bytes(prepared) != 0;
+        const bool takes = takes_tiles(prepared, way, tiles) && plan_takes_tiles(prepared, way);
         unsigned* taken = takes ? start_taking(workspace, stream) : nullptr;
         void* arguments[] = {&a, &g, &taken};
         const Kernel kernel = kernel_of(prepared);
@@ -199,6 +197,11 @@ private:
     static bool takes_tiles(const Prepared& prepared, Way way, std::int64_t tiles) {
         constexpr std::int64_t kLeast = 32;  // of a multiprocessor
         return way == Way::rows && tiles >= kLeast * prepared.device.multiprocessors;
+    }
+    /// Whether all of the plan's are, so that its workspace has a place for that number.
+    static bool plan_takes_tiles(const Prepared& prepared, Way way) {
+        const Problem& p = prepared.problem;
+        return takes_tiles(prepared, way, p.batch * divide_up(p.output_length, tile_of(p, way)));
     }
 
     static double rows_seconds(const Problem& p, const cuda_abi::Device& device, double moved) {
