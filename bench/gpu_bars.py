@@ -43,6 +43,7 @@ class Bar:
     image: str = ""  # height x width [x channels] instead of a length; the mask is taps x taps
     separable: bool = False
     held: float | None = None  # what must hold until `wanted` is reached
+    why: str = ""  # it is not reached, for docs/benchmarks_gpu.md
     seconds: float | None = None  # of measuring, else those of --seconds
 
     @property
@@ -81,6 +82,11 @@ def image_bars(image, of_share=1.0):
         yield Bar(name, 0, side, round(of_share * wanted, 3), image=image, separable=separable)
 
 
+MEMORY = ("the same kernel without any arithmetic would miss it too, as memory limits it, and every way to move fewer bytes cost more "
+          "than it saved: the end of [what was tried](../src/cuda/ladder/conv1d/detours.md#variants-of-large-segments-rung-29) with rung 29")
+POWER = "the device reaches its power limit and lowers its clock"
+TWICE = "taps of f32 need two products or a transform in f32, those of the signal's type one ([numerics](numerics.md))"
+
 BARS = [
     Bar("one signal, 3 taps", LONG, 3, 0.97),
     Bar("one signal, 9 taps", LONG, 9, 0.97),
@@ -96,9 +102,9 @@ BARS = [
     Bar("one signal, 2,047 taps", LONG, 2047, 0.56),
     Bar("one signal, 8,191 taps", LONG, 8191, 0.46),
     Bar("one signal, 65,535 taps", LONG, 65535, 0.33),
-    Bar("one signal, 1,048,575 taps", LONG, 1048575, 0.25, held=0.228),
-    Bar("one signal, 63 taps, without pause", LONG, 63, 0.93, held=0.8, seconds=LONG_SECONDS),
-    Bar("one signal, 511 taps, without pause", LONG, 511, 0.80, held=0.73, seconds=LONG_SECONDS),
+    Bar("one signal, 1,048,575 taps", LONG, 1048575, 0.25, held=0.228, why=MEMORY),
+    Bar("one signal, 63 taps, without pause", LONG, 63, 0.93, held=0.8, seconds=LONG_SECONDS, why=POWER),
+    Bar("one signal, 511 taps, without pause", LONG, 511, 0.80, held=0.73, seconds=LONG_SECONDS, why=POWER),
     Bar("2^24 samples, 63 taps", SHORT, 63, 0.85),
     Bar("2^24 samples, 127 taps", SHORT, 127, 0.81),
     Bar("2^24 samples, 255 taps", SHORT, 255, 0.74),
@@ -108,8 +114,8 @@ BARS = [
     Bar("2^24 samples, 8,191 taps", SHORT, 8191, 0.38),
     Bar("bf16, 127 taps", LONG, 127, 0.92, dtype="bf16", rounded_taps=True),
     Bar("bf16, 511 taps", LONG, 511, 0.50, dtype="bf16", rounded_taps=True),
-    Bar("bf16, 127 taps of f32", LONG, 127, 0.92, dtype="bf16", held=0.86),  # 88 to 92% by the device
-    Bar("bf16, 511 taps of f32", LONG, 511, 0.50, dtype="bf16", held=0.4),
+    Bar("bf16, 127 taps of f32", LONG, 127, 0.92, dtype="bf16", held=0.86, why=TWICE),  # 88 to 92% by the device
+    Bar("bf16, 511 taps of f32", LONG, 511, 0.50, dtype="bf16", held=0.4, why=TWICE),
     Bar("1,500,000 samples, 2,047 taps", 1500000, 2047, 3, mode="valid", unit=AT_MOST),
     Bar("16,384 samples, 32 taps", 2**14, 32, 1.1, mode="full", unit=AT_MOST),
     Bar("depthwise, 4 taps", ROW, 4, 0.90, mode="causal", batch=ROWS, filters=CHANNELS),

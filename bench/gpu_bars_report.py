@@ -21,6 +21,17 @@ def table(rows):
     return lines
 
 
+def reasons(rows):
+    """Why bars are not reached, where that is known; names with one reason together."""
+    names = {}
+    whys = {bar.name: bar.why for bar in gpu_bars.BARS}
+    for row in rows:
+        why = whys.get(row["name"], "")
+        if not row["met"] and why:
+            names.setdefault(why, []).append(row["name"])
+    return [f"- {'; '.join(mine)}: {why}." for why, mine in names.items()]
+
+
 def main():
     receipt = json.loads((ROOT / "tests" / "gpu" / "receipt.json").read_text(encoding="utf-8"))
     section = receipt["bars"]
@@ -48,6 +59,9 @@ def main():
             lines += ["The time beside the slowest of what cannot be done without: the pinned upload, the pinned download, and copying "
                       "signal and output by all threads.", ""]
         lines += table(mine)
+        why = reasons(mine)
+        if why:
+            lines += ["", "Why some are not reached:", "", *why]
     for other in sorted((ROOT / "bench" / "results").glob("gpu_bars_*.json")):
         measured = json.loads(other.read_text(encoding="utf-8"))["bars"]
         lines += ["", f"## {measured[0]['device']}", "",
