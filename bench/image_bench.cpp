@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/copy_speed.hpp"
-#include "core/host_memory.hpp"
+#include "cli/shared/copy_speed.hpp"
+#include "core/plan/host_memory.hpp"
 #include "tapline/tapline.hpp"
 
 namespace {

@@ -27,7 +27,7 @@ for program in tapline tapline_gpu_tests libtapline_cuda.so libtapline_solve.so;
         echo "error: $build/bin/$program is missing; build it first (it needs nvcc)" >&2
         exit 1
     fi
-    newer=$(find include src/core src/cuda tests/gpu tests/support -newer "$build/bin/$program" -type f ! -name receipt.json \
+    newer=$(find include lessons src/core src/cuda src/gpu_host tests/gpu tests/support -newer "$build/bin/$program" -type f ! -name receipt.json \
         \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | head -1)
     [ -z "$newer" ] || newest=$newer
     cp -L "$build/bin/$program" "$out/bin/"

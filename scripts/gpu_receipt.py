@@ -13,7 +13,7 @@ Results of `write`:
   --sanitizer TOOL LOG STATUS      compute-sanitizer's output; STATUS may be a reason why it was not started
   --bars FILE STATUS               {"bars": [{"name", "wanted", "held", "reached", "met", "holds", ...}], "missing": [NAME]} and the program's exit status
 
-The hash covers include/, src/core, src/cuda, tests/gpu and tests/support as they lie there, in git or not.
+The hash covers include/, lessons/, src/core, src/cuda, src/gpu_host, tests/gpu and tests/support as they lie there, in git or not.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import sys
 import tempfile
 
 FORMAT = 1
-COVERED = ["include", "src/core", "src/cuda", "tests/gpu", "tests/support"]
+COVERED = ["include", "lessons", "src/core", "src/cuda", "src/gpu_host", "tests/gpu", "tests/support"]
 RECEIPT = "tests/gpu/receipt.json"
 QUICK_SECONDS = 1  # a process takes as long to start
 # Rows that must be there for the receipt to hold.

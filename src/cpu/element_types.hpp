@@ -1,7 +1,7 @@
 // Which element types the floating-point algorithms of the CPU engine take.
 #pragma once
 
-#include "core/engine.hpp"
+#include "core/choice/engine.hpp"
 
 namespace tapline::cpu {
 

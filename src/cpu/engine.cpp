@@ -2,12 +2,12 @@
 #include <array>
 #include <fstream>
 
-#include "core/engine.hpp"
-#include "cpu/direct.hpp"
-#include "cpu/integer.hpp"
-#include "cpu/overlap_save.hpp"
+#include "core/choice/engine.hpp"
+#include "cpu/direct/direct.hpp"
+#include "cpu/integer/integer.hpp"
+#include "cpu/overlap_save/overlap_save.hpp"
 #include "cpu/targets.hpp"
-#include "cpu/textbook.hpp"
+#include "cpu/textbook/textbook.hpp"
 
 namespace tapline::cpu {
 namespace {

@@ -85,7 +85,7 @@ struct RungInfo {
     const char* changed = "";
     const char* requirements = "";
     const char* limited_by = "";
-    const char* source = "";        ///< file below src/cuda
+    const char* source = "";        ///< its file in the source tree
     std::int32_t ladder_only = 0;   ///< never chosen for a plan, nor taken for one by name
     std::int32_t takes_pieces = 0;  ///< executes any Job; else only whole problems (all rows, all outputs, whole signal)
     std::int32_t is_local = 1;      ///< core::Algorithm::is_local

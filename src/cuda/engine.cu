@@ -6,9 +6,9 @@
 #include <mutex>
 #include <utility>
 
-#include "cuda/depthwise/depthwise_engine.hpp"
+#include "cuda/families/depthwise/depthwise_engine.hpp"
 #include "cuda/engine_state.hpp"
-#include "cuda/ladder/rung.hpp"
+#include "cuda/rung.hpp"
 #include "cuda/primitives/arguments.cuh"
 #include "tapline/types.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cuda/engine_state.hpp"
-#include "cuda/ladder/conv2d/image_rung.hpp"
+#include "cuda/image_rung.hpp"
 
 namespace tapline::cuda_abi {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cuda/engine_state.hpp"
-#include "cuda/ladder/rung.hpp"
+#include "cuda/rung.hpp"
 
 namespace tapline::cuda {
 namespace {

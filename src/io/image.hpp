@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/host_memory.hpp"
+#include "core/plan/host_memory.hpp"
 #include "io/byte_source.hpp"
 #include "io/output_file.hpp"
 #include "tapline/types.hpp"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/data/golden_images.txt: what SciPy and OpenCV make of small images, for tests/unit/image_golden_test.cpp.
+"""Writes tests/data/golden_images.txt: what SciPy and OpenCV make of small images, for tests/core/image_golden_test.cpp.
 
     pip install numpy scipy opencv-python-headless
     python3 tests/data/golden_images.py

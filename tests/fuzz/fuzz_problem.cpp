@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/resolved.hpp"
+#include "core/problem/resolved.hpp"
 #include "tapline/error.hpp"
 #include "tapline/problem.hpp"
 

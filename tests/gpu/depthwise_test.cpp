@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/half.hpp"
+#include "core/problem/half.hpp"
 #include "gpu/gpu.hpp"
 #include "support/draw.hpp"
 #include "tapline/tapline.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cuda_library.hpp"
+#include "gpu_host/library.hpp"
 #include "support/buffers.hpp"
 
 namespace tapline::test {

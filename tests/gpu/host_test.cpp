@@ -1,5 +1,5 @@
 // Ordinary host memory through the GPU: execute_host and Stream.
-#include "core/cuda_host_chunks.hpp"
+#include "gpu_host/host_chunks.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/own_process.hpp"
 #include "support/comparison.hpp"

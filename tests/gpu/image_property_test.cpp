@@ -2,7 +2,7 @@
 // memory. TAPLINE_PROPERTY_CASES sets how many, TAPLINE_PROPERTY_SEED repeats a failure that was printed.
 #include <gtest/gtest.h>
 
-#include "core/cuda_image_engine.hpp"
+#include "gpu_host/image_engine.hpp"
 #include "gpu/gpu.hpp"
 #include "support/images.hpp"
 #include "tapline/tapline.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <thread>
 
-#include "core/half.hpp"
+#include "core/problem/half.hpp"
 #include "gpu/gpu.hpp"
 #include "tapline/tapline.hpp"
 

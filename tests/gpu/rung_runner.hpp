@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine.hpp"
+#include "core/choice/engine.hpp"
 #include "gpu/gpu.hpp"
 
 namespace tapline::test {

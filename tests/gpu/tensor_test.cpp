@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/half.hpp"
+#include "core/problem/half.hpp"
 #include "gpu/difference.hpp"
 #include "gpu/gpu.hpp"
 #include "support/comparison.hpp"

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "core/half.hpp"
+#include "core/problem/half.hpp"
 #include "tapline/types.hpp"
 
 namespace tapline::test {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "core/half.hpp"
+#include "core/problem/half.hpp"
 
 namespace tapline::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cuda/ladder/rung.hpp"
+#include "cuda/rung.hpp"
 
 namespace tapline::cuda {
 

@@ -1,4 +1,4 @@
-// scale, bias, clamp and the saturating cast, on sums on their way to the output. As core/epilogue.cpp.
+// scale, bias, clamp and the saturating cast, on sums on their way to the output. As core/problem/epilogue.cpp.
 #pragma once
 
 #include "cuda/primitives/arguments.cuh"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "cuda/ladder/conv1d/04_broadcast_block.cuh"
+#include "lessons/04_broadcast_block.cuh"
 
 namespace {
 

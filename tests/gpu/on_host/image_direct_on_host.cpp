@@ -4,9 +4,9 @@
 namespace tapline::cuda::image_direct_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
 }
-#include "cuda/ladder/conv2d/direct.cu"
-#include "cuda/ladder/conv2d/direct_kernels.cu"
-#include "cuda/ladder/conv2d/production.cu"
+#include "cuda/families/direct/image_direct.cu"
+#include "cuda/families/direct/image_direct_kernels.cu"
+#include "cuda/families/image_production.cu"
 
 namespace tapline::cuda {
 

@@ -4,7 +4,7 @@
 namespace tapline::cuda::image_fft_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
 }
-#include "cuda/ladder/conv2d/fft.cu"
+#include "cuda/families/image_fft/image_fft.cu"
 
 namespace tapline::test::on_host {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <cstdlib>
 
-#include "core/cuda_image_engine.hpp"
+#include "gpu_host/image_engine.hpp"
 #include "gpu/on_host/cuda_on_host.hpp"
 
-#include "cuda/ladder/conv2d/image_rung.hpp"
+#include "cuda/image_rung.hpp"
 #include "support/images.hpp"
 #include "tapline/tapline.hpp"
 

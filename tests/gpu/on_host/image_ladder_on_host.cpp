@@ -6,7 +6,7 @@
 #define cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, stream) \
     (static_cast<void>(stream), std::memcpy(symbol, from, bytes), cudaSuccess)
 #define cudaFuncGetAttributes(attributes, kernel) (static_cast<void>(attributes), static_cast<void>(kernel), cudaSuccess)
-#include "cuda/ladder/conv2d/image_ladder.cu"
+#include "cuda/image_ladder.cu"
 
 namespace tapline::test::on_host {
 namespace {

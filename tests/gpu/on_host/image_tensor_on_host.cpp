@@ -7,7 +7,7 @@ alignas(128) char shared[test::on_host::kSharedBytes];
 #define shared_memory ::tapline::cuda::image_tensor_rung::shared
 #include "gpu/on_host/tensor_on_host.hpp"
 
-#include "cuda/ladder/conv2d/tensor.cu"
+#include "cuda/families/tensor/image_tensor.cu"
 
 namespace tapline::test::on_host {
 namespace {

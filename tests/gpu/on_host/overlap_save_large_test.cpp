@@ -15,8 +15,8 @@
 namespace tapline::cuda::overlap_save {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
-#include "cuda/ladder/conv1d/overlap_save_large_cut.hpp"
-#include "cuda/ladder/conv1d/overlap_save_large_kernels.cuh"
+#include "cuda/families/overlap_save/large/overlap_save_large_cut.hpp"
+#include "cuda/families/overlap_save/large/overlap_save_large_kernels.cuh"
 #include "support/draw.hpp"
 
 namespace tapline::test {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/half.hpp"
+#include "core/problem/half.hpp"
 #include "tapline/types.hpp"
 
 namespace tapline::emulated {

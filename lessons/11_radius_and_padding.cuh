@@ -1,0 +1,72 @@
+// 11: a tile with a radius and zeros around the signal.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/rung.hpp"
+#include "cuda/primitives/grid.hpp"
+#include "cuda/primitives/zero_boundary.cuh"
+
+namespace tapline::cuda::radius_and_padding {
+
+inline constexpr RungInfo kInfo{
+    .number = "11",
+    .name = "radius_and_padding",
+    .origin = "D",
+    .idea =
+        "A block copies its samples and a radius on either side to shared memory, zeros where the signal has none; the sum "
+        "then needs no bounds test at all.",
+    .changed = "The signal is staged rather than the taps; the test moves from each product to each load; blocks of 256.",
+    .requirements = "At most 2^31 - 1 blocks of 256 outputs; more than 4096 taps take turns on the tile.",
+    .limited_by = "Two loads, a sample from shared memory and a tap from the cache, for each product.",
+    .source = "lessons/11_radius_and_padding.cuh",
+};
+
+inline constexpr int kThreads = 256;
+inline constexpr int kTapsAtOnce = 4096;
+
+/// The tile of a block has 256 + k - 1 samples, for k = 2 radius + 1 taps with the origin in their middle 256 + 2 radius; an
+/// even k has one sample more to the left than to the right. Any origin: it is `origin` samples to the left.
+///
+/// The sum is a correlation, taps[t] * x(o + t - radius). A convolution turns the taps over, taps[t] * x(o - t + radius); here
+/// they arrive turned already, so that one kernel does both. A formula like taps[i + t] that runs t over the signal means
+/// i = radius - o: it is this correlation with its outputs numbered backwards, not a convolution.
+static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
+    extern __shared__ float tile[];  // (kThreads + min(k, kTapsAtOnce) - 1)
+    const int thread = static_cast<int>(threadIdx.x);
+    const std::int64_t first = std::int64_t{blockIdx.x} * kThreads;
+    float sum = 0;
+    for (std::int64_t turn = 0; turn < s.k; turn += kTapsAtOnce) {
+        const int count = static_cast<int>(min(std::int64_t{kTapsAtOnce}, s.k - turn));
+        const float* taps = s.taps + turn;
+        for (int i = thread; i < kThreads + count - 1; i += kThreads) {
+            tile[i] = sample_or_zero(s.in, first - s.origin + turn + i, s.n);
+        }
+        __syncthreads();
+        for (int t = 0; t < count; ++t) { sum += taps[t] * tile[thread + t]; }
+        __syncthreads();  // before the next turn overwrites the tile
+    }
+    if (first + thread < s.m) { s.out[first + thread] = sum; }
+}
+
+class RadiusAndPadding final : public TeachingRung {
+public:
+    [[nodiscard]] RungInfo info() const override { return kInfo; }
+
+protected:
+    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.output_length, kThreads); }
+    [[nodiscard]] double seconds_per_product() const override { return 4e-13; }
+    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void launch_signal(const Signal& s, cudaStream_t stream) const override {
+        const auto count = static_cast<std::size_t>(std::min<std::int64_t>(s.k, kTapsAtOnce));
+        const std::size_t tile_bytes = (kThreads + count - 1) * sizeof(float);  // 17 KB at most
+        kernel<<<grid_of(s.m, kThreads), kThreads, tile_bytes, stream>>>(s);
+    }
+};
+
+inline const Rung& rung() {
+    static const RadiusAndPadding instance;
+    return instance;
+}
+
+}  // namespace tapline::cuda::radius_and_padding

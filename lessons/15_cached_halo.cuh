@@ -1,0 +1,68 @@
+// 15: the tile without its halo.
+#pragma once
+
+#include "cuda/rung.hpp"
+#include "cuda/primitives/epilogue.cuh"
+#include "cuda/primitives/grid.hpp"
+#include "cuda/primitives/zero_boundary.cuh"
+
+namespace tapline::cuda::cached_halo {
+
+inline constexpr RungInfo kInfo{
+    .number = "15",
+    .name = "cached_halo",
+    .origin = "E4",
+    .idea =
+        "A block's halo is its neighbour's tile, which has just been read: leave it to the cache and copy only the own samples.",
+    .changed = "The halo is read from global memory, through the cache; any k, since nobody has to load it first.",
+    .requirements = "At most 2^31 - 1 blocks of 256 outputs.",
+    .limited_by =
+        "A choice between two memories for each product: a warp at a tile's edge goes both ways, and every lane pays the "
+        "tests that were to be saved.",
+    .source = "lessons/15_cached_halo.cuh",
+};
+
+inline constexpr int kThreads = 256;
+
+/// The tile lies under the middle tap, as in rung 14.
+static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
+    __shared__ float tile[kThreads];
+    const int thread = static_cast<int>(threadIdx.x);
+    const std::int64_t o = std::int64_t{blockIdx.x} * kThreads + thread;
+    const std::int64_t middle = o - s.origin + s.k / 2;
+    const std::int64_t tile_first = middle - thread;
+    tile[thread] = sample_or_zero(s.in, middle, s.n);
+    __syncthreads();
+    if (o >= s.m) { return; }
+    float sum = 0;
+    for (std::int64_t t = 0; t < s.k; ++t) {
+        const std::int64_t position = o - s.origin + t;
+        if (inside(position - tile_first, kThreads)) {
+            sum += s.taps[t] * tile[position - tile_first];
+        } else if (inside(position, s.n)) {
+            sum += s.taps[t] * s.in[position];
+        }
+    }
+    s.out[o] = clamp_pass_nan(sum, s.low, s.high);
+}
+
+class CachedHalo final : public TeachingRung {
+public:
+    [[nodiscard]] RungInfo info() const override { return kInfo; }
+
+protected:
+    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.output_length, kThreads); }
+    [[nodiscard]] bool clamps() const override { return true; }
+    [[nodiscard]] double seconds_per_product() const override { return 4e-13; }
+    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void launch_signal(const Signal& s, cudaStream_t stream) const override {
+        kernel<<<grid_of(s.m, kThreads), kThreads, 0, stream>>>(s);
+    }
+};
+
+inline const Rung& rung() {
+    static const CachedHalo instance;
+    return instance;
+}
+
+}  // namespace tapline::cuda::cached_halo

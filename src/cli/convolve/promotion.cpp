@@ -1,0 +1,66 @@
+#include "cli/convolve/promotion.hpp"
+
+#include "tapline/convolve.hpp"
+
+namespace tapline::cli {
+namespace {
+
+Dtype wider(Dtype a, Dtype b) { return a == Dtype::f64 || b == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
+
+// The real floating type of an element beside floating ones, as tapline::convolve promotes.
+Dtype floating_of(Dtype dtype) {
+    if (!is_integer(dtype)) return real_part_of(dtype);
+    return size_of(dtype) <= 2 ? Dtype::f32 : Dtype::f64;
+}
+
+// Integers with integers stay exact. Else the wider floating type, except that taps which are written in place or are a sound
+// take the signal's, and an --dtype that is wider is computed in.
+void set_types(Problem& problem, const ConvolveJob& job, const io::Info& info, const TapsSet& taps) {
+    const bool integers = is_integer(info.dtype) && is_integer(taps.dtype);
+    if (integers && (!job.dtype || is_integer(*job.dtype))) {
+        problem.dtype = info.dtype;
+        problem.output_dtype = job.dtype;
+        return;
+    }
+    Dtype real = floating_of(info.dtype);
+    if (!taps.adapts && info.format != io::Format::audio) real = wider(real, floating_of(taps.dtype));
+    if (job.dtype && !is_integer(*job.dtype)) real = wider(real, real_part_of(*job.dtype));
+    problem.complex_taps = is_complex(taps.dtype);
+    const bool complex = is_complex(info.dtype) || problem.complex_taps || (job.dtype && is_complex(*job.dtype));
+    problem.dtype = complex ? complex_of(real) : real;
+    problem.output_dtype = job.dtype;
+}
+
+// u64 signals take u64 taps, other integers i64: what does not fit is refused, never wrapped.
+void check_integer_taps(const Problem& problem, const TapsSet& taps) {
+    if (!is_integer(problem.dtype)) return;
+    const auto count = taps.filters * taps.taps;
+    if (taps.dtype == Dtype::u64 && problem.dtype != Dtype::u64) {
+        detail::check_tap_range(reinterpret_cast<const std::uint64_t*>(taps.data.data()), count);
+    }
+    if (taps.dtype != Dtype::u64 && problem.dtype == Dtype::u64) {
+        const Bytes wide = taps.rows_as(Dtype::i64, 0, taps.filters);
+        detail::check_signed_taps(reinterpret_cast<const std::int64_t*>(wide.data()), count);
+    }
+}
+
+}  // namespace
+
+Problem promoted_problem(const ConvolveJob& job, const io::Info& info, const TapsSet& taps) {
+    Problem problem;
+    problem.taps = taps.taps;
+    problem.mode = job.mode;
+    problem.boundary = job.boundary;
+    problem.constant = job.constant.value_or(0);
+    problem.origin = job.origin;
+    problem.operation = job.correlate ? Operation::correlation : Operation::convolution;
+    problem.scale = job.scale;
+    problem.bias = job.bias;
+    problem.clamp = job.clamp;
+    problem.overflow = job.overflow;
+    set_types(problem, job, info, taps);
+    check_integer_taps(problem, taps);
+    return problem;
+}
+
+}  // namespace tapline::cli

@@ -1,0 +1,207 @@
+// The CPU's ladder: the library's own algorithms, from the naive loop to all cores and transforms.
+#include <algorithm>
+#include <chrono>
+
+#include "cli/shared/copy_speed.hpp"
+#include "cli/ladder/ladder_engine.hpp"
+#include "tapline/info.hpp"
+#include "tapline/plan.hpp"
+
+namespace tapline::cli {
+namespace {
+
+struct CpuRung {
+    Lesson lesson;
+    const char* algorithm;
+    const char* target;  ///< instruction set; empty: the best
+    int threads;         ///< 0: all
+};
+
+const std::vector<CpuRung>& table() {
+    static const std::vector<CpuRung> rungs = {
+        {{.number = "01",
+          .name = "naive_loop",
+          .origin = "",
+          .idea = "One output at a time, one tap at a time, as the formula is written.",
+          .changed = "Nothing: the lowest rung.",
+          .requirements = "Nothing: any length, any filter, every mode.",
+          .limited_by = "The chain of additions into one sum: each waits for the one before.",
+          .source = "src/cpu/textbook/textbook.cpp"},
+         "textbook",
+         "",
+         1},
+        {{.number = "02",
+          .name = "blocked",
+          .origin = "",
+          .idea =
+              "Many outputs at once in accumulators of their own, block by block; the signal's window stays in the first cache.",
+          .changed = "Outputs of a block are summed side by side instead of one after the other.",
+          .requirements = "f32, f64 or complex.",
+          .limited_by = "One product an instruction: the scalar unit.",
+          .source = "src/cpu/direct/simd_direct.inl, scalar"},
+         "direct",
+         "scalar",
+         1},
+        {{.number = "03",
+          .name = "simd",
+          .origin = "",
+          .idea = "The same blocks with 4 to 16 outputs in each register, by the widest instruction set that the processor has.",
+          .changed = "Lanes instead of scalars; the source is the same, compiled once for each instruction set.",
+          .requirements = "An instruction set with vectors.",
+          .limited_by = "Multiply-adds and unaligned loads of one core; for few taps its share of the memory's speed.",
+          .source = "src/cpu/direct/simd_direct.inl"},
+         "direct",
+         "",
+         1},
+        {{.number = "04",
+          .name = "threads",
+          .origin = "",
+          .idea = "Blocks of outputs are numbered and handed out to all cores.",
+          .changed = "All cores instead of one; each output has the same bits.",
+          .requirements = "Outputs enough to be worth waking a thread.",
+          .limited_by = "Multiply-adds of all cores, in proportion to the taps; for few taps the memory.",
+          .source = "src/cpu/direct/direct.cpp"},
+         "direct",
+         "",
+         0},
+        {{.number = "05",
+          .name = "overlap_save",
+          .origin = "",
+          .idea = "Overlapping blocks are transformed (FFT), multiplied with the filter's spectrum and transformed back.",
+          .changed = "The work an output grows with the logarithm of the taps instead of the taps.",
+          .requirements = "A filter long enough to pay for the transforms: from about a hundred taps.",
+          .limited_by = "Butterflies and the traffic between the cache's levels.",
+          .source = "src/cpu/overlap_save/overlap_save.cpp"},
+         "overlap_save",
+         "",
+         0},
+    };
+    return rungs;
+}
+
+/// Plans made while it lives are for this instruction set.
+class TargetScope {
+public:
+    explicit TargetScope(const char* target) : forced_(*target != '\0') {
+        if (forced_) force_cpu_target(target);
+    }
+    ~TargetScope() {
+        if (forced_) force_cpu_target("");
+    }
+    TargetScope(const TargetScope&) = delete;
+    TargetScope& operator=(const TargetScope&) = delete;
+
+private:
+    bool forced_;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// At least three runs; short ones are repeated inside one measurement, so that the clock does not count.
+template <class Run>
+Timing repeat(Run run, double seconds) {
+    constexpr double kLeastSeconds = 50e-6;  // a thousand times the clock's own cost
+    constexpr std::size_t kLeastRuns = 3;
+    constexpr std::size_t kMostRuns = 10000;
+    run();  // touches and wakes what sleeps
+    auto start = Clock::now();
+    run();
+    const int repeats = std::clamp(static_cast<int>(kLeastSeconds / std::max(seconds_since(start), 1e-9)), 1, 1 << 20);
+    std::vector<double> times;
+    for (const auto begin = Clock::now();
+         times.size() < kLeastRuns || (times.size() < kMostRuns && seconds_since(begin) < seconds);) {
+        start = Clock::now();
+        for (int i = 0; i < repeats; ++i) run();
+        times.push_back(seconds_since(start) / repeats);
+    }
+    std::ranges::sort(times);
+    return {times[times.size() / 2], times.front(), times.back(), static_cast<int>(times.size())};
+}
+
+class CpuSite final : public LadderSite {
+public:
+    CpuSite(const Problem& problem, const BenchData& data)
+        : problem_(problem),
+          data_(data),
+          out_(static_cast<std::size_t>(std::max(output_length(problem), problem.length) + kGuard) * sizeof(float)) {}
+
+    [[nodiscard]] int policies(int) override { return 1; }
+
+    void prepare(int rung, int) override {
+        const CpuRung& entry = table()[static_cast<std::size_t>(rung)];
+        const TargetScope scope(entry.target);
+        plan_.emplace(
+            make_plan(problem_, data_.taps.data(), {.device = "cpu", .algorithm = entry.algorithm, .threads = entry.threads}));
+        workspace_ = Bytes(plan_->workspace_bytes());
+    }
+
+    [[nodiscard]] std::string describe() const override {
+        return std::to_string(plan_->threads()) + (plan_->threads() == 1 ? " thread" : " threads");
+    }
+
+    [[nodiscard]] Bytes run() override {
+        Bytes out(static_cast<std::size_t>(output_length(problem_) + kGuard) * sizeof(float));
+        std::memset(out.data(), 0xFF, out.size());
+        plan_->execute(out.data(), data_.signal.data(), workspace_.span());
+        return out;
+    }
+
+    [[nodiscard]] Timing measure(bool, double seconds) override {
+        return repeat([this] { plan_->execute(out_.data(), data_.signal.data(), workspace_.span()); }, seconds);
+    }
+
+    [[nodiscard]] Timing measure_copy(bool, double seconds) override {
+        const int threads = available_threads();
+        return repeat([&] { copy(out_.data(), data_.signal.data(), data_.signal.size(), threads); }, seconds);
+    }
+
+private:
+    Problem problem_;
+    const BenchData& data_;
+    Bytes out_;
+    Bytes workspace_;
+    std::optional<Plan> plan_;
+};
+
+class CpuLadder final : public LadderEngine {
+public:
+    CpuLadder() {
+        for (const auto& rung : table()) lessons_.push_back(rung.lesson);
+    }
+
+    [[nodiscard]] LadderDevice device() const override {
+        LadderDevice device{.engine = "cpu", .name = "cpu", .description = {}, .facts = {}};
+        for (const auto& engine : engines()) {
+            if (engine.name == "cpu" && !engine.devices.empty()) device.description = engine.devices.front().description;
+        }
+        device.facts = {{"threads", std::to_string(available_threads())}, {"instruction set", cpu_target()}};
+        return device;
+    }
+
+    [[nodiscard]] const std::vector<Lesson>& rungs() const override { return lessons_; }
+    [[nodiscard]] std::string refusal(int rung, const Problem& problem) const override { return ask(rung, problem).reason; }
+    [[nodiscard]] double estimate_seconds(int rung, const Problem& problem) const override {
+        return ask(rung, problem).predicted_seconds;
+    }
+    [[nodiscard]] bool measures_cold() const override { return false; }
+    [[nodiscard]] std::unique_ptr<LadderSite> site(const Problem& problem, const BenchData& data) const override {
+        return std::make_unique<CpuSite>(problem, data);
+    }
+
+private:
+    static AlgorithmInfo ask(int rung, const Problem& problem) {
+        const CpuRung& entry = table()[static_cast<std::size_t>(rung)];
+        const TargetScope scope(entry.target);
+        auto infos = algorithms(problem, "cpu", Accuracy::standard, entry.threads);
+        return *std::ranges::find(infos, entry.algorithm, &AlgorithmInfo::name);
+    }
+    std::vector<Lesson> lessons_;
+};
+
+}  // namespace
+
+std::unique_ptr<LadderEngine> cpu_ladder() { return std::make_unique<CpuLadder>(); }
+
+}  // namespace tapline::cli

@@ -1,0 +1,108 @@
+#include "core/choice/choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace tapline::core {
+namespace {
+
+std::string names_of(const std::vector<Candidate>& all) {
+    std::string names;
+    for (const Candidate& candidate : all) {
+        names += names.empty() ? "" : ", ";
+        names += candidate.algorithm->name();
+    }
+    return names;
+}
+
+Choice named(const std::vector<Candidate>& all, const std::string& name) {
+    for (const Candidate& candidate : all) {
+        if (candidate.algorithm->name() != name) { continue; }
+        if (!candidate.support.ok) {
+            throw Error(ErrorCode::unsupported, "algorithm: '" + name + "' cannot solve this problem: " + candidate.support.reason);
+        }
+        return {candidate.algorithm, candidate.predicted_seconds, "asked for by name"};
+    }
+    throw Error(ErrorCode::argument, "algorithm: '" + name + "' is not one of " + names_of(all));
+}
+
+// What the cost model says of each, best first: "direct 1.2 ms; overlap_save no (reason)".
+std::string estimates_of(const std::vector<Candidate>& all, const Resolved& problem) {
+    const bool known = problem.n != kUnknownLength;  // else the estimates are seconds a sample
+    std::string text;
+    for (const Candidate& candidate : all) {
+        text += (text.empty() ? "" : "; ") + std::string(candidate.algorithm->name()) + " ";
+        text += candidate.support.ok ? format_seconds(candidate.predicted_seconds) + (known ? "" : " a sample")
+                                     : "no (" + candidate.support.reason + ")";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string format_seconds(double seconds) {
+    struct Unit {
+        double seconds;
+        const char* name;
+    };
+    constexpr std::array<Unit, 4> kUnits{{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
+    const Unit* unit = &kUnits.back();
+    for (const Unit& candidate : kUnits) {
+        if (seconds >= candidate.seconds) {
+            unit = &candidate;
+            break;
+        }
+    }
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.3g %s", seconds / unit->seconds, unit->name);
+    return text.data();
+}
+
+std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem, const Request& request) {
+    std::vector<Candidate> all;
+    for (const Algorithm* algorithm : engine.algorithms()) {
+        Candidate candidate{algorithm, algorithm->supports(problem, request), 0};
+        if (candidate.support.ok) { candidate.predicted_seconds = algorithm->estimate_seconds(problem, request); }
+        all.push_back(std::move(candidate));
+    }
+    return all;
+}
+
+Choice choose(const Engine& engine, const Resolved& problem, const Request& request, const std::string& algorithm) {
+    std::vector<Candidate> all = candidates(engine, problem, request);
+    if (!algorithm.empty()) { return named(all, algorithm); }
+    std::erase_if(all, [](const Candidate& c) { return c.algorithm->by_name_only(); });
+    const bool local_first = problem.k <= engine.local_taps() && request.accuracy != Accuracy::fast;
+    std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
+        if (a.support.ok != b.support.ok) { return a.support.ok; }
+        if (!a.support.ok) { return false; }
+        if (local_first && a.algorithm->is_local() != b.algorithm->is_local()) { return a.algorithm->is_local(); }
+        return a.predicted_seconds < b.predicted_seconds;
+    });
+    if (all.empty() || !all.front().support.ok) {
+        std::string message = "problem: no algorithm of this engine can solve it";
+        for (const Candidate& candidate : all) {
+            message += "; " + std::string(candidate.algorithm->name()) + ": " + candidate.support.reason;
+        }
+        throw Error(ErrorCode::unsupported, message);
+    }
+    const std::string estimates = estimates_of(all, problem);
+    const auto find = [&](const Algorithm& a) {
+        return std::find_if(all.begin(), all.end(), [&](const Candidate& c) { return c.algorithm == &a; });
+    };
+    // A measurement overrules the estimates, not what makes an algorithm eligible.
+    const auto accept = [&](const Algorithm& a) {
+        const auto candidate = find(a);
+        return candidate != all.end() && candidate->support.ok &&
+               (!local_first || a.is_local() == all.front().algorithm->is_local());
+    };
+    if (const auto measured = engine.measured(problem, request, accept)) {
+        return {measured->algorithm, find(*measured->algorithm)->predicted_seconds,
+                measured->reason + "; the cost model says: " + estimates};
+    }
+    const std::string which = local_first ? " of those whose errors stay local: " : ": ";
+    return {all.front().algorithm, all.front().predicted_seconds, "fastest by the cost model" + which + estimates};
+}
+
+}  // namespace tapline::core

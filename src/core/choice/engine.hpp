@@ -1,0 +1,158 @@
+// What an engine is, and what an algorithm tells about itself.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/problem/resolved.hpp"
+#include "core/problem/window.hpp"
+#include "tapline/info.hpp"
+#include "tapline/plan.hpp"
+
+namespace tapline::core {
+
+/// The part of a request that is not the problem.
+struct Request {
+    Accuracy accuracy = Accuracy::standard;
+    int threads = 1;  ///< resolved, >= 1
+    /// Every execution will be execute_host() (streams, device "auto"): an algorithm that cannot work in pieces is no use.
+    bool host_buffers = false;
+    /// Executions will bring the taps, in the GPU's memory: an algorithm that makes something of them on the host is no use.
+    bool taps_come_later = false;
+    /// taps_are_narrow(): false where the taps are not known.
+    bool narrow_taps = false;
+};
+
+/// yes, or the reason why not.
+struct Support {
+    bool ok = true;
+    std::string reason;
+    static Support yes() { return {}; }
+    static Support no(std::string why) { return {false, std::move(why)}; }
+};
+
+/// An algorithm with its taps prepared for one problem. Immutable; execute may be called from several threads at once with
+/// separate workspaces.
+class Executable {
+public:
+    Executable() = default;
+    Executable(const Executable&) = delete;
+    Executable& operator=(const Executable&) = delete;
+    virtual ~Executable() = default;
+
+    [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
+
+    /// Computes outputs [output.first, output.first + output.count) of every row. Bits do not depend on how a signal's
+    /// outputs are divided into calls when each call but the last covers whole multiples of granularity(), starting at one.
+    /// `workspace` is 64-byte aligned and large enough. Allocates nothing.
+    virtual void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const = 0;
+
+    /// Whether execute() takes host memory; if not, it takes memory of the plan's device.
+    [[nodiscard]] virtual bool takes_host_memory() const { return true; }
+
+    /// execute() from and to host memory on any device. Elsewhere than on the CPU it may allocate, and it waits for the result.
+    /// `workspace` is host memory of host_workspace_bytes() bytes.
+    virtual void execute_host(const Output& output, const Input& input, std::span<std::byte> workspace) const {
+        execute(output, input, workspace, nullptr);
+    }
+    [[nodiscard]] virtual std::size_t host_workspace_bytes() const { return workspace_bytes(); }
+
+    /// Outputs of one row that belong together: blocks start at multiples of it.
+    [[nodiscard]] virtual std::int64_t granularity() const { return 1; }
+
+    /// Inputs [o - origin - lookbehind, o - origin + k + lookahead) may be read to compute the block starting at output o:
+    /// how many samples past the last one needed by a block's last output are read (0: none).
+    [[nodiscard]] virtual std::int64_t lookahead() const { return 0; }
+
+    /// One line for explain(): tile or FFT sizes, instruction set.
+    [[nodiscard]] virtual std::string describe() const = 0;
+};
+
+/// One way to solve the problem. One table per engine lists them; a new one is one file and one line.
+class Algorithm {
+public:
+    Algorithm() = default;
+    Algorithm(const Algorithm&) = delete;
+    Algorithm& operator=(const Algorithm&) = delete;
+    virtual ~Algorithm() = default;
+
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    [[nodiscard]] virtual std::string_view summary() const = 0;
+    [[nodiscard]] virtual Support supports(const Resolved& problem, const Request& request) const = 0;
+    /// Whether an output's error depends on the terms of its own sum alone. A transform's does not: a quiet passage that shares
+    /// a block with a loud one has the loud one's error.
+    [[nodiscard]] virtual bool is_local() const { return true; }
+    /// Whether only a caller who names it gets it: rungs that teach stay out of the choice, fast or not.
+    [[nodiscard]] virtual bool by_name_only() const { return false; }
+    /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
+    [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
+    /// `taps`: problem.filters rows of k packed elements of problem.taps_dtype, in correlation order (already reversed or
+    /// conjugated). They need not outlive the call. nullptr: executions bring them; only a GPU's algorithms are asked so.
+    [[nodiscard]] virtual std::unique_ptr<Executable> prepare(const Resolved& problem, const void* taps,
+                                                              const Request& request) const = 0;
+};
+
+/// What an earlier measurement on the same device says is the fastest.
+struct Measured {
+    const Algorithm* algorithm = nullptr;
+    std::string reason;  ///< "fastest as `tapline tune` measured ..."
+};
+
+class Engine {
+public:
+    Engine() = default;
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+    virtual ~Engine() = default;
+
+    /// `devices`: the one that this engine's plans run on.
+    [[nodiscard]] virtual EngineInfo info() const = 0;
+    /// The table, in the order in which ties are broken.
+    [[nodiscard]] virtual std::span<const Algorithm* const> algorithms() const = 0;
+    /// Of the algorithms that `accept` takes the one that was measured to be the fastest for problems like this one, on this
+    /// device and for the request's accuracy; nothing if nobody measured: the cost model decides.
+    [[nodiscard]] virtual std::optional<Measured> measured(const Resolved& /*problem*/, const Request& /*request*/,
+                                                           const std::function<bool(const Algorithm&)>& /*accept*/) const {
+        return std::nullopt;
+    }
+    /// Up to so many taps local algorithms go first unless accuracy `fast` is asked for, although transforms overtake them at about
+    /// 80: with 127 taps direct summation takes 1.5 to 1.9 times as long on a CPU, and what is next to a passage 10^6 times as loud
+    /// keeps its digits, while transforms leave an error of 1.4% in the outputs there (docs/numerics.md).
+    [[nodiscard]] virtual std::int64_t local_taps() const { return 128; }
+    /// Seconds to copy the problem's input to an output of the same size, for explain().
+    [[nodiscard]] virtual double copy_seconds(std::int64_t bytes, int threads) const = 0;
+};
+
+/// The engine of a device name ("cpu", "cuda", "cuda:N"; "auto" is the CPU, see device_choice.hpp). Throws Error (device) with
+/// the reason if it is absent.
+const Engine& engine_for(const std::string& device);
+
+const Engine& cpu_engine();
+
+struct PlanState {
+    Resolved resolved;
+    Request request;
+    std::string device;
+    bool host_buffers = false;  ///< Plan::execute takes host memory although the device is a GPU: device "auto", streams
+    std::string algorithm;
+    std::string reason;
+    double predicted_seconds = 0;
+    double predicted_copy_seconds = 0;
+    std::size_t workspace_bytes = 0;
+    std::unique_ptr<const Executable> executable;
+};
+
+/// The choice and the preparation behind make_plan, also with an unknown length for streams.
+std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* taps, const PlanOptions& options,
+                                            bool allow_unknown_length);
+
+/// The same behind make_plan_without_taps.
+std::shared_ptr<const PlanState> make_state_without_taps(const Problem& problem, const PlanOptions& options);
+
+}  // namespace tapline::core

@@ -1,0 +1,36 @@
+// What plans of signals and of images have in common.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/plan/host_memory.hpp"
+#include "tapline/plan.hpp"
+
+namespace tapline::core {
+
+/// A number of threads as a caller gives it, 0 for all cores. Throws Error (argument).
+int resolve_threads(int threads);
+
+/// A buffer's address, element type and extent in elements.
+struct BufferFacts {
+    const void* data = nullptr;
+    Dtype dtype = Dtype::f32;
+    std::int64_t elements = 0;
+};
+
+/// Both are aligned to their parts and lie apart. Throws Error (argument).
+void check_buffers(const BufferFacts& out, const BufferFacts& in);
+/// Throws Error (argument) for a workspace that is too small or not aligned.
+void check_workspace(std::span<const std::byte> workspace, std::size_t needed);
+/// A typed buffer of `size` elements against what the plan needs. Throws Error (type, argument).
+void check_typed_buffer(const char* name, Dtype dtype, Dtype wanted, std::int64_t size, std::int64_t extent);
+
+/// Of at least `bytes` bytes, kept by the calling thread up to 16 MiB so that small calls do not allocate, else in `own`.
+std::byte* workspace_for(std::size_t bytes, AlignedBytes& own);
+
+/// explain()'s last line; `unit` follows the time.
+std::string prediction_text(double seconds, double copy_seconds, const char* unit, Accuracy accuracy, std::size_t workspace_bytes);
+
+}  // namespace tapline::core

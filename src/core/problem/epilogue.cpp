@@ -1,0 +1,137 @@
+#include "core/problem/epilogue.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tapline::core {
+namespace {
+
+template <class T>
+struct ScalarOf {
+    using type = T;
+};
+template <class R>
+struct ScalarOf<std::complex<R>> {
+    using type = R;
+};
+
+// Round to even, saturate, NaN to 0. The limits as T: 2^(bits-1) is exact in every floating type, its predecessor is not.
+template <class To, class From>
+To saturate(From value) {
+    if (std::isnan(value)) { return 0; }
+    const From rounded = std::nearbyint(value);
+    constexpr int kBits = std::numeric_limits<To>::digits;  // without the sign
+    if (rounded >= std::ldexp(From{1}, kBits)) { return std::numeric_limits<To>::max(); }
+    if constexpr (std::is_signed_v<To>) {
+        if (rounded < -std::ldexp(From{1}, kBits)) { return std::numeric_limits<To>::min(); }
+    } else {
+        if (rounded < 0) { return 0; }
+    }
+    return static_cast<To>(rounded);
+}
+
+template <class To, class From>
+To cast(From value) {
+    if constexpr (std::is_same_v<To, bool>) {
+        return !std::isnan(value) && std::nearbyint(value) >= 1;  // saturated to [0, 1]
+    } else if constexpr (std::is_integral_v<To>) {
+        return saturate<To>(value);
+    } else if constexpr (std::is_floating_point_v<To>) {
+        return static_cast<To>(value);
+    } else {
+        using R = typename To::value_type;
+        return To(static_cast<R>(value.real()), static_cast<R>(value.imag()));
+    }
+}
+
+template <class To, class T>
+void cast_all(To* out, std::int64_t stride, const T* sums, std::int64_t count) {
+    if constexpr (std::is_same_v<To, T>) {
+        if (stride == 1) {
+            std::memcpy(out, sums, static_cast<std::size_t>(count) * sizeof(T));
+            return;
+        }
+    }
+    for (std::int64_t i = 0; i < count; ++i) { out[i * stride] = cast<To>(sums[i]); }
+}
+
+template <class T>
+void scale_and_clamp(const Problem& problem, T* sums, std::int64_t count) {
+    using R = typename ScalarOf<T>::type;
+    if (problem.scale != 1 || problem.bias != 0) {
+        const R scale = static_cast<R>(problem.scale);
+        const R bias = static_cast<R>(problem.bias);
+        for (std::int64_t i = 0; i < count; ++i) {
+            if constexpr (std::is_same_v<R, T>) {
+                sums[i] = sums[i] * scale + bias;
+            } else {
+                sums[i] = T(sums[i].real() * scale + bias, sums[i].imag() * scale);
+            }
+        }
+    }
+    if constexpr (std::is_same_v<R, T>) {
+        if (problem.clamp) {
+            const R low = static_cast<R>(problem.clamp->low);
+            const R high = static_cast<R>(problem.clamp->high);
+            for (std::int64_t i = 0; i < count; ++i) {  // comparisons with NaN are false: it passes
+                const R value = sums[i];
+                sums[i] = value < low ? low : (value > high ? high : value);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+template <class T>
+void store(const Resolved& problem, const Output& output, std::int64_t row, std::int64_t first, std::int64_t count, T* sums) {
+    scale_and_clamp(problem.problem, sums, count);
+    const std::int64_t offset = row * output.row_stride + (first - output.first) * output.sample_stride;
+    const std::int64_t stride = output.sample_stride;
+    const auto put = [&]<class To>(To* base) { cast_all(base + offset, stride, sums, count); };
+    if constexpr (std::is_floating_point_v<T>) {
+        switch (problem.output_dtype) {
+            case Dtype::f32:
+                return put(static_cast<float*>(output.data));
+            case Dtype::f64:
+                return put(static_cast<double*>(output.data));
+            case Dtype::boolean:
+                return put(static_cast<bool*>(output.data));
+            case Dtype::i8:
+                return put(static_cast<std::int8_t*>(output.data));
+            case Dtype::i16:
+                return put(static_cast<std::int16_t*>(output.data));
+            case Dtype::i32:
+                return put(static_cast<std::int32_t*>(output.data));
+            case Dtype::i64:
+                return put(static_cast<std::int64_t*>(output.data));
+            case Dtype::u8:
+                return put(static_cast<std::uint8_t*>(output.data));
+            case Dtype::u16:
+                return put(static_cast<std::uint16_t*>(output.data));
+            case Dtype::u32:
+                return put(static_cast<std::uint32_t*>(output.data));
+            case Dtype::u64:
+                return put(static_cast<std::uint64_t*>(output.data));
+            default:
+                return;  // complex and 16-bit outputs of real sums are refused by `supports`
+        }
+    } else {
+        if (problem.output_dtype == Dtype::complex64) {
+            put(static_cast<std::complex<float>*>(output.data));
+        } else {
+            put(static_cast<std::complex<double>*>(output.data));
+        }
+    }
+}
+
+template void store<float>(const Resolved&, const Output&, std::int64_t, std::int64_t, std::int64_t, float*);
+template void store<double>(const Resolved&, const Output&, std::int64_t, std::int64_t, std::int64_t, double*);
+template void store<std::complex<float>>(const Resolved&, const Output&, std::int64_t, std::int64_t, std::int64_t,
+                                         std::complex<float>*);
+template void store<std::complex<double>>(const Resolved&, const Output&, std::int64_t, std::int64_t, std::int64_t,
+                                          std::complex<double>*);
+
+}  // namespace tapline::core

@@ -1,0 +1,23 @@
+// scale, bias, clamp and the saturating cast, applied to sums on their way to the output.
+#pragma once
+
+#include "core/problem/resolved.hpp"
+#include "core/problem/window.hpp"
+
+namespace tapline::core {
+
+/// Stores `count` packed sums of type T (float, double, or their complex types) as outputs [first, first + count) of one
+/// row, with the problem's epilogue: cast(clamp(scale * sum + bias)). `sums` may be modified. Casts to integers round to
+/// even, saturate and make NaN 0; clamp passes NaN.
+template <class T>
+void store(const Resolved& problem, const Output& output, std::int64_t row, std::int64_t first, std::int64_t count, T* sums);
+
+/// The address of output `first` of one row if sums of type T may be written there as they are: trivial epilogue and unit
+/// sample stride; else nullptr.
+template <class T>
+T* direct_target(const Resolved& problem, const Output& output, std::int64_t row, std::int64_t first) {
+    if (!problem.trivial_epilogue || output.sample_stride != 1) { return nullptr; }
+    return static_cast<T*>(output.data) + row * output.row_stride + (first - output.first);
+}
+
+}  // namespace tapline::core

@@ -1,0 +1,119 @@
+#include "core/problem/window.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/problem/half.hpp"
+
+namespace tapline::core {
+namespace {
+
+// Samples [first, last) of a piece, which holds them, to packed elements.
+template <class T>
+void copy_from(T* destination, const Piece& piece, std::int64_t row, std::int64_t first, std::int64_t count) {
+    const T* source = static_cast<const T*>(piece.data) + row * piece.row_stride + (first - piece.first) * piece.sample_stride;
+    if (piece.sample_stride == 1) {
+        std::memcpy(destination, source, static_cast<std::size_t>(count) * sizeof(T));
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) { destination[i] = source[i * piece.sample_stride]; }
+}
+
+bool holds(const Piece& piece, std::int64_t position) { return position >= piece.first && position < piece.last; }
+
+template <class T>
+T boundary_constant(const Resolved& problem) {
+    const std::complex<double> c = problem.problem.boundary == Boundary::constant ? problem.problem.constant : 0.0;
+    if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+        return T(static_cast<typename T::value_type>(c.real()), static_cast<typename T::value_type>(c.imag()));
+    } else {
+        if constexpr (std::is_same_v<T, std::uint16_t>) {
+            if (problem.dtype == Dtype::f16) { return to_f16(c.real()); }
+            if (problem.dtype == Dtype::bf16) { return to_bf16(c.real()); }
+        }
+        return static_cast<T>(c.real());
+    }
+}
+
+template <class T>
+T sample_at(const Resolved& problem, const Input& input, std::int64_t row, std::int64_t position, T constant) {
+    std::int64_t index = position;
+    if (!holds(input.main, index) && !holds(input.extra, index)) {
+        index = boundary_index(problem.problem.boundary, position, input.n);
+        if (index < 0) { return constant; }
+    }
+    T value{};
+    if (holds(input.main, index)) {
+        copy_from(&value, input.main, row, index, 1);
+    } else if (holds(input.extra, index)) {
+        copy_from(&value, input.extra, row, index, 1);
+    }
+    return value;
+}
+
+}  // namespace
+
+std::int64_t boundary_index(Boundary boundary, std::int64_t position, std::int64_t n) {
+    const bool known = n != kUnknownLength;
+    if (position >= 0 && (!known || position < n)) { return position; }
+    const auto modulo = [](std::int64_t a, std::int64_t b) { return ((a % b) + b) % b; };
+    switch (boundary) {
+        case Boundary::zero:
+        case Boundary::constant:
+            return -1;
+        case Boundary::nearest:
+            return position < 0 ? 0 : n - 1;
+        case Boundary::reflect: {
+            if (!known) { return -position - 1; }
+            const std::int64_t m = modulo(position, 2 * n);
+            return m < n ? m : 2 * n - 1 - m;
+        }
+        case Boundary::mirror: {
+            if (!known) { return -position; }
+            if (n == 1) { return 0; }
+            const std::int64_t m = modulo(position, 2 * n - 2);
+            return m < n ? m : 2 * n - 2 - m;
+        }
+        case Boundary::wrap:
+            return known ? modulo(position, n) : -1;
+    }
+    return -1;
+}
+
+template <class T>
+void gather(T* destination, const Resolved& problem, const Input& input, std::int64_t row, std::int64_t first, std::int64_t count) {
+    const std::int64_t last = first + count;
+    // [from, to): what `main` holds as it is; beside it every sample is looked up, but for long runs of the constant.
+    const std::int64_t from = std::clamp(input.main.first, first, last);
+    const std::int64_t to = std::clamp(input.main.last, from, last);
+    if (to > from) { copy_from(destination + (from - first), input.main, row, from, to - from); }
+    const T constant = boundary_constant<T>(problem);
+    const bool plain = problem.problem.boundary == Boundary::zero || problem.problem.boundary == Boundary::constant;
+    const bool whole = input.main.first <= 0 && input.n != kUnknownLength && input.main.last >= input.n;
+    const auto fill = [&](std::int64_t begin, std::int64_t end) {
+        if (plain && whole && input.extra.first >= input.extra.last) {
+            std::fill(destination + (begin - first), destination + (end - first), constant);
+            return;
+        }
+        for (std::int64_t p = begin; p < end; ++p) { destination[p - first] = sample_at(problem, input, row, p, constant); }
+    };
+    if (from > first) { fill(first, from); }
+    if (to < last) { fill(to, last); }
+}
+
+#define TAPLINE_GATHER(T) template void gather<T>(T*, const Resolved&, const Input&, std::int64_t, std::int64_t, std::int64_t)
+TAPLINE_GATHER(float);
+TAPLINE_GATHER(double);
+TAPLINE_GATHER(std::complex<float>);
+TAPLINE_GATHER(std::complex<double>);
+TAPLINE_GATHER(std::int8_t);
+TAPLINE_GATHER(std::int16_t);
+TAPLINE_GATHER(std::int32_t);
+TAPLINE_GATHER(std::int64_t);
+TAPLINE_GATHER(std::uint8_t);
+TAPLINE_GATHER(std::uint16_t);
+TAPLINE_GATHER(std::uint32_t);
+TAPLINE_GATHER(std::uint64_t);
+#undef TAPLINE_GATHER
+
+}  // namespace tapline::core

@@ -1,0 +1,285 @@
+#include "cpu/direct/direct_executable.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/problem/epilogue.hpp"
+#include "core/plan/parallel.hpp"
+#include "core/problem/window.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+// Copying 8 KiB takes as long as the two more calls for the ends of a row: shorter rows are gathered whole.
+constexpr std::int64_t kMinInPlace = 2048;
+
+// Outputs of at least this many bytes are written past the caches: 1 MiB took twice as long so as through them, 4 MiB
+// no longer, 16 MiB four fifths.
+constexpr std::int64_t kStreamBytes = std::int64_t{4} << 20;
+
+// Work is counted in products of real elements, about 80 of them a nanosecond; loading and storing an output counts as 6.
+constexpr std::int64_t kProductsOfAnOutput = 6;
+constexpr std::int64_t kSerialProducts = 2'000'000;  // 25 us: waking a thread takes 5 to 10
+constexpr std::int64_t kMinTaskProducts = 1'000'000;
+constexpr std::int64_t kMaxTaskProducts = 4'000'000;
+constexpr std::int64_t kTasksOfAThread = 16;
+constexpr std::int64_t kMinTaskOutputs = 512;
+
+constexpr std::size_t kAlignment = 64;
+
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+bool is_finite(float x) { return std::isfinite(x); }
+bool is_finite(double x) { return std::isfinite(x); }
+template <class T>
+bool is_finite(const std::complex<T>& x) {
+    return std::isfinite(x.real()) && std::isfinite(x.imag());
+}
+
+}  // namespace
+
+template <class X, class H>
+DirectExecutable<X, H>::DirectExecutable(const core::Resolved& problem, const void* taps, const core::Request& request)
+    : problem_(problem),
+      taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.k),
+      threads_(request.threads),
+      target_(current_target()),
+      kernels_(&direct_kernels(target_).of<Real>()) {
+    finite_taps_ = std::all_of(taps_.begin(), taps_.end(), [](const H& tap) { return is_finite(tap); });
+}
+
+template <class X, class H>
+std::int64_t DirectExecutable<X, H>::chunk() const {
+    return std::min(problem_.k, kTapChunk);
+}
+
+template <class X, class H>
+std::size_t DirectExecutable<X, H>::window_samples() const {
+    const bool panels = problem_.batch * kParts >= kMinPanelWidth && problem_.k <= kMaxPanelTaps;
+    const std::int64_t panel = panels ? (kPanelSamples + problem_.k) * kPanelWidth : 0;
+    return static_cast<std::size_t>(std::max(kTile + chunk(), panel) + kDirectPadding);
+}
+
+template <class X, class H>
+std::size_t DirectExecutable<X, H>::slot_bytes() const {
+    const std::size_t window = window_samples();
+    const auto sums = static_cast<std::size_t>(kTile + kDirectPadding);
+    const bool careful = !finite_taps_ && problem_.problem.boundary == Boundary::zero;
+    return aligned(window * sizeof(X)) * (careful ? 2 : 1) + aligned(sums * sizeof(X));
+}
+
+template <class X, class H>
+std::size_t DirectExecutable<X, H>::workspace_bytes() const {
+    return slot_bytes() * static_cast<std::size_t>(threads_);
+}
+
+template <class X, class H>
+auto DirectExecutable<X, H>::scratch_of(const Job& job, int slot) const -> Scratch {
+    std::byte* base = job.workspace + static_cast<std::size_t>(slot) * slot_bytes();
+    const std::size_t sums_bytes = aligned(static_cast<std::size_t>(kTile + kDirectPadding) * sizeof(X));
+    const std::size_t window_bytes = aligned(window_samples() * sizeof(X));
+    return {.window = reinterpret_cast<X*>(base + sums_bytes),
+            .sums = reinterpret_cast<X*>(base),
+            .present = reinterpret_cast<Real*>(base + sums_bytes + window_bytes)};
+}
+
+template <class X, class H>
+auto DirectExecutable<X, H>::plan_job(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const
+    -> Job {
+    Job job{.output = output, .input = input, .workspace = workspace.data()};
+    const core::Resolved& p = problem_;
+    const std::int64_t end = output.first + output.count;
+    job.side_by_side = p.batch > 1 && p.filters == 1 && input.main.row_stride == 1 && output.row_stride == 1 &&
+                       input.main.sample_stride >= p.batch && output.sample_stride >= p.batch;
+    job.panels = job.side_by_side && p.batch * kParts >= kMinPanelWidth && p.k <= kMaxPanelTaps;
+    job.flat = job.side_by_side && input.main.sample_stride == p.batch && output.sample_stride == p.batch &&
+               p.k <= (job.panels ? kMinPanelTaps - 1 : kTapChunk);
+    job.side_by_side = job.flat || job.panels;
+    job.plain_output = p.trivial_epilogue && (output.sample_stride == 1 || job.side_by_side);
+    if (job.side_by_side || (input.main.sample_stride == 1 && p.k <= kTapChunk)) {
+        job.interior_first = std::clamp(input.main.first + p.origin, output.first, end);
+        job.interior_last = std::clamp(input.main.last + p.origin - p.k + 1, job.interior_first, end);
+    }
+    job.stream = job.plain_output && output.count * p.batch * static_cast<std::int64_t>(sizeof(X)) >= kStreamBytes;
+    divide(job);
+    return job;
+}
+
+// Tasks depend on the problem and the number of threads; bits do not depend on tasks.
+template <class X, class H>
+void DirectExecutable<X, H>::divide(Job& job) const {
+    const std::int64_t count = job.output.count;
+    const std::int64_t together = job.flat ? problem_.batch : 1;  // rows of which a task takes all or none
+    const std::int64_t rows = problem_.batch / together;
+    const std::int64_t products_of_output = kParts * kTapParts * together * (problem_.k + kProductsOfAnOutput);
+    const double products = static_cast<double>(products_of_output) * static_cast<double>(rows) * static_cast<double>(count);
+    job.threads = products < static_cast<double>(kSerialProducts) ? 1 : threads_;
+    const auto per_task = std::clamp(static_cast<std::int64_t>(products / static_cast<double>(kTasksOfAThread * job.threads)),
+                                     kMinTaskProducts, kMaxTaskProducts);
+    const std::int64_t outputs = std::max(per_task / products_of_output, divide_up(kMinTaskOutputs, together));
+    if (job.side_by_side && !job.flat) {
+        job.outputs_per_task = std::min(count, kPanelSamples);
+        job.rows_per_task = std::min(divide_up(outputs / job.outputs_per_task + 1, kPanelWidth) * kPanelWidth, rows);
+    } else {
+        job.outputs_per_task = outputs;
+        job.rows_per_task = outputs < count ? 1 : std::clamp(outputs / count, std::int64_t{1}, rows);
+    }
+    job.tasks_per_row = divide_up(count, job.outputs_per_task);
+    job.tasks = job.tasks_per_row * divide_up(rows, job.rows_per_task);
+    job.rows_per_task *= together;
+}
+
+template <class X, class H>
+void DirectExecutable<X, H>::execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace,
+                                     void*) const {
+    if (output.count <= 0) { return; }
+    const Job job = plan_job(output, input, workspace);
+    if (job.threads <= 1 || job.tasks <= 1) {
+        for (std::int64_t task = 0; task < job.tasks; ++task) { run_task(job, task, 0); }
+        return;
+    }
+    core::parallel_for(job.tasks, job.threads, [this, &job](std::int64_t task, int slot) { run_task(job, task, slot); });
+}
+
+template <class X, class H>
+void DirectExecutable<X, H>::run_task(const Job& job, std::int64_t task, int slot) const {
+    const Scratch scratch = scratch_of(job, slot);
+    const std::int64_t end = job.output.first + job.output.count;
+    const std::int64_t first = job.output.first + task % job.tasks_per_row * job.outputs_per_task;
+    const std::int64_t last = std::min(first + job.outputs_per_task, end);
+    const std::int64_t row = task / job.tasks_per_row * job.rows_per_task;
+    const std::int64_t row_end = std::min(row + job.rows_per_task, problem_.batch);
+    if (job.side_by_side) {
+        run_side_by_side(job, scratch, first, last, row, row_end);
+        return;
+    }
+    for (std::int64_t r = row; r < row_end; ++r) { run_row(job, scratch, r, first, last); }
+}
+
+template <class X, class H>
+void DirectExecutable<X, H>::run_row(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first,
+                                     std::int64_t last) const {
+    const std::int64_t from = std::clamp(job.interior_first, first, last);
+    const std::int64_t to = std::clamp(job.interior_last, from, last);
+    const bool whole = from == first && to == last;
+    if (to - from < (whole ? kDirectBlock : kMinInPlace)) {
+        run_gathered(job, scratch, row, first, last);
+        return;
+    }
+    run_gathered(job, scratch, row, first, from);
+    run_in_place(job, scratch, row, from, to);
+    run_gathered(job, scratch, row, to, last);
+}
+
+template <class X, class H>
+void DirectExecutable<X, H>::run_in_place(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first,
+                                          std::int64_t last) const {
+    const core::Piece& main = job.input.main;
+    const X* in = static_cast<const X*>(main.data) + row * main.row_stride + (first - problem_.origin - main.first);
+    run_contiguous(job, scratch, job.output, row, first, last - first, in, taps_of(row), 1);
+}
+
+// `count` outputs from what lies at `in`, at least a block of them; samples of a signal are `step` elements apart.
+template <class X, class H>
+void DirectExecutable<X, H>::run_contiguous(const Job& job, const Scratch& scratch, const core::Output& output, std::int64_t row,
+                                            std::int64_t first, std::int64_t count, const X* in, const H* taps,
+                                            std::int64_t step) const {
+    Call call{.in = real_elements<Real>(in), .taps = real_elements<Real>(taps), .step = step * kParts, .k = problem_.k};
+    if (job.plain_output) {
+        call.out = real_elements<Real>(static_cast<X*>(output.data) + row * output.row_stride + (first - output.first));
+        call.count = count * kParts;
+        call.stream = job.stream;
+        call_kernel(call);
+        return;
+    }
+    call.out = real_elements<Real>(scratch.sums);
+    for (std::int64_t rest = count; rest > 0;) {
+        // The last two tiles share what is left, so that none is shorter than a block.
+        const std::int64_t some = rest <= kTile ? rest : (rest < 2 * kTile ? rest / 2 : kTile);
+        call.count = some * kParts;
+        call_kernel(call);
+        core::store(problem_, output, row, first + (count - rest), some, scratch.sums);
+        call.in += some * kParts;
+        rest -= some;
+    }
+}
+
+template <class X, class H>
+void DirectExecutable<X, H>::run_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first,
+                                          std::int64_t last) const {
+    for (std::int64_t o = first; o < last; o += kTile) {
+        const std::int64_t count = std::min(kTile, last - o);
+        sum_gathered(job, scratch, row, o, count);
+    }
+}
+
+// The taps which meet the signal in outputs [first, first + count) under a zero boundary, to whole groups: the products of
+// the others are zeros, which change no sum.
+struct TapRange {
+    std::int64_t first, last;
+};
+static TapRange meeting_taps(const core::Resolved& problem, std::int64_t n, std::int64_t first, std::int64_t count) {
+    const std::int64_t from = std::clamp(problem.origin - (first + count - 1), std::int64_t{0}, problem.k);
+    const std::int64_t to = n == kUnknownLength ? problem.k : std::clamp(n + problem.origin - first, std::int64_t{0}, problem.k);
+    return {from / kDirectGroup * kDirectGroup, std::min(divide_up(to, kDirectGroup) * kDirectGroup, problem.k)};
+}
+
+template <class X, class H>
+void DirectExecutable<X, H>::sum_gathered(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first,
+                                          std::int64_t count) const {
+    const core::Resolved& p = problem_;
+    const std::int64_t n = job.input.n;
+    const std::int64_t begin = first - p.origin;  // the sample that tap 0 meets
+    const bool zero = p.problem.boundary == Boundary::zero;
+    const bool leaves = begin < 0 || (n != kUnknownLength && begin + count + p.k - 1 > n);
+    const bool careful = zero && leaves && !finite_taps_;
+    const TapRange range = zero && leaves && !careful ? meeting_taps(p, n, first, count) : TapRange{0, p.k};
+
+    Call call{.out = real_elements<Real>(scratch.sums),
+              .in = real_elements<Real>(scratch.window),
+              .present = scratch.present,
+              .count = count * kParts,
+              .step = kParts};
+    const bool plain = job.plain_output && job.output.sample_stride == 1;
+    X* target = plain && p.k <= kTapChunk && !careful && call.count >= kDirectBlock && range.first < range.last
+                    ? static_cast<X*>(job.output.data) + row * job.output.row_stride + (first - job.output.first)
+                    : nullptr;
+    if (target != nullptr) { call.out = real_elements<Real>(target); }
+    for (std::int64_t start = range.first / kTapChunk * kTapChunk; start < range.last; start += kTapChunk) {
+        const std::int64_t from = std::max(start, range.first);
+        const std::int64_t to = std::min(start + kTapChunk, range.last);
+        const std::int64_t samples = count + to - from - 1;
+        core::gather(scratch.window, p, job.input, row, begin + from, samples);
+        std::fill_n(scratch.window + samples, kDirectPadding, X{});
+        call.taps = real_elements<Real>(taps_of(row) + from);
+        call.k = to - from;
+        if (careful) {
+            for (std::int64_t i = 0; i < samples + kDirectPadding; ++i) {
+                const std::int64_t position = begin + from + i;
+                const bool there = position >= 0 && (n == kUnknownLength || position < n);
+                std::fill_n(scratch.present + i * kParts, kParts, static_cast<Real>(there ? 1 : 0));
+            }
+            (kComplexTaps ? kernels_->careful_complex : kernels_->careful_real)(call);
+        } else {
+            call_kernel(call);
+        }
+        call.accumulate = true;
+    }
+    if (target != nullptr) { return; }
+    if (range.first >= range.last) { std::fill_n(scratch.sums, count, X{}); }
+    core::store(p, job.output, row, first, count, scratch.sums);
+}
+
+template <class X, class H>
+std::string DirectExecutable<X, H>::describe() const {
+    return std::string(to_string(target_)) + ", " + (kComplexTaps ? "complex" : "real") + " taps" +
+           (finite_taps_ ? "" : ", not all finite");
+}
+
+template class DirectExecutable<float, float>;
+template class DirectExecutable<double, double>;
+template class DirectExecutable<std::complex<float>, float>;
+template class DirectExecutable<std::complex<float>, std::complex<float>>;
+template class DirectExecutable<std::complex<double>, double>;
+template class DirectExecutable<std::complex<double>, std::complex<double>>;
+
+}  // namespace tapline::cpu

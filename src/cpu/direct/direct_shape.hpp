@@ -1,0 +1,39 @@
+// Sizes of the pieces in which the algorithm "direct" works.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/direct/simd_direct.hpp"
+
+namespace tapline::cpu {
+
+// Samples of a gathered tile: with its window in the L1 cache for short filters, and enough of them that gathering a window
+// of kTapChunk samples is nothing beside 4096 x 16384 products.
+inline constexpr std::int64_t kTile = 4096;
+// Longer filters are summed chunk by chunk, so that the scratch memory does not grow with the filter.
+inline constexpr std::int64_t kTapChunk = 16384;
+static_assert(kTapChunk % kDirectGroup == 0);
+
+// Side by side, many rows (the columns of an image) with more than a few taps go panel by panel through scratch memory: in
+// place the lines of a window share the sets of the caches. With lines of 16 KiB 15, 33 and 127 taps took 20, 34 and 145 ms in
+// place and 21, 28 and 58 ms in panels (2^24 elements, one thread).
+inline constexpr std::int64_t kPanelSamples = 256;  ///< outputs of a row in a panel: beside the k - 1 samples more that are packed
+inline constexpr std::int64_t kPanelStep = 64;      ///< of which so many are computed before more lines are packed
+inline constexpr std::int64_t kPanelWidth = 64;     ///< rows
+inline constexpr std::int64_t kMinPanelWidth = 16;  ///< real elements of the widest vector
+inline constexpr std::int64_t kMaxPanelTaps = 512;
+inline constexpr std::int64_t kMinPanelTaps = 17;
+
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// The (real, imaginary) pairs of a complex array, or the array itself.
+template <class Real, class X>
+const Real* real_elements(const X* x) {
+    return reinterpret_cast<const Real*>(x);
+}
+template <class Real, class X>
+Real* real_elements(X* x) {
+    return reinterpret_cast<Real*>(x);
+}
+
+}  // namespace tapline::cpu

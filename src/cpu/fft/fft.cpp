@@ -1,0 +1,117 @@
+#include "cpu/fft/fft.hpp"
+
+#include <atomic>
+#include <functional>
+#include <numbers>
+#include <string>
+#include <utility>
+
+#include "core/plan/parallel.hpp"
+#include "tapline/error.hpp"
+
+namespace tapline::cpu {
+
+template <class T>
+FftSource<T> BlockFft<T>::source(const T* data) const {
+    return {data, data + tables_->im_offset, tables_->pitch};
+}
+
+template <class T>
+FftSink<T> BlockFft<T>::sink(T* data, std::int64_t re_count, std::int64_t im_count) const {
+    return {data, data + tables_->im_offset, tables_->pitch, re_count, im_count, false};
+}
+
+template <class T>
+void BlockFft<T>::forward(T* data, T* scratch, int threads) const {
+    const FftTables<T>& t = *tables_;
+    T* const im = data + t.im_offset;
+    if (t.rows == 1) {
+        kernels_->forward_row(t, data, im);
+        return;
+    }
+    const FftSource<T> from = source(data);
+    const auto columns = [&](std::int64_t strip, int slot) {
+        kernels_->forward_columns(t, strip, from, data, im, scratch + slot * t.scratch_extent);
+    };
+    const auto rows = [&](std::int64_t row, int) { kernels_->forward_row(t, data + row * t.pitch, im + row * t.pitch); };
+    core::parallel_for(t.columns / t.strip, threads, std::cref(columns));
+    core::parallel_for(t.rows, threads, std::cref(rows));
+}
+
+template <class T>
+void BlockFft<T>::inverse(T* data, T* scratch, int threads) const {
+    const FftTables<T>& t = *tables_;
+    T* const im = data + t.im_offset;
+    if (t.rows == 1) {
+        kernels_->inverse_row(t, data, im);
+        return;
+    }
+    const FftSink<T> to = sink(data, t.size, t.size);
+    const auto rows = [&](std::int64_t row, int) { kernels_->inverse_row(t, data + row * t.pitch, im + row * t.pitch); };
+    const auto columns = [&](std::int64_t strip, int slot) {
+        kernels_->inverse_columns(t, strip, data, im, to, scratch + slot * t.scratch_extent);
+    };
+    core::parallel_for(t.rows, threads, std::cref(rows));
+    core::parallel_for(t.columns / t.strip, threads, std::cref(columns));
+}
+
+template <class T>
+bool BlockFft<T>::convolve(T* data, const T* spectrum, T* scratch, int threads, const FftSource<T>& source,
+                           const FftSink<T>& sink) const {
+    const FftTables<T>& t = *tables_;
+    T* const im = data + t.im_offset;
+    const T* const spectrum_im = spectrum + t.im_offset;
+    if (t.rows == 1) { return kernels_->convolve_segment(t, data, im, spectrum, spectrum_im, source, sink); }
+    const auto forward_columns = [&](std::int64_t strip, int slot) {
+        kernels_->forward_columns(t, strip, source, data, im, scratch + slot * t.scratch_extent);
+    };
+    const auto rows = [&](std::int64_t row, int) {
+        const std::int64_t at = row * t.pitch;
+        kernels_->convolve_row(t, data + at, im + at, spectrum + at, spectrum_im + at);
+    };
+    std::atomic<bool> finite = true;
+    const auto inverse_columns = [&](std::int64_t strip, int slot) {
+        if (!kernels_->inverse_columns(t, strip, data, im, sink, scratch + slot * t.scratch_extent)) { finite = false; }
+    };
+    core::parallel_for(t.columns / t.strip, threads, std::cref(forward_columns));
+    core::parallel_for(t.rows, threads, std::cref(rows));
+    core::parallel_for(t.columns / t.strip, threads, std::cref(inverse_columns));
+    return finite;
+}
+
+template class BlockFft<float>;
+template class BlockFft<double>;
+
+NaturalFft::NaturalFft(std::int64_t size) : size_(size) {
+    if (size < 1 || (size & (size - 1)) != 0) {
+        throw Error(ErrorCode::argument, "size: " + std::to_string(size) + " is not a power of two; pad the data to the next one");
+    }
+    roots_.reserve(static_cast<std::size_t>(size / 2));
+    for (std::int64_t j = 0; j < size / 2; ++j) {
+        roots_.push_back(std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(size)));
+    }
+}
+
+void NaturalFft::forward(std::complex<double>* data) const {
+    for (std::int64_t i = 1, reversed = 0; i < size_; ++i) {  // bit reversal
+        std::int64_t bit = size_ >> 1;
+        for (; (reversed & bit) != 0; bit >>= 1) { reversed ^= bit; }
+        reversed ^= bit;
+        if (i < reversed) { std::swap(data[i], data[reversed]); }
+    }
+    for (std::int64_t half = 1; half < size_; half *= 2) {
+        for (std::int64_t block = 0; block < size_; block += 2 * half) {
+            for (std::int64_t j = 0; j < half; ++j) {
+                const std::complex<double> a = data[block + j];
+                const std::complex<double> w = roots_[static_cast<std::size_t>(j * (size_ / (2 * half)))];
+                const std::complex<double> b = data[block + half + j];
+                const std::complex<double> product(b.real() * w.real() - b.imag() * w.imag(),
+                                                   b.real() * w.imag() + b.imag() * w.real());
+                data[block + j] = a + product;
+                data[block + half + j] = a - product;
+            }
+        }
+    }
+}
+
+}  // namespace tapline::cpu

@@ -1,0 +1,54 @@
+// The block FFT as a whole: tables and kernels of one size, on one or all threads.
+#pragma once
+
+#include <complex>
+#include <vector>
+
+#include "cpu/fft/fft_kernels.hpp"
+
+namespace tapline::cpu {
+
+/// Complex transforms of 2^log2_size points in the layout of FftTables. Data is one block of extent() elements whose im part
+/// starts im_offset elements behind the re part; scratch holds threads * tables().scratch_extent elements (none for small
+/// sizes, which run in the calling thread). The results' bits do not depend on the number of threads.
+template <class T>
+class BlockFft {
+public:
+    BlockFft(Target target, int log2_size)
+        : kernels_(&fft_kernels<T>(target)), tables_(fft_tables<T>(log2_size, fft_kernels<T>(target).lanes)) {}
+
+    [[nodiscard]] const FftTables<T>& tables() const { return *tables_; }
+    [[nodiscard]] const FftKernels<T>& kernels() const { return *kernels_; }
+    [[nodiscard]] std::int64_t size() const { return tables_->size; }
+    [[nodiscard]] std::int64_t extent() const { return tables_->extent; }
+
+    /// Natural to permuted order, in place.
+    void forward(T* data, T* scratch, int threads) const;
+    /// Permuted to natural order, in place, times 2^log2_size.
+    void inverse(T* data, T* scratch, int threads) const;
+    /// inverse(forward(source) * spectrum) to sink, by way of data. False if a stored value is infinite or NaN.
+    bool convolve(T* data, const T* spectrum, T* scratch, int threads, const FftSource<T>& source, const FftSink<T>& sink) const;
+    /// The data itself as source or sink.
+    [[nodiscard]] FftSource<T> source(const T* data) const;
+    [[nodiscard]] FftSink<T> sink(T* data, std::int64_t re_count, std::int64_t im_count) const;
+
+private:
+    const FftKernels<T>* kernels_;
+    std::shared_ptr<const FftTables<T>> tables_;
+};
+
+/// A plain complex FFT in double with natural order on both sides, for plots and tests: y[f] = sum x[t] exp(-2 pi i f t / N).
+class NaturalFft {
+public:
+    /// `size` must be a power of two, at least 1. Throws Error (argument) otherwise.
+    explicit NaturalFft(std::int64_t size);
+    [[nodiscard]] std::int64_t size() const { return size_; }
+    /// In place; `data` holds size() values.
+    void forward(std::complex<double>* data) const;
+
+private:
+    std::int64_t size_;
+    std::vector<std::complex<double>> roots_;  ///< exp(-2 pi i j / size), j < size / 2
+};
+
+}  // namespace tapline::cpu

@@ -1,0 +1,57 @@
+// The FFT's inner loops, one table of functions per instruction set.
+#pragma once
+
+#include "cpu/fft/fft_tables.hpp"
+#include "cpu/targets.hpp"
+
+namespace tapline::cpu {
+
+/// Where the natural-order side of a transform is, if not in the FFT's own arrays. Positions count from 0 to N-1.
+template <class T>
+struct FftSource {
+    const T* re = nullptr;
+    const T* im = nullptr;
+    std::int64_t pitch = 0;  ///< elements from one row to the next
+    std::int64_t ahead = 0;  ///< so much further on lies what the next transform reads; 0: unknown
+};
+template <class T>
+struct FftSink {
+    T* re = nullptr;
+    T* im = nullptr;
+    std::int64_t pitch = 0;
+    std::int64_t re_count = 0, im_count = 0;  ///< only positions below these are stored
+    bool stream = false;                      ///< past the caches; re and im must be multiples of 64 bytes
+};
+
+template <class T>
+struct FftKernels {
+    int lanes;
+    /// One row (columns points in place, natural to permuted order), from `source` if given.
+    void (*forward_row)(const FftTables<T>&, T* re, T* im);
+    void (*inverse_row)(const FftTables<T>&, T* re, T* im);
+    /// forward, product with the spectrum h, inverse of one row in place, depth first so that blocks stay in the caches.
+    void (*convolve_row)(const FftTables<T>&, T* re, T* im, const T* h_re, const T* h_im);
+    /// The whole of a one-row transform, reading `source` and storing to `sink` on the way. False if a stored value is
+    /// infinite or NaN.
+    bool (*convolve_segment)(const FftTables<T>&, T* re, T* im, const T* h_re, const T* h_im, const FftSource<T>&,
+                             const FftSink<T>&);
+    /// Column transforms of one strip from `source` to the rows of re, im; scratch holds scratch_extent elements.
+    void (*forward_columns)(const FftTables<T>&, std::int64_t strip, const FftSource<T>&, T* re, T* im, T* scratch);
+    /// Back, from the rows to `sink`. False as above.
+    bool (*inverse_columns)(const FftTables<T>&, std::int64_t strip, const T* re, const T* im, const FftSink<T>&, T* scratch);
+    /// acc += x * h, complex, count a multiple of the lanes. first: acc = x * h.
+    void (*multiply_add)(T* acc_re, T* acc_im, const T* x_re, const T* x_im, const T* h_re, const T* h_im, std::int64_t count,
+                         bool first);
+    /// (re, im) pairs to and from split arrays, any count and alignment.
+    void (*split)(T* re, T* im, const T* pairs, std::int64_t count);
+    void (*join)(T* pairs, const T* re, const T* im, std::int64_t count);
+    /// Whether all values are finite.
+    bool (*all_finite)(const T* values, std::int64_t count);
+};
+
+template <class T>
+const FftKernels<T>& fft_kernels(Target target);
+template <class T>
+const FftKernels<T>& fft_kernels_scalar();
+
+}  // namespace tapline::cpu

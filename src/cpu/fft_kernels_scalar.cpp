@@ -1,3 +1,0 @@
-// The same source once more for processors without SIMD that Highway knows.
-#define TAPLINE_SCALAR_TARGET
-#include "cpu/fft_kernels.cpp"  // NOLINT(bugprone-suspicious-include)

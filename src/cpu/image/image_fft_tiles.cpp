@@ -1,0 +1,57 @@
+#include "cpu/image/image_fft_tiles.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/fft/fft_tables.hpp"
+#include "cpu/overlap_save/overlap_save_shape.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+// Loading a tile and storing its outputs, for each complex point: what the transform's own figures leave out. Transforms of several
+// rows are beyond the L2 cache and go through a buffer on the way (63x63 on 2048 x 2048 f32: 2^17 points take as long as 2^16).
+constexpr double kLoadNs = 0.5;
+constexpr double kFarLoadNs = 1.5;
+constexpr int kMaxLog2Near = 16;
+// Rows of tiles, and their outputs, start at multiples of it: whole cache lines.
+constexpr std::int64_t kPitchMultiple = 16;
+// Pitches tried grow by this factor; between them the cost is flat.
+constexpr double kPitchGrowth = 1.1;
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+ImageFftShape image_fft_shape(const core::ResolvedImage& p) {
+    ImageFftShape best;
+    ImageFftShape shape;
+    const std::int64_t together = p.per_channel() ? 1 : p.channels;
+    const std::int64_t width = p.out_width * together;
+    shape.step = together;
+    shape.halo = (p.mask_width - 1) * together;
+    shape.planes = p.batch * (p.channels / together);
+    shape.pairs = !is_complex(p.dtype);
+    for (int log2_size = kMinLog2Fft; log2_size <= kMaxLog2Fft; ++log2_size) {
+        const std::int64_t size = std::int64_t{1} << log2_size;
+        const double unit = transform_seconds(log2_size, real_part_of(p.sum_dtype)) +
+                            (log2_size <= kMaxLog2Near ? kLoadNs : kFarLoadNs) * 1e-9 * static_cast<double>(size);
+        for (auto pitch = static_cast<double>(shape.halo + kPitchMultiple); pitch <= static_cast<double>(size);
+             pitch *= kPitchGrowth) {
+            const std::int64_t across = divided_up(width, static_cast<std::int64_t>(pitch) - shape.halo);
+            shape.out_samples = std::min(divided_up(divided_up(width, across), kPitchMultiple) * kPitchMultiple, width);
+            shape.across = divided_up(width, shape.out_samples);
+            shape.pitch = divided_up(shape.out_samples + shape.halo, kPitchMultiple) * kPitchMultiple;
+            const std::int64_t rows = size / shape.pitch - p.mask_height + 1;
+            if (rows < 1) { continue; }
+            shape.out_rows = divided_up(p.out_height, divided_up(p.out_height, rows));
+            shape.down = divided_up(p.out_height, shape.out_rows);
+            shape.seconds = static_cast<double>(shape.planes) * static_cast<double>(shape.units()) * unit;
+            shape.log2_size = log2_size;
+            if (best.log2_size == 0 || shape.seconds < best.seconds) { best = shape; }
+        }
+    }
+    return best;
+}
+
+}  // namespace tapline::cpu

@@ -1,0 +1,33 @@
+// Tiles of images that are convolved by one transform each, and which sizes of them.
+//
+// A tile's rows, `pitch` samples each, stand one after the other in a one-dimensional transform. The mask's rows, padded with zeros
+// to the same pitch, are then one long filter, and the transform's circular convolution is the tile's two-dimensional one in all
+// samples whose windows end within their own row: mask_width - 1 of each row's end and mask_height - 1 of the last rows are lost,
+// as in two dimensions, and the library's own transform does it, in one row of the L2 cache.
+#pragma once
+
+#include "core/choice/image_engine.hpp"
+
+namespace tapline::cpu {
+
+/// Counted in samples: real or complex elements.
+struct ImageFftShape {
+    int log2_size = 0;                           ///< 0: no transform is large enough
+    std::int64_t step = 1;                       ///< from a pixel to its neighbour
+    std::int64_t halo = 0;                       ///< samples of a tile's row beyond its outputs
+    std::int64_t pitch = 0;                      ///< of the tile's rows
+    std::int64_t out_rows = 0, out_samples = 0;  ///< of a tile
+    std::int64_t down = 0, across = 0;           ///< tiles of a plane
+    std::int64_t planes = 1;
+    bool pairs = true;   ///< two real tiles travel as the real and imaginary part of one transform
+    double seconds = 0;  ///< predicted, one thread
+
+    [[nodiscard]] std::int64_t tiles() const { return down * across; }
+    /// Transforms of a plane.
+    [[nodiscard]] std::int64_t units() const { return pairs ? (tiles() + 1) / 2 : tiles(); }
+};
+
+/// The cheapest; bits do not depend on the number of threads.
+ImageFftShape image_fft_shape(const core::ResolvedImage& problem);
+
+}  // namespace tapline::cpu

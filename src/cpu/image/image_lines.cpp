@@ -1,0 +1,187 @@
+#include "cpu/image/image_lines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/problem/epilogue.hpp"
+#include "core/problem/window.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+// Few elements of each row, as at an image's left and right edges, are no stream that the hardware would follow.
+constexpr std::int64_t kNarrow = 256, kRowsAhead = 16;
+
+}  // namespace
+
+template <class T>
+ImageLines<T>::ImageLines(const core::ResolvedImage& problem, const ImageKernels<T>& kernels)
+    : problem_(problem),
+      kernels_(kernels),
+      flat_(!problem.per_channel() || problem.channels == 1),
+      parts_(is_complex(problem.dtype) ? 2 : 1),
+      step_((flat_ ? problem.channels : 1) * parts_),
+      planes_per_image_(flat_ ? 1 : problem.channels),
+      constant_{} {
+    const ImageProblem& p = problem.problem;
+    if (p.boundary == Boundary::constant) {
+        constant_[0] = static_cast<T>(p.constant.real());
+        constant_[1] = static_cast<T>(p.constant.imag());
+    }
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    const Clamp clamp = p.clamp.value_or(Clamp{-HUGE_VAL, HUGE_VAL});
+    epilogue_ = {p.scale != 1 || p.bias != 0 || p.clamp.has_value(), static_cast<T>(p.scale), static_cast<T>(p.bias),
+                 p.clamp ? static_cast<T>(clamp.low) : -kInfinity, p.clamp ? static_cast<T>(clamp.high) : kInfinity};
+}
+
+template <class T>
+const T* ImageLines<T>::view(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
+    if (!is_in_place() || first < 0 || first + count > in_elements()) { return nullptr; }
+    const std::int64_t row = core::boundary_index(problem_.problem.boundary, y, problem_.height);
+    if (row < 0) { return nullptr; }
+    return static_cast<const T*>(in) + (plane.image * problem_.in_image + row * problem_.in_row) * parts_ + first;
+}
+
+template <class T>
+bool ImageLines<T>::is_outside(std::int64_t y) const {
+    return core::boundary_index(problem_.problem.boundary, y, problem_.height) < 0;
+}
+
+// Elements that are in the image.
+template <class T>
+void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
+    const std::int64_t row = plane.image * problem_.in_image + y * problem_.in_row;
+    const auto convert = [&](const auto* from, auto widen) {
+        if (flat_) {
+            widen(to, from + row * parts_ + first, count);
+            return;
+        }
+        for (std::int64_t i = 0; i < count; ++i) {
+            const std::int64_t element = first + i;
+            const std::int64_t sample = row + element / parts_ * problem_.channels + plane.channel;
+            to[i] = static_cast<T>(from[sample * parts_ + element % parts_]);
+        }
+    };
+    switch (problem_.dtype) {
+        case Dtype::u8:
+            return convert(static_cast<const std::uint8_t*>(in), kernels_.widen_u8);
+        case Dtype::u16:
+            return convert(static_cast<const std::uint16_t*>(in), kernels_.widen_u16);
+        default:
+            return convert(static_cast<const T*>(in), [](T* line, const T* from, std::int64_t n) {
+                std::memcpy(line, from, static_cast<std::size_t>(n) * sizeof(T));
+            });
+    }
+}
+
+template <class T>
+void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first,
+                           std::int64_t count) const {
+    const Boundary boundary = problem_.problem.boundary;
+    const auto fill_constant = [&](std::int64_t begin, std::int64_t end) {
+        if (parts_ == 1) { return static_cast<void>(std::fill(to + (begin - first), to + (end - first), constant_[0])); }
+        for (std::int64_t e = begin; e < end; ++e) { to[e - first] = constant_[(e % parts_ + parts_) % parts_]; }
+    };
+    const std::int64_t last = first + count;
+    const std::int64_t row = core::boundary_index(boundary, y, problem_.height);
+    if (row < 0) { return fill_constant(first, last); }
+    const std::int64_t from = std::clamp<std::int64_t>(0, first, last), until = std::clamp(in_elements(), from, last);
+    if (until > from) { copy(to + (from - first), in, plane, row, from, until - from); }
+    const auto fill = [&](std::int64_t begin, std::int64_t end) {
+        if (boundary == Boundary::zero || boundary == Boundary::constant) { return fill_constant(begin, end); }
+        for (std::int64_t e = begin; e < end;) {  // what is left of one pixel at a time
+            const std::int64_t pixel = e >= 0 ? e / step_ : -((-e + step_ - 1) / step_);
+            const std::int64_t part = e - pixel * step_;
+            const std::int64_t elements = std::min(step_ - part, end - e);
+            const std::int64_t read = core::boundary_index(boundary, pixel, problem_.width);
+            copy(to + (e - first), in, plane, row, read * step_ + part, elements);
+            e += elements;
+        }
+    };
+    fill(first, from);
+    fill(until, last);
+}
+
+template <class T>
+void ImageLines<T>::prefetch(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
+    constexpr std::int64_t kLine = 64;
+    if (y < 0 || y >= problem_.height) { return; }
+    const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype)) / parts_ * (flat_ ? 1 : problem_.channels);
+    const std::int64_t from = std::max<std::int64_t>(first, 0), until = std::min(first + count, in_elements());
+    const char* const row = static_cast<const char*>(in) + (plane.image * problem_.in_image + y * problem_.in_row) *
+                                                               static_cast<std::int64_t>(size_of(problem_.dtype));
+    for (std::int64_t at = from * bytes; at < until * bytes; at += kLine) { __builtin_prefetch(row + at, 0, 2); }
+}
+
+template <class T>
+template <class Out>
+Out* ImageLines<T>::output_row(void* out, const Plane& plane, std::int64_t y) const {
+    return static_cast<Out*>(out) + plane.image * problem_.out_image + y * problem_.out_row + plane.channel;
+}
+
+template <class T>
+T* ImageLines<T>::target(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
+    if (!is_plain_output() || first + count > out_elements()) { return nullptr; }
+    return static_cast<T*>(out) + (plane.image * problem_.out_image + y * problem_.out_row) * parts_ + first;
+}
+
+template <class T>
+void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count, T* sums,
+                          bool stream) const {
+    if (T* const to = target(out, plane, y, first, count)) { return kernels_.store(to, sums, count, {}, stream); }
+    if (flat_ && parts_ == 1) {
+        switch (problem_.output_dtype) {
+            case Dtype::u8:
+                return kernels_.store_u8(output_row<std::uint8_t>(out, plane, y) + first, sums, count, epilogue_, false);
+            case Dtype::u16:
+                return kernels_.store_u16(output_row<std::uint16_t>(out, plane, y) + first, sums, count, epilogue_, false);
+            default:
+                if (problem_.output_dtype == problem_.sum_dtype) {
+                    return kernels_.store(output_row<T>(out, plane, y) + first, sums, count, epilogue_, stream);
+                }
+        }
+    }
+    const std::int64_t sample_stride = flat_ ? 1 : problem_.channels;
+    const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
+    const std::int64_t samples = first / parts_ * sample_stride;
+    core::Output row;
+    row.data = output_row<std::byte>(out, {}, 0) +
+               (plane.image * problem_.out_image + y * problem_.out_row + plane.channel + samples) * bytes;
+    row.count = count / parts_;
+    row.sample_stride = sample_stride;
+    if (parts_ == 2) {
+        core::store(problem_.epilogue, row, 0, 0, row.count, reinterpret_cast<std::complex<T>*>(sums));
+    } else {
+        core::store(problem_.epilogue, row, 0, 0, row.count, sums);
+    }
+}
+
+template <class T>
+const T* const* RowWindow<T>::at(std::int64_t top, std::int64_t count) {
+    if (top >= bottom_ || bottom_ == top_) {
+        top_ = bottom_ = top;
+    } else if (top > top_) {
+        std::copy(rows_ + (top - top_), rows_ + (bottom_ - top_), rows_);
+        top_ = top;
+    }
+    for (; bottom_ < top + count; ++bottom_) {
+        const T* row = source_.view(in_, plane_, bottom_, first_, count_);
+        if (row == nullptr) {
+            T* const line = lines_ + ((bottom_ % size_) + size_) % size_ * pitch_;
+            if (count_ <= kNarrow) { source_.prefetch(in_, plane_, bottom_ + kRowsAhead, first_, count_); }
+            source_.gather(line, in_, plane_, bottom_, first_, count_);
+            row = line;
+        }
+        rows_[bottom_ - top] = row;
+    }
+    return rows_;
+}
+
+template class ImageLines<float>;
+template class ImageLines<double>;
+template class RowWindow<float>;
+template class RowWindow<double>;
+
+}  // namespace tapline::cpu

@@ -1,0 +1,102 @@
+// Rows of images as lines of real elements: where the algorithms for images read and write.
+#pragma once
+
+#include "core/problem/image_resolved.hpp"
+#include "cpu/image/simd_image.hpp"
+
+namespace tapline::cpu {
+
+/// What is convolved on its own: all channels of an image together (they lie side by side: a pixel's neighbour is `step` elements
+/// further), or one channel of it where each has a mask of its own. Complex elements are pairs of real ones.
+struct Plane {
+    std::int64_t image = 0;
+    std::int64_t channel = 0;  ///< always 0 for all together
+};
+
+/// T: the real type of the sums.
+template <class T>
+class ImageLines {
+public:
+    ImageLines(const core::ResolvedImage& problem, const ImageKernels<T>& kernels);
+
+    [[nodiscard]] std::int64_t planes() const { return problem_.batch * planes_per_image_; }
+    [[nodiscard]] Plane plane(std::int64_t index) const { return {index / planes_per_image_, index % planes_per_image_}; }
+    /// The plane's mask.
+    [[nodiscard]] std::int64_t mask(const Plane& plane) const { return plane.channel; }
+    /// Elements of a pixel in a line: the distance of neighbouring pixels.
+    [[nodiscard]] std::int64_t step() const { return step_; }
+    [[nodiscard]] std::int64_t parts() const { return parts_; }
+    [[nodiscard]] std::int64_t in_elements() const { return problem_.width * step_; }
+    [[nodiscard]] std::int64_t out_elements() const { return problem_.out_width * step_; }
+    /// Whether inner parts of lines can be read where they are.
+    [[nodiscard]] bool is_in_place() const { return flat_ && problem_.dtype == problem_.sum_dtype; }
+    /// Whether sums are the output as they are.
+    [[nodiscard]] bool is_plain_output() const { return flat_ && problem_.trivial_epilogue; }
+
+    /// The address of element `first` of row y, if [first, first + count) can be read where it is, else null.
+    [[nodiscard]] const T* view(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
+    /// to[i] = element first + i of row y, both at any distance: the boundary rule holds on both axes (zero boundary: zeros).
+    void gather(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
+    /// Asks for what gather() with the same arguments reads to come into the cache.
+    void prefetch(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
+    /// Whether no element of row y is in the image, but all are the boundary's constant.
+    [[nodiscard]] bool is_outside(std::int64_t y) const;
+
+    /// Where elements [first, first + count) of output row y may be written as sums, else null.
+    [[nodiscard]] T* target(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
+    /// Sums to elements [first, first + count) of output row y, with the epilogue; first and count are multiples of parts().
+    /// `sums` may be modified, and is followed by kImagePadding readable elements.
+    void store(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count, T* sums, bool stream) const;
+
+private:
+    void copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
+    template <class Out>
+    Out* output_row(void* out, const Plane& plane, std::int64_t y) const;
+
+    const core::ResolvedImage& problem_;
+    const ImageKernels<T>& kernels_;
+    bool flat_;
+    std::int64_t parts_, step_, planes_per_image_;
+    T constant_[2];
+    LineEpilogue<T> epilogue_;
+};
+
+/// The input rows that a row of output tiles reads, made available from top to bottom. Rows that cannot be read in place are
+/// gathered once each into a ring of `size` lines.
+template <class T>
+class RowWindow {
+public:
+    /// `lines`: size * pitch elements; `rows`: size pointers. Elements [first, first + count) of every row.
+    RowWindow(const ImageLines<T>& source, const void* in, const Plane& plane, std::int64_t first, std::int64_t count, T* lines,
+              std::int64_t pitch, const T** rows, std::int64_t size)
+        : source_(source),
+          in_(in),
+          plane_(plane),
+          first_(first),
+          count_(count),
+          lines_(lines),
+          pitch_(pitch),
+          rows_(rows),
+          size_(size) {}
+
+    /// Addresses of rows [top, top + count), count <= size. Tops ascend.
+    const T* const* at(std::int64_t top, std::int64_t count);
+
+private:
+    const ImageLines<T>& source_;
+    const void* in_;
+    Plane plane_;
+    std::int64_t first_, count_;
+    T* lines_;
+    std::int64_t pitch_;
+    const T** rows_;
+    std::int64_t size_;
+    std::int64_t top_ = 0, bottom_ = 0;  ///< rows_ holds [top_, bottom_)
+};
+
+extern template class ImageLines<float>;
+extern template class ImageLines<double>;
+extern template class RowWindow<float>;
+extern template class RowWindow<double>;
+
+}  // namespace tapline::cpu

@@ -1,0 +1,320 @@
+// Masks that are a sum of few outer products: a row pass and a column pass for each, over a band that stays in the caches.
+#include <algorithm>
+#include <functional>
+
+#include "core/plan/parallel.hpp"
+#include "cpu/image/image_engine.hpp"
+#include "cpu/image/image_patch.hpp"
+#include "cpu/image/image_tasks.hpp"
+#include "cpu/direct/simd_direct.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+using core::ImageRequest;
+using core::ResolvedImage;
+
+// Lines of the row passes in work, in the L2 cache beside what passes through. Whole tiles of the row kernel (16 vectors of 16
+// lanes) matter more than the L1 cache: with blocks of 512 to 2048 elements 31x31 takes the same time, with 560 8% longer.
+constexpr std::int64_t kRingBytes = std::int64_t{512} << 10;
+constexpr std::int64_t kBlockMultiple = 256;
+constexpr std::int64_t kLeastBlock = 256, kMostBlock = 1024;
+// A kernel reads whole vectors behind a call with fewer outputs: such lines are gathered.
+constexpr std::int64_t kLeastInPlace = kDirectBlock;
+// Rows of a band, in heights of the mask: the row pass is done again for the rows that two bands share.
+constexpr std::int64_t kBandMasks = 8;
+// 7x7, 15x15, 31x31, 63x63 on 2048 x 2048 f32 with one thread: 2.4, 3.9, 6.3, 11.3 ms; 2.7, 3.9, 6.5, 11.5 predicted.
+constexpr double kProductFactor = 1.3;
+constexpr double kProductsOfAnOutput = 26;
+
+// Both passes at once: output rows of a call, and the highest mask. More rows share more of the row pass, fewer stay in the L1
+// cache.
+constexpr std::int64_t kStripRows = 56, kStripHeight = 32;
+
+/// One outer product of a mask.
+template <class T>
+struct Term {
+    std::vector<T> column, row;
+};
+
+template <class T>
+struct SeparableTaps {
+    std::vector<Term<T>> terms;
+    std::vector<T> taps;  ///< the mask itself
+    bool exact_specials = false;
+};
+
+template <class T>
+class Separable final : public core::ImageExecutable {
+public:
+    Separable(const ResolvedImage& problem, const void* taps, const ImageRequest& request, double seconds)
+        : problem_(problem),
+          target_(current_target()),
+          kernels_(image_kernels(target_).of<T>()),
+          row_kernel_(direct_kernels(target_).of<T>().real),
+          lines_(problem_, kernels_),
+          patch_(problem_, lines_, kernels_),
+          threads_(image_threads(seconds, request.threads)),
+          rank_(request.mask.rank()),
+          ring_(problem.mask_height + kImageRows - 1),
+          halo_((problem.mask_width - 1) * lines_.step()) {
+        const T* from = static_cast<const T*>(taps);
+        for (const core::SeparableMask& mask : request.mask.separable) {
+            masks_.push_back(prepared(mask, from));
+            from += problem.taps();
+        }
+        const auto keeps_specials = [](const SeparableTaps<T>& mask) { return mask.exact_specials; };
+        strips_ = kernels_.separable != nullptr && rank_ == 1 && std::all_of(masks_.begin(), masks_.end(), keeps_specials) &&
+                  lines_.step() == 1 && lines_.is_in_place() && lines_.is_plain_output() &&
+                  problem.mask_width <= kSeparableWidth<T> && problem.mask_height <= kStripHeight;
+        const std::int64_t fitting = kRingBytes / static_cast<std::int64_t>(sizeof(T)) / (rank_ * ring_);
+        block_ = std::min(std::clamp(fitting / kBlockMultiple * kBlockMultiple, kLeastBlock, kMostBlock),
+                          whole_vectors(lines_.out_elements()));
+        pitch_ = block_ + kImagePadding;  // not a power of two: the lines of a column lie in different cache sets
+    }
+
+    [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(threads_) * slot_bytes(); }
+
+    void execute(void* out, const void* in, std::span<std::byte> workspace) const override {
+        const ImageTasks tasks = divide(problem_, lines_, out, block_, kBandMasks * problem_.mask_height, threads_, strips_);
+        const auto body = [&](std::int64_t task, int slot) {
+            const std::int64_t band = task / tasks.segments % tasks.bands;
+            Job job{tasks,
+                    lines_.plane(task / tasks.segments / tasks.bands),
+                    tasks.segment(task % tasks.segments),
+                    out,
+                    in,
+                    workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
+            if (job.segment.count <= 0) { return; }
+            const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.out_height);
+            if (!run_strips(job, first, last)) { run(job, first, last); }
+        };
+        core::parallel_for(tasks.tasks(), threads_, std::cref(body));
+    }
+
+    [[nodiscard]] std::string describe() const override {
+        return std::string(to_string(target_)) + ", rank " + std::to_string(rank_) + ", row and column passes over blocks of " +
+               std::to_string(block_) + " elements";
+    }
+
+private:
+    struct Job {
+        const ImageTasks& tasks;
+        Plane plane;
+        Segment segment;
+        void* out;
+        const void* in;
+        std::byte* scratch;
+    };
+
+    SeparableTaps<T> prepared(const core::SeparableMask& mask, const T* taps) const {
+        SeparableTaps<T> result;
+        const auto narrow = [](const std::vector<double>& values, std::int64_t term, std::int64_t count) {
+            std::vector<T> factors;
+            for (std::int64_t i = 0; i < count; ++i) {
+                factors.push_back(static_cast<T>(values[static_cast<std::size_t>(term * count + i)]));
+            }
+            return factors;
+        };
+        for (int r = 0; r < mask.rank; ++r) {
+            result.terms.push_back({narrow(mask.columns, r, problem_.mask_height), narrow(mask.rows, r, problem_.mask_width)});
+        }
+        result.taps.assign(taps, taps + problem_.taps());
+        result.exact_specials = mask.exact_specials;
+        return result;
+    }
+
+    // In a slot: the patch, the rings of all terms, a gathered line, the sums of a row of tiles, row pointers.
+    [[nodiscard]] std::int64_t line_elements() const { return whole_vectors(block_ + halo_) + 2 * kImagePadding; }
+    [[nodiscard]] std::size_t slot_bytes() const {
+        const std::int64_t elements = rank_ * ring_ * pitch_ + line_elements() + kImageRows * pitch_;
+        const std::size_t bytes =
+            static_cast<std::size_t>(elements) * sizeof(T) + static_cast<std::size_t>(ring_) * sizeof(const T*);
+        return patch_.bytes() + (bytes + 63) / 64 * 64 + strip_bytes();
+    }
+    // Of strips: the buffer, rows that are not in the image, row pointers twice.
+    [[nodiscard]] std::int64_t strip_lines() const { return kStripRows + problem_.mask_height - 1; }
+    [[nodiscard]] std::size_t strip_bytes() const {
+        if (!strips_) { return 0; }
+        const auto line = static_cast<std::size_t>(kSeparableStrip + line_elements()) * sizeof(T) + 2 * sizeof(const T*);
+        return (static_cast<std::size_t>(strip_lines()) * line + 63) / 64 * 64;
+    }
+    [[nodiscard]] T* rings(const Job& job) const { return reinterpret_cast<T*>(job.scratch + patch_.bytes()); }
+    [[nodiscard]] T* line(const Job& job) const { return rings(job) + rank_ * ring_ * pitch_; }
+    [[nodiscard]] T* sums(const Job& job) const { return line(job) + line_elements(); }
+    [[nodiscard]] const T** rows(const Job& job) const { return reinterpret_cast<const T**>(sums(job) + kImageRows * pitch_); }
+    [[nodiscard]] T* ring_line(const Job& job, int term, std::int64_t row) const {
+        return rings(job) + (term * ring_ + ((row % ring_) + ring_) % ring_) * pitch_;
+    }
+
+    /// Columns whose windows are within the image's rows. False: not such ones.
+    bool run_strips(const Job& job, std::int64_t first, std::int64_t last) const {
+        const SeparableTaps<T>& mask = masks_[static_cast<std::size_t>(lines_.mask(job.plane))];
+        const bool inner = job.segment.first >= job.tasks.inner_first && job.segment.first < job.tasks.inner_last;
+        if (!strips_ || !inner || (job.tasks.stream && !job.tasks.aligned)) { return false; }
+        const std::int64_t lines = strip_lines();
+        T* const buffer = reinterpret_cast<T*>(job.scratch + slot_bytes() - strip_bytes());
+        T* const outside = buffer + lines * kSeparableStrip;
+        const T** const rows = reinterpret_cast<const T**>(outside + lines * line_elements());
+        RowWindow<T> window(lines_, job.in, job.plane, job.segment.first - problem_.origin_x, job.segment.count + halo_, outside,
+                            line_elements(), rows, lines);
+        SeparableCall<T> call;
+        call.out_pitch = problem_.out_row;
+        call.column = mask.terms[0].column.data();
+        call.row = mask.terms[0].row.data();
+        call.height = problem_.mask_height;
+        call.width = problem_.mask_width;
+        call.count = job.segment.count;
+        call.stream = job.tasks.stream;
+        call.buffer = buffer;
+        call.lines = rows + lines;
+        for (std::int64_t y = first; y < last; y += kStripRows) {
+            call.rows = std::min(kStripRows, last - y);
+            call.in = window.at(y - problem_.origin_y, call.rows + problem_.mask_height - 1);
+            call.out = lines_.target(job.out, job.plane, y, job.segment.first, job.segment.count);
+            kernels_.separable(call);
+        }
+        if (job.tasks.stream) { kernels_.flush(); }
+        return true;
+    }
+
+    void run(const Job& job, std::int64_t first, std::int64_t last) const {
+        const SeparableTaps<T>& mask = masks_[static_cast<std::size_t>(lines_.mask(job.plane))];
+        const std::int64_t vectors = whole_vectors(job.segment.count);
+        const bool stream = job.tasks.stream && !strips_;  // else what is not aligned is left to this function
+        std::int64_t next = first - problem_.origin_y;     // the next input row of the row pass
+        for (std::int64_t y = first; y < last; y += kImageRows) {
+            const std::int64_t count = std::min(kImageRows, last - y);
+            const std::int64_t top = y - problem_.origin_y, bottom = top + count + problem_.mask_height - 1;
+            for (; next < bottom; ++next) { pass_row(job, mask, next, vectors); }
+            for (std::int64_t row = next; row < next + kImageRows && y + kImageRows < last; ++row) {
+                lines_.prefetch(job.in, job.plane, row, job.segment.first - problem_.origin_x * lines_.step(), vectors + halo_);
+            }
+            T* to = mask.exact_specials && (job.tasks.aligned || !stream)
+                        ? lines_.target(job.out, job.plane, y, job.segment.first, vectors)
+                        : nullptr;
+            const bool in_place = to != nullptr;
+            const std::int64_t pitch = in_place ? problem_.out_row * lines_.parts() : pitch_;
+            if (!in_place) { to = sums(job); }
+            for (int term = 0; term < static_cast<int>(mask.terms.size()); ++term) {
+                pass_column(job, mask, term, top, count, vectors, to, pitch, in_place && stream);
+            }
+            if (in_place) { continue; }
+            if (!mask.exact_specials) { repair(job, mask, y, count); }
+            for (std::int64_t r = 0; r < count; ++r) {
+                lines_.store(job.out, job.plane, y + r, job.segment.first, job.segment.count, to + r * pitch, stream);
+            }
+        }
+        if (stream) { kernels_.flush(); }
+    }
+
+    void pass_row(const Job& job, const SeparableTaps<T>& mask, std::int64_t row, std::int64_t vectors) const {
+        const std::int64_t first = job.segment.first - problem_.origin_x * lines_.step();
+        const T* from = vectors >= kLeastInPlace ? lines_.view(job.in, job.plane, row, first, vectors + halo_) : nullptr;
+        if (from == nullptr) {
+            lines_.gather(line(job), job.in, job.plane, row, first, vectors + halo_ + kImagePadding);
+            from = line(job);
+        }
+        for (int term = 0; term < static_cast<int>(mask.terms.size()); ++term) {
+            DirectCall<T> call;
+            call.out = ring_line(job, term, row);
+            call.in = from;
+            call.taps = mask.terms[static_cast<std::size_t>(term)].row.data();
+            call.count = vectors;
+            call.step = lines_.step();
+            call.k = problem_.mask_width;
+            row_kernel_(call);
+        }
+    }
+
+    void pass_column(const Job& job, const SeparableTaps<T>& mask, int term, std::int64_t top, std::int64_t count,
+                     std::int64_t vectors, T* to, std::int64_t pitch, bool stream) const {
+        const T** const from = rows(job);
+        const std::int64_t height = count + problem_.mask_height - 1;
+        for (std::int64_t i = 0; i < height; ++i) { from[i] = ring_line(job, term, top + i); }
+        ImageCall<T> call;
+        call.out = to;
+        call.out_pitch = pitch;
+        call.in = from;
+        call.taps = mask.terms[static_cast<std::size_t>(term)].column.data();
+        call.height = problem_.mask_height;
+        call.width = 1;
+        call.rows = count;
+        call.count = vectors;
+        call.accumulate = term > 0;
+        call.stream = stream;
+        kernels_.sums(call);
+    }
+
+    // Sums that are not finite have such samples in their windows (or overflowed on the way): they are formed again directly, since
+    // a sum of several products may turn an infinity into a NaN, or give it the wrong sign.
+    void repair(const Job& job, const SeparableTaps<T>& mask, std::int64_t y, std::int64_t count) const {
+        for (std::int64_t e = 0; e < job.segment.count; e += ImagePatch<T>::kElements) {
+            const std::int64_t elements = std::min(ImagePatch<T>::kElements, job.segment.count - e);
+            bool finite = true;
+            for (std::int64_t r = 0; r < count; ++r) {
+                finite = finite && kernels_.all_finite(sums(job) + r * pitch_ + e, elements);
+            }
+            if (finite) { continue; }
+            const T* const again =
+                patch_.sums(job.in, job.plane, mask.taps.data(), y, count, job.segment.first + e, elements, job.scratch);
+            for (std::int64_t r = 0; r < count; ++r) {
+                std::copy_n(again + r * ImagePatch<T>::kElements, elements, sums(job) + r * pitch_ + e);
+            }
+        }
+    }
+
+    ResolvedImage problem_;
+    Target target_;
+    const ImageKernels<T>& kernels_;
+    void (*row_kernel_)(const DirectCall<T>&);
+    ImageLines<T> lines_;
+    ImagePatch<T> patch_;
+    int threads_;
+    std::int64_t rank_;
+    std::int64_t ring_;  ///< lines of a term's row pass in work
+    std::int64_t halo_;
+    bool strips_ = false;  ///< both passes at once where windows are within the rows
+    std::int64_t block_ = 0, pitch_ = 0;
+    std::vector<SeparableTaps<T>> masks_;
+};
+
+class SeparableAlgorithm final : public core::ImageAlgorithm {
+public:
+    [[nodiscard]] std::string_view name() const override { return "separable"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "a row pass and a column pass for each outer product that the mask is the sum of";
+    }
+    [[nodiscard]] core::Support supports(const ResolvedImage& p, const ImageRequest& request) const override {
+        if (request.accuracy == Accuracy::strict) { return core::Support::no("accuracy strict allows direct summation only"); }
+        if (p.problem.complex_taps) { return core::Support::no("complex masks are not decomposed"); }
+        if (request.mask.rank() > 0) { return core::Support::yes(); }
+        return core::Support::no("the mask is no sum of " + std::to_string(core::kMaxMaskRank) + " or fewer outer products");
+    }
+    [[nodiscard]] double estimate_seconds(const ResolvedImage& p, const ImageRequest& request) const override {
+        const double sums = work(p, request);
+        const int threads = image_threads(sums, request.threads);
+        return std::max(sums / threads, image_memory_seconds(p, threads));
+    }
+    [[nodiscard]] std::unique_ptr<core::ImageExecutable> prepare(const ResolvedImage& p, const void* taps,
+                                                                 const ImageRequest& request) const override {
+        const double seconds = work(p, request);
+        if (real_part_of(p.sum_dtype) == Dtype::f32) { return std::make_unique<Separable<float>>(p, taps, request, seconds); }
+        return std::make_unique<Separable<double>>(p, taps, request, seconds);
+    }
+
+private:
+    static double work(const ResolvedImage& p, const ImageRequest& request) {
+        const double products = request.mask.rank() * static_cast<double>(p.mask_height + p.mask_width);
+        return outputs_of(p) * (products * kProductFactor + kProductsOfAnOutput) * image_product_seconds(p);
+    }
+};
+
+}  // namespace
+
+const core::ImageAlgorithm& image_separable_algorithm() {
+    static const SeparableAlgorithm algorithm;
+    return algorithm;
+}
+
+}  // namespace tapline::cpu

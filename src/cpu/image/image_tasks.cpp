@@ -1,0 +1,75 @@
+#include "cpu/image/image_tasks.hpp"
+
+#include <algorithm>
+
+namespace tapline::cpu {
+namespace {
+
+// Outputs longer than this leave the caches before anyone reads them: they are stored past the caches (as in one dimension).
+constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kCacheLine = 64;
+// Less in the middle is not worth three segments.
+constexpr std::int64_t kLeastInner = 256;
+// Rows of a band, and tasks for each thread, so that one that starts late does not keep the others waiting.
+constexpr std::int64_t kBandRows = 64;
+constexpr std::int64_t kTasksPerThread = 4;
+
+std::int64_t up_to_rows(std::int64_t rows) { return (rows + kImageRows - 1) / kImageRows * kImageRows; }
+
+}  // namespace
+
+Segment ImageTasks::segment(std::int64_t index) const {
+    if (inner_first == inner_last) {
+        const std::int64_t first = index * block;
+        return {first, std::min(block, elements - first)};
+    }
+    if (index == 0) { return {0, inner_first}; }
+    if (index == segments - 1) { return {inner_last, elements - inner_last}; }
+    const std::int64_t first = inner_first + (index - 1) * block;
+    return {first, std::min(block, inner_last - first)};
+}
+
+template <class T>
+ImageTasks divide(const core::ResolvedImage& p, const ImageLines<T>& lines, const void* out, std::int64_t block,
+                  std::int64_t least_band, int threads, bool split_edges) {
+    ImageTasks tasks;
+    tasks.elements = lines.out_elements();
+    tasks.planes = lines.planes();
+    tasks.block = block;
+    const auto bytes = static_cast<std::int64_t>(sizeof(T));
+    tasks.stream = p.batch * p.out_height * tasks.elements * static_cast<std::int64_t>(size_of(p.output_dtype)) > kStreamBytes;
+    std::int64_t first = split_edges ? std::max<std::int64_t>(p.origin_x, 0) * lines.step() : 0;
+    const std::int64_t last = std::min(tasks.elements, lines.in_elements() - (p.mask_width - 1 - p.origin_x) * lines.step());
+    if (lines.is_plain_output()) {
+        const auto address = reinterpret_cast<std::uintptr_t>(out) + static_cast<std::uintptr_t>(first * bytes);
+        const auto ahead = static_cast<std::int64_t>((kCacheLine - address % kCacheLine) % kCacheLine) / bytes;
+        const std::int64_t row_bytes = p.out_row * lines.parts() * bytes, image_bytes = p.out_image * lines.parts() * bytes;
+        if (split_edges ? ahead % lines.parts() == 0 : ahead == 0) {
+            first += ahead;
+            tasks.aligned = row_bytes % kCacheLine == 0 && (p.batch == 1 || image_bytes % kCacheLine == 0);
+        }
+    }
+    const std::int64_t inner = last - first < 0 ? 0 : (last - first) / kImagePadding * kImagePadding;
+    const bool narrow_edges = first <= block && tasks.elements - first - inner <= block;
+    if (split_edges && lines.is_in_place() && inner >= kLeastInner && narrow_edges) {
+        tasks.inner_first = first;
+        tasks.inner_last = first + inner;
+        tasks.segments = 2 + (inner + block - 1) / block;
+    } else {
+        tasks.segments = (tasks.elements + block - 1) / block;
+    }
+    const std::int64_t wanted = kTasksPerThread * threads;
+    const std::int64_t others = std::max<std::int64_t>(tasks.planes * ((tasks.elements + block - 1) / block), 1);
+    const std::int64_t rows = p.out_height * others / wanted;
+    tasks.band = std::clamp(up_to_rows(std::max(rows, least_band)), kImageRows, std::max(kBandRows, up_to_rows(least_band)));
+    if (threads <= 1) { tasks.band = std::max(tasks.band, std::max(kBandRows, up_to_rows(least_band))); }
+    tasks.bands = (p.out_height + tasks.band - 1) / tasks.band;
+    return tasks;
+}
+
+template ImageTasks divide<float>(const core::ResolvedImage&, const ImageLines<float>&, const void*, std::int64_t, std::int64_t,
+                                  int, bool);
+template ImageTasks divide<double>(const core::ResolvedImage&, const ImageLines<double>&, const void*, std::int64_t, std::int64_t,
+                                   int, bool);
+
+}  // namespace tapline::cpu

@@ -1,0 +1,117 @@
+#include "cpu/integer/integer_levels.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tapline::cpu {
+namespace {
+
+constexpr core::Int128 kNever = -1;
+constexpr core::Int128 kAlways = std::numeric_limits<std::uint64_t>::max();
+constexpr core::Int128 kInt16Bits = 0x7fff;      // or_bits at most this: the samples fit int16
+constexpr core::Int128 kInt32Bits = 0x7fffffff;  // int32
+
+// What decides about a filter.
+struct Size {
+    core::Uint128 sum = 0;  // sum |taps|: below 2^120, as there are fewer than 2^56 taps
+    bool fits_16 = true;
+    bool fits_32 = true;
+};
+
+Size size_of_taps(const std::int64_t* taps, std::int64_t k, bool unsigned_values) {
+    Size size;
+    for (std::int64_t t = 0; t < k; ++t) {
+        const std::int64_t tap = taps[t];
+        const bool negative = !unsigned_values && tap < 0;
+        size.sum += negative ? ~static_cast<std::uint64_t>(tap) + core::Uint128{1} : static_cast<std::uint64_t>(tap);
+        const bool huge = unsigned_values && tap < 0;  // a u64 above the range of int64
+        size.fits_16 = size.fits_16 && !huge && tap == static_cast<std::int16_t>(tap);
+        size.fits_32 = size.fits_32 && !huge && tap == static_cast<std::int32_t>(tap);
+    }
+    return size;
+}
+
+// |x| <= or_bits + 1, so |sum| <= sum|taps| * (or_bits + 1): the largest or_bits that keep this within 2^bits - 1.
+core::Int128 within(int bits, core::Uint128 sum_of_taps) {
+    const core::Uint128 largest = (core::Uint128{1} << bits) - 1;
+    const core::Uint128 samples = largest / std::max<core::Uint128>(sum_of_taps, 1);
+    return std::min(static_cast<core::Int128>(samples) - 1, kAlways);
+}
+
+}  // namespace
+
+const char* to_string(Level level) {
+    switch (level) {
+        case Level::pairs16:
+            return "int32 (pairs of int16 products)";
+        case Level::low32:
+            return "int32";
+        case Level::wide32:
+            return "int64 (int32 factors)";
+        case Level::low64:
+            return "int64";
+        case Level::wide128:
+            return "int128";
+        case Level::wide192:
+            return "int192";
+    }
+    return "";
+}
+
+std::uint64_t or_bits_of(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::boolean:
+            return 1;
+        case Dtype::i8:
+            return 0x7f;
+        case Dtype::u8:
+            return 0xff;
+        case Dtype::i16:
+            return 0x7fff;
+        case Dtype::u16:
+            return 0xffff;
+        case Dtype::i32:
+            return 0x7fffffff;
+        case Dtype::u32:
+            return 0xffffffff;
+        case Dtype::i64:
+            return 0x7fffffffffffffff;
+        default:
+            return std::numeric_limits<std::uint64_t>::max();
+    }
+}
+
+IntegerTaps::IntegerTaps(const std::int64_t* taps, std::int64_t k, bool unsigned_values, int modulo_bits) : wide_(taps, taps + k) {
+    const Size size = size_of_taps(taps, k, unsigned_values);
+    const core::Int128 sum_32 = modulo_bits == 32 ? kAlways : within(31, size.sum);
+    const core::Int128 sum_64 = modulo_bits != 0 ? kAlways : within(63, size.sum);
+    const auto set = [&](Level level, core::Int128 reach) { reach_[static_cast<std::size_t>(level)] = reach; };
+    set(Level::pairs16, size.fits_16 ? std::min(sum_32, kInt16Bits) : kNever);
+    set(Level::low32, sum_32);
+    set(Level::wide32, size.fits_32 ? std::min(sum_64, kInt32Bits) : kNever);
+    set(Level::low64, sum_64);
+    set(Level::wide128, within(127, size.sum));
+    set(Level::wide192, kAlways);
+
+    if (reach_[static_cast<std::size_t>(Level::low32)] >= 0) {
+        narrow_.resize(static_cast<std::size_t>(k));
+        std::transform(taps, taps + k, narrow_.begin(), [](std::int64_t tap) { return static_cast<std::int32_t>(tap); });
+    }
+    if (reach_[static_cast<std::size_t>(Level::pairs16)] >= 0) {
+        pairs_.resize(static_cast<std::size_t>((k + 1) / 2));
+        for (std::int64_t t = 0; t < k; t += 2) {
+            const auto first = static_cast<std::uint16_t>(taps[t]);
+            const auto second = static_cast<std::uint16_t>(t + 1 < k ? taps[t + 1] : 0);
+            pairs_[static_cast<std::size_t>(t / 2)] = static_cast<std::int32_t>(first | static_cast<std::uint32_t>(second) << 16);
+        }
+    }
+}
+
+Level IntegerTaps::level(std::uint64_t or_bits) const {
+    const auto bits = static_cast<core::Int128>(or_bits);
+    int level = 0;
+    while (reach_[static_cast<std::size_t>(level)] < bits) { ++level; }
+    return static_cast<Level>(level);
+}
+
+}  // namespace tapline::cpu

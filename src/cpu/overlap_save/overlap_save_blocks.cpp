@@ -1,0 +1,239 @@
+#include "cpu/overlap_save/overlap_save_blocks.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/problem/epilogue.hpp"
+#include "core/plan/parallel.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max() / 4;
+// Complex elements that pass through a buffer on the stack (8 KiB in complex64) between their two layouts.
+constexpr std::int64_t kChunk = 1024;
+// Outputs longer than this leave the caches before anyone reads them: they are stored past the caches.
+constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
+
+}  // namespace
+
+template <class T>
+Call SegmentIo<T>::call(const core::Output& output, const core::Input& input) const {
+    const bool known = input.n != kUnknownLength;
+    const std::int64_t total = known ? core::output_length_of(problem_.problem.mode, input.n, problem_.k) : kFar;
+    return {output, input, total, known ? total - problem_.origin + problem_.k - 1 : kFar};
+}
+
+template <class T>
+Chains SegmentIo<T>::chains(const Call& call) const {
+    const std::int64_t last = call.output.first + call.output.count;
+    Chains chains{call.output.first / block_, (last + block_ - 1) / block_, 0, problem_.batch};
+    if (pairing_ == Pairing::rows) {
+        chains.pairs_of_rows = problem_.batch / 2;
+        chains.chains = chains.pairs_of_rows + problem_.batch % 2;
+    }
+    return chains;
+}
+
+template <class T>
+std::int64_t SegmentIo<T>::chain_step(const Chains& chains, std::int64_t chain) const {
+    return pairing_ == Pairing::complex_signal || chain < chains.pairs_of_rows ? 1 : 2;
+}
+
+template <class T>
+std::int64_t SegmentIo<T>::chain_length(const Chains& chains, std::int64_t chain) const {
+    if (chain_step(chains, chain) == 1) { return chains.last_segment - chains.first_segment; }
+    return (chains.last_segment + 1) / 2 - chains.first_segment / 2;
+}
+
+template <class T>
+Unit SegmentIo<T>::unit(const Call& call, const Chains& chains, std::int64_t chain, std::int64_t index) const {
+    Unit unit{};
+    if (chain < chains.pairs_of_rows) {
+        const std::int64_t segment = chains.first_segment + index;
+        unit = {{2 * chain, 2 * chain + 1}, {segment, segment}, true};
+    } else if (pairing_ == Pairing::complex_signal) {
+        const std::int64_t segment = chains.first_segment + index;
+        unit = {{chain, chain}, {segment, segment}, false};
+    } else {
+        const std::int64_t row = chains.pairs_of_rows + chain;  // 2 * pairs + (chain - pairs)
+        const std::int64_t segment = 2 * (chains.first_segment / 2 + index);
+        unit = {{row, row}, {segment, segment + 1}, (segment + 1) * block_ < call.total};
+    }
+    return unit;
+}
+
+template <class T>
+typename SegmentIo<T>::Wanted SegmentIo<T>::wanted(const Call& call, const Unit& unit, int side) const {
+    if (is_complex_signal()) { side = 0; }
+    const std::int64_t begin = unit.segment[side] * block_;
+    const std::int64_t last = std::min({begin + block_, call.output.first + call.output.count, call.total});
+    const std::int64_t first = std::max(begin, call.output.first);
+    return {first - begin, std::max<std::int64_t>(last - first, 0)};
+}
+
+// (re, im) pairs side by side in memory: a complex signal, or the two channels of an interleaved one.
+template <class T>
+const T* SegmentIo<T>::pairs_view(const Call& call, const Unit& unit, std::int64_t first, std::int64_t count) const {
+    const core::Piece& main = call.input.main;
+    if (is_complex_signal()) {
+        return reinterpret_cast<const T*>(core::direct_view<std::complex<T>>(call.input, unit.row[0], first, count));
+    }
+    const bool interleaved =
+        pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && main.sample_stride == 2 && main.row_stride == 1;
+    if (!interleaved || first < main.first || first + count > main.last) { return nullptr; }
+    return static_cast<const T*>(main.data) + unit.row[0] + 2 * (first - main.first);
+}
+
+template <class T>
+T* SegmentIo<T>::pairs_target(const Call& call, const Unit& unit, std::int64_t first) const {
+    const core::Output& output = call.output;
+    if (is_complex_signal()) {
+        return reinterpret_cast<T*>(core::direct_target<std::complex<T>>(problem_, output, unit.row[0], first));
+    }
+    const bool interleaved = pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && output.sample_stride == 2 &&
+                             output.row_stride == 1 && problem_.trivial_epilogue;
+    return interleaved ? static_cast<T*>(output.data) + unit.row[0] + 2 * (first - output.first) : nullptr;
+}
+
+template <class T>
+FftSource<T> SegmentIo<T>::direct_source(const Call& call, const Unit& unit) const {
+    if (is_complex_signal() || !unit.both) { return {}; }
+    const T* views[2];
+    for (int side = 0; side < 2; ++side) {
+        const std::int64_t begin = window_begin(unit, side);
+        if (begin + fft_.size() > call.needed_end) { return {}; }
+        views[side] = core::direct_view<T>(call.input, unit.row[side], begin, fft_.size());
+        if (views[side] == nullptr) { return {}; }
+    }
+    return {views[0], views[1], fft_.tables().columns, block_ * (unit.row[0] == unit.row[1] ? 2 : 1)};
+}
+
+template <class T>
+FftSink<T> SegmentIo<T>::direct_sink(const Call& call, const Unit& unit) const {
+    if (is_complex_signal() || !unit.both) { return {}; }
+    T* targets[2];
+    std::int64_t counts[2];
+    bool aligned = true;
+    for (int side = 0; side < 2; ++side) {
+        const Wanted want = wanted(call, unit, side);
+        if (want.first != 0) { return {}; }
+        targets[side] = core::direct_target<T>(problem_, call.output, unit.row[side], unit.segment[side] * block_);
+        counts[side] = want.count;
+        if (targets[side] == nullptr) { return {}; }
+        aligned = aligned && reinterpret_cast<std::uintptr_t>(targets[side]) % 64 == 0;
+    }
+    const bool large = call.output.count * problem_.batch * static_cast<std::int64_t>(sizeof(T)) > kStreamBytes;
+    return {targets[0], targets[1], fft_.tables().columns, counts[0], counts[1], aligned && large};
+}
+
+template <class T>
+void SegmentIo<T>::load_row(const Call& call, const Unit& unit, std::int64_t offset, std::int64_t from, std::int64_t count, T* re,
+                            T* im) const {
+    T* const parts[2] = {re, im};
+    const std::int64_t first = window_begin(unit, 0) + offset + from;
+    const std::int64_t valid = std::clamp<std::int64_t>(call.needed_end - first, 0, count);
+    if (const T* const pairs = valid > 0 ? pairs_view(call, unit, first, valid) : nullptr) {
+        fft_.kernels().split(re, im, pairs, valid);
+        std::fill(re + valid, re + count, T{0});
+        std::fill(im + valid, im + count, T{0});
+        return;
+    }
+    if (is_complex_signal()) {
+        std::complex<T> chunk[kChunk];
+        for (std::int64_t i = 0; i < valid; i += kChunk) {
+            const std::int64_t samples = std::min(kChunk, valid - i);
+            core::gather(chunk, problem_, call.input, unit.row[0], first + i, samples);
+            fft_.kernels().split(re + i, im + i, reinterpret_cast<const T*>(chunk), samples);
+        }
+        std::fill(re + valid, re + count, T{0});
+        std::fill(im + valid, im + count, T{0});
+        return;
+    }
+    for (int side = 0; side < 2; ++side) {
+        const std::int64_t begin = window_begin(unit, side) + offset + from;
+        const std::int64_t samples = side == 1 && !unit.both ? 0 : std::clamp<std::int64_t>(call.needed_end - begin, 0, count);
+        if (samples > 0) { core::gather(parts[side], problem_, call.input, unit.row[side], begin, samples); }
+        std::fill(parts[side] + samples, parts[side] + count, T{0});
+    }
+}
+
+template <class T>
+void SegmentIo<T>::load(const Call& call, const Unit& unit, std::int64_t offset, T* data, int threads) const {
+    const FftTables<T>& t = fft_.tables();
+    const auto row = [&](std::int64_t r, int) {
+        T* const re = data + r * t.pitch;
+        load_row(call, unit, offset, r * t.columns, t.columns, re, re + t.im_offset);
+    };
+    core::parallel_for(t.rows, threads, std::cref(row));
+}
+
+template <class T>
+bool SegmentIo<T>::is_outside(const Call& call, const Unit& unit, std::int64_t offset) const {
+    const bool zero = problem_.problem.boundary == Boundary::zero;
+    const std::int64_t end = call.input.n == kUnknownLength ? kFar : call.input.n;
+    for (int side = 0; side < 2; ++side) {
+        const std::int64_t begin = window_begin(unit, side) + offset;
+        if (begin >= call.needed_end || (side == 1 && !unit.both)) { continue; }
+        if (!zero || (begin < end && begin + fft_.size() > 0)) { return false; }
+    }
+    return true;
+}
+
+template <class T>
+void SegmentIo<T>::store_row(const Call& call, const Unit& unit, std::int64_t from, std::int64_t count, T* re, T* im) const {
+    T* const parts[2] = {re, im};
+    const Wanted want = wanted(call, unit, 0);
+    const std::int64_t first = std::max(from, want.first);
+    const std::int64_t last = std::min(from + count, want.first + want.count);
+    T* const pairs = first < last ? pairs_target(call, unit, unit.segment[0] * block_ + first) : nullptr;
+    if (pairs != nullptr) {
+        fft_.kernels().join(pairs, re + (first - from), im + (first - from), last - first);
+    } else if (is_complex_signal()) {
+        std::complex<T> chunk[kChunk];
+        for (std::int64_t i = first; i < last; i += kChunk) {
+            const std::int64_t samples = std::min(kChunk, last - i);
+            fft_.kernels().join(reinterpret_cast<T*>(chunk), re + (i - from), im + (i - from), samples);
+            core::store(problem_, call.output, unit.row[0], unit.segment[0] * block_ + i, samples, chunk);
+        }
+    } else {
+        for (int side = 0; side < (unit.both ? 2 : 1); ++side) {
+            const Wanted w = wanted(call, unit, side);
+            const std::int64_t begin = std::max(from, w.first);
+            const std::int64_t end = std::min(from + count, w.first + w.count);
+            if (begin >= end) { continue; }
+            core::store(problem_, call.output, unit.row[side], unit.segment[side] * block_ + begin, end - begin,
+                        parts[side] + (begin - from));
+        }
+    }
+}
+
+template <class T>
+void SegmentIo<T>::store(const Call& call, const Unit& unit, T* data, int threads) const {
+    const FftTables<T>& t = fft_.tables();
+    const auto row = [&](std::int64_t r, int) {
+        T* const re = data + r * t.pitch;
+        store_row(call, unit, r * t.columns, t.columns, re, re + t.im_offset);
+    };
+    core::parallel_for((std::min(block_, t.size) + t.columns - 1) / t.columns, threads, std::cref(row));
+}
+
+template <class T>
+bool SegmentIo<T>::is_finite(const Call& call, const Unit& unit, const T* data) const {
+    const FftTables<T>& t = fft_.tables();
+    for (int part = 0; part < parts(unit); ++part) {
+        const Wanted want = wanted(call, unit, part);
+        for (std::int64_t at = want.first; at < want.first + want.count;) {
+            const std::int64_t column = at % t.columns;
+            const std::int64_t count = std::min(t.columns - column, want.first + want.count - at);
+            if (!fft_.kernels().all_finite(data + part * t.im_offset + at / t.columns * t.pitch + column, count)) { return false; }
+            at += count;
+        }
+    }
+    return true;
+}
+
+template class SegmentIo<float>;
+template class SegmentIo<double>;
+
+}  // namespace tapline::cpu

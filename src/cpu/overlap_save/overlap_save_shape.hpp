@@ -1,0 +1,42 @@
+// Which transform size: the cost model and the memory bound of the overlap-save algorithms.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/choice/engine.hpp"
+
+namespace tapline::cpu {
+
+/// Two real segments travel as the real and imaginary part of one complex signal; which two never depends on strides, on the
+/// number of threads or on the signal's length, so that streams give the same bits.
+enum class Pairing {
+    complex_signal,  ///< none: a segment is complex
+    rows,            ///< rows 2i and 2i + 1 at the same segment; the last of an odd number of rows as below
+    segments,        ///< segments 2j and 2j + 1 of one row
+};
+Pairing pairing_of(const core::Resolved& problem);
+
+/// Sizes of one plan. Segment j of a row is its outputs [j block, (j + 1) block).
+struct OverlapSaveShape {
+    int log2_size = 0;            ///< of the transform; 0: nothing fits
+    std::int64_t block = 0;       ///< outputs of a segment
+    std::int64_t partitions = 1;  ///< of `block` taps each; 1: all taps
+    std::int64_t group = 1;       ///< units whose sums are kept at once (partitioned)
+    bool shared = false;          ///< one buffer and all threads inside each transform, instead of a buffer for each thread
+    int slots = 1;                ///< units or groups in work at once; 1 if shared
+    double seconds = 0;           ///< predicted, one execution on one thread; per output while n is unknown
+};
+
+/// The cheapest shape within the memory bound. Only `shared` and `slots` depend on the number of threads; they do not touch the
+/// bits.
+OverlapSaveShape overlap_save_shape(const core::Resolved& problem, int threads);
+OverlapSaveShape partitioned_shape(const core::Resolved& problem, int threads);
+
+/// Seconds of one transform of 2^log2_size complex points with its product and inverse, on one thread; dtype: f32 or f64.
+double transform_seconds(int log2_size, Dtype dtype);
+
+/// `seconds` of a shape on all threads.
+double seconds_on(const OverlapSaveShape& shape, int threads);
+
+}  // namespace tapline::cpu

@@ -1,0 +1,52 @@
+// Sizes of the direct kernels for images, and the kernels by type, as pointers: each is compiled in one file.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/image_rung.hpp"
+
+namespace tapline::cuda::image_direct_rung {
+
+inline constexpr int kThreads = 256;
+inline constexpr int kWarpsX = 4;                   // warps of a block side by side
+inline constexpr int kTileElements = 32 * kWarpsX;  // of a row
+inline constexpr int kSmallRows = 16;               // outputs of a thread, one below the other
+inline constexpr int kSmallTileRows = kThreads / 32 / kWarpsX * kSmallRows;
+inline constexpr int kTapPadding = 16;
+inline constexpr int kMostSmall = 7;     // the largest mask side with a kernel of its own
+inline constexpr int kSmallPitch = 160;  // of its window, a constant: offsets of rows are part of the loads then
+
+/// Outputs of a thread: sums and window fit in registers with two to four blocks a multiprocessor.
+template <class S>
+inline constexpr int kRows = sizeof(S) == 16  ? 4
+                             : sizeof(S) == 8 ? 8
+                                              : 16;
+
+/// Elements from one row of a window to the next, for any lead.
+template <class S>
+__host__ __device__ constexpr int pitch_of(int elements) {
+    constexpr int V = 16 / static_cast<int>(sizeof(S));
+    return (elements + 2 * (V - 1)) / V * V;
+}
+
+template <int K>
+struct SmallMask {
+    float taps[K * K];
+};
+
+/// How a mask is divided.
+struct Pieces {
+    int rows, columns;  // of a piece; rows is a multiple of kTapPadding
+    int pitch;          // of its window
+    int column_taps;    // from one column of the mask to the next
+};
+
+const void* small_kernel_of(int side);  // null: none
+const void* kernel_of(std::int32_t dtype, std::int32_t taps_dtype);
+const void* exact_kernel_of(std::int32_t dtype, std::int32_t taps_dtype);
+
+/// Term by term, any problem: where terms must stay absent.
+void load_exact(const PreparedImage& prepared);
+void launch_exact(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream);
+
+}  // namespace tapline::cuda::image_direct_rung

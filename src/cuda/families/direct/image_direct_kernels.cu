@@ -1,0 +1,59 @@
+// The direct kernels for images.
+#include "cuda/families/direct/image_direct.cuh"
+
+namespace tapline::cuda::image_direct_rung {
+namespace {
+
+template <class S, class H>
+struct Kernels {
+    static const void* tiled() { return reinterpret_cast<const void*>(&kernel<S, H>); }
+    static const void* exact() { return reinterpret_cast<const void*>(&exact_kernel<S, H>); }
+};
+
+// visit(Kernels<S, H>) of the two types.
+template <class Visit>
+const void* visit(std::int32_t dtype, std::int32_t taps_dtype, const Visit& v) {
+    switch (dtype) {
+        case kF32:
+            return v(Kernels<float, float>{});
+        case kF64:
+            return v(Kernels<double, double>{});
+        case kComplex64:
+            return taps_dtype == kComplex64 ? v(Kernels<float2, float2>{}) : v(Kernels<float2, float>{});
+        case kComplex128:
+            return taps_dtype == kComplex128 ? v(Kernels<double2, double2>{}) : v(Kernels<double2, double>{});
+        case kF16:
+            return v(Kernels<__half, float>{});
+        case kBf16:
+            return v(Kernels<__nv_bfloat16, float>{});
+        case kU8:
+            return v(Kernels<std::uint8_t, float>{});
+        default:
+            return v(Kernels<std::uint16_t, float>{});
+    }
+}
+
+}  // namespace
+
+const void* kernel_of(std::int32_t dtype, std::int32_t taps_dtype) {
+    return visit(dtype, taps_dtype, [](auto kernels) { return kernels.tiled(); });
+}
+
+const void* exact_kernel_of(std::int32_t dtype, std::int32_t taps_dtype) {
+    return visit(dtype, taps_dtype, [](auto kernels) { return kernels.exact(); });
+}
+
+const void* small_kernel_of(int side) {
+    switch (side) {
+        case 3:
+            return reinterpret_cast<const void*>(&small_kernel<3>);
+        case 5:
+            return reinterpret_cast<const void*>(&small_kernel<5>);
+        case 7:
+            return reinterpret_cast<const void*>(&small_kernel<7>);
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace tapline::cuda::image_direct_rung

@@ -1,0 +1,264 @@
+// The FFT rung for images: what it supports, the mask's spectrum, how it is launched.
+#include "cuda/families/image_fft/image_fft.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <numbers>
+
+#include "cuda/check.hpp"
+#include "cuda/families/image_fft/image_fft.cuh"
+#include "cuda/families/direct/image_direct.hpp"
+#include "cuda/families/image_production.hpp"
+#include "cuda/primitives/fft.cuh"
+#include "tapline/types.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+namespace ft = image_fft_rung;
+using Complex = std::complex<double>;
+
+// Seconds of the tiles that a multiprocessor has at once, and of an output of one of them (H200, f32, 4096 x 4096 pixels in a plane
+// or in three interleaved channels, masks of 5 to 97).
+struct Cost {
+    double tile, output, interleaved_output;
+};
+constexpr Cost kNarrowCost{.tile = 8.9e-6, .output = 0.42e-9, .interleaved_output = 0.70e-9};
+constexpr Cost kWideCost{.tile = 9.9e-6, .output = 0.30e-9, .interleaved_output = 0.39e-9};
+
+// exp(-2 pi i m / period), m < period.
+std::vector<Complex> roots_of(int period) {
+    std::vector<Complex> roots;
+    for (int m = 0; m < period; ++m) {
+        const double angle = -2 * std::numbers::pi * m / period;
+        roots.emplace_back(std::cos(angle), std::sin(angle));
+    }
+    return roots;
+}
+
+void append(std::vector<float>& to, double x, double y) {
+    to.push_back(static_cast<float>(x));
+    to.push_back(static_cast<float>(y));
+}
+
+// The pairs (c, t) of a transform of `points` points with this phi. An angle of pi/2 has no tangent, but w = c (1 + i t) is i to
+// all of a float's digits with this one too.
+void append_pairs(std::vector<float>& to, int points, double phi) {
+    constexpr double kMostTangent = 1 << 30;
+    to.resize(to.size() + static_cast<std::size_t>(points));
+    float* const pairs = to.data() + to.size() - points;
+    for (int step = 0; step < fft::log2_of(points); ++step) {
+        for (int b = 0; b < std::max(1, (1 << step) / 2); ++b) {
+            const double angle = fft::pair_angle(phi, step, b);
+            const double sine = std::sin(angle);
+            double cosine = std::cos(angle);
+            if (std::fabs(cosine) < 1 / kMostTangent) { cosine = 1 / kMostTangent; }
+            float* const pair = pairs + std::ptrdiff_t{2} * fft::pair_index(step, b);
+            pair[0] = static_cast<float>(cosine);
+            pair[1] = static_cast<float>(sine / cosine);
+        }
+    }
+}
+
+// ft::Shape's tables up to the spectra.
+template <int kNear>
+void append_constants(std::vector<float>& to) {
+    using D = ft::Shape<kNear>;
+    constexpr double kPi = std::numbers::pi;
+    for (int f = 0; f < ft::kLong; ++f) { append_pairs(to, ft::kShort, 2 * kPi * f / ft::kLong); }
+    for (int q = 0; q < ft::kFar; ++q) { append_pairs(to, kNear, (kPi / 2 + 2 * kPi * q) / ft::kFar); }
+    for (int s = 0; s < kNear; ++s) { append_pairs(to, ft::kFar, 2 * kPi * s / kNear); }
+    for (int r = 0; r < ft::kShort; ++r) { append_pairs(to, ft::kLong, 2 * kPi * r / ft::kShort); }
+    const std::vector<Complex> twists = roots_of(4 * D::kPoints);
+    for (std::size_t x = 0; x < D::kPoints; ++x) { append(to, twists[x].real(), twists[x].imag()); }
+}
+
+// sum over the mask of tap (i, j) * exp(-2 pi i (y i / 128 + (x + 1/4) j / points)) / (128 points) for frequencies y = f + 32 p and
+// x = q + 8 t, in the order in which the kernel's threads take them: two neighbouring t's of a thread, bits reversed, all threads,
+// ...
+template <int kNear>
+void append_spectrum(std::vector<float>& to, const float* taps, int height, int width) {
+    using D = ft::Shape<kNear>;
+    constexpr int kApart = kNear / ft::kFar;
+    constexpr int kBits = fft::log2_of(kNear);
+    const std::vector<Complex> roots_x = roots_of(4 * D::kPoints);
+    const std::vector<Complex> roots_y = roots_of(ft::kRows);
+    std::vector<Complex> rows(static_cast<std::size_t>(height) * D::kPoints);
+    for (int i = 0; i < height; ++i) {
+        for (int x = 0; x < D::kPoints; ++x) {
+            Complex sum = 0;
+            for (int j = 0; j < width; ++j) {
+                sum += static_cast<double>(taps[i * width + j]) *
+                       roots_x[static_cast<std::size_t>((4 * x + 1) * j % (4 * D::kPoints))];
+            }
+            rows[static_cast<std::size_t>(i * D::kPoints + x)] = sum;
+        }
+    }
+    const std::size_t first = to.size();
+    to.resize(first + std::size_t{2} * ft::kRows * D::kPoints);
+    for (int task = 0; task < D::kTasks; ++task) {
+        const int f = task / kNear;
+        for (int u = 0; u < ft::kShort / kApart; ++u) {
+            const int y = f + ft::kLong * (task / ft::kFar % kApart + u * kApart);
+            for (int m = 0; m < kNear; ++m) {
+                const int x = task % ft::kFar + ft::kFar * fft::reversed(m, kBits);
+                Complex sum = 0;
+                for (int i = 0; i < height; ++i) {
+                    sum +=
+                        rows[static_cast<std::size_t>(i * D::kPoints + x)] * roots_y[static_cast<std::size_t>(y * i % ft::kRows)];
+                }
+                sum /= ft::kRows * D::kPoints;
+                const std::size_t at = first + 2 * static_cast<std::size_t>(((u * kNear + m) / 2 * D::kTasks + task) * 2 + m % 2);
+                to[at] = static_cast<float>(sum.real());
+                to[at + 1] = static_cast<float>(sum.imag());
+            }
+        }
+    }
+}
+
+template <int kNear>
+void append_tables(std::vector<float>& to, const ImageProblem& p, const float* taps) {
+    append_constants<kNear>(to);
+    const int height = static_cast<int>(p.mask_height);
+    const int width = static_cast<int>(p.mask_width);
+    for (std::int64_t mask = 0; mask < p.masks; ++mask) {
+        append_spectrum<kNear>(to, taps + mask * p.mask_height * p.mask_width, height, width);
+    }
+}
+
+// Which tiles a plan has, and what it takes to launch them.
+struct Policy {
+    bool wide = false;
+    ft::Tiles tiles{};
+    const void* kernel = nullptr;
+    int threads = 0;
+    std::size_t shared_bytes = 0;
+    double seconds = 0;  // by the model
+};
+
+// kUnrolled: channels beside 1 whose kernel knows them, 0 if that is not worth a kernel.
+template <int kNear, int kBlocks, int kUnrolled>
+Policy policy_of(const ImageProblem& p, const cuda_abi::Device& device, const Cost& cost) {
+    using D = ft::Shape<kNear>;
+    Policy policy;
+    policy.wide = kNear > 8;
+    policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, 0>);
+    if (p.channels == 1) { policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, 1>); }
+    if (p.channels == kUnrolled) { policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, kUnrolled>); }
+    policy.threads = D::kTasks;
+    policy.shared_bytes = D::kSharedBytes;
+    policy.tiles.out_rows = ft::kRows + 1 - static_cast<int>(p.mask_height);
+    const auto rounds_of = [&](int columns) {
+        const double blocks = static_cast<double>(divide_up(p.out_height, policy.tiles.out_rows)) *
+                              static_cast<double>(divide_up(p.out_width, columns)) * static_cast<double>(p.batch * p.channels);
+        return std::ceil(blocks / (std::max(device.multiprocessors, 1) * kBlocks));
+    };
+    const int columns = D::kColumns + 1 - static_cast<int>(p.mask_width);
+    // Where it costs nothing, rows of outputs begin with a sector of 32 bytes: 1 to 3% faster.
+    const int whole_sectors = columns / 8 * 8;
+    policy.tiles.out_columns = rounds_of(whole_sectors) <= rounds_of(columns) ? whole_sectors : columns;
+    const double outputs = static_cast<double>(policy.tiles.out_rows) * policy.tiles.out_columns;
+    policy.seconds =
+        rounds_of(policy.tiles.out_columns) * (cost.tile + outputs * (p.channels == 1 ? cost.output : cost.interleaved_output));
+    return policy;
+}
+
+// The wide tiles' halos are smaller; two of the narrow ones fit on a multiprocessor, where one's work fills the other's waits.
+Policy policy_of(const ImageProblem& p, const cuda_abi::Device& device) {
+    const Policy narrow = policy_of<8, 2, 0>(p, device, kNarrowCost);
+    const Policy wide = policy_of<16, 1, 3>(p, device, kWideCost);
+    return wide.seconds < narrow.seconds && wide.shared_bytes <= shared_limit(device) - 1024 ? wide : narrow;
+}
+
+class ImageFft final : public ImageRung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "07";
+        info.name = "image_fft";
+        info.idea =
+            "A tile and its halo are transformed in shared memory, multiplied by the mask's spectrum and transformed back: the "
+            "work "
+            "of a tile does not depend on the mask. Threads transform 32 points in registers; two barriers a tile.";
+        info.changed = "some 112 instructions a point of a tile, which is two pixels, instead of a product for each tap";
+        info.requirements = "f32, real taps; mask sides of at most 97; 66 KB of shared memory; not under strict accuracy";
+        info.limited_by = "instructions, two thirds of what can be issued, and halos that give no outputs";
+        info.source = "src/cuda/families/image_fft/image_fft.cuh";
+        info.takes_pieces = 1;
+        info.is_local = 0;
+        return info;
+    }
+
+    [[nodiscard]] Refusal supports(const ImageProblem& p, const cuda_abi::Device& device) const override {
+        if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
+        if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
+            return "a transform's errors are those of its whole tile: not under strict accuracy";
+        }
+        if (p.mask_height > ft::kMostMask || p.mask_width > ft::kMostMask) {
+            return "takes mask sides of at most " + std::to_string(ft::kMostMask);
+        }
+        if (policy_of(p, device).shared_bytes > shared_limit(device) - 1024) { return "its tile does not fit in shared memory"; }
+        if (p.channels > 64 || p.masks > 64) { return "takes one channel at a time: at most 64"; }
+        return {};
+    }
+
+    [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
+        return kLaunchSeconds +
+               std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), policy_of(p, device).seconds);
+    }
+
+    [[nodiscard]] std::vector<std::byte> table(PreparedImage& prepared) const override {
+        if (!prepared.taps_finite) { return {}; }
+        std::vector<float> to;
+        const auto* taps = static_cast<const float*>(prepared.host.taps);
+        if (policy_of(prepared.problem, prepared.device).wide) {
+            append_tables<16>(to, prepared.problem, taps);
+        } else {
+            append_tables<8>(to, prepared.problem, taps);
+        }
+        std::vector<std::byte> bytes(to.size() * sizeof(float));
+        std::memcpy(bytes.data(), to.data(), bytes.size());
+        return bytes;
+    }
+
+    [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override {
+        return policy_of(prepared.problem, prepared.device).tiles.out_rows;
+    }
+    [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
+        if (!prepared.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
+        const Policy policy = policy_of(prepared.problem, prepared.device);
+        return std::string("tiles of 128 x ") + (policy.wide ? "256" : "128") + " pixels, " +
+               std::to_string(policy.tiles.out_rows) + " x " + std::to_string(policy.tiles.out_columns) + " outputs each";
+    }
+
+    void load(const PreparedImage& prepared) const override {
+        if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
+        allow_most_shared(policy_of(prepared.problem, prepared.device).kernel, prepared.device);
+    }
+
+    void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
+        if (!prepared.taps_finite) { return image_direct_rung::launch_exact(prepared, job, stream); }
+        const ImageProblem& p = prepared.problem;
+        Policy policy = policy_of(p, prepared.device);
+        ImageArguments a = image_arguments_of(prepared, job);
+        // One channel's plane a block.
+        dim3 grid = image_grid(a, policy.tiles.out_rows, policy.tiles.out_columns * static_cast<int>(p.channels));
+        if (grid.x * p.channels > kMostBlocks) {
+            throw CudaError(cuda_abi::Code::unsupported, "problem: more tiles than one launch has blocks; divide the batch");
+        }
+        grid.x *= static_cast<unsigned>(p.channels);
+        void* arguments[] = {&a, &policy.tiles};
+        cuda::launch(policy.kernel, grid, policy.threads, arguments, policy.shared_bytes, stream);
+    }
+};
+
+}  // namespace
+
+const ImageRung& image_fft() {
+    static const ImageFft instance;
+    return instance;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,146 @@
+// 07: large masks by transforms: a tile and its halo in shared memory, 32 points of it at a time in a thread's registers.
+#pragma once
+
+#include "cuda/primitives/image/image_points.cuh"
+#include "cuda/primitives/image/image_tile.cuh"
+
+namespace tapline::cuda::image_fft_rung {
+
+/// A tile of 128 rows of M points gives 128 - k_h + 1 rows of 2M - k_w + 1 outputs. Pixels x and x + M are a point's real and
+/// imaginary part: a row is a polynomial modulo X^M - i, as a segment of a signal is in rung 27, and wraps around with a changed
+/// sign.
+///
+/// Each thread transforms every fourth point of a column, straight from global memory. From there on frequency f of the four stays
+/// within a warp until the way back has reached the same place, so that shared memory is passed four times and the block has two
+/// barriers: blocks beside each other on a multiprocessor fill each other's waits. Backwards the transforms are the same with real
+/// and imaginary parts exchanged. kChannels: 0 if the compiler does not know.
+template <int kNear, int kBlocks, int kChannels>
+__global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
+    kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Tiles g) {
+    using D = Shape<kNear>;
+    extern __shared__ __align__(128) char shared[];
+    float2* const pairs_r = reinterpret_cast<float2*>(shared) + kRows * D::kPoints;
+    auto* const source_rows = reinterpret_cast<std::int64_t*>(pairs_r + kShort * kLong / 2);
+    const int task = static_cast<int>(threadIdx.x);
+    const int channels = kChannels != 0 ? kChannels : a.channels;
+    const unsigned block = blockIdx.x / static_cast<unsigned>(channels);
+    const int channel = static_cast<int>(blockIdx.x - block * static_cast<unsigned>(channels));
+    const unsigned tile_row = block / static_cast<unsigned>(a.tiles_x);
+    const unsigned image = tile_row / static_cast<unsigned>(a.tiles_y);
+    const std::int64_t first_x = static_cast<std::int64_t>(block - tile_row * static_cast<unsigned>(a.tiles_x)) * g.out_columns;
+    const std::int64_t first_y = static_cast<std::int64_t>(tile_row - image * static_cast<unsigned>(a.tiles_y)) * g.out_rows;
+    const std::int64_t top = a.first + first_y - a.origin_y;  // of the window
+    const std::int64_t left = first_x - a.origin_x;
+    const float* const in = static_cast<const float*>(a.in) + image * a.in_image;
+    const auto* const table = static_cast<const float2*>(a.table);
+
+    const int column = task % D::kPoints;
+    const int r = task / D::kPoints;
+    const Column<kNear> points(shared, r, column);
+    float re[kLong];
+    float im[kLong];
+    const std::int64_t needed = a.rows - first_y + a.mask_height - 1;
+    if (needed >= kRows && top >= a.in_first && top + kRows <= a.in_last && left >= 0 && left + D::kColumns <= a.width) {
+        const float* from = in + (top - a.in_first + r) * a.in_row + (left + column) * channels + channel;
+#pragma unroll
+        for (int j = 0; j < kLong; ++j) {
+            re[j] = __ldg(from);
+            im[j] = __ldg(from + D::kPoints * channels);
+            from += kShort * a.in_row;
+        }
+    } else {
+        // Rows that no output of the job needs are absent, so that the last tile's bits don't depend on where a band ends.
+        if (task < kRows) {
+            const std::int64_t row = task < needed ? source_row(a, top + task) : -1;
+            source_rows[task] = row < 0 ? -1 : row * a.in_row;
+        }
+        const std::int64_t at = source_element(a, (left + column) * channels + channel);
+        const std::int64_t next = source_element(a, (left + column + D::kPoints) * channels + channel);
+        const float absent = absent_pixel<float>(a);
+        __syncthreads();
+#pragma unroll
+        for (int j = 0; j < kLong; ++j) {
+            const std::int64_t row = source_rows[kShort * j + r];
+            re[j] = row >= 0 && at >= 0 ? __ldg(in + row + at) : absent;
+            im[j] = row >= 0 && next >= 0 ? __ldg(in + row + next) : absent;
+        }
+    }
+    if (task < kShort * kLong / 2) { pairs_r[task] = __ldg(table + D::kPairsR + task); }
+    fft::transform<kLong>(re, im);
+    fft::for_each_index<0, kLong>([&](auto value) {
+        constexpr int m = decltype(value)::value;
+        points[fft::reversed(m, 5)] = {re[m], im[m]};
+    });
+    __syncthreads();
+
+    const auto* const spectrum =
+        reinterpret_cast<const float4*>(table + D::kSpectra + (a.mask_taps != 0 ? channel * kRows * D::kPoints : 0));
+    go_inward<kNear>(shared, table, task / kNear, task % kNear);
+    __syncwarp();
+    multiply_rows<kNear>(shared, table, spectrum, task);
+    __syncwarp();
+    go_outward<kNear>(shared, table, task / kNear, task % kNear);
+    __syncthreads();
+
+#pragma unroll
+    for (int f = 0; f < kLong; ++f) {
+        const float2 point = points[f];
+        re[f] = point.x;
+        im[f] = point.y;
+    }
+    fft::transform_by<kLong>(im, re, [&](int i, float* c, float* t) {
+        const float2 pair = pairs_r[r * kLong / 2 + i];
+        *c = pair.x;
+        *t = pair.y;
+    });
+    const float2 twist = __ldg(table + D::kTwists + column);
+    const int rows = static_cast<int>(min(a.rows - first_y, static_cast<std::int64_t>(g.out_rows)));
+    // Of j, four at a time, as long as they have rows that are outputs.
+    const auto for_outputs = [&](const auto& body) {
+        fft::for_each_index<0, kLong / 4>([&](auto group) {
+            constexpr int kFirst = 4 * decltype(group)::value;
+            if (kShort * kFirst < rows) { fft::for_each_index<kFirst, kFirst + 4>(body); }
+        });
+    };
+    float test = 0;  // NaN if a value is not finite: through the twist what spoils one part of a point spoils both
+    for_outputs([&](auto index) {
+        constexpr int m = fft::reversed(decltype(index)::value, 5);
+        multiply(re[m], im[m], twist);
+        test = fmaf(0.0F, re[m], test);
+    });
+    const std::int64_t width = a.out_elements / channels;
+    const bool whole = column < g.out_columns && first_x + column < width;
+    const bool half = column + D::kPoints < g.out_columns && first_x + column + D::kPoints < width;
+    const std::int64_t out = image * a.out_image + first_y * a.out_row + channel;  // in elements
+    if (a.common.plain_store && !a.common.converts && test == 0) {
+        float* to = static_cast<float*>(a.out) + out + r * a.out_row + (first_x + column) * channels;
+        const std::int64_t step = kShort * a.out_row;
+        for_outputs([&](auto index) {
+            constexpr int j = decltype(index)::value;
+            constexpr int m = fft::reversed(j, 5);
+            const bool wanted = kShort * j + r < rows;
+            if (wanted && whole) { __stcs(to, re[m]); }
+            if (wanted && half) { __stcs(to + D::kPoints * channels, im[m]); }
+            to += step;
+        });
+        return;
+    }
+    // A value that is not finite, or sums beyond a float's range: such an output is summed up by itself.
+    fft::for_each_index<0, kLong>([&](auto value) {
+        constexpr int m = decltype(value)::value;
+        points[fft::reversed(m, 5)] = {re[m], im[m]};
+    });
+    const float* const mask = static_cast<const float*>(a.taps) + channel * a.mask_taps;
+#pragma unroll 1
+    for (int j = 0; j < 2 * kLong; ++j) {
+        const int y = j / 2 * kShort + r;
+        if (y >= rows || !(j % 2 == 0 ? whole : half)) { continue; }
+        const float2 point = points[j / 2];
+        const std::int64_t pixel = first_x + column + j % 2 * D::kPoints;
+        float sum = j % 2 == 0 ? point.x : point.y;
+        if (!(fabsf(sum) < INFINITY)) { sum = sum_term_by_term(a, in, mask, a.first + first_y + y, pixel * channels + channel); }
+        store_pixel<float>(a, a.out, out + y * a.out_row + pixel * channels, sum);
+    }
+}
+
+}  // namespace tapline::cuda::image_fft_rung

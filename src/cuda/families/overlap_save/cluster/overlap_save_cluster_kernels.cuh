@@ -1,0 +1,41 @@
+// Which kernels of clusters a type has.
+#pragma once
+
+#include "cuda/families/overlap_save/cluster/overlap_save_cluster.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+template <class S, int kGroup, bool kPlain>
+Kernel cluster_kernel() {
+    using T = typename Element<S>::Real;
+    constexpr int kPointBytes = 2 * static_cast<int>(sizeof(T));
+    constexpr ClusterLayout kLayout = cluster_layout(kGroup, kBlockWarps<T>, kPointBytes);
+    Kernel k;
+    k.function = reinterpret_cast<const void*>(&overlap_save_cluster_kernel<S, kGroup, kPlain>);
+    k.most_threads = 32 * kBlockWarps<T>;
+    k.blocks = kRemainders * kGroup / kBlockWarps<T>;
+    k.table_points = kPairs + 64 * kRemainders * kGroup + kRemainders * kDivisionPoints<kGroup>;
+    k.layout.segments = kLayout.points;
+    k.layout.segment_bytes = kLayout.end - kLayout.points;
+    return k;
+}
+
+/// Clusters of up to 8 blocks, which every device with clusters takes.
+template <class S>
+Kernel pick_cluster(int group, bool plain) {
+    switch (group) {
+        case 1:
+            return plain ? cluster_kernel<S, 1, true>() : cluster_kernel<S, 1, false>();
+        case 2:
+            return plain ? cluster_kernel<S, 2, true>() : cluster_kernel<S, 2, false>();
+        case 4:
+            if constexpr (kBlockWarps<typename Element<S>::Real> == 16) {
+                return plain ? cluster_kernel<S, 4, true>() : cluster_kernel<S, 4, false>();
+            }
+            return {};
+        default:
+            return {};
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,81 @@
+// Overlap-save with segments larger than shared memory: what the kernel and its launch share.
+#pragma once
+
+#include "cuda/families/overlap_save/overlap_save.hpp"
+#include "cuda/families/overlap_save/large/overlap_save_large_order.hpp"
+#include "cuda/primitives/fft.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+inline constexpr int kTileThreads = 256;
+inline constexpr int kTilePoints = 32 * kTileThreads;  // that a block transforms at a time
+inline constexpr int kLargeHeadBytes = 128;            // of shared memory: the task, barriers of the warps
+inline constexpr int kMostSlots = 16;
+inline constexpr int kMarkSamples = 1024;  // of which some are not finite
+inline constexpr int kMostMarks = (1 << 24) / kMarkSamples;
+
+/// What the blocks of a launch tell each other. Zero before it.
+struct LargeState {
+    unsigned next_task;
+    unsigned columns_done[kMostSlots];  // tasks, of all segments that a slot has held
+    unsigned rows_done[kMostSlots];
+    // The same of the taps: those of columns, those of rows.
+    unsigned next_of_taps[2], taps_done[2];
+    // By segment modulo 2 * slots: whether it has samples that are not finite, and a bit for each stretch that has.
+    unsigned bad[2 * kMostSlots];
+    unsigned marks[2 * kMostSlots][kMostMarks / 32];
+};
+
+/// How rows of the batch are divided into segments, and where these are on their way.
+struct LargeSegments {
+    const void* tables;  // as LargeTables, then the spectrum of taps that the plan has
+    void* points;        // (slots, points of a segment)
+    LargeState* state;
+    std::int64_t start;           // from sample in_first to the first one of segment 0
+    int segments, of_row;         // of all rows, of one
+    int outputs;                  // of a segment
+    int skip, used;               // a segment's outputs read its samples [skip, used)
+    int inner_first, inner_last;  // the segments of every row whose samples all lie in the piece
+    LargeOrder order;             // columns of segment s lie where those of s - order.slots were, and finish these
+    int real_taps;                // of complex samples
+    int plain;                    // outputs side by side and of the signal's type, pairs aligned
+    int aligned;                  // every segment's samples begin on 16 bytes
+    int paired;                   // its samples and its outputs at twice their size
+    void* made_spectrum;          // where the kernel makes the spectrum, of taps that came after the plan; else null
+    void* made_taps;              // (k) in correlation order
+    const void* given;            // (k)
+    int reversed, conjugated;     // correlation order is the given one reversed, conjugated
+
+    struct Place {
+        int row, index;  // of the batch, and there
+    };
+    [[nodiscard]] TAPLINE_HOST_DEVICE Place place_of(int segment) const {
+        const int row = segment / of_row;
+        return {row, segment - row * of_row};
+    }
+};
+
+/// A kernel for segments of 32 * radix * 1024 * warps points.
+struct LargeKernel {
+    const void* function = nullptr;
+    const void* with_taps = nullptr;  // the same, but makes the spectrum first; null: a kernel in front does
+    int radix = 0, warps = 0;
+    int shared_bytes = 0;
+};
+/// 2^bits points; none if there is no such kernel.
+inline constexpr int kLeastLargeBits = 18;
+inline constexpr int kMostLargeBits = 23;
+LargeKernel large_kernel_f32(int bits);
+LargeKernel large_kernel_f64(int bits);
+LargeKernel large_kernel_f16(int bits);
+LargeKernel large_kernel_bf16(int bits);
+LargeKernel large_kernel_complex64(int bits);
+LargeKernel large_kernel_complex128(int bits);
+
+}  // namespace tapline::cuda::overlap_save
+
+namespace tapline::cuda {
+
+const Rung& overlap_save_large();
+
+}  // namespace tapline::cuda

@@ -1,0 +1,256 @@
+// A filter's spectrum made on the GPU: what Spectra does on the host.
+#include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
+
+#include <algorithm>
+
+#include "cuda/check.hpp"
+#include "cuda/families/production.hpp"
+#include "cuda/primitives/segment.cuh"
+#include "cuda/primitives/turns.cuh"
+
+namespace tapline::cuda::overlap_save {
+namespace {
+
+/// Tap t in correlation order, or one of its parts; zero where there is none. That is no branch: loads need not wait for each
+/// other.
+template <class T, int kParts>
+__device__ __forceinline__ T part_of_tap(const SpectrumJob& g, int t, int part = 0) {
+    const int inside = min(max(t, 0), g.k - 1);
+    const T value = static_cast<const T*>(g.given)[kParts * (g.reversed != 0 ? g.k - 1 - inside : inside) + part];
+    return t == inside ? value : T{};
+}
+
+/// e^(2 pi i e / 2^k), `whole` = 2^k.
+template <class T>
+__device__ __forceinline__ auto turn_of(std::int64_t e, std::int64_t whole) {
+    return half_turns(T{2} * static_cast<T>(e & (whole - 1)) / static_cast<T>(whole));
+}
+
+constexpr int kThreads = kPoints;
+constexpr int kMostCopying = 32;  // blocks
+constexpr int kTogether = 2;      // runs of a block where there are kMany
+constexpr int kMany = 64;
+
+/// What only has to be copied, by the blocks from number `transforming` on.
+template <class T>
+__device__ __forceinline__ void copy_rest(const SpectrumJob& g, int transforming) {
+    using Point = typename PointOf<T>::Type;
+    const int first = kThreads * (static_cast<int>(blockIdx.x) - transforming) + static_cast<int>(threadIdx.x);
+    const int all = kThreads * (static_cast<int>(gridDim.x) - transforming);
+    for (int v = first; v < g.ready_bytes / 16; v += all) {
+        static_cast<uint4*>(g.tables)[v] = static_cast<const uint4*>(g.ready)[v];
+    }
+    for (int t = first; t < g.k; t += all) {
+        if (g.real_taps != 0) {
+            static_cast<T*>(g.taps)[t] = part_of_tap<T, 1>(g, t);
+        } else {
+            const T imaginary = part_of_tap<T, 2>(g, t, 1);
+            static_cast<Point*>(g.taps)[t] = {part_of_tap<T, 2>(g, t), g.conjugated != 0 ? -imaginary : imaginary};
+        }
+    }
+}
+
+/// Discrete transforms of kRuns times kPoints points, in place: place b0 b1 b2 b3 b4, as digits to the base of four, ends with
+/// frequency b4 b3 b2 b1 b0. Begins and ends with a barrier.
+template <int kRuns, class Point>
+__device__ __forceinline__ void transform_runs(Point (&points)[kRuns][kPoints], const Point (&roots)[kPoints]) {
+    static_assert(kRuns <= 4);
+    const int thread = static_cast<int>(threadIdx.x) % (kPoints / 4);
+    const int run = static_cast<int>(threadIdx.x) / (kPoints / 4);
+#pragma unroll 1
+    for (int span = kPoints / 4; span > 0; span /= 4) {
+        __syncthreads();
+        if (run >= kRuns) { continue; }
+        const int at = thread % span;
+        Point* const own = points[run] + (thread - at) * 4 + at;
+        const Point a = own[0];
+        const Point b = own[span];
+        const Point c = own[2 * span];
+        const Point d = own[3 * span];
+        const Point even{a.x + c.x, a.y + c.y};
+        const Point odd{b.x + d.x, b.y + d.y};
+        own[0] = {even.x + odd.x, even.y + odd.y};
+        Point one{a.x - c.x + (b.y - d.y), a.y - c.y - (b.x - d.x)};
+        Point two{even.x - odd.x, even.y - odd.y};
+        Point three{a.x - c.x - (b.y - d.y), a.y - c.y + (b.x - d.x)};
+        const int turns = at * (kPoints / 4 / span);
+        multiply(one.x, one.y, roots[turns]);
+        multiply(two.x, two.y, roots[2 * turns]);
+        multiply(three.x, three.y, roots[3 * turns]);
+        own[span] = one;
+        own[2 * span] = two;
+        own[3 * span] = three;
+    }
+    __syncthreads();
+}
+
+/// A block kRuns runs of 1,024 factors, and further blocks what is only copied. The rounding is that of a segment's own transform.
+///
+/// The factor for z is P(z) / M of the polynomial with the coefficients conj(taps[t]) at t + skip, taken modulo X^M - e^(i phi) as
+/// segments are, phi = 0 for complex samples and pi/2 for real ones. A segment lies in R rows of 1,024 W points (R = 1 but for
+/// large ones); warp w has of row m the roots e^(i theta) e^(-2 pi i f/1024), theta = (phi + 2 pi N) / M, N = m + R reversed(w),
+/// place f of 1,024. Their factors are the discrete transform of
+///
+///     e^(i theta j) sum_q P[j + 1024 q] e^(i theta 1024 q),   0 <= j < 1024,  0 <= q < R W.
+///
+/// Of the runs N + n R W / kRuns, n < kRuns, a block forms kRuns sums, those of q = i modulo kRuns: each run's is the sum of them
+/// times e^(2 pi i n i/kRuns). So 65,535 taps are read by 128 blocks, all of which run at once, not by 256.
+///
+/// The block does it in loops: code that is run once takes as long as it takes to come from memory, and rung 27's transform, all
+/// unrolled, made it 10 us for each launch.
+template <class T, int kRuns>
+__global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constant__ SpectrumJob g) {
+    using Point = typename PointOf<T>::Type;
+    __shared__ Point points[kRuns][kPoints];
+    __shared__ Point roots[kPoints];
+    const int thread = static_cast<int>(threadIdx.x);
+    const int runs = g.rows * g.warps;
+    const int first_run = static_cast<int>(blockIdx.x);
+    if (first_run >= runs / kRuns) {
+        copy_rest<T>(g, runs / kRuns);
+        return;
+    }
+
+    // Angles as multiples of 2 pi / 4M, exact: theta is step_of(n) of them.
+    const auto step_of = [&](int n) {
+        const std::int64_t number = first_run + n * (runs / kRuns);
+        return 4 * number + (g.is_complex != 0 ? 0 : 1);
+    };
+    T re[kRuns] = {};
+    T im[kRuns] = {};
+    const int terms = min((g.k + g.skip + kPoints - 1) / kPoints, runs);
+    // A coefficient has two parts if taps have, or if a real one's is folded: X^M is i.
+    const bool is_folded = g.is_complex == 0 && g.k + g.skip > kPoints * runs;
+    // As many loads at once as there are registers for: the latency of memory is most of the time.
+    constexpr int kAtOnce = kRuns == 1 ? 4 : sizeof(T) == 8 ? 8 : 16;
+    static_assert(kPoints % kAtOnce == 0 && kAtOnce % kRuns == 0);
+    const auto add = [&](int own, int some, const auto& coefficient) {
+        for (int group = 0; group < some; group += kAtOnce) {
+            decltype(coefficient(0)) p[kAtOnce];
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                const int q = group + i;
+                p[i] = coefficient(q < some ? own + kPoints * q : g.k);
+            }
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                const Point w = points[0][group + i];
+                if constexpr (sizeof p[0] == sizeof(T)) {
+                    re[i % kRuns] = fma(p[i], w.x, re[i % kRuns]);
+                    im[i % kRuns] = fma(p[i], w.y, im[i % kRuns]);
+                } else {
+                    multiply(p[i].x, p[i].y, w);
+                    re[i % kRuns] += p[i].x;
+                    im[i % kRuns] += p[i].y;
+                }
+            }
+        }
+    };
+    for (int first = 0; first < terms; first += kPoints) {
+        const int some = min(terms - first, kPoints);
+        const int own = thread + kPoints * first - g.skip;
+        __syncthreads();
+        if (thread < some + kAtOnce - 1) {
+            const bool is_one = first + thread == 0 || thread >= some;
+            points[0][thread] = is_one ? Point{1, 0} : turn_of<T>(step_of(0) * (first + thread), 4 * runs);
+        }
+        __syncthreads();
+        if (g.real_taps == 0) {
+            const T sign = g.conjugated != 0 ? 1 : -1;
+            add(own, some, [&](int t) { return Point{part_of_tap<T, 2>(g, t), sign * part_of_tap<T, 2>(g, t, 1)}; });
+        } else if (is_folded) {
+            add(own, some, [&](int t) { return Point{part_of_tap<T, 1>(g, t), part_of_tap<T, 1>(g, t + kPoints * runs)}; });
+        } else {
+            add(own, some, [&](int t) { return part_of_tap<T, 1>(g, t); });
+        }
+    }
+    __syncthreads();
+    fft::transform<kRuns>(re, im);
+    roots[thread] = turn_of<T>(-thread, kPoints);
+    fft::for_each_index<0, kRuns>([&](auto run) {
+        constexpr int m = decltype(run)::value;
+        points[fft::reversed(m, fft::log2_of(kRuns))][thread] = {re[m], im[m]};
+    });
+#pragma unroll 1
+    for (int n = 0; n < kRuns; ++n) {
+        Point& p = points[n][thread];
+        multiply(p.x, p.y, turn_of<T>(step_of(n) * thread, std::int64_t{4} * kPoints * runs));
+    }
+    transform_runs<kRuns>(points, roots);
+
+    int place = 0;
+    for (int digit = 1; digit < kPoints; digit *= 4) { place = 4 * place + thread / digit % 4; }
+    const T share = T{1} / (static_cast<T>(kPoints) * runs);
+#pragma unroll 1
+    for (int n = 0; n < kRuns; ++n) {
+        Point value = points[n][place];
+        const int number = first_run + n * (runs / kRuns);
+        const int run = number % g.rows * g.warps + fft::reversed(number / g.rows, fft::log2_of(g.warps));
+        int f = thread;
+        if (g.for_block != 0) {  // undo_lanes(), turn_rows() and as_tangents() of overlap_save_tables.hpp
+            multiply(value.x, value.y, turn_of<T>(-step_of(n) * (thread % 32), std::int64_t{4} * kPoints * runs));
+            if (g.warps == 2 && run == 1 && g.is_complex == 0) {
+                f = (thread + kPoints / 2) % kPoints;
+                value = thread % 2 == 0 ? value : Point{-value.x, -value.y};
+            }
+            constexpr T kLeast = sizeof(T) == 8 ? T(0x1p-60) : T(0x1p-30);
+            const bool is_small = !(fabs(value.x) >= kLeast * fabs(value.y));
+            const T c = is_small ? copysign(kLeast * fabs(value.y), value.x) : value.x;
+            value = {share * c, c == 0 ? 0 : value.y / c};
+        } else {
+            value = {share * value.x, share * value.y};
+        }
+        auto* const spectrum = reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.ready_bytes) + std::int64_t{run} * kPoints;
+        const int row = f / 32;
+        const int lane = f % 32;
+        spectrum[g.order == SpectrumOrder::couples  ? couple_place(row, lane)
+                 : g.order == SpectrumOrder::halves ? fft::halves_place(row, lane)
+                                                    : f] = value;
+    }
+}
+
+/// Whose blocks make one run each, or kTogether.
+template <class T>
+const void* kernel_for(bool together) {
+    return together ? reinterpret_cast<const void*>(&spectrum_kernel<T, kTogether>)
+                    : reinterpret_cast<const void*>(&spectrum_kernel<T, 1>);
+}
+const void* kernel_of(const Problem& p, bool together) {
+    return type_of(p).point_bytes == 16 ? kernel_for<double>(together) : kernel_for<float>(together);
+}
+
+}  // namespace
+
+SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given) {
+    const Problem& p = prepared.problem;
+    SpectrumJob job{};
+    job.given = given.data;
+    job.ready = prepared.tables;
+    job.tables = tables;
+    job.taps = taps;
+    job.k = static_cast<int>(p.k);
+    job.is_complex = type_of(p).is_complex ? 1 : 0;
+    job.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0;
+    job.reversed = given.reversed;
+    job.conjugated = given.conjugated;
+    return job;
+}
+
+void load_spectrum_kernel(const Problem& p) {
+    for (const bool together : {false, true}) {
+        cudaFuncAttributes attributes{};
+        check(cudaFuncGetAttributes(&attributes, kernel_of(p, together)), "loading a kernel");
+    }
+}
+
+void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stream) {
+    SpectrumJob own = job;
+    void* arguments[] = {&own};
+    const int copying = std::min(1 + job.k / (4 * kThreads), kMostCopying);
+    const int runs = job.rows * job.warps;
+    const bool together = runs >= kMany;
+    const int transforming = together ? runs / kTogether : runs;
+    launch(kernel_of(p, together), dim3(static_cast<unsigned>(transforming + copying)), kThreads, arguments, 0, stream);
+}
+
+}  // namespace tapline::cuda::overlap_save

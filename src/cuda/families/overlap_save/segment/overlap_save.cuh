@@ -1,0 +1,230 @@
+// 27: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
+#pragma once
+
+#include "cuda/families/overlap_save/segment/overlap_save_outputs.cuh"
+#include "cuda/families/overlap_save/segment/overlap_save_samples.cuh"
+#include "cuda/primitives/segment.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+/// Segments of 2,048 kWarps real or 1,024 kWarps complex samples, each by kWarps warps that stay and go from segment to segment.
+///
+/// A real segment x of 2M samples becomes the M points x[n] + i x[n + M]: the remainder of its polynomial modulo X^M - i, which
+/// determines it modulo X^2M + 1. So products of points are products of segments that wrap around with a changed sign, and what
+/// wraps around is not used. No pairs of frequencies have to be untangled. A complex segment is taken modulo X^M - 1.
+///
+/// kWarps > 1: a first transform of kWarps points a thread, whose factors the compiler knows, takes the polynomial apart into
+/// kWarps remainders modulo X^1024 - e^(i alpha), one for each warp; what a warp has done with its own goes together in the end.
+///
+/// A warp transforms 32 x 32: each lane 32 points in registers, all exchange them through shared memory, and again. The result
+/// lies as the points did, lane p and register q holding frequency p + 32 q, so that the same code, with real and imaginary parts
+/// exchanged, is the inverse. Before, point n = p + 32 q is to be multiplied by e^(i alpha n/1024) (`twist`): by e^(i alpha q/32)
+/// when the transform begins, one factor for all lanes, and by e^(i alpha p/1024) as a part of the second half's own factors. These
+/// are the same on the way back, which the spectrum makes up for.
+template <class S, int kWarps, class Shape, Spectrum kSpectrum, bool kPlain>
+__global__ void __launch_bounds__(Shape::kThreads, 1)
+    overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
+    using T = typename Element<S>::Real;
+    using Point = typename PointOf<T>::Type;
+    constexpr bool kComplex = kIsComplexElement<S>;
+    constexpr int kM = kPoints * kWarps;  // points of a segment
+    constexpr bool kTwisted = !kComplex || kWarps > 1;
+    constexpr bool kSpectrumInShared = kSpectrum == Spectrum::block;
+    constexpr bool kRows = kSpectrum == Spectrum::row;
+    constexpr bool kKeeps = kRows && Shape::kOwnSpectrum;  // a segment's warps have a place for their spectrum
+    using Where = std::conditional_t<kRows, PlaceInRun, Place>;
+    constexpr bool kCouples = Shape::kTwistTable && kInCouples<Point>;
+    constexpr int kTwists = Shape::kTwistTable ? kM : kPoints;
+    constexpr int kTables = kPairs * kWarps + kTwists;
+    using Parts = Division<kWarps, kComplex, kExchangePoints<Point>>;
+    constexpr bool kTurned = kWarps == 2 && !kComplex;  // rows of the second warp, by half of its points
+    constexpr int kHalfTurn = kPoints / 2;
+    constexpr int kLast = kM - Parts::kSpan;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
+    const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);    // of the segment
+    const int warp = kWarps == 1 ? 0 : thread / 32;
+
+    extern __shared__ uint4 shared[];
+    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrum>();
+    char* const base = reinterpret_cast<char*>(shared);
+    Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
+    Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
+    Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
+    Point* const own = points + warp * kExchangePoints<Point>;
+    Point* const spectrum = kKeeps ? points + kWarps * kExchangePoints<Point> : reinterpret_cast<Point*>(base + kLayout.spectrum);
+    Point* const products = kSpectrumInShared || kKeeps ? spectrum + warp * kPoints : own;
+    CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
+
+    // Samples lie where the points will: both are read before anything is written over them.
+    SegmentSamples<S, kWarps, kRows> samples(a, g, reinterpret_cast<char*>(points), barriers + in_block, in_block, thread);
+    SpectrumPart<Point> part(products, barriers + kMostSegments + threadIdx.x / 32, lane);
+    const BlockTables<Point> block_tables(block_pairs, barriers + 2 * kMostSegments);
+    __syncthreads();
+
+    // Neighbours go to different multiprocessors, so that a last round, which is not full, keeps all of them busy.
+    // Those of runs stay together: they have the same filter.
+    const std::int64_t first_segment = kRows ? static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block
+                                             : static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
+    Where place = Where::first(g, a.rows, first_segment);
+    // In global memory they lie one after the other as in the block's.
+    const auto* tables = static_cast<const Point*>(g.tables);
+    const Point* const all_spectra = tables + kTables;
+    const Point* const pairs = (Shape::kPairsInShared ? block_pairs : tables) + warp * kPairs;
+    constexpr int kLeftOut = Shape::kPairsInShared ? 0 : kPairs * kWarps;  // of the block's tables
+    block_tables.start_copy(tables + kLeftOut, kTables - kLeftOut + (kSpectrumInShared ? kM : 0));
+    // After the tables, which all wait for: behind all samples they would come 4 us later. Those that have a segment more than the
+    // others decide when all is done: the others' samples come after theirs, which else took 4 us longer (2^24 samples: 8,191 taps
+    // 87 us instead of 98, 511 taps 47 instead of 50).
+    const bool waits = !kRows && g.longer != 0 && first_segment >= g.longer;
+    if (!waits) { samples.start_copy(place); }
+    const auto fetch_spectrum = [&](const Where& of) {
+        part.start_copy(all_spectra + g.spectrum_first + of.filter(g) * g.spectrum_row + warp * kPoints);
+    };
+    bool is_coming = true;  // a spectrum that is kept
+    if (kKeeps && place.exists(a.rows)) { fetch_spectrum(place); }
+    block_tables.wait_for();
+    if (waits) { samples.start_copy(place); }
+    const TwistBack<Point, Shape::kTwistTable> twist_back(twists, thread);
+    const Point* const own_twists = twists + warp * (Shape::kTwistTable ? kPoints : 1);
+    if (!place.exists(a.rows)) { return; }
+
+    for (;;) {
+        const LaterPlace<kWarps == 1 && !kRows, Where> later(g, lane);
+        Where next = place;
+        const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g.outputs;
+        const int wanted = static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs}));
+        const S* const segment = samples.wait_for(place, wanted);
+
+        T re[32];
+        T im[32];
+        // Point c + t. What the outputs do not read is zero, whatever lies there: their bits depend on what they may read only.
+        const auto load = [&](int c, int t, T& x, T& y) {
+            if constexpr (kComplex) {
+                const S point = load_element(segment + c + t);
+                x = point.x;
+                y = point.y;
+            } else {
+                x = Element<S>::widen(segment[c + t]);
+                y = Element<S>::widen(segment[c + t + kM]);
+            }
+            if ((c == 0 || (kTurned && c == kHalfTurn)) && c + t < g.skip) {
+                x = 0;
+                y = kComplex ? 0 : y;
+            }
+            if ((c == kLast || (kTurned && c == kLast - kHalfTurn)) && c + t + (kComplex ? 0 : kM) >= g.used) {
+                x = kComplex ? 0 : x;
+                y = 0;
+            }
+        };
+        // Segments of many warps leave no place in shared memory for the next one, but it may come nearer.
+        if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g, a.rows)); }
+        Parts::take_apart(re, im, points, thread, in_block, load, [&] { sync_segment<kWarps>(in_block); });
+
+        // Two rounds of the same code: times the twists and transformed; times the spectrum and transformed back.
+#pragma unroll 1
+        for (int direction = 0; direction < 2; ++direction) {
+            if constexpr (!kSpectrumInShared) {
+                if (direction == 1 && (!kKeeps || is_coming)) { part.wait_for(); }
+                if (kKeeps && direction == 1) { is_coming = false; }
+            }
+            T x[32];
+            T y[32];
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {  // real and imaginary parts exchanged
+                x[i] = im[i];
+                y[i] = re[i];
+            }
+            // The registers' part of the twists is what lane 0 has in the table.
+            const Point* const factors = direction == 0 ? own_twists : products + (kCouples ? 2 : 1) * lane;
+            // The first of a complex segment's warps has nothing to twist.
+            if (direction == 0 && (!kTwisted || (kComplex && warp == 0))) {
+                fft::first_step<32>(x, y);
+            } else {
+                multiply_and_step<kCouples, Shape::kFusedProducts>(x, y, factors);
+            }
+            if constexpr (!kSpectrumInShared && !kKeeps) { __syncwarp(); }  // the spectrum has been read: its place is free
+            Point both[2];
+            const auto pair = [&](int i, T* c, T* t) {
+                const int turn = kCouples ? fft::pair_turn(i) : 0;
+                if constexpr (kCouples) {
+                    if (turn % 2 == 0) { load_two<true>(pairs, turn, lane, both[0], both[1]); }
+                } else {
+                    both[0] = pairs[32 * i + lane];
+                }
+                *c = both[turn % 2].x;
+                *t = both[turn % 2].y;
+            };
+            transform_warp<kCouples, 1>(x, y, own, lane, pair, [&] {
+                // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples. Another
+                // filter's spectrum comes once this segment's products are made.
+                const bool passes = direction == 0 && !kSpectrumInShared && !kKeeps;
+                const bool changes = kKeeps && direction == 1 && place.next(g, a.rows).filter(g) != place.filter(g);
+                const bool goes_on = direction == 1 && kWarps == 1 && kPlain;
+                if (passes || changes || goes_on) { fence_before_copy(); }
+                __syncwarp();
+                if (passes) { fetch_spectrum(place); }
+                if (changes && place.next(g, a.rows).exists(a.rows)) {
+                    fetch_spectrum(place.next(g, a.rows));
+                    is_coming = true;
+                }
+                if (goes_on) {
+                    next = later.after(place, a.rows);
+                    samples.start_copy(next);
+                }
+            });
+#pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                re[i] = x[i];
+                im[i] = y[i];
+            }
+        }
+        const auto exchanged = [&] {
+            fence_before_copy();
+            sync_segment<kWarps>(in_block);
+            if (kPlain) { samples.start_copy(place.next(g, a.rows)); }
+        };
+        if constexpr (kWarps == 2) {
+            Parts::put_together(re, im, points, thread, in_block, twist_back, exchanged);
+        } else {
+            if (kTwisted && !(kComplex && warp == 0)) {
+#pragma unroll
+                for (int i = 0; i < 32; i += 2) {
+                    // Else the compiler loads them all at once and has no registers for that.
+                    if (kWarps == 4 && i % 8 == 0) { __syncwarp(); }
+                    twist_back.two(i, re, im);
+                }
+            }
+            if constexpr (kWarps > 2) { Parts::bring_together(re, im, points, thread, in_block, exchanged); }
+        }
+
+        const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
+        bool repair = false;
+        fft::for_each_index<0, Shape::kStages>([&](auto number) {
+            constexpr int kStage = decltype(number)::value;
+            if constexpr (kWarps > 2) { Parts::template transform_back<Shape::kStages, kStage>(re, im); }
+            // Every output depends on every sample, so that one tells of all.
+            if (kStage == 0) { repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost)); }
+            outputs.template add_sums<kStage>(re, im);
+            if (outputs.keeps_sums() && !repair) { outputs.template keep_sums<kStage>(re, im); }
+            if (a.plain_store == 0 && !outputs.keeps_sums()) { outputs.template finish_all<kStage>(re, im); }
+            if constexpr (kPlain) { outputs.template store_plain<kStage>(re, im); }
+        });
+        if constexpr (kPlain) {
+            if (repair) { outputs.store_slowly(points, true); }
+        } else {
+            sync_segment<kWarps>(in_block);
+            outputs.to_shared(points, re, im);
+            outputs.store_slowly(points, repair);
+            // Not before: the outputs were where the samples go.
+            fence_before_copy();
+            sync_segment<kWarps>(in_block);
+            next = later.after(place, a.rows);
+            samples.start_copy(next);
+        }
+        place = kWarps == 1 || !kPlain ? next : place.next(g, a.rows);
+        if (!place.exists(a.rows)) { return; }
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save

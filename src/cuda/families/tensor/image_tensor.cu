@@ -1,0 +1,175 @@
+// The rung on tensor cores for images: what it supports, its tables of taps, how it is launched.
+#include "cuda/families/tensor/image_tensor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "cuda/check.hpp"
+#include "cuda/families/tensor/image_tensor.cuh"
+#include "cuda/families/direct/image_direct.hpp"
+#include "cuda/families/image_production.hpp"
+#include "tapline/types.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+namespace tc = image_tensor_rung;
+
+// What an output costs, in multiply-adds of the f32 peak (H200, tapline ladder --image 4096x4096[x3]): loading, splitting and
+// storing it, from a plane or from interleaved channels, and a step of 16 taps in three products.
+constexpr double kOutputCost = 140;
+constexpr double kInterleavedOutputCost = 300;
+constexpr double kStepCost = 5.85;
+
+// Steps that are added up in tensor cores alone, with masks of up to 15 x 17 taps.
+constexpr std::int64_t kMostUnflushed = 30;
+
+int steps_of(const ImageProblem& p) { return tc::steps_of(static_cast<int>(p.mask_width)); }
+
+const void* kernel_of(const ImageProblem& p) {
+    const int steps = steps_of(p);
+    switch (steps) {
+        case 2:
+            return p.mask_height * steps <= kMostUnflushed ? reinterpret_cast<const void*>(&tc::kernel<2, false>)
+                                                           : reinterpret_cast<const void*>(&tc::kernel<2, true>);
+        case 3:
+            return reinterpret_cast<const void*>(&tc::kernel<3, true>);
+        case 4:
+            return reinterpret_cast<const void*>(&tc::kernel<4, true>);
+        default:
+            return reinterpret_cast<const void*>(&tc::kernel<5, true>);
+    }
+}
+
+std::size_t shared_bytes(const ImageProblem& p) {
+    return static_cast<std::size_t>(tc::kTileRows + p.mask_height - 1) * static_cast<std::size_t>(tc::pitch_of(steps_of(p)));
+}
+
+// Of the largest tap of all masks; 0 where all are zero.
+int exponent_of(const float* taps, std::size_t count) {
+    float largest = 0;
+    for (std::size_t i = 0; i < count; ++i) { largest = std::max(largest, std::fabs(taps[i])); }
+    return largest == 0 ? 0 : std::max(std::ilogb(largest), tensor::kTopExponent - 127);
+}
+
+std::size_t taps_of(const ImageProblem& p) { return static_cast<std::size_t>(p.masks * p.mask_height * p.mask_width); }
+
+class ImageTensor final : public ImageRung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "06";
+        info.name = "image_tensor";
+        info.idea =
+            "A row of the mask is a product of matrices: rows of the image as they lie, and the row's taps in every position. "
+            "Tensor "
+            "cores add up one product for each row of the mask in the same registers; floats are two halves each.";
+        info.changed = "multiply-adds limited: tensor cores do sixteen times as many in half precision";
+        info.requirements =
+            "compute capability 8.0; f32; mask rows of at most 65 taps, columns whose tile fits in shared memory; not under strict "
+            "accuracy";
+        info.limited_by = "the tensor cores: a quarter to a half of what they multiply is zeros around the taps";
+        info.source = "src/cuda/families/tensor/image_tensor.cuh";
+        info.takes_pieces = 1;
+        return info;
+    }
+
+    [[nodiscard]] Refusal supports(const ImageProblem& p, const cuda_abi::Device& device) const override {
+        if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
+        if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }
+        if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
+            return "tensor cores cut sums off: not under strict accuracy";
+        }
+        if (p.mask_width > tc::kMostWidth) { return "takes mask rows of at most " + std::to_string(tc::kMostWidth) + " taps"; }
+        if (p.mask_height > 1024 || shared_bytes(p) > shared_limit(device) - 1024) {
+            return "its tile does not fit in shared memory";
+        }
+        if (p.channels > 64) { return "takes one channel at a time: at most 64"; }
+        return {};
+    }
+
+    [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
+        const double outputs =
+            static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
+        const double factor = device.major >= 9 ? 1 : device.minor == 0 ? 0.7 : 3;  // as for signals
+        const double besides = p.channels == 1 ? kOutputCost : kInterleavedOutputCost;
+        const double products = kStepCost * factor * steps_of(p) * static_cast<double>(p.mask_height);
+        return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),
+                                         2 * outputs * (besides + products) / device.peak_flops);
+    }
+
+    // For each row of each mask: pairs of neighbouring taps that begin at even and at odd places of the row, its high halves, then
+    // the low ones (as tensor::split_taps_to_halves).
+    [[nodiscard]] std::vector<std::byte> table(PreparedImage& prepared) const override {
+        const ImageProblem& p = prepared.problem;
+        if (!prepared.taps_finite) { return {}; }
+        const auto* taps = static_cast<const float*>(prepared.host.taps);
+        const int width = static_cast<int>(p.mask_width);
+        const int entries = tc::entries_of(steps_of(p));
+        const int exponent = exponent_of(taps, taps_of(p));
+        const std::int64_t rows = p.masks * p.mask_height;
+        std::vector<std::byte> table(static_cast<std::size_t>(rows) * 4 * entries * 8);
+        std::byte* to = table.data();
+        const auto half_of = [&](const float* row, int place, bool low) {
+            const int t = place - tc::kLead;
+            const float tap = t >= 0 && t < width ? std::ldexp(row[t], tensor::kTopExponent - exponent) : 0.0F;
+            const __half high = __float2half_rn(tap);
+            return low ? __float2half_rn(tap - __half2float(high)) : high;
+        };
+        for (std::int64_t r = 0; r < rows; ++r) {
+            for (int kind = 0; kind < 4; ++kind) {
+                for (int entry = 0; entry < entries; ++entry) {
+                    for (int word = 0; word < 2; ++word) {
+                        for (int side = 0; side < 2; ++side, to += sizeof(__half)) {
+                            const __half value = half_of(taps + r * width, 2 * (entry + 4 * word) + kind % 2 + side, kind >= 2);
+                            std::memcpy(to, &value, sizeof value);
+                        }
+                    }
+                }
+            }
+        }
+        prepared.tap_exponent = exponent;
+        return table;
+    }
+
+    // A tile has one scale.
+    [[nodiscard]] std::int64_t band_rows(const PreparedImage&) const override { return tc::kTileRows; }
+    [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
+        if (!prepared.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
+        return "tiles of " + std::to_string(tc::kTileRows) + " x " + std::to_string(tc::kTileColumns) + " pixels, " +
+               std::to_string(steps_of(prepared.problem)) + " steps of 16 taps for each row of the mask";
+    }
+
+    void load(const PreparedImage& prepared) const override {
+        if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
+        allow_most_shared(kernel_of(prepared.problem), prepared.device);
+    }
+
+    void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
+        if (!prepared.taps_finite) { return image_direct_rung::launch_exact(prepared, job, stream); }
+        const ImageProblem& p = prepared.problem;
+        ImageArguments a = image_arguments_of(prepared, job);
+        // One channel's plane a block.
+        dim3 grid = image_grid(a, tc::kTileRows, tc::kTileColumns * static_cast<int>(p.channels));
+        if (grid.x * p.channels > kMostBlocks) {
+            throw CudaError(cuda_abi::Code::unsupported, "problem: more tiles than one launch has blocks; divide the batch");
+        }
+        grid.x *= static_cast<unsigned>(p.channels);
+        tc::Scales s{};
+        s.tap_exponent = prepared.tap_exponent;
+        s.plain_pairs = p.channels == 1 && a.common.plain_store != 0 && a.common.converts == 0 &&
+                        reinterpret_cast<std::uintptr_t>(a.out) % 8 == 0 && a.out_row % 2 == 0 && a.out_image % 2 == 0;
+        void* arguments[] = {&a, &s};
+        cuda::launch(kernel_of(p), grid, tc::kThreads, arguments, shared_bytes(p), stream);
+    }
+};
+
+}  // namespace
+
+const ImageRung& image_tensor() {
+    static const ImageTensor instance;
+    return instance;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,24 @@
+// The kernels of four warps a tile, for every 16-bit type and every second number of steps. They need what only code for 90a has.
+#include <string_view>
+
+#include "cuda/families/tensor/tensor_group.cuh"
+
+namespace tapline::cuda {
+namespace {
+
+template <class S, int kSteps = 4>
+const void* kernel_with(int steps) {
+    if (steps <= kSteps) { return reinterpret_cast<const void*>(&tensor::warpgroup_kernel<S, kSteps>); }
+    if constexpr (kSteps < tensor::kMostSteps) { return kernel_with<S, kSteps + 2>(steps); }
+    return nullptr;
+}
+
+}  // namespace
+
+const void* tensor_group_kernel_of(int dtype, int steps) {
+    constexpr bool kBuilt = std::string_view(TAPLINE_CUDA_BUILT_FOR).find("90a") != std::string_view::npos;
+    if (!kBuilt) { return nullptr; }
+    return dtype == kF16 ? kernel_with<__half>(steps) : dtype == kBf16 ? kernel_with<__nv_bfloat16>(steps) : nullptr;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,98 @@
+// What every production kernel for images gets, and the element types that only images have.
+#pragma once
+
+#include "cuda/image_rung.hpp"
+#include "cuda/primitives/boundary.cuh"
+#include "cuda/primitives/epilogue.cuh"
+
+namespace tapline::cuda {
+
+/// Unsigned pixels: sums are floats, rounded to even and saturated on their way out; NaN becomes 0, as PTX's conversions have it.
+template <>
+struct Element<std::uint8_t> {
+    using Sum = float;
+    using Real = float;
+    static __device__ Sum widen(std::uint8_t x) { return x; }
+    static __device__ std::uint8_t narrow(Sum x) { return static_cast<std::uint8_t>(min(__float2uint_rn(x), 255u)); }
+};
+template <>
+struct Element<std::uint16_t> {
+    using Sum = float;
+    using Real = float;
+    static __device__ Sum widen(std::uint16_t x) { return x; }
+    static __device__ std::uint16_t narrow(Sum x) { return static_cast<std::uint16_t>(min(__float2uint_rn(x), 65535u)); }
+};
+
+/// A row of an image is `row_elements` = width * channels elements; a step of one tap along x is `channels` elements.
+struct ImageArguments {
+    void* out;          // output row `first` of the first image
+    const void* in;     // row in_first of the first image
+    const void* taps;   // (masks, mask_height, mask_width), or the rung's own form
+    const void* table;  // the rung's own form, if it needs both
+    std::int64_t first, rows, out_row, out_image;
+    std::int64_t in_first, in_last, in_row, in_image, images;
+    std::int64_t height, width, row_elements, out_elements;  // of a row of the image and of the output
+    std::int64_t origin_y, origin_x;
+    std::int64_t tiles_x, tiles_y;
+    std::int64_t mask_taps;  // from one channel's mask to the next, in the rung's own form; 0: one for all
+    int mask_height, mask_width, channels;
+    std::int32_t exact_edges;  // taps hold a NaN or an infinity under a zero boundary: absent terms must stay absent
+    std::int32_t integers;     // pixels are u8 or u16
+    Arguments common;          // boundary, constant, epilogue and output type; nothing else is set
+};
+
+/// Host.
+ImageArguments image_arguments_of(const PreparedImage& prepared, const ImageJob& job);
+
+/// The pixel outside the image under a constant boundary.
+template <class S>
+__device__ __forceinline__ S image_constant(const ImageArguments& a) {
+    if constexpr (std::is_same_v<S, std::uint8_t> || std::is_same_v<S, std::uint16_t>) {
+        // The CPU keeps the constant as it is for integers too; a rung that stages pixels cannot (its supports() refuses others).
+        return static_cast<S>(a.common.constant_real);
+    } else {
+        return boundary_constant<S>(a.common);
+    }
+}
+
+/// Where row y of the image comes from: an offset in rows from `in`, -1 for the constant or zero that stands there.
+__device__ __forceinline__ std::int64_t source_row(const ImageArguments& a, std::int64_t y) {
+    if (y >= a.in_first && y < a.in_last) { return y - a.in_first; }
+    if (a.common.boundary <= kConstant) { return -1; }
+    y = boundary_index(a.common.boundary, y, a.height);
+    return y >= a.in_first && y < a.in_last ? y - a.in_first : -1;  // else nobody asked for an output that needs it
+}
+
+/// The same along x, in elements.
+__device__ __forceinline__ std::int64_t source_element(const ImageArguments& a, std::int64_t e) {
+    if (e >= 0 && e < a.row_elements) { return e; }
+    if (a.common.boundary <= kConstant) { return -1; }
+    std::int64_t pixel = e / a.channels;
+    std::int64_t channel = e % a.channels;
+    if (channel < 0) {
+        channel += a.channels;
+        --pixel;
+    }
+    return boundary_index(a.common.boundary, pixel, a.width) * a.channels + channel;
+}
+
+/// What stands where there is no pixel.
+template <class S>
+__device__ __forceinline__ S absent_pixel(const ImageArguments& a) {
+    return a.common.boundary == kConstant ? image_constant<S>(a) : S{};
+}
+
+/// out[index] = the sum with the epilogue, in the output's type.
+template <class S>
+__device__ __forceinline__ void store_pixel(const ImageArguments& a, void* out, std::int64_t index, typename Element<S>::Sum sum) {
+    sum = finish(a.common, sum);
+    if (a.common.converts) {
+        store_converted(a.common, out, index, sum);
+    } else if constexpr (kIsComplexElement<S>) {
+        store_element(static_cast<S*>(out) + index, Element<S>::narrow(sum));
+    } else {
+        __stcs(static_cast<S*>(out) + index, Element<S>::narrow(sum));
+    }
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,78 @@
+// Which taps the signal's type holds: what a plan for signals of 16 bits is told before an algorithm is chosen.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gpu_host/library.hpp"
+#include "core/problem/half.hpp"
+#include "core/problem/narrow_taps.hpp"
+
+namespace tapline::core {
+namespace {
+
+Problem problem_of(std::size_t taps, Dtype dtype) {
+    Problem p;
+    p.length = 1000;
+    p.taps = static_cast<std::int64_t>(taps);
+    p.dtype = dtype;
+    return p;
+}
+
+bool narrow(const std::vector<float>& taps, Dtype dtype) {
+    return taps_are_narrow(resolve(problem_of(taps.size(), dtype)), taps.data());
+}
+
+TEST(NarrowTaps, WhatWasOfTheSignalsType) {
+    std::vector<float> bf16;
+    std::vector<float> f16;
+    for (int i = 1; i <= 511; ++i) {
+        bf16.push_back(from_bf16(to_bf16(std::sin(i) / i)));
+        f16.push_back(from_f16(to_f16(std::sin(i) / i)));
+    }
+    EXPECT_TRUE(narrow(bf16, Dtype::bf16));
+    EXPECT_TRUE(narrow(bf16, Dtype::f16)) << "of less than 2^31 between the largest and the least";
+    EXPECT_TRUE(narrow(f16, Dtype::f16));
+    EXPECT_FALSE(narrow(f16, Dtype::bf16));
+    for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+        EXPECT_TRUE(narrow({0.0F, -0.0F}, dtype));
+        EXPECT_TRUE(narrow({255.0F, 1.0F, -3.0F}, dtype));
+        EXPECT_FALSE(narrow({1.0F, 0.1F}, dtype));
+        EXPECT_FALSE(narrow({2049.0F, 1.0F}, dtype));
+        EXPECT_FALSE(narrow({1.0F, std::numeric_limits<float>::infinity()}, dtype));
+        EXPECT_FALSE(narrow({1.0F, std::numeric_limits<float>::quiet_NaN()}, dtype));
+    }
+    EXPECT_TRUE(narrow({2047.0F}, Dtype::f16));
+    EXPECT_FALSE(narrow({2047.0F}, Dtype::bf16));
+}
+
+// The largest tap comes to 2^14 or more: 2^-38 of it is the least f16.
+TEST(NarrowTaps, OnePowerOfTwoIsForAll) {
+    for (const float scale : {1.0F, 0x1p-100F, 0x1p100F}) {
+        EXPECT_TRUE(narrow({1.5F * scale, 0x1p-38F * scale}, Dtype::f16));
+        EXPECT_FALSE(narrow({1.0F * scale, 0x1p-39F * scale}, Dtype::f16)) << scale;
+        EXPECT_FALSE(narrow({1.0F * scale, 1.5F * 0x1p-38F * scale}, Dtype::f16));
+    }
+    EXPECT_TRUE(narrow({0x1p-149F, 0x1p-126F}, Dtype::f16)) << "the factor is a float: 2^126 at most";
+    EXPECT_TRUE(narrow({0x1p100F, 0x1p-126F}, Dtype::bf16)) << "a bf16 has a float's exponent";
+}
+
+TEST(NarrowTaps, OnlyWhereAskedAndKnown) {
+    const std::vector<float> taps{0.5F, 1.0F};
+    EXPECT_FALSE(narrow(taps, Dtype::f32));
+    EXPECT_FALSE(taps_are_narrow(resolve(problem_of(2, Dtype::bf16)), nullptr));
+    Problem rows = problem_of(1, Dtype::bf16);
+    rows.batch = 2;
+    rows.filters = Filters::per_row;
+    EXPECT_FALSE(taps_are_narrow(resolve(rows), taps.data()));
+}
+
+TEST(NarrowTaps, TheEngineIsTold) {
+    const Resolved resolved = resolve(problem_of(2, Dtype::bf16));
+    EXPECT_EQ(to_abi(resolved, {}).narrow_taps, 0);
+    EXPECT_EQ(to_abi(resolved, {.narrow_taps = true}).narrow_taps, 1);
+}
+
+}  // namespace
+}  // namespace tapline::core

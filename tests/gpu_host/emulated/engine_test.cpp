@@ -1,0 +1,343 @@
+// The CUDA engine as users meet it: devices, choice, device pointers, streams.
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/choice/device_choice.hpp"
+#include "core/plan/measure.hpp"
+#include "core/choice/wisdom.hpp"
+#include "gpu_host/emulated/emulated_engine.hpp"
+#include "support/buffers.hpp"
+#include "support/comparison.hpp"
+#include "tapline/tapline.h"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+using CudaEngine = EmulatedCuda;
+
+Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) {
+    Problem p;
+    p.length = n;
+    p.taps = k;
+    p.mode = mode;
+    return p;
+}
+
+std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<float> values(static_cast<std::size_t>(count));
+    fill_reals<float>(values.data(), count, random);
+    return values;
+}
+
+void expect_error(ErrorCode code, const std::vector<std::string>& words, const std::function<void()>& call) {
+    try {
+        call();
+        ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), code) << error.what();
+        for (const std::string& word : words) {
+            EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << "'" << word << "' is not in: " << error.what();
+        }
+    }
+}
+
+TEST_F(CudaEngine, DevicesAndRungsAreListed) {
+    const std::vector<EngineInfo> all = engines();
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_TRUE(all[1].available);
+    ASSERT_EQ(all[1].devices.size(), 2U);
+    EXPECT_EQ(all[1].devices[1].name, "cuda:1");
+    EXPECT_EQ(all[1].devices[0].description, "Emulated GPU, compute capability 9.0, 0.2 GiB, driver for CUDA 13.2");
+    EXPECT_EQ(all[1].devices[0].memory_bytes, std::int64_t{256} << 20);
+    std::vector<std::string> names;
+    for (const AlgorithmInfo& info : algorithms(problem_of(100, 3), "cuda")) { names.push_back(info.name); }
+    EXPECT_EQ(names, (std::vector<std::string>{"emulated_pieces", "emulated_workspace", "emulated_whole"}));
+}
+
+TEST_F(CudaEngine, WrongNamesAndTypesAreRefused) {
+    const auto taps = random_floats(3, 1);
+    const auto with = [&](const PlanOptions& options) { return [&taps, options] { make_plan(problem_of(10, 3), taps, options); }; };
+    expect_error(ErrorCode::device, {"cuda:2", "2 CUDA devices"}, with({.device = "cuda:2"}));
+    for (const char* name : {"cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "cuda1"}) {
+        expect_error(ErrorCode::argument, {name, "cuda:N"}, with({.device = name}));
+    }
+    expect_error(ErrorCode::argument, {"emulated_ladder_only", "emulated_pieces"},
+                 with({.device = "cuda", .algorithm = "emulated_ladder_only"}));
+    Problem integers = problem_of(10, 3);
+    integers.dtype = Dtype::i16;
+    const std::vector<std::int64_t> integer_taps(3, 1);
+    expect_error(ErrorCode::unsupported, {"integers are exact on the CPU only", "--device cpu"},
+                 [&] { make_plan(integers, integer_taps, {.device = "cuda"}); });
+}
+
+TEST_F(CudaEngine, PlansTakeDevicePointers) {
+    const Problem p = problem_of(1000, 31);
+    const auto taps = random_floats(31, 1);
+    const auto in = random_floats(1000, 2);
+    const cuda_abi::Api& api = emulated_api();
+    for (const std::string name : {"emulated_pieces", "emulated_workspace", "emulated_whole"}) {
+        const Plan plan = make_plan(p, taps, {.device = "cuda:1", .algorithm = name});
+        EXPECT_EQ(plan.device(), "cuda:1");
+        EXPECT_NE(plan.explain().find("device pointers"), std::string::npos) << plan.explain();
+        EXPECT_NE(plan.explain().find("Emulated GPU, one thread"), std::string::npos) << plan.explain();
+        const core::DeviceBytes device_in = core::allocate_device(api, 1, 4000);
+        const core::DeviceBytes device_out = core::allocate_device(api, 1, 4000);
+        std::copy(in.begin(), in.end(), static_cast<float*>(device_in.get()));
+        plan.execute(device_out.get(), device_in.get());
+        const core::StreamHandle stream = core::make_stream(api, 1);
+        EXPECT_EQ(compare(p, device_out.get(), in.data(), taps.data(), true), "") << name;
+        std::fill_n(static_cast<float*>(device_out.get()), 1000, NAN);
+        const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes());
+        const core::DeviceBytes workspace = core::allocate_device(api, 1, bytes + 64);
+        auto* aligned = static_cast<std::byte*>(workspace.get());
+        aligned += (64 - reinterpret_cast<std::uintptr_t>(aligned) % 64) % 64;
+        plan.execute(device_out.get(), device_in.get(), {aligned, static_cast<std::size_t>(bytes)}, stream.get());
+        cuda_abi::Status status;
+        ASSERT_TRUE(api.synchronize_stream(1, stream.get(), &status)) << status.message;
+        EXPECT_EQ(compare(p, device_out.get(), in.data(), taps.data(), true), "") << name;
+        std::vector<float> host(1000);
+        expect_error(ErrorCode::argument, {"out", "device"}, [&] { plan.execute(host.data(), device_in.get()); });
+        expect_error(ErrorCode::argument, {"in", "null"}, [&] { plan.execute(device_out.get(), nullptr); });
+        expect_error(ErrorCode::argument, {"overlaps"}, [&] { plan.execute(device_in.get(), device_in.get()); });
+        const core::DeviceBytes elsewhere = core::allocate_device(api, 0, 4000);
+        expect_error(ErrorCode::argument, {"out", "device"}, [&] { plan.execute(elsewhere.get(), device_in.get()); });
+        plan.execute(std::span<float>(host), std::span<const float>(in));  // spans are host memory
+        EXPECT_EQ(compare(p, host.data(), in.data(), taps.data(), true), "") << name;
+    }
+}
+
+TEST_F(CudaEngine, AutoTakesWhatHasTheResultInHostMemoryFirst) {
+    const auto few = random_floats(9, 1);
+    EXPECT_EQ(make_plan(problem_of(1 << 20, 9), few).device(), "cpu");
+    const auto many = random_floats(20001, 1);
+    const Problem large = problem_of(1 << 22, 20001);
+    const Plan strict = make_plan(large, many, {.accuracy = Accuracy::strict});
+    EXPECT_EQ(strict.device(), "cuda:0");
+    EXPECT_EQ(strict.workspace_bytes(), 0U);
+    EXPECT_NE(strict.explain().find("host buffers in and out"), std::string::npos) << strict.explain();
+    EXPECT_NE(strict.explain().find("there and back against"), std::string::npos) << strict.explain();
+    EXPECT_GT(strict.predicted_seconds(), 1e-4);
+    EXPECT_EQ(make_plan(large, many, {.device = "cpu", .accuracy = Accuracy::strict}).device(), "cpu");
+    EXPECT_EQ(make_plan(large, many, {.accuracy = Accuracy::strict, .algorithm = "direct"}).device(), "cpu");
+    inject("fail prepare 1");
+    const Plan fallen = make_plan(large, many, {.accuracy = Accuracy::strict});
+    EXPECT_EQ(fallen.device(), "cpu");
+    EXPECT_NE(fallen.explain().find("prepare: failed as injected"), std::string::npos) << fallen.explain();
+    // Named, the device must do it.
+    inject("fail prepare 1");
+    expect_error(ErrorCode::device, {"as injected"}, [&] { make_plan(large, many, {.device = "cuda"}); });
+}
+
+TEST_F(CudaEngine, AutoTakesHostBuffersWhereverItRuns) {
+    Problem p = problem_of(1000, 5);
+    p.dtype = Dtype::f16;  // the CPU engine has none
+    Random random(1);
+    std::vector<std::uint16_t> in(1000);
+    std::vector<std::uint16_t> out(1000, 0xFFFF);
+    fill_random(in.data(), p.dtype, 1000, random);
+    const auto taps = random_floats(5, 1);
+    const Plan plan = make_plan(p, taps);
+    EXPECT_EQ(plan.device(), "cuda:0");
+    EXPECT_NE(plan.explain().find("the CPU cannot solve it"), std::string::npos) << plan.explain();
+    plan.execute(out.data(), in.data());
+    EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "");
+    std::fill(out.begin(), out.end(), 0xFFFF);
+    plan.execute(out.data(), in.data(), {});
+    EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "");
+}
+
+TEST_F(CudaEngine, OneCallFunctionsTakeHostBuffers) {
+    const auto taps = random_floats(5, 1);
+    const auto in = random_floats(1000, 2);
+    const auto out = convolve(in, taps, {.mode = Mode::same, .device = "cuda"});
+    EXPECT_EQ(compare(problem_of(1000, 5), out.data(), in.data(), taps.data(), true), "");
+}
+
+TEST_F(CudaEngine, MeasuringRunsOnTheDevice) {
+    Problem p = problem_of(1000, 5);
+    const auto taps = random_floats(5, 1);
+    const Plan plan = make_plan(p, taps, {.device = "cuda", .effort = Effort::measure});
+    EXPECT_EQ(plan.algorithm(), "emulated_workspace");  // whose measured time is the least
+    EXPECT_NE(plan.explain().find("measured"), std::string::npos);
+    p.dtype = Dtype::bf16;
+    p.input_sample_stride = 3;
+    EXPECT_EQ(make_plan(p, taps, {.effort = Effort::measure}).device(), "cuda:0");
+}
+
+// What `tapline tune` would have remembered of this device, in a file of its own.
+class TunedEngine : public EmulatedCuda {
+protected:
+    void SetUp() override {
+        EmulatedCuda::SetUp();
+        old_ = getenv("TAPLINE_WISDOM");
+        path_ = ::testing::TempDir() + "/tapline-tuned-" + std::to_string(getpid()) + ".json";
+        setenv("TAPLINE_WISDOM", path_.c_str(), 1);
+        core::forget_wisdom();
+    }
+    void TearDown() override {
+        setenv("TAPLINE_WISDOM", old_.c_str(), 1);
+        core::forget_wisdom();
+        std::filesystem::remove(path_);
+        std::filesystem::remove(path_ + ".lock");
+        EmulatedCuda::TearDown();
+    }
+    static void remember(const Problem& problem, const std::string& rung, double seconds, std::int32_t threads = 64,
+                         Accuracy accuracy = Accuracy::standard) {
+        cuda_abi::Device device;
+        cuda_abi::Status status;
+        ASSERT_TRUE(emulated_api().device(0, &device, &status)) << status.message;
+        const core::WisdomEntry entry{
+            .rung = rung,
+            .problem = *core::class_of(core::to_abi(core::resolve(problem), {})),
+            .accuracy = static_cast<std::int32_t>(accuracy),
+            .policy = {.vectors_per_thread = 1, .threads_per_block = threads, .tiles_per_block = 1, .windows_per_warp = 0},
+            .seconds = seconds,
+            .default_seconds = seconds,
+            .date = "2026-11-21T10:00:00Z"};
+        core::remember(device, std::span(&entry, 1));
+    }
+
+private:
+    std::string old_;
+    std::string path_;
+};
+
+void expect_in(const std::string& text, const std::string& whole) {
+    EXPECT_NE(whole.find(text), std::string::npos) << "'" << text << "' is not in: " << whole;
+}
+
+TEST_F(TunedEngine, TheRungMeasuredToBeTheFastestIsTaken) {
+    const Problem p = problem_of(4096, 9);
+    const auto taps = random_floats(9, 1);
+    const auto algorithm_with = [&](const PlanOptions& options) { return make_plan(p, taps, options).algorithm(); };
+    EXPECT_EQ(algorithm_with({.device = "cuda"}), "emulated_pieces");  // by the cost model
+    remember(p, "emulated_pieces", 2e-6);
+    remember(p, "emulated_workspace", 1e-6);
+    const Plan plan = make_plan(p, taps, {.device = "cuda"});
+    EXPECT_EQ(plan.algorithm(), "emulated_workspace");
+    expect_in("fastest as `tapline tune` measured on this device: emulated_workspace 1 us for 9 taps, 2^12 outputs",
+              plan.explain());
+    expect_in("the cost model says: emulated_pieces", plan.explain());
+    EXPECT_EQ(algorithm_with({.device = "cuda", .algorithm = "emulated_pieces"}), "emulated_pieces");
+    const Plan strict = make_plan(p, taps, {.device = "cuda", .accuracy = Accuracy::strict});
+    EXPECT_EQ(strict.algorithm(), "emulated_pieces") << "measured for another accuracy";
+    expect_in("fastest by the cost model", strict.explain());
+    EXPECT_EQ(make_plan(problem_of(1 << 20, 9), taps, {.device = "cuda"}).algorithm(), "emulated_pieces") << "another class";
+    const Stream stream(p, taps.data(), {.plan = {.device = "cuda"}, .tail = nullptr});
+    EXPECT_EQ(stream.plan().algorithm(), "emulated_workspace");
+}
+
+TEST_F(TunedEngine, WithThePolicyThatMadeItSo) {
+    const Problem p = problem_of(4096, 9);
+    const auto taps = random_floats(9, 1);
+    const auto seconds = [&] {
+        const Plan plan = make_plan(p, taps, {.device = "cuda"});
+        EXPECT_EQ(plan.algorithm(), "emulated_pieces");
+        return core::make_measuring_buffers(core::resolve(p), 0)->seconds_of(*plan.state().executable);
+    };
+    EXPECT_EQ(seconds(), 2e-6);  // its default's time on the emulated clock
+    remember(p, "emulated_pieces", 1e-6, 256);
+    EXPECT_EQ(seconds(), 1.5e-6);
+}
+
+TEST_F(TunedEngine, WhatNoPlanMayTakeIsPassedOver) {
+    const Problem p = problem_of(4096, 9);
+    const auto taps = random_floats(9, 1);
+    for (const std::string name : {"emulated_whole", "emulated_ladder_only", "of_a_later_version"}) { remember(p, name, 1e-7); }
+    EXPECT_EQ(make_plan(p, taps, {.device = "cuda"}).algorithm(), "emulated_pieces");
+    remember(p, "emulated_workspace", 1e-6);
+    EXPECT_EQ(make_plan(p, taps, {.device = "cuda"}).algorithm(), "emulated_workspace");
+}
+
+TEST_F(CudaEngine, CInterface) {
+    tapline_problem p;
+    ASSERT_EQ(tapline_problem_init(&p), TAPLINE_OK);
+    p.length = 1000;
+    p.taps = 5;
+    p.mode = TAPLINE_SAME;
+    const auto taps = random_floats(5, 1);
+    const auto in = random_floats(1000, 2);
+    std::vector<float> out(1000, NAN);
+    tapline_plan_options options;
+    ASSERT_EQ(tapline_plan_options_init(&options), TAPLINE_OK);
+    options.device = "cuda:1";
+    tapline_plan* plan = nullptr;
+    ASSERT_EQ(tapline_plan_create(&plan, &p, taps.data(), &options), TAPLINE_OK) << tapline_last_error();
+    EXPECT_EQ(tapline_plan_execute_host(plan, out.data(), in.data()), TAPLINE_OK) << tapline_last_error();
+    EXPECT_EQ(compare(problem_of(1000, 5), out.data(), in.data(), taps.data(), true), "");
+    EXPECT_EQ(tapline_plan_execute_host(plan, nullptr, in.data()), TAPLINE_ARGUMENT);
+    EXPECT_EQ(tapline_plan_execute_host(nullptr, out.data(), in.data()), TAPLINE_ARGUMENT);
+    EXPECT_EQ(tapline_plan_execute_simple(plan, out.data(), in.data()), TAPLINE_ARGUMENT) << "host pointers";
+    tapline_plan_destroy(plan);
+}
+
+// Pushes frames in cuts of changing sizes; saves and restores into a second stream on the way.
+std::vector<float> stream_through(const Problem& p, const std::vector<float>& taps, const std::vector<float>& frames,
+                                  StreamOptions options, std::int64_t cut) {
+    const std::int64_t batch = p.batch;
+    const auto n = static_cast<std::int64_t>(frames.size()) / batch;
+    if (p.boundary == Boundary::wrap) {
+        options.tail = frames.data();
+        options.tail_frames = n;
+    }
+    Stream stream(p, taps.data(), options);
+    EXPECT_EQ(stream.plan().device(), "cuda:0");
+    std::vector<float> out;
+    const auto drain = [&](Stream& from) {
+        std::vector<float> part(static_cast<std::size_t>(from.available() * batch));
+        from.take(part.data(), from.available());
+        out.insert(out.end(), part.begin(), part.end());
+    };
+    for (std::int64_t at = 0; at < n; at += cut) {
+        stream.push(frames.data() + at * batch, std::min(cut, n - at));
+        if (at % 3 == 0) { drain(stream); }
+        if (at / cut == 2) {
+            Stream second(p, taps.data(), options);
+            second.restore(stream.save());
+            stream = std::move(second);
+        }
+    }
+    stream.flush();
+    drain(stream);
+    return out;
+}
+
+TEST_F(CudaEngine, StreamsGiveTheBitsOfTheWhole) {
+    for (const Boundary boundary :
+         {Boundary::zero, Boundary::constant, Boundary::nearest, Boundary::reflect, Boundary::mirror, Boundary::wrap}) {
+        for (const bool known : {true, false}) {
+            Problem p = problem_of(700, 33, boundary == Boundary::wrap ? Mode::same : Mode::full);
+            p.batch = 2;
+            p.boundary = boundary;
+            p.constant = 0.5;
+            const auto taps = random_floats(33, 1);
+            const auto frames = random_floats(1400, 2);
+            Problem whole = p;
+            whole.input_row_stride = whole.output_row_stride = 1;
+            whole.input_sample_stride = whole.output_sample_stride = 2;
+            std::vector<float> wanted(static_cast<std::size_t>(output_extent(whole)), NAN);
+            make_plan(whole, taps, {.device = "cuda", .algorithm = "emulated_pieces"})
+                .execute(std::span<float>(wanted), std::span<const float>(frames));
+            EXPECT_EQ(compare(whole, wanted.data(), frames.data(), taps.data(), true), "");
+            if (!known) { p.length = kUnknownLength; }
+            for (const std::int64_t cut : {13, 100, 700}) {
+                const StreamOptions options{.plan = {.device = "cuda"}, .tail = nullptr, .tail_frames = 0, .samples_per_run = 150};
+                EXPECT_EQ(stream_through(p, taps, frames, options, cut), wanted)
+                    << to_string(boundary) << " " << known << " " << cut;
+            }
+        }
+    }
+}
+
+TEST_F(CudaEngine, StreamsTakeRungsThatWorkInPieces) {
+    const auto taps = random_floats(5, 1);
+    expect_error(ErrorCode::unsupported, {"emulated_whole", "whole signals"}, [&] {
+        Stream(problem_of(100, 5), taps.data(), {.plan = {.device = "cuda", .algorithm = "emulated_whole"}, .tail = nullptr});
+    });
+}
+
+}  // namespace
+}  // namespace tapline::test
