@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/problem/resolved.hpp"
+
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 8;
+inline constexpr std::uint32_t kAbiVersion = 9;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -28,43 +30,47 @@ struct Device {
     std::int64_t l2_bytes = 0;
     double copy_bytes_per_second = 0;  ///< read plus written: nine tenths of what memory clock and bus width allow
     double peak_flops = 0;             ///< f32 multiply-adds, two operations each
+    std::int32_t shared_bytes_per_block = 0;  ///< the most that a kernel may ask for
+    std::int32_t single_to_double = 32;       ///< f32 operations for one of f64
     std::int32_t driver_version = 0;   ///< as cudaDriverGetVersion: 13000 is 13.0
     char name[124] = {};
 };
 
-/// tapline::core::Resolved as plain data. Enumerations have the numbers of tapline/types.hpp. Strides count elements.
-struct Problem {
-    std::int64_t n = 0, k = 0, batch = 1, origin = 0, output_length = 0;
-    std::int64_t in_row = 0, in_sample = 1, out_row = 0, out_sample = 1;
-    std::int64_t filters = 1;  ///< a divisor of batch: row r has filter r % filters
-    std::int32_t dtype = 0, taps_dtype = 0, output_dtype = 0, boundary = 0;
-    std::int32_t accuracy = 0;
-    std::int32_t trivial_epilogue = 1;  ///< no scale, bias, clamp or change of type
-    std::int32_t has_clamp = 0;
-    std::int32_t narrow_taps =
-        0;                    ///< one filter whose taps are of dtype: bf16, or f16 once the largest is scaled into [2^14, 2^15)
-    std::int32_t ladder = 0;  ///< asked by the ladder: rungs that no plan may use answer too
-    std::int32_t taps_come_later = 0;  ///< executions bring them (execute_with_taps), which some rungs can do with one filter
-    double constant_real = 0, constant_imag = 0;
-    double scale = 1, bias = 0, low = 0, high = 0;
+/// A problem as it is asked of a rung. Strides count elements.
+struct Problem : core::Resolved {
+    Accuracy accuracy = Accuracy::standard;
+    bool taps_come_later = false;  ///< executions bring them (execute_with_taps), which some rungs can do with one filter
+    bool narrow_taps = false;      ///< one filter whose taps are of dtype: bf16, or f16 once the largest is scaled into [2^14, 2^15)
+    bool taps_finite = true;
+    std::int32_t separable = 0;   ///< separable masks that make up a mask, the most of all masks; 0: not separable, or not known
+    bool exact_specials = false;  ///< core::SeparableMask::exact_specials of every mask
 };
 
-/// Outputs [first, first + count) of every row from the samples [in_first, in_last) of every row, all in device memory.
-/// Samples inside [in_first, in_last) are read as they are, even outside [0, n): a caller may have applied the boundary rule.
-/// Other positions follow the boundary rule; samples of [0, n) that are not there must not be needed.
+/// Outputs [first, first + count) along the cut axis (x of a signal, y of an image) of each item of the batch from the samples
+/// [in_first, in_last) along it, all in device memory. Samples inside [in_first, in_last) are read as they are, even outside
+/// [0, n): a caller may have applied the boundary rule. Other positions follow the boundary rule; samples of [0, n) that are not
+/// there must not be needed. Along other axes memory steps as in the problem.
 struct Job {
-    void* out = nullptr;  ///< output `first` of row 0
-    std::int64_t first = 0, count = 0, out_row = 0, out_sample = 1;
-    const void* in = nullptr;  ///< sample in_first of row 0
-    std::int64_t in_first = 0, in_last = 0, in_row = 0, in_sample = 1;
-    std::int64_t row_first = 0, rows = 0;  ///< rows [row_first, row_first + rows) of the batch: out and in start at row_first
-    std::int64_t n = 0;
+    void* out = nullptr;  ///< output `first` of item batch_first
+    std::int64_t first = 0, count = 0, out_batch = 0, out_stride = 1;
+    const void* in = nullptr;  ///< sample in_first of item batch_first
+    std::int64_t in_first = 0, in_last = 0, in_batch = 0, in_stride = 1;
+    std::int64_t batch_first = 0, batch = 0;  ///< items [batch_first, batch_first + batch)
+    std::int64_t n = 0;                       ///< of the cut axis
 };
 
 /// Taps in device memory, k packed elements of the problem's type of taps. Correlation order is theirs reversed, conjugated.
 struct DeviceTaps {
     const void* data = nullptr;
     std::int32_t reversed = 0, conjugated = 0;
+};
+
+/// Host memory, correlation order: `filters` rows of taps() packed elements; null where they come later. Where Problem::separable is
+/// not 0 also the factors of each mask: columns (filters, separable, y.k) and rows (filters, separable, x.k).
+struct HostTaps {
+    const void* taps = nullptr;
+    const double* columns = nullptr;
+    const double* rows = nullptr;
 };
 
 /// The sizes that a kernel may be launched with; 0 leaves one to the rung. A rung says which of them it has (policies()).
@@ -86,7 +92,7 @@ struct RungInfo {
     const char* requirements = "";
     const char* limited_by = "";
     const char* source = "";        ///< its file in the source tree
-    std::int32_t ladder_only = 0;   ///< never chosen for a plan, nor taken for one by name
+    std::int32_t rank = 1;          ///< filtered axes of the problems that it takes
     std::int32_t takes_pieces = 0;  ///< executes any Job; else only whole problems (all rows, all outputs, whole signal)
     std::int32_t is_local = 1;      ///< core::Algorithm::is_local
     std::int32_t granularity = 1;   ///< of plans that do not say otherwise (Api::granularity)
@@ -132,14 +138,13 @@ struct Api {
     /// Fills up to `capacity` policies worth measuring (rung's default first); the number of them all.
     std::int32_t (*policies)(std::int32_t rung, std::int32_t device, const Problem*, Policy*, std::int32_t capacity);
 
-    /// `taps`: host memory, filters rows of k packed elements in correlation order; nullptr where they come later: the workspace
-    /// then has room for what is made of them. Loads the kernels.
-    Prepared* (*prepare)(std::int32_t rung, std::int32_t device, const Problem*, const void* taps, const Policy*, Status*);
+    /// Where the taps come later the workspace has room for what is made of them. Loads the kernels.
+    Prepared* (*prepare)(std::int32_t rung, std::int32_t device, const Problem*, const HostTaps*, const Policy*, Status*);
     void (*release)(Prepared*);
     std::int64_t (*workspace_bytes)(const Prepared*);
     void (*describe)(const Prepared*, char* text, std::size_t bytes);
-    /// Outputs of a row that belong together: for the same bits jobs start at multiples of it and all but the last cover whole
-    /// ones.
+    /// Outputs along the cut axis that belong together: for the same bits jobs start at multiples of it and all but the last cover
+    /// whole ones.
     std::int64_t (*granularity)(const Prepared*);
     /// Checks buffers and stream, then launches: no allocation, no synchronisation, may be captured.
     bool (*execute)(const Prepared*, const Job*, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);

@@ -1,4 +1,4 @@
-// What a rung is: one way to solve the problem on a GPU. ladder.cu lists them all; a new one is one file and one line.
+// What a rung is: one way to solve the problem on a GPU. A table lists them all; a new one is one file and one line.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,6 +20,20 @@ using cuda_abi::RungInfo;
 /// Kernels read rows of taps in whole vectors of samples: of 16-bit ones up to seven taps, 28 bytes, past the last row.
 inline constexpr std::int64_t kTapSlackBytes = 32;
 
+/// What a rung decided for one plan when it loaded its kernels: which of them, their grids and shared memory.
+struct Chosen {
+    Chosen() = default;
+    Chosen(const Chosen&) = delete;
+    Chosen& operator=(const Chosen&) = delete;
+    virtual ~Chosen() = default;
+};
+
+/// What launches read in device memory.
+struct OnDevice {
+    const void* taps = nullptr;    ///< filter f starts at byte f * Prepared::taps_pitch_bytes
+    const void* tables = nullptr;  ///< what Rung::tables() returned, 256-byte aligned; null if nothing
+};
+
 /// A rung's taps on one device.
 struct Prepared {
     const class Rung* rung = nullptr;
@@ -27,16 +41,19 @@ struct Prepared {
     unsigned long long context = 0;  ///< which life of the device the taps belong to
     Problem problem;
     Policy policy;
-    const void* taps = nullptr;  ///< device memory: filter f starts at byte f * taps_pitch_bytes, a multiple of 16
-    std::int64_t taps_pitch_bytes = 0;
-    std::vector<std::byte>
-        host_taps;  ///< their first bytes, for kernels that take taps by value; all of them until the plan is ready
-    bool taps_finite = true;
-    const void* tables = nullptr;  ///< device memory: what Rung::tables() returned
+    OnDevice on_device;
+    std::int64_t taps_pitch_bytes = 0;  ///< a multiple of 16
+    /// Their first bytes, for kernels that take taps by value; all of them until the plan is ready. tables() may put others there.
+    std::vector<std::byte> host_taps;
+    cuda_abi::HostTaps given;       ///< valid during tables() only
+    std::int32_t tap_exponent = 0;  ///< tables() may set it
     std::int64_t workspace_bytes = 0;
-    mutable std::int32_t blocks_per_multiprocessor = 0;  ///< of the rung's kernel; load() may set it
-    mutable std::int32_t clusters = 0;                   ///< that the device holds at a time; likewise
-    mutable std::int32_t segment_warps = 0;              ///< of overlap-save, as the rung chose; likewise
+    std::unique_ptr<const Chosen> chosen;  ///< what Rung::load() returned
+
+    template <class T>
+    [[nodiscard]] const T& chosen_as() const {
+        return static_cast<const T&>(*chosen);
+    }
 };
 
 /// Empty: yes; else why not.
@@ -59,14 +76,14 @@ public:
     [[nodiscard]] virtual bool takes_filters_in_turn() const { return false; }
     [[nodiscard]] virtual std::int64_t workspace_bytes(const Prepared&) const { return 0; }
     [[nodiscard]] virtual std::string describe(const Prepared&) const { return ""; }
-    /// Outputs of a row that belong together: pieces but the last are multiples of so many, starting at one (core::Executable).
+    /// Outputs along the cut axis that belong together: pieces but the last are multiples of so many, starting at one.
     [[nodiscard]] virtual std::int64_t granularity(const Prepared&) const { return info().granularity; }
-    /// What launch() finds in device memory at Prepared::tables; called once, after load(), with all taps in host_taps.
-    [[nodiscard]] virtual std::vector<std::byte> tables(const Prepared&) const { return {}; }
-    /// Loads the kernels that launch() will use, so that launching allocates nothing (check(cudaFuncGetAttributes(...))).
-    virtual void load(const Prepared&) const = 0;
+    /// What launch() finds in device memory at OnDevice::tables; called once, after load(), with all taps in host_taps.
+    [[nodiscard]] virtual std::vector<std::byte> tables(Prepared&) const { return {}; }
+    /// Chooses the kernels and loads them, so that launching chooses, allocates and resolves nothing.
+    [[nodiscard]] virtual std::unique_ptr<const Chosen> load(const Prepared&) const = 0;
     /// Launches on the current device. Throws CudaError.
-    virtual void launch(const Prepared&, const Job&, void* workspace, cudaStream_t) const = 0;
+    virtual void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const = 0;
 };
 
 /// Taps in device memory, and where what is made of them goes.
@@ -89,7 +106,7 @@ public:
     [[nodiscard]] virtual std::int64_t made_table_bytes(const Prepared&) const = 0;
     /// Loads what launch_with_taps() launches beside the kernels that load() has loaded.
     virtual void load_tables(const Prepared&) const = 0;
-    /// As Rung::launch(), but makes what depends on the taps; Prepared::tables are those of any taps.
+    /// As Rung::launch(), but makes what depends on the taps; Prepared::on_device.tables are those of any taps.
     virtual void launch_with_taps(const Prepared&, const Job&, void* workspace, const MadeTables&, cudaStream_t) const = 0;
 };
 
@@ -99,51 +116,17 @@ public:
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
                           cudaStream_t stream) const final {
         launch_tables(prepared, made.tables, made.taps, made.given, stream);
-        Prepared with_taps = prepared;
-        with_taps.tables = made.tables;
-        with_taps.taps = made.taps;
-        prepared.rung->launch(with_taps, job, workspace, stream);
+        prepared.rung->launch(prepared, job, {made.taps, made.tables}, workspace, stream);
     }
 
 protected:
-    /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::tables are those of any taps.
+    /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::on_device.tables are those of any taps.
     virtual void launch_tables(const Prepared&, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
                                cudaStream_t) const = 0;
 };
 
-/// Every rung, in reading order.
+/// Every rung of this library, in reading order: those for signals, then those for images. The engine and the library of lessons have
+/// a table each (ladder.cu, lessons/ladder.cu).
 const std::vector<const Rung*>& ladder();
-
-/// The lower rungs' problem: f32, one signal, unit strides, zero boundary:
-/// out[o] = clamp(sum_t taps[t] * x(o + t - origin)), 0 <= o < m, x() zero outside [0, n).
-struct Signal {
-    float* out;         // (m)
-    const float* in;    // (n)
-    const float* taps;  // (k), correlation order
-    std::int64_t n, k, m, origin;
-    float low, high;               // limits of the output, -inf and inf without a clamp
-    const void* tables = nullptr;  // what the rung's tables() returned
-};
-
-/// A rung on that problem: it says what it needs beyond and launches.
-class TeachingRung : public Rung {
-public:
-    [[nodiscard]] Refusal supports(const Problem&, const cuda_abi::Device&) const final;
-    [[nodiscard]] double estimate_seconds(const Problem&, const cuda_abi::Device&) const final;
-    void launch(const Prepared&, const Job&, void* workspace, cudaStream_t) const final;
-    void load(const Prepared&) const final;
-
-protected:
-    /// What this rung needs besides f32, one signal, unit strides, zero boundary, finite sizes.
-    [[nodiscard]] virtual Refusal requires_more(const Problem&) const { return {}; }
-    /// What it needs of the device.
-    [[nodiscard]] virtual Refusal requires_device(const cuda_abi::Device&) const { return {}; }
-    [[nodiscard]] virtual bool clamps() const { return false; }
-    /// Rough cost for the choice, which must not take a teaching rung for speed: seconds a product, and seconds at least.
-    [[nodiscard]] virtual double seconds_per_product() const = 0;
-    /// Kernel entry points that launch_signal uses.
-    [[nodiscard]] virtual std::vector<const void*> kernels() const = 0;
-    virtual void launch_signal(const Signal&, cudaStream_t) const = 0;
-};
 
 }  // namespace tapline::cuda

@@ -8,7 +8,7 @@
 #include "core/choice/choice.hpp"
 #include "gpu_host/host_pipeline.hpp"
 #include "gpu_host/library.hpp"
-#include "core/choice/wisdom.hpp"
+#include "gpu_host/wisdom.hpp"
 
 namespace tapline::core {
 namespace {

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/choice/wisdom_file.hpp"
+#include "gpu_host/wisdom_file.hpp"
 #include "tapline/error.hpp"
 #include "tapline/info.hpp"
 

@@ -9,7 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/copy_speed.hpp"
 #include "cli/shared/numbers.hpp"
-#include "core/choice/wisdom.hpp"
+#include "gpu_host/wisdom.hpp"
 #include "tapline/info.hpp"
 
 namespace tapline::cli {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/shared/cuda_device.hpp"
-#include "core/choice/wisdom.hpp"
+#include "gpu_host/wisdom.hpp"
 
 namespace tapline::cli {
 

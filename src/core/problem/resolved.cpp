@@ -1,9 +1,13 @@
 #include "core/problem/resolved.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstdlib>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "core/problem/arrange.hpp"
 #include "core/problem/checks.hpp"
 
 namespace tapline {
@@ -12,47 +16,37 @@ namespace {
 
 // Bytes from a buffer's first element to its last.
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
+// Up, down, dilation: far below where positions of the widened signal overflow 64 bits.
+constexpr std::int64_t kMaxFactor = std::int64_t{1} << 30;
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& message) { throw Error(code, message); }
 
-void check_stride(const char* name, std::int64_t value) {
-    if (value < 0) {
-        refuse(ErrorCode::argument,
-               std::string(name) + ": " + std::to_string(value) + "; strides are positive, or 0 for the default");
-    }
-    if (value > kMaxCount) {
-        refuse(ErrorCode::argument, std::string(name) + ": " + std::to_string(value) + " is more than 2^56 elements");
-    }
-}
+bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
 
-template <class E>
-bool in_enum(E value, E last) {
-    const auto number = static_cast<long long>(value);
-    return number >= 0 && number <= static_cast<long long>(last);
-}
+// ---- Types and epilogue ----
 
 void check_enums(const Problem& p) {
-    const bool good = in_enum(p.filters, Filters::per_row) && in_enum(p.mode, Mode::leading) &&
-                      in_enum(p.boundary, Boundary::wrap) && in_enum(p.operation, Operation::correlation) &&
-                      in_enum(p.dtype, Dtype::bf16) && in_enum(p.overflow, Overflow::wrap) &&
-                      (!p.output_dtype || in_enum(*p.output_dtype, Dtype::bf16));
-    if (!good) { refuse(ErrorCode::argument, "problem: an enumeration holds a value that is none of its names"); }
-}
-
-// The elements of a strided (rows x samples) array from its first to its last, checked against overflow.
-std::int64_t extent(const char* name, std::int64_t rows, std::int64_t row_stride, std::int64_t samples, std::int64_t sample_stride,
-                    Dtype dtype) {
-    const __int128 elements = static_cast<__int128>(rows - 1) * row_stride + static_cast<__int128>(samples - 1) * sample_stride + 1;
-    if (elements * static_cast<__int128>(size_of(dtype)) > kMaxBytes) {
-        refuse(ErrorCode::argument, std::string(name) + ": the rows, samples and strides span more than 2^60 bytes");
+    check_enum("filters", p.filters, Filters::per_row);
+    check_enum("mode", p.mode, Mode::leading);
+    check_enum("boundary", p.boundary, Boundary::wrap);
+    check_enum("operation", p.operation, Operation::correlation);
+    check_enum("dtype", p.dtype, Dtype::bf16);
+    check_enum("overflow", p.overflow, Overflow::wrap);
+    if (p.output_dtype) { check_enum("output_dtype", *p.output_dtype, Dtype::bf16); }
+    for (const FilteredAxis& axis : p.axes) {
+        if (axis.mode) { check_enum("mode", *axis.mode, Mode::leading); }
+        if (axis.boundary) { check_enum("boundary", *axis.boundary, Boundary::wrap); }
     }
-    return static_cast<std::int64_t>(elements);
 }
 
 void check_types(const Problem& p) {
     if (p.complex_taps && !is_complex(p.dtype)) {
         refuse(ErrorCode::type, std::string("complex_taps: the signal is ") + to_string(p.dtype) +
                                     "; complex taps need a complex signal: convert it to complex64 or complex128");
+    }
+    if (p.real_taps && (!is_integer(p.dtype) || (*p.real_taps != Dtype::f32 && *p.real_taps != Dtype::f64))) {
+        refuse(ErrorCode::type, std::string("real_taps: ") + to_string(*p.real_taps) + " beside a " + to_string(p.dtype) +
+                                    " signal; it is f32 or f64, for a signal of integers");
     }
     const Dtype out = output_dtype(p);
     if (is_complex(p.dtype) != is_complex(out)) {
@@ -63,7 +57,8 @@ void check_types(const Problem& p) {
 }
 
 void check_constant(const Problem& p) {
-    if (p.boundary != Boundary::constant) { return; }
+    const auto is_constant = [](const FilteredAxis& axis) { return axis.boundary == Boundary::constant; };
+    if (p.boundary != Boundary::constant && std::none_of(p.axes.begin(), p.axes.end(), is_constant)) { return; }
     if (!is_complex(p.dtype) && p.constant.imag() != 0) {
         refuse(ErrorCode::type, std::string("constant: a complex boundary constant beside a ") + to_string(p.dtype) + " signal");
     }
@@ -93,56 +88,59 @@ void check_epilogue(const Problem& p) {
     if (is_complex(p.dtype)) { refuse(ErrorCode::type, "clamp: complex numbers have no order; clamp needs a real signal"); }
 }
 
-void check_factor(const char* name, std::int64_t value) {
-    if (value < 1) { refuse(ErrorCode::argument, std::string(name) + ": " + std::to_string(value) + "; it must be 1"); }
-    if (value != 1) {
-        refuse(ErrorCode::unsupported,
-               std::string(name) + ": " + std::to_string(value) + "; only 1 is implemented in this version");
-    }
-}
+// ---- Filtered axes ----
 
-void check_filter_count(const Problem& p) {
-    if (p.filter_count == 0) { return; }
-    const std::string given = "filter_count: " + std::to_string(p.filter_count);
-    if (p.filters != Filters::per_row) { refuse(ErrorCode::argument, given + " beside one filter for all rows; use per_row"); }
-    if (p.filter_count < 0 || p.batch % p.filter_count != 0) {
+// The short form's one axis, or those that are given.
+UpTo<FilteredAxis, 3> axes_of(const Problem& p) {
+    if (p.axes.empty()) {
+        return {{.length = p.length,
+                 .taps = p.taps,
+                 .origin = p.origin,
+                 .input_stride = p.input_sample_stride,
+                 .output_stride = p.output_sample_stride,
+                 .up = p.up,
+                 .down = p.down,
+                 .dilation = p.dilation}};
+    }
+    const bool both = p.length != 0 || p.taps != 0 || p.origin || p.input_sample_stride || p.output_sample_stride || p.up != 1 ||
+                      p.down != 1 || p.dilation != 1;
+    if (both) {
         refuse(ErrorCode::argument,
-               given + " does not divide the batch of " + std::to_string(p.batch) +
-                   " rows, which use the filters in turn; give a divisor, or 0 for a filter of each row's own");
+               "axes: given beside length, taps, origin, up, down, dilation or a sample stride, which describe one axis; use either");
+    }
+    return p.axes;
+}
+
+void check_factor(const char* name, std::int64_t value) {
+    if (value < 1 || value > kMaxFactor) {
+        refuse(ErrorCode::argument, std::string(name) + ": " + std::to_string(value) + "; it must be from 1 to 2^30");
     }
 }
 
-void check_sizes(const Problem& p, bool allow_unknown_length) {
-    if (p.length != kUnknownLength || !allow_unknown_length) { check_count("length", p.length, "a signal"); }
-    check_count("taps", p.taps, "a filter");
-    check_count("batch", p.batch, "a batch");
-    check_stride("input_row_stride", p.input_row_stride);
-    check_stride("input_sample_stride", p.input_sample_stride);
-    check_stride("output_row_stride", p.output_row_stride);
-    check_stride("output_sample_stride", p.output_sample_stride);
-    check_stride("taps_row_stride", p.taps_row_stride);
-    check_filter_count(p);
-    check_factor("up", p.up);
-    check_factor("down", p.down);
-    check_factor("dilation", p.dilation);
-    if (p.origin && (*p.origin > kMaxCount || *p.origin < -kMaxCount)) {
-        refuse(ErrorCode::argument, "origin: " + std::to_string(*p.origin) + " is more than 2^56 samples away");
+void check_stride(const char* name, const std::optional<std::int64_t>& value, bool may_be_zero) {
+    if (!value) { return; }
+    if (*value > kMaxCount || *value < -kMaxCount) {
+        refuse(ErrorCode::argument, std::string(name) + ": " + std::to_string(*value) + " is more than 2^56 elements");
     }
-    if (p.mode == Mode::valid && p.length != kUnknownLength && p.taps > p.length) {
-        refuse(ErrorCode::argument, "taps: " + std::to_string(p.taps) + " taps are longer than the signal's " +
-                                        std::to_string(p.length) +
-                                        " samples, so mode valid has no output; use mode full, same or causal");
+    if (*value == 0 && !may_be_zero) {
+        refuse(ErrorCode::argument,
+               std::string(name) + ": 0 puts several outputs in one place; give a stride that is not 0, or none for packed outputs");
     }
 }
 
-std::int64_t origin_of(const Problem& p) {
-    if (p.origin) { return *p.origin; }
-    switch (p.mode) {
+// Positions of the signal with up - 1 zeros behind each sample, and of the filter with dilation.
+std::int64_t widened(std::int64_t n, std::int64_t up, Mode mode) {
+    return mode == Mode::full || mode == Mode::valid ? (n - 1) * up + 1 : n * up;
+}
+std::int64_t span_of(std::int64_t k, std::int64_t dilation) { return (k - 1) * dilation + 1; }
+
+std::int64_t origin_of(Mode mode, std::int64_t span) {
+    switch (mode) {
         case Mode::full:
         case Mode::causal:
-            return p.taps - 1;
+            return span - 1;
         case Mode::same:
-            return p.taps / 2;
+            return span / 2;
         case Mode::valid:
         case Mode::leading:
             return 0;
@@ -150,17 +148,228 @@ std::int64_t origin_of(const Problem& p) {
     return 0;
 }
 
-// Two outputs must not share a place: rows lie apart, or samples lie apart with the rows between them.
-void check_output_layout(const Resolved& r) {
-    const bool rows_apart = r.out_row >= (r.output_length - 1) * r.out_sample + 1;
-    const bool samples_apart = r.out_sample >= (r.batch - 1) * r.out_row + 1;
-    if (r.batch > 1 && !rows_apart && !samples_apart) {
-        refuse(ErrorCode::argument, "output_row_stride: " + std::to_string(r.out_row) + " with output_sample_stride " +
-                                        std::to_string(r.out_sample) + " puts several outputs in one place");
+// Products of two lengths stay below what 64 bits hold, since each is at most 2^56 and factors are checked here.
+void check_positions(const char* name, std::int64_t count, std::int64_t factor) {
+    if (static_cast<__int128>(count) * factor > kMaxCount) {
+        refuse(ErrorCode::argument, std::string(name) + ": " + std::to_string(factor) + " times " + std::to_string(count) +
+                                        " are more than 2^56 positions");
     }
 }
 
+Axis resolve_axis(const FilteredAxis& a, const Problem& p, bool allow_unknown_length) {
+    const bool known = !(a.length == kUnknownLength && allow_unknown_length);
+    if (known) { check_count("length", a.length, "a signal"); }
+    check_count("taps", a.taps, "a filter");
+    check_factor("up", a.up);
+    check_factor("down", a.down);
+    check_factor("dilation", a.dilation);
+    check_positions("up", std::max<std::int64_t>(a.length, 1), a.up);
+    check_positions("dilation", a.taps, a.dilation);
+    check_stride(p.axes.empty() ? "input_sample_stride" : "input_stride", a.input_stride, true);
+    check_stride(p.axes.empty() ? "output_sample_stride" : "output_stride", a.output_stride, false);
+    if (a.origin && (*a.origin > kMaxCount || *a.origin < -kMaxCount)) {
+        refuse(ErrorCode::argument, "origin: " + std::to_string(*a.origin) + " is more than 2^56 samples away");
+    }
+    const Mode mode = a.mode.value_or(p.mode);
+    const std::int64_t span = span_of(a.taps, a.dilation);
+    Axis axis{.n = a.length,
+              .k = a.taps,
+              .origin = a.origin.value_or(origin_of(mode, span)),
+              .outputs = 0,
+              .up = a.up,
+              .down = a.down,
+              .dilation = a.dilation,
+              .boundary = a.boundary.value_or(p.boundary)};
+    if (!known) { return axis; }
+    const std::int64_t positions = widened(a.length, a.up, mode);
+    if (mode == Mode::valid && span > positions) {
+        refuse(ErrorCode::argument, "taps: " + std::to_string(a.taps) + " taps are longer than the signal's " +
+                                        std::to_string(a.length) +
+                                        " samples, so mode valid has no output; use mode full, same or causal");
+    }
+    axis.outputs = (output_length_of(mode, positions, span) + a.down - 1) / a.down;
+    return axis;
+}
+
+// ---- Batch axes ----
+
+// The short form's rows, or the axes that are given; the caller's strides.
+UpTo<BatchAxis, 4> batches_of(const Problem& p) {
+    if (!p.batch_axes.empty()) {
+        const bool both = p.batch != 1 || p.filters != Filters::shared || p.filter_count != 0 || p.input_row_stride ||
+                          p.output_row_stride || p.taps_row_stride;
+        if (both) {
+            refuse(ErrorCode::argument,
+                   "batch_axes: given beside batch, filters, filter_count or a row stride, which describe one axis; use either");
+        }
+        return p.batch_axes;
+    }
+    check_count("batch", p.batch, "a batch");
+    check_stride("input_row_stride", p.input_row_stride, true);
+    check_stride("output_row_stride", p.output_row_stride, p.batch == 1);
+    if (p.taps_row_stride && (*p.taps_row_stride < 1 || *p.taps_row_stride > kMaxCount)) {
+        refuse(ErrorCode::argument, "taps_row_stride: " + std::to_string(*p.taps_row_stride) + "; it must be from 1 to 2^56");
+    }
+    if (!p.axes.empty() && p.filters == Filters::per_row && !p.taps_row_stride) {
+        refuse(ErrorCode::argument, "filters: a filter a row beside axes; give batch_axes with a taps_stride");
+    }
+    const std::string given = "filter_count: " + std::to_string(p.filter_count);
+    if (p.filter_count != 0 && p.filters != Filters::per_row) {
+        refuse(ErrorCode::argument, given + " beside one filter for all rows; use per_row");
+    }
+    if (p.filter_count < 0 || (p.filter_count > 0 && p.batch % p.filter_count != 0)) {
+        refuse(ErrorCode::argument,
+               given + " does not divide the batch of " + std::to_string(p.batch) +
+                   " rows, which use the filters in turn; give a divisor, or 0 for a filter of each row's own");
+    }
+    return {{.length = p.batch,
+             .input_stride = p.input_row_stride,
+             .output_stride = p.output_row_stride,
+             .taps_stride = p.filters == Filters::per_row ? p.taps_row_stride.value_or(p.taps) : 0}};
+}
+
+void check_batch(const BatchAxis& axis) {
+    check_count("length", axis.length, "a batch");
+    check_stride("input_stride", axis.input_stride, true);
+    check_stride("output_stride", axis.output_stride, axis.length == 1);
+    if (axis.taps_stride < 0 || axis.taps_stride > kMaxCount) {
+        refuse(ErrorCode::argument, "taps_stride: " + std::to_string(axis.taps_stride) + "; it must be from 0 to 2^56");
+    }
+}
+
+// ---- Layout ----
+
+// The smallest stride that steps over `length` steps of `stride`.
+std::int64_t packed_over(const char* what, std::int64_t length, std::int64_t stride, Dtype dtype) {
+    const __int128 elements = static_cast<__int128>(length) * std::max<std::int64_t>(std::abs(stride), 1);
+    if (elements * static_cast<__int128>(size_of(dtype)) > kMaxBytes) {
+        refuse(ErrorCode::argument, std::string(what) + ": the axes and strides span more than 2^60 bytes");
+    }
+    return static_cast<std::int64_t>(elements);
+}
+
+struct Stepped {
+    std::int64_t length, stride;
+};
+
+Extent extent_of(const char* what, std::span<const Stepped> axes, Dtype dtype) {
+    __int128 above = 0, below = 0;
+    for (const Stepped& axis : axes) {
+        const __int128 reach = static_cast<__int128>(axis.length - 1) * axis.stride;
+        (reach < 0 ? below : above) += reach;
+    }
+    if ((above - below + 1) * static_cast<__int128>(size_of(dtype)) > kMaxBytes) {
+        refuse(ErrorCode::argument, std::string(what) + ": the axes and strides span more than 2^60 bytes");
+    }
+    return {static_cast<std::int64_t>(above - below + 1), static_cast<std::int64_t>(-below)};
+}
+
+std::vector<Stepped> steps_of(const Resolved& r, bool output) {
+    std::vector<Stepped> all;
+    for (const Batch* b : {&r.outer[0], &r.outer[1], &r.outer[2], &r.outer[3], &r.batch, &r.channels}) {
+        if (b->length > 1) { all.push_back({b->length, output ? b->out_stride : b->in_stride}); }
+    }
+    for (const Axis* a : {&r.z, &r.y, &r.x}) {
+        const std::int64_t length = output ? a->outputs : a->n;
+        if (length > 1) { all.push_back({length, output ? a->out_stride : a->in_stride}); }
+    }
+    return all;
+}
+
+// Two outputs must not share a place: in order of their strides, each axis steps over all that the smaller ones reach.
+void check_output_layout(const Resolved& r) {
+    std::vector<Stepped> all = steps_of(r, true);
+    std::sort(all.begin(), all.end(), [](const Stepped& a, const Stepped& b) { return std::abs(a.stride) < std::abs(b.stride); });
+    __int128 reach = 0;
+    for (const Stepped& axis : all) {
+        if (std::abs(axis.stride) <= reach) {
+            refuse(ErrorCode::argument,
+                   "output stride: " + std::to_string(axis.stride) + " of an axis of " + std::to_string(axis.length) +
+                       " puts several outputs in one place, as what lies between takes " +
+                       std::to_string(static_cast<std::int64_t>(reach) + 1) + " elements; give a larger stride");
+        }
+        reach += static_cast<__int128>(axis.length - 1) * std::abs(axis.stride);
+    }
+}
+
+// An error of one axis of several names it.
+template <class Body>
+void on_axis(bool several, const std::string& name, const Body& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        if (!several) { throw; }
+        throw Error(error.code(), name + ": " + error.what());
+    }
+}
+
+void resolve_types(Resolved& r, const Problem& p) {
+    r.dtype = p.dtype;
+    r.taps_dtype = taps_dtype(p);
+    r.output_dtype = output_dtype(p);
+    r.sum_dtype = is_integer(p.dtype) && !is_integer(r.taps_dtype) ? r.taps_dtype : p.dtype;
+    r.operation = p.operation;
+    r.overflow = p.overflow;
+    r.complex_taps = p.complex_taps;
+    r.constant = p.constant;
+    r.scale = p.scale;
+    r.bias = p.bias;
+    r.has_clamp = p.clamp.has_value();
+    r.clamp = p.clamp.value_or(Clamp{0, 0});
+    r.trivial_epilogue = p.scale == 1 && p.bias == 0 && !p.clamp && r.output_dtype == r.sum_dtype;
+}
+
+void resolve_axes(Resolved& r, const UpTo<FilteredAxis, 3>& axes, const Problem& p, bool allow_unknown_length) {
+    r.rank = static_cast<int>(axes.size());
+    Axis* const places[] = {&r.z, &r.y, &r.x};
+    std::int64_t in_step = 1, out_step = 1;
+    for (int i = r.rank - 1; i >= 0; --i) {
+        const FilteredAxis& given = axes[static_cast<std::size_t>(i)];
+        const std::string name = "axis " + std::to_string(i) + " (" + role_of_axis(i, r.rank) + ")";
+        on_axis(r.rank > 1, name, [&] {
+            Axis& axis = *places[3 - r.rank + i];
+            axis = resolve_axis(given, p, allow_unknown_length);
+            axis.in_stride = given.input_stride.value_or(in_step);
+            axis.out_stride = given.output_stride.value_or(out_step);
+            in_step = packed_over("input", std::max<std::int64_t>(axis.n, 1), axis.in_stride, r.dtype);
+            out_step = packed_over("output", std::max<std::int64_t>(axis.outputs, 1), axis.out_stride, r.output_dtype);
+        });
+    }
+    r.mode = axes[axes.size() - 1].mode.value_or(p.mode);
+    if (static_cast<__int128>(r.z.k) * r.y.k > kMaxCount || static_cast<__int128>(r.z.k * r.y.k) * r.x.k > kMaxCount) {
+        refuse(ErrorCode::argument, "taps: the axes' taps multiply to more than any memory holds (2^56)");
+    }
+}
+
+std::vector<Batch> resolve_batches(const Resolved& r, const UpTo<BatchAxis, 4>& batches, const Problem& p) {
+    const Axis& outermost = r.cut();
+    std::int64_t in_step = packed_over("input", std::max<std::int64_t>(outermost.n, 1), outermost.in_stride, r.dtype);
+    std::int64_t out_step = packed_over("output", std::max<std::int64_t>(outermost.outputs, 1), outermost.out_stride, r.output_dtype);
+    std::vector<Batch> all(batches.size());
+    for (std::size_t i = batches.size(); i-- > 0;) {
+        on_axis(!p.batch_axes.empty(), "batch axis " + std::to_string(i), [&] {
+            check_batch(batches[i]);
+            all[i] = {batches[i].length, batches[i].input_stride.value_or(in_step), batches[i].output_stride.value_or(out_step),
+                      batches[i].taps_stride};
+            in_step = packed_over("input", all[i].length, all[i].in_stride, r.dtype);
+            out_step = packed_over("output", all[i].length, all[i].out_stride, r.output_dtype);
+        });
+    }
+    // Filters in turn are two axes, of which only the inner one steps through the filters.
+    if (p.batch_axes.empty() && p.filter_count > 0 && p.filter_count < p.batch) {
+        const Batch rows = all[0];
+        all = {{rows.length / p.filter_count, rows.in_stride * p.filter_count, rows.out_stride * p.filter_count, 0},
+               {p.filter_count, rows.in_stride, rows.out_stride, rows.taps_stride}};
+    }
+    return all;
+}
+
 }  // namespace
+
+const char* role_of_axis(int index, int rank) {
+    constexpr const char* kRoles[] = {"z", "y", "x"};
+    return kRoles[3 - rank + index];
+}
 
 std::int64_t output_length_of(Mode mode, std::int64_t n, std::int64_t k) {
     if (n == kUnknownLength) { return 0; }
@@ -168,73 +377,81 @@ std::int64_t output_length_of(Mode mode, std::int64_t n, std::int64_t k) {
     return mode == Mode::valid ? n - k + 1 : n;
 }
 
+Extent input_extent_of(const Resolved& problem) { return extent_of("input", steps_of(problem, false), problem.dtype); }
+Extent output_extent_of(const Resolved& problem) { return extent_of("output", steps_of(problem, true), problem.output_dtype); }
+
 Resolved resolve(const Problem& problem, bool allow_unknown_length) {
     check_enums(problem);
-    check_sizes(problem, allow_unknown_length);
     check_types(problem);
+    const UpTo<FilteredAxis, 3> axes = axes_of(problem);
+    Resolved r;
+    resolve_types(r, problem);
+    resolve_axes(r, axes, problem, allow_unknown_length);
     check_constant(problem);
     check_epilogue(problem);
-
-    Resolved r;
-    r.problem = problem;
-    r.n = problem.length;
-    r.k = problem.taps;
-    r.batch = problem.batch;
-    r.origin = origin_of(problem);
-    r.output_length = output_length_of(problem.mode, r.n, r.k);
-    r.dtype = problem.dtype;
-    r.taps_dtype = taps_dtype(problem);
-    r.output_dtype = output_dtype(problem);
-    r.filters = problem.filters == Filters::shared ? 1 : problem.filter_count == 0 ? r.batch : problem.filter_count;
-    r.trivial_epilogue = problem.scale == 1 && problem.bias == 0 && !problem.clamp && r.output_dtype == r.dtype;
-    const auto or_default = [](std::int64_t value, std::int64_t fallback) { return value == 0 ? fallback : value; };
-    r.in_sample = or_default(problem.input_sample_stride, 1);
-    r.out_sample = or_default(problem.output_sample_stride, 1);
-    const std::int64_t n = r.n == kUnknownLength ? 1 : r.n;
-    const std::int64_t m = r.n == kUnknownLength ? 1 : r.output_length;
-    extent("input", 1, 1, n, r.in_sample, r.dtype);  // so that the default row strides cannot overflow
-    extent("output", 1, 1, m, r.out_sample, r.output_dtype);
-    r.in_row = or_default(problem.input_row_stride, n * r.in_sample);
-    r.out_row = or_default(problem.output_row_stride, m * r.out_sample);
-    extent("input", r.batch, r.in_row, n, r.in_sample, r.dtype);
-    extent("output", r.batch, r.out_row, m, r.out_sample, r.output_dtype);
-    extent("taps", r.filters, or_default(problem.taps_row_stride, r.k), r.k, 1, r.taps_dtype);
-    if (r.n != kUnknownLength) { check_output_layout(r); }
+    const std::vector<Batch> batches = resolve_batches(r, batches_of(problem), problem);
+    arrange(r, batches);
+    input_extent_of(r);
+    output_extent_of(r);
+    const bool known = r.x.n != kUnknownLength;
+    if (!known && r.has_outer()) {
+        refuse(ErrorCode::unsupported, "batch_axes: a stream has one batch axis, the rows that arrive side by side");
+    }
+    std::vector<Stepped> taps{{r.taps(), 1}};
+    for (const Batch& b : batches) { taps.push_back({b.length, b.taps_stride}); }
+    extent_of("taps", taps, r.taps_dtype);
+    if (known) { check_output_layout(r); }
     return r;
 }
 
 }  // namespace core
 
-std::int64_t output_length(const Problem& problem) { return core::resolve(problem).output_length; }
+UpTo<std::int64_t, 3> output_shape(const Problem& problem) {
+    const core::Resolved r = core::resolve(problem);
+    UpTo<std::int64_t, 3> shape;
+    if (r.rank == 3) { shape.push_back(r.z.outputs); }
+    if (r.rank >= 2) { shape.push_back(r.y.outputs); }
+    shape.push_back(r.x.outputs);
+    return shape;
+}
 
-std::int64_t origin(const Problem& problem) { return core::resolve(problem).origin; }
+UpTo<std::int64_t, 3> origins(const Problem& problem) {
+    const core::Resolved r = core::resolve(problem);
+    UpTo<std::int64_t, 3> all;
+    if (r.rank == 3) { all.push_back(r.z.origin); }
+    if (r.rank >= 2) { all.push_back(r.y.origin); }
+    all.push_back(r.x.origin);
+    return all;
+}
+
+std::int64_t output_length(const Problem& problem) { return core::resolve(problem).x.outputs; }
+
+std::int64_t origin(const Problem& problem) { return core::resolve(problem).x.origin; }
 
 Dtype output_dtype(const Problem& problem) noexcept {
-    return problem.output_dtype.value_or(is_integer(problem.dtype) ? Dtype::i64 : problem.dtype);
+    const bool exact = is_integer(problem.dtype) && !problem.real_taps;
+    return problem.output_dtype.value_or(exact ? Dtype::i64 : problem.dtype);
 }
 
 Dtype taps_dtype(const Problem& problem) noexcept {
-    if (is_integer(problem.dtype)) { return problem.dtype == Dtype::u64 ? Dtype::u64 : Dtype::i64; }
-    if (problem.dtype == Dtype::f16 || problem.dtype == Dtype::bf16) { return Dtype::f32; }
+    if (is_integer(problem.dtype)) { return problem.real_taps.value_or(problem.dtype == Dtype::u64 ? Dtype::u64 : Dtype::i64); }
+    if (core::is_half(problem.dtype)) { return Dtype::f32; }
     return problem.complex_taps ? problem.dtype : real_part_of(problem.dtype);
 }
 
 void validate(const Problem& problem) { core::resolve(problem); }
 
-std::int64_t input_extent(const Problem& problem) {
-    const core::Resolved r = core::resolve(problem);
-    return (r.batch - 1) * r.in_row + (r.n - 1) * r.in_sample + 1;
-}
-
-std::int64_t output_extent(const Problem& problem) {
-    const core::Resolved r = core::resolve(problem);
-    return (r.batch - 1) * r.out_row + (r.output_length - 1) * r.out_sample + 1;
-}
+std::int64_t input_extent(const Problem& problem) { return core::input_extent_of(core::resolve(problem)).elements; }
+std::int64_t output_extent(const Problem& problem) { return core::output_extent_of(core::resolve(problem)).elements; }
+std::int64_t input_start(const Problem& problem) { return core::input_extent_of(core::resolve(problem)).start; }
+std::int64_t output_start(const Problem& problem) { return core::output_extent_of(core::resolve(problem)).start; }
 
 std::int64_t taps_extent(const Problem& problem) {
     const core::Resolved r = core::resolve(problem);
-    const std::int64_t stride = problem.taps_row_stride == 0 ? r.k : problem.taps_row_stride;
-    return (r.filters - 1) * stride + r.k;
+    std::int64_t last = r.taps() - 1;
+    for (const core::Batch* b : {&r.outer[0], &r.outer[1], &r.outer[2], &r.outer[3], &r.channels}) { last += (b->length - 1) * b->taps_stride; }
+    const std::int64_t of_batch = r.channels.taps_stride != 0 ? 1 : r.filters;
+    return last + (of_batch - 1) * r.batch.taps_stride + 1;
 }
 
 }  // namespace tapline

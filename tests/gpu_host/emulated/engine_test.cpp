@@ -5,7 +5,7 @@
 
 #include "core/choice/device_choice.hpp"
 #include "core/plan/measure.hpp"
-#include "core/choice/wisdom.hpp"
+#include "gpu_host/wisdom.hpp"
 #include "gpu_host/emulated/emulated_engine.hpp"
 #include "support/buffers.hpp"
 #include "support/comparison.hpp"

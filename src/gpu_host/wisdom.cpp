@@ -1,4 +1,4 @@
-#include "core/choice/wisdom.hpp"
+#include "gpu_host/wisdom.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <tuple>
 
-#include "core/choice/wisdom_file.hpp"
+#include "gpu_host/wisdom_file.hpp"
 #include "tapline/error.hpp"
 #include "tapline/info.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/choice/wisdom.hpp"
+#include "gpu_host/wisdom.hpp"
 
 namespace tapline::core {
 

@@ -1,4 +1,4 @@
-#include "core/choice/wisdom_file.hpp"
+#include "gpu_host/wisdom_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

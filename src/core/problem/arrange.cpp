@@ -1,0 +1,92 @@
+#include "core/problem/arrange.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace tapline::core {
+namespace {
+
+// `a` outside, `b` inside: memory steps as along one axis.
+bool steps_on(const Batch& a, const Batch& b) {
+    return a.in_stride == b.length * b.in_stride && a.out_stride == b.length * b.out_stride;
+}
+
+// The first pair (outer, inner) that `fits`.
+struct Pair {
+    std::size_t outer, inner;
+};
+template <class Fits>
+std::optional<Pair> find_pair(const std::vector<Batch>& axes, const Fits& fits) {
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+        for (std::size_t b = 0; b < axes.size(); ++b) {
+            if (a != b && fits(axes[a], axes[b])) { return Pair{a, b}; }
+        }
+    }
+    return std::nullopt;
+}
+
+void merge(std::vector<Batch>& axes, const Pair& pair) {
+    axes[pair.inner].length *= axes[pair.outer].length;
+    axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(pair.outer));
+}
+
+Batch take(std::vector<Batch>& axes, std::vector<Batch>::iterator at) {
+    const Batch taken = *at;
+    axes.erase(at);
+    return taken;
+}
+
+void take_channels(Resolved& r, std::vector<Batch>& axes) {
+    if (r.rank == 1) { return; }
+    const auto interleaved = std::find_if(axes.begin(), axes.end(), [&](const Batch& b) {
+        return b.in_stride == 1 && b.out_stride == 1 && (r.x.n == 1 || r.x.in_stride == b.length) &&
+               (r.x.outputs == 1 || r.x.out_stride == b.length) && (b.taps_stride == 0 || b.taps_stride == r.taps());
+    });
+    if (interleaved != axes.end()) {
+        r.channels = take(axes, interleaved);
+        if (r.channels.taps_stride != 0) { r.filters = r.channels.length; }
+    }
+    // Where there is one pixel a row, how far the next would be says nothing.
+    if (r.x.n == 1) { r.x.in_stride = r.channels.length; }
+    if (r.x.outputs == 1) { r.x.out_stride = r.channels.length; }
+}
+
+void take_batch(Resolved& r, std::vector<Batch>& axes) {
+    if (r.rank == 1) {
+        // Filters in turn: the outer of two axes repeats what the inner one has.
+        const auto in_turn = find_pair(axes, [](const Batch& a, const Batch& b) {
+            return steps_on(a, b) && a.taps_stride == 0 && b.taps_stride != 0;
+        });
+        if (in_turn) {
+            r.filters = axes[in_turn->inner].length;
+            merge(axes, *in_turn);
+            r.batch = take(axes, axes.begin() + static_cast<std::ptrdiff_t>(in_turn->inner - (in_turn->outer < in_turn->inner)));
+            return;
+        }
+    }
+    const auto longest = std::max_element(axes.begin(), axes.end(), [&](const Batch& a, const Batch& b) {
+        const auto length = [&](const Batch& axis) { return r.rank > 1 && axis.taps_stride != 0 ? 0 : axis.length; };
+        return length(a) < length(b);
+    });
+    if (longest == axes.end() || (r.rank > 1 && longest->taps_stride != 0)) { return; }
+    r.batch = take(axes, longest);
+    if (r.batch.taps_stride != 0) { r.filters = r.batch.length; }
+}
+
+}  // namespace
+
+void arrange(Resolved& r, std::vector<Batch> axes) {
+    // A single axis keeps its strides even where it is one long: those of a stream's and a plan's one row are asked for.
+    const bool single = axes.size() == 1;
+    if (!single) { std::erase_if(axes, [](const Batch& b) { return b.length == 1; }); }
+    while (const auto whole = find_pair(axes, [](const Batch& a, const Batch& b) {
+               return steps_on(a, b) && a.taps_stride == b.length * b.taps_stride;
+           })) {
+        merge(axes, *whole);
+    }
+    take_channels(r, axes);
+    take_batch(r, axes);
+    std::copy(axes.begin(), axes.end(), r.outer.begin());
+}
+
+}  // namespace tapline::core

@@ -1,0 +1,17 @@
+// Batch axes in the order in which algorithms take them.
+#pragma once
+
+#include <vector>
+
+#include "core/problem/resolved.hpp"
+
+namespace tapline::core {
+
+/// Puts the batch axes of a problem into r.channels, r.batch and r.outer, and sets r.filters. r's filtered axes are set.
+///
+/// Axes of one element are dropped, an axis whose every step is the whole of another's is one with it. Of images and volumes the
+/// axis whose elements lie side by side where a pixel ends is `channels`. The longest of the others is `batch`; a signal's rows may
+/// have filters in turn, those of images share one. What is left is `outer`, with as many filters as it likes.
+void arrange(Resolved& r, std::vector<Batch> axes);
+
+}  // namespace tapline::core
