@@ -47,9 +47,9 @@ public:
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.origin != 0 || p.output_length != p.n) { return "needs mode leading: one output a sample, origin 0"; }
-        if (p.n > kMaxThreads) { return "one block: takes at most 1024 samples, not " + std::to_string(p.n); }
-        if (p.k > p.n) { return "takes no more taps than samples"; }
+        if (p.x.origin != 0 || p.x.outputs != p.x.n) { return "needs mode leading: one output a sample, origin 0"; }
+        if (p.x.n > kMaxThreads) { return "one block: takes at most 1024 samples, not " + std::to_string(p.x.n); }
+        if (p.x.k > p.x.n) { return "takes no more taps than samples"; }
         return {};
     }
     [[nodiscard]] double seconds_per_product() const override { return 1e-11; }

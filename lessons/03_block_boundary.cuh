@@ -64,11 +64,11 @@ public:
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.origin != 0 || p.output_length != p.n) { return "needs mode leading: one output a sample, origin 0"; }
-        if (p.k > kMaxTaps) {
-            return "the spare threads of a block load the halo: takes at most 512 taps, not " + std::to_string(p.k);
+        if (p.x.origin != 0 || p.x.outputs != p.x.n) { return "needs mode leading: one output a sample, origin 0"; }
+        if (p.x.k > kMaxTaps) {
+            return "the spare threads of a block load the halo: takes at most 512 taps, not " + std::to_string(p.x.k);
         }
-        return refuse_grid(p.output_length, threads_for(p.n, p.k));
+        return refuse_grid(p.x.outputs, threads_for(p.x.n, p.x.k));
     }
     [[nodiscard]] double seconds_per_product() const override { return 1e-12; }
     [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }

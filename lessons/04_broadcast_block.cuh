@@ -69,8 +69,8 @@ public:
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.origin != 0 || p.output_length != p.n - p.k + 1) { return "needs mode valid: windows that lie inside the signal"; }
-        return refuse_grid(p.output_length, kOutputs);
+        if (p.x.origin != 0 || p.x.outputs != p.x.n - p.x.k + 1) { return "needs mode valid: windows that lie inside the signal"; }
+        return refuse_grid(p.x.outputs, kOutputs);
     }
     [[nodiscard]] double seconds_per_product() const override { return 3e-13; }
     [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }

@@ -37,7 +37,7 @@ public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.output_length, 1); }
+    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, 1); }
     [[nodiscard]] double seconds_per_product() const override { return 1e-8; }
     [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
     void launch_signal(const Signal& s, cudaStream_t stream) const override { kernel<<<grid_of(s.m, 1), 1, 0, stream>>>(s); }

@@ -46,7 +46,7 @@ public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.output_length, kThreads); }
+    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
     [[nodiscard]] double seconds_per_product() const override { return 2e-12; }
     [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {

@@ -44,8 +44,8 @@ public:
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.k > kMaxTaps) { return "constant memory holds 16384 taps, not " + std::to_string(p.k); }
-        return refuse_grid(p.output_length, kThreads);
+        if (p.x.k > kMaxTaps) { return "constant memory holds 16384 taps, not " + std::to_string(p.x.k); }
+        return refuse_grid(p.x.outputs, kThreads);
     }
     [[nodiscard]] bool clamps() const override { return true; }
     [[nodiscard]] double seconds_per_product() const override { return 3e-13; }

@@ -57,8 +57,8 @@ public:
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.k / 2 > kMaxThreads) { return "a block of 1024 threads loads a halo of 1024: takes at most 2049 taps"; }
-        return refuse_grid(p.output_length, threads_for(p.k));
+        if (p.x.k / 2 > kMaxThreads) { return "a block of 1024 threads loads a halo of 1024: takes at most 2049 taps"; }
+        return refuse_grid(p.x.outputs, threads_for(p.x.k));
     }
     [[nodiscard]] bool clamps() const override { return true; }
     [[nodiscard]] double seconds_per_product() const override { return 3e-13; }

@@ -66,7 +66,7 @@ public:
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.output_length > 12ll * 128 * 0x7fffffff) { return "more outputs than one launch has threads for"; }
+        if (p.x.outputs > 12ll * 128 * 0x7fffffff) { return "more outputs than one launch has threads for"; }
         return {};
     }
     [[nodiscard]] bool clamps() const override { return true; }

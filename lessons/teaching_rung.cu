@@ -11,8 +11,8 @@ namespace {
 constexpr double kLaunchSeconds = 3e-6;
 
 bool is_whole(const Problem& p, const Job& job) {
-    return job.first == 0 && job.count == p.output_length && job.out_sample == 1 && job.in_first == 0 && job.in_last == p.n &&
-           job.in_sample == 1 && job.row_first == 0 && job.rows == 1;
+    return job.first == 0 && job.count == p.x.outputs && job.out_stride == 1 && job.in_first == 0 && job.in_last == p.x.n &&
+           job.in_stride == 1 && job.batch_first == 0 && job.batch == 1;
 }
 
 }  // namespace
@@ -20,18 +20,18 @@ bool is_whole(const Problem& p, const Job& job) {
 Refusal TeachingRung::supports(const Problem& p, const cuda_abi::Device& device) const {
     if (info().ladder_only != 0 && p.ladder == 0) { return "keeps its taps in one place for all plans: runs only in the ladder"; }
     if (p.dtype != kF32 || p.taps_dtype != kF32 || p.output_dtype != kF32) { return "takes only f32, and real taps"; }
-    if (p.batch != 1) { return "takes one signal, not " + std::to_string(p.batch); }
-    if (p.in_sample != 1 || p.out_sample != 1) { return "takes only samples that lie side by side (stride 1)"; }
-    if (p.boundary != kZero) { return "takes only the zero boundary"; }
+    if (p.batch.length != 1) { return "takes one signal, not " + std::to_string(p.batch.length); }
+    if (p.x.in_stride != 1 || p.x.out_stride != 1) { return "takes only samples that lie side by side (stride 1)"; }
+    if (p.x.boundary != kZero) { return "takes only the zero boundary"; }
     if (p.scale != 1 || p.bias != 0) { return "has no scale and no bias"; }
-    if (p.has_clamp != 0 && !clamps()) { return "has no clamp"; }
-    if (p.n < 1 || p.k < 1 || p.output_length < 1) { return "needs to know the signal's length, at least 1"; }
+    if (p.has_clamp && !clamps()) { return "has no clamp"; }
+    if (p.x.n < 1 || p.x.k < 1 || p.x.outputs < 1) { return "needs to know the signal's length, at least 1"; }
     const Refusal more = requires_more(p);
     return more.empty() ? requires_device(device) : more;
 }
 
 double TeachingRung::estimate_seconds(const Problem& p, const cuda_abi::Device&) const {
-    return kLaunchSeconds + static_cast<double>(p.output_length) * static_cast<double>(p.k) * seconds_per_product();
+    return kLaunchSeconds + static_cast<double>(p.x.outputs) * static_cast<double>(p.x.k) * seconds_per_product();
 }
 
 void TeachingRung::load(const Prepared&) const {
@@ -50,16 +50,16 @@ void TeachingRung::launch(const Prepared& prepared, const Job& job, void*, cudaS
         throw CudaError(cuda_abi::Code::unsupported, std::string(rung.name) + ": takes only whole signals, not pieces of them");
     }
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const bool clamped = p.has_clamp != 0;
+    const bool clamped = p.has_clamp;
     const Signal signal{.out = static_cast<float*>(job.out),
                         .in = static_cast<const float*>(job.in),
                         .taps = static_cast<const float*>(prepared.taps),
-                        .n = p.n,
-                        .k = p.k,
-                        .m = p.output_length,
-                        .origin = p.origin,
-                        .low = clamped ? static_cast<float>(p.low) : -kInfinity,
-                        .high = clamped ? static_cast<float>(p.high) : kInfinity,
+                        .n = p.x.n,
+                        .k = p.x.k,
+                        .m = p.x.outputs,
+                        .origin = p.x.origin,
+                        .low = clamped ? static_cast<float>(p.clamp.low) : -kInfinity,
+                        .high = clamped ? static_cast<float>(p.clamp.high) : kInfinity,
                         .tables = prepared.tables};
     if (prepared.taps_finite) {
         launch_signal(signal, stream);

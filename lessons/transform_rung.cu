@@ -19,17 +19,17 @@ namespace transforms {
 using overlap_save::Complex;
 
 Refusal TransformRung::requires_more(const Problem& p) const {
-    if (p.accuracy == kStrict) { return "strict accuracy needs direct summation"; }
-    if (p.k > kMostTaps) {
-        return std::to_string(p.k) + " taps: segments of " + std::to_string(kSamples) + " samples take at most " +
+    if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
+    if (p.x.k > kMostTaps) {
+        return std::to_string(p.x.k) + " taps: segments of " + std::to_string(kSamples) + " samples take at most " +
                std::to_string(kMostTaps);
     }
-    return refuse_grid(p.output_length, outputs_of(p.k));
+    return refuse_grid(p.x.outputs, outputs_of(p.x.k));
 }
 
 std::vector<std::byte> TransformRung::tables(const Prepared& prepared) const {
     const std::vector<Complex> exact =
-        points(reinterpret_cast<const float*>(prepared.host_taps.data()), static_cast<int>(prepared.problem.k));
+        points(reinterpret_cast<const float*>(prepared.host_taps.data()), static_cast<int>(prepared.problem.x.k));
     std::vector<std::complex<float>> rounded;
     rounded.reserve(exact.size());
     for (const Complex& point : exact) { rounded.emplace_back(point); }

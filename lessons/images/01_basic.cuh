@@ -56,7 +56,7 @@ protected:
     }
 };
 
-inline const ImageRung& rung() {
+inline const Rung& rung() {
     static const Basic instance;
     return instance;
 }

@@ -47,8 +47,8 @@ public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
-    [[nodiscard]] Refusal requires_more(const ImageProblem& p) const override {
-        const std::int64_t taps = p.mask_height * p.mask_width;
+    [[nodiscard]] Refusal requires_more(const Problem& p) const override {
+        const std::int64_t taps = p.y.k * p.x.k;
         return taps > kMaxTaps ? "constant memory holds 16384 taps, not " + std::to_string(taps) : "";
     }
     [[nodiscard]] const void* kernel_entry() const override { return reinterpret_cast<const void*>(&kernel); }
@@ -59,7 +59,7 @@ protected:
     }
 };
 
-inline const ImageRung& rung() {
+inline const Rung& rung() {
     static const ConstantMemory instance;
     return instance;
 }

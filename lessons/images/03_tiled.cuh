@@ -54,8 +54,8 @@ public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
-    [[nodiscard]] Refusal requires_more(const ImageProblem& p) const override {
-        if (p.mask_height <= kMostSide && p.mask_width <= kMostSide) { return {}; }
+    [[nodiscard]] Refusal requires_more(const Problem& p) const override {
+        if (p.y.k <= kMostSide && p.x.k <= kMostSide) { return {}; }
         return "its tile of 32 x 32 leaves too few outputs: mask sides of at most 17";
     }
     [[nodiscard]] const void* kernel_entry() const override { return reinterpret_cast<const void*>(&kernel); }
@@ -68,7 +68,7 @@ protected:
     }
 };
 
-inline const ImageRung& rung() {
+inline const Rung& rung() {
     static const Tiled instance;
     return instance;
 }

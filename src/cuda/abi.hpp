@@ -105,7 +105,7 @@ struct RungInfo {
 /// with x (batch, channels, n), y (batch, channels, length), taps (channels, k).
 struct Depthwise {
     std::int64_t batch = 1, channels = 1, n = 0, length = 0, k = 0, origin = 0;
-    std::int32_t dtype = 0;  ///< of all tensors: f32, f64, f16 or bf16, the last two with sums in f32
+    Dtype dtype = Dtype::f32;  ///< of all tensors: f32, f64, f16 or bf16, the last two with sums in f32
 };
 
 struct Prepared;  // a rung with taps on one device

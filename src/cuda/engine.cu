@@ -128,10 +128,10 @@ RungInfo rung(std::int32_t index) { return ladder().at(static_cast<std::size_t>(
 
 Refusal refusal(const Rung& rung, const Problem& problem, const Device& device) {
     if (rung.info().ladder_only != 0 && problem.ladder == 0) { return "it runs in `tapline ladder` only"; }
-    if (problem.taps_come_later != 0 && dynamic_cast<const TakesTapsOnDevice*>(&rung) == nullptr) {
+    if (problem.taps_come_later && dynamic_cast<const TakesTapsOnDevice*>(&rung) == nullptr) {
         return "what it makes of the taps is made on the host";
     }
-    if (problem.taps_come_later != 0 && problem.filters > 1) { return "several filters must be known when the plan is made"; }
+    if (problem.taps_come_later && problem.filters > 1) { return "several filters must be known when the plan is made"; }
     return rung.supports(problem, device);
 }
 
@@ -145,7 +145,7 @@ bool supports(std::int32_t index, std::int32_t device, const Problem* problem, S
 
 double estimate_seconds(std::int32_t index, std::int32_t device, const Problem* problem) {
     // What is made of taps that come later, mostly a launch: 9 to 64 taps, H200, 2.2 to 3.3 us.
-    const double making_seconds = problem->taps_come_later != 0 ? 2.5e-6 : 0;
+    const double making_seconds = problem->taps_come_later ? 2.5e-6 : 0;
     return guarded(nullptr, HUGE_VAL, [&] {
         return making_seconds + ladder().at(static_cast<std::size_t>(index))->estimate_seconds(*problem, device_of(device));
     });
@@ -161,7 +161,7 @@ std::int32_t policies(std::int32_t index, std::int32_t device, const Problem* pr
 
 }  // namespace
 
-std::int64_t bytes_of_tap(std::int32_t type) {
+std::int64_t bytes_of_tap(Dtype type) {
     switch (type) {
         case kComplex128:
             return 16;
@@ -173,7 +173,7 @@ std::int64_t bytes_of_tap(std::int32_t type) {
     }
 }
 
-bool all_finite(const std::byte* taps, std::int64_t bytes, std::int32_t type) {
+bool all_finite(const std::byte* taps, std::int64_t bytes, Dtype type) {
     const bool is_double = type == kF64 || type == kComplex128;
     for (std::int64_t i = 0; i < bytes; i += is_double ? 8 : 4) {
         double value = 0;
@@ -245,7 +245,7 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         made->device = device_of(device);
         const Refusal reason = refusal(rung, *problem, made->device);
         if (!reason.empty()) { throw CudaError(Code::unsupported, reason); }
-        if ((taps == nullptr) != (problem->taps_come_later != 0)) {
+        if ((taps == nullptr) != (problem->taps_come_later)) {
             throw CudaError(Code::argument, "taps: they come now or later");
         }
         const DeviceScope scope(device);
@@ -253,10 +253,10 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         check(cudaFree(nullptr), "starting the device");  // the context exists from here on
         made->rung = &rung;
         made->problem = *problem;
-        if (problem->filters > 1 && !rung.takes_filters_in_turn()) { made->problem.filters = problem->batch; }
+        if (problem->filters > 1 && !rung.takes_filters_in_turn()) { made->problem.filters = problem->batch.length; }
         if (policy != nullptr) { made->policy = *policy; }
         made->context = context_id();
-        const std::int64_t row = problem->k * bytes_of_tap(problem->taps_dtype);
+        const std::int64_t row = problem->x.k * bytes_of_tap(problem->taps_dtype);
         made->taps_pitch_bytes = (row + 15) / 16 * 16;
         const std::int64_t filters = made->problem.filters;
         const std::int64_t bytes = made->taps_pitch_bytes * filters;
@@ -361,7 +361,7 @@ bool execute_with_taps(const cuda_abi::Prepared* prepared, const Job* job, const
             throw CudaError(Code::argument, taps == nullptr ? "taps: the plan was made without; give an address in GPU memory"
                                                             : "taps: the plan has its own");
         }
-        if (job->count < 1 || job->rows < 1) { return true; }
+        if (job->count < 1 || job->batch < 1) { return true; }
         check_pointer("out", job->out, device);
         if (taps != nullptr) { check_pointer("taps", taps->data, device); }
         if (job->in_last > job->in_first) { check_pointer("in", job->in, device); }

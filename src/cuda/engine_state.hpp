@@ -71,8 +71,8 @@ inline cudaEvent_t native(cuda_abi::Event* event) { return reinterpret_cast<cuda
 /// What device `index` is; asked once.
 cuda_abi::Device device_of(int index);
 
-std::int64_t bytes_of_tap(std::int32_t type);
-bool all_finite(const std::byte* taps, std::int64_t bytes, std::int32_t type);
+std::int64_t bytes_of_tap(Dtype type);
+bool all_finite(const std::byte* taps, std::int64_t bytes, Dtype type);
 
 /// Throw CudaError (argument) for an address that is not in the device's memory, and for another device's stream.
 void check_pointer(const char* name, const void* pointer, int device);

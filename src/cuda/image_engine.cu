@@ -10,7 +10,7 @@
 
 namespace tapline::cuda_abi {
 
-struct PreparedImage : cuda::PreparedImage {};
+struct Prepared : cuda::Prepared {};
 
 }  // namespace tapline::cuda_abi
 
@@ -25,18 +25,18 @@ using cuda_abi::Measurement;
 using cuda_abi::Status;
 using cuda_abi::Stream;
 
-const ImageRung& rung_of(std::int32_t index) { return *image_ladder().at(static_cast<std::size_t>(index)); }
+const Rung& rung_of(std::int32_t index) { return *image_ladder().at(static_cast<std::size_t>(index)); }
 
 std::int32_t rung_count() { return static_cast<std::int32_t>(image_ladder().size()); }
 
 RungInfo rung(std::int32_t index) { return rung_of(index).info(); }
 
-Refusal refusal(const ImageRung& rung, const ImageProblem& problem, const Device& device) {
+Refusal refusal(const Rung& rung, const Problem& problem, const Device& device) {
     if (rung.info().ladder_only != 0 && problem.ladder == 0) { return "it runs in `tapline ladder` only"; }
     return rung.supports(problem, device);
 }
 
-bool supports(std::int32_t index, std::int32_t device, const ImageProblem* problem, Status* status) {
+bool supports(std::int32_t index, std::int32_t device, const Problem* problem, Status* status) {
     return guarded(status, false, [&] {
         const Refusal reason = refusal(rung_of(index), *problem, device_of(device));
         if (!reason.empty()) { throw CudaError(Code::unsupported, reason); }
@@ -44,7 +44,7 @@ bool supports(std::int32_t index, std::int32_t device, const ImageProblem* probl
     });
 }
 
-double estimate_seconds(std::int32_t index, std::int32_t device, const ImageProblem* problem) {
+double estimate_seconds(std::int32_t index, std::int32_t device, const Problem* problem) {
     return guarded(nullptr, HUGE_VAL, [&] { return rung_of(index).estimate_seconds(*problem, device_of(device)); });
 }
 
@@ -78,11 +78,11 @@ struct StreamOwner {
     StreamOwner& operator=(const StreamOwner&) = delete;
 };
 
-cuda_abi::PreparedImage* prepare(std::int32_t index, std::int32_t device, const ImageProblem* problem, const ImageTaps* taps,
+cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Problem* problem, const ImageTaps* taps,
                                  Status* status) {
-    return guarded<cuda_abi::PreparedImage*>(status, nullptr, [&]() -> cuda_abi::PreparedImage* {
-        const ImageRung& rung = rung_of(index);
-        auto made = std::make_unique<cuda_abi::PreparedImage>();
+    return guarded<cuda_abi::Prepared*>(status, nullptr, [&]() -> cuda_abi::Prepared* {
+        const Rung& rung = rung_of(index);
+        auto made = std::make_unique<cuda_abi::Prepared>();
         made->device = device_of(device);
         const Refusal reason = refusal(rung, *problem, made->device);
         if (!reason.empty()) { throw CudaError(Code::unsupported, reason); }
@@ -112,7 +112,7 @@ cuda_abi::PreparedImage* prepare(std::int32_t index, std::int32_t device, const 
     });
 }
 
-void release(cuda_abi::PreparedImage* prepared) {
+void release(cuda_abi::Prepared* prepared) {
     if (prepared == nullptr) { return; }
     guarded(nullptr, false, [&] {
         const int device = prepared->device.index;
@@ -126,21 +126,21 @@ void release(cuda_abi::PreparedImage* prepared) {
     delete prepared;
 }
 
-std::int64_t workspace_bytes(const cuda_abi::PreparedImage* prepared) { return prepared->workspace_bytes; }
+std::int64_t workspace_bytes(const cuda_abi::Prepared* prepared) { return prepared->workspace_bytes; }
 
-std::int64_t band_rows(const cuda_abi::PreparedImage* prepared) { return prepared->rung->band_rows(*prepared); }
+std::int64_t band_rows(const cuda_abi::Prepared* prepared) { return prepared->rung->band_rows(*prepared); }
 
-void describe(const cuda_abi::PreparedImage* prepared, char* text, std::size_t bytes) {
+void describe(const cuda_abi::Prepared* prepared, char* text, std::size_t bytes) {
     const std::string description = guarded(nullptr, std::string(), [&] { return prepared->rung->describe(*prepared); });
     std::snprintf(text, bytes, "%s", description.c_str());
 }
 
-void check_job(const cuda_abi::PreparedImage& prepared, const ImageJob& job, const void* workspace, std::int64_t workspace_size) {
+void check_job(const cuda_abi::Prepared& prepared, const Job& job, const void* workspace, std::int64_t workspace_size) {
     const int device = prepared.device.index;
     if (context_id() != prepared.context) {
         throw CudaError(Code::device, "plan: cuda:" + std::to_string(device) + " was reset after the plan was made; make it again");
     }
-    if (job.rows < 1 || job.images < 1) { return; }
+    if (job.count < 1 || job.batch < 1) { return; }
     check_pointer("out", job.out, device);
     if (job.in_last > job.in_first) { check_pointer("in", job.in, device); }
     if (prepared.workspace_bytes > 0) {
@@ -152,7 +152,7 @@ void check_job(const cuda_abi::PreparedImage& prepared, const ImageJob& job, con
     }
 }
 
-bool execute(const cuda_abi::PreparedImage* prepared, const ImageJob* job, void* workspace, std::int64_t workspace_size,
+bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size,
              Stream* stream, Status* status) {
     return guarded(status, false, [&] {
         const int device = prepared->device.index;
@@ -172,7 +172,7 @@ bool execute(const cuda_abi::PreparedImage* prepared, const ImageJob* job, void*
     });
 }
 
-bool measure_job(const cuda_abi::PreparedImage* prepared, const ImageJob* job, void* workspace, std::int64_t workspace_size,
+bool measure_job(const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size,
                  bool cold, double seconds, Measurement* to, Status* status) {
     return guarded(status, false, [&] {
         {

@@ -8,10 +8,10 @@
 namespace tapline::cuda {
 
 /// Bytes and cost of a problem's elements, as type_of() for signals; u8 and u16 too.
-Type image_type_of(const ImageProblem& p, const cuda_abi::Device& device);
+Type image_type_of(const Problem& p, const cuda_abi::Device& device);
 
 /// Bytes read and written by an execution at least.
-double image_bytes(const ImageProblem& p);
+double image_bytes(const Problem& p);
 
 /// Blocks of tiles of so many outputs; sets a.tiles_x and a.tiles_y. Throws CudaError if a launch has not so many.
 dim3 image_grid(ImageArguments& a, int tile_rows, int tile_elements);
@@ -23,6 +23,6 @@ inline void allow_most_shared(const void* kernel, const cuda_abi::Device& device
     allow_shared(kernel, shared_limit(device) - kStaticBytes);
 }
 
-inline bool is_pixel_type(std::int32_t dtype) { return dtype == kU8 || dtype == kU16; }
+inline bool is_pixel_type(Dtype dtype) { return dtype == kU8 || dtype == kU16; }
 
 }  // namespace tapline::cuda

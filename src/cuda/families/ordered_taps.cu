@@ -46,7 +46,7 @@ void DirectRung::load_tables(const Prepared& prepared) const { allow_shared(kern
 void DirectRung::launch_tables(const Prepared& prepared, void* /*tables*/, void* taps, const cuda_abi::DeviceTaps& given,
                                cudaStream_t stream) const {
     const Problem& p = prepared.problem;
-    std::int64_t k = p.k;
+    std::int64_t k = p.x.k;
     std::int64_t slots = (prepared.taps_pitch_bytes + kTapSlackBytes) / type_of(p, prepared.device).tap_bytes;
     int reversed = given.reversed;
     int conjugated = given.conjugated;

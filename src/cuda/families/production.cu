@@ -46,7 +46,7 @@ Refusal refuse_types(const Problem& p) {
 
 namespace {
 
-double waste_of(const Cost::Waste& waste, std::int32_t dtype) {
+double waste_of(const Cost::Waste& waste, Dtype dtype) {
     switch (dtype) {
         case kF64:
             return waste.f64;
@@ -67,15 +67,15 @@ double waste_of(const Cost::Waste& waste, std::int32_t dtype) {
 double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost) {
     constexpr double kFull = 8192;  // outputs of a multiprocessor
     const Type type = type_of(p, device);
-    const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
-    const double bytes = type.bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
-    const double taps = static_cast<double>(p.k) * waste_of(cost.waste, p.dtype) * (taps_in_memory(p) ? cost.own : 1) +
+    const double outputs = static_cast<double>(p.x.outputs) * static_cast<double>(p.batch.length);
+    const double bytes = type.bytes * (outputs + static_cast<double>(p.x.n) * static_cast<double>(p.batch.length));
+    const double taps = static_cast<double>(p.x.k) * waste_of(cost.waste, p.dtype) * (taps_in_memory(p) ? cost.own : 1) +
                         (type.bytes == 2 ? cost.half_output : 0);
     const double moving = bytes / (kShareOfCopy * device.copy_bytes_per_second);
     const double computing = 2 * outputs * taps * type.products / (kShareOfPeak * type.rate * device.peak_flops);
     const double both = overlapped(moving, computing, cost.norm);
     const double full = std::min(outputs / (kFull * device.multiprocessors), 1.0);
-    return cost.start + both + std::min(cost.lost * both, cost.lost_most) + cost.last * full * static_cast<double>(p.k);
+    return cost.start + both + std::min(cost.lost * both, cost.lost_most) + cost.last * full * static_cast<double>(p.x.k);
 }
 
 void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t stream) {
@@ -165,38 +165,38 @@ Arguments arguments_of(const Prepared& prepared, const Job& job) {
     a.out = job.out;
     a.in = job.in;
     a.taps_row_bytes = p.filters > 1 ? prepared.taps_pitch_bytes : 0;
-    a.taps = static_cast<const char*>(prepared.taps) + job.row_first * a.taps_row_bytes;
+    a.taps = static_cast<const char*>(prepared.taps) + job.batch_first * a.taps_row_bytes;
     a.first = job.first;
     a.count = job.count;
-    a.out_row = job.out_row;
-    a.out_sample = job.out_sample;
+    a.out_row = job.out_batch;
+    a.out_sample = job.out_stride;
     a.in_first = job.in_first;
     a.in_last = job.in_last;
-    a.in_row = job.in_row;
-    a.in_sample = job.in_sample;
-    a.rows = job.rows;
+    a.in_row = job.in_batch;
+    a.in_sample = job.in_stride;
+    a.rows = job.batch;
     a.n = job.n;
-    a.k = p.k;
-    a.origin = p.origin;
-    a.boundary = p.boundary;
+    a.k = p.x.k;
+    a.origin = p.x.origin;
+    a.boundary = p.x.boundary;
     a.output_type = p.output_dtype;
     a.plain_store = p.trivial_epilogue;
     a.converts = p.output_dtype != p.dtype;
-    a.exact_edges = p.boundary != kZero      ? kMayMultiplyZeros
-                    : p.taps_come_later != 0 ? kExactUnlessFinite
+    a.exact_edges = p.x.boundary != kZero      ? kMayMultiplyZeros
+                    : p.taps_come_later ? kExactUnlessFinite
                     : !prepared.taps_finite  ? kExact
                                              : kMayMultiplyZeros;
     a.has_clamp = p.has_clamp;
     const auto type_bytes = static_cast<std::int64_t>(type_of(p, prepared.device).bytes);
-    a.plain_layout = job.in_sample == 1 && job.out_sample == 1 && a.converts == 0;
-    a.zero_vectors = p.boundary == kZero && a.exact_edges != kExact && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0 &&
-                     (job.rows == 1 || job.in_row * type_bytes % 16 == 0);
-    a.constant_real = p.constant_real;
-    a.constant_imag = p.constant_imag;
+    a.plain_layout = job.in_stride == 1 && job.out_stride == 1 && a.converts == 0;
+    a.zero_vectors = p.x.boundary == kZero && a.exact_edges != kExact && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0 &&
+                     (job.batch == 1 || job.in_batch * type_bytes % 16 == 0);
+    a.constant_real = p.constant.real();
+    a.constant_imag = p.constant.imag();
     a.scale = p.scale;
     a.bias = p.bias;
-    a.low = p.low;
-    a.high = p.high;
+    a.low = p.clamp.low;
+    a.high = p.clamp.high;
     return a;
 }
 

@@ -25,7 +25,7 @@ struct Type {
 };
 Type type_of(const Problem& p, const cuda_abi::Device& device);
 /// Whether kernels read the taps in memory: rows have their own, or nobody knew them when the plan was made.
-inline bool taps_in_memory(const Problem& p) { return p.filters > 1 || p.taps_come_later != 0; }
+inline bool taps_in_memory(const Problem& p) { return p.filters > 1 || p.taps_come_later; }
 /// Integers are the CPU's.
 Refusal refuse_types(const Problem& p);
 

@@ -7,28 +7,15 @@
 
 namespace tapline::cuda {
 
-/// Numbers of tapline::Boundary and tapline::Dtype that kernels look at; static_asserts in engine.cu tie them to the originals.
-enum BoundaryRule : std::int32_t { kZero, kConstant, kNearest, kReflect, kMirror, kWrap };
-enum StoredType : std::int32_t {
-    kF32,
-    kF64,
-    kComplex64,
-    kComplex128,
-    kBoolean,
-    kI8,
-    kI16,
-    kI32,
-    kI64,
-    kU8,
-    kU16,
-    kU32,
-    kU64,
-    kF16,
-    kBf16
-};
+inline constexpr Boundary kZero = Boundary::zero, kConstant = Boundary::constant, kNearest = Boundary::nearest,
+                          kReflect = Boundary::reflect, kMirror = Boundary::mirror, kWrap = Boundary::wrap;
+inline constexpr Dtype kF32 = Dtype::f32, kF64 = Dtype::f64, kComplex64 = Dtype::complex64, kComplex128 = Dtype::complex128,
+                       kBoolean = Dtype::boolean, kI8 = Dtype::i8, kI16 = Dtype::i16, kI32 = Dtype::i32, kI64 = Dtype::i64,
+                       kU8 = Dtype::u8, kU16 = Dtype::u16, kU32 = Dtype::u32, kU64 = Dtype::u64, kF16 = Dtype::f16,
+                       kBf16 = Dtype::bf16;
 
 /// sizeof an element. Host.
-constexpr int stored_bytes(std::int32_t type) {
+constexpr int stored_bytes(Dtype type) {
     switch (type) {
         case kBoolean:
         case kI8:
@@ -50,8 +37,6 @@ constexpr int stored_bytes(std::int32_t type) {
     }
 }
 
-inline constexpr std::int32_t kStrict = 1;  // of tapline::Accuracy
-
 /// Whether terms that are absent under a zero boundary must stay absent: 0 * inf must not appear.
 enum ExactEdges : std::int32_t {
     kMayMultiplyZeros,
@@ -68,7 +53,8 @@ struct Arguments {
     std::int64_t in_first, in_last, in_row, in_sample;
     std::int64_t rows, n, k, origin;
     std::int64_t tiles;  // of a row
-    std::int32_t boundary, output_type;
+    Boundary boundary;
+    Dtype output_type;
     std::int32_t plain_store;  // no epilogue, no change of type
     std::int32_t converts;     // the output's type is not the signal's
     std::int32_t exact_edges;  // an ExactEdges
@@ -79,6 +65,6 @@ struct Arguments {
 };
 
 /// The arguments of a job on prepared taps; tiles are the kernel's own business. Host.
-Arguments arguments_of(const Prepared& prepared, const Job& job);
+Arguments arguments_of(const Prepared& prepared, const Job& job, const OnDevice& on_device);
 
 }  // namespace tapline::cuda

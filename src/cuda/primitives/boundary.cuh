@@ -9,7 +9,7 @@ namespace tapline::cuda {
 
 /// The sample that x(position) reads: an index in [0, n), or -1 for the zero and constant boundaries. As
 /// core::boundary_index; formulas: scipy.ndimage's modes.
-__device__ __noinline__ inline std::int64_t boundary_index(std::int32_t boundary, std::int64_t position, std::int64_t n) {
+__device__ __noinline__ inline std::int64_t boundary_index(Boundary boundary, std::int64_t position, std::int64_t n) {
     if (position >= 0 && position < n) { return position; }
     const auto modulo = [](std::int64_t a, std::int64_t m) {
         const std::int64_t r = a % m;

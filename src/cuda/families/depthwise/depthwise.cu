@@ -18,8 +18,8 @@ constexpr int kTilesPerBlock = 4;
 // Blocks a multiprocessor that the backward kernel aims at: several rounds of the 6 that fit, so that the last one is short.
 constexpr std::int64_t kBlocksPerMultiprocessor = 32;
 
-std::int64_t bytes_of(std::int32_t dtype) { return dtype == kF64 ? 8 : dtype == kF32 ? 4 : 2; }
-std::int64_t bytes_of_sum(std::int32_t dtype) { return dtype == kF64 ? 8 : 4; }
+std::int64_t bytes_of(Dtype dtype) { return dtype == kF64 ? 8 : dtype == kF32 ? 4 : 2; }
+std::int64_t bytes_of_sum(Dtype dtype) { return dtype == kF64 ? 8 : 4; }
 
 // Rows of x and y start at multiples of 16 bytes: the tensors are packed and come from an allocator (checked at the launch).
 bool rows_at_vectors(const Depthwise& p) {
@@ -95,7 +95,7 @@ unsigned checked_grid(std::int64_t blocks) {
 
 // Calls body(S{}) with the element type.
 template <class Body>
-void with_type(std::int32_t dtype, const Body& body) {
+void with_type(Dtype dtype, const Body& body) {
     switch (dtype) {
         case kF32:
             return body(float{});

@@ -58,7 +58,7 @@ public:
         return info;
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override {
-        if (p.k > kFewTaps) { return "more than " + std::to_string(kFewTaps) + " taps"; }
+        if (p.x.k > kFewTaps) { return "more than " + std::to_string(kFewTaps) + " taps"; }
         if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) {
             return "its sums would not fit the registers: f32, f16 and bf16 only";
         }
@@ -100,7 +100,7 @@ public:
         void* arguments[] = {&a, const_cast<std::byte*>(prepared.host_taps.data()), &tiles_per_block};
         cuda::launch(kernel_of(prepared), grid_of(divide_up(a.tiles, std::int64_t{tiles_per_block} * warps), a.rows), 32 * warps,
                      arguments, shared, stream);
-        const int chunks = static_cast<int>(divide_up(prepared.problem.k, per_vector(prepared)));
+        const int chunks = static_cast<int>(divide_up(prepared.problem.x.k, per_vector(prepared)));
         launch_edges(prepared, a, {tile, tile + std::int64_t{chunks} * per_vector(prepared)}, stream);
     }
 
@@ -109,7 +109,7 @@ private:
 
     // 12 outputs a thread; one of so many parts of the device.
     static bool fills_device(const Problem& p, const cuda_abi::Device& device, int parts = 1) {
-        return p.output_length * p.batch * parts >= static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;
+        return p.x.outputs * p.batch.length * parts >= static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;
     }
     // One vector a thread, one tile a warp: the sizes for signals that do not fill the device.
     static bool short_rows(const Prepared& prepared) {
@@ -140,15 +140,15 @@ private:
     }
     static const void* short_kernel_of(const Prepared& prepared) {
         const Problem& p = prepared.problem;
-        const int chunks = static_cast<int>((p.k + per_vector(prepared) - 1) / per_vector(prepared));
+        const int chunks = static_cast<int>((p.x.k + per_vector(prepared) - 1) / per_vector(prepared));
         return p.dtype == kF32 ? short_kernel_f32(chunks) : short_kernel_16bit(p.dtype, chunks);
     }
 
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
-        if (p.taps_come_later != 0) { return policy_of_one_from_memory(p, device); }
+        if (p.taps_come_later) { return policy_of_one_from_memory(p, device); }
         if (!fills_device(p, device)) { return {1, 64, 1, 0}; }
-        if (p.output_length < 32 * 3 * (16 / type_of(p, device).bytes)) { return {1, 64, 1, 0}; }
-        if (p.dtype == kF32) { return p.k > 24 ? Policy{5, 64, 1, 0} : Policy{3, 32, 1, 0}; }
+        if (p.x.outputs < 32 * 3 * (16 / type_of(p, device).bytes)) { return {1, 64, 1, 0}; }
+        if (p.dtype == kF32) { return p.x.k > 24 ? Policy{5, 64, 1, 0} : Policy{3, 32, 1, 0}; }
         return {3, 32, p.filters > 1 ? 4 : 1, 0};
     }
     // What warps load for each tile counts. H200, with the launch that orders the taps, as above and so: f32, 2^20 samples, 9 taps
@@ -157,10 +157,10 @@ private:
     static Policy policy_of_one_from_memory(const Problem& p, const cuda_abi::Device& device) {
         constexpr std::int64_t kLeastOutputs = 768;  // of a row: larger tiles than one vector's
         const bool fills = fills_device(p, device);
-        if (p.output_length < kLeastOutputs || (!fills && (p.dtype != kF32 || p.k > 24 || !fills_device(p, device, 2)))) {
+        if (p.x.outputs < kLeastOutputs || (!fills && (p.dtype != kF32 || p.x.k > 24 || !fills_device(p, device, 2)))) {
             return {1, 64, 1, 0};
         }
-        if (p.dtype == kF32) { return {fills && p.k > 12 ? 5 : 3, 64, 1, 0}; }
+        if (p.dtype == kF32) { return {fills && p.x.k > 12 ? 5 : 3, 64, 1, 0}; }
         return {3, 64, 2, 0};
     }
     static Policy policy_of(const Prepared& prepared) {
@@ -169,7 +169,7 @@ private:
     static const void* kernel_of(const Prepared& prepared) {
         const Problem& p = prepared.problem;
         const int vectors = policy_of(prepared).vectors_per_thread;
-        const int chunks = static_cast<int>((p.k + per_vector(prepared) - 1) / per_vector(prepared));
+        const int chunks = static_cast<int>((p.x.k + per_vector(prepared) - 1) / per_vector(prepared));
         const void* kernel = p.dtype == kF32 ? few_kernel_f32(vectors, chunks, taps_in_memory(p))
                                              : few_kernel_16bit(p.dtype, vectors, chunks, taps_in_memory(p));
         if (kernel == nullptr) { throw CudaError(cuda_abi::Code::argument, "policy: no kernel of these sizes"); }
@@ -200,7 +200,7 @@ public:
         const Refusal refused = refuse_types(p);
         if (!refused.empty()) { return refused; }
         const int most = 2048 / type_of(p, device).tap_bytes;
-        if (p.k > most) { return "more than " + std::to_string(most) + " taps"; }
+        if (p.x.k > most) { return "more than " + std::to_string(most) + " taps"; }
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
@@ -254,7 +254,7 @@ public:
                      stream);
         const std::int64_t per_vector = 16 / type_of(prepared.problem, prepared.device).bytes;
         launch_edges(prepared, a,
-                     {static_cast<int>(shape.outputs), shape.outputs + divide_up(prepared.problem.k, per_vector) * per_vector},
+                     {static_cast<int>(shape.outputs), shape.outputs + divide_up(prepared.problem.x.k, per_vector) * per_vector},
                      stream);
     }
 
@@ -280,7 +280,7 @@ private:
         w.shift = static_cast<int>(past / bytes);
         w.start = offset - w.shift;
         const std::int64_t per_vector = 16 / bytes;
-        const std::int64_t size = shape.outputs + divide_up(prepared.problem.k, per_vector) * per_vector;
+        const std::int64_t size = shape.outputs + divide_up(prepared.problem.x.k, per_vector) * per_vector;
         const std::int64_t length = a.in_last - a.in_first;
         // The first that begins at or after sample 0 and output 0, and the first whose samples or outputs go too far.
         const std::int64_t first = std::max(w.start < 0 ? divide_up(-w.start, shape.outputs) : 0, std::int64_t{w.shift > 0});
@@ -296,7 +296,7 @@ private:
         const Type type = type_of(prepared.problem, prepared.device);
         Shape s{};
         s.buffers = policy.windows_per_warp == 1 ? 1 : 2;
-        s.slots = static_cast<int>((prepared.problem.k + kChunkUnit - 1) / kChunkUnit * kChunkUnit);
+        s.slots = static_cast<int>((prepared.problem.x.k + kChunkUnit - 1) / kChunkUnit * kChunkUnit);
         for (s.tiles = policy.tiles_per_block; s.tiles >= 1; --s.tiles) {
             s.outputs = 32ll * policy.vectors_per_thread * (16 / type.bytes) * s.tiles;
             const std::int64_t taps = taps_in_memory(prepared.problem) ? s.slots * type.tap_bytes : 0;
@@ -307,22 +307,22 @@ private:
         throw CudaError(cuda_abi::Code::argument, "policy: tiles larger than a block's shared memory");
     }
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
-        const std::int64_t outputs = p.output_length * p.batch;
+        const std::int64_t outputs = p.x.outputs * p.batch.length;
         const std::int64_t fills = static_cast<std::int64_t>(device.multiprocessors) * 768 * 3 * (16 / type_of(p, device).bytes);
         const int vectors = p.dtype == kF32 ? 5 : 3;
-        if (p.taps_come_later != 0 && outputs >= fills / 2) {
+        if (p.taps_come_later && outputs >= fills / 2) {
             // H200, as rows with their own and so: f64, 2^24 samples, 9 taps 111 and 85 us; f32, 200 taps 155 and 147; 2^20
             // samples, f32, 33 taps 16.1 and 12.7, f64 with 64 taps 18.3 and 17.2.
-            const bool many = outputs >= 4 * fills || (outputs >= fills && p.k < 24);
-            return {vectors, window::kThreads, !many ? 1 : p.dtype == kF32 && p.k > 80 ? 2 : 3, 1};
+            const bool many = outputs >= 4 * fills || (outputs >= fills && p.x.k < 24);
+            return {vectors, window::kThreads, !many ? 1 : p.dtype == kF32 && p.x.k > 80 ? 2 : 3, 1};
         }
         if (outputs < fills) { return {1, window::kThreads, 1, 1}; }
-        return {vectors, window::kThreads, p.filters > 1 ? 1 : (p.dtype == kF32 && p.k <= 80 ? 2 : 3), p.k <= 48 ? 1 : 0};
+        return {vectors, window::kThreads, p.filters > 1 ? 1 : (p.dtype == kF32 && p.x.k <= 80 ? 2 : 3), p.x.k <= 48 ? 1 : 0};
     }
     // Unrolled kernels have the one size that suits them; a policy of a single vector asks for the loop.
     static const void* unrolled(const Problem& p, Policy& policy) {
         if (p.dtype != kF32 || taps_in_memory(p) || policy.vectors_per_thread == 1) { return nullptr; }
-        return window_kernel_unrolled(static_cast<int>(p.k), &policy.vectors_per_thread);
+        return window_kernel_unrolled(static_cast<int>(p.x.k), &policy.vectors_per_thread);
     }
     static Policy policy_of(const Prepared& prepared) {
         Policy policy = with_defaults(prepared.policy, default_policy(prepared.problem, prepared.device));
@@ -404,7 +404,7 @@ public:
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         Problem known = p;  // one filter's taps come from memory always
         known.taps_come_later = 0;
-        return std::max(estimate(known, device, kStagedCost), kStagedCost.start + serial_seconds(static_cast<double>(p.k), device));
+        return std::max(estimate(known, device, kStagedCost), kStagedCost.start + serial_seconds(static_cast<double>(p.x.k), device));
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};
@@ -419,12 +419,12 @@ public:
         return sizes(policy, policy.tiles_per_block < 0 ? "blocks as many as the device holds"
                                                         : (std::to_string(policy.tiles_per_block) + " tiles a warp").c_str());
     }
-    void load(const Prepared& prepared) const override { load_staged(prepared, policy_of(prepared), prepared.problem.k); }
+    void load(const Prepared& prepared) const override { load_staged(prepared, policy_of(prepared), prepared.problem.x.k); }
 
     void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
         const Policy policy = policy_of(prepared);
         const Type type = type_of(prepared.problem, prepared.device);
-        const StagedSizes shape = staged_sizes(prepared, prepared.problem.k, policy);
+        const StagedSizes shape = staged_sizes(prepared, prepared.problem.x.k, policy);
         Arguments a = arguments_of(prepared, job);
         set_tiles(a, 32ll * policy.vectors_per_thread * (16 / type.bytes), 16 / type.bytes);
         const std::int64_t fill =
@@ -434,19 +434,19 @@ public:
                                                                : divide_up(a.tiles, std::int64_t{policy.tiles_per_block} * kWarps);
         int segments = 1;
         int chunk = shape.chunk;
-        std::int64_t segment = prepared.problem.k;
+        std::int64_t segment = prepared.problem.x.k;
         void* partial = nullptr;
         void* arguments[] = {&a, &chunk, &segments, &segment, &partial};
         cuda::launch(staged_kernel(prepared, policy.vectors_per_thread), grid_of(blocks, a.rows), staged::kThreads, arguments,
                      shape.shared_bytes, stream);
         const int tile = 32 * policy.vectors_per_thread * (16 / type.bytes);
-        launch_edges(prepared, a, {tile, tile + divide_up(prepared.problem.k, 16 / type.bytes) * (16 / type.bytes)}, stream);
+        launch_edges(prepared, a, {tile, tile + divide_up(prepared.problem.x.k, 16 / type.bytes) * (16 / type.bytes)}, stream);
     }
 
 private:
     static Policy default_policy(const Problem& p, const cuda_abi::Device& device) {
         const int per_vector = 16 / type_of(p, device).bytes;
-        const std::int64_t outputs = p.output_length * p.batch;
+        const std::int64_t outputs = p.x.outputs * p.batch.length;
         const std::int64_t fills = static_cast<std::int64_t>(device.multiprocessors) * 768 * 3 * per_vector;
         if (outputs < fills) { return {1, staged::kThreads, 1, 0}; }
         return {3, staged::kThreads, -1, 0};
@@ -471,19 +471,19 @@ public:
         return info;
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (p.k < 2 * kTapChunk) { return "fewer than " + std::to_string(2 * kTapChunk) + " taps: nothing to divide"; }
+        if (p.x.k < 2 * kTapChunk) { return "fewer than " + std::to_string(2 * kTapChunk) + " taps: nothing to divide"; }
         if (segments_of(p, device) < 2) { return "the outputs alone fill the device"; }
         return refuse_types(p);
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         return std::max(estimate(p, device, kStagedCost),
-                        serial_seconds(static_cast<double>(p.k) / static_cast<double>(segments_of(p, device)), device)) +
+                        serial_seconds(static_cast<double>(p.x.k) / static_cast<double>(segments_of(p, device)), device)) +
                2 * kLaunchSeconds;
     }
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;
         const int sum_bytes = std::max(4, type_of(p, prepared.device).bytes);
-        return segments_of(p, prepared.device) * p.batch * p.output_length * sum_bytes;
+        return segments_of(p, prepared.device) * p.batch.length * p.x.outputs * sum_bytes;
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         return std::to_string(segments_of(prepared.problem, prepared.device)) + " segments of the taps";
@@ -498,7 +498,7 @@ public:
         const StagedSizes shape = staged_sizes(prepared, segment, kPolicy);
         Arguments a = arguments_of(prepared, job);
         set_tiles(a, 32ll * kPolicy.vectors_per_thread * (16 / type.bytes), 16 / type.bytes);
-        int segments = static_cast<int>((prepared.problem.k + segment - 1) / segment);
+        int segments = static_cast<int>((prepared.problem.x.k + segment - 1) / segment);
         int chunk = shape.chunk;
         void* partial = workspace;
         void* arguments[] = {&a, &chunk, &segments, &segment, &partial};
@@ -520,13 +520,13 @@ private:
     // As many as fill the device, each of whole chunks.
     static std::int64_t segments_of(const Problem& p, const cuda_abi::Device& device) {
         const std::int64_t tile = staged::kThreads * (16 / type_of(p, device).bytes);
-        const std::int64_t tiles = (p.output_length + tile - 1) / tile * p.batch;
+        const std::int64_t tiles = (p.x.outputs + tile - 1) / tile * p.batch.length;
         const std::int64_t wanted = (static_cast<std::int64_t>(device.multiprocessors) * 8 + tiles - 1) / tiles;
-        return std::clamp<std::int64_t>(std::min(wanted, p.k / kTapChunk), 1, 65535);
+        return std::clamp<std::int64_t>(std::min(wanted, p.x.k / kTapChunk), 1, 65535);
     }
     static std::int64_t segment_taps(const Prepared& prepared) {
         const std::int64_t segments = segments_of(prepared.problem, prepared.device);
-        return ((prepared.problem.k + segments - 1) / segments + kTapChunk - 1) / kTapChunk * kTapChunk;
+        return ((prepared.problem.x.k + segments - 1) / segments + kTapChunk - 1) / kTapChunk * kTapChunk;
     }
 };
 

@@ -79,16 +79,16 @@ inline constexpr int kThreads = 128;
 
 /// A kernel of one shape, or null if there is none. Types are tapline::Dtype numbers of the signal and the taps.
 const void* few_kernel_f32(int vectors, int chunks, bool row_taps);
-const void* few_kernel_16bit(int dtype, int vectors, int chunks, bool row_taps);
+const void* few_kernel_16bit(Dtype dtype, int vectors, int chunks, bool row_taps);
 const void* short_kernel_f32(int chunks);
-const void* short_kernel_16bit(int dtype, int chunks);
-const void* window_kernel_of(int dtype, int taps_dtype, int vectors, bool row_taps);
+const void* short_kernel_16bit(Dtype dtype, int chunks);
+const void* window_kernel_of(Dtype dtype, Dtype taps_dtype, int vectors, bool row_taps);
 /// For f32 and one filter, if there is one for so many taps; `vectors` is set to what a thread then makes.
 const void* window_kernel_unrolled(int taps, int* vectors);
 /// For f32, f16 and bf16.
-const void* tensor_kernel_of(int dtype);
+const void* tensor_kernel_of(Dtype dtype);
 /// For f16 and bf16 and so many groups of 16 taps at least; null if there is none in this library or of that size.
-const void* tensor_group_kernel_of(int dtype, int steps);
+const void* tensor_group_kernel_of(Dtype dtype, int steps);
 /// The kernel that keeps samples in registers, for f16 and bf16, so many chunks of 32 samples at least and pieces of a tap (1 or 2;
 /// 1 if taps are of dtype); its entry is null if there is none in this library or of that size.
 struct TensorRowsKernel {
@@ -96,11 +96,11 @@ struct TensorRowsKernel {
     int threads = 0;
     std::size_t shared_bytes = 0;
 };
-TensorRowsKernel tensor_rows_kernel_of(int dtype, int chunks, int pieces, bool narrow_taps);
-const void* direct_kernel_of(int dtype, int taps_dtype, int vectors);
+TensorRowsKernel tensor_rows_kernel_of(Dtype dtype, int chunks, int pieces, bool narrow_taps);
+const void* direct_kernel_of(Dtype dtype, Dtype taps_dtype, int vectors);
 /// The stretches that the kernels above leave.
-const void* edge_kernel_of(int dtype, int taps_dtype);
+const void* edge_kernel_of(Dtype dtype, Dtype taps_dtype);
 /// Adds up the segments' sums with the epilogue: partial[(y * rows + row) * count + o].
-const void* sum_segments_kernel_of(int dtype);
+const void* sum_segments_kernel_of(Dtype dtype);
 
 }  // namespace tapline::cuda

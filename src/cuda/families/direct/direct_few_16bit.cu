@@ -36,13 +36,13 @@ const void* pick_short(int chunks, std::integer_sequence<int, kChunks...>) {
 
 }  // namespace
 
-const void* short_kernel_16bit(int dtype, int chunks) {
+const void* short_kernel_16bit(Dtype dtype, int chunks) {
     constexpr auto kAll = std::make_integer_sequence<int, kMostChunks>{};
     if (chunks < 1 || chunks > kMostChunks) { return nullptr; }
     return dtype == kF16 ? pick_short<__half>(chunks, kAll) : pick_short<__nv_bfloat16>(chunks, kAll);
 }
 
-const void* few_kernel_16bit(int dtype, int vectors, int chunks, bool row_taps) {
+const void* few_kernel_16bit(Dtype dtype, int vectors, int chunks, bool row_taps) {
     if (chunks < 1 || chunks > kMostChunks) { return nullptr; }
     return dtype == kF16 ? pick<__half>(vectors, chunks, row_taps) : pick<__nv_bfloat16>(vectors, chunks, row_taps);
 }

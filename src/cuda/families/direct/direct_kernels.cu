@@ -25,7 +25,7 @@ const void* pick(int vectors) {
 
 }  // namespace
 
-const void* direct_kernel_of(int dtype, int taps_dtype, int vectors) {
+const void* direct_kernel_of(Dtype dtype, Dtype taps_dtype, int vectors) {
     switch (dtype) {
         case kF32:
             return pick<float, float>(vectors);
@@ -44,7 +44,7 @@ const void* direct_kernel_of(int dtype, int taps_dtype, int vectors) {
     }
 }
 
-const void* sum_segments_kernel_of(int dtype) {
+const void* sum_segments_kernel_of(Dtype dtype) {
     switch (dtype) {
         case kF32:
             return reinterpret_cast<const void*>(&split::sum_segments_kernel<float>);

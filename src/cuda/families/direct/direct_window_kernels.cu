@@ -27,7 +27,7 @@ const void* pick(int vectors, bool row_taps) {
 
 }  // namespace
 
-const void* window_kernel_of(int dtype, int taps_dtype, int vectors, bool row_taps) {
+const void* window_kernel_of(Dtype dtype, Dtype taps_dtype, int vectors, bool row_taps) {
     switch (dtype) {
         case kF32:
             return pick<float, float>(vectors, row_taps);

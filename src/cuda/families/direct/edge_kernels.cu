@@ -4,7 +4,7 @@
 
 namespace tapline::cuda {
 
-const void* edge_kernel_of(int dtype, int taps_dtype) {
+const void* edge_kernel_of(Dtype dtype, Dtype taps_dtype) {
     switch (dtype) {
         case kF32:
             return reinterpret_cast<const void*>(&edge_kernel<float, float>);

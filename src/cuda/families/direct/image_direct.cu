@@ -35,32 +35,32 @@ struct Windows {
     int tile_rows;
 };
 
-Windows windows_of(const PreparedImage& prepared) {
-    const ImageProblem& p = prepared.problem;
+Windows windows_of(const Prepared& prepared) {
+    const Problem& p = prepared.problem;
     const int bytes = image_type_of(p, prepared.device).bytes;
     const int vector = 16 / bytes;
     Windows w{};
     w.tile_rows = kThreads / 32 / kWarpsX * rows_of_thread(bytes);
-    const std::int64_t padded = divide_up(p.mask_height, kTapPadding) * kTapPadding;
+    const std::int64_t padded = divide_up(p.y.k, kTapPadding) * kTapPadding;
     w.pieces.rows = static_cast<int>(std::min<std::int64_t>(padded, bytes == 16 ? 16 : bytes == 8 ? 32 : 64));
     w.pieces.column_taps = static_cast<int>(padded);
-    const int rows = w.tile_rows + static_cast<int>(std::min<std::int64_t>(w.pieces.rows, p.mask_height)) - 1;
+    const int rows = w.tile_rows + static_cast<int>(std::min<std::int64_t>(w.pieces.rows, p.y.k)) - 1;
     const std::int64_t room = kWindowBytes / (rows * bytes) - kTileElements - 2 * (vector - 1);  // elements beyond a tile's own
-    w.pieces.columns = static_cast<int>(std::clamp<std::int64_t>(room / p.channels + 1, 1, p.mask_width));
-    const std::int64_t beyond = (w.pieces.columns - 1) * p.channels;
+    w.pieces.columns = static_cast<int>(std::clamp<std::int64_t>(room / p.channels.length + 1, 1, p.x.k));
+    const std::int64_t beyond = (w.pieces.columns - 1) * p.channels.length;
     w.pieces.pitch = (kTileElements + static_cast<int>(beyond) + 2 * (vector - 1)) / vector * vector;
     w.shared_bytes = static_cast<std::size_t>(rows) * w.pieces.pitch * bytes;
     return w;
 }
 
 // The constant of an integer image must be a pixel's value to stand in a window.
-bool constant_is_a_pixel(const ImageProblem& p) {
-    if (!is_pixel_type(p.dtype) || p.boundary != kConstant) { return true; }
-    const double c = p.constant_real;
+bool constant_is_a_pixel(const Problem& p) {
+    if (!is_pixel_type(p.dtype) || p.x.boundary != kConstant) { return true; }
+    const double c = p.constant.real();
     return c >= 0 && c <= (p.dtype == kU8 ? 255 : 65535) && c == std::floor(c);
 }
 
-class ImageDirect final : public ImageRung {
+class ImageDirect final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -79,34 +79,34 @@ public:
         return info;
     }
 
-    [[nodiscard]] Refusal supports(const ImageProblem& p, const cuda_abi::Device&) const override {
-        if (p.mask_height > kMostSide || p.mask_width > kMostSide || p.channels > kMostChannels) {
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override {
+        if (p.y.k > kMostSide || p.x.k > kMostSide || p.channels.length > kMostChannels) {
             return "counts the mask's rows and columns and the channels in 30 bits";
         }
         return {};
     }
 
-    [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const Type type = image_type_of(p, device);
         const double outputs =
-            static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
-        const double products = static_cast<double>(p.mask_height) * static_cast<double>(p.mask_width) * type.products;
+            static_cast<double>(p.batch.length * p.channels.length) * static_cast<double>(p.y.outputs) * static_cast<double>(p.x.outputs);
+        const double products = static_cast<double>(p.y.k) * static_cast<double>(p.x.k) * type.products;
         const double besides = small_mask(p) ? kSmallOutputCost : kOutputCost;
         return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),
                                          2 * outputs * (kProductCost * products + besides) / (type.rate * device.peak_flops));
     }
 
     // Column by column, for strips that run down columns.
-    [[nodiscard]] std::vector<std::byte> table(PreparedImage& prepared) const override {
-        const ImageProblem& p = prepared.problem;
+    [[nodiscard]] std::vector<std::byte> table(Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
         if (takes_small(prepared)) { return {}; }
         const auto bytes = static_cast<std::size_t>(image_type_of(p, prepared.device).tap_bytes);
-        const auto height = static_cast<std::size_t>(p.mask_height);
-        const auto width = static_cast<std::size_t>(p.mask_width);
-        const std::size_t column = divide_up(p.mask_height, kTapPadding) * kTapPadding;
-        std::vector<std::byte> to(static_cast<std::size_t>(p.masks) * width * column * bytes);
+        const auto height = static_cast<std::size_t>(p.y.k);
+        const auto width = static_cast<std::size_t>(p.x.k);
+        const std::size_t column = divide_up(p.y.k, kTapPadding) * kTapPadding;
+        std::vector<std::byte> to(static_cast<std::size_t>(p.filters) * width * column * bytes);
         const auto* from = static_cast<const std::byte*>(prepared.host.taps);
-        for (std::size_t mask = 0; mask < static_cast<std::size_t>(p.masks); ++mask) {
+        for (std::size_t mask = 0; mask < static_cast<std::size_t>(p.filters); ++mask) {
             for (std::size_t i = 0; i < height; ++i) {
                 for (std::size_t j = 0; j < width; ++j, from += bytes) {
                     std::memcpy(to.data() + ((mask * width + j) * column + i) * bytes, from, bytes);
@@ -116,25 +116,25 @@ public:
         return to;
     }
 
-    [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         if (takes_exact(prepared)) { return "term by term: terms outside the image stay absent"; }
         const int rows = takes_small(prepared) ? image_direct_rung::kSmallTileRows : windows_of(prepared).tile_rows;
         return "tiles of " + std::to_string(rows) + " rows of " + std::to_string(kTileElements) + " elements";
     }
 
-    void load(const PreparedImage& prepared) const override {
-        const ImageProblem& p = prepared.problem;
+    void load(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
         if (takes_exact(prepared)) {
             image_direct_rung::load_exact(prepared);
         } else if (takes_small(prepared)) {
-            allow_shared(image_direct_rung::small_kernel_of(static_cast<int>(p.mask_width)), small_bytes(p));
+            allow_shared(image_direct_rung::small_kernel_of(static_cast<int>(p.x.k)), small_bytes(p));
         } else {
             allow_most_shared(image_direct_rung::kernel_of(p.dtype, p.taps_dtype), prepared.device);
         }
     }
 
-    void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
-        const ImageProblem& p = prepared.problem;
+    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
         if (takes_exact(prepared)) {
             image_direct_rung::launch_exact(prepared, job, stream);
             return;
@@ -146,47 +146,47 @@ public:
             static_assert(sizeof mask <= kTapsByValueBytes);
             std::memcpy(&mask, prepared.by_value.data(), sizeof mask);
             void* arguments[] = {&a, &mask};
-            cuda::launch(image_direct_rung::small_kernel_of(static_cast<int>(p.mask_width)), grid, kThreads, arguments,
+            cuda::launch(image_direct_rung::small_kernel_of(static_cast<int>(p.x.k)), grid, kThreads, arguments,
                          small_bytes(p), stream);
             return;
         }
         Windows w = windows_of(prepared);
         const dim3 grid = image_grid(a, w.tile_rows, kTileElements);
         a.taps = prepared.table;
-        a.mask_taps = p.masks > 1 ? p.mask_width * w.pieces.column_taps : 0;
+        a.mask_taps = p.filters > 1 ? p.x.k * w.pieces.column_taps : 0;
         void* arguments[] = {&a, &w.pieces};
         cuda::launch(image_direct_rung::kernel_of(p.dtype, p.taps_dtype), grid, kThreads, arguments, w.shared_bytes, stream);
     }
 
 private:
-    static bool takes_exact(const PreparedImage& prepared) {
-        const ImageProblem& p = prepared.problem;
-        return (p.boundary == kZero && !prepared.taps_finite) || !constant_is_a_pixel(p);
+    static bool takes_exact(const Prepared& prepared) {
+        const Problem& p = prepared.problem;
+        return (p.x.boundary == kZero && !prepared.taps_finite) || !constant_is_a_pixel(p);
     }
-    static std::size_t small_bytes(const ImageProblem& p) {
-        return static_cast<std::size_t>(image_direct_rung::kSmallTileRows + p.mask_height - 1) * image_direct_rung::kSmallPitch *
+    static std::size_t small_bytes(const Problem& p) {
+        return static_cast<std::size_t>(image_direct_rung::kSmallTileRows + p.y.k - 1) * image_direct_rung::kSmallPitch *
                sizeof(float);
     }
-    static bool small_mask(const ImageProblem& p) {
-        if (p.dtype != kF32 || p.masks != 1 || p.mask_height != p.mask_width || p.mask_width > image_direct_rung::kMostSmall) {
+    static bool small_mask(const Problem& p) {
+        if (p.dtype != kF32 || p.filters != 1 || p.y.k != p.x.k || p.x.k > image_direct_rung::kMostSmall) {
             return false;
         }
-        const std::int64_t elements = kTileElements + (p.mask_width - 1) * p.channels + 6;  // of a window's row, whatever its lead
-        return image_direct_rung::small_kernel_of(static_cast<int>(p.mask_width)) != nullptr &&
+        const std::int64_t elements = kTileElements + (p.x.k - 1) * p.channels.length + 6;  // of a window's row, whatever its lead
+        return image_direct_rung::small_kernel_of(static_cast<int>(p.x.k)) != nullptr &&
                elements <= image_direct_rung::kSmallPitch;
     }
-    static bool takes_small(const PreparedImage& prepared) { return small_mask(prepared.problem) && !takes_exact(prepared); }
+    static bool takes_small(const Prepared& prepared) { return small_mask(prepared.problem) && !takes_exact(prepared); }
 };
 
 }  // namespace
 
 namespace image_direct_rung {
 
-void load_exact(const PreparedImage& prepared) {
+void load_exact(const Prepared& prepared) {
     allow_shared(exact_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype), 0);
 }
 
-void launch_exact(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
+void launch_exact(const Prepared& prepared, const Job& job, cudaStream_t stream) {
     ImageArguments a = image_arguments_of(prepared, job);
     const dim3 grid = image_grid(a, 1, kThreads);
     void* arguments[] = {&a};
@@ -195,7 +195,7 @@ void launch_exact(const PreparedImage& prepared, const ImageJob& job, cudaStream
 
 }  // namespace image_direct_rung
 
-const ImageRung& image_direct() {
+const Rung& image_direct() {
     static const ImageDirect instance;
     return instance;
 }

@@ -42,11 +42,11 @@ struct Pieces {
 };
 
 const void* small_kernel_of(int side);  // null: none
-const void* kernel_of(std::int32_t dtype, std::int32_t taps_dtype);
-const void* exact_kernel_of(std::int32_t dtype, std::int32_t taps_dtype);
+const void* kernel_of(Dtype dtype, Dtype taps_dtype);
+const void* exact_kernel_of(Dtype dtype, Dtype taps_dtype);
 
 /// Term by term, any problem: where terms must stay absent.
-void load_exact(const PreparedImage& prepared);
-void launch_exact(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream);
+void load_exact(const Prepared& prepared);
+void launch_exact(const Prepared& prepared, const Job& job, cudaStream_t stream);
 
 }  // namespace tapline::cuda::image_direct_rung

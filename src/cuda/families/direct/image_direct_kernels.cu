@@ -12,7 +12,7 @@ struct Kernels {
 
 // visit(Kernels<S, H>) of the two types.
 template <class Visit>
-const void* visit(std::int32_t dtype, std::int32_t taps_dtype, const Visit& v) {
+const void* visit(Dtype dtype, Dtype taps_dtype, const Visit& v) {
     switch (dtype) {
         case kF32:
             return v(Kernels<float, float>{});
@@ -35,11 +35,11 @@ const void* visit(std::int32_t dtype, std::int32_t taps_dtype, const Visit& v) {
 
 }  // namespace
 
-const void* kernel_of(std::int32_t dtype, std::int32_t taps_dtype) {
+const void* kernel_of(Dtype dtype, Dtype taps_dtype) {
     return visit(dtype, taps_dtype, [](auto kernels) { return kernels.tiled(); });
 }
 
-const void* exact_kernel_of(std::int32_t dtype, std::int32_t taps_dtype) {
+const void* exact_kernel_of(Dtype dtype, Dtype taps_dtype) {
     return visit(dtype, taps_dtype, [](auto kernels) { return kernels.exact(); });
 }
 

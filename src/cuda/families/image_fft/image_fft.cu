@@ -119,12 +119,12 @@ void append_spectrum(std::vector<float>& to, const float* taps, int height, int 
 }
 
 template <int kNear>
-void append_tables(std::vector<float>& to, const ImageProblem& p, const float* taps) {
+void append_tables(std::vector<float>& to, const Problem& p, const float* taps) {
     append_constants<kNear>(to);
-    const int height = static_cast<int>(p.mask_height);
-    const int width = static_cast<int>(p.mask_width);
-    for (std::int64_t mask = 0; mask < p.masks; ++mask) {
-        append_spectrum<kNear>(to, taps + mask * p.mask_height * p.mask_width, height, width);
+    const int height = static_cast<int>(p.y.k);
+    const int width = static_cast<int>(p.x.k);
+    for (std::int64_t mask = 0; mask < p.filters; ++mask) {
+        append_spectrum<kNear>(to, taps + mask * p.y.k * p.x.k, height, width);
     }
 }
 
@@ -140,39 +140,39 @@ struct Policy {
 
 // kUnrolled: channels beside 1 whose kernel knows them, 0 if that is not worth a kernel.
 template <int kNear, int kBlocks, int kUnrolled>
-Policy policy_of(const ImageProblem& p, const cuda_abi::Device& device, const Cost& cost) {
+Policy policy_of(const Problem& p, const cuda_abi::Device& device, const Cost& cost) {
     using D = ft::Shape<kNear>;
     Policy policy;
     policy.wide = kNear > 8;
     policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, 0>);
-    if (p.channels == 1) { policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, 1>); }
-    if (p.channels == kUnrolled) { policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, kUnrolled>); }
+    if (p.channels.length == 1) { policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, 1>); }
+    if (p.channels.length == kUnrolled) { policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, kUnrolled>); }
     policy.threads = D::kTasks;
     policy.shared_bytes = D::kSharedBytes;
-    policy.tiles.out_rows = ft::kRows + 1 - static_cast<int>(p.mask_height);
+    policy.tiles.out_rows = ft::kRows + 1 - static_cast<int>(p.y.k);
     const auto rounds_of = [&](int columns) {
-        const double blocks = static_cast<double>(divide_up(p.out_height, policy.tiles.out_rows)) *
-                              static_cast<double>(divide_up(p.out_width, columns)) * static_cast<double>(p.batch * p.channels);
+        const double blocks = static_cast<double>(divide_up(p.y.outputs, policy.tiles.out_rows)) *
+                              static_cast<double>(divide_up(p.x.outputs, columns)) * static_cast<double>(p.batch.length * p.channels.length);
         return std::ceil(blocks / (std::max(device.multiprocessors, 1) * kBlocks));
     };
-    const int columns = D::kColumns + 1 - static_cast<int>(p.mask_width);
+    const int columns = D::kColumns + 1 - static_cast<int>(p.x.k);
     // Where it costs nothing, rows of outputs begin with a sector of 32 bytes: 1 to 3% faster.
     const int whole_sectors = columns / 8 * 8;
     policy.tiles.out_columns = rounds_of(whole_sectors) <= rounds_of(columns) ? whole_sectors : columns;
     const double outputs = static_cast<double>(policy.tiles.out_rows) * policy.tiles.out_columns;
     policy.seconds =
-        rounds_of(policy.tiles.out_columns) * (cost.tile + outputs * (p.channels == 1 ? cost.output : cost.interleaved_output));
+        rounds_of(policy.tiles.out_columns) * (cost.tile + outputs * (p.channels.length == 1 ? cost.output : cost.interleaved_output));
     return policy;
 }
 
 // The wide tiles' halos are smaller; two of the narrow ones fit on a multiprocessor, where one's work fills the other's waits.
-Policy policy_of(const ImageProblem& p, const cuda_abi::Device& device) {
+Policy policy_of(const Problem& p, const cuda_abi::Device& device) {
     const Policy narrow = policy_of<8, 2, 0>(p, device, kNarrowCost);
     const Policy wide = policy_of<16, 1, 3>(p, device, kWideCost);
     return wide.seconds < narrow.seconds && wide.shared_bytes <= shared_limit(device) - 1024 ? wide : narrow;
 }
 
-class ImageFft final : public ImageRung {
+class ImageFft final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -191,25 +191,25 @@ public:
         return info;
     }
 
-    [[nodiscard]] Refusal supports(const ImageProblem& p, const cuda_abi::Device& device) const override {
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
         if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
             return "a transform's errors are those of its whole tile: not under strict accuracy";
         }
-        if (p.mask_height > ft::kMostMask || p.mask_width > ft::kMostMask) {
+        if (p.y.k > ft::kMostMask || p.x.k > ft::kMostMask) {
             return "takes mask sides of at most " + std::to_string(ft::kMostMask);
         }
         if (policy_of(p, device).shared_bytes > shared_limit(device) - 1024) { return "its tile does not fit in shared memory"; }
-        if (p.channels > 64 || p.masks > 64) { return "takes one channel at a time: at most 64"; }
+        if (p.channels.length > 64 || p.filters > 64) { return "takes one channel at a time: at most 64"; }
         return {};
     }
 
-    [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         return kLaunchSeconds +
                std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), policy_of(p, device).seconds);
     }
 
-    [[nodiscard]] std::vector<std::byte> table(PreparedImage& prepared) const override {
+    [[nodiscard]] std::vector<std::byte> table(Prepared& prepared) const override {
         if (!prepared.taps_finite) { return {}; }
         std::vector<float> to;
         const auto* taps = static_cast<const float*>(prepared.host.taps);
@@ -223,32 +223,32 @@ public:
         return bytes;
     }
 
-    [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override {
+    [[nodiscard]] std::int64_t band_rows(const Prepared& prepared) const override {
         return policy_of(prepared.problem, prepared.device).tiles.out_rows;
     }
-    [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         if (!prepared.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
         const Policy policy = policy_of(prepared.problem, prepared.device);
         return std::string("tiles of 128 x ") + (policy.wide ? "256" : "128") + " pixels, " +
                std::to_string(policy.tiles.out_rows) + " x " + std::to_string(policy.tiles.out_columns) + " outputs each";
     }
 
-    void load(const PreparedImage& prepared) const override {
+    void load(const Prepared& prepared) const override {
         if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
         allow_most_shared(policy_of(prepared.problem, prepared.device).kernel, prepared.device);
     }
 
-    void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
+    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
         if (!prepared.taps_finite) { return image_direct_rung::launch_exact(prepared, job, stream); }
-        const ImageProblem& p = prepared.problem;
+        const Problem& p = prepared.problem;
         Policy policy = policy_of(p, prepared.device);
         ImageArguments a = image_arguments_of(prepared, job);
         // One channel's plane a block.
-        dim3 grid = image_grid(a, policy.tiles.out_rows, policy.tiles.out_columns * static_cast<int>(p.channels));
-        if (grid.x * p.channels > kMostBlocks) {
+        dim3 grid = image_grid(a, policy.tiles.out_rows, policy.tiles.out_columns * static_cast<int>(p.channels.length));
+        if (grid.x * p.channels.length > kMostBlocks) {
             throw CudaError(cuda_abi::Code::unsupported, "problem: more tiles than one launch has blocks; divide the batch");
         }
-        grid.x *= static_cast<unsigned>(p.channels);
+        grid.x *= static_cast<unsigned>(p.channels.length);
         void* arguments[] = {&a, &policy.tiles};
         cuda::launch(policy.kernel, grid, policy.threads, arguments, policy.shared_bytes, stream);
     }
@@ -256,7 +256,7 @@ public:
 
 }  // namespace
 
-const ImageRung& image_fft() {
+const Rung& image_fft() {
     static const ImageFft instance;
     return instance;
 }

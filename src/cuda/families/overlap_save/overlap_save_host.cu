@@ -107,7 +107,7 @@ Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
     cut.warps = warps;
     cut.taps = taps;
     cut.samples = kPoints * warps * (type.is_complex ? 1 : 2);
-    const auto skip_to = [&](int multiple) { return static_cast<int>(((-p.origin) % multiple + multiple) % multiple); };
+    const auto skip_to = [&](int multiple) { return static_cast<int>(((-p.x.origin) % multiple + multiple) % multiple); };
     const auto outputs_after = [&](int skip) {
         const std::int64_t room = cut.samples - (taps - 1) - skip;
         return room < kOutputsUnit ? 0 : static_cast<int>(room / kOutputsUnit) * kOutputsUnit;
@@ -134,7 +134,7 @@ int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& d
     return static_cast<int>(std::clamp<std::int64_t>(by_memory, 0, kernel.most_threads * kernel.blocks / (32 * warps)));
 }
 
-bool plain_problem(const Problem& p) { return p.in_sample == 1 && p.out_sample == 1 && p.output_dtype == p.dtype; }
+bool plain_problem(const Problem& p) { return p.x.in_stride == 1 && p.x.out_stride == 1 && p.output_dtype == p.dtype; }
 
 Kernel fast_kernel(const Problem& p, int warps, const cuda_abi::Device& device) {
     const Kernel passing = kernel_of(p, warps, true, Spectrum::passing);
@@ -220,9 +220,9 @@ double alone_seconds(const Type& type, int warps) {
 
 double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device) {
     const Type type = type_of(p);
-    const double rows = static_cast<double>(p.batch);
+    const double rows = static_cast<double>(p.batch.length);
     const bool by_rows = takes_rows(p, cut.warps, device);
-    const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.output_length) / cut.outputs) * rows;
+    const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * rows;
     const Kernel kernel = fast_kernel(p, cut.warps, device);
     const double at_once = by_rows ? rows_at_once(cut.warps) : std::max(1, segments_of_block(kernel, cut.warps, device));
     const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
@@ -235,7 +235,7 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
     const double left = std::ceil(each - whole_rounds);
     const double busy = whole_rounds * seconds + (left > 0 ? std::max(left * seconds, alone) : 0);
     const double bytes =
-        type.bytes * rows * static_cast<double>(p.output_length + p.n) +
+        type.bytes * rows * static_cast<double>(p.x.outputs + p.x.n) +
         (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
     const double moving = bytes / device.copy_bytes_per_second;
     const bool reads_first = !by_rows && p.filters == 1 && left > 0 && whole_rounds >= kReadFirstRounds * at_once;
@@ -245,9 +245,9 @@ double estimate(const Problem& p, const Cut& cut, const cuda_abi::Device& device
 
 double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device) {
     const double segments =
-        std::ceil(static_cast<double>(p.output_length) / cut.outputs) * static_cast<double>(p.batch) / device.multiprocessors;
+        std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * static_cast<double>(p.batch.length) / device.multiprocessors;
     const double chunks = std::ceil(segments / static_cast<double>(segments_at_once));
-    const double parts = static_cast<double>(parts_of(p.k, cut).size());
+    const double parts = static_cast<double>(parts_of(p.x.k, cut).size());
     return parts * (chunks * kPartStartSeconds + std::ceil(segments) * segment_seconds(p, cut.warps, device));
 }
 
@@ -261,7 +261,7 @@ void append(std::vector<std::byte>& to, const std::vector<Complex>& points, bool
     }
 }
 
-Complex tap_at(const std::byte* taps, std::int64_t t, int type) {
+Complex tap_at(const std::byte* taps, std::int64_t t, Dtype type) {
     const auto read = [&]<class T>(T, std::int64_t at) {
         T value;
         std::memcpy(&value, taps + at * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
@@ -367,7 +367,7 @@ void in_parallel(std::int64_t count, const std::function<void(std::int64_t)>& bo
 std::int64_t spectrum_bytes(const Problem& p, const Cut& cut) { return std::int64_t{kPoints} * cut.warps * type_of(p).point_bytes; }
 
 std::int64_t table_bytes(const Problem& p, const Cut& cut) {
-    const std::int64_t spectra = p.filters * static_cast<std::int64_t>(parts_of(p.k, cut).size());
+    const std::int64_t spectra = p.filters * static_cast<std::int64_t>(parts_of(p.x.k, cut).size());
     return kernel_of(p, cut.warps, true, Spectrum::passing).table_points * std::int64_t{type_of(p).point_bytes} +
            spectra * spectrum_bytes(p, cut);
 }
@@ -377,7 +377,7 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const Cut& cut) {
     const Type type = type_of(p);
     const Kernel kernel = kernel_of(p, cut.warps, true, Spectrum::passing);
     const bool wide = type.point_bytes == 16;
-    const std::vector<Part> parts = parts_of(p.k, cut);
+    const std::vector<Part> parts = parts_of(p.x.k, cut);
     const auto spectra = p.filters * static_cast<std::int64_t>(parts.size());
     std::vector<std::byte> bytes;
     const auto each = static_cast<std::size_t>(spectrum_bytes(p, cut));
@@ -424,18 +424,18 @@ bool takes_segments(const Prepared& prepared, const Cut& cut, std::int64_t segme
 void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, const Launch& launch, cudaStream_t stream) {
     const Problem& p = prepared.problem;
     const Type type = type_of(p);
-    const Part part = parts_of(p.k, cut)[static_cast<std::size_t>(launch.part)];
+    const Part part = parts_of(p.x.k, cut)[static_cast<std::size_t>(launch.part)];
     Job own = job;
     const std::int64_t out_bytes = stored_bytes(p.output_dtype);
-    own.out = static_cast<char*>(job.out) + (launch.row * job.out_row + launch.first_output * job.out_sample) * out_bytes;
-    own.in = static_cast<const char*>(job.in) + launch.row * job.in_row * type.bytes;
+    own.out = static_cast<char*>(job.out) + (launch.row * job.out_batch + launch.first_output * job.out_stride) * out_bytes;
+    own.in = static_cast<const char*>(job.in) + launch.row * job.in_batch * type.bytes;
     own.first += launch.first_output;
     own.count = launch.count;
     own.row_first += launch.row;
     own.rows = launch.rows;
     Arguments a = arguments_of(prepared, own);
     a.k = part.own_end - part.own;
-    a.origin = p.origin - part.own;
+    a.origin = p.x.origin - part.own;
     // Pairs of real numbers need not be aligned as a whole; plain stores want them so.
     const bool aligned = reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(type.bytes) == 0;
     const bool plain = a.plain_layout != 0 && (aligned || launch.sums_out != nullptr);
@@ -480,7 +480,7 @@ void launch_segments(const Prepared& prepared, const Job& job, const Cut& cut, c
     g.spectrum_first = (launch.part * p.filters + (kernel.in_runs ? 0 : first_filter)) * points;
     a.taps = static_cast<const char*>(prepared.taps) + (kernel.in_runs ? 0 : first_filter * a.taps_row_bytes) +
              part.own * type.tap_bytes;
-    g.start = own.first - (p.origin - part.first) - cut.skip - own.in_first;
+    g.start = own.first - (p.x.origin - part.first) - cut.skip - own.in_first;
     g.outputs = cut.outputs;
     g.skip = cut.skip;
     g.used = static_cast<int>(cut.used - (part.first + cut.taps - part.own_end));

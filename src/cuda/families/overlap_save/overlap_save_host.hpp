@@ -63,7 +63,7 @@ std::vector<Part> parts_of(std::int64_t taps, const Cut& cut);
 /// Points as the kernels read them, appended.
 void append(std::vector<std::byte>& to, const std::vector<std::complex<double>>& points, bool wide);
 /// Tap t of taps of a type.
-std::complex<double> tap_at(const std::byte* taps, std::int64_t t, int type);
+std::complex<double> tap_at(const std::byte* taps, std::int64_t t, Dtype type);
 /// body(i) for 0 <= i < count, by several threads if there are many: a filter a channel makes thousands of spectra.
 void in_parallel(std::int64_t count, const std::function<void(std::int64_t)>& body);
 

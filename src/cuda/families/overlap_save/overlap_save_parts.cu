@@ -40,10 +40,10 @@ public:
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (fast_kernel(p, 1, device).function == nullptr) { return "integers are exact on the CPU only"; }
-        if (p.accuracy == kStrict) { return "strict accuracy needs direct summation"; }
+        if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
         const Cut cut = cut_of_part(p, device);
         if (cut.outputs == 0) { return "segments of several thousand samples do not fit a multiprocessor's shared memory"; }
-        if (p.k <= cut.taps) { return "at most " + std::to_string(cut.taps) + " taps: one part"; }
+        if (p.x.k <= cut.taps) { return "at most " + std::to_string(cut.taps) + " taps: one part"; }
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const Cut cut = cut_of_part(prepared.problem, prepared.device);
-        return std::to_string(parts_of(prepared.problem.k, cut).size()) + " parts of " + std::to_string(cut.taps) +
+        return std::to_string(parts_of(prepared.problem.x.k, cut).size()) + " parts of " + std::to_string(cut.taps) +
                " taps, segments of " + std::to_string(cut.samples) + " samples";
     }
     [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
@@ -75,16 +75,16 @@ public:
         const std::int64_t room = prepared.workspace_bytes / sum_bytes(prepared.problem);
         // Whole segments of a row, or several whole rows; one segment of each if there are rows for all multiprocessors: then parts
         // that read nothing but zeros are left out.
-        const bool by_segments = job.rows >= kSegmentsAtOnce * prepared.device.multiprocessors;
+        const bool by_segments = job.batch >= kSegmentsAtOnce * prepared.device.multiprocessors;
         const std::int64_t outputs = std::min(job.count, by_segments ? cut.outputs : room / cut.outputs * cut.outputs);
-        const std::int64_t rows = std::clamp<std::int64_t>(room / outputs, 1, job.rows);
+        const std::int64_t rows = std::clamp<std::int64_t>(room / outputs, 1, job.batch);
         Launch launch;
         launch.sums_row = outputs;
         for (launch.first_output = 0; launch.first_output < job.count; launch.first_output += outputs) {
             launch.count = std::min(outputs, job.count - launch.first_output);
             const std::vector<std::int64_t> parts = parts_that_read(prepared.problem, job, cut, launch);
-            for (launch.row = 0; launch.row < job.rows; launch.row += rows) {
-                launch.rows = std::min(rows, job.rows - launch.row);
+            for (launch.row = 0; launch.row < job.batch; launch.row += rows) {
+                launch.rows = std::min(rows, job.batch - launch.row);
                 for (const std::int64_t part : parts) {
                     launch.part = part;
                     launch.sums_in = part == parts.front() ? nullptr : workspace;
@@ -98,13 +98,13 @@ public:
 private:
     // Under a zero boundary those whose samples, for the launch's outputs, do not all lie outside the signal; one at least.
     static std::vector<std::int64_t> parts_that_read(const Problem& p, const Job& job, const Cut& cut, const Launch& launch) {
-        const std::vector<Part> all = parts_of(p.k, cut);
+        const std::vector<Part> all = parts_of(p.x.k, cut);
         std::vector<std::int64_t> parts;
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const std::int64_t first = job.first + launch.first_output - p.origin + all[i].own;
-            const std::int64_t end = job.first + launch.first_output + launch.count - 1 - p.origin + all[i].own_end;
+            const std::int64_t first = job.first + launch.first_output - p.x.origin + all[i].own;
+            const std::int64_t end = job.first + launch.first_output + launch.count - 1 - p.x.origin + all[i].own_end;
             const bool outside = end <= 0 || (job.n >= 0 && first >= job.n);
-            if (p.boundary != kZero || !outside) { parts.push_back(static_cast<std::int64_t>(i)); }
+            if (p.x.boundary != kZero || !outside) { parts.push_back(static_cast<std::int64_t>(i)); }
         }
         if (parts.empty()) { parts.push_back(0); }
         return parts;

@@ -16,7 +16,7 @@ bool by_rows(const Prepared& prepared, const Cut& cut) { return takes_rows(prepa
 
 bool plan_takes_segments(const Prepared& prepared, const Cut& cut) {
     const Problem& p = prepared.problem;
-    return takes_segments(prepared, cut, p.batch * divide_up(p.output_length, cut.outputs));
+    return takes_segments(prepared, cut, p.batch.length * divide_up(p.x.outputs, cut.outputs));
 }
 
 }  // namespace
@@ -25,9 +25,9 @@ Problem SegmentRung::compared_on(const Problem& p, const cuda_abi::Device& devic
     // Rows that fill the device by themselves are often no longer than their filters: then long segments would be half empty.
     // Rows of 4,096 with as many taps: 4 warps 1152 us, 8 warps 2380; with 1,024 taps in rows of 8,192: 1 warp 513 us, 2 warps 507.
     constexpr std::int64_t kRowsOfAMultiprocessor = 4;
-    if (p.filters > 1 && p.batch >= kRowsOfAMultiprocessor * device.multiprocessors) {
+    if (p.filters > 1 && p.batch.length >= kRowsOfAMultiprocessor * device.multiprocessors) {
         Problem rows = p;
-        rows.n = rows.output_length = p.k;
+        rows.n = rows.output_length = p.x.k;
         return rows;
     }
     Problem endless = p;
@@ -41,8 +41,8 @@ int SegmentRung::best_warps(const Problem& p, const cuda_abi::Device& device) co
     int best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (const int warps : warp_counts_) {
-        if (!has_size(p, warps, p.k, device)) { continue; }
-        const double seconds = estimate(endless, cut_of(p, warps, p.k), device);
+        if (!has_size(p, warps, p.x.k, device)) { continue; }
+        const double seconds = estimate(endless, cut_of(p, warps, p.x.k), device);
         if (seconds < least) {
             least = seconds;
             best = warps;
@@ -54,26 +54,26 @@ int SegmentRung::best_warps(const Problem& p, const cuda_abi::Device& device) co
 Cut SegmentRung::cut_of_prepared(const Prepared& prepared) const {
     const Problem& p = prepared.problem;
     // Choosing takes microseconds, which short signals notice.
-    if (prepared.segment_warps != 0) { return cut_of(p, prepared.segment_warps, p.k); }
+    if (prepared.segment_warps != 0) { return cut_of(p, prepared.segment_warps, p.x.k); }
     const int asked = prepared.policy.threads_per_block / 32;
     const bool known = std::find(warp_counts_.begin(), warp_counts_.end(), asked) != warp_counts_.end();
-    if (asked != 0 && !(known && has_size(p, asked, p.k, prepared.device))) {
+    if (asked != 0 && !(known && has_size(p, asked, p.x.k, prepared.device))) {
         throw CudaError(cuda_abi::Code::argument, "policy: no segments of this size");
     }
-    return cut_of(p, asked != 0 ? asked : best_warps(p, prepared.device), p.k);
+    return cut_of(p, asked != 0 ? asked : best_warps(p, prepared.device), p.x.k);
 }
 
 Refusal SegmentRung::supports(const Problem& p, const cuda_abi::Device& device) const {
     if (slow_kernel(p, warp_counts_.front()).function == nullptr) { return "integers are exact on the CPU only"; }
-    if (p.accuracy == kStrict) { return "strict accuracy needs direct summation"; }
+    if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
     if (best_warps(p, device) == 0) {
-        return std::to_string(p.k) + " taps: more than a segment in " + place_ + "'s shared memory has room for";
+        return std::to_string(p.x.k) + " taps: more than a segment in " + place_ + "'s shared memory has room for";
     }
     return {};
 }
 
 double SegmentRung::estimate_seconds(const Problem& p, const cuda_abi::Device& device) const {
-    return estimate(p, cut_of(p, best_warps(p, device), p.k), device);
+    return estimate(p, cut_of(p, best_warps(p, device), p.x.k), device);
 }
 
 std::vector<Policy> SegmentRung::policies(const Problem& p, const cuda_abi::Device& device) const {
@@ -81,7 +81,7 @@ std::vector<Policy> SegmentRung::policies(const Problem& p, const cuda_abi::Devi
     const int best = best_warps(p, device);
     if (best != 0) { all.push_back({0, 32 * best, 0, 0}); }
     for (const int warps : warp_counts_) {
-        if (has_size(p, warps, p.k, device)) { all.push_back({0, 32 * warps, 0, 0}); }
+        if (has_size(p, warps, p.x.k, device)) { all.push_back({0, 32 * warps, 0, 0}); }
     }
     return all;
 }
@@ -129,7 +129,7 @@ void SegmentRung::launch(const Prepared& prepared, const Job& job, void* workspa
         return launch_rows(prepared, job, cut.warps, tables, workspace, stream);
     }
     Launch launch;
-    launch.rows = job.rows;
+    launch.rows = job.batch;
     launch.count = job.count;
     if (!rows && plan_takes_segments(prepared, cut)) { launch.taken = workspace; }
     launch_segments(prepared, job, cut, launch, stream);
@@ -148,7 +148,7 @@ void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* ta
     SpectrumJob job = spectrum_job(prepared, tables, taps, given);
     job.ready_bytes = table_bytes(p, cut) - spectrum_bytes(p, cut);
     job.skip = cut.skip;
-    job.rows = 1;
+    job.batch = 1;
     job.warps = cut.warps;
     const Kernel kernel = slow_kernel(p, cut.warps);
     job.for_block = kernel.blocks == 1 ? 1 : 0;

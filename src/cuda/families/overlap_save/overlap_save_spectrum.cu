@@ -228,7 +228,7 @@ SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, con
     job.ready = prepared.tables;
     job.tables = tables;
     job.taps = taps;
-    job.k = static_cast<int>(p.k);
+    job.k = static_cast<int>(p.x.k);
     job.is_complex = type_of(p).is_complex ? 1 : 0;
     job.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0;
     job.reversed = given.reversed;
@@ -247,7 +247,7 @@ void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stre
     SpectrumJob own = job;
     void* arguments[] = {&own};
     const int copying = std::min(1 + job.k / (4 * kThreads), kMostCopying);
-    const int runs = job.rows * job.warps;
+    const int runs = job.batch * job.warps;
     const bool together = runs >= kMany;
     const int transforming = together ? runs / kTogether : runs;
     launch(kernel_of(p, together), dim3(static_cast<unsigned>(transforming + copying)), kThreads, arguments, 0, stream);

@@ -55,36 +55,36 @@ const void* kernel_of(const Layout& g, std::int64_t channels) {
                        : reinterpret_cast<const void*>(&sep::kernel<false, sep::kAcrossMany>);
 }
 
-int threads_of(const ImageProblem& p) { return p.channels == 1 ? kThreadsOne : sep::kMostThreads; }
+int threads_of(const Problem& p) { return p.channels.length == 1 ? kThreadsOne : sep::kMostThreads; }
 
-std::size_t shared_bytes(const Layout& g, const ImageProblem& p) {
-    const std::int64_t rows = g.tile_rows + p.mask_height - 1 + (g.rank == 1 ? 0 : g.tile_rows);
+std::size_t shared_bytes(const Layout& g, const Problem& p) {
+    const std::int64_t rows = g.tile_rows + p.y.k - 1 + (g.rank == 1 ? 0 : g.tile_rows);
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(g.pitch) * sizeof(float);
 }
 
 // tile_rows = 0: no tile fits in shared memory.
-Layout layout_of(const ImageProblem& p, const cuda_abi::Device& device) {
+Layout layout_of(const Problem& p, const cuda_abi::Device& device) {
     Layout g{};
-    const int channels = static_cast<int>(p.channels);
+    const int channels = static_cast<int>(p.channels.length);
     g.lanes = channels == 1 ? 8 : channels <= 4 ? 4 : channels <= 8 ? 2 : 1;
     g.tile_pixels = g.lanes * (channels == 1 ? sep::kAcrossOne : sep::kAcrossMany);
     g.tile_elements = g.tile_pixels * channels;
-    g.plane = g.tile_pixels + static_cast<int>(p.mask_width) - 1;
+    g.plane = g.tile_pixels + static_cast<int>(p.x.k) - 1;
     if (channels > 1 && channels <= 4) {  // planes begin a 1 / channels of the banks apart, for lanes that go over them in turn
         const int apart = (32 + channels - 1) / channels;
         g.plane += std::min((apart - g.plane % 32 + 32) % 32, (64 - apart - g.plane % 32) % 32);
     }
     g.pitch = (channels * g.plane) | 1;
-    g.rank = p.rank;
-    g.padded_height = static_cast<int>(divide_up(p.mask_height, kPadding) * kPadding);
-    g.padded_width = static_cast<int>(divide_up(p.mask_width, kPadding) * kPadding);
+    g.rank = p.separable;
+    g.padded_height = static_cast<int>(divide_up(p.y.k, kPadding) * kPadding);
+    g.padded_width = static_cast<int>(divide_up(p.x.k, kPadding) * kPadding);
     const std::size_t limit = shared_limit(device);
     for (const std::size_t blocks : {3, 2, 1}) {  // of a multiprocessor
         const std::size_t room = limit / blocks - kReservedBytes;
         for (const int rows : kTileRows) {
             g.tile_rows = rows;
             const bool held = g.rank == 1 || rows * channels * g.lanes <= sep::kHeldStrips * threads_of(p);
-            const bool tall = blocks == 1 || 2 * rows >= p.mask_height - 1;
+            const bool tall = blocks == 1 || 2 * rows >= p.y.k - 1;
             if (rows <= (blocks == 1 ? rows : kUsualRows) && held && tall && shared_bytes(g, p) <= room) { return g; }
         }
     }
@@ -98,11 +98,11 @@ std::size_t march_bytes(const March& g) {
 }
 
 // All of it but the segments and the taps.
-March march_of(const ImageProblem& p) {
+March march_of(const Problem& p) {
     March g{};
-    const int channels = static_cast<int>(p.channels);
-    const int height = static_cast<int>(p.mask_height);
-    const int width = static_cast<int>(p.mask_width);
+    const int channels = static_cast<int>(p.channels.length);
+    const int height = static_cast<int>(p.y.k);
+    const int width = static_cast<int>(p.x.k);
     g.window_columns = sep::kColumns + (width - 1) * channels;
     const int readable = sep::kColumns + (width + 3) / 4 * 4 * channels;  // multiples of 4 taps are loaded
     g.window_pitch = (readable + 3) / 8 * 8 + 4;
@@ -111,36 +111,36 @@ March march_of(const ImageProblem& p) {
 }
 
 // Whether the marching kernel does it: its taps are unrolled, and it counts the elements of a row in 31 bits.
-bool marches(const ImageProblem& p, const cuda_abi::Device& device) {
+bool marches(const Problem& p, const cuda_abi::Device& device) {
     constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
-    return p.rank == 1 && p.channels <= sep::kMostChannels && p.mask_height <= kPassTaps && p.mask_width <= kPassTaps &&
-           std::max({p.width * p.channels, p.out_row, p.in_row}) <= kMostElements &&
+    return p.separable == 1 && p.channels.length <= sep::kMostChannels && p.y.k <= kPassTaps && p.x.k <= kPassTaps &&
+           std::max({p.x.n * p.channels.length, p.y.out_stride, p.y.in_stride}) <= kMostElements &&
            march_bytes(march_of(p)) + kReservedBytes <= shared_limit(device);
 }
 
 // Row steps of the kernel on tensor cores: enough for the row, and for the column with one less.
-int tensor_steps_of(const ImageProblem& p) {
-    return std::max({sep::row_steps_of(static_cast<int>(p.mask_width)), sep::column_steps_of(static_cast<int>(p.mask_height)) + 1,
+int tensor_steps_of(const Problem& p) {
+    return std::max({sep::row_steps_of(static_cast<int>(p.x.k)), sep::column_steps_of(static_cast<int>(p.y.k)) + 1,
                      sep::kLeastRowSteps});
 }
 
-double march_cost(const ImageProblem& p) {
-    return std::max(kMarchLeastCost, kMarchProductCost * static_cast<double>(p.mask_height + p.mask_width) + kMarchOutputCost);
+double march_cost(const Problem& p) {
+    return std::max(kMarchLeastCost, kMarchProductCost * static_cast<double>(p.y.k + p.x.k) + kMarchOutputCost);
 }
-double tensor_cost(const ImageProblem& p) { return kTensorCost[tensor_steps_of(p) - sep::kLeastRowSteps]; }
+double tensor_cost(const Problem& p) { return kTensorCost[tensor_steps_of(p) - sep::kLeastRowSteps]; }
 
 // Whether the march is done on tensor cores: those of other chips do no more TF32 products than plain ones, and interleaved
 // channels leave registers for too few warps (detours.md).
-bool on_tensor_cores(const ImageProblem& p, const cuda_abi::Device& device) {
-    return marches(p, device) && p.channels == 1 && device.major == 9 && tensor_cost(p) < march_cost(p);
+bool on_tensor_cores(const Problem& p, const cuda_abi::Device& device) {
+    return marches(p, device) && p.channels.length == 1 && device.major == 9 && tensor_cost(p) < march_cost(p);
 }
 
-double halves_cost(const ImageProblem& p) { return kHalvesCost[p.channels == 1 ? 0 : 1]; }
+double halves_cost(const Problem& p) { return kHalvesCost[p.channels.length == 1 ? 0 : 1]; }
 
 // Whether it is done with halves. Rows that do not begin on 16 bytes take twice as long (1,023 x 1,021 pixels 28 us, 15 otherwise).
-bool on_halves(const ImageProblem& p, const cuda_abi::Device& device) {
-    const auto taps = static_cast<int>(std::max(p.mask_height, p.mask_width));
-    return marches(p, device) && (p.channels == 1 || p.channels == 3) && p.in_row % 4 == 0 && device.major == 9 &&
+bool on_halves(const Problem& p, const cuda_abi::Device& device) {
+    const auto taps = static_cast<int>(std::max(p.y.k, p.x.k));
+    return marches(p, device) && (p.channels.length == 1 || p.channels.length == 3) && p.y.in_stride % 4 == 0 && device.major == 9 &&
            halves::steps_of(taps) == halves::kSteps && halves_cost(p) < march_cost(p);
 }
 
@@ -181,7 +181,7 @@ const void* march_kernel_of(std::int64_t channels) {
     }
 }
 
-const void* tensor_kernel_of(const ImageProblem& p) {
+const void* tensor_kernel_of(const Problem& p) {
     switch (tensor_steps_of(p)) {
         case 4:
             return reinterpret_cast<const void*>(&sep::march_tensor<4>);
@@ -207,9 +207,9 @@ HalvesKernel halves_kernel() {
             Shape::kOutRow, Shape::kBytes};
 }
 
-HalvesKernel halves_kernel_of(const ImageProblem& p) { return p.channels == 1 ? halves_kernel<1>() : halves_kernel<3>(); }
+HalvesKernel halves_kernel_of(const Problem& p) { return p.channels.length == 1 ? halves_kernel<1>() : halves_kernel<3>(); }
 
-class ImageSeparable final : public ImageRung {
+class ImageSeparable final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -231,38 +231,38 @@ public:
         return info;
     }
 
-    [[nodiscard]] Refusal supports(const ImageProblem& p, const cuda_abi::Device& device) const override {
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
-        if (p.masks != 1) { return "takes one mask for all channels"; }
-        if (p.rank < 1 || p.rank > sep::kMostRank) { return "the mask is no sum of a few products of a column and a row"; }
+        if (p.filters != 1) { return "takes one mask for all channels"; }
+        if (p.separable < 1 || p.separable > sep::kMostRank) { return "the mask is no sum of a few products of a column and a row"; }
         if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
             return "rounds between its passes: not under strict accuracy";
         }
-        if (p.channels > 32) { return "takes at most 32 channels"; }
+        if (p.channels.length > 32) { return "takes at most 32 channels"; }
         if (marches(p, device)) { return {}; }
-        if (p.mask_height > kMostMask || p.mask_width > kMostMask || layout_of(p, device).tile_rows == 0) {
+        if (p.y.k > kMostMask || p.x.k > kMostMask || layout_of(p, device).tile_rows == 0) {
             return "no tile with its halo fits in shared memory";
         }
         return {};
     }
 
-    [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         if (marches(p, device)) { return march_seconds(p, device); }
         const Layout g = layout_of(p, device);
         const double outputs =
-            static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
-        const double halo = 1 + static_cast<double>(p.mask_width - 1) / g.tile_pixels;
-        const double products = static_cast<double>(p.mask_height) * halo + static_cast<double>(p.mask_width);
-        const double cost = p.rank * (kProductCost * products + kRankCost) + kOutputCost;
+            static_cast<double>(p.batch.length * p.channels.length) * static_cast<double>(p.y.outputs) * static_cast<double>(p.x.outputs);
+        const double halo = 1 + static_cast<double>(p.x.k - 1) / g.tile_pixels;
+        const double products = static_cast<double>(p.y.k) * halo + static_cast<double>(p.x.k);
+        const double cost = p.separable * (kProductCost * products + kRankCost) + kOutputCost;
         return kLaunchSeconds +
                std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), 2 * cost * outputs / device.peak_flops);
     }
 
     // columns (rank, padded_height), rows (rank, padded_width), the mask itself. The marching kernel takes its factors by value.
-    [[nodiscard]] std::vector<std::byte> table(PreparedImage& prepared) const override {
-        const ImageProblem& p = prepared.problem;
-        const auto height = static_cast<std::size_t>(p.mask_height);
-        const auto width = static_cast<std::size_t>(p.mask_width);
+    [[nodiscard]] std::vector<std::byte> table(Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        const auto height = static_cast<std::size_t>(p.y.k);
+        const auto width = static_cast<std::size_t>(p.x.k);
         if (marches(p, prepared.device)) {
             float factors[2 * kPassTaps] = {};
             std::copy_n(prepared.host.columns, height, factors);
@@ -292,12 +292,12 @@ public:
     }
 
     // A tile (a thread's outputs) that holds a NaN or an infinity is summed up in another order than one that does not.
-    [[nodiscard]] std::int64_t band_rows(const PreparedImage& prepared) const override {
+    [[nodiscard]] std::int64_t band_rows(const Prepared& prepared) const override {
         static_assert(sep::kStepRows == sep::kSide && halves::kStepRows == sep::kSide);
         if (marches(prepared.problem, prepared.device)) { return sep::kSide; }
         return layout_of(prepared.problem, prepared.device).tile_rows;
     }
-    [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         if (on_halves(prepared.problem, prepared.device)) {
             return "rank 1, down strips of " + std::to_string(halves::kPixels) + " pixels on tensor cores as halves, " +
                    std::to_string(halves::kStepRows) + " rows a step";
@@ -315,7 +315,7 @@ public:
                std::to_string(g.tile_elements) + " elements";
     }
 
-    void load(const PreparedImage& prepared) const override {
+    void load(const Prepared& prepared) const override {
         if (on_halves(prepared.problem, prepared.device)) {
             return allow_most_shared(halves_kernel_of(prepared.problem).entry, prepared.device);
         }
@@ -323,13 +323,13 @@ public:
             return allow_most_shared(tensor_kernel_of(prepared.problem), prepared.device);
         }
         if (marches(prepared.problem, prepared.device)) {
-            return allow_most_shared(march_kernel_of(prepared.problem.channels), prepared.device);
+            return allow_most_shared(march_kernel_of(prepared.problem.channels.length), prepared.device);
         }
         const Layout g = layout_of(prepared.problem, prepared.device);
-        allow_most_shared(kernel_of(g, prepared.problem.channels), prepared.device);
+        allow_most_shared(kernel_of(g, prepared.problem.channels.length), prepared.device);
     }
 
-    void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
+    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
         if (on_halves(prepared.problem, prepared.device)) { return launch_halves(prepared, job, stream); }
         if (on_tensor_cores(prepared.problem, prepared.device)) { return launch_tensor(prepared, job, stream); }
         if (marches(prepared.problem, prepared.device)) { return launch_march(prepared, job, stream); }
@@ -338,14 +338,14 @@ public:
         const dim3 grid = image_grid(a, g.tile_rows, g.tile_elements);
         a.taps = prepared.table;
         void* arguments[] = {&a, &g};
-        cuda::launch(kernel_of(g, prepared.problem.channels), grid, threads_of(prepared.problem), arguments,
+        cuda::launch(kernel_of(g, prepared.problem.channels.length), grid, threads_of(prepared.problem), arguments,
                      shared_bytes(g, prepared.problem), stream);
     }
 
 private:
-    static double march_seconds(const ImageProblem& p, const cuda_abi::Device& device) {
+    static double march_seconds(const Problem& p, const cuda_abi::Device& device) {
         const double outputs =
-            static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
+            static_cast<double>(p.batch.length * p.channels.length) * static_cast<double>(p.y.outputs) * static_cast<double>(p.x.outputs);
         const double cost = on_halves(p, device) ? halves_cost(p) : on_tensor_cores(p, device) ? tensor_cost(p) : march_cost(p);
         return kLaunchSeconds +
                std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), 2 * cost * outputs / device.peak_flops);
@@ -360,8 +360,8 @@ private:
         return exponent;
     }
 
-    static void launch_halves(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
-        const ImageProblem& p = prepared.problem;
+    static void launch_halves(const Prepared& prepared, const Job& job, cudaStream_t stream) {
+        const Problem& p = prepared.problem;
         const HalvesKernel kernel = halves_kernel_of(p);
         halves::HalvesMarch g{};
         ImageArguments a = image_arguments_of(prepared, job);
@@ -393,8 +393,8 @@ private:
         cuda::launch(kernel.entry, grid, kernel.threads, arguments, kernel.bytes, stream);
     }
 
-    static void launch_tensor(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
-        const ImageProblem& p = prepared.problem;
+    static void launch_tensor(const Prepared& prepared, const Job& job, cudaStream_t stream) {
+        const Problem& p = prepared.problem;
         const int steps = tensor_steps_of(p);
         const auto bytes = static_cast<std::size_t>(sep::tensor_bytes(steps));
         TensorMarch g{};
@@ -404,7 +404,7 @@ private:
         // Pixels by which windows begin earlier, to begin on 16 bytes in every row of every image: as many as the steps have room
         // for.
         const auto place = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(a.in) / sizeof(float) % 4);
-        const int room = 8 * steps - 15 - static_cast<int>(p.mask_width);
+        const int room = 8 * steps - 15 - static_cast<int>(p.x.k);
         while (g.lead <= room && (place - a.origin_x - g.lead) % 4 != 0) { ++g.lead; }
         g.vectors = g.lead <= room && a.in_row % 4 == 0 && a.in_image % 4 == 0;
         if (g.vectors == 0) { g.lead = 0; }
@@ -414,7 +414,7 @@ private:
         cuda::launch(tensor_kernel_of(p), grid, 32 * sep::kTensorWarps, arguments, bytes, stream);
     }
 
-    static void launch_march(const PreparedImage& prepared, const ImageJob& job, cudaStream_t stream) {
+    static void launch_march(const Prepared& prepared, const Job& job, cudaStream_t stream) {
         March g = march_of(prepared.problem);
         ImageArguments a = image_arguments_of(prepared, job);
         std::memcpy(g.column, prepared.by_value.data(), sizeof g.column);
@@ -423,13 +423,13 @@ private:
             segment_rows_of(a, sep::kColumns, march_bytes(g), sep::blocks_of(a.channels), kUnevenness, prepared.device);
         const dim3 grid = image_grid(a, g.segment_rows, sep::kColumns);
         void* arguments[] = {&a, &g};
-        cuda::launch(march_kernel_of(prepared.problem.channels), grid, sep::kColumns, arguments, march_bytes(g), stream);
+        cuda::launch(march_kernel_of(prepared.problem.channels.length), grid, sep::kColumns, arguments, march_bytes(g), stream);
     }
 };
 
 }  // namespace
 
-const ImageRung& image_separable() {
+const Rung& image_separable() {
     static const ImageSeparable instance;
     return instance;
 }

@@ -25,13 +25,13 @@ constexpr double kStepCost = 5.85;
 // Steps that are added up in tensor cores alone, with masks of up to 15 x 17 taps.
 constexpr std::int64_t kMostUnflushed = 30;
 
-int steps_of(const ImageProblem& p) { return tc::steps_of(static_cast<int>(p.mask_width)); }
+int steps_of(const Problem& p) { return tc::steps_of(static_cast<int>(p.x.k)); }
 
-const void* kernel_of(const ImageProblem& p) {
+const void* kernel_of(const Problem& p) {
     const int steps = steps_of(p);
     switch (steps) {
         case 2:
-            return p.mask_height * steps <= kMostUnflushed ? reinterpret_cast<const void*>(&tc::kernel<2, false>)
+            return p.y.k * steps <= kMostUnflushed ? reinterpret_cast<const void*>(&tc::kernel<2, false>)
                                                            : reinterpret_cast<const void*>(&tc::kernel<2, true>);
         case 3:
             return reinterpret_cast<const void*>(&tc::kernel<3, true>);
@@ -42,8 +42,8 @@ const void* kernel_of(const ImageProblem& p) {
     }
 }
 
-std::size_t shared_bytes(const ImageProblem& p) {
-    return static_cast<std::size_t>(tc::kTileRows + p.mask_height - 1) * static_cast<std::size_t>(tc::pitch_of(steps_of(p)));
+std::size_t shared_bytes(const Problem& p) {
+    return static_cast<std::size_t>(tc::kTileRows + p.y.k - 1) * static_cast<std::size_t>(tc::pitch_of(steps_of(p)));
 }
 
 // Of the largest tap of all masks; 0 where all are zero.
@@ -53,9 +53,9 @@ int exponent_of(const float* taps, std::size_t count) {
     return largest == 0 ? 0 : std::max(std::ilogb(largest), tensor::kTopExponent - 127);
 }
 
-std::size_t taps_of(const ImageProblem& p) { return static_cast<std::size_t>(p.masks * p.mask_height * p.mask_width); }
+std::size_t taps_of(const Problem& p) { return static_cast<std::size_t>(p.filters * p.y.k * p.x.k); }
 
-class ImageTensor final : public ImageRung {
+class ImageTensor final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -75,40 +75,40 @@ public:
         return info;
     }
 
-    [[nodiscard]] Refusal supports(const ImageProblem& p, const cuda_abi::Device& device) const override {
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
         if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }
         if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
             return "tensor cores cut sums off: not under strict accuracy";
         }
-        if (p.mask_width > tc::kMostWidth) { return "takes mask rows of at most " + std::to_string(tc::kMostWidth) + " taps"; }
-        if (p.mask_height > 1024 || shared_bytes(p) > shared_limit(device) - 1024) {
+        if (p.x.k > tc::kMostWidth) { return "takes mask rows of at most " + std::to_string(tc::kMostWidth) + " taps"; }
+        if (p.y.k > 1024 || shared_bytes(p) > shared_limit(device) - 1024) {
             return "its tile does not fit in shared memory";
         }
-        if (p.channels > 64) { return "takes one channel at a time: at most 64"; }
+        if (p.channels.length > 64) { return "takes one channel at a time: at most 64"; }
         return {};
     }
 
-    [[nodiscard]] double estimate_seconds(const ImageProblem& p, const cuda_abi::Device& device) const override {
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double outputs =
-            static_cast<double>(p.batch * p.channels) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width);
+            static_cast<double>(p.batch.length * p.channels.length) * static_cast<double>(p.y.outputs) * static_cast<double>(p.x.outputs);
         const double factor = device.major >= 9 ? 1 : device.minor == 0 ? 0.7 : 3;  // as for signals
-        const double besides = p.channels == 1 ? kOutputCost : kInterleavedOutputCost;
-        const double products = kStepCost * factor * steps_of(p) * static_cast<double>(p.mask_height);
+        const double besides = p.channels.length == 1 ? kOutputCost : kInterleavedOutputCost;
+        const double products = kStepCost * factor * steps_of(p) * static_cast<double>(p.y.k);
         return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),
                                          2 * outputs * (besides + products) / device.peak_flops);
     }
 
     // For each row of each mask: pairs of neighbouring taps that begin at even and at odd places of the row, its high halves, then
     // the low ones (as tensor::split_taps_to_halves).
-    [[nodiscard]] std::vector<std::byte> table(PreparedImage& prepared) const override {
-        const ImageProblem& p = prepared.problem;
+    [[nodiscard]] std::vector<std::byte> table(Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
         if (!prepared.taps_finite) { return {}; }
         const auto* taps = static_cast<const float*>(prepared.host.taps);
-        const int width = static_cast<int>(p.mask_width);
+        const int width = static_cast<int>(p.x.k);
         const int entries = tc::entries_of(steps_of(p));
         const int exponent = exponent_of(taps, taps_of(p));
-        const std::int64_t rows = p.masks * p.mask_height;
+        const std::int64_t rows = p.filters * p.y.k;
         std::vector<std::byte> table(static_cast<std::size_t>(rows) * 4 * entries * 8);
         std::byte* to = table.data();
         const auto half_of = [&](const float* row, int place, bool low) {
@@ -134,31 +134,31 @@ public:
     }
 
     // A tile has one scale.
-    [[nodiscard]] std::int64_t band_rows(const PreparedImage&) const override { return tc::kTileRows; }
-    [[nodiscard]] std::string describe(const PreparedImage& prepared) const override {
+    [[nodiscard]] std::int64_t band_rows(const Prepared&) const override { return tc::kTileRows; }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         if (!prepared.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
         return "tiles of " + std::to_string(tc::kTileRows) + " x " + std::to_string(tc::kTileColumns) + " pixels, " +
                std::to_string(steps_of(prepared.problem)) + " steps of 16 taps for each row of the mask";
     }
 
-    void load(const PreparedImage& prepared) const override {
+    void load(const Prepared& prepared) const override {
         if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
         allow_most_shared(kernel_of(prepared.problem), prepared.device);
     }
 
-    void launch(const PreparedImage& prepared, const ImageJob& job, void*, cudaStream_t stream) const override {
+    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
         if (!prepared.taps_finite) { return image_direct_rung::launch_exact(prepared, job, stream); }
-        const ImageProblem& p = prepared.problem;
+        const Problem& p = prepared.problem;
         ImageArguments a = image_arguments_of(prepared, job);
         // One channel's plane a block.
-        dim3 grid = image_grid(a, tc::kTileRows, tc::kTileColumns * static_cast<int>(p.channels));
-        if (grid.x * p.channels > kMostBlocks) {
+        dim3 grid = image_grid(a, tc::kTileRows, tc::kTileColumns * static_cast<int>(p.channels.length));
+        if (grid.x * p.channels.length > kMostBlocks) {
             throw CudaError(cuda_abi::Code::unsupported, "problem: more tiles than one launch has blocks; divide the batch");
         }
-        grid.x *= static_cast<unsigned>(p.channels);
+        grid.x *= static_cast<unsigned>(p.channels.length);
         tc::Scales s{};
         s.tap_exponent = prepared.tap_exponent;
-        s.plain_pairs = p.channels == 1 && a.common.plain_store != 0 && a.common.converts == 0 &&
+        s.plain_pairs = p.channels.length == 1 && a.common.plain_store != 0 && a.common.converts == 0 &&
                         reinterpret_cast<std::uintptr_t>(a.out) % 8 == 0 && a.out_row % 2 == 0 && a.out_image % 2 == 0;
         void* arguments[] = {&a, &s};
         cuda::launch(kernel_of(p), grid, tc::kThreads, arguments, shared_bytes(p), stream);
@@ -167,7 +167,7 @@ public:
 
 }  // namespace
 
-const ImageRung& image_tensor() {
+const Rung& image_tensor() {
     static const ImageTensor instance;
     return instance;
 }

@@ -84,7 +84,7 @@ public:
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 && p.dtype != kF16 && p.dtype != kBf16) { return "its products are of halves: f32, f16 and bf16 only"; }
         // Two products have room for 257 taps, too, where the first of a tile is at a vector's beginning: nobody counts on that.
-        if (p.k > tensor::kMostTaps && !(p.k <= kMostTapsOnce && pieces_of(p) == 1 && rows_take(p, device))) {
+        if (p.x.k > tensor::kMostTaps && !(p.x.k <= kMostTapsOnce && pieces_of(p) == 1 && rows_take(p, device))) {
             return "more than " + std::to_string(tensor::kMostTaps) + " taps" +
                    (p.dtype == kF32 ? "" : ", " + std::to_string(kMostTapsOnce) + " of the signal's type (compute capability 9.0)");
         }
@@ -92,20 +92,20 @@ public:
         if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
             return "tensor cores cut sums off: not under strict accuracy";
         }
-        if (p.in_sample != 1 || p.out_sample != 1) { return "samples must lie side by side"; }
+        if (p.x.in_stride != 1 || p.x.out_stride != 1) { return "samples must lie side by side"; }
         if (p.output_dtype != p.dtype) { return "the output must be of the signal's type"; }
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const int bytes = type_of(p, device).bytes;
-        const double outputs = static_cast<double>(p.output_length) * static_cast<double>(p.batch);
-        const double moved = bytes * (outputs + static_cast<double>(p.n) * static_cast<double>(p.batch));
+        const double outputs = static_cast<double>(p.x.outputs) * static_cast<double>(p.batch.length);
+        const double moved = bytes * (outputs + static_cast<double>(p.x.n) * static_cast<double>(p.batch.length));
         const Way way = way_of(p, device, Policy{});
         if (way == Way::rows) { return rows_seconds(p, device, moved); }
-        const double steps = step_factor(device) * steps_of(p.k + before_of(p));
+        const double steps = step_factor(device) * steps_of(p.x.k + before_of(p));
         const double own = p.filters > 1 ? kGroupOwnTaps : 1;
         const double tile = tile_of(p, way);
-        const double filled = std::ceil(static_cast<double>(p.output_length) / tile) * tile * static_cast<double>(p.batch);
+        const double filled = std::ceil(static_cast<double>(p.x.outputs) / tile) * tile * static_cast<double>(p.batch.length);
         const double cost = way == Way::group ? (kGroupOutputCost + kGroupStepCost * group_steps_of(p)) * own
                             : bytes == 4      ? kOutputCost + kStepCost * steps
                                               : kHalfOutputCost + kHalfStepCost * steps;
@@ -116,7 +116,7 @@ public:
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{Policy{}};
-        if (p.k > tensor::kMostTaps) { return all; }
+        if (p.x.k > tensor::kMostTaps) { return all; }
         for (const int tiles : {1, 2, 4, 8, 16}) { all.push_back({0, 0, tiles, 0}); }
         if (const Policy full{0, 0, -1, 0}; way_of(p, device, full) == Way::rows) { all.push_back(full); }
         return all;
@@ -126,11 +126,11 @@ public:
         if (way == Way::rows) {
             return "tiles of " + std::to_string(granularity(prepared)) + " outputs four warps in turn, " +
                    (pieces_of(prepared.problem) == 2    ? "two products"
-                    : prepared.problem.narrow_taps != 0 ? "taps are of the signal's type: one product"
+                    : prepared.problem.narrow_taps ? "taps are of the signal's type: one product"
                                                         : "one product");
         }
         const Problem& p = prepared.problem;
-        const std::int64_t tiles = p.batch * divide_up(p.output_length, tile_of(p, way));
+        const std::int64_t tiles = p.batch.length * divide_up(p.x.outputs, tile_of(p, way));
         return std::to_string(runs_of(prepared, tiles).tiles) + " tiles of " + std::to_string(granularity(prepared)) +
                (way == Way::group ? " outputs four warps" : " outputs a warp");
     }
@@ -201,7 +201,7 @@ private:
     /// Whether all of the plan's are, so that its workspace has a place for that number.
     static bool plan_takes_tiles(const Prepared& prepared, Way way) {
         const Problem& p = prepared.problem;
-        return takes_tiles(prepared, way, p.batch * divide_up(p.output_length, tile_of(p, way)));
+        return takes_tiles(prepared, way, p.batch.length * divide_up(p.x.outputs, tile_of(p, way)));
     }
 
     static double rows_seconds(const Problem& p, const cuda_abi::Device& device, double moved) {
@@ -214,7 +214,7 @@ private:
         // Every warpgroup takes as many tiles as any.
         const double tile = tensor::rows_tile(chunks, pieces);
         const double groups = static_cast<double>(device.multiprocessors) * tensor::row_groups(chunks);
-        const double tiles = std::ceil(static_cast<double>(p.output_length) / tile) * static_cast<double>(p.batch);
+        const double tiles = std::ceil(static_cast<double>(p.x.outputs) / tile) * static_cast<double>(p.batch.length);
         const double made = std::ceil(tiles / groups) * groups * tile;
         return kLaunchSeconds + kColdSeconds + kRowsTileSeconds * std::min(1.0, tile / 14336) + kRowsChunkSeconds * chunks +
                overlapped(moved / (kShareOfCopyRows * device.copy_bytes_per_second),
@@ -228,47 +228,47 @@ private:
     // taps on a line 530. Samples of 16 bits begin at vectors where else one more chunk of taps would be multiplied.
     static int before_of(const Problem& p) {
         const auto before = [&](int together) {
-            const auto past = static_cast<int>(-p.origin % together);
+            const auto past = static_cast<int>(-p.x.origin % together);
             return past < 0 ? past + together : past;
         };
-        const auto chunks = [&](int more) { return divide_up(p.k + more + tensor::kChunk - 1, tensor::kChunk); };
-        if (p.dtype == kF32) { return before(p.k <= 64 ? 32 : 8); }
+        const auto chunks = [&](int more) { return divide_up(p.x.k + more + tensor::kChunk - 1, tensor::kChunk); };
+        if (p.dtype == kF32) { return before(p.x.k <= 64 ? 32 : 8); }
         return chunks(before(16)) == chunks(before(8)) ? before(16) : before(8);
     }
     static int steps_of(std::int64_t taps) { return static_cast<int>((taps + 14) / 16) + 1; }
-    static int group_steps_of(const Problem& p) { return static_cast<int>(divide_up(p.k + before_of(p) + 31, 16)); }
+    static int group_steps_of(const Problem& p) { return static_cast<int>(divide_up(p.x.k + before_of(p) + 31, 16)); }
     // Four warps make a tile of 16-bit samples where there are their products, and rows do not leave too much of their tiles empty.
     static bool in_groups(const Problem& p, const cuda_abi::Device& device) {
         constexpr double kLeastFilled = 0.8;
         const double filled =
-            static_cast<double>(p.output_length) /
-            static_cast<double>(divide_up(std::max<std::int64_t>(p.output_length, 1), tensor::kGroupTile) * tensor::kGroupTile);
+            static_cast<double>(p.x.outputs) /
+            static_cast<double>(divide_up(std::max<std::int64_t>(p.x.outputs, 1), tensor::kGroupTile) * tensor::kGroupTile);
         return p.dtype != kF32 && device.major == 9 && filled >= kLeastFilled &&
                tensor_group_kernel_of(p.dtype, group_steps_of(p)) != nullptr;
     }
     static int chunks_of(const Problem& p) {
-        return static_cast<int>(divide_up(p.k + before_of(p) + tensor::kChunk - 1, tensor::kChunk));
+        return static_cast<int>(divide_up(p.x.k + before_of(p) + tensor::kChunk - 1, tensor::kChunk));
     }
     /// One 16-bit number is enough under fast accuracy, and if it is all of the tap: small integers, say, or what was of that type.
     static int pieces_of(const Problem& p) {
-        return p.narrow_taps != 0 || p.accuracy == static_cast<std::int32_t>(Accuracy::fast) ? 1 : 2;
+        return p.narrow_taps || p.accuracy == static_cast<std::int32_t>(Accuracy::fast) ? 1 : 2;
     }
     // One filter, whose places fill shared memory.
     static bool rows_take(const Problem& p, const cuda_abi::Device& device) {
         return p.dtype != kF32 && device.major == 9 && p.filters <= 1 &&
-               tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps != 0).entry != nullptr;
+               tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps).entry != nullptr;
     }
     static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
-        if (p.k > tensor::kMostTaps) { return Way::rows; }
+        if (p.x.k > tensor::kMostTaps) { return Way::rows; }
         // So many outputs that every warpgroup has a few tiles; -1 asks for it anyway. 127 taps: 12 us and 0.9 us for every 10^6
         // samples, two products 14.5 and 1; four warps a tile: about 12 and 1.4.
         const double least_outputs = pieces_of(p) == 1 ? 40000 : 90000;  // of a multiprocessor
         constexpr double kLeastFilled = 0.8;
         const int tile = tensor::rows_tile(chunks_of(p), pieces_of(p));
-        const std::int64_t tiles = divide_up(p.output_length, tile);
-        const bool filled = static_cast<double>(p.output_length) >= kLeastFilled * static_cast<double>(tiles * tile);
+        const std::int64_t tiles = divide_up(p.x.outputs, tile);
+        const bool filled = static_cast<double>(p.x.outputs) >= kLeastFilled * static_cast<double>(tiles * tile);
         const bool many =
-            static_cast<double>(p.output_length) * static_cast<double>(p.batch) >= least_outputs * device.multiprocessors;
+            static_cast<double>(p.x.outputs) * static_cast<double>(p.batch.length) >= least_outputs * device.multiprocessors;
         const bool wanted = policy.tiles_per_block < 0 || (policy.tiles_per_block == 0 && filled && many);
         if (wanted && rows_take(p, device)) { return Way::rows; }
         return in_groups(p, device) ? Way::group : Way::warp;
@@ -288,7 +288,7 @@ private:
         const Problem& p = prepared.problem;
         const Way way = way_of(prepared);
         if (way == Way::rows) {
-            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps != 0);
+            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps);
             return {kernel.entry, kernel.threads, kernel.shared_bytes};
         }
         if (way == Way::group) {
@@ -301,9 +301,9 @@ private:
         const int bytes = p.dtype == kF32 ? 4 : 2;
         const int per_vector = 16 / bytes;
         g.before = before_of(p);
-        g.end = g.before + tile - 1 + static_cast<int>(p.k);
+        g.end = g.before + tile - 1 + static_cast<int>(p.x.k);
         g.needed = static_cast<int>(divide_up(g.end, per_vector)) * per_vector;
-        g.steps = steps_of(g.before + p.k);
+        g.steps = steps_of(g.before + p.x.k);
         g.needed_halves = tensor::kTile - tensor::kRow + 16 * (g.steps + 3);
         g.tap_entries = 8 * g.steps + 4;
         constexpr int kLine = 128;  // the stage's permutation works on its bytes

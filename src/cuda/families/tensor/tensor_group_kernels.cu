@@ -15,7 +15,7 @@ const void* kernel_with(int steps) {
 
 }  // namespace
 
-const void* tensor_group_kernel_of(int dtype, int steps) {
+const void* tensor_group_kernel_of(Dtype dtype, int steps) {
     constexpr bool kBuilt = std::string_view(TAPLINE_CUDA_BUILT_FOR).find("90a") != std::string_view::npos;
     if (!kBuilt) { return nullptr; }
     return dtype == kF16 ? kernel_with<__half>(steps) : dtype == kBf16 ? kernel_with<__nv_bfloat16>(steps) : nullptr;

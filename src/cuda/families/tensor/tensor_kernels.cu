@@ -3,7 +3,7 @@
 
 namespace tapline::cuda {
 
-const void* tensor_kernel_of(int dtype) {
+const void* tensor_kernel_of(Dtype dtype) {
     switch (dtype) {
         case kF32:
             return reinterpret_cast<const void*>(&tensor::tensor_kernel<float>);

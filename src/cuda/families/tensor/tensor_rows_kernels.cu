@@ -29,7 +29,7 @@ TensorRowsKernel kernel_with(int chunks) {
 
 }  // namespace
 
-TensorRowsKernel tensor_rows_kernel_of(int dtype, int chunks, int pieces, bool narrow_taps) {
+TensorRowsKernel tensor_rows_kernel_of(Dtype dtype, int chunks, int pieces, bool narrow_taps) {
     constexpr bool kFor90a = std::string_view(TAPLINE_CUDA_BUILT_FOR).find("90a") != std::string_view::npos;
     if (!kFor90a) { return {}; }
     if (dtype == kF16) { return pieces == 1 ? kernel_with<__half, __half, 1>(chunks) : kernel_with<__half, __half, 2>(chunks); }

@@ -42,7 +42,7 @@ struct ImageArguments {
 };
 
 /// Host.
-ImageArguments image_arguments_of(const PreparedImage& prepared, const ImageJob& job);
+ImageArguments image_arguments_of(const Prepared& prepared, const Job& job);
 
 /// The pixel outside the image under a constant boundary.
 template <class S>

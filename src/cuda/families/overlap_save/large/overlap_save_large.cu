@@ -45,7 +45,7 @@ LargeKernel kernel_of(const Problem& p, int bits) {
     }
 }
 
-LargeCut cut_of(const Problem& p, int bits) { return large_cut(bits, type_of(p).is_complex, p.k, p.origin); }
+LargeCut cut_of(const Problem& p, int bits) { return large_cut(bits, type_of(p).is_complex, p.x.k, p.x.origin); }
 
 std::int64_t tasks_of(const LargeCut& cut) { return cut.points / kTilePoints; }
 
@@ -134,7 +134,7 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
                            : half ? kHalfFactor
                                   : 1) *
                           kMeasuredFlops / (device.peak_flops / device.multiprocessors);
-    const auto segments = static_cast<double>(divide_up(p.output_length, cut.outputs) * p.batch);
+    const auto segments = static_cast<double>(divide_up(p.x.outputs, cut.outputs) * p.batch.length);
     const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
     // Columns, rows, columns: the first and the last ones of all find few others at work, the more segments are between them. f32,
     // 65,535 taps, 2^20 samples take 33 us, 2^21 34, 2^22 46, 2^23 70 and 2^24 116. In double a task is long enough to hide most
@@ -197,11 +197,11 @@ public:
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (kernel_of(p, kLeastLargeBits).function == nullptr) { return "integers are exact on the CPU only"; }
-        if (p.accuracy == kStrict) { return "strict accuracy needs direct summation"; }
-        if (p.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: short segments need one pass only"; }
+        if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
+        if (p.x.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: short segments need one pass only"; }
         if (p.filters > 1) { return "a filter for each row: a large segment's spectrum would be read for one row only"; }
         if (best_bits(p, device) == 0) {
-            return std::to_string(p.k) + " taps: more than a segment of the largest size has room for, or too little shared memory";
+            return std::to_string(p.x.k) + " taps: more than a segment of the largest size has room for, or too little shared memory";
         }
         return {};
     }
@@ -238,7 +238,7 @@ public:
         std::vector<std::byte> bytes;
         bytes.reserve(static_cast<std::size_t>((places.end + cut.points) * type.point_bytes));
         append(bytes, large_tables(kernel.radix, kernel.warps, type.is_complex, wide), wide);
-        const std::vector<Complex> spectrum = large_spectrum(tap, p.k, cut.skip, kernel.radix, kernel.warps, type.is_complex);
+        const std::vector<Complex> spectrum = large_spectrum(tap, p.x.k, cut.skip, kernel.radix, kernel.warps, type.is_complex);
         append(bytes, wide ? spectrum : in_halves(spectrum), wide);
         return bytes;
     }
@@ -306,7 +306,7 @@ private:
         g.state = static_cast<LargeState*>(workspace);
         g.points = static_cast<char*>(workspace) + kStateBytes;
         const std::int64_t of_row = segments_of_row(cut, job.count);
-        if (of_row > kMostLargeSegments || job.rows > kMostLargeSegments / of_row) {
+        if (of_row > kMostLargeSegments || job.batch > kMostLargeSegments / of_row) {
             throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
         }
         place_segments(g, cut, a, type_of(p).bytes);
