@@ -284,7 +284,7 @@ core::StreamIdentity Stream::State::identity() const {
             .instruction_set = instruction_set,
             .algorithm = plan.algorithm(),
             .description = plan.state().executable->describe(),
-            .problem = core::hash_problem(resolved().problem),
+            .problem = core::hash_problem(plan.problem()),
             .taps = taps_hash,
             .tail = tail_hash};
 }
@@ -326,7 +326,7 @@ void Stream::push(const void* in, std::int64_t frames) {
     if (in == nullptr) { refuse("in: a null pointer; give " + std::to_string(frames) + " frames"); }
     if (s.expected != kUnknownLength && frames > s.expected - s.received) {
         refuse("frames: " + std::to_string(frames) + " after " + std::to_string(s.received) + " of " + std::to_string(s.expected) +
-               (s.resolved().n == kUnknownLength ? "; a tail shorter than the origin must be the whole signal"
+               (s.resolved().x.n == kUnknownLength ? "; a tail shorter than the origin must be the whole signal"
                                                  : "; push no more than the problem's length, or give kUnknownLength"));
     }
     if (frames > core::kStreamLimit - s.received) { refuse("frames: more than 2^59 in all; start a new stream"); }
