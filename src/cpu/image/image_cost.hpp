@@ -1,14 +1,9 @@
-// The CPU's algorithms for images and what their cost models share.
+// What the cost models of the algorithms for images share.
 #pragma once
 
-#include "core/choice/engine.hpp"
+#include "core/problem/resolved.hpp"
 
 namespace tapline::cpu {
-
-const core::Algorithm& image_direct_algorithm();
-const core::Algorithm& image_separable_algorithm();
-const core::Algorithm& image_fft_algorithm();
-const core::Algorithm& image_textbook_algorithm();
 
 /// Real outputs of all images and channels.
 double outputs_of(const core::Resolved& problem);
