@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "gpu_host/host_chunks.hpp"
+#include "gpu_host/chunks.hpp"
 #include "gpu_host/library.hpp"
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 
 /// A device's memory, pinned memory, stream or event with the function that frees it.
 template <class T, void (*cuda_abi::Api::*kFree)(std::int32_t, T*)>
@@ -39,15 +39,15 @@ struct DeviceSlot {
     EventHandle uploaded, computed, downloaded;
 };
 
-struct HostPipelineMemory {
-    HostPipelineMemory(const cuda_abi::Api& api, int device);
-    HostPipelineMemory(const HostPipelineMemory&) = delete;
-    HostPipelineMemory& operator=(const HostPipelineMemory&) = delete;
+struct PipelineMemory {
+    PipelineMemory(const cuda_abi::Api& api, int device);
+    PipelineMemory(const PipelineMemory&) = delete;
+    PipelineMemory& operator=(const PipelineMemory&) = delete;
     /// Frees everything, unless the device was reset: then it is gone already.
-    ~HostPipelineMemory();
+    ~PipelineMemory();
 
     /// Room for the chunks; keeps what is large enough.
-    void reserve(const HostChunks& chunks, std::int64_t workspace_bytes);
+    void reserve(const Chunks& chunks, std::int64_t workspace_bytes);
     void drop_device_memory();
     [[nodiscard]] std::int64_t device_bytes() const;
     [[nodiscard]] std::int64_t pinned_bytes() const;
@@ -65,10 +65,10 @@ struct HostPipelineMemory {
 };
 
 /// One that a former call gave back and that no reset of the device has ended, or a new one.
-std::unique_ptr<HostPipelineMemory> take_pipeline_memory(const cuda_abi::Api& api, int device);
-/// For the next call, as far as HostPipelineSettings::kept_bytes allows. Nothing may use it any more.
-void give_back(std::unique_ptr<HostPipelineMemory> memory);
+std::unique_ptr<PipelineMemory> take_pipeline_memory(const cuda_abi::Api& api, int device);
+/// For the next call, as far as PipelineSettings::kept_bytes allows. Nothing may use it any more.
+void give_back(std::unique_ptr<PipelineMemory> memory);
 /// Frees what waits for the next call.
 void drop_idle_pipeline_memory(int device);
 
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host

@@ -3,12 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
-#include "core/choice/device_choice.hpp"
+#include "gpu_host/engine.hpp"
 #include "tapline/tapline.hpp"
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 namespace {
 
 const std::string kFolder = TAPLINE_EMULATED_FOLDER;
@@ -22,44 +23,44 @@ void expect_refused(const CudaLibrary& library, const std::vector<std::string>& 
 }
 
 TEST(CudaLibrary, OnlyFromAbsolutePaths) {
-    expect_refused(find_cuda_library("libtapline_cuda.so"), {"TAPLINE_CUDA_LIBRARY", "'libtapline_cuda.so'", "absolute"});
-    expect_refused(find_cuda_library("./x/libtapline_cuda.so"), {"absolute"});
-    expect_refused(load_cuda_library("libtapline_cuda.so"), {"absolute"});
-    expect_refused(load_cuda_library(""), {"absolute"});
+    expect_refused(find_library("libtapline_cuda.so"), {"TAPLINE_CUDA_LIBRARY", "'libtapline_cuda.so'", "absolute"});
+    expect_refused(find_library("./x/libtapline_cuda.so"), {"absolute"});
+    expect_refused(load_library("libtapline_cuda.so"), {"absolute"});
+    expect_refused(load_library(""), {"absolute"});
 }
 
 TEST(CudaLibrary, FilesThatAreNoneAreRefused) {
-    expect_refused(find_cuda_library("/nowhere/libtapline_cuda.so"), {"/nowhere/libtapline_cuda.so"});
+    expect_refused(find_library("/nowhere/libtapline_cuda.so"), {"/nowhere/libtapline_cuda.so"});
     const std::string text = ::testing::TempDir() + "/libtapline_cuda.so";
     std::ofstream(text) << "not a library\n";
-    expect_refused(find_cuda_library(text.c_str()), {text});
-    expect_refused(load_cuda_library(kFolder + "/librefused_cuda_0.so"), {"librefused_cuda_0.so", "tapline_cuda_entry"});
+    expect_refused(find_library(text.c_str()), {text});
+    expect_refused(load_library(kFolder + "/librefused_cuda_0.so"), {"librefused_cuda_0.so", "tapline_cuda_entry"});
 }
 
 TEST(CudaLibrary, OtherVersionsAreRefused) {
     const std::string version = std::to_string(cuda_abi::kAbiVersion);
-    expect_refused(load_cuda_library(kFolder + "/librefused_cuda_1.so"),
+    expect_refused(load_library(kFolder + "/librefused_cuda_1.so"),
                    {"version " + std::to_string(cuda_abi::kAbiVersion + 1), "not " + version});
-    expect_refused(load_cuda_library(kFolder + "/librefused_cuda_2.so"), {std::to_string(sizeof(cuda_abi::Api) - 8) + " bytes"});
-    expect_refused(load_cuda_library(kFolder + "/librefused_cuda_3.so"), {"does not speak version " + version});
+    expect_refused(load_library(kFolder + "/librefused_cuda_2.so"), {std::to_string(sizeof(cuda_abi::Api) - 8) + " bytes"});
+    expect_refused(load_library(kFolder + "/librefused_cuda_3.so"), {"does not speak version " + version});
 }
 
 TEST(CudaLibrary, WithoutADeviceTheReasonIsTheLibrarys) {
-    expect_refused(load_cuda_library(kFolder + "/librefused_cuda_4.so"), {"no driver was found for this test"});
+    expect_refused(load_library(kFolder + "/librefused_cuda_4.so"), {"no driver was found for this test"});
 }
 
 TEST(CudaLibrary, LiesBesideThisProgramOrTheReasonSaysSo) {
-    const CudaLibrary library = find_cuda_library(nullptr);
-    EXPECT_EQ(library.api == nullptr, !library.reason.empty());
-    EXPECT_EQ(library.api == nullptr, library.devices == 0);
-    if (library.path.empty()) { expect_refused(library, {"no libtapline_cuda.so beside /"}); }
+    const CudaLibrary found = find_library(nullptr);
+    EXPECT_EQ(found.api == nullptr, !found.reason.empty());
+    EXPECT_EQ(found.api == nullptr, found.devices == 0);
+    if (found.path.empty()) { expect_refused(found, {"no libtapline_cuda.so beside /"}); }
 }
 
 TEST(CudaLibrary, WithoutAGpuEverythingRunsOnTheCpu) {
-    if (cuda_library().api != nullptr) { GTEST_SKIP() << "this machine has a GPU"; }
-    EXPECT_THROW(cuda_engine(0), Error);
-    for (const EngineInfo& engine : engines()) {
-        if (engine.name == "cuda") { EXPECT_EQ(engine.reason, cuda_library().reason); }
+    if (library().api != nullptr) { GTEST_SKIP() << "this machine has a GPU"; }
+    EXPECT_THROW(engine(0), Error);
+    for (const EngineInfo& info : engines()) {
+        if (info.name == "cuda") { EXPECT_EQ(info.reason, library().reason); }
     }
     Problem p;
     p.length = 1 << 24;
@@ -76,7 +77,26 @@ TEST(CudaLibrary, WithoutAGpuEverythingRunsOnTheCpu) {
         ADD_FAILURE() << "no error";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::unsupported);
-        EXPECT_NE(std::string(error.what()).find(cuda_library().reason), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find(library().reason), std::string::npos) << error.what();
+    }
+}
+
+TEST(CudaLibrary, LessonsLieBesideTheEngine) {
+    CudaLibrary engine_library;
+    engine_library.reason = "no engine for this test";
+    expect_refused(find_lessons_library(engine_library), {"no libtapline_lessons.so", "no engine for this test"});
+    engine_library.path = "/nowhere/libtapline_cuda.so";
+    expect_refused(find_lessons_library(engine_library), {"no libtapline_lessons.so beside /nowhere/libtapline_cuda.so"});
+    // By the file's own place where the name is a link's.
+    const std::filesystem::path link = std::filesystem::path(::testing::TempDir()) / "tapline-link-to-an-engine.so";
+    std::filesystem::remove(link);
+    std::filesystem::create_symlink(kFolder + "/librefused_cuda_4.so", link);
+    engine_library.path = link.string();
+    const CudaLibrary lessons = find_lessons_library(engine_library);
+    std::filesystem::remove(link);
+    if (std::filesystem::exists(kFolder + "/libtapline_lessons.so")) {
+        EXPECT_EQ(lessons.path, kFolder + "/libtapline_lessons.so") << lessons.reason;
+        EXPECT_NE(lessons.api, nullptr) << lessons.reason;
     }
 }
 
@@ -101,4 +121,4 @@ TEST(CudaLibrary, StatusesBecomeErrors) {
 }
 
 }  // namespace
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host

@@ -1,4 +1,4 @@
-#include "gpu_host/host_pipeline.hpp"
+#include "gpu_host/pipeline.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -8,12 +8,13 @@
 #include <system_error>
 #include <thread>
 
-#include "gpu_host/host_chunks.hpp"
-#include "gpu_host/host_copy.hpp"
-#include "gpu_host/host_memory.hpp"
 #include "core/stream/stream_schedule.hpp"
+#include "gpu_host/chunks.hpp"
+#include "gpu_host/copy.hpp"
+#include "gpu_host/memory.hpp"
+#include "gpu_host/problem.hpp"
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 namespace {
 
 using cuda_abi::Status;
@@ -29,18 +30,19 @@ std::byte* at(void* base, std::int64_t bytes) { return static_cast<std::byte*>(b
 //     upload     in(0) in(1) ...      waits for `computed` of the chunk that had the slot before
 //     compute          run(0) ...     waits for `uploaded`, and for `downloaded` of the chunk that had the slot before
 //     download               out(0)   waits for `computed`
-class HostPipeline {
+class Pipeline {
 public:
-    HostPipeline(const HostPipelineTask& task, const Output& output, const Input& input, const HostChunks& chunks,
-                 HostPipelineMemory& memory)
+    Pipeline(const PipelineTask& task, const core::Output& output, const core::Input& input, const Chunks& chunks,
+             PipelineMemory& memory)
         : task_(task),
           api_(*task.api),
           output_(output),
           input_(input),
           chunks_(chunks),
           memory_(memory),
-          in_element_(static_cast<std::int64_t>(size_of(task.problem->dtype))),
-          out_element_(static_cast<std::int64_t>(size_of(task.problem->output_dtype))) {}
+          elements_(position_elements(*task.problem)),
+          in_bytes_(static_cast<std::int64_t>(size_of(task.problem->dtype))),
+          out_bytes_(static_cast<std::int64_t>(size_of(task.problem->output_dtype))) {}
 
     void run() {
         if (chunks_.count() == 1) {  // nothing to overlap: no output is there before all of the input was uploaded
@@ -76,9 +78,6 @@ private:
         }
     }
 
-    static void require(bool done, const Status& status) {
-        if (!done) { throw_status(status); }
-    }
     void record(const EventHandle& event, const StreamHandle& stream) {
         Status status;
         require(api_.record(task_.device, event.get(), stream.get(), &status), status);
@@ -115,12 +114,12 @@ private:
 
     DeviceSlot& slot_of(std::int64_t chunk) { return memory_.slots[static_cast<std::size_t>(chunk % chunks_.slots)]; }
 
-    HostChunk chunk(std::int64_t index) const { return chunk_at(chunks_, *task_.problem, output_, input_, index); }
+    Chunk chunk(std::int64_t index) const { return chunk_at(chunks_, *task_.problem, output_, input_, index); }
 
     void feed(int threads) {
         for (std::int64_t index = 0; index < chunks_.count(); ++index) {
             DeviceSlot& slot = slot_of(index);
-            const HostChunk c = chunk(index);
+            const Chunk c = chunk(index);
             const bool reused = index >= chunks_.slots;
             if (reused) { wait(memory_.upload, slot.computed); }
             upload(c, slot, threads);
@@ -136,39 +135,36 @@ private:
         }
     }
 
-    void upload(const HostChunk& c, const DeviceSlot& slot, int threads) {
-        const std::int64_t width = c.in_last - c.in_first;
-        for_each_piece({c.row, c.rows, c.in_first, width}, static_cast<std::size_t>(in_element_), memory_.piece_bytes,
-                       [&](const HostPiece& piece) {
-                           const auto turn = static_cast<std::size_t>(uploaded_pieces_ % memory_.in_pieces.size());
-                           const PinnedPiece& pinned = memory_.in_pieces[turn];
-                           if (uploaded_pieces_ >= memory_.in_pieces.size()) { synchronize(pinned.done); }
-                           reached(launched_, 0);  // stops here if the other half has failed
-                           gather_piece(pinned.bytes.get(), *task_.problem, input_, piece, threads);
-                           const std::int64_t offset = (piece.row - c.row) * width + (piece.first - c.in_first);
-                           copy(at(slot.in.get(), offset * in_element_), pinned.bytes.get(), piece.rows * piece.count * in_element_,
-                                memory_.upload);
-                           record(pinned.done, memory_.upload);
-                           ++uploaded_pieces_;
-                       });
+    void upload(const Chunk& c, const DeviceSlot& slot, int threads) {
+        const PackedPiece all{c.item, c.items, c.in_first * elements_.in, (c.in_last - c.in_first) * elements_.in};
+        for_each_piece(all, static_cast<std::size_t>(in_bytes_), memory_.piece_bytes, [&](const PackedPiece& piece) {
+            const auto turn = static_cast<std::size_t>(uploaded_pieces_ % memory_.in_pieces.size());
+            const PinnedPiece& pinned = memory_.in_pieces[turn];
+            if (uploaded_pieces_ >= memory_.in_pieces.size()) { synchronize(pinned.done); }
+            reached(launched_, 0);  // stops here if the other half has failed
+            gather_piece(pinned.bytes.get(), *task_.problem, input_, piece, threads);
+            copy(at(slot.in.get(), offset_in(all, piece) * in_bytes_), pinned.bytes.get(), piece.items * piece.count * in_bytes_,
+                 memory_.upload);
+            record(pinned.done, memory_.upload);
+            ++uploaded_pieces_;
+        });
     }
 
-    void launch(const HostChunk& c, const DeviceSlot& slot) {
-        const std::int64_t width = c.in_last - c.in_first;
+    void launch(const Chunk& c, const DeviceSlot& slot) {
         // A stream's length that is not known yet is far away; what is near is all that this chunk can ask about.
-        const bool far = input_.n >= kFarLength;
+        const bool far = input_.n >= core::kFarLength;
         const cuda_abi::Job job{.out = slot.out.get(),
                                 .first = c.first,
                                 .count = c.count,
-                                .out_row = c.count,
-                                .out_sample = 1,
+                                .out_batch = c.count * elements_.out,
+                                .out_stride = elements_.out,
                                 .in = slot.in.get(),
                                 .in_first = c.in_first,
                                 .in_last = c.in_last,
-                                .in_row = width,
-                                .in_sample = 1,
-                                .row_first = c.row,
-                                .rows = c.rows,
+                                .in_batch = (c.in_last - c.in_first) * elements_.in,
+                                .in_stride = elements_.in,
+                                .batch_first = c.item,
+                                .batch = c.items,
                                 .n = far ? std::max<std::int64_t>(c.in_last, 1) : input_.n};
         Status status;
         require(
@@ -177,23 +173,23 @@ private:
     }
 
     struct Download {
-        HostPiece piece;
+        PackedPiece piece;
         std::size_t turn;
     };
 
     // Downloads run ahead of copying out by as many pieces as there are pinned buffers.
     void drain(int threads) {
         std::deque<Download> pending;
-        std::deque<HostPiece> pieces;  // of the current chunk, not started yet
-        std::int64_t next = 0;         // chunk
+        std::deque<PackedPiece> pieces;  // of the current chunk, not started yet
+        std::int64_t next = 0;           // chunk
         while (next < chunks_.count() || !pieces.empty() || !pending.empty()) {
             if (pieces.empty() && next < chunks_.count()) {
                 if (pending.empty()) { await(launched_, next + 1); }
                 if (reached(launched_, next + 1)) {
-                    const HostChunk c = chunk(next);
+                    const Chunk c = chunk(next);
                     wait(memory_.download, slot_of(next).computed);
-                    for_each_piece({c.row, c.rows, c.first, c.count}, static_cast<std::size_t>(out_element_), memory_.piece_bytes,
-                                   [&](const HostPiece& piece) { pieces.push_back(piece); });
+                    for_each_piece(outputs_of(c), static_cast<std::size_t>(out_bytes_), memory_.piece_bytes,
+                                   [&](const PackedPiece& piece) { pieces.push_back(piece); });
                     ++next;
                 }
             }
@@ -210,20 +206,25 @@ private:
             const Download& oldest = pending.front();
             const PinnedPiece& pinned = memory_.out_pieces[oldest.turn];
             synchronize(pinned.done);
-            scatter_piece(output_, pinned.bytes.get(), task_.problem->output_dtype, oldest.piece, threads);
+            scatter_piece(output_, pinned.bytes.get(), *task_.problem, oldest.piece, threads);
             pending.pop_front();
         }
     }
 
-    Download start_download(std::int64_t index, const HostPiece& piece) {
-        const HostChunk c = chunk(index);
+    Download start_download(std::int64_t index, const PackedPiece& piece) {
         const auto turn = static_cast<std::size_t>(downloaded_pieces_++ % memory_.out_pieces.size());
         const PinnedPiece& pinned = memory_.out_pieces[turn];
-        const std::int64_t offset = (piece.row - c.row) * c.count + (piece.first - c.first);
-        copy(pinned.bytes.get(), at(slot_of(index).out.get(), offset * out_element_), piece.rows * piece.count * out_element_,
-             memory_.download);
+        copy(pinned.bytes.get(), at(slot_of(index).out.get(), offset_in(outputs_of(chunk(index)), piece) * out_bytes_),
+             piece.items * piece.count * out_bytes_, memory_.download);
         record(pinned.done, memory_.download);
         return {piece, turn};
+    }
+
+    PackedPiece outputs_of(const Chunk& c) const { return {c.item, c.items, c.first * elements_.out, c.count * elements_.out}; }
+
+    // Elements before a piece in the packed memory of all that it is part of.
+    static std::int64_t offset_in(const PackedPiece& all, const PackedPiece& piece) {
+        return (piece.item - all.item) * all.count + (piece.first - all.first);
     }
 
     // After a failure: what was started must not touch memory that is about to be freed.
@@ -234,14 +235,14 @@ private:
         }
     }
 
-    const HostPipelineTask& task_;
+    const PipelineTask& task_;
     const cuda_abi::Api& api_;
-    const Output& output_;
-    const Input& input_;
-    const HostChunks& chunks_;
-    HostPipelineMemory& memory_;
-    std::int64_t in_element_;
-    std::int64_t out_element_;
+    const core::Output& output_;
+    const core::Input& input_;
+    const Chunks& chunks_;
+    PipelineMemory& memory_;
+    PositionElements elements_;
+    std::int64_t in_bytes_, out_bytes_;  // of an element
     std::size_t uploaded_pieces_ = 0;
     std::size_t downloaded_pieces_ = 0;
 
@@ -254,7 +255,7 @@ private:
 
 // Cuts the problem for the memory that is free and reserves it. Other threads and programs may be quicker to take it: then what
 // waits in the pool is freed and the chunks become smaller.
-HostChunks reserve(const HostPipelineTask& task, const Output& output, const Input& input, HostPipelineMemory& memory) {
+Chunks reserve(const PipelineTask& task, const core::Output& output, const core::Input& input, PipelineMemory& memory) {
     constexpr int kAttempts = 4;
     for (int attempt = 0;; ++attempt) {
         std::int64_t room = task.api->free_bytes(task.device) + memory.device_bytes();
@@ -262,7 +263,7 @@ HostChunks reserve(const HostPipelineTask& task, const Output& output, const Inp
         if (attempt > 1) { room >>= attempt - 1; }
         bool cut = false;
         try {
-            const HostChunks chunks =
+            const Chunks chunks =
                 cut_into_chunks(*task.problem, output, input, task.takes_pieces, task.workspace_bytes, room, task.granularity);
             cut = true;
             memory.reserve(chunks, task.workspace_bytes);
@@ -278,11 +279,11 @@ HostChunks reserve(const HostPipelineTask& task, const Output& output, const Inp
 
 }  // namespace
 
-void run_host_pipeline(const HostPipelineTask& task, const Output& output, const Input& input) {
+void run_pipeline(const PipelineTask& task, const core::Output& output, const core::Input& input) {
     try {
-        std::unique_ptr<HostPipelineMemory> memory = take_pipeline_memory(*task.api, task.device);
-        const HostChunks chunks = reserve(task, output, input, *memory);
-        HostPipeline(task, output, input, chunks, *memory).run();
+        std::unique_ptr<PipelineMemory> memory = take_pipeline_memory(*task.api, task.device);
+        const Chunks chunks = reserve(task, output, input, *memory);
+        Pipeline(task, output, input, chunks, *memory).run();
         give_back(std::move(memory));
     } catch (const Error& error) {
         // After a reset of the device nothing that was kept is valid.
@@ -296,4 +297,4 @@ void run_host_pipeline(const HostPipelineTask& task, const Output& output, const
     }
 }
 
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host

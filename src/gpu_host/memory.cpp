@@ -1,8 +1,8 @@
-#include "gpu_host/host_memory.hpp"
+#include "gpu_host/memory.hpp"
 
 #include <mutex>
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 namespace {
 
 using cuda_abi::Api;
@@ -11,7 +11,7 @@ using cuda_abi::Status;
 // Never destroyed: when static objects are, the CUDA runtime may be gone.
 struct Pool {
     std::mutex mutex;
-    std::vector<std::unique_ptr<HostPipelineMemory>> idle;
+    std::vector<std::unique_ptr<PipelineMemory>> idle;
 };
 
 Pool& pool() {
@@ -19,12 +19,19 @@ Pool& pool() {
     return instance;
 }
 
+template <class Handle, class Make>
+Handle made(const Api& api, int device, const Make& make) {
+    Status status;
+    Handle handle(make(&status), {&api, device});
+    require(handle != nullptr, status);
+    return handle;
+}
+
 std::uint64_t life_of(const Api& api, int device) { return api.life == nullptr ? 0 : api.life(device); }
 
-void reserve_pieces(const HostPipelineMemory& memory, std::vector<PinnedPiece>& pieces, std::int64_t chunk_bytes,
-                    std::int64_t chunks) {
+void reserve_pieces(const PipelineMemory& memory, std::vector<PinnedPiece>& pieces, std::int64_t chunk_bytes, std::int64_t chunks) {
     const std::int64_t used = chunks * ((chunk_bytes + memory.piece_bytes - 1) / memory.piece_bytes);
-    const auto wanted = static_cast<std::size_t>(std::min<std::int64_t>(host_pipeline_settings().pieces, used));
+    const auto wanted = static_cast<std::size_t>(std::min<std::int64_t>(pipeline_settings().pieces, used));
     while (pieces.size() < wanted) {
         EventHandle done = make_event(*memory.api, memory.device);
         pieces.push_back({allocate_pinned(*memory.api, memory.device, memory.piece_bytes), std::move(done)});
@@ -34,43 +41,31 @@ void reserve_pieces(const HostPipelineMemory& memory, std::vector<PinnedPiece>& 
 }  // namespace
 
 DeviceBytes allocate_device(const Api& api, int device, std::int64_t bytes) {
-    Status status;
-    DeviceBytes memory(api.allocate(device, bytes, &status), {&api, device});
-    if (memory == nullptr) { throw_status(status); }
-    return memory;
+    return made<DeviceBytes>(api, device, [&](Status* status) { return api.allocate(device, bytes, status); });
 }
 
 PinnedBytes allocate_pinned(const Api& api, int device, std::int64_t bytes) {
-    Status status;
-    PinnedBytes memory(api.allocate_pinned(device, bytes, &status), {&api, device});
-    if (memory == nullptr) { throw_status(status); }
-    return memory;
+    return made<PinnedBytes>(api, device, [&](Status* status) { return api.allocate_pinned(device, bytes, status); });
 }
 
 StreamHandle make_stream(const Api& api, int device) {
-    Status status;
-    StreamHandle stream(api.make_stream(device, &status), {&api, device});
-    if (stream == nullptr) { throw_status(status); }
-    return stream;
+    return made<StreamHandle>(api, device, [&](Status* status) { return api.make_stream(device, status); });
 }
 
 EventHandle make_event(const Api& api, int device) {
-    Status status;
-    EventHandle event(api.make_event(device, &status), {&api, device});
-    if (event == nullptr) { throw_status(status); }
-    return event;
+    return made<EventHandle>(api, device, [&](Status* status) { return api.make_event(device, status); });
 }
 
-HostPipelineMemory::HostPipelineMemory(const Api& used_api, int used_device)
+PipelineMemory::PipelineMemory(const Api& used_api, int used_device)
     : api(&used_api),
       device(used_device),
-      piece_bytes(host_pipeline_settings().piece_bytes),
+      piece_bytes(pipeline_settings().piece_bytes),
       upload(make_stream(used_api, used_device)),
       compute(make_stream(used_api, used_device)),
       download(make_stream(used_api, used_device)),
       life(life_of(used_api, used_device)) {}
 
-HostPipelineMemory::~HostPipelineMemory() {
+PipelineMemory::~PipelineMemory() {
     if (!was_reset()) { return; }
     for (StreamHandle* stream : {&upload, &compute, &download}) { static_cast<void>(stream->release()); }
     for (std::vector<PinnedPiece>* pieces : {&in_pieces, &out_pieces}) {
@@ -87,9 +82,9 @@ HostPipelineMemory::~HostPipelineMemory() {
     static_cast<void>(workspace.release());
 }
 
-bool HostPipelineMemory::was_reset() const { return life_of(*api, device) != life; }
+bool PipelineMemory::was_reset() const { return life_of(*api, device) != life; }
 
-void HostPipelineMemory::reserve(const HostChunks& chunks, std::int64_t wanted_workspace_bytes) {
+void PipelineMemory::reserve(const Chunks& chunks, std::int64_t wanted_workspace_bytes) {
     const bool fits = slot_in_bytes >= chunks.in_bytes && slot_out_bytes >= chunks.out_bytes &&
                       workspace_bytes >= wanted_workspace_bytes && slots.size() >= static_cast<std::size_t>(chunks.slots);
     if (!fits) {  // all new: together they must fit into what the chunks were cut for
@@ -112,40 +107,39 @@ void HostPipelineMemory::reserve(const HostChunks& chunks, std::int64_t wanted_w
     reserve_pieces(*this, out_pieces, chunks.out_bytes, chunks.count());
 }
 
-void HostPipelineMemory::drop_device_memory() {
+void PipelineMemory::drop_device_memory() {
     slots.clear();
     workspace.reset();
     slot_in_bytes = slot_out_bytes = workspace_bytes = 0;
 }
 
-std::int64_t HostPipelineMemory::device_bytes() const {
+std::int64_t PipelineMemory::device_bytes() const {
     return static_cast<std::int64_t>(slots.size()) * (slot_in_bytes + slot_out_bytes) + workspace_bytes;
 }
 
-std::int64_t HostPipelineMemory::pinned_bytes() const {
+std::int64_t PipelineMemory::pinned_bytes() const {
     return static_cast<std::int64_t>(in_pieces.size() + out_pieces.size()) * piece_bytes;
 }
 
-std::unique_ptr<HostPipelineMemory> take_pipeline_memory(const Api& api, int device) {
+std::unique_ptr<PipelineMemory> take_pipeline_memory(const Api& api, int device) {
     {
         Pool& p = pool();
         const std::lock_guard lock(p.mutex);
         std::erase_if(p.idle, [](const auto& idle) { return idle->was_reset(); });
         for (auto& idle : p.idle) {
-            const bool fits =
-                idle->api == &api && idle->device == device && idle->piece_bytes == host_pipeline_settings().piece_bytes;
+            const bool fits = idle->api == &api && idle->device == device && idle->piece_bytes == pipeline_settings().piece_bytes;
             if (!fits) { continue; }
             std::swap(idle, p.idle.back());
-            std::unique_ptr<HostPipelineMemory> taken = std::move(p.idle.back());
+            std::unique_ptr<PipelineMemory> taken = std::move(p.idle.back());
             p.idle.pop_back();
             return taken;
         }
     }
-    return std::make_unique<HostPipelineMemory>(api, device);
+    return std::make_unique<PipelineMemory>(api, device);
 }
 
-void give_back(std::unique_ptr<HostPipelineMemory> memory) {
-    const std::int64_t most = host_pipeline_settings().kept_bytes;
+void give_back(std::unique_ptr<PipelineMemory> memory) {
+    const std::int64_t most = pipeline_settings().kept_bytes;
     Pool& p = pool();
     const std::lock_guard lock(p.mutex);
     std::int64_t device_bytes = 0;
@@ -165,4 +159,4 @@ void drop_idle_pipeline_memory(int device) {
     std::erase_if(p.idle, [&](const auto& idle) { return idle->device == device; });
 }
 
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host

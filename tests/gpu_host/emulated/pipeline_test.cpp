@@ -43,7 +43,7 @@ TEST_F(HostPipeline, AgreesWithTheTextbook) {
     const std::int64_t count = cases == nullptr ? 1500 : std::max<std::int64_t>(std::atoll(cases) / 16, 100);
     for (std::int64_t seed = 0; seed < count && !HasFailure(); ++seed) {
         Random random(static_cast<std::uint64_t>(seed));
-        core::HostPipelineSettings& settings = core::host_pipeline_settings();
+        gpu_host::PipelineSettings& settings = gpu_host::pipeline_settings();
         settings.piece_bytes = between(16, 700, random);
         settings.chunk_bytes = between(16, 1500, random);
         settings.pieces = static_cast<int>(between(1, 4, random));
@@ -58,8 +58,8 @@ TEST_F(HostPipeline, AgreesWithTheTextbook) {
                                   .threads = static_cast<int>(between(1, 3, random))};
         EXPECT_EQ(failure_of(p, data, options), "") << "seed " << seed << ": " << describe(p);
         if (seed % 50 == 0) {  // sizes of pinned buffers differ from case to case
-            core::drop_idle_pipeline_memory(0);
-            core::drop_idle_pipeline_memory(1);
+            gpu_host::drop_idle_pipeline_memory(0);
+            gpu_host::drop_idle_pipeline_memory(1);
         }
     }
 }
@@ -90,10 +90,10 @@ TEST_F(HostPipeline, BitsDoNotDependOnTheChunks) {
     Data data(p, random);
     const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda"});
     std::vector<float> wanted(static_cast<std::size_t>(output_extent(p)));
-    core::host_pipeline_settings().chunk_bytes = 1 << 20;
+    gpu_host::pipeline_settings().chunk_bytes = 1 << 20;
     plan.execute_host(wanted.data(), data.in.data());
     for (const std::int64_t chunk : {64, 1000, 5000, 20000}) {
-        core::host_pipeline_settings().chunk_bytes = chunk;
+        gpu_host::pipeline_settings().chunk_bytes = chunk;
         std::vector<float> got(wanted.size(), NAN);
         plan.execute_host(std::span<float>(got).data(), data.in.data());
         EXPECT_EQ(got, wanted) << chunk;
@@ -116,8 +116,8 @@ TEST_F(HostPipeline, WholeProblemsGoInOneChunk) {
 
 TEST_F(HostPipeline, SignalsLargerThanTheMemoryOfTheDevice) {
     setenv("TAPLINE_CUDA_MEMORY_LIMIT", "20000", 1);
-    core::host_pipeline_settings().chunk_bytes = 1 << 20;  // wanted, not to be had
-    core::host_pipeline_settings().piece_bytes = 4096;
+    gpu_host::pipeline_settings().chunk_bytes = 1 << 20;  // wanted, not to be had
+    gpu_host::pipeline_settings().piece_bytes = 4096;
     Problem p;
     p.length = 100000;
     p.taps = 20;
@@ -142,7 +142,7 @@ TEST_F(HostPipeline, MemoryThatWaitsForTheNextCallIsGivenUpForThisOne) {
     small.taps = 3;
     Random random(5);
     setenv("TAPLINE_CUDA_MEMORY_LIMIT", "40000", 1);
-    core::host_pipeline_settings().chunk_bytes = 4000;
+    gpu_host::pipeline_settings().chunk_bytes = 4000;
     {  // two at once, so that two wait
         Data a(small, random);
         Data b(small, random);
@@ -168,9 +168,9 @@ TEST_F(HostPipeline, MemoryIsKeptForTheNextCallWithinLimits) {
     EXPECT_GT(kept, 0);
     EXPECT_EQ(failure_of(p, data, {.device = "cuda"}), "");
     EXPECT_EQ(live_objects(), kept);
-    core::drop_idle_pipeline_memory(0);
+    gpu_host::drop_idle_pipeline_memory(0);
     EXPECT_EQ(live_objects(), 0);
-    core::host_pipeline_settings().kept_bytes = 0;
+    gpu_host::pipeline_settings().kept_bytes = 0;
     EXPECT_EQ(failure_of(p, data, {.device = "cuda"}), "");
     EXPECT_EQ(live_objects(), 0);
 }
@@ -202,7 +202,7 @@ TEST_F(HostPipeline, EveryFailureIsToldAndLeavesNothingBehind) {
     for (const char* name : {"allocate", "allocate_pinned", "make_stream", "make_event", "copy", "record", "wait", "synchronize",
                              "execute", "kernel"}) {
         for (int count = 1; count < 30; count += count < 6 ? 1 : 5) {
-            core::drop_idle_pipeline_memory(0);
+            gpu_host::drop_idle_pipeline_memory(0);
             const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda", .algorithm = "emulated_workspace", .threads = 2});
             inject("fail " + std::string(name) + " " + std::to_string(count));
             try {
