@@ -43,18 +43,18 @@ __device__ __forceinline__ RowView<S> row_view(const Arguments& a, std::int64_t 
     return v;
 }
 
-/// Where a tile's window lies.
-struct Place {
+/// Where the samples lie that a tile needs.
+struct TileWindow {
     std::int64_t o;      // its first output, relative to the job's
     std::int64_t start;  // its first sample, from sample in_first
     bool fast;
     bool inside;
 };
 
-/// The place of the stretch that begins with output o, whose window has `size` samples.
+/// The window of the stretch that begins with output o, whose window has `size` samples.
 template <class S>
-__device__ __forceinline__ Place place_at(const RowView<S>& v, std::int64_t o, std::int64_t size) {
-    Place p;
+__device__ __forceinline__ TileWindow tile_window_at(const RowView<S>& v, std::int64_t o, std::int64_t size) {
+    TileWindow p;
     p.o = o;
     p.start = v.offset + o;
     p.inside = p.start >= 0 && p.start + size <= v.length;
@@ -64,8 +64,8 @@ __device__ __forceinline__ Place place_at(const RowView<S>& v, std::int64_t o, s
 
 /// The same of the index-th stretch of `outputs` outputs.
 template <class S>
-__device__ __forceinline__ Place place_of(const RowView<S>& v, std::int64_t index, int outputs, std::int64_t size) {
-    return place_at(v, index * outputs - v.shift, size);
+__device__ __forceinline__ TileWindow tile_window_of(const RowView<S>& v, std::int64_t index, int outputs, std::int64_t size) {
+    return tile_window_at(v, index * outputs - v.shift, size);
 }
 
 }  // namespace tapline::cuda
