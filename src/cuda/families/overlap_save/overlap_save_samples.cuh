@@ -10,21 +10,21 @@ namespace tapline::cuda::overlap_save {
 
 /// A segment: its row and its number there. With one filter warps go on in large steps, so that what all of them do at a time lies
 /// together.
-struct Place {
+struct SegmentInStep {
     std::int64_t row;
     int index;
 
     /// The first one of the warps that are number `slot` of all.
-    static __device__ __forceinline__ Place first(const Segments& g, std::int64_t /*rows*/, std::int64_t slot) {
-        Place p{slot / g.segments, 0};
+    static __device__ __forceinline__ SegmentInStep first(const Segments& g, std::int64_t /*rows*/, std::int64_t slot) {
+        SegmentInStep p{slot / g.segments, 0};
         p.index = static_cast<int>(slot - p.row * g.segments);
         return p;
     }
     [[nodiscard]] __device__ __forceinline__ bool exists(std::int64_t rows) const { return row < rows; }
 
     /// The one that the same warps do next.
-    __device__ __forceinline__ Place next(const Segments& g, std::int64_t /*rows*/) const {
-        Place p{row + g.step_rows, index + g.step_segments};
+    __device__ __forceinline__ SegmentInStep next(const Segments& g, std::int64_t /*rows*/) const {
+        SegmentInStep p{row + g.step_rows, index + g.step_segments};
         if (p.index >= g.segments) {
             p.index -= g.segments;
             ++p.row;
@@ -37,13 +37,13 @@ struct Place {
 
 /// The same with several filters: warps have runs of segments, which go through all rows with one filter before they come to the
 /// next. A spectrum is fetched once for many segments, and what many warps fetch at a time is in the L2 cache.
-struct PlaceInRun {
+struct SegmentInRun {
     std::int64_t row;
     int index;
     int left;    // of the run, this one included
     int column;  // the first row with its filter
 
-    static __device__ __forceinline__ PlaceInRun first(const Segments& g, std::int64_t rows, std::int64_t slot) {
+    static __device__ __forceinline__ SegmentInRun first(const Segments& g, std::int64_t rows, std::int64_t slot) {
         const std::int64_t begin = slot * g.run;
         const std::int64_t left = min(static_cast<std::int64_t>(g.run), rows * g.segments - begin);
         const std::int64_t of_order = begin / g.segments;  // of the rows as they are gone through
@@ -58,8 +58,8 @@ struct PlaceInRun {
                 static_cast<int>(max(left, std::int64_t{0})), static_cast<int>(column)};
     }
     [[nodiscard]] __device__ __forceinline__ bool exists(std::int64_t /*rows*/) const { return left > 0; }
-    [[nodiscard]] __device__ __forceinline__ PlaceInRun next(const Segments& g, std::int64_t rows) const {
-        PlaceInRun p = *this;
+    [[nodiscard]] __device__ __forceinline__ SegmentInRun next(const Segments& g, std::int64_t rows) const {
+        SegmentInRun p = *this;
         --p.left;
         if (++p.index == g.segments) {
             p.index = 0;
@@ -81,10 +81,10 @@ struct PlaceInRun {
 ///
 /// kTakes: of one warp, and one filter for all rows.
 template <bool kTakes, class P>
-class LaterPlace {
+class LaterSegment {
 public:
     /// Asks for its number, which comes while this one's samples are transformed.
-    __device__ __forceinline__ LaterPlace(const Segments& g, int lane) : g_(g) {
+    __device__ __forceinline__ LaterSegment(const Segments& g, int lane) : g_(g) {
         if (kTakes && g.taken != nullptr && lane == 0) { number_ = atomicAdd(g.taken, 1u); }
     }
     /// By all lanes of the warp.

@@ -1,8 +1,8 @@
 // How the samples of segments that a cluster's blocks share come to registers.
 #pragma once
 
-#include "cuda/families/overlap_save/segment/overlap_save_outputs.cuh"
-#include "cuda/families/overlap_save/segment/overlap_save_samples.cuh"
+#include "cuda/families/overlap_save/overlap_save_outputs.cuh"
+#include "cuda/families/overlap_save/overlap_save_samples.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -21,12 +21,12 @@ public:
           aligned_(reinterpret_cast<std::uintptr_t>(a.in) % static_cast<std::uintptr_t>(sizeof(S)) == 0) {}
 
     /// Whether all lie in the piece; else they pass through shared memory.
-    [[nodiscard]] __device__ __forceinline__ bool is_inner(const Place& p) const {
+    [[nodiscard]] __device__ __forceinline__ bool is_inner(const SegmentInStep& p) const {
         return aligned_ && p.index >= g_.inner_first && p.index < g_.inner_last;
     }
     /// Of an inner segment; `thread`: of the segment.
     template <class T>
-    __device__ __forceinline__ void read(T* re, T* im, const Place& p, int thread) const {
+    __device__ __forceinline__ void read(T* re, T* im, const SegmentInStep& p, int thread) const {
         const S* from = first_sample(p);
         int at = thread;
         hide(from, at);
@@ -40,7 +40,7 @@ public:
     }
     /// Of any segment by way of `place`, a block's shared memory; `wanted`: of its outputs, those that exist.
     template <class T>
-    __device__ __forceinline__ void read_at_edge(T* re, T* im, S* place, const Place& p, int wanted, int thread) const {
+    __device__ __forceinline__ void read_at_edge(T* re, T* im, S* place, const SegmentInStep& p, int wanted, int thread) const {
         const int lane = static_cast<int>(threadIdx.x) % 32;
         const int needed = g_.used - (g_.outputs - wanted);
         const S* const row = static_cast<const S*>(a_.in) + p.row * a_.in_row;
@@ -57,7 +57,7 @@ public:
         to_points(re, im, thread, [&](auto stretch) { return place[decltype(stretch)::value * kThreads + threadIdx.x]; });
     }
     /// The block's share of an inner segment comes nearer, into the L2 cache. By one thread.
-    __device__ __forceinline__ void prefetch(const Place& p) const {
+    __device__ __forceinline__ void prefetch(const SegmentInStep& p) const {
         if (p.row >= a_.rows || !is_inner(p)) { return; }
         constexpr int kBytes = kStretches * kThreads * static_cast<int>(sizeof(S));
         const char* const first = reinterpret_cast<const char*>(first_sample(p));
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    [[nodiscard]] __device__ __forceinline__ const S* first_sample(const Place& p) const {
+    [[nodiscard]] __device__ __forceinline__ const S* first_sample(const SegmentInStep& p) const {
         return static_cast<const S*>(a_.in) + p.row * a_.in_row + g_.start + static_cast<std::int64_t>(p.index) * g_.outputs;
     }
     /// Point `thread` + kSpan i to register i. What the outputs do not read is zero, whatever lies there: their bits depend on what

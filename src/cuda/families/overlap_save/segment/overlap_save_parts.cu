@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "cuda/check.hpp"
-#include "cuda/families/overlap_save/overlap_save_host.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
 
 namespace tapline::cuda {
 namespace overlap_save {
@@ -11,12 +11,14 @@ namespace {
 // Segments of a chunk for each multiprocessor: its sums, 33 MiB on an H200, stay in the L2 cache for the most part from one part to
 // the next. A launch's start costs as much as a segment: with 2 each part took 23 us a segment, of which 14 are the segment's own.
 constexpr std::int64_t kSegmentsAtOnce = 4;
+// Segments of so many warps can take part of a filter, adding to sums.
+constexpr int kLeastWarpsOfParts = 8;
 
 // The largest segments, half of each for the taps: parts times segments are fewest then.
 Cut cut_of_part(const Problem& p, const cuda_abi::Device& device) {
     for (auto warps = kWarpCounts.rbegin(); warps != kWarpCounts.rend(); ++warps) {
         const std::int64_t samples = cut_of(p, *warps, 1).samples;
-        if (*warps >= kLeastWarpsOfParts && has_size(p, *warps, samples / 2, device)) { return cut_of(p, *warps, samples / 2); }
+        if (*warps >= kLeastWarpsOfParts && has_size(segment_kernel_of, p, *warps, samples / 2, device)) { return cut_of(p, *warps, samples / 2); }
     }
     return {};
 }
@@ -39,7 +41,7 @@ public:
         return info;
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (fast_kernel(p, 1, device).function == nullptr) { return "integers are exact on the CPU only"; }
+        if (fast_kernel(segment_kernel_of, p, 1, device).function == nullptr) { return "integers are exact on the CPU only"; }
         if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
         const Cut cut = cut_of_part(p, device);
         if (cut.outputs == 0) { return "segments of several thousand samples do not fit a multiprocessor's shared memory"; }
@@ -51,67 +53,74 @@ public:
         return estimate_parts(p, cut, kSegmentsAtOnce, device);
     }
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
-        const Cut cut = cut_of_part(prepared.problem, prepared.device);
-        const std::int64_t outputs = kSegmentsAtOnce * prepared.device.multiprocessors * cut.outputs;
-        return outputs * sum_bytes(prepared.problem);
+        const SegmentPlan& plan = plan_of(prepared);
+        return kSegmentsAtOnce * prepared.device.multiprocessors * plan.cut.outputs * plan.type.sum_bytes();
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        const Cut cut = cut_of_part(prepared.problem, prepared.device);
-        return std::to_string(parts_of(prepared.problem.x.k, cut).size()) + " parts of " + std::to_string(cut.taps) +
-               " taps, segments of " + std::to_string(cut.samples) + " samples";
+        const SegmentPlan& plan = plan_of(prepared);
+        return std::to_string(plan.parts.size()) + " parts of " + std::to_string(plan.cut.taps) + " taps, segments of " +
+               std::to_string(plan.cut.samples) + " samples";
     }
-    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
-        return cut_of_part(prepared.problem, prepared.device).outputs;
+    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override { return plan_of(prepared).cut.outputs; }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        auto chosen = std::make_unique<ChosenParts>();
+        chosen->plan = load_segments(segment_kernel_of, prepared, cut_of_part(prepared.problem, prepared.device));
+        return chosen;
     }
-    [[nodiscard]] std::vector<std::byte> tables(const Prepared& prepared) const override {
-        return make_tables(prepared, cut_of_part(prepared.problem, prepared.device));
+    [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
+        return make_tables(prepared, plan_of(prepared));
     }
-    void load(const Prepared& prepared) const override {
-        load_kernels(prepared, cut_of_part(prepared.problem, prepared.device).warps);
-    }
-    void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
-        const Cut cut = cut_of_part(prepared.problem, prepared.device);
-        const std::int64_t room = prepared.workspace_bytes / sum_bytes(prepared.problem);
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
+                cudaStream_t stream) const override {
+        const SegmentPlan& plan = plan_of(prepared);
+        const std::int64_t room = prepared.workspace_bytes / plan.type.sum_bytes();
         // Whole segments of a row, or several whole rows; one segment of each if there are rows for all multiprocessors: then parts
         // that read nothing but zeros are left out.
         const bool by_segments = job.batch >= kSegmentsAtOnce * prepared.device.multiprocessors;
-        const std::int64_t outputs = std::min(job.count, by_segments ? cut.outputs : room / cut.outputs * cut.outputs);
+        const std::int64_t segment = plan.cut.outputs;
+        const std::int64_t outputs = std::min(job.count, by_segments ? segment : room / segment * segment);
         const std::int64_t rows = std::clamp<std::int64_t>(room / outputs, 1, job.batch);
         Launch launch;
         launch.sums_row = outputs;
         for (launch.first_output = 0; launch.first_output < job.count; launch.first_output += outputs) {
             launch.count = std::min(outputs, job.count - launch.first_output);
-            const std::vector<std::int64_t> parts = parts_that_read(prepared.problem, job, cut, launch);
+            const Range parts = parts_that_read(prepared.problem, job, plan.parts, launch);
             for (launch.row = 0; launch.row < job.batch; launch.row += rows) {
                 launch.rows = std::min(rows, job.batch - launch.row);
-                for (const std::int64_t part : parts) {
-                    launch.part = part;
-                    launch.sums_in = part == parts.front() ? nullptr : workspace;
-                    launch.sums_out = part == parts.back() ? nullptr : workspace;
-                    launch_segments(prepared, job, cut, launch, stream);
+                for (launch.part = parts.first; launch.part <= parts.last; ++launch.part) {
+                    launch.sums_in = launch.part == parts.first ? nullptr : workspace;
+                    launch.sums_out = launch.part == parts.last ? nullptr : workspace;
+                    launch_segments(prepared, plan, job, on_device, launch, stream);
                 }
             }
         }
     }
 
 private:
-    // Under a zero boundary those whose samples, for the launch's outputs, do not all lie outside the signal; one at least.
-    static std::vector<std::int64_t> parts_that_read(const Problem& p, const Job& job, const Cut& cut, const Launch& launch) {
-        const std::vector<Part> all = parts_of(p.x.k, cut);
-        std::vector<std::int64_t> parts;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            const std::int64_t first = job.first + launch.first_output - p.x.origin + all[i].own;
-            const std::int64_t end = job.first + launch.first_output + launch.count - 1 - p.x.origin + all[i].own_end;
-            const bool outside = end <= 0 || (job.n >= 0 && first >= job.n);
-            if (p.x.boundary != kZero || !outside) { parts.push_back(static_cast<std::int64_t>(i)); }
-        }
-        if (parts.empty()) { parts.push_back(0); }
-        return parts;
-    }
-    static std::int64_t sum_bytes(const Problem& p) {
-        const Type type = type_of(p);
-        return type.is_complex ? type.point_bytes : type.point_bytes / 2;
+    struct ChosenParts : Chosen {
+        SegmentPlan plan;
+    };
+    static const SegmentPlan& plan_of(const Prepared& prepared) { return prepared.chosen_as<ChosenParts>().plan; }
+
+    // Under a zero boundary those whose samples, for the launch's outputs, do not all lie outside the signal, which follow each
+    // other; one at least.
+    struct Range {
+        std::int64_t first, last;
+    };
+    static Range parts_that_read(const Problem& p, const Job& job, const std::vector<Part>& all, const Launch& launch) {
+        const auto last = static_cast<std::int64_t>(all.size()) - 1;
+        if (p.x.boundary != kZero) { return {0, last}; }
+        const auto reads = [&](std::int64_t i) {
+            const Part& part = all[static_cast<std::size_t>(i)];
+            const std::int64_t first = job.first + launch.first_output - p.x.origin + part.own;
+            const std::int64_t end = job.first + launch.first_output + launch.count - 1 - p.x.origin + part.own_end;
+            return end > 0 && (job.n < 0 || first < job.n);
+        };
+        Range range{0, last};
+        while (range.first < last && !reads(range.first)) { ++range.first; }
+        while (range.last > range.first && !reads(range.last)) { --range.last; }
+        return range;
     }
 };
 
