@@ -83,6 +83,9 @@ struct Shape {
 template <class T>
 inline constexpr int kMostWarps = sizeof(T) == 8 ? 8 : 16;
 
+/// Segments of so many warps can take part of a filter, adding to sums.
+inline constexpr int kLeastWarpsOfParts = 8;
+
 /// Offsets into a block's shared memory, in bytes: tables, then the segments, each its points and, if it has one, its spectrum.
 struct SharedLayout {
     int pairs, twiddles, spectrum, segments, segment_bytes;

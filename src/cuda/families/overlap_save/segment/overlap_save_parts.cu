@@ -11,8 +11,6 @@ namespace {
 // Segments of a chunk for each multiprocessor: its sums, 33 MiB on an H200, stay in the L2 cache for the most part from one part to
 // the next. A launch's start costs as much as a segment: with 2 each part took 23 us a segment, of which 14 are the segment's own.
 constexpr std::int64_t kSegmentsAtOnce = 4;
-// Segments of so many warps can take part of a filter, adding to sums.
-constexpr int kLeastWarpsOfParts = 8;
 
 // The largest segments, half of each for the taps: parts times segments are fewest then.
 Cut cut_of_part(const Problem& p, const cuda_abi::Device& device) {
