@@ -45,7 +45,7 @@ struct Prepared {
     std::int64_t taps_pitch_bytes = 0;  ///< a multiple of 16
     /// Their first bytes, for kernels that take taps by value; all of them until the plan is ready. tables() may put others there.
     std::vector<std::byte> host_taps;
-    cuda_abi::HostTaps given;       ///< valid during tables() only
+    cuda_abi::HostTaps given;       ///< valid during load() and tables() only; null where taps come later
     std::int32_t tap_exponent = 0;  ///< tables() may set it
     std::int64_t workspace_bytes = 0;
     std::unique_ptr<const Chosen> chosen;  ///< what Rung::load() returned

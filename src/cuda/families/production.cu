@@ -96,22 +96,6 @@ void allow_shared(const void* kernel, std::size_t bytes) {
           "shared memory");
 }
 
-std::size_t shared_limit(const cuda_abi::Device& device) {
-    switch (10 * device.major + device.minor) {
-        case 75:
-            return 64 * 1024;
-        case 86:
-        case 89:
-        case 120:
-            return 99 * 1024;
-        case 80:
-        case 87:
-            return 163 * 1024;
-        default:
-            return 227 * 1024;
-    }
-}
-
 dim3 grid_of(std::int64_t blocks, std::int64_t rows) {
     const std::int64_t y = std::min<std::int64_t>(rows, kMostRowsAlongY);
     const std::int64_t z = (rows + y - 1) / y;

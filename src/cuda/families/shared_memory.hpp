@@ -9,7 +9,9 @@ namespace tapline::cuda {
 
 /// Loads a kernel; if it needs more shared memory than every kernel may have, allows it all that there is.
 void allow_shared(const void* kernel, std::size_t bytes);
-/// Shared memory that a block may use (CUDA programming guide, table of compute capabilities).
-std::size_t shared_limit(const cuda_abi::Device& device);
+/// Shared memory that a block may use.
+inline std::size_t shared_limit(const cuda_abi::Device& device) {
+    return static_cast<std::size_t>(device.shared_bytes_per_block);
+}
 
 }  // namespace tapline::cuda
