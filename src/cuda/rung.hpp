@@ -120,13 +120,14 @@ public:
     }
 
 protected:
-    /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::on_device.tables are those of any taps.
+    /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::on_device.tables are those of
+    /// any taps.
     virtual void launch_tables(const Prepared&, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
                                cudaStream_t) const = 0;
 };
 
-/// Every rung of this library, in reading order: those for signals, then those for images. The engine and the library of lessons have
-/// a table each (ladder.cu, lessons/ladder.cu).
+/// Every rung of this library, in reading order: those for signals, then those for images. The engine and the library of lessons
+/// have a table each (ladder.cu, lessons/ladder.cu).
 const std::vector<const Rung*>& ladder();
 
 }  // namespace tapline::cuda
