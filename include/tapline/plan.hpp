@@ -60,13 +60,24 @@ public:
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const noexcept;
+    /// Outputs along the only filtered axis, or the last of several.
     [[nodiscard]] std::int64_t output_length() const noexcept;
+    /// Outputs along each filtered axis, the outermost first.
+    [[nodiscard]] UpTo<std::int64_t, 3> output_shape() const;
     [[nodiscard]] const Problem& problem() const noexcept;
     [[nodiscard]] const std::string& algorithm() const noexcept;
     [[nodiscard]] const std::string& device() const noexcept;
     [[nodiscard]] int threads() const noexcept;
+    /// Whether execute() takes host memory: on the CPU, and for plans made for device "auto".
+    [[nodiscard]] bool takes_host_memory() const noexcept;
+    /// Why the algorithm was chosen, in words.
+    [[nodiscard]] const std::string& reason() const noexcept;
+    /// What the algorithm says about itself: tile or FFT sizes, instruction set.
+    [[nodiscard]] std::string details() const;
     /// What the cost model expects of one execution, in seconds.
     [[nodiscard]] double predicted_seconds() const noexcept;
+    /// Seconds of copying as many bytes, on the device whose memory execute() takes.
+    [[nodiscard]] double predicted_copy_seconds() const noexcept;
     /// The problem, the algorithm, why it was chosen, the predicted time and its share of the copy's speed.
     [[nodiscard]] std::string explain() const;
 

@@ -16,12 +16,12 @@ const cuda_abi::Api& api_of(int device) {
 }
 
 cuda_abi::Depthwise to_abi(const DepthwiseProblem& p) {
-    return {.batch = p.batch,
+    return {.batch = p.batch.length,
             .channels = p.channels,
             .n = p.length,
             .length = p.outputs,
             .k = p.taps,
-            .origin = p.origin,
+            .origin = p.x.origin,
             .dtype = static_cast<std::int32_t>(p.dtype)};
 }
 

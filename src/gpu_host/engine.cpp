@@ -85,15 +85,15 @@ private:
         return {.out = output.data,
                 .first = output.first,
                 .count = output.count,
-                .out_row = output.row_stride,
-                .out_sample = output.sample_stride,
+                .out_row = output.batch_stride,
+                .out_sample = output.stride,
                 .in = input.main.data,
                 .in_first = input.main.first,
                 .in_last = input.main.last,
-                .in_row = input.main.row_stride,
-                .in_sample = input.main.sample_stride,
+                .in_row = input.main.batch_stride,
+                .in_sample = input.main.stride,
                 .row_first = 0,
-                .rows = problem_.batch,
+                .rows = problem_.batch.length,
                 .n = input.n};
     }
 
@@ -131,7 +131,7 @@ public:
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const Request& request) const override {
         const cuda_abi::Problem abi = to_abi(problem, request);
         const double seconds = api_.estimate_seconds(rung_, device_.index, &abi);
-        return problem.n == kUnknownLength ? seconds / static_cast<double>(abi.n) : seconds;
+        return problem.x.n == kUnknownLength ? seconds / static_cast<double>(abi.n) : seconds;
     }
 
     [[nodiscard]] std::unique_ptr<Executable> prepare(const Resolved& problem, const void* taps,

@@ -34,9 +34,9 @@ Sizes sizes_of(const Resolved& problem, const Input& input, std::int64_t outputs
     Sizes sizes{};
     sizes.in_element = static_cast<std::int64_t>(size_of(problem.dtype));
     sizes.out_element = static_cast<std::int64_t>(size_of(problem.output_dtype));
-    sizes.halo = problem.k - 1;
+    sizes.halo = problem.x.k - 1;
     sizes.most_window = outputs + sizes.halo;
-    if (problem.problem.boundary == Boundary::zero) { sizes.most_window = std::min(sizes.most_window, input.n); }
+    if (problem.x.boundary == Boundary::zero) { sizes.most_window = std::min(sizes.most_window, input.n); }
     return sizes;
 }
 
@@ -70,22 +70,22 @@ HostChunks cut_into_chunks(const Resolved& problem, const Output& output, const 
     HostChunks chunks;
     if (!takes_pieces) {
         sizes.halo = sizes.most_window = input.n;
-        if (sizes.row_bytes(output.count) > room / problem.batch) {
+        if (sizes.row_bytes(output.count) > room / problem.batch.length) {
             throw Error(ErrorCode::memory, "device memory: " + std::to_string(device_bytes) +
                                                " bytes are free, not enough for the whole signal and its output, and this "
                                                "algorithm cannot work in pieces; use another, or the CPU");
         }
-        chunks = {.whole = true, .slots = 1, .rows = problem.batch, .outputs = output.count};
+        chunks = {.whole = true, .slots = 1, .rows = problem.batch.length, .outputs = output.count};
     } else {
         const std::int64_t element = std::max(sizes.in_element, sizes.out_element);
-        const bool is_long = problem.batch * output.count * element / kChunksOfALongSignal >= settings.large_chunk_bytes;
+        const bool is_long = problem.batch.length * output.count * element / kChunksOfALongSignal >= settings.large_chunk_bytes;
         const std::int64_t chunk_bytes = is_long ? settings.large_chunk_bytes : settings.chunk_bytes;
         const std::int64_t wanted_elements = std::max<std::int64_t>(chunk_bytes / element, 1);
         const std::int64_t row_elements = std::max(output.count, sizes.window(output.count));
         const bool rows_together =
-            interleaved(input.main.row_stride, input.main.sample_stride) || interleaved(output.row_stride, output.sample_stride);
+            interleaved(input.main.batch_stride, input.main.stride) || interleaved(output.batch_stride, output.stride);
         const std::int64_t each = rows_together ? std::min(row_elements, kInterleavedOutputs) : row_elements;
-        chunks.rows = std::clamp<std::int64_t>(wanted_elements / each, 1, problem.batch);
+        chunks.rows = std::clamp<std::int64_t>(wanted_elements / each, 1, problem.batch.length);
         const std::int64_t wanted =
             std::min(output.count, std::max(wanted_elements / chunks.rows, kOutputsPerTap * std::min(sizes.halo, output.count)));
         const std::int64_t least = std::min({kLeastOutputs, wanted_elements, wanted});
@@ -104,7 +104,7 @@ HostChunks cut_into_chunks(const Resolved& problem, const Output& output, const 
         const std::int64_t whole = std::min(std::max(chunks.outputs / granularity, std::int64_t{1}) * granularity, output.count);
         if (sizes.row_bytes(whole) <= room / chunks.slots / chunks.rows) { chunks.outputs = whole; }
     }
-    chunks.row_groups = ceil_div(problem.batch, chunks.rows);
+    chunks.row_groups = ceil_div(problem.batch.length, chunks.rows);
     chunks.blocks = ceil_div(output.count, chunks.outputs);
     chunks.slots = static_cast<int>(std::min<std::int64_t>(chunks.slots, chunks.count()));
     chunks.in_bytes = chunks.rows * sizes.window(chunks.outputs) * sizes.in_element;
@@ -118,15 +118,15 @@ HostChunk chunk_at(const HostChunks& chunks, const Resolved& problem, const Outp
     const std::int64_t group = index / chunks.blocks;
     const std::int64_t block = index % chunks.blocks;
     chunk.row = group * chunks.rows;
-    chunk.rows = std::min(chunks.rows, problem.batch - chunk.row);
+    chunk.rows = std::min(chunks.rows, problem.batch.length - chunk.row);
     chunk.first = output.first + block * chunks.outputs;
     chunk.count = std::min(chunks.outputs, output.first + output.count - chunk.first);
-    chunk.in_first = chunk.first - problem.origin;
-    chunk.in_last = chunk.in_first + chunk.count + problem.k - 1;
+    chunk.in_first = chunk.first - problem.x.origin;
+    chunk.in_last = chunk.in_first + chunk.count + problem.x.k - 1;
     if (chunks.whole) {
         chunk.in_first = 0;
         chunk.in_last = input.n;
-    } else if (problem.problem.boundary == Boundary::zero) {  // absent terms stay absent
+    } else if (problem.x.boundary == Boundary::zero) {  // absent terms stay absent
         chunk.in_first = std::clamp<std::int64_t>(chunk.in_first, 0, input.n);
         chunk.in_last = std::clamp<std::int64_t>(chunk.in_last, chunk.in_first, input.n);
     }

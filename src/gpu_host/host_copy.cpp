@@ -33,7 +33,7 @@ void for_each_tile(const HostPiece& piece, std::size_t element_bytes, bool inter
 
 template <class T>
 void gather_as(void* to, const Resolved& problem, const Input& input, const HostPiece& piece, int threads) {
-    const bool interleaved = input.main.row_stride < input.main.sample_stride;
+    const bool interleaved = input.main.batch_stride < input.main.stride;
     for_each_tile(piece, sizeof(T), interleaved, threads, [&](const HostPiece& tile) {
         for (std::int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
             T* packed = static_cast<T*>(to) + (row - piece.row) * piece.count + (tile.first - piece.first);
@@ -45,16 +45,16 @@ void gather_as(void* to, const Resolved& problem, const Input& input, const Host
 // T has the element's size and alignment; its value does not matter.
 template <class T>
 void scatter_as(const Output& output, const void* from, const HostPiece& piece, int threads) {
-    const bool interleaved = output.row_stride < output.sample_stride;
+    const bool interleaved = output.batch_stride < output.stride;
     for_each_tile(piece, sizeof(T), interleaved, threads, [&](const HostPiece& tile) {
         for (std::int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
             const T* packed = static_cast<const T*>(from) + (row - piece.row) * piece.count + (tile.first - piece.first);
-            T* to = static_cast<T*>(output.data) + row * output.row_stride + (tile.first - output.first) * output.sample_stride;
-            if (output.sample_stride == 1) {
+            T* to = static_cast<T*>(output.data) + row * output.batch_stride + (tile.first - output.first) * output.stride;
+            if (output.stride == 1) {
                 std::memcpy(to, packed, static_cast<std::size_t>(tile.count) * sizeof(T));
                 continue;
             }
-            for (std::int64_t i = 0; i < tile.count; ++i) { to[i * output.sample_stride] = packed[i]; }
+            for (std::int64_t i = 0; i < tile.count; ++i) { to[i * output.stride] = packed[i]; }
         }
     });
 }

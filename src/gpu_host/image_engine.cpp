@@ -7,25 +7,25 @@
 
 namespace tapline::core {
 
-cuda_abi::ImageProblem to_abi(const ResolvedImage& r, const ImageRequest& request) {
+cuda_abi::ImageProblem to_abi(const Resolved& r, const Request& request) {
     const ImageProblem& p = r.problem;
     cuda_abi::ImageProblem abi;
-    abi.height = r.height;
-    abi.width = r.width;
-    abi.channels = r.channels;
-    abi.batch = r.batch;
-    abi.mask_height = r.mask_height;
-    abi.mask_width = r.mask_width;
-    abi.masks = r.masks;
-    abi.origin_y = r.origin_y;
-    abi.origin_x = r.origin_x;
-    abi.out_height = r.out_height;
-    abi.out_width = r.out_width;
+    abi.height = r.y.n;
+    abi.width = r.x.n;
+    abi.channels = r.channels.length;
+    abi.batch = r.batch.length;
+    abi.mask_height = r.y.k;
+    abi.mask_width = r.x.k;
+    abi.masks = r.filters;
+    abi.origin_y = r.y.origin;
+    abi.origin_x = r.x.origin;
+    abi.out_height = r.y.outputs;
+    abi.out_width = r.x.outputs;
     // Host buffers are packed on their way to the device.
-    abi.in_row = request.host_buffers ? r.width * r.channels : r.in_row;
-    abi.in_image = request.host_buffers ? r.height * abi.in_row : r.in_image;
-    abi.out_row = request.host_buffers ? r.out_width * r.channels : r.out_row;
-    abi.out_image = request.host_buffers ? r.out_height * abi.out_row : r.out_image;
+    abi.in_row = request.host_buffers ? r.x.n * r.channels.length : r.y.in_stride;
+    abi.in_image = request.host_buffers ? r.y.n * abi.in_row : r.batch.in_stride;
+    abi.out_row = request.host_buffers ? r.x.outputs * r.channels.length : r.y.out_stride;
+    abi.out_image = request.host_buffers ? r.y.outputs * abi.out_row : r.batch.out_stride;
     abi.dtype = static_cast<std::int32_t>(r.dtype);
     abi.taps_dtype = static_cast<std::int32_t>(r.taps_dtype);
     abi.output_dtype = static_cast<std::int32_t>(r.output_dtype);
@@ -33,8 +33,8 @@ cuda_abi::ImageProblem to_abi(const ResolvedImage& r, const ImageRequest& reques
     abi.accuracy = static_cast<std::int32_t>(request.accuracy);
     abi.trivial_epilogue = r.trivial_epilogue ? 1 : 0;
     abi.has_clamp = p.clamp ? 1 : 0;
-    abi.rank = request.mask.rank();
-    const auto& masks = request.mask.separable;
+    abi.rank = request.facts.rank();
+    const auto& masks = request.facts.separable;
     const bool exact = std::all_of(masks.begin(), masks.end(), [](const SeparableMask& m) { return m.exact_specials; });
     abi.exact_specials = abi.rank > 0 && exact ? 1 : 0;
     abi.constant_real = p.constant.real();
@@ -57,7 +57,7 @@ using ImageHandle = std::unique_ptr<cuda_abi::PreparedImage, ReleaseImage>;
 class RungImageExecutable final : public CudaImageExecutable {
 public:
     RungImageExecutable(const CudaLibrary& library, const cuda_abi::Device& device, const cuda_abi::RungInfo& info,
-                        ImageHandle prepared, const ResolvedImage& problem)
+                        ImageHandle prepared, const Resolved& problem)
         : api_(*library.api),
           images_(*library.images),
           device_(device),
@@ -75,18 +75,18 @@ public:
     }
 
     void execute_on(void* out, const void* in, std::span<std::byte> workspace, void* stream) const override {
-        const ResolvedImage& r = problem_;
+        const Resolved& r = problem_;
         const cuda_abi::ImageJob job{.out = out,
                                      .first = 0,
-                                     .rows = r.out_height,
-                                     .out_row = r.out_row,
-                                     .out_image = r.out_image,
+                                     .rows = r.y.outputs,
+                                     .out_row = r.y.out_stride,
+                                     .out_image = r.batch.out_stride,
                                      .in = in,
                                      .in_first = 0,
-                                     .in_last = r.height,
-                                     .in_row = r.in_row,
-                                     .in_image = r.in_image,
-                                     .images = r.batch};
+                                     .in_last = r.y.n,
+                                     .in_row = r.y.in_stride,
+                                     .in_image = r.batch.in_stride,
+                                     .images = r.batch.length};
         cuda_abi::Status status;
         if (!images_.execute(prepared_.get(), &job, workspace.data(), static_cast<std::int64_t>(workspace.size()),
                              static_cast<cuda_abi::Stream*>(stream), &status)) {
@@ -119,7 +119,7 @@ private:
     bool takes_pieces_;
     ImageHandle prepared_;
     std::int64_t workspace_bytes_;
-    ResolvedImage problem_;
+    Resolved problem_;
 };
 
 // The factors of every mask as the library wants them: masks of a lower rank get zeros.
@@ -127,7 +127,7 @@ struct Factors {
     std::vector<double> columns, rows;
 };
 
-Factors factors_of(const ResolvedImage& r, const MaskFacts& facts) {
+Factors factors_of(const Resolved& r, const MaskFacts& facts) {
     Factors f;
     const auto rank = static_cast<std::size_t>(facts.rank());
     if (rank == 0) { return f; }
@@ -135,8 +135,8 @@ Factors factors_of(const ResolvedImage& r, const MaskFacts& facts) {
         f.columns.insert(f.columns.end(), mask.columns.begin(), mask.columns.end());
         f.rows.insert(f.rows.end(), mask.rows.begin(), mask.rows.end());
         const std::size_t missing = rank - static_cast<std::size_t>(mask.rank);
-        f.columns.resize(f.columns.size() + missing * static_cast<std::size_t>(r.mask_height));
-        f.rows.resize(f.rows.size() + missing * static_cast<std::size_t>(r.mask_width));
+        f.columns.resize(f.columns.size() + missing * static_cast<std::size_t>(r.y.k));
+        f.rows.resize(f.rows.size() + missing * static_cast<std::size_t>(r.x.k));
     }
     return f;
 }
@@ -151,20 +151,20 @@ public:
     [[nodiscard]] bool is_local() const override { return info_.is_local != 0; }
     [[nodiscard]] bool by_name_only() const override { return info_.takes_pieces == 0; }
 
-    [[nodiscard]] Support supports(const ResolvedImage& problem, const ImageRequest& request) const override {
+    [[nodiscard]] Support supports(const Resolved& problem, const Request& request) const override {
         const cuda_abi::ImageProblem abi = to_abi(problem, request);
         cuda_abi::Status status;
         if (library_.images->supports(rung_, device_.index, &abi, &status)) { return Support::yes(); }
         return Support::no(status.message[0] == 0 ? "it does not say why" : status.message);
     }
 
-    [[nodiscard]] double estimate_seconds(const ResolvedImage& problem, const ImageRequest& request) const override {
+    [[nodiscard]] double estimate_seconds(const Resolved& problem, const Request& request) const override {
         const cuda_abi::ImageProblem abi = to_abi(problem, request);
         return library_.images->estimate_seconds(rung_, device_.index, &abi);
     }
 
-    [[nodiscard]] std::unique_ptr<ImageExecutable> prepare(const ResolvedImage& problem, const void* taps,
-                                                           const ImageRequest& request) const override {
+    [[nodiscard]] std::unique_ptr<ImageExecutable> prepare(const Resolved& problem, const void* taps,
+                                                           const Request& request) const override {
         const cuda_abi::ImageProblem abi = to_abi(problem, request);
         const Factors factors = factors_of(problem, request.mask);
         const cuda_abi::ImageTaps all{taps, factors.columns.data(), factors.rows.data()};
@@ -224,12 +224,12 @@ double cuda_image_copy_seconds(int device, std::int64_t bytes) {
     return kLaunchSeconds + 2 * static_cast<double>(bytes) / table_of(device).device.copy_bytes_per_second;
 }
 
-double image_transfer_bytes(const ResolvedImage& r) {
+double image_transfer_bytes(const Resolved& r) {
     const auto bytes = [&](std::int64_t height, std::int64_t width, Dtype dtype) {
-        return static_cast<double>(r.batch * r.channels) * static_cast<double>(height) * static_cast<double>(width) *
+        return static_cast<double>(r.batch.length * r.channels.length) * static_cast<double>(height) * static_cast<double>(width) *
                static_cast<double>(size_of(dtype));
     };
-    return bytes(r.height, r.width, r.dtype) + bytes(r.out_height, r.out_width, r.output_dtype);
+    return bytes(r.y.n, r.x.n, r.dtype) + bytes(r.y.outputs, r.x.outputs, r.output_dtype);
 }
 
 }  // namespace tapline::core

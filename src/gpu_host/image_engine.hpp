@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu_host/library.hpp"
-#include "core/choice/image_engine.hpp"
+#include "core/choice/engine.hpp"
 
 namespace tapline::core {
 
@@ -13,10 +13,10 @@ std::span<const ImageAlgorithm* const> cuda_image_algorithms(int device);
 double cuda_image_copy_seconds(int device, std::int64_t bytes);
 
 /// Bytes that go to the device and come back in an execution from and to host memory.
-double image_transfer_bytes(const ResolvedImage& problem);
+double image_transfer_bytes(const Resolved& problem);
 
 /// The problem as the library wants it; with request.host_buffers the strides are those of packed rows.
-cuda_abi::ImageProblem to_abi(const ResolvedImage& problem, const ImageRequest& request);
+cuda_abi::ImageProblem to_abi(const Resolved& problem, const Request& request);
 
 class CudaImageExecutable : public ImageExecutable {
 public:
@@ -35,7 +35,7 @@ struct ImageHostTask {
     const cuda_abi::ImageApi* images = nullptr;
     int device = 0;
     const cuda_abi::PreparedImage* prepared = nullptr;
-    const ResolvedImage* problem = nullptr;
+    const Resolved* problem = nullptr;
     bool takes_pieces = true;  ///< else whole images only
     std::int64_t workspace_bytes = 0;
 };

@@ -23,8 +23,8 @@ public:
           in_(static_cast<const std::byte*>(in)),
           stream_(make_stream(*task.api, task.device)),
           done_{make_event(*task.api, task.device), make_event(*task.api, task.device)},
-          in_row_(bytes_of(r_.width * r_.channels, r_.dtype)),
-          out_row_(bytes_of(r_.out_width * r_.channels, r_.output_dtype)) {}
+          in_row_(bytes_of(r_.x.n * r_.channels.length, r_.dtype)),
+          out_row_(bytes_of(r_.x.outputs * r_.channels.length, r_.output_dtype)) {}
 
     void run() {
         try {
@@ -38,20 +38,20 @@ public:
 
 private:
     void run_all() {
-        const std::int64_t one_in = r_.height * in_row_;
-        const std::int64_t one_out = r_.out_height * out_row_;
+        const std::int64_t one_in = r_.y.n * in_row_;
+        const std::int64_t one_out = r_.y.outputs * out_row_;
         if (task_.workspace_bytes > 0) { workspace_ = allocate_device(*task_.api, task_.device, task_.workspace_bytes); }
         const auto room = static_cast<std::int64_t>(kShareOfFreeMemory * static_cast<double>(task_.api->free_bytes(task_.device)));
         const bool fits = static_cast<double>(one_in) + static_cast<double>(one_out) <= static_cast<double>(room);
         if (fits || !task_.takes_pieces) {
-            const std::int64_t together = std::clamp<std::int64_t>(room / std::max<std::int64_t>(one_in + one_out, 1), 1, r_.batch);
+            const std::int64_t together = std::clamp<std::int64_t>(room / std::max<std::int64_t>(one_in + one_out, 1), 1, r_.batch.length);
             reserve(together * one_in, together * one_out);
-            for (std::int64_t image = 0; image < r_.batch; image += together) {
-                const std::int64_t images = std::min(together, r_.batch - image);
-                upload(images * r_.height, [&](std::int64_t row) { return in_row_at(image + row / r_.height, row % r_.height); });
-                compute({.first = 0, .rows = r_.out_height, .in_first = 0, .in_last = r_.height, .images = images});
-                download(images * r_.out_height,
-                         [&](std::int64_t row) { return out_row_at(image + row / r_.out_height, row % r_.out_height); });
+            for (std::int64_t image = 0; image < r_.batch.length; image += together) {
+                const std::int64_t images = std::min(together, r_.batch.length - image);
+                upload(images * r_.y.n, [&](std::int64_t row) { return in_row_at(image + row / r_.y.n, row % r_.y.n); });
+                compute({.first = 0, .rows = r_.y.outputs, .in_first = 0, .in_last = r_.y.n, .images = images});
+                download(images * r_.y.outputs,
+                         [&](std::int64_t row) { return out_row_at(image + row / r_.y.outputs, row % r_.y.outputs); });
             }
             return;
         }
@@ -59,30 +59,30 @@ private:
     }
 
     void run_bands(std::int64_t room) {
-        const std::int64_t halo = r_.mask_height - 1;
+        const std::int64_t halo = r_.y.k - 1;
         std::int64_t rows = (room - halo * in_row_) / (in_row_ + out_row_);
         // A result's bits do not depend on the bands then, but for halves whose scale changes on the way (docs/numerics.md).
         const std::int64_t together = task_.images->band_rows(task_.prepared);
         if (rows >= together) { rows -= rows % together; }
         if (rows < 1) {
-            throw Error(ErrorCode::memory, "device: the GPU has no room for one row of outputs, " + std::to_string(r_.mask_height) +
+            throw Error(ErrorCode::memory, "device: the GPU has no room for one row of outputs, " + std::to_string(r_.y.k) +
                                                " rows of " + std::to_string(in_row_) + " bytes; use the CPU");
         }
         reserve((rows + halo) * in_row_, rows * out_row_);
-        const Boundary boundary = r_.problem.boundary;
+        const Boundary boundary = r_.x.boundary;
         const bool absent_outside = boundary == Boundary::zero || boundary == Boundary::constant;
-        for (std::int64_t image = 0; image < r_.batch; ++image) {
-            for (std::int64_t first = 0; first < r_.out_height; first += rows) {
-                const std::int64_t count = std::min(rows, r_.out_height - first);
+        for (std::int64_t image = 0; image < r_.batch.length; ++image) {
+            for (std::int64_t first = 0; first < r_.y.outputs; first += rows) {
+                const std::int64_t count = std::min(rows, r_.y.outputs - first);
                 // Rows of the image as the band sees them: the boundary rule of the rows is applied here.
-                std::int64_t begin = first - r_.origin_y;
+                std::int64_t begin = first - r_.y.origin;
                 std::int64_t end = begin + count + halo;
                 if (absent_outside) {
-                    begin = std::clamp<std::int64_t>(begin, 0, r_.height);
-                    end = std::clamp<std::int64_t>(end, begin, r_.height);
+                    begin = std::clamp<std::int64_t>(begin, 0, r_.y.n);
+                    end = std::clamp<std::int64_t>(end, begin, r_.y.n);
                 }
                 upload(end - begin,
-                       [&](std::int64_t row) { return in_row_at(image, boundary_index(boundary, begin + row, r_.height)); });
+                       [&](std::int64_t row) { return in_row_at(image, boundary_index(boundary, begin + row, r_.y.n)); });
                 compute({.first = first, .rows = count, .in_first = begin, .in_last = end, .images = 1});
                 download(count, [&](std::int64_t row) { return out_row_at(image, first + row); });
             }
@@ -99,10 +99,10 @@ private:
 
     void compute(cuda_abi::ImageJob job) {
         job.out = device_out_.get();
-        job.out_row = r_.out_width * r_.channels;
+        job.out_row = r_.x.outputs * r_.channels.length;
         job.out_image = job.rows * job.out_row;
         job.in = device_in_.get();
-        job.in_row = r_.width * r_.channels;
+        job.in_row = r_.x.n * r_.channels.length;
         job.in_image = (job.in_last - job.in_first) * job.in_row;
         cuda_abi::Status status;
         require(task_.images->execute(task_.prepared, &job, workspace_.get(), task_.workspace_bytes, stream_.get(), &status),
@@ -162,10 +162,10 @@ private:
     }
 
     [[nodiscard]] const std::byte* in_row_at(std::int64_t image, std::int64_t row) const {
-        return in_ + bytes_of(image * r_.in_image + row * r_.in_row, r_.dtype);
+        return in_ + bytes_of(image * r_.batch.in_stride + row * r_.y.in_stride, r_.dtype);
     }
     [[nodiscard]] std::byte* out_row_at(std::int64_t image, std::int64_t row) const {
-        return out_ + bytes_of(image * r_.out_image + row * r_.out_row, r_.output_dtype);
+        return out_ + bytes_of(image * r_.batch.out_stride + row * r_.y.out_stride, r_.output_dtype);
     }
 
     static void require(bool done, const cuda_abi::Status& status) {
@@ -188,7 +188,7 @@ private:
     }
 
     const ImageHostTask& task_;
-    const ResolvedImage& r_;
+    const Resolved& r_;
     std::byte* out_;
     const std::byte* in_;
     StreamHandle stream_;

@@ -128,17 +128,17 @@ cuda_abi::Problem to_abi(const Resolved& problem, const Request& request) {
     constexpr std::int64_t kSomeLength = std::int64_t{1} << 24;
     const Problem& p = problem.problem;
     cuda_abi::Problem abi;
-    const bool known = problem.n != kUnknownLength;
-    abi.n = known ? problem.n : std::max(kSomeLength, problem.k);
-    abi.k = problem.k;
-    abi.batch = problem.batch;
-    abi.origin = problem.origin;
-    abi.output_length = known ? problem.output_length : output_length_of(p.mode, abi.n, abi.k);
+    const bool known = problem.x.n != kUnknownLength;
+    abi.n = known ? problem.x.n : std::max(kSomeLength, problem.x.k);
+    abi.k = problem.x.k;
+    abi.batch = problem.batch.length;
+    abi.origin = problem.x.origin;
+    abi.output_length = known ? problem.x.outputs : output_length_of(p.mode, abi.n, abi.k);
     // Host buffers are packed on their way to the device.
-    abi.in_row = request.host_buffers ? abi.n : problem.in_row;
-    abi.in_sample = request.host_buffers ? 1 : problem.in_sample;
-    abi.out_row = request.host_buffers ? abi.output_length : problem.out_row;
-    abi.out_sample = request.host_buffers ? 1 : problem.out_sample;
+    abi.in_row = request.host_buffers ? abi.n : problem.batch.in_stride;
+    abi.in_sample = request.host_buffers ? 1 : problem.x.in_stride;
+    abi.out_row = request.host_buffers ? abi.output_length : problem.batch.out_stride;
+    abi.out_sample = request.host_buffers ? 1 : problem.x.out_stride;
     abi.filters = problem.filters;
     abi.dtype = static_cast<std::int32_t>(problem.dtype);
     abi.taps_dtype = static_cast<std::int32_t>(problem.taps_dtype);

@@ -114,17 +114,17 @@ const WisdomEntry* nearest(const Loaded& loaded, const cuda_abi::Device& device,
 }  // namespace
 
 std::optional<ProblemClass> class_of(const cuda_abi::Problem& problem) {
-    if (problem.n < 1 || problem.k < 1 || problem.output_length < 1 || problem.batch < 1) { return std::nullopt; }
+    if (problem.x.n < 1 || problem.x.k < 1 || problem.x.outputs < 1 || problem.batch.length < 1) { return std::nullopt; }
     ProblemClass c;
     c.dtype = problem.dtype;
     c.taps_dtype = problem.taps_dtype;
     c.output_dtype = problem.output_dtype;
-    c.taps = taps_class(problem.k);
-    c.outputs_log2 = rounded_log2(problem.output_length);
-    c.batch_log2 = rounded_log2(problem.batch);
+    c.taps = taps_class(problem.x.k);
+    c.outputs_log2 = rounded_log2(problem.x.outputs);
+    c.batch_log2 = rounded_log2(problem.batch.length);
     c.per_row = problem.filters > 1;
     c.narrow_taps = problem.narrow_taps != 0;
-    c.strided = problem.in_sample != 1 || problem.out_sample != 1;
+    c.strided = problem.x.in_stride != 1 || problem.x.out_stride != 1;
     return c;
 }
 

@@ -86,7 +86,7 @@ TEST(DirectView, OnlyInsideAndWithUnitStride) {
     EXPECT_EQ(direct_view<float>(input, 0, 12, 3), signal.data() + 2);
     EXPECT_EQ(direct_view<float>(input, 0, 9, 3), nullptr);
     EXPECT_EQ(direct_view<float>(input, 0, 14, 3), nullptr);
-    input.main.sample_stride = 2;
+    input.main.stride = 2;
     EXPECT_EQ(direct_view<float>(input, 0, 12, 1), nullptr);
 }
 

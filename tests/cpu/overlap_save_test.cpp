@@ -362,11 +362,11 @@ TEST(OverlapSave, RangesGiveTheSameBits) {
                         from = std::max<std::int64_t>(std::min(from, n - problem.taps - 1), 0);
                     }
                     const core::Input input{
-                        .main = {.data = in.data() + from, .first = from, .last = to, .row_stride = n, .sample_stride = 1},
+                        .main = {.data = in.data() + from, .first = from, .last = to, .batch_stride = n, .stride = 1},
                         .extra = {},
                         .n = n};
                     const core::Output output{
-                        .data = out.data() + first, .first = first, .count = count, .row_stride = n, .sample_stride = 1};
+                        .data = out.data() + first, .first = first, .count = count, .batch_stride = n, .stride = 1};
                     executable.execute(output, input, workspace, nullptr);
                 }
                 EXPECT_EQ(std::memcmp(out.data(), whole.data(), whole.size() * sizeof(float)), 0) << describe(problem, algorithm);

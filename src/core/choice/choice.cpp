@@ -29,7 +29,7 @@ Choice named(const std::vector<Candidate>& all, const std::string& name) {
 
 // What the cost model says of each, best first: "direct 1.2 ms; overlap_save no (reason)".
 std::string estimates_of(const std::vector<Candidate>& all, const Resolved& problem) {
-    const bool known = problem.n != kUnknownLength;  // else the estimates are seconds a sample
+    const bool known = problem.x.n != kUnknownLength;  // else the estimates are seconds a sample
     std::string text;
     for (const Candidate& candidate : all) {
         text += (text.empty() ? "" : "; ") + std::string(candidate.algorithm->name()) + " ";
@@ -60,9 +60,17 @@ std::string format_seconds(double seconds) {
 }
 
 std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem, const Request& request) {
+    const Support accepted = engine.accepts(problem, request);
+    const bool changes_rate = problem.changes_rate();
     std::vector<Candidate> all;
     for (const Algorithm* algorithm : engine.algorithms()) {
-        Candidate candidate{algorithm, algorithm->supports(problem, request), 0};
+        if (!algorithm->takes_rank(problem.rank)) { continue; }
+        Candidate candidate{algorithm, accepted, 0};
+        if (accepted.ok && changes_rate && !algorithm->changes_rate()) {
+            candidate.support = Support::no("it does not change rates: up, down and dilation are 1 there");
+        } else if (accepted.ok) {
+            candidate.support = algorithm->supports(problem, request);
+        }
         if (candidate.support.ok) { candidate.predicted_seconds = algorithm->estimate_seconds(problem, request); }
         all.push_back(std::move(candidate));
     }
@@ -73,7 +81,7 @@ Choice choose(const Engine& engine, const Resolved& problem, const Request& requ
     std::vector<Candidate> all = candidates(engine, problem, request);
     if (!algorithm.empty()) { return named(all, algorithm); }
     std::erase_if(all, [](const Candidate& c) { return c.algorithm->by_name_only(); });
-    const bool local_first = problem.k <= engine.local_taps() && request.accuracy != Accuracy::fast;
+    const bool local_first = problem.taps() <= engine.local_taps(problem.rank) && request.accuracy != Accuracy::fast;
     std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
         if (a.support.ok != b.support.ok) { return a.support.ok; }
         if (!a.support.ok) { return false; }
@@ -81,6 +89,9 @@ Choice choose(const Engine& engine, const Resolved& problem, const Request& requ
         return a.predicted_seconds < b.predicted_seconds;
     });
     if (all.empty() || !all.front().support.ok) {
+        if (const Support accepted = engine.accepts(problem, request); !accepted.ok) {
+            throw Error(ErrorCode::unsupported, "problem: " + accepted.reason);
+        }
         std::string message = "problem: no algorithm of this engine can solve it";
         for (const Candidate& candidate : all) {
             message += "; " + std::string(candidate.algorithm->name()) + ": " + candidate.support.reason;

@@ -2,34 +2,28 @@
 
 #include <optional>
 
-#include "gpu_host/library.hpp"
-
 namespace tapline::core {
 namespace {
 
-// Loading the CUDA driver and making a context take 0.1 to 0.5 s once a process: not worth it for less than this on the CPU.
-constexpr double kWorthAGpuSeconds = 0.1;
+// Loading a driver and making a context take 0.1 to 0.5 s once a process: not worth it for less than this on the CPU.
+constexpr double kWorthAnAcceleratorSeconds = 0.1;
 // From pageable memory to pageable memory, in plus out: what a few cores copy while the link (55 GB/s each way) is not the limit.
 constexpr double kPageableBytesPerSecond = 20e9;
 constexpr double kHostCallSeconds = 1e-4;
 
 double transfer_seconds(const Resolved& r) {
-    const double in = static_cast<double>(r.n) * static_cast<double>(size_of(r.dtype));
-    const double out = static_cast<double>(r.output_length) * static_cast<double>(size_of(r.output_dtype));
-    return kHostCallSeconds + static_cast<double>(r.batch) * (in + out) / kPageableBytesPerSecond;
+    const double in = static_cast<double>(r.samples()) * static_cast<double>(size_of(r.dtype));
+    const double out = static_cast<double>(r.outputs()) * static_cast<double>(size_of(r.output_dtype));
+    return kHostCallSeconds + (in + out) / kPageableBytesPerSecond;
 }
 
 // On the first GPU with host buffers; nothing if there is none or it cannot.
-std::optional<DeviceChoice> on_gpu(const Resolved& problem, Request request, std::string& reason) {
-    const CudaLibrary& library = cuda_library();
-    if (library.api == nullptr) {
-        reason = library.reason;
-        return std::nullopt;
-    }
+std::optional<DeviceChoice> on_accelerator(const Resolved& problem, Request request, std::string& reason) {
     try {
         request.host_buffers = true;
-        const Engine& engine = cuda_engine(0);
-        DeviceChoice found{&engine, choose(engine, problem, request, {}), request};
+        const Engine* const engine = first_accelerator(reason);
+        if (engine == nullptr) { return std::nullopt; }
+        DeviceChoice found{engine, choose(*engine, problem, request, {}), request};
         found.choice.predicted_seconds += transfer_seconds(problem);
         return found;
     } catch (const Error& error) {
@@ -45,7 +39,7 @@ std::string there_and_back(const DeviceChoice& gpu) { return format_seconds(gpu.
 DeviceChoice choose_device(const std::string& device, const Resolved& problem, const Request& request,
                            const std::string& algorithm) {
     const Engine& named = engine_for(device);
-    const bool may_leave = device == "auto" && algorithm.empty() && problem.n != kUnknownLength;
+    const bool may_leave = device == "auto" && algorithm.empty() && problem.x.n != kUnknownLength;
     if (!may_leave) { return {&named, choose(named, problem, request, algorithm), request}; }
     std::optional<Choice> on_cpu;
     std::string refusal;
@@ -55,9 +49,10 @@ DeviceChoice choose_device(const std::string& device, const Resolved& problem, c
         if (error.code() != ErrorCode::unsupported) { throw; }
         refusal = error.what();
     }
-    if (on_cpu && on_cpu->predicted_seconds <= kWorthAGpuSeconds) { return {&named, *on_cpu, request}; }
+    const double repeated = static_cast<double>(problem.outer_length());
+    if (on_cpu && on_cpu->predicted_seconds * repeated <= kWorthAnAcceleratorSeconds) { return {&named, *on_cpu, request}; }
     std::string reason;
-    std::optional<DeviceChoice> gpu = on_gpu(problem, request, reason);
+    std::optional<DeviceChoice> gpu = on_accelerator(problem, request, reason);
     if (!on_cpu) {
         if (!gpu) { throw Error(ErrorCode::unsupported, refusal + "; and no GPU can: " + reason); }
         gpu->choice.reason = "the CPU cannot solve it; " + gpu->choice.reason;
@@ -74,10 +69,10 @@ DeviceChoice choose_device(const std::string& device, const Resolved& problem, c
     return {&named, *on_cpu, request};
 }
 
-DeviceChoice fall_back_to_cpu(const Resolved& problem, const Request& request, const std::string& failure) {
-    DeviceChoice cpu{&cpu_engine(), choose(cpu_engine(), problem, request, {}), request};
-    cpu.choice.reason = "the GPU failed (" + failure + "); " + cpu.choice.reason;
-    return cpu;
+DeviceChoice fall_back_to_host(const Resolved& problem, const Request& request, const std::string& failure) {
+    DeviceChoice host{&host_engine(), choose(host_engine(), problem, request, {}), request};
+    host.choice.reason = "the GPU failed (" + failure + "); " + host.choice.reason;
+    return host;
 }
 
 }  // namespace tapline::core

@@ -18,6 +18,6 @@ DeviceChoice choose_device(const std::string& device, const Resolved& problem, c
 
 /// The CPU's choice in place of a GPU's that failed while it was prepared; `failure` is its message. Throws Error if the CPU cannot
 /// solve the problem.
-DeviceChoice fall_back_to_cpu(const Resolved& problem, const Request& request, const std::string& failure);
+DeviceChoice fall_back_to_host(const Resolved& problem, const Request& request, const std::string& failure);
 
 }  // namespace tapline::core

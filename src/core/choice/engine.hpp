@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/problem/resolved.hpp"
+#include "core/problem/taps_facts.hpp"
 #include "core/problem/window.hpp"
 #include "tapline/info.hpp"
 #include "tapline/plan.hpp"
@@ -23,10 +24,9 @@ struct Request {
     int threads = 1;  ///< resolved, >= 1
     /// Every execution will be execute_host() (streams, device "auto"): an algorithm that cannot work in pieces is no use.
     bool host_buffers = false;
-    /// Executions will bring the taps, in the GPU's memory: an algorithm that makes something of them on the host is no use.
+    /// Executions will bring the taps, in the device's memory: an algorithm that makes something of them on the host is no use.
     bool taps_come_later = false;
-    /// taps_are_narrow(): false where the taps are not known.
-    bool narrow_taps = false;
+    TapsFacts facts;
 };
 
 /// yes, or the reason why not.
@@ -35,6 +35,12 @@ struct Support {
     std::string reason;
     static Support yes() { return {}; }
     static Support no(std::string why) { return {false, std::move(why)}; }
+};
+
+/// Taps that an execution brings, in the order in which the caller has them.
+struct GivenTaps {
+    const void* data = nullptr;                 ///< in memory of the plan's device
+    bool reversed = false, conjugated = false;  ///< what makes correlation order of them
 };
 
 /// An algorithm with its taps prepared for one problem. Immutable; execute may be called from several threads at once with
@@ -48,10 +54,18 @@ public:
 
     [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
 
-    /// Computes outputs [output.first, output.first + output.count) of every row. Bits do not depend on how a signal's
-    /// outputs are divided into calls when each call but the last covers whole multiples of granularity(), starting at one.
-    /// `workspace` is 64-byte aligned and large enough. Allocates nothing.
+    /// Computes outputs [output.first, output.first + output.count) along the cut axis of every item of the batch. Bits do not
+    /// depend on how outputs are divided into calls when each call but the last covers whole multiples of granularity(), starting
+    /// at one. `workspace` is 64-byte aligned and large enough. Allocates nothing. Executables that do not take_pieces() are asked
+    /// for all outputs of the whole input only.
     virtual void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const = 0;
+
+    /// execute() of what was prepared without taps. Throws Error (argument) where it was prepared with them.
+    virtual void execute_with_taps(const Output& output, const Input& input, const GivenTaps& taps, std::span<std::byte> workspace,
+                                   void* stream) const;
+
+    /// execute() on the default stream with a workspace of its own, and waits where it must free that.
+    virtual void execute_alone(const Output& output, const Input& input) const;
 
     /// Whether execute() takes host memory; if not, it takes memory of the plan's device.
     [[nodiscard]] virtual bool takes_host_memory() const { return true; }
@@ -63,7 +77,7 @@ public:
     }
     [[nodiscard]] virtual std::size_t host_workspace_bytes() const { return workspace_bytes(); }
 
-    /// Outputs of one row that belong together: blocks start at multiples of it.
+    /// Outputs along the cut axis that belong together: blocks start at multiples of it.
     [[nodiscard]] virtual std::int64_t granularity() const { return 1; }
 
     /// Inputs [o - origin - lookbehind, o - origin + k + lookahead) may be read to compute the block starting at output o:
@@ -84,16 +98,21 @@ public:
 
     [[nodiscard]] virtual std::string_view name() const = 0;
     [[nodiscard]] virtual std::string_view summary() const = 0;
+    /// Of which numbers of filtered axes it solves problems; two algorithms may share a name if they share no rank.
+    [[nodiscard]] virtual bool takes_rank(int rank) const { return rank == 1; }
+    /// Whether the problem's up, down and dilation may be other than 1. Asked before supports(), so that most need not look.
+    [[nodiscard]] virtual bool changes_rate() const { return false; }
+    /// Asked for problems of its ranks. The problem has no outer axes (core/plan/repeated.hpp).
     [[nodiscard]] virtual Support supports(const Resolved& problem, const Request& request) const = 0;
     /// Whether an output's error depends on the terms of its own sum alone. A transform's does not: a quiet passage that shares
     /// a block with a loud one has the loud one's error.
     [[nodiscard]] virtual bool is_local() const { return true; }
-    /// Whether only a caller who names it gets it: rungs that teach stay out of the choice, fast or not.
+    /// Whether only a caller who names it gets it.
     [[nodiscard]] virtual bool by_name_only() const { return false; }
     /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
     [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
-    /// `taps`: problem.filters rows of k packed elements of problem.taps_dtype, in correlation order (already reversed or
-    /// conjugated). They need not outlive the call. nullptr: executions bring them; only a GPU's algorithms are asked so.
+    /// `taps`: problem.filters rows of problem.taps() packed elements of problem.taps_dtype, in correlation order (already reversed
+    /// or conjugated). They need not outlive the call. nullptr: executions bring them; only a GPU's algorithms are asked so.
     [[nodiscard]] virtual std::unique_ptr<Executable> prepare(const Resolved& problem, const void* taps,
                                                               const Request& request) const = 0;
 };
@@ -102,6 +121,18 @@ public:
 struct Measured {
     const Algorithm* algorithm = nullptr;
     std::string reason;  ///< "fastest as `tapline tune` measured ..."
+};
+
+/// Input and output of one problem in the memory that an engine's executables take, with ordinary numbers in the input.
+class MeasuringBuffers {
+public:
+    MeasuringBuffers() = default;
+    MeasuringBuffers(const MeasuringBuffers&) = delete;
+    MeasuringBuffers& operator=(const MeasuringBuffers&) = delete;
+    virtual ~MeasuringBuffers() = default;
+
+    /// Seconds of one execution: the best of a few.
+    virtual double seconds_of(const Executable& executable) = 0;
 };
 
 class Engine {
@@ -115,6 +146,8 @@ public:
     [[nodiscard]] virtual EngineInfo info() const = 0;
     /// The table, in the order in which ties are broken.
     [[nodiscard]] virtual std::span<const Algorithm* const> algorithms() const = 0;
+    /// Why nothing of this engine solves the problem, where one reason holds for all: supports() is not asked then.
+    [[nodiscard]] virtual Support accepts(const Resolved& /*problem*/, const Request& /*request*/) const { return Support::yes(); }
     /// Of the algorithms that `accept` takes the one that was measured to be the fastest for problems like this one, on this
     /// device and for the request's accuracy; nothing if nobody measured: the cost model decides.
     [[nodiscard]] virtual std::optional<Measured> measured(const Resolved& /*problem*/, const Request& /*request*/,
@@ -124,19 +157,30 @@ public:
     /// Up to so many taps local algorithms go first unless accuracy `fast` is asked for, although transforms overtake them at about
     /// 80: with 127 taps direct summation takes 1.5 to 1.9 times as long on a CPU, and what is next to a passage 10^6 times as loud
     /// keeps its digits, while transforms leave an error of 1.4% in the outputs there (docs/numerics.md).
-    [[nodiscard]] virtual std::int64_t local_taps() const { return 128; }
-    /// Seconds to copy the problem's input to an output of the same size, for explain().
+    [[nodiscard]] virtual std::int64_t local_taps(int /*rank*/) const { return 128; }
+    /// Seconds to copy so many bytes, for explain().
     [[nodiscard]] virtual double copy_seconds(std::int64_t bytes, int threads) const = 0;
+    /// Where Effort::measure times this engine's executables. Throws Error (memory).
+    [[nodiscard]] virtual std::unique_ptr<MeasuringBuffers> measuring_buffers(const Resolved& problem) const = 0;
 };
 
+// ---- The engines of this build: src/engines ----
+
 /// The engine of a device name ("cpu", "cuda", "cuda:N"; "auto" is the CPU, see device_choice.hpp). Throws Error (device) with
-/// the reason if it is absent.
+/// the reason if it is absent, Error (argument) for a name that is none.
 const Engine& engine_for(const std::string& device);
 
-const Engine& cpu_engine();
+/// The engine that works in host memory.
+const Engine& host_engine();
+
+/// The first accelerator, or null with the reason why there is none.
+const Engine* first_accelerator(std::string& reason);
+
+// ---- Plans ----
 
 struct PlanState {
-    Resolved resolved;
+    Problem problem;    ///< as given
+    Resolved resolved;  ///< with all its outer axes
     Request request;
     std::string device;
     bool host_buffers = false;  ///< Plan::execute takes host memory although the device is a GPU: device "auto", streams

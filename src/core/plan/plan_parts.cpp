@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/choice/choice.hpp"
+#include "core/choice/engine.hpp"
 
 namespace tapline::core {
 namespace {
@@ -39,9 +40,15 @@ void check_buffers(const BufferFacts& out, const BufferFacts& in) {
     const auto b = reinterpret_cast<std::uintptr_t>(in.data);
     if (a % size_of(real_part_of(out.dtype)) != 0) { refuse("out: the address is not aligned to its element type"); }
     if (b % size_of(real_part_of(in.dtype)) != 0) { refuse("in: the address is not aligned to its element type"); }
-    const std::uintptr_t a_end = a + static_cast<std::uintptr_t>(out.elements) * size_of(out.dtype);
-    const std::uintptr_t b_end = b + static_cast<std::uintptr_t>(in.elements) * size_of(in.dtype);
-    if (a < b_end && b < a_end) { refuse("out: overlaps the input; tapline does not work in place: give a separate buffer"); }
+    const auto span_of = [](std::uintptr_t first, const BufferFacts& buffer) {
+        const std::uintptr_t begin = first - static_cast<std::uintptr_t>(buffer.extent.start) * size_of(buffer.dtype);
+        return std::pair(begin, begin + static_cast<std::uintptr_t>(buffer.extent.elements) * size_of(buffer.dtype));
+    };
+    const auto [a_begin, a_end] = span_of(a, out);
+    const auto [b_begin, b_end] = span_of(b, in);
+    if (a_begin < b_end && b_begin < a_end) {
+        refuse("out: overlaps the input; tapline does not work in place: give a separate buffer");
+    }
 }
 
 void check_workspace(std::span<const std::byte> workspace, std::size_t needed) {
@@ -82,6 +89,16 @@ std::string prediction_text(double seconds, double copy_seconds, const char* uni
     std::snprintf(share.data(), share.size(), "%.3g%%", 100 * copy_seconds / seconds);
     return "predicted: " + format_seconds(seconds) + unit + ", " + share.data() + " of the copy's speed; accuracy " +
            to_string(accuracy) + "; workspace " + std::to_string(workspace_bytes) + " bytes\n";
+}
+
+void Executable::execute_with_taps(const Output&, const Input&, const GivenTaps&, std::span<std::byte>, void*) const {
+    refuse("taps: the plan has its own; make_plan_without_taps makes one that takes them with each execution");
+}
+
+void Executable::execute_alone(const Output& output, const Input& input) const {
+    AlignedBytes own;
+    const std::size_t bytes = workspace_bytes();
+    execute(output, input, {workspace_for(bytes, own), bytes}, nullptr);
 }
 
 }  // namespace tapline::core

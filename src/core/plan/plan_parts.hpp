@@ -1,4 +1,4 @@
-// What plans of signals and of images have in common.
+// Small parts of plans: threads, checks of buffers, kept workspaces, the prediction in words.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/plan/host_memory.hpp"
+#include "core/problem/resolved.hpp"
 #include "tapline/plan.hpp"
 
 namespace tapline::core {
@@ -13,11 +14,11 @@ namespace tapline::core {
 /// A number of threads as a caller gives it, 0 for all cores. Throws Error (argument).
 int resolve_threads(int threads);
 
-/// A buffer's address, element type and extent in elements.
+/// A buffer's first element, element type and extent around it.
 struct BufferFacts {
     const void* data = nullptr;
     Dtype dtype = Dtype::f32;
-    std::int64_t elements = 0;
+    Extent extent;
 };
 
 /// Both are aligned to their parts and lie apart. Throws Error (argument).

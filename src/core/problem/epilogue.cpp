@@ -58,7 +58,7 @@ void cast_all(To* out, std::int64_t stride, const T* sums, std::int64_t count) {
 }
 
 template <class T>
-void scale_and_clamp(const Problem& problem, T* sums, std::int64_t count) {
+void scale_and_clamp(const Resolved& problem, T* sums, std::int64_t count) {
     using R = typename ScalarOf<T>::type;
     if (problem.scale != 1 || problem.bias != 0) {
         const R scale = static_cast<R>(problem.scale);
@@ -72,9 +72,9 @@ void scale_and_clamp(const Problem& problem, T* sums, std::int64_t count) {
         }
     }
     if constexpr (std::is_same_v<R, T>) {
-        if (problem.clamp) {
-            const R low = static_cast<R>(problem.clamp->low);
-            const R high = static_cast<R>(problem.clamp->high);
+        if (problem.has_clamp) {
+            const R low = static_cast<R>(problem.clamp.low);
+            const R high = static_cast<R>(problem.clamp.high);
             for (std::int64_t i = 0; i < count; ++i) {  // comparisons with NaN are false: it passes
                 const R value = sums[i];
                 sums[i] = value < low ? low : (value > high ? high : value);
@@ -87,9 +87,9 @@ void scale_and_clamp(const Problem& problem, T* sums, std::int64_t count) {
 
 template <class T>
 void store(const Resolved& problem, const Output& output, std::int64_t row, std::int64_t first, std::int64_t count, T* sums) {
-    scale_and_clamp(problem.problem, sums, count);
-    const std::int64_t offset = row * output.row_stride + (first - output.first) * output.sample_stride;
-    const std::int64_t stride = output.sample_stride;
+    scale_and_clamp(problem, sums, count);
+    const std::int64_t offset = row * output.batch_stride + (first - output.first) * output.stride;
+    const std::int64_t stride = output.stride;
     const auto put = [&]<class To>(To* base) { cast_all(base + offset, stride, sums, count); };
     if constexpr (std::is_floating_point_v<T>) {
         switch (problem.output_dtype) {

@@ -16,8 +16,8 @@ void store(const Resolved& problem, const Output& output, std::int64_t row, std:
 /// sample stride; else nullptr.
 template <class T>
 T* direct_target(const Resolved& problem, const Output& output, std::int64_t row, std::int64_t first) {
-    if (!problem.trivial_epilogue || output.sample_stride != 1) { return nullptr; }
-    return static_cast<T*>(output.data) + row * output.row_stride + (first - output.first);
+    if (!problem.trivial_epilogue || output.stride != 1) { return nullptr; }
+    return static_cast<T*>(output.data) + row * output.batch_stride + (first - output.first);
 }
 
 }  // namespace tapline::core

@@ -1,4 +1,4 @@
-#include "core/problem/narrow_taps.hpp"
+#include "core/problem/taps_facts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,15 +22,51 @@ bool are_f16(std::span<const float> taps) {
     });
 }
 
-}  // namespace
-
-bool taps_are_narrow(const Resolved& problem, const void* taps) {
-    const bool asked = (problem.dtype == Dtype::f16 || problem.dtype == Dtype::bf16) && problem.filters == 1;
-    if (!asked || taps == nullptr || problem.taps_dtype != Dtype::f32) { return false; }
-    const std::span all(static_cast<const float*>(taps), static_cast<std::size_t>(problem.k));
-    if (!std::all_of(all.begin(), all.end(), [](float tap) { return std::isfinite(tap); })) { return false; }
+bool are_narrow(const Resolved& problem, const void* taps) {
+    const std::span all(static_cast<const float*>(taps), static_cast<std::size_t>(problem.x.k));
     if (problem.dtype == Dtype::f16) { return are_f16(all); }
     return std::all_of(all.begin(), all.end(), [](float tap) { return from_bf16(to_bf16(tap)) == tap; });
+}
+
+template <class T>
+bool all_finite(const void* values, std::int64_t count) {
+    const T* v = static_cast<const T*>(values);
+    return std::all_of(v, v + count, [](T value) { return std::isfinite(value); });
+}
+
+std::vector<SeparableMask> separable_masks(const Resolved& r, const void* taps) {
+    std::vector<SeparableMask> masks(static_cast<std::size_t>(r.filters));
+    if (is_complex(r.taps_dtype) || r.y.k == 1 || r.x.k == 1) { return masks; }
+    const auto bytes = static_cast<std::size_t>(r.taps()) * size_of(r.taps_dtype);
+    for (std::size_t mask = 0; mask < masks.size(); ++mask) {
+        masks[mask] = separate(static_cast<const std::byte*>(taps) + mask * bytes, r.y.k, r.x.k, r.taps_dtype);
+        if (masks[mask].rank == 0) { break; }
+    }
+    return masks;
+}
+
+}  // namespace
+
+int TapsFacts::rank() const {
+    int largest = 0;
+    for (const SeparableMask& mask : separable) {
+        if (mask.rank == 0) { return 0; }
+        largest = std::max(largest, mask.rank);
+    }
+    return largest;
+}
+
+TapsFacts facts_of(const Resolved& problem, const void* taps) {
+    TapsFacts facts;
+    if (taps == nullptr || is_integer(problem.taps_dtype)) { return facts; }
+    const bool is_single = real_part_of(problem.taps_dtype) == Dtype::f32;
+    const std::int64_t reals = problem.filters * problem.taps() * (is_complex(problem.taps_dtype) ? 2 : 1);
+    facts.finite = is_single ? all_finite<float>(taps, reals) : all_finite<double>(taps, reals);
+    if (!facts.finite) { return facts; }
+    const bool is_half = problem.dtype == Dtype::f16 || problem.dtype == Dtype::bf16;
+    facts.narrow = problem.rank == 1 && is_half && problem.filters == 1 && are_narrow(problem, taps);
+    if (problem.rank == 2) { facts.separable = separable_masks(problem, taps); }
+    return facts;
 }
 
 }  // namespace tapline::core

@@ -1,13 +1,28 @@
-// Taps that the 16-bit type of their signal holds: tensor cores then need one product where others need two.
+// What the taps' own values decide: which algorithms may take them.
 #pragma once
 
+#include <vector>
+
+#include "core/problem/mask_rank.hpp"
 #include "core/problem/resolved.hpp"
 
 namespace tapline::core {
 
-/// Whether every tap is finite and a number of the signal's type: a bf16, or an f16 after scaling by the power of two that brings
-/// the largest into [2^14, 2^15). Asked for one filter on signals of 16 bits, otherwise false; so it is for `taps` == nullptr,
-/// values that are not known yet. The order of the taps does not matter.
-bool taps_are_narrow(const Resolved& problem, const void* taps);
+struct TapsFacts {
+    bool finite = true;
+    /// Every tap is a number of the signal's 16-bit type: a bf16, or an f16 after scaling by the power of two that brings the
+    /// largest into [2^14, 2^15). Tensor cores then need one product where others need two. Asked for one filter on signals of 16
+    /// bits.
+    bool narrow = false;
+    /// Of images: for each mask its sum of separable masks; rank 0 where none is exact enough.
+    std::vector<SeparableMask> separable;
+
+    /// The largest rank of all masks, 0 if one of them is not separable.
+    [[nodiscard]] int rank() const;
+};
+
+/// `taps`: problem.filters rows of problem.taps() packed elements, in any order of theirs but one for all; nullptr: not known yet,
+/// so that only what holds for all taps is said.
+TapsFacts facts_of(const Resolved& problem, const void* taps);
 
 }  // namespace tapline::core

@@ -11,19 +11,19 @@ namespace {
 // Samples [first, last) of a piece, which holds them, to packed elements.
 template <class T>
 void copy_from(T* destination, const Piece& piece, std::int64_t row, std::int64_t first, std::int64_t count) {
-    const T* source = static_cast<const T*>(piece.data) + row * piece.row_stride + (first - piece.first) * piece.sample_stride;
-    if (piece.sample_stride == 1) {
+    const T* source = static_cast<const T*>(piece.data) + row * piece.batch_stride + (first - piece.first) * piece.stride;
+    if (piece.stride == 1) {
         std::memcpy(destination, source, static_cast<std::size_t>(count) * sizeof(T));
         return;
     }
-    for (std::int64_t i = 0; i < count; ++i) { destination[i] = source[i * piece.sample_stride]; }
+    for (std::int64_t i = 0; i < count; ++i) { destination[i] = source[i * piece.stride]; }
 }
 
 bool holds(const Piece& piece, std::int64_t position) { return position >= piece.first && position < piece.last; }
 
 template <class T>
 T boundary_constant(const Resolved& problem) {
-    const std::complex<double> c = problem.problem.boundary == Boundary::constant ? problem.problem.constant : 0.0;
+    const std::complex<double> c = problem.x.boundary == Boundary::constant ? problem.constant : 0.0;
     if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
         return T(static_cast<typename T::value_type>(c.real()), static_cast<typename T::value_type>(c.imag()));
     } else {
@@ -39,7 +39,7 @@ template <class T>
 T sample_at(const Resolved& problem, const Input& input, std::int64_t row, std::int64_t position, T constant) {
     std::int64_t index = position;
     if (!holds(input.main, index) && !holds(input.extra, index)) {
-        index = boundary_index(problem.problem.boundary, position, input.n);
+        index = boundary_index(problem.x.boundary, position, input.n);
         if (index < 0) { return constant; }
     }
     T value{};
@@ -52,6 +52,18 @@ T sample_at(const Resolved& problem, const Input& input, std::int64_t row, std::
 }
 
 }  // namespace
+
+Input whole_input(const Resolved& r, const void* in) {
+    const Axis& cut = r.cut();
+    return {.main = {.data = in, .first = 0, .last = cut.n, .batch_stride = r.batch.in_stride, .stride = cut.in_stride},
+            .extra = {},
+            .n = cut.n};
+}
+
+Output whole_output(const Resolved& r, void* out) {
+    const Axis& cut = r.cut();
+    return {.data = out, .first = 0, .count = cut.outputs, .batch_stride = r.batch.out_stride, .stride = cut.out_stride};
+}
 
 std::int64_t boundary_index(Boundary boundary, std::int64_t position, std::int64_t n) {
     const bool known = n != kUnknownLength;
@@ -88,7 +100,7 @@ void gather(T* destination, const Resolved& problem, const Input& input, std::in
     const std::int64_t to = std::clamp(input.main.last, from, last);
     if (to > from) { copy_from(destination + (from - first), input.main, row, from, to - from); }
     const T constant = boundary_constant<T>(problem);
-    const bool plain = problem.problem.boundary == Boundary::zero || problem.problem.boundary == Boundary::constant;
+    const bool plain = problem.x.boundary == Boundary::zero || problem.x.boundary == Boundary::constant;
     const bool whole = input.main.first <= 0 && input.n != kUnknownLength && input.main.last >= input.n;
     const auto fill = [&](std::int64_t begin, std::int64_t end) {
         if (plain && whole && input.extra.first >= input.extra.last) {

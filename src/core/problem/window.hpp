@@ -5,13 +5,14 @@
 
 namespace tapline::core {
 
-/// Samples [first, last) of every row in memory; `data` is the address of sample `first` of row 0.
+/// Samples [first, last) along the cut axis (x of a signal, y of an image) of every item of the batch in memory; `data` is the
+/// address of sample `first` of item 0. Along other axes memory steps as the problem says.
 struct Piece {
     const void* data = nullptr;
     std::int64_t first = 0;
     std::int64_t last = 0;
-    std::int64_t row_stride = 0;     ///< elements
-    std::int64_t sample_stride = 1;  ///< elements
+    std::int64_t batch_stride = 0;  ///< elements, from one item to the next
+    std::int64_t stride = 1;        ///< elements, along the cut axis
 };
 
 /// What an execution may read. A whole call has main = [0, n); a stream has its history in `main` and, for Boundary::wrap,
@@ -24,14 +25,18 @@ struct Input {
     std::int64_t n = 0;  ///< length of the whole signal; kUnknownLength while a stream does not know it
 };
 
-/// Outputs [first, first + count) of every row; `data` is the address of output `first` of row 0.
+/// Outputs [first, first + count) along the cut axis of every item; `data` is the address of output `first` of item 0.
 struct Output {
     void* data = nullptr;
     std::int64_t first = 0;
     std::int64_t count = 0;
-    std::int64_t row_stride = 0;
-    std::int64_t sample_stride = 1;
+    std::int64_t batch_stride = 0;
+    std::int64_t stride = 1;
 };
+
+/// Everything of a whole call.
+Input whole_input(const Resolved& problem, const void* in);
+Output whole_output(const Resolved& problem, void* out);
 
 /// The sample that x(position) reads under a boundary rule: an index in [0, n), or -1 for a sample of the zero or constant
 /// boundary. n >= 1. Positions may be any distance away (reflect and wrap repeat). Formulas: scipy.ndimage's modes.
@@ -48,8 +53,8 @@ void gather(T* destination, const Resolved& problem, const Input& input, std::in
 template <class T>
 const T* direct_view(const Input& input, std::int64_t row, std::int64_t first, std::int64_t count) {
     const Piece& piece = input.main;
-    if (piece.sample_stride != 1 || first < piece.first || first + count > piece.last) { return nullptr; }
-    return static_cast<const T*>(piece.data) + row * piece.row_stride + (first - piece.first);
+    if (piece.stride != 1 || first < piece.first || first + count > piece.last) { return nullptr; }
+    return static_cast<const T*>(piece.data) + row * piece.batch_stride + (first - piece.first);
 }
 
 }  // namespace tapline::core

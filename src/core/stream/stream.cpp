@@ -29,6 +29,17 @@ constexpr std::int64_t kLeastRunFrames = 64;
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
+// What streams are for: one filtered axis, at its own rate, and rows side by side.
+void check_shape(const Problem& problem) {
+    if (!problem.axes.empty() || !problem.batch_axes.empty()) {
+        throw Error(ErrorCode::unsupported,
+                    "axes: a stream has one filtered axis and rows side by side; give length, taps and batch");
+    }
+    if (problem.up != 1 || problem.down != 1 || problem.dilation != 1) {
+        throw Error(ErrorCode::unsupported, "up, down, dilation: a stream's are 1 in this version");
+    }
+}
+
 // The counterpart of the stream among whole-signal problems: the same but for its layout, which is frame by frame.
 Problem interleaved(Problem problem) {
     problem.input_row_stride = 1;
@@ -40,6 +51,7 @@ Problem interleaved(Problem problem) {
 
 Plan plan_of(const Problem& problem, const void* taps, PlanOptions options) {
     if (options.device == "auto") { options.device = "cpu"; }
+    check_shape(problem);
     if (taps == nullptr) { refuse("taps: a null pointer; give a buffer of the problem's taps"); }
     return Plan(core::make_state(interleaved(problem), taps, options, true));
 }
@@ -51,9 +63,9 @@ std::string machine_of(const Plan& plan) {
     return device.instruction_set + " " + plan.state().executable->describe();
 }
 
-std::uint64_t hash_taps(const core::Resolved& r, const void* taps) {
-    const std::size_t row_bytes = static_cast<std::size_t>(r.k) * size_of(r.taps_dtype);
-    const std::int64_t stride = r.problem.taps_row_stride == 0 ? r.k : r.problem.taps_row_stride;
+std::uint64_t hash_taps(const core::Resolved& r, const void* taps) {  // in the caller's layout, without what lies between filters
+    const std::size_t row_bytes = static_cast<std::size_t>(r.x.k) * size_of(r.taps_dtype);
+    const std::int64_t stride = r.batch.taps_stride;
     std::uint64_t hash = 0;
     for (std::int64_t row = 0; row < r.filters; ++row) {
         const std::byte* first =
@@ -73,14 +85,14 @@ RunFrames run_frames_of(const core::PlanState& plan, std::int64_t samples_per_ru
     if (samples_per_run < 0) { refuse("samples_per_run: " + std::to_string(samples_per_run) + "; give 0 (the default) or more"); }
     const core::Resolved& r = plan.resolved;
     const std::int64_t unit = plan.executable->granularity();
-    const auto frame_bytes = r.batch * static_cast<std::int64_t>(std::max(size_of(r.dtype), size_of(r.output_dtype)));
+    const auto frame_bytes = r.batch.length * static_cast<std::int64_t>(std::max(size_of(r.dtype), size_of(r.output_dtype)));
     if (samples_per_run > 0) {
-        const std::int64_t asked = std::min((samples_per_run - 1) / r.batch + 1, core::kStreamLimit / 2);
+        const std::int64_t asked = std::min((samples_per_run - 1) / r.batch.length + 1, core::kStreamLimit / 2);
         const std::int64_t trigger = round_up(asked, unit);
         return {trigger, std::max(trigger, round_up(std::max(kEarlyRunBytes / frame_bytes, kLeastRunFrames), unit))};
     }
     // At least as many outputs as a run reads samples before them: what runs read twice then at most doubles their input.
-    const std::int64_t window = r.k - 1 + plan.executable->lookahead();
+    const std::int64_t window = r.x.k - 1 + plan.executable->lookahead();
     const std::int64_t run_bytes = plan.executable->takes_host_memory() ? kRunBytes : kDeviceRunBytes;
     const std::int64_t frames = round_up(std::max({run_bytes / frame_bytes, kLeastRunFrames, window}), unit);
     return {frames, frames};
@@ -97,7 +109,7 @@ struct Stream::State {
     void run(std::byte* out, std::int64_t count);
     [[nodiscard]] core::Input input_for(std::int64_t count) const;
     [[nodiscard]] bool complete() const { return received == n; }
-    [[nodiscard]] std::int64_t outputs() const { return core::output_length_of(resolved().problem.mode, n, resolved().k); }
+    [[nodiscard]] std::int64_t outputs() const { return core::output_length_of(resolved().mode, n, resolved().x.k); }
     [[nodiscard]] std::int64_t keep_from() const {
         return complete() && computed == outputs() ? received : schedule.keep_from(received, computed);
     }
@@ -152,11 +164,11 @@ Stream::State::State(const Problem& problem, const void* taps, const StreamOptio
     : plan(plan_of(problem, taps, options.plan)),
       instruction_set(machine_of(plan)),
       schedule(resolved(), plan.state().executable->granularity(), plan.state().executable->lookahead()),
-      in_frame(static_cast<std::size_t>(resolved().batch) * size_of(resolved().dtype)),
-      out_frame(static_cast<std::size_t>(resolved().batch) * size_of(resolved().output_dtype)),
+      in_frame(static_cast<std::size_t>(resolved().batch.length) * size_of(resolved().dtype)),
+      out_frame(static_cast<std::size_t>(resolved().batch.length) * size_of(resolved().output_dtype)),
       run_frames(run_frames_of(plan.state(), options.samples_per_run)),
       taps_hash(hash_taps(resolved(), taps)),
-      expected(resolved().n),
+      expected(resolved().x.n),
       n(expected),
       workspace(core::allocate_frames(plan.state().executable->host_workspace_bytes())),
       history(new_history()),
@@ -167,10 +179,10 @@ Stream::State::State(const Problem& problem, const void* taps, const StreamOptio
 
 void Stream::State::take_tail(const StreamOptions& options) {
     const std::int64_t frames = options.tail_frames;
-    const std::int64_t origin = resolved().origin;
+    const std::int64_t origin = resolved().x.origin;
     if (frames < 0) { refuse("tail_frames: " + std::to_string(frames) + "; give 0 or more"); }
     if (frames > 0 && options.tail == nullptr) { refuse("tail: a null pointer; give tail_frames frames"); }
-    if (resolved().problem.boundary != Boundary::wrap) {
+    if (resolved().x.boundary != Boundary::wrap) {
         if (frames > 0) { refuse("tail: only boundary wrap reads it; leave it out or set boundary to wrap"); }
         return;
     }
@@ -214,25 +226,25 @@ void Stream::State::check_usable() const {
 // before the signal has the history from its first sample on, which holds the whole signal if it reads positions past it, too.
 core::Input Stream::State::input_for(std::int64_t count) const {
     const core::Piece frames{
-        .data = history.data(), .first = history.first(), .last = received, .row_stride = 1, .sample_stride = resolved().batch};
+        .data = history.data(), .first = history.first(), .last = received, .batch_stride = 1, .stride = resolved().batch.length};
     core::Input input{.main = frames, .extra = {}, .n = n == kUnknownLength ? core::kFarLength : n};
-    if (resolved().problem.boundary != Boundary::wrap) { return input; }
+    if (resolved().x.boundary != Boundary::wrap) { return input; }
     const auto window = schedule.window(computed, computed + count);
     core::Piece& extra = input.extra;
     if (window.last > input.n) {
-        extra = {.data = head.data(), .first = 0, .last = head.last(), .row_stride = 1, .sample_stride = resolved().batch};
+        extra = {.data = head.data(), .first = 0, .last = head.last(), .batch_stride = 1, .stride = resolved().batch.length};
     } else if (window.first < 0) {
         extra = {.data = tail.get(),
                  .first = input.n - tail_frames,
                  .last = input.n,
-                 .row_stride = 1,
-                 .sample_stride = resolved().batch};
+                 .batch_stride = 1,
+                 .stride = resolved().batch.length};
     }
     return input;
 }
 
 void Stream::State::run(std::byte* out, std::int64_t count) {
-    const core::Output output{.data = out, .first = computed, .count = count, .row_stride = 1, .sample_stride = resolved().batch};
+    const core::Output output{.data = out, .first = computed, .count = count, .batch_stride = 1, .stride = resolved().batch.length};
     const core::Executable& executable = *plan.state().executable;
     executable.execute_host(output, input_for(count), {workspace.get(), executable.host_workspace_bytes()});
 }
@@ -273,7 +285,7 @@ core::StreamIdentity Stream::State::identity() const {
             .instruction_set = instruction_set,
             .algorithm = plan.algorithm(),
             .description = plan.state().executable->describe(),
-            .problem = core::hash_problem(resolved().problem),
+            .problem = core::hash_problem(plan.problem()),
             .taps = taps_hash,
             .tail = tail_hash};
 }
@@ -315,8 +327,8 @@ void Stream::push(const void* in, std::int64_t frames) {
     if (in == nullptr) { refuse("in: a null pointer; give " + std::to_string(frames) + " frames"); }
     if (s.expected != kUnknownLength && frames > s.expected - s.received) {
         refuse("frames: " + std::to_string(frames) + " after " + std::to_string(s.received) + " of " + std::to_string(s.expected) +
-               (s.resolved().n == kUnknownLength ? "; a tail shorter than the origin must be the whole signal"
-                                                 : "; push no more than the problem's length, or give kUnknownLength"));
+               (s.resolved().x.n == kUnknownLength ? "; a tail shorter than the origin must be the whole signal"
+                                                   : "; push no more than the problem's length, or give kUnknownLength"));
     }
     if (frames > core::kStreamLimit - s.received) { refuse("frames: more than 2^59 in all; start a new stream"); }
     s.guarded([&] { s.accept(static_cast<const std::byte*>(in), frames); });
@@ -335,8 +347,8 @@ void Stream::flush() {
                std::to_string(s.shortest) + (s.shortest > 1 ? ", the length of its tail" : ""));
     }
     const core::Resolved& r = s.resolved();
-    if (core::output_length_of(r.problem.mode, s.received, r.k) < 1) {
-        refuse("taps: " + std::to_string(r.k) + " taps are longer than the signal's " + std::to_string(s.received) +
+    if (core::output_length_of(r.mode, s.received, r.x.k) < 1) {
+        refuse("taps: " + std::to_string(r.x.k) + " taps are longer than the signal's " + std::to_string(s.received) +
                " frames, so mode valid has no output; use mode full, same or causal");
     }
     s.guarded([&] {

@@ -22,11 +22,11 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + u
 }  // namespace
 
 StreamSchedule::StreamSchedule(const Resolved& problem, std::int64_t granularity, std::int64_t lookahead)
-    : mode_(problem.problem.mode),
-      boundary_(problem.problem.boundary),
-      k_(problem.k),
+    : mode_(problem.mode),
+      boundary_(problem.x.boundary),
+      k_(problem.x.k),
       // Beyond the limit every window lies outside of any signal, wherever exactly.
-      origin_(std::clamp(problem.origin, -kStreamLimit, kStreamLimit)),
+      origin_(std::clamp(problem.x.origin, -kStreamLimit, kStreamLimit)),
       granularity_(granularity),
       lookahead_(lookahead),
       extra_outputs_(extra_outputs_of(mode_, k_)) {

@@ -58,18 +58,18 @@ public:
     }
 
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const core::Request& request) const override {
-        const bool known = problem.n != kUnknownLength;
-        const double k = static_cast<double>(problem.k);
-        const double outputs = (known ? static_cast<double>(problem.output_length) : 1) * static_cast<double>(problem.batch);
-        const double inputs = (known ? static_cast<double>(problem.n) : 1) * static_cast<double>(problem.batch);
+        const bool known = problem.x.n != kUnknownLength;
+        const double k = static_cast<double>(problem.x.k);
+        const double outputs = (known ? static_cast<double>(problem.x.outputs) : 1) * static_cast<double>(problem.batch.length);
+        const double inputs = (known ? static_cast<double>(problem.x.n) : 1) * static_cast<double>(problem.batch.length);
         // Under a zero boundary only products with samples of the signal are formed.
-        const bool zero = known && problem.problem.boundary == Boundary::zero;
+        const bool zero = known && problem.x.boundary == Boundary::zero;
         const double terms = (zero ? std::min(inputs, outputs) : outputs) * k + outputs * kProductsOfAnOutput;
-        const double width = (is_complex(problem.dtype) ? 2 : 1) * (problem.problem.complex_taps ? 2 : 1);
+        const double width = (is_complex(problem.dtype) ? 2 : 1) * (problem.complex_taps ? 2 : 1);
         const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
         double sums = terms * width * element * seconds_per_product(current_target());
-        if (problem.in_row == 1 && problem.batch >= kMinRows) {
-            sums = problem.k <= kFewTaps ? sums * kFewTapsFactor
+        if (problem.batch.in_stride == 1 && problem.batch.length >= kMinRows) {
+            sums = problem.x.k <= kFewTaps ? sums * kFewTapsFactor
                                          : sums * kPanelFactor + outputs * width * element * kPanelSecondsOfAnOutput;
         }
         const double bytes = (inputs + outputs) * static_cast<double>(size_of(problem.dtype));
@@ -84,7 +84,7 @@ public:
                                                             const core::Request& request) const override {
         using C64 = std::complex<float>;
         using C128 = std::complex<double>;
-        const bool complex_taps = problem.problem.complex_taps;
+        const bool complex_taps = problem.complex_taps;
         switch (problem.dtype) {
             case Dtype::f32:
                 return std::make_unique<DirectExecutable<float, float>>(problem, taps, request);

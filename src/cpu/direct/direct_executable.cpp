@@ -40,7 +40,7 @@ bool is_finite(const std::complex<T>& x) {
 template <class X, class H>
 DirectExecutable<X, H>::DirectExecutable(const core::Resolved& problem, const void* taps, const core::Request& request)
     : problem_(problem),
-      taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.k),
+      taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.x.k),
       threads_(request.threads),
       target_(current_target()),
       kernels_(&direct_kernels(target_).of<Real>()) {
@@ -49,13 +49,13 @@ DirectExecutable<X, H>::DirectExecutable(const core::Resolved& problem, const vo
 
 template <class X, class H>
 std::int64_t DirectExecutable<X, H>::chunk() const {
-    return std::min(problem_.k, kTapChunk);
+    return std::min(problem_.x.k, kTapChunk);
 }
 
 template <class X, class H>
 std::size_t DirectExecutable<X, H>::window_samples() const {
-    const bool panels = problem_.batch * kParts >= kMinPanelWidth && problem_.k <= kMaxPanelTaps;
-    const std::int64_t panel = panels ? (kPanelSamples + problem_.k) * kPanelWidth : 0;
+    const bool panels = problem_.batch.length * kParts >= kMinPanelWidth && problem_.x.k <= kMaxPanelTaps;
+    const std::int64_t panel = panels ? (kPanelSamples + problem_.x.k) * kPanelWidth : 0;
     return static_cast<std::size_t>(std::max(kTile + chunk(), panel) + kDirectPadding);
 }
 
@@ -63,7 +63,7 @@ template <class X, class H>
 std::size_t DirectExecutable<X, H>::slot_bytes() const {
     const std::size_t window = window_samples();
     const auto sums = static_cast<std::size_t>(kTile + kDirectPadding);
-    const bool careful = !finite_taps_ && problem_.problem.boundary == Boundary::zero;
+    const bool careful = !finite_taps_ && problem_.x.boundary == Boundary::zero;
     return aligned(window * sizeof(X)) * (careful ? 2 : 1) + aligned(sums * sizeof(X));
 }
 
@@ -88,18 +88,18 @@ auto DirectExecutable<X, H>::plan_job(const core::Output& output, const core::In
     Job job{.output = output, .input = input, .workspace = workspace.data()};
     const core::Resolved& p = problem_;
     const std::int64_t end = output.first + output.count;
-    job.side_by_side = p.batch > 1 && p.filters == 1 && input.main.row_stride == 1 && output.row_stride == 1 &&
-                       input.main.sample_stride >= p.batch && output.sample_stride >= p.batch;
-    job.panels = job.side_by_side && p.batch * kParts >= kMinPanelWidth && p.k <= kMaxPanelTaps;
-    job.flat = job.side_by_side && input.main.sample_stride == p.batch && output.sample_stride == p.batch &&
-               p.k <= (job.panels ? kMinPanelTaps - 1 : kTapChunk);
+    job.side_by_side = p.batch.length > 1 && p.filters == 1 && input.main.batch_stride == 1 && output.batch_stride == 1 &&
+                       input.main.stride >= p.batch.length && output.stride >= p.batch.length;
+    job.panels = job.side_by_side && p.batch.length * kParts >= kMinPanelWidth && p.x.k <= kMaxPanelTaps;
+    job.flat = job.side_by_side && input.main.stride == p.batch.length && output.stride == p.batch.length &&
+               p.x.k <= (job.panels ? kMinPanelTaps - 1 : kTapChunk);
     job.side_by_side = job.flat || job.panels;
-    job.plain_output = p.trivial_epilogue && (output.sample_stride == 1 || job.side_by_side);
-    if (job.side_by_side || (input.main.sample_stride == 1 && p.k <= kTapChunk)) {
-        job.interior_first = std::clamp(input.main.first + p.origin, output.first, end);
-        job.interior_last = std::clamp(input.main.last + p.origin - p.k + 1, job.interior_first, end);
+    job.plain_output = p.trivial_epilogue && (output.stride == 1 || job.side_by_side);
+    if (job.side_by_side || (input.main.stride == 1 && p.x.k <= kTapChunk)) {
+        job.interior_first = std::clamp(input.main.first + p.x.origin, output.first, end);
+        job.interior_last = std::clamp(input.main.last + p.x.origin - p.x.k + 1, job.interior_first, end);
     }
-    job.stream = job.plain_output && output.count * p.batch * static_cast<std::int64_t>(sizeof(X)) >= kStreamBytes;
+    job.stream = job.plain_output && output.count * p.batch.length * static_cast<std::int64_t>(sizeof(X)) >= kStreamBytes;
     divide(job);
     return job;
 }
@@ -108,9 +108,9 @@ auto DirectExecutable<X, H>::plan_job(const core::Output& output, const core::In
 template <class X, class H>
 void DirectExecutable<X, H>::divide(Job& job) const {
     const std::int64_t count = job.output.count;
-    const std::int64_t together = job.flat ? problem_.batch : 1;  // rows of which a task takes all or none
-    const std::int64_t rows = problem_.batch / together;
-    const std::int64_t products_of_output = kParts * kTapParts * together * (problem_.k + kProductsOfAnOutput);
+    const std::int64_t together = job.flat ? problem_.batch.length : 1;  // rows of which a task takes all or none
+    const std::int64_t rows = problem_.batch.length / together;
+    const std::int64_t products_of_output = kParts * kTapParts * together * (problem_.x.k + kProductsOfAnOutput);
     const double products = static_cast<double>(products_of_output) * static_cast<double>(rows) * static_cast<double>(count);
     job.threads = products < static_cast<double>(kSerialProducts) ? 1 : threads_;
     const auto per_task = std::clamp(static_cast<std::int64_t>(products / static_cast<double>(kTasksOfAThread * job.threads)),
@@ -147,7 +147,7 @@ void DirectExecutable<X, H>::run_task(const Job& job, std::int64_t task, int slo
     const std::int64_t first = job.output.first + task % job.tasks_per_row * job.outputs_per_task;
     const std::int64_t last = std::min(first + job.outputs_per_task, end);
     const std::int64_t row = task / job.tasks_per_row * job.rows_per_task;
-    const std::int64_t row_end = std::min(row + job.rows_per_task, problem_.batch);
+    const std::int64_t row_end = std::min(row + job.rows_per_task, problem_.batch.length);
     if (job.side_by_side) {
         run_side_by_side(job, scratch, first, last, row, row_end);
         return;
@@ -174,7 +174,7 @@ template <class X, class H>
 void DirectExecutable<X, H>::run_in_place(const Job& job, const Scratch& scratch, std::int64_t row, std::int64_t first,
                                           std::int64_t last) const {
     const core::Piece& main = job.input.main;
-    const X* in = static_cast<const X*>(main.data) + row * main.row_stride + (first - problem_.origin - main.first);
+    const X* in = static_cast<const X*>(main.data) + row * main.batch_stride + (first - problem_.x.origin - main.first);
     run_contiguous(job, scratch, job.output, row, first, last - first, in, taps_of(row), 1);
 }
 
@@ -183,9 +183,9 @@ template <class X, class H>
 void DirectExecutable<X, H>::run_contiguous(const Job& job, const Scratch& scratch, const core::Output& output, std::int64_t row,
                                             std::int64_t first, std::int64_t count, const X* in, const H* taps,
                                             std::int64_t step) const {
-    Call call{.in = real_elements<Real>(in), .taps = real_elements<Real>(taps), .step = step * kParts, .k = problem_.k};
+    Call call{.in = real_elements<Real>(in), .taps = real_elements<Real>(taps), .step = step * kParts, .k = problem_.x.k};
     if (job.plain_output) {
-        call.out = real_elements<Real>(static_cast<X*>(output.data) + row * output.row_stride + (first - output.first));
+        call.out = real_elements<Real>(static_cast<X*>(output.data) + row * output.batch_stride + (first - output.first));
         call.count = count * kParts;
         call.stream = job.stream;
         call_kernel(call);
@@ -218,9 +218,9 @@ struct TapRange {
     std::int64_t first, last;
 };
 static TapRange meeting_taps(const core::Resolved& problem, std::int64_t n, std::int64_t first, std::int64_t count) {
-    const std::int64_t from = std::clamp(problem.origin - (first + count - 1), std::int64_t{0}, problem.k);
-    const std::int64_t to = n == kUnknownLength ? problem.k : std::clamp(n + problem.origin - first, std::int64_t{0}, problem.k);
-    return {from / kDirectGroup * kDirectGroup, std::min(divide_up(to, kDirectGroup) * kDirectGroup, problem.k)};
+    const std::int64_t from = std::clamp(problem.x.origin - (first + count - 1), std::int64_t{0}, problem.x.k);
+    const std::int64_t to = n == kUnknownLength ? problem.x.k : std::clamp(n + problem.x.origin - first, std::int64_t{0}, problem.x.k);
+    return {from / kDirectGroup * kDirectGroup, std::min(divide_up(to, kDirectGroup) * kDirectGroup, problem.x.k)};
 }
 
 template <class X, class H>
@@ -228,20 +228,20 @@ void DirectExecutable<X, H>::sum_gathered(const Job& job, const Scratch& scratch
                                           std::int64_t count) const {
     const core::Resolved& p = problem_;
     const std::int64_t n = job.input.n;
-    const std::int64_t begin = first - p.origin;  // the sample that tap 0 meets
-    const bool zero = p.problem.boundary == Boundary::zero;
-    const bool leaves = begin < 0 || (n != kUnknownLength && begin + count + p.k - 1 > n);
+    const std::int64_t begin = first - p.x.origin;  // the sample that tap 0 meets
+    const bool zero = p.x.boundary == Boundary::zero;
+    const bool leaves = begin < 0 || (n != kUnknownLength && begin + count + p.x.k - 1 > n);
     const bool careful = zero && leaves && !finite_taps_;
-    const TapRange range = zero && leaves && !careful ? meeting_taps(p, n, first, count) : TapRange{0, p.k};
+    const TapRange range = zero && leaves && !careful ? meeting_taps(p, n, first, count) : TapRange{0, p.x.k};
 
     Call call{.out = real_elements<Real>(scratch.sums),
               .in = real_elements<Real>(scratch.window),
               .present = scratch.present,
               .count = count * kParts,
               .step = kParts};
-    const bool plain = job.plain_output && job.output.sample_stride == 1;
-    X* target = plain && p.k <= kTapChunk && !careful && call.count >= kDirectBlock && range.first < range.last
-                    ? static_cast<X*>(job.output.data) + row * job.output.row_stride + (first - job.output.first)
+    const bool plain = job.plain_output && job.output.stride == 1;
+    X* target = plain && p.x.k <= kTapChunk && !careful && call.count >= kDirectBlock && range.first < range.last
+                    ? static_cast<X*>(job.output.data) + row * job.output.batch_stride + (first - job.output.first)
                     : nullptr;
     if (target != nullptr) { call.out = real_elements<Real>(target); }
     for (std::int64_t start = range.first / kTapChunk * kTapChunk; start < range.last; start += kTapChunk) {

@@ -83,7 +83,7 @@ private:
     [[nodiscard]] Scratch scratch_of(const Job& job, int slot) const;
     [[nodiscard]] std::size_t slot_bytes() const;
     [[nodiscard]] std::int64_t chunk() const;
-    [[nodiscard]] const H* taps_of(std::int64_t row) const { return taps_.data() + row % problem_.filters * problem_.k; }
+    [[nodiscard]] const H* taps_of(std::int64_t row) const { return taps_.data() + row % problem_.filters * problem_.x.k; }
 
     core::Resolved problem_;
     std::vector<H> taps_;

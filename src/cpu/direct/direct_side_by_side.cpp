@@ -24,8 +24,8 @@ void DirectExecutable<X, H>::run_side_by_side(const Job& job, const Scratch& scr
                                               std::int64_t row, std::int64_t row_end) const {
     std::int64_t from = std::clamp(job.interior_first, first, last);
     std::int64_t to = std::clamp(job.interior_last, from, last);
-    if (job.flat && (to - from) * problem_.batch * kParts < kDirectBlock) { from = to = last; }
-    const bool careful = !finite_taps_ && problem_.problem.boundary == Boundary::zero;
+    if (job.flat && (to - from) * problem_.batch.length * kParts < kDirectBlock) { from = to = last; }
+    const bool careful = !finite_taps_ && problem_.x.boundary == Boundary::zero;
     if (job.flat) {
         run_flat(job, scratch, from, to - from);
     } else {
@@ -45,14 +45,14 @@ void DirectExecutable<X, H>::run_side_by_side(const Job& job, const Scratch& scr
 // Outputs [first, first + count) of all rows, which lie one after the other in memory, as does what they read.
 template <class X, class H>
 void DirectExecutable<X, H>::run_flat(const Job& job, const Scratch& scratch, std::int64_t first, std::int64_t count) const {
-    const std::int64_t batch = problem_.batch;
+    const std::int64_t batch = problem_.batch.length;
     const core::Piece& main = job.input.main;
-    const X* in = static_cast<const X*>(main.data) + (first - problem_.origin - main.first) * batch;
+    const X* in = static_cast<const X*>(main.data) + (first - problem_.x.origin - main.first) * batch;
     const core::Output line{.data = job.output.data,
                             .first = job.output.first * batch,
                             .count = job.output.count * batch,
-                            .row_stride = 0,
-                            .sample_stride = 1};
+                            .batch_stride = 0,
+                            .stride = 1};
     run_contiguous(job, scratch, line, 0, first * batch, count * batch, in, taps_.data(), batch);
 }
 
@@ -63,7 +63,7 @@ void DirectExecutable<X, H>::gather_line(X* line, const Job& job, std::int64_t p
     const core::Input& input = job.input;
     const std::int64_t index = position >= input.main.first && position < input.main.last
                                    ? position
-                                   : core::boundary_index(problem_.problem.boundary, position, input.n);
+                                   : core::boundary_index(problem_.x.boundary, position, input.n);
     for (const core::Piece* piece : {&input.main, &input.extra}) {
         if (index < 0 || index < piece->first || index >= piece->last) { continue; }
         const X* from =
@@ -77,7 +77,7 @@ void DirectExecutable<X, H>::gather_line(X* line, const Job& job, std::int64_t p
         return;
     }
     const std::complex<double> constant =
-        problem_.problem.boundary == Boundary::constant && index < 0 ? problem_.problem.constant : 0.0;
+        problem_.x.boundary == Boundary::constant && index < 0 ? problem_.constant : 0.0;
     if constexpr (kComplex) {
         std::fill(line, line + (row_end - row), X(static_cast<Real>(constant.real()), static_cast<Real>(constant.imag())));
     } else {
@@ -103,16 +103,16 @@ void DirectExecutable<X, H>::run_panel(const Job& job, const Scratch& scratch, s
     constexpr std::int64_t kLeast = kMinPanelWidth / kParts;
     const std::int64_t rows = row_end - row;
     const std::int64_t pitch = divide_up(rows, kLeast) * kLeast;
-    const std::int64_t ahead = job.input.main.row_stride == 1 ? kPanelWidth : 0;
+    const std::int64_t ahead = job.input.main.batch_stride == 1 ? kPanelWidth : 0;
     const core::Output& output = job.output;
-    const core::Output line{.data = output.data, .first = 0, .count = 0, .row_stride = 0, .sample_stride = 1};
+    const core::Output line{.data = output.data, .first = 0, .count = 0, .batch_stride = 0, .stride = 1};
     std::int64_t packed = 0;
     for (std::int64_t o = first; o < last; o += kPanelStep) {
         const std::int64_t count = std::min(kPanelStep, last - o);
         X* window = scratch.window + (o - first) * pitch;
-        for (const std::int64_t needed = o - first + count + problem_.k - 1; packed < needed; ++packed) {
+        for (const std::int64_t needed = o - first + count + problem_.x.k - 1; packed < needed; ++packed) {
             X* to = scratch.window + packed * pitch;
-            gather_line(to, job, first - problem_.origin + packed, row, row_end, ahead);
+            gather_line(to, job, first - problem_.x.origin + packed, row, row_end, ahead);
             std::fill(to + rows, to + pitch, X{});
         }
         call_kernel({.out = real_elements<Real>(scratch.sums),
@@ -120,9 +120,9 @@ void DirectExecutable<X, H>::run_panel(const Job& job, const Scratch& scratch, s
                      .taps = real_elements<Real>(taps_.data()),
                      .count = count * pitch * kParts,
                      .step = pitch * kParts,
-                     .k = problem_.k});
+                     .k = problem_.x.k});
         for (std::int64_t i = 0; i < count; ++i) {
-            const std::int64_t offset = (o - output.first + i) * output.sample_stride + row;
+            const std::int64_t offset = (o - output.first + i) * output.stride + row;
             if (job.plain_output) {
                 X* out = static_cast<X*>(output.data) + offset;
                 std::memcpy(out, scratch.sums + i * pitch, static_cast<std::size_t>(rows) * sizeof(X));

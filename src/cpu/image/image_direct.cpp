@@ -9,8 +9,8 @@
 namespace tapline::cpu {
 namespace {
 
-using core::ImageRequest;
-using core::ResolvedImage;
+using core::Request;
+using core::Resolved;
 
 // Input rows in work, so that they stay in the L2 cache beside what passes through.
 constexpr std::int64_t kRingBytes = std::int64_t{512} << 10;
@@ -22,23 +22,23 @@ constexpr double kProductsOfAnOutput = 13.5;
 constexpr double kConvertProducts = 10;
 
 template <class T>
-class Direct final : public core::ImageExecutable {
+class Direct final : public core::Executable {
 public:
-    Direct(const ResolvedImage& problem, const void* taps, const ImageRequest& request, double seconds)
+    Direct(const Resolved& problem, const void* taps, const Request& request, double seconds)
         : problem_(problem),
           target_(current_target()),
           kernels_(image_kernels(target_).of<T>()),
           lines_(problem_, kernels_),
           threads_(image_threads(seconds, request.threads)),
-          rows_(kernels_.call_rows(problem.mask_height, problem.mask_width)),
-          ring_(problem.mask_height + rows_ - 1) {
-        const auto count = static_cast<std::size_t>(problem.masks * problem.taps());
+          rows_(kernels_.call_rows(problem.y.k, problem.x.k)),
+          ring_(problem.y.k + rows_ - 1) {
+        const auto count = static_cast<std::size_t>(problem.filters * problem.taps());
         const T* from = static_cast<const T*>(taps);
-        const std::size_t parts = problem.problem.complex_taps ? 2 : 1;
+        const std::size_t parts = problem.complex_taps ? 2 : 1;
         for (std::size_t part = 0; part < parts; ++part) {
             for (std::size_t t = 0; t < count; ++t) { taps_[part].push_back(from[t * parts + part]); }
         }
-        const std::int64_t halo = (problem.mask_width - 1) * lines_.step();
+        const std::int64_t halo = (problem.x.k - 1) * lines_.step();
         const std::int64_t fitting = kRingBytes / static_cast<std::int64_t>(sizeof(T)) / ring_ - halo;
         block_ = std::min(std::clamp(fitting / kImagePadding * kImagePadding, kLeastBlock, kMostBlock),
                           whole_vectors(lines_.out_elements()));
@@ -49,13 +49,13 @@ public:
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(threads_) * slot_bytes(); }
 
     void execute(void* out, const void* in, std::span<std::byte> workspace) const override {
-        const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.mask_height, threads_, true);
+        const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.y.k, threads_, true);
         const auto body = [&](std::int64_t task, int slot) {
             const std::int64_t band = task / tasks.segments % tasks.bands;
             const Plane plane = lines_.plane(task / tasks.segments / tasks.bands);
             const Segment segment = tasks.segment(task % tasks.segments);
             if (segment.count <= 0) { return; }
-            const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.out_height);
+            const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.y.outputs);
             run(tasks, plane, segment, first, last, out, in, workspace.data() + static_cast<std::size_t>(slot) * slot_bytes());
         };
         core::parallel_for(tasks.tasks(), threads_, std::cref(body));
@@ -80,25 +80,25 @@ private:
         T* const sums = lines + ring_ * pitch_;
         const T** const rows = reinterpret_cast<const T**>(sums + 2 * rows_ * sums_pitch_);
         const std::int64_t vectors = whole_vectors(segment.count);
-        const std::int64_t halo = (problem_.mask_width - 1) * lines_.step();
-        RowWindow<T> window(lines_, in, plane, segment.first - problem_.origin_x * lines_.step(), vectors + halo, lines, pitch_,
+        const std::int64_t halo = (problem_.x.k - 1) * lines_.step();
+        RowWindow<T> window(lines_, in, plane, segment.first - problem_.x.origin * lines_.step(), vectors + halo, lines, pitch_,
                             rows, ring_);
         const bool edge =
             tasks.inner_first < tasks.inner_last && (segment.first < tasks.inner_first || segment.first >= tasks.inner_last);
         const bool inner = !edge && tasks.inner_first < tasks.inner_last;
         const bool in_place =
-            inner && lines_.is_plain_output() && !problem_.problem.complex_taps && (tasks.aligned || !tasks.stream);
+            inner && lines_.is_plain_output() && !problem_.complex_taps && (tasks.aligned || !tasks.stream);
         ImageCall<T> call;
-        call.height = problem_.mask_height;
-        call.width = problem_.mask_width;
+        call.height = problem_.y.k;
+        call.width = problem_.x.k;
         call.step = lines_.step();
         call.count = vectors;
         for (std::int64_t y = first; y < last; y += rows_) {
             call.rows = std::min(rows_, last - y);
-            call.in = window.at(y - problem_.origin_y, call.rows + problem_.mask_height - 1);
+            call.in = window.at(y - problem_.y.origin, call.rows + problem_.y.k - 1);
             if (in_place) {
                 call.out = lines_.target(out, plane, y, segment.first, vectors);
-                call.out_pitch = problem_.out_row * lines_.parts();
+                call.out_pitch = problem_.y.out_stride * lines_.parts();
                 call.stream = tasks.stream;
                 sum(call, plane, 0);
                 continue;
@@ -106,7 +106,7 @@ private:
             call.out = sums;
             call.out_pitch = sums_pitch_;
             sum(call, plane, 0);
-            if (problem_.problem.complex_taps) {
+            if (problem_.complex_taps) {
                 call.out = sums + rows_ * sums_pitch_;
                 sum(call, plane, 1);
                 combine(sums, call.rows, segment.count);
@@ -135,7 +135,7 @@ private:
         }
     }
 
-    ResolvedImage problem_;
+    Resolved problem_;
     Target target_;
     const ImageKernels<T>& kernels_;
     ImageLines<T> lines_;
@@ -146,26 +146,26 @@ private:
     std::int64_t block_ = 0, pitch_ = 0, sums_pitch_ = 0;
 };
 
-class DirectAlgorithm final : public core::ImageAlgorithm {
+class DirectAlgorithm final : public core::Algorithm {
 public:
     [[nodiscard]] std::string_view name() const override { return "direct"; }
     [[nodiscard]] std::string_view summary() const override { return "every product, tiles of outputs in SIMD registers"; }
-    [[nodiscard]] core::Support supports(const ResolvedImage&, const ImageRequest& request) const override {
-        return request.mask.finite ? core::Support::yes() : core::Support::no("a tap is not finite");
+    [[nodiscard]] core::Support supports(const Resolved&, const Request& request) const override {
+        return request.facts.finite ? core::Support::yes() : core::Support::no("a tap is not finite");
     }
-    [[nodiscard]] double estimate_seconds(const ResolvedImage& p, const ImageRequest& request) const override {
+    [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
         const double sums = work(p);
         const int threads = image_threads(sums, request.threads);
         return std::max(sums / threads, image_memory_seconds(p, threads));
     }
-    [[nodiscard]] std::unique_ptr<core::ImageExecutable> prepare(const ResolvedImage& p, const void* taps,
-                                                                 const ImageRequest& request) const override {
+    [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
+                                                                 const Request& request) const override {
         if (real_part_of(p.sum_dtype) == Dtype::f32) { return std::make_unique<Direct<float>>(p, taps, request, work(p)); }
         return std::make_unique<Direct<double>>(p, taps, request, work(p));
     }
 
 private:
-    static double work(const ResolvedImage& p) {
+    static double work(const Resolved& p) {
         const double convert = p.dtype == p.sum_dtype ? 0 : kConvertProducts;
         return outputs_of(p) * (static_cast<double>(p.taps()) + kProductsOfAnOutput + convert) * image_product_seconds(p);
     }
@@ -173,7 +173,7 @@ private:
 
 }  // namespace
 
-const core::ImageAlgorithm& image_direct_algorithm() {
+const core::Algorithm& image_direct_algorithm() {
     static const DirectAlgorithm algorithm;
     return algorithm;
 }

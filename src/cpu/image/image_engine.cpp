@@ -26,23 +26,23 @@ constexpr double kSerialSeconds = 25e-6;
 
 }  // namespace
 
-double outputs_of(const core::ResolvedImage& p) {
+double outputs_of(const core::Resolved& p) {
     const double parts = is_complex(p.dtype) ? 2 : 1;
-    return static_cast<double>(p.batch) * static_cast<double>(p.out_height) * static_cast<double>(p.out_width) *
-           static_cast<double>(p.channels) * parts;
+    return static_cast<double>(p.batch.length) * static_cast<double>(p.y.outputs) * static_cast<double>(p.x.outputs) *
+           static_cast<double>(p.channels.length) * parts;
 }
 
-double image_product_seconds(const core::ResolvedImage& p) {
+double image_product_seconds(const core::Resolved& p) {
     const double element = real_part_of(p.sum_dtype) == Dtype::f64 ? 2 : 1;
-    const double taps = p.problem.complex_taps ? 2 : 1;
+    const double taps = p.complex_taps ? 2 : 1;
     for (const Speed& speed : kSpeeds) {
         if (speed.target == current_target()) { return speed.seconds_per_product * element * taps; }
     }
     return kSpeeds.back().seconds_per_product * element * taps;
 }
 
-double image_memory_seconds(const core::ResolvedImage& p, int threads) {
-    const double inputs = static_cast<double>(p.batch) * static_cast<double>(p.height) * static_cast<double>(p.width * p.channels);
+double image_memory_seconds(const core::Resolved& p, int threads) {
+    const double inputs = static_cast<double>(p.batch.length) * static_cast<double>(p.y.n) * static_cast<double>(p.x.n * p.channels.length);
     const double parts = is_complex(p.dtype) ? 2 : 1;
     const double bytes =
         inputs * static_cast<double>(size_of(p.dtype)) + outputs_of(p) / parts * static_cast<double>(size_of(p.output_dtype));

@@ -10,8 +10,8 @@
 namespace tapline::cpu {
 namespace {
 
-using core::ImageRequest;
-using core::ResolvedImage;
+using core::Request;
+using core::Resolved;
 
 // Transforms from this size on share one buffer and all threads, as in one dimension (overlap_save_shape.cpp).
 constexpr int kAlwaysLog2Shared = 20;
@@ -26,23 +26,23 @@ std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // The masks as filters of the flat tile: their rows `pitch` apart, their taps `step` apart.
 template <class T>
-OverlapSaveTaps<T> spectra(const ResolvedImage& p, const ImageFftShape& shape, const BlockFft<T>& fft, const T* taps, int threads) {
+OverlapSaveTaps<T> spectra(const Resolved& p, const ImageFftShape& shape, const BlockFft<T>& fft, const T* taps, int threads) {
     core::Resolved flat;
-    flat.k = (p.mask_height - 1) * shape.pitch + shape.halo + 1;
-    flat.filters = p.masks;
+    flat.k = (p.y.k - 1) * shape.pitch + shape.halo + 1;
+    flat.filters = p.filters;
     flat.dtype = p.sum_dtype;
     flat.taps_dtype = p.taps_dtype;
-    flat.problem.complex_taps = p.problem.complex_taps;
+    flat.complex_taps = p.complex_taps;
     OverlapSaveShape flat_shape;
     flat_shape.log2_size = shape.log2_size;
-    const std::int64_t parts = p.problem.complex_taps ? 2 : 1;
-    std::vector<T> filters(static_cast<std::size_t>(p.masks * flat.k * parts), T{0});
-    for (std::int64_t row = 0; row < p.masks * p.mask_height; ++row) {
-        const std::int64_t start = row / p.mask_height * flat.k + row % p.mask_height * shape.pitch;
-        for (std::int64_t j = 0; j < p.mask_width; ++j) {
+    const std::int64_t parts = p.complex_taps ? 2 : 1;
+    std::vector<T> filters(static_cast<std::size_t>(p.filters * flat.k * parts), T{0});
+    for (std::int64_t row = 0; row < p.filters * p.y.k; ++row) {
+        const std::int64_t start = row / p.y.k * flat.k + row % p.y.k * shape.pitch;
+        for (std::int64_t j = 0; j < p.x.k; ++j) {
             for (std::int64_t part = 0; part < parts; ++part) {
                 filters[static_cast<std::size_t>((start + j * shape.step) * parts + part)] =
-                    taps[(row * p.mask_width + j) * parts + part];
+                    taps[(row * p.x.k + j) * parts + part];
             }
         }
     }
@@ -54,7 +54,7 @@ OverlapSaveTaps<T> spectra(const ResolvedImage& p, const ImageFftShape& shape, c
 }  // namespace
 
 template <class T>
-ImageFft<T>::ImageFft(const ResolvedImage& problem, const ImageFftShape& shape, const void* taps, const ImageRequest& request)
+ImageFft<T>::ImageFft(const Resolved& problem, const ImageFftShape& shape, const void* taps, const Request& request)
     : problem_(problem),
       shape_(shape),
       target_(current_target()),
@@ -64,7 +64,7 @@ ImageFft<T>::ImageFft(const ResolvedImage& problem, const ImageFftShape& shape, 
       fft_(target_, shape.log2_size),
       taps_(spectra(problem, shape, fft_, static_cast<const T*>(taps), request.threads)),
       mask_(static_cast<const T*>(taps),
-            static_cast<const T*>(taps) + problem.masks * problem.taps() * (problem.problem.complex_taps ? 2 : 1)),
+            static_cast<const T*>(taps) + problem.filters * problem.taps() * (problem.complex_taps ? 2 : 1)),
       threads_(image_threads(shape.seconds, request.threads)),
       shared_(shape.log2_size >= kAlwaysLog2Shared ||
               (shape.log2_size >= kMinLog2Shared && shape.planes * shape.units() < 2 * threads_)) {}
@@ -93,13 +93,13 @@ template <class T>
 typename ImageFft<T>::Tile ImageFft<T>::tile(std::int64_t index) const {
     if (index >= shape_.tiles()) { return {}; }
     const std::int64_t y = index / shape_.across * shape_.out_rows, x = index % shape_.across * shape_.out_samples;
-    return {y, x, std::min(shape_.out_rows, problem_.out_height - y),
-            std::min(shape_.out_samples, problem_.out_width * shape_.step - x)};
+    return {y, x, std::min(shape_.out_rows, problem_.y.outputs - y),
+            std::min(shape_.out_samples, problem_.x.outputs * shape_.step - x)};
 }
 
 template <class T>
 void ImageFft<T>::execute(void* out, const void* in, std::span<std::byte> workspace) const {
-    const std::int64_t bytes = problem_.batch * problem_.out_height * lines_.out_elements() * static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t bytes = problem_.batch.length * problem_.y.outputs * lines_.out_elements() * static_cast<std::int64_t>(sizeof(T));
     const auto body = [&](std::int64_t task, int slot) {
         std::byte* const patch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes();
         std::byte* const base = patch + patch_.bytes();
@@ -150,7 +150,7 @@ void ImageFft<T>::load(const Unit& unit, int exponent, bool clean) const {
         const auto zero = [&](std::int64_t first, std::int64_t last) {
             visit_runs(to, first, last - first, [](T* run, std::int64_t, std::int64_t count) { std::fill_n(run, count, T{0}); });
         };
-        const std::int64_t rows = tile.rows == 0 ? 0 : tile.rows + problem_.mask_height - 1;
+        const std::int64_t rows = tile.rows == 0 ? 0 : tile.rows + problem_.y.k - 1;
         zero(rows * shape_.pitch, t.size);
         if (part == 1 && !shape_.pairs) {  // filled with the real parts
             break;
@@ -172,10 +172,10 @@ void ImageFft<T>::load(const Unit& unit, int exponent, bool clean) const {
             zero(row * shape_.pitch + samples, (row + 1) * shape_.pitch);
         };
         if (shape_.pairs && t.rows == 1 && !clean && tile.rows > 0) {  // straight to its place
-            const std::int64_t first = tile.x - problem_.origin_x * shape_.step;
+            const std::int64_t first = tile.x - problem_.x.origin * shape_.step;
             for (std::int64_t row = 0; row < rows; ++row) {
-                lines_.prefetch(unit.in, unit.plane, tile.y - problem_.origin_y + row + kRowsAhead, first, samples);
-                lines_.gather(to + row * shape_.pitch, unit.in, unit.plane, tile.y - problem_.origin_y + row, first, samples);
+                lines_.prefetch(unit.in, unit.plane, tile.y - problem_.y.origin + row + kRowsAhead, first, samples);
+                lines_.gather(to + row * shape_.pitch, unit.in, unit.plane, tile.y - problem_.y.origin + row, first, samples);
                 std::fill_n(to + row * shape_.pitch + samples, shape_.pitch - samples, T{0});
             }
             continue;
@@ -185,7 +185,7 @@ void ImageFft<T>::load(const Unit& unit, int exponent, bool clean) const {
     if (shape_.pairs) { return; }
     T* const im = unit.data + t.im_offset;
     const Tile& tile = unit.tile[0];
-    for (std::int64_t row = 0; row < tile.rows + problem_.mask_height - 1; ++row) {
+    for (std::int64_t row = 0; row < tile.rows + problem_.y.k - 1; ++row) {
         const std::int64_t samples = tile.samples + shape_.halo;
         visit_runs(im, row * shape_.pitch + samples, shape_.pitch - samples,
                    [](T* run, std::int64_t, std::int64_t count) { std::fill_n(run, count, T{0}); });
@@ -235,24 +235,24 @@ template class ImageFft<double>;
 
 namespace {
 
-class FftAlgorithm final : public core::ImageAlgorithm {
+class FftAlgorithm final : public core::Algorithm {
 public:
     [[nodiscard]] std::string_view name() const override { return "overlap_save"; }
     [[nodiscard]] std::string_view summary() const override { return "tiles of the image by fast Fourier transforms"; }
     [[nodiscard]] bool is_local() const override { return false; }
-    [[nodiscard]] core::Support supports(const ResolvedImage& p, const ImageRequest& request) const override {
+    [[nodiscard]] core::Support supports(const Resolved& p, const Request& request) const override {
         if (request.accuracy == Accuracy::strict) { return core::Support::no("accuracy strict allows direct summation only"); }
-        if (!request.mask.finite) { return core::Support::no("a tap is not finite"); }
+        if (!request.facts.finite) { return core::Support::no("a tap is not finite"); }
         if (image_fft_shape(p).log2_size == 0) { return core::Support::no("the mask is larger than the largest transform"); }
         return core::Support::yes();
     }
-    [[nodiscard]] double estimate_seconds(const ResolvedImage& p, const ImageRequest& request) const override {
+    [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
         const double seconds = image_fft_shape(p).seconds;
         const int threads = image_threads(seconds, request.threads);
         return std::max(seconds / threads, image_memory_seconds(p, threads));
     }
-    [[nodiscard]] std::unique_ptr<core::ImageExecutable> prepare(const ResolvedImage& p, const void* taps,
-                                                                 const ImageRequest& request) const override {
+    [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
+                                                                 const Request& request) const override {
         const ImageFftShape shape = image_fft_shape(p);
         if (real_part_of(p.sum_dtype) == Dtype::f32) { return std::make_unique<ImageFft<float>>(p, shape, taps, request); }
         return std::make_unique<ImageFft<double>>(p, shape, taps, request);
@@ -261,7 +261,7 @@ public:
 
 }  // namespace
 
-const core::ImageAlgorithm& image_fft_algorithm() {
+const core::Algorithm& image_fft_algorithm() {
     static const FftAlgorithm algorithm;
     return algorithm;
 }

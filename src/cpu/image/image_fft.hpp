@@ -12,9 +12,9 @@
 namespace tapline::cpu {
 
 template <class T>
-class ImageFft final : public core::ImageExecutable {
+class ImageFft final : public core::Executable {
 public:
-    ImageFft(const core::ResolvedImage& problem, const ImageFftShape& shape, const void* taps, const core::ImageRequest& request);
+    ImageFft(const core::Resolved& problem, const ImageFftShape& shape, const void* taps, const core::Request& request);
 
     [[nodiscard]] std::size_t workspace_bytes() const override;
     void execute(void* out, const void* in, std::span<std::byte> workspace) const override;
@@ -68,7 +68,7 @@ private:
         return part[position / fft_.tables().columns * fft_.tables().pitch + position % fft_.tables().columns];
     }
 
-    core::ResolvedImage problem_;
+    core::Resolved problem_;
     ImageFftShape shape_;
     Target target_;
     const ImageKernels<T>& kernels_;
@@ -97,9 +97,9 @@ template <class T>
 template <class Visit>
 void ImageFft<T>::visit_rows(const Unit& unit, const Tile& tile, const Visit& visit) const {
     if (tile.rows == 0) { return; }
-    const std::int64_t first = (tile.x - problem_.origin_x * shape_.step) * parts();
-    for (std::int64_t row = 0; row < tile.rows + problem_.mask_height - 1; ++row) {
-        lines_.gather(unit.line, unit.in, unit.plane, tile.y - problem_.origin_y + row, first,
+    const std::int64_t first = (tile.x - problem_.x.origin * shape_.step) * parts();
+    for (std::int64_t row = 0; row < tile.rows + problem_.y.k - 1; ++row) {
+        lines_.gather(unit.line, unit.in, unit.plane, tile.y - problem_.y.origin + row, first,
                       (tile.samples + shape_.halo) * parts());
         visit(row, unit.line);
     }

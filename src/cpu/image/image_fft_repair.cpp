@@ -33,7 +33,7 @@ void ImageFft<T>::repair(const Unit& unit) const {
     for (int side = 0; side < sides(unit); ++side) {
         const Tile& tile = unit.tile[side];
         const bool many = infinities(unit, tile) > tile.rows * tile.samples / kOutputsOfAnInfinity;
-        if (many && !problem_.problem.complex_taps && shape_.pairs) {
+        if (many && !problem_.complex_taps && shape_.pairs) {
             sum_again(unit, tile, side);
             continue;
         }
@@ -46,15 +46,15 @@ void ImageFft<T>::repair(const Unit& unit) const {
 template <class T>
 void ImageFft<T>::add_sample(const Unit& unit, const Tile& tile, int part, std::int64_t row, std::int64_t sample, T value,
                              int tap_part) const {
-    const std::int64_t tap_parts = problem_.problem.complex_taps ? 2 : 1;
+    const std::int64_t tap_parts = problem_.complex_taps ? 2 : 1;
     const T* const mask = mask_.data() + lines_.mask(unit.plane) * problem_.taps() * tap_parts + tap_part;
     T* const to = unit.data + part * fft_.tables().im_offset;
-    for (std::int64_t i = std::max<std::int64_t>(row - tile.rows + 1, 0); i < problem_.mask_height && i <= row; ++i) {
-        for (std::int64_t j = 0; j < problem_.mask_width; ++j) {
+    for (std::int64_t i = std::max<std::int64_t>(row - tile.rows + 1, 0); i < problem_.y.k && i <= row; ++i) {
+        for (std::int64_t j = 0; j < problem_.x.k; ++j) {
             const std::int64_t o = sample - j * shape_.step;
             if (o < 0) { break; }
             if (o >= tile.samples) { continue; }
-            at(to, (row - i) * shape_.pitch + o) += mask[(i * problem_.mask_width + j) * tap_parts] * value;
+            at(to, (row - i) * shape_.pitch + o) += mask[(i * problem_.x.k + j) * tap_parts] * value;
         }
     }
 }
@@ -98,7 +98,7 @@ void ImageFft<T>::add_infinities(const Unit& unit, const Tile& tile, int side) c
             if (!std::isinf(line[e])) { continue; }
             const int from = shape_.pairs ? side : static_cast<int>(e % 2);
             add_sample(unit, tile, from, row, e / parts(), line[e], 0);
-            if (problem_.problem.complex_taps) {
+            if (problem_.complex_taps) {
                 add_sample(unit, tile, 1 - from, row, e / parts(), from == 1 ? -line[e] : line[e], 1);
             }
         }
@@ -110,7 +110,7 @@ void ImageFft<T>::add_infinities(const Unit& unit, const Tile& tile, int side) c
 template <class T>
 void ImageFft<T>::spread_nans(const Unit& unit, const Tile& tile, int side) const {
     const std::int64_t samples = tile.samples + shape_.halo;
-    const bool both = problem_.problem.complex_taps;  // a NaN in either component reaches both
+    const bool both = problem_.complex_taps;  // a NaN in either component reaches both
     for (int from = 0; from < (shape_.pairs || both ? 1 : 2); ++from) {
         std::fill_n(unit.last, tile.samples, std::int64_t{-1});
         visit_rows(unit, tile, [&](std::int64_t row, const T* line) {
@@ -131,7 +131,7 @@ void ImageFft<T>::spread_nans(const Unit& unit, const Tile& tile, int side) cons
                     }
                 }
             }
-            const std::int64_t y = row - problem_.mask_height + 1;
+            const std::int64_t y = row - problem_.y.k + 1;
             if (y < 0) { return; }
             for (std::int64_t o = 0; o < tile.samples; ++o) {
                 if (unit.last[o] < y) { continue; }

@@ -23,14 +23,14 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 
 }  // namespace
 
-ImageFftShape image_fft_shape(const core::ResolvedImage& p) {
+ImageFftShape image_fft_shape(const core::Resolved& p) {
     ImageFftShape best;
     ImageFftShape shape;
-    const std::int64_t together = p.per_channel() ? 1 : p.channels;
-    const std::int64_t width = p.out_width * together;
+    const std::int64_t together = p.per_channel() ? 1 : p.channels.length;
+    const std::int64_t width = p.x.outputs * together;
     shape.step = together;
-    shape.halo = (p.mask_width - 1) * together;
-    shape.planes = p.batch * (p.channels / together);
+    shape.halo = (p.x.k - 1) * together;
+    shape.planes = p.batch.length * (p.channels.length / together);
     shape.pairs = !is_complex(p.dtype);
     for (int log2_size = kMinLog2Fft; log2_size <= kMaxLog2Fft; ++log2_size) {
         const std::int64_t size = std::int64_t{1} << log2_size;
@@ -42,10 +42,10 @@ ImageFftShape image_fft_shape(const core::ResolvedImage& p) {
             shape.out_samples = std::min(divided_up(divided_up(width, across), kPitchMultiple) * kPitchMultiple, width);
             shape.across = divided_up(width, shape.out_samples);
             shape.pitch = divided_up(shape.out_samples + shape.halo, kPitchMultiple) * kPitchMultiple;
-            const std::int64_t rows = size / shape.pitch - p.mask_height + 1;
+            const std::int64_t rows = size / shape.pitch - p.y.k + 1;
             if (rows < 1) { continue; }
-            shape.out_rows = divided_up(p.out_height, divided_up(p.out_height, rows));
-            shape.down = divided_up(p.out_height, shape.out_rows);
+            shape.out_rows = divided_up(p.y.outputs, divided_up(p.y.outputs, rows));
+            shape.down = divided_up(p.y.outputs, shape.out_rows);
             shape.seconds = static_cast<double>(shape.planes) * static_cast<double>(shape.units()) * unit;
             shape.log2_size = log2_size;
             if (best.log2_size == 0 || shape.seconds < best.seconds) { best = shape; }

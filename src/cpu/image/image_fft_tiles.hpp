@@ -6,7 +6,7 @@
 // as in two dimensions, and the library's own transform does it, in one row of the L2 cache.
 #pragma once
 
-#include "core/choice/image_engine.hpp"
+#include "core/choice/engine.hpp"
 
 namespace tapline::cpu {
 
@@ -28,6 +28,6 @@ struct ImageFftShape {
 };
 
 /// The cheapest; bits do not depend on the number of threads.
-ImageFftShape image_fft_shape(const core::ResolvedImage& problem);
+ImageFftShape image_fft_shape(const core::Resolved& problem);
 
 }  // namespace tapline::cpu

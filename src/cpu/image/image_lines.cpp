@@ -17,13 +17,13 @@ constexpr std::int64_t kNarrow = 256, kRowsAhead = 16;
 }  // namespace
 
 template <class T>
-ImageLines<T>::ImageLines(const core::ResolvedImage& problem, const ImageKernels<T>& kernels)
+ImageLines<T>::ImageLines(const core::Resolved& problem, const ImageKernels<T>& kernels)
     : problem_(problem),
       kernels_(kernels),
-      flat_(!problem.per_channel() || problem.channels == 1),
+      flat_(!problem.per_channel() || problem.channels.length == 1),
       parts_(is_complex(problem.dtype) ? 2 : 1),
-      step_((flat_ ? problem.channels : 1) * parts_),
-      planes_per_image_(flat_ ? 1 : problem.channels),
+      step_((flat_ ? problem.channels.length : 1) * parts_),
+      planes_per_image_(flat_ ? 1 : problem.channels.length),
       constant_{} {
     const ImageProblem& p = problem.problem;
     if (p.boundary == Boundary::constant) {
@@ -39,20 +39,20 @@ ImageLines<T>::ImageLines(const core::ResolvedImage& problem, const ImageKernels
 template <class T>
 const T* ImageLines<T>::view(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
     if (!is_in_place() || first < 0 || first + count > in_elements()) { return nullptr; }
-    const std::int64_t row = core::boundary_index(problem_.problem.boundary, y, problem_.height);
+    const std::int64_t row = core::boundary_index(problem_.x.boundary, y, problem_.y.n);
     if (row < 0) { return nullptr; }
-    return static_cast<const T*>(in) + (plane.image * problem_.in_image + row * problem_.in_row) * parts_ + first;
+    return static_cast<const T*>(in) + (plane.image * problem_.batch.in_stride + row * problem_.y.in_stride) * parts_ + first;
 }
 
 template <class T>
 bool ImageLines<T>::is_outside(std::int64_t y) const {
-    return core::boundary_index(problem_.problem.boundary, y, problem_.height) < 0;
+    return core::boundary_index(problem_.x.boundary, y, problem_.y.n) < 0;
 }
 
 // Elements that are in the image.
 template <class T>
 void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
-    const std::int64_t row = plane.image * problem_.in_image + y * problem_.in_row;
+    const std::int64_t row = plane.image * problem_.batch.in_stride + y * problem_.y.in_stride;
     const auto convert = [&](const auto* from, auto widen) {
         if (flat_) {
             widen(to, from + row * parts_ + first, count);
@@ -60,7 +60,7 @@ void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t
         }
         for (std::int64_t i = 0; i < count; ++i) {
             const std::int64_t element = first + i;
-            const std::int64_t sample = row + element / parts_ * problem_.channels + plane.channel;
+            const std::int64_t sample = row + element / parts_ * problem_.channels.length + plane.channel;
             to[i] = static_cast<T>(from[sample * parts_ + element % parts_]);
         }
     };
@@ -79,13 +79,13 @@ void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t
 template <class T>
 void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first,
                            std::int64_t count) const {
-    const Boundary boundary = problem_.problem.boundary;
+    const Boundary boundary = problem_.x.boundary;
     const auto fill_constant = [&](std::int64_t begin, std::int64_t end) {
         if (parts_ == 1) { return static_cast<void>(std::fill(to + (begin - first), to + (end - first), constant_[0])); }
         for (std::int64_t e = begin; e < end; ++e) { to[e - first] = constant_[(e % parts_ + parts_) % parts_]; }
     };
     const std::int64_t last = first + count;
-    const std::int64_t row = core::boundary_index(boundary, y, problem_.height);
+    const std::int64_t row = core::boundary_index(boundary, y, problem_.y.n);
     if (row < 0) { return fill_constant(first, last); }
     const std::int64_t from = std::clamp<std::int64_t>(0, first, last), until = std::clamp(in_elements(), from, last);
     if (until > from) { copy(to + (from - first), in, plane, row, from, until - from); }
@@ -95,7 +95,7 @@ void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64
             const std::int64_t pixel = e >= 0 ? e / step_ : -((-e + step_ - 1) / step_);
             const std::int64_t part = e - pixel * step_;
             const std::int64_t elements = std::min(step_ - part, end - e);
-            const std::int64_t read = core::boundary_index(boundary, pixel, problem_.width);
+            const std::int64_t read = core::boundary_index(boundary, pixel, problem_.x.n);
             copy(to + (e - first), in, plane, row, read * step_ + part, elements);
             e += elements;
         }
@@ -107,10 +107,10 @@ void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64
 template <class T>
 void ImageLines<T>::prefetch(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
     constexpr std::int64_t kLine = 64;
-    if (y < 0 || y >= problem_.height) { return; }
-    const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype)) / parts_ * (flat_ ? 1 : problem_.channels);
+    if (y < 0 || y >= problem_.y.n) { return; }
+    const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype)) / parts_ * (flat_ ? 1 : problem_.channels.length);
     const std::int64_t from = std::max<std::int64_t>(first, 0), until = std::min(first + count, in_elements());
-    const char* const row = static_cast<const char*>(in) + (plane.image * problem_.in_image + y * problem_.in_row) *
+    const char* const row = static_cast<const char*>(in) + (plane.image * problem_.batch.in_stride + y * problem_.y.in_stride) *
                                                                static_cast<std::int64_t>(size_of(problem_.dtype));
     for (std::int64_t at = from * bytes; at < until * bytes; at += kLine) { __builtin_prefetch(row + at, 0, 2); }
 }
@@ -118,13 +118,13 @@ void ImageLines<T>::prefetch(const void* in, const Plane& plane, std::int64_t y,
 template <class T>
 template <class Out>
 Out* ImageLines<T>::output_row(void* out, const Plane& plane, std::int64_t y) const {
-    return static_cast<Out*>(out) + plane.image * problem_.out_image + y * problem_.out_row + plane.channel;
+    return static_cast<Out*>(out) + plane.image * problem_.batch.out_stride + y * problem_.y.out_stride + plane.channel;
 }
 
 template <class T>
 T* ImageLines<T>::target(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
     if (!is_plain_output() || first + count > out_elements()) { return nullptr; }
-    return static_cast<T*>(out) + (plane.image * problem_.out_image + y * problem_.out_row) * parts_ + first;
+    return static_cast<T*>(out) + (plane.image * problem_.batch.out_stride + y * problem_.y.out_stride) * parts_ + first;
 }
 
 template <class T>
@@ -143,14 +143,14 @@ void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::in
                 }
         }
     }
-    const std::int64_t sample_stride = flat_ ? 1 : problem_.channels;
+    const std::int64_t sample_stride = flat_ ? 1 : problem_.channels.length;
     const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
     const std::int64_t samples = first / parts_ * sample_stride;
     core::Output row;
     row.data = output_row<std::byte>(out, {}, 0) +
-               (plane.image * problem_.out_image + y * problem_.out_row + plane.channel + samples) * bytes;
+               (plane.image * problem_.batch.out_stride + y * problem_.y.out_stride + plane.channel + samples) * bytes;
     row.count = count / parts_;
-    row.sample_stride = sample_stride;
+    row.stride = sample_stride;
     if (parts_ == 2) {
         core::store(problem_.epilogue, row, 0, 0, row.count, reinterpret_cast<std::complex<T>*>(sums));
     } else {

@@ -1,7 +1,7 @@
 // Rows of images as lines of real elements: where the algorithms for images read and write.
 #pragma once
 
-#include "core/problem/image_resolved.hpp"
+#include "core/problem/resolved.hpp"
 #include "cpu/image/simd_image.hpp"
 
 namespace tapline::cpu {
@@ -17,17 +17,17 @@ struct Plane {
 template <class T>
 class ImageLines {
 public:
-    ImageLines(const core::ResolvedImage& problem, const ImageKernels<T>& kernels);
+    ImageLines(const core::Resolved& problem, const ImageKernels<T>& kernels);
 
-    [[nodiscard]] std::int64_t planes() const { return problem_.batch * planes_per_image_; }
+    [[nodiscard]] std::int64_t planes() const { return problem_.batch.length * planes_per_image_; }
     [[nodiscard]] Plane plane(std::int64_t index) const { return {index / planes_per_image_, index % planes_per_image_}; }
     /// The plane's mask.
     [[nodiscard]] std::int64_t mask(const Plane& plane) const { return plane.channel; }
     /// Elements of a pixel in a line: the distance of neighbouring pixels.
     [[nodiscard]] std::int64_t step() const { return step_; }
     [[nodiscard]] std::int64_t parts() const { return parts_; }
-    [[nodiscard]] std::int64_t in_elements() const { return problem_.width * step_; }
-    [[nodiscard]] std::int64_t out_elements() const { return problem_.out_width * step_; }
+    [[nodiscard]] std::int64_t in_elements() const { return problem_.x.n * step_; }
+    [[nodiscard]] std::int64_t out_elements() const { return problem_.x.outputs * step_; }
     /// Whether inner parts of lines can be read where they are.
     [[nodiscard]] bool is_in_place() const { return flat_ && problem_.dtype == problem_.sum_dtype; }
     /// Whether sums are the output as they are.
@@ -53,7 +53,7 @@ private:
     template <class Out>
     Out* output_row(void* out, const Plane& plane, std::int64_t y) const;
 
-    const core::ResolvedImage& problem_;
+    const core::Resolved& problem_;
     const ImageKernels<T>& kernels_;
     bool flat_;
     std::int64_t parts_, step_, planes_per_image_;

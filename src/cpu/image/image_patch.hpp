@@ -12,12 +12,12 @@ class ImagePatch {
 public:
     static constexpr std::int64_t kElements = 64;  ///< of a row that are computed at once
 
-    ImagePatch(const core::ResolvedImage& problem, const ImageLines<T>& lines, const ImageKernels<T>& kernels)
+    ImagePatch(const core::Resolved& problem, const ImageLines<T>& lines, const ImageKernels<T>& kernels)
         : problem_(problem),
           lines_(lines),
           kernels_(kernels),
-          ring_(problem.mask_height + kImageRows - 1),
-          halo_((problem.mask_width - 1) * lines.step()),
+          ring_(problem.y.k + kImageRows - 1),
+          halo_((problem.x.k - 1) * lines.step()),
           pitch_(whole_vectors(kElements + halo_) + kImagePadding) {}
 
     /// Scratch memory, a multiple of 64.
@@ -33,15 +33,15 @@ public:
                   std::int64_t elements, std::byte* scratch) const {
         T* const window = reinterpret_cast<T*>(scratch);
         T* const out = window + ring_ * pitch_;
-        RowWindow<T> input(lines_, in, plane, first - problem_.origin_x * lines_.step(), whole_vectors(elements) + halo_, window,
+        RowWindow<T> input(lines_, in, plane, first - problem_.x.origin * lines_.step(), whole_vectors(elements) + halo_, window,
                            pitch_, reinterpret_cast<const T**>(out + kImageRows * kElements), ring_);
         ImageCall<T> call;
         call.out = out;
         call.out_pitch = kElements;
-        call.in = input.at(y - problem_.origin_y, rows + problem_.mask_height - 1);
+        call.in = input.at(y - problem_.y.origin, rows + problem_.y.k - 1);
         call.taps = taps;
-        call.height = problem_.mask_height;
-        call.width = problem_.mask_width;
+        call.height = problem_.y.k;
+        call.width = problem_.x.k;
         call.step = lines_.step();
         call.rows = rows;
         call.count = whole_vectors(elements);
@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    const core::ResolvedImage& problem_;
+    const core::Resolved& problem_;
     const ImageLines<T>& lines_;
     const ImageKernels<T>& kernels_;
     std::int64_t ring_, halo_, pitch_;

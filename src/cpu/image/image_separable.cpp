@@ -11,8 +11,8 @@
 namespace tapline::cpu {
 namespace {
 
-using core::ImageRequest;
-using core::ResolvedImage;
+using core::Request;
+using core::Resolved;
 
 // Lines of the row passes in work, in the L2 cache beside what passes through. Whole tiles of the row kernel (16 vectors of 16
 // lanes) matter more than the L1 cache: with blocks of 512 to 2048 elements 31x31 takes the same time, with 560 8% longer.
@@ -45,9 +45,9 @@ struct SeparableTaps {
 };
 
 template <class T>
-class Separable final : public core::ImageExecutable {
+class Separable final : public core::Executable {
 public:
-    Separable(const ResolvedImage& problem, const void* taps, const ImageRequest& request, double seconds)
+    Separable(const Resolved& problem, const void* taps, const Request& request, double seconds)
         : problem_(problem),
           target_(current_target()),
           kernels_(image_kernels(target_).of<T>()),
@@ -55,18 +55,18 @@ public:
           lines_(problem_, kernels_),
           patch_(problem_, lines_, kernels_),
           threads_(image_threads(seconds, request.threads)),
-          rank_(request.mask.rank()),
-          ring_(problem.mask_height + kImageRows - 1),
-          halo_((problem.mask_width - 1) * lines_.step()) {
+          rank_(request.facts.rank()),
+          ring_(problem.y.k + kImageRows - 1),
+          halo_((problem.x.k - 1) * lines_.step()) {
         const T* from = static_cast<const T*>(taps);
-        for (const core::SeparableMask& mask : request.mask.separable) {
+        for (const core::SeparableMask& mask : request.facts.separable) {
             masks_.push_back(prepared(mask, from));
             from += problem.taps();
         }
         const auto keeps_specials = [](const SeparableTaps<T>& mask) { return mask.exact_specials; };
         strips_ = kernels_.separable != nullptr && rank_ == 1 && std::all_of(masks_.begin(), masks_.end(), keeps_specials) &&
                   lines_.step() == 1 && lines_.is_in_place() && lines_.is_plain_output() &&
-                  problem.mask_width <= kSeparableWidth<T> && problem.mask_height <= kStripHeight;
+                  problem.x.k <= kSeparableWidth<T> && problem.y.k <= kStripHeight;
         const std::int64_t fitting = kRingBytes / static_cast<std::int64_t>(sizeof(T)) / (rank_ * ring_);
         block_ = std::min(std::clamp(fitting / kBlockMultiple * kBlockMultiple, kLeastBlock, kMostBlock),
                           whole_vectors(lines_.out_elements()));
@@ -76,7 +76,7 @@ public:
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(threads_) * slot_bytes(); }
 
     void execute(void* out, const void* in, std::span<std::byte> workspace) const override {
-        const ImageTasks tasks = divide(problem_, lines_, out, block_, kBandMasks * problem_.mask_height, threads_, strips_);
+        const ImageTasks tasks = divide(problem_, lines_, out, block_, kBandMasks * problem_.y.k, threads_, strips_);
         const auto body = [&](std::int64_t task, int slot) {
             const std::int64_t band = task / tasks.segments % tasks.bands;
             Job job{tasks,
@@ -86,7 +86,7 @@ public:
                     in,
                     workspace.data() + static_cast<std::size_t>(slot) * slot_bytes()};
             if (job.segment.count <= 0) { return; }
-            const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.out_height);
+            const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.y.outputs);
             if (!run_strips(job, first, last)) { run(job, first, last); }
         };
         core::parallel_for(tasks.tasks(), threads_, std::cref(body));
@@ -117,7 +117,7 @@ private:
             return factors;
         };
         for (int r = 0; r < mask.rank; ++r) {
-            result.terms.push_back({narrow(mask.columns, r, problem_.mask_height), narrow(mask.rows, r, problem_.mask_width)});
+            result.terms.push_back({narrow(mask.columns, r, problem_.y.k), narrow(mask.rows, r, problem_.x.k)});
         }
         result.taps.assign(taps, taps + problem_.taps());
         result.exact_specials = mask.exact_specials;
@@ -133,7 +133,7 @@ private:
         return patch_.bytes() + (bytes + 63) / 64 * 64 + strip_bytes();
     }
     // Of strips: the buffer, rows that are not in the image, row pointers twice.
-    [[nodiscard]] std::int64_t strip_lines() const { return kStripRows + problem_.mask_height - 1; }
+    [[nodiscard]] std::int64_t strip_lines() const { return kStripRows + problem_.y.k - 1; }
     [[nodiscard]] std::size_t strip_bytes() const {
         if (!strips_) { return 0; }
         const auto line = static_cast<std::size_t>(kSeparableStrip + line_elements()) * sizeof(T) + 2 * sizeof(const T*);
@@ -156,21 +156,21 @@ private:
         T* const buffer = reinterpret_cast<T*>(job.scratch + slot_bytes() - strip_bytes());
         T* const outside = buffer + lines * kSeparableStrip;
         const T** const rows = reinterpret_cast<const T**>(outside + lines * line_elements());
-        RowWindow<T> window(lines_, job.in, job.plane, job.segment.first - problem_.origin_x, job.segment.count + halo_, outside,
+        RowWindow<T> window(lines_, job.in, job.plane, job.segment.first - problem_.x.origin, job.segment.count + halo_, outside,
                             line_elements(), rows, lines);
         SeparableCall<T> call;
-        call.out_pitch = problem_.out_row;
+        call.out_pitch = problem_.y.out_stride;
         call.column = mask.terms[0].column.data();
         call.row = mask.terms[0].row.data();
-        call.height = problem_.mask_height;
-        call.width = problem_.mask_width;
+        call.height = problem_.y.k;
+        call.width = problem_.x.k;
         call.count = job.segment.count;
         call.stream = job.tasks.stream;
         call.buffer = buffer;
         call.lines = rows + lines;
         for (std::int64_t y = first; y < last; y += kStripRows) {
             call.rows = std::min(kStripRows, last - y);
-            call.in = window.at(y - problem_.origin_y, call.rows + problem_.mask_height - 1);
+            call.in = window.at(y - problem_.y.origin, call.rows + problem_.y.k - 1);
             call.out = lines_.target(job.out, job.plane, y, job.segment.first, job.segment.count);
             kernels_.separable(call);
         }
@@ -182,19 +182,19 @@ private:
         const SeparableTaps<T>& mask = masks_[static_cast<std::size_t>(lines_.mask(job.plane))];
         const std::int64_t vectors = whole_vectors(job.segment.count);
         const bool stream = job.tasks.stream && !strips_;  // else what is not aligned is left to this function
-        std::int64_t next = first - problem_.origin_y;     // the next input row of the row pass
+        std::int64_t next = first - problem_.y.origin;     // the next input row of the row pass
         for (std::int64_t y = first; y < last; y += kImageRows) {
             const std::int64_t count = std::min(kImageRows, last - y);
-            const std::int64_t top = y - problem_.origin_y, bottom = top + count + problem_.mask_height - 1;
+            const std::int64_t top = y - problem_.y.origin, bottom = top + count + problem_.y.k - 1;
             for (; next < bottom; ++next) { pass_row(job, mask, next, vectors); }
             for (std::int64_t row = next; row < next + kImageRows && y + kImageRows < last; ++row) {
-                lines_.prefetch(job.in, job.plane, row, job.segment.first - problem_.origin_x * lines_.step(), vectors + halo_);
+                lines_.prefetch(job.in, job.plane, row, job.segment.first - problem_.x.origin * lines_.step(), vectors + halo_);
             }
             T* to = mask.exact_specials && (job.tasks.aligned || !stream)
                         ? lines_.target(job.out, job.plane, y, job.segment.first, vectors)
                         : nullptr;
             const bool in_place = to != nullptr;
-            const std::int64_t pitch = in_place ? problem_.out_row * lines_.parts() : pitch_;
+            const std::int64_t pitch = in_place ? problem_.y.out_stride * lines_.parts() : pitch_;
             if (!in_place) { to = sums(job); }
             for (int term = 0; term < static_cast<int>(mask.terms.size()); ++term) {
                 pass_column(job, mask, term, top, count, vectors, to, pitch, in_place && stream);
@@ -209,7 +209,7 @@ private:
     }
 
     void pass_row(const Job& job, const SeparableTaps<T>& mask, std::int64_t row, std::int64_t vectors) const {
-        const std::int64_t first = job.segment.first - problem_.origin_x * lines_.step();
+        const std::int64_t first = job.segment.first - problem_.x.origin * lines_.step();
         const T* from = vectors >= kLeastInPlace ? lines_.view(job.in, job.plane, row, first, vectors + halo_) : nullptr;
         if (from == nullptr) {
             lines_.gather(line(job), job.in, job.plane, row, first, vectors + halo_ + kImagePadding);
@@ -222,7 +222,7 @@ private:
             call.taps = mask.terms[static_cast<std::size_t>(term)].row.data();
             call.count = vectors;
             call.step = lines_.step();
-            call.k = problem_.mask_width;
+            call.k = problem_.x.k;
             row_kernel_(call);
         }
     }
@@ -230,14 +230,14 @@ private:
     void pass_column(const Job& job, const SeparableTaps<T>& mask, int term, std::int64_t top, std::int64_t count,
                      std::int64_t vectors, T* to, std::int64_t pitch, bool stream) const {
         const T** const from = rows(job);
-        const std::int64_t height = count + problem_.mask_height - 1;
+        const std::int64_t height = count + problem_.y.k - 1;
         for (std::int64_t i = 0; i < height; ++i) { from[i] = ring_line(job, term, top + i); }
         ImageCall<T> call;
         call.out = to;
         call.out_pitch = pitch;
         call.in = from;
         call.taps = mask.terms[static_cast<std::size_t>(term)].column.data();
-        call.height = problem_.mask_height;
+        call.height = problem_.y.k;
         call.width = 1;
         call.rows = count;
         call.count = vectors;
@@ -264,7 +264,7 @@ private:
         }
     }
 
-    ResolvedImage problem_;
+    Resolved problem_;
     Target target_;
     const ImageKernels<T>& kernels_;
     void (*row_kernel_)(const DirectCall<T>&);
@@ -279,40 +279,40 @@ private:
     std::vector<SeparableTaps<T>> masks_;
 };
 
-class SeparableAlgorithm final : public core::ImageAlgorithm {
+class SeparableAlgorithm final : public core::Algorithm {
 public:
     [[nodiscard]] std::string_view name() const override { return "separable"; }
     [[nodiscard]] std::string_view summary() const override {
         return "a row pass and a column pass for each outer product that the mask is the sum of";
     }
-    [[nodiscard]] core::Support supports(const ResolvedImage& p, const ImageRequest& request) const override {
+    [[nodiscard]] core::Support supports(const Resolved& p, const Request& request) const override {
         if (request.accuracy == Accuracy::strict) { return core::Support::no("accuracy strict allows direct summation only"); }
-        if (p.problem.complex_taps) { return core::Support::no("complex masks are not decomposed"); }
-        if (request.mask.rank() > 0) { return core::Support::yes(); }
+        if (p.complex_taps) { return core::Support::no("complex masks are not decomposed"); }
+        if (request.facts.rank() > 0) { return core::Support::yes(); }
         return core::Support::no("the mask is no sum of " + std::to_string(core::kMaxMaskRank) + " or fewer outer products");
     }
-    [[nodiscard]] double estimate_seconds(const ResolvedImage& p, const ImageRequest& request) const override {
+    [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
         const double sums = work(p, request);
         const int threads = image_threads(sums, request.threads);
         return std::max(sums / threads, image_memory_seconds(p, threads));
     }
-    [[nodiscard]] std::unique_ptr<core::ImageExecutable> prepare(const ResolvedImage& p, const void* taps,
-                                                                 const ImageRequest& request) const override {
+    [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
+                                                                 const Request& request) const override {
         const double seconds = work(p, request);
         if (real_part_of(p.sum_dtype) == Dtype::f32) { return std::make_unique<Separable<float>>(p, taps, request, seconds); }
         return std::make_unique<Separable<double>>(p, taps, request, seconds);
     }
 
 private:
-    static double work(const ResolvedImage& p, const ImageRequest& request) {
-        const double products = request.mask.rank() * static_cast<double>(p.mask_height + p.mask_width);
+    static double work(const Resolved& p, const Request& request) {
+        const double products = request.facts.rank() * static_cast<double>(p.y.k + p.x.k);
         return outputs_of(p) * (products * kProductFactor + kProductsOfAnOutput) * image_product_seconds(p);
     }
 };
 
 }  // namespace
 
-const core::ImageAlgorithm& image_separable_algorithm() {
+const core::Algorithm& image_separable_algorithm() {
     static const SeparableAlgorithm algorithm;
     return algorithm;
 }

@@ -30,23 +30,23 @@ Segment ImageTasks::segment(std::int64_t index) const {
 }
 
 template <class T>
-ImageTasks divide(const core::ResolvedImage& p, const ImageLines<T>& lines, const void* out, std::int64_t block,
+ImageTasks divide(const core::Resolved& p, const ImageLines<T>& lines, const void* out, std::int64_t block,
                   std::int64_t least_band, int threads, bool split_edges) {
     ImageTasks tasks;
     tasks.elements = lines.out_elements();
     tasks.planes = lines.planes();
     tasks.block = block;
     const auto bytes = static_cast<std::int64_t>(sizeof(T));
-    tasks.stream = p.batch * p.out_height * tasks.elements * static_cast<std::int64_t>(size_of(p.output_dtype)) > kStreamBytes;
-    std::int64_t first = split_edges ? std::max<std::int64_t>(p.origin_x, 0) * lines.step() : 0;
-    const std::int64_t last = std::min(tasks.elements, lines.in_elements() - (p.mask_width - 1 - p.origin_x) * lines.step());
+    tasks.stream = p.batch.length * p.y.outputs * tasks.elements * static_cast<std::int64_t>(size_of(p.output_dtype)) > kStreamBytes;
+    std::int64_t first = split_edges ? std::max<std::int64_t>(p.x.origin, 0) * lines.step() : 0;
+    const std::int64_t last = std::min(tasks.elements, lines.in_elements() - (p.x.k - 1 - p.x.origin) * lines.step());
     if (lines.is_plain_output()) {
         const auto address = reinterpret_cast<std::uintptr_t>(out) + static_cast<std::uintptr_t>(first * bytes);
         const auto ahead = static_cast<std::int64_t>((kCacheLine - address % kCacheLine) % kCacheLine) / bytes;
-        const std::int64_t row_bytes = p.out_row * lines.parts() * bytes, image_bytes = p.out_image * lines.parts() * bytes;
+        const std::int64_t row_bytes = p.y.out_stride * lines.parts() * bytes, image_bytes = p.batch.out_stride * lines.parts() * bytes;
         if (split_edges ? ahead % lines.parts() == 0 : ahead == 0) {
             first += ahead;
-            tasks.aligned = row_bytes % kCacheLine == 0 && (p.batch == 1 || image_bytes % kCacheLine == 0);
+            tasks.aligned = row_bytes % kCacheLine == 0 && (p.batch.length == 1 || image_bytes % kCacheLine == 0);
         }
     }
     const std::int64_t inner = last - first < 0 ? 0 : (last - first) / kImagePadding * kImagePadding;
@@ -60,16 +60,16 @@ ImageTasks divide(const core::ResolvedImage& p, const ImageLines<T>& lines, cons
     }
     const std::int64_t wanted = kTasksPerThread * threads;
     const std::int64_t others = std::max<std::int64_t>(tasks.planes * ((tasks.elements + block - 1) / block), 1);
-    const std::int64_t rows = p.out_height * others / wanted;
+    const std::int64_t rows = p.y.outputs * others / wanted;
     tasks.band = std::clamp(up_to_rows(std::max(rows, least_band)), kImageRows, std::max(kBandRows, up_to_rows(least_band)));
     if (threads <= 1) { tasks.band = std::max(tasks.band, std::max(kBandRows, up_to_rows(least_band))); }
-    tasks.bands = (p.out_height + tasks.band - 1) / tasks.band;
+    tasks.bands = (p.y.outputs + tasks.band - 1) / tasks.band;
     return tasks;
 }
 
-template ImageTasks divide<float>(const core::ResolvedImage&, const ImageLines<float>&, const void*, std::int64_t, std::int64_t,
+template ImageTasks divide<float>(const core::Resolved&, const ImageLines<float>&, const void*, std::int64_t, std::int64_t,
                                   int, bool);
-template ImageTasks divide<double>(const core::ResolvedImage&, const ImageLines<double>&, const void*, std::int64_t, std::int64_t,
+template ImageTasks divide<double>(const core::Resolved&, const ImageLines<double>&, const void*, std::int64_t, std::int64_t,
                                    int, bool);
 
 }  // namespace tapline::cpu

@@ -33,12 +33,12 @@ inline std::int64_t whole_vectors(std::int64_t count) { return (count + kImagePa
 /// `least_band`: rows below which a band's further input rows cost too much. `split_edges`: whether inner blocks have segments of
 /// their own.
 template <class T>
-ImageTasks divide(const core::ResolvedImage& problem, const ImageLines<T>& lines, const void* out, std::int64_t block,
+ImageTasks divide(const core::Resolved& problem, const ImageLines<T>& lines, const void* out, std::int64_t block,
                   std::int64_t least_band, int threads, bool split_edges);
 
-extern template ImageTasks divide<float>(const core::ResolvedImage&, const ImageLines<float>&, const void*, std::int64_t,
+extern template ImageTasks divide<float>(const core::Resolved&, const ImageLines<float>&, const void*, std::int64_t,
                                          std::int64_t, int, bool);
-extern template ImageTasks divide<double>(const core::ResolvedImage&, const ImageLines<double>&, const void*, std::int64_t,
+extern template ImageTasks divide<double>(const core::Resolved&, const ImageLines<double>&, const void*, std::int64_t,
                                           std::int64_t, int, bool);
 
 }  // namespace tapline::cpu

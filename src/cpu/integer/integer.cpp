@@ -73,7 +73,7 @@ public:
           epilogue_(problem) {
         filters_.reserve(static_cast<std::size_t>(problem.filters));
         for (std::int64_t f = 0; f < problem.filters; ++f) {
-            filters_.emplace_back(taps + f * problem.k, problem.k, problem.dtype == Dtype::u64, epilogue_.modulo_bits());
+            filters_.emplace_back(taps + f * problem.x.k, problem.x.k, problem.dtype == Dtype::u64, epilogue_.modulo_bits());
         }
     }
 
@@ -82,15 +82,15 @@ public:
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* /*stream*/) const override {
         OverflowLog log;
         const std::int64_t tiles = (output.count + kTile - 1) / kTile;
-        const std::int64_t tile_work = std::min(kTile, output.count + kOutputBlock) * (problem_.k + kOutputWork);
-        const std::int64_t all = problem_.batch * tiles;
+        const std::int64_t tile_work = std::min(kTile, output.count + kOutputBlock) * (problem_.x.k + kOutputWork);
+        const std::int64_t all = problem_.batch.length * tiles;
         const Call call{
             output, input, reinterpret_cast<Scratch*>(workspace.data()), tiles, std::max<std::int64_t>(kTaskWork / tile_work, 1),
             log};
         core::parallel_for((all + call.tiles_per_task - 1) / call.tiles_per_task, threads_,
                            [this, &call](std::int64_t task, int slot) {
                                const std::int64_t first = task * call.tiles_per_task;
-                               const std::int64_t last = std::min(first + call.tiles_per_task, problem_.batch * call.tiles);
+                               const std::int64_t last = std::min(first + call.tiles_per_task, problem_.batch.length * call.tiles);
                                for (std::int64_t i = first; i < last; ++i) {
                                    tile(call, i / call.tiles, i % call.tiles, call.scratch[slot]);
                                }
@@ -113,11 +113,11 @@ private:
 
     // The taps that meet samples: with a zero boundary, those of the signal alone. An even start keeps pairs whole.
     [[nodiscard]] TapRange tap_range(const Call& call, std::int64_t first, std::int64_t count) const {
-        if (problem_.problem.boundary != Boundary::zero) { return {0, problem_.k}; }
-        const std::int64_t position = first - problem_.origin;  // of the sample that the first output's tap 0 meets
-        const std::int64_t begin = std::clamp<std::int64_t>(-(position + count - 1), 0, problem_.k) & ~std::int64_t{1};
+        if (problem_.x.boundary != Boundary::zero) { return {0, problem_.x.k}; }
+        const std::int64_t position = first - problem_.x.origin;  // of the sample that the first output's tap 0 meets
+        const std::int64_t begin = std::clamp<std::int64_t>(-(position + count - 1), 0, problem_.x.k) & ~std::int64_t{1};
         const std::int64_t end =
-            call.input.n == kUnknownLength ? problem_.k : std::clamp<std::int64_t>(call.input.n - position, begin, problem_.k);
+            call.input.n == kUnknownLength ? problem_.x.k : std::clamp<std::int64_t>(call.input.n - position, begin, problem_.x.k);
         return {begin, end};
     }
 
@@ -154,7 +154,7 @@ private:
         if (call.log.before(row, first)) { return; }
         const IntegerTaps& filter = filters_[static_cast<std::size_t>(row % problem_.filters)];
         const TapRange range = tap_range(call, first, count);
-        const std::int64_t position = first - problem_.origin + range.first;
+        const std::int64_t position = first - problem_.x.origin + range.first;
         switch (level_of(call, filter, row, position, count - 1 + range.last - range.first, scratch)) {
             case Level::pairs16:
                 return sum<Level::pairs16, std::int32_t>(call, filter, range, row, first, count, scratch);
@@ -180,7 +180,7 @@ private:
         for (std::int64_t t = range.first; t < range.last; t += kPass) {
             const std::int64_t taps = std::min(kPass, range.last - t);
             const std::int64_t needed = count - 1 + taps;
-            const T* const in = samples(call, row, first - problem_.origin + t, needed, scratch);
+            const T* const in = samples(call, row, first - problem_.x.origin + t, needed, scratch);
             pass<kLevel>(sums, filter, in, t, needed, outputs, taps, scratch);
         }
         epilogue_.store(call.output, row, first, count, sums, call.log);
@@ -246,15 +246,15 @@ double IntegerAlgorithm::estimate_seconds(const Resolved& problem, const core::R
     const double rate = size_of(problem.dtype) <= 2 ? 60e9 : 12e9;
     const double seconds_per_output =
         0.15e-9 + 0.05e-9 * static_cast<double>(size_of(problem.dtype) + size_of(problem.output_dtype));
-    const bool scaled = problem.problem.scale != 1 || problem.problem.bias != 0;
+    const bool scaled = problem.scale != 1 || problem.bias != 0;
     constexpr double kScaleSeconds = 2.2e-9;
     constexpr double kCallSeconds = 0.2e-6;
-    const bool unknown = problem.n == kUnknownLength;
-    const bool absent = problem.problem.boundary == Boundary::zero && !unknown;  // taps outside the signal are skipped
-    const double k = static_cast<double>(absent ? std::min(problem.k, problem.n) : problem.k);
+    const bool unknown = problem.x.n == kUnknownLength;
+    const bool absent = problem.x.boundary == Boundary::zero && !unknown;  // taps outside the signal are skipped
+    const double k = static_cast<double>(absent ? std::min(problem.x.k, problem.x.n) : problem.x.k);
     const double per_output =
-        (k / rate + seconds_per_output + (scaled ? kScaleSeconds : 0)) * static_cast<double>(problem.batch) / request.threads;
-    return unknown ? per_output : kCallSeconds + per_output * static_cast<double>(problem.output_length);
+        (k / rate + seconds_per_output + (scaled ? kScaleSeconds : 0)) * static_cast<double>(problem.batch.length) / request.threads;
+    return unknown ? per_output : kCallSeconds + per_output * static_cast<double>(problem.x.outputs);
 }
 
 std::unique_ptr<core::Executable> IntegerAlgorithm::prepare(const Resolved& problem, const void* taps,

@@ -98,7 +98,7 @@ void OverflowLog::report(std::int64_t row, std::int64_t output, std::string valu
 void OverflowLog::check(const core::Resolved& problem) const {
     if (!any_.load(std::memory_order_relaxed)) { return; }
     const std::string where =
-        "output " + std::to_string(output_) + (problem.batch > 1 ? " of row " + std::to_string(row_) : std::string());
+        "output " + std::to_string(output_) + (problem.batch.length > 1 ? " of row " + std::to_string(row_) : std::string());
     throw Error(ErrorCode::argument, std::string("overflow: ") + where + " is " + value_ + ", which " +
                                          to_string(problem.output_dtype) +
                                          " cannot hold; ask for a wider output_dtype (f64 holds any size, rounded), a clamp, or "
@@ -107,14 +107,14 @@ void OverflowLog::check(const core::Resolved& problem) const {
 
 IntegerEpilogue::IntegerEpilogue(const core::Resolved& problem)
     : output_dtype_(problem.output_dtype),
-      wrap_(problem.problem.overflow == Overflow::wrap),
-      scaled_(problem.problem.scale != 1 || problem.problem.bias != 0),
-      clamped_(problem.problem.clamp.has_value()),
-      scale_(problem.problem.scale),
-      bias_(problem.problem.bias) {
+      wrap_(problem.overflow == Overflow::wrap),
+      scaled_(problem.scale != 1 || problem.bias != 0),
+      clamped_(problem.clamp.has_value()),
+      scale_(problem.scale),
+      bias_(problem.bias) {
     // Two roundings of 2^-53 each and long double's own of 2^-64, doubled.
     doubt_ = is_exact_in_double(scale_, bias_) ? 0 : std::ldexp(1.0, -51);
-    const Clamp clamp = problem.problem.clamp.value_or(Clamp{-HUGE_VAL, HUGE_VAL});
+    const Clamp clamp = problem.clamp.value_or(Clamp{-HUGE_VAL, HUGE_VAL});
     low_ = clamp.low;
     high_ = clamp.high;
     const bool integer_output = is_integer(output_dtype_);
@@ -244,16 +244,16 @@ void IntegerEpilogue::store_scaled(Out* out, std::int64_t stride, std::int64_t r
 template <class Out, class Acc>
 void IntegerEpilogue::store_as(const core::Output& output, std::int64_t row, std::int64_t first, std::int64_t count, Acc* sums,
                                OverflowLog& log) const {
-    Out* const out = static_cast<Out*>(output.data) + row * output.row_stride + (first - output.first) * output.sample_stride;
+    Out* const out = static_cast<Out*>(output.data) + row * output.batch_stride + (first - output.first) * output.stride;
     if constexpr (std::is_integral_v<Acc> && sizeof(Acc) <= 8) {
         if constexpr (kIsInteger<Out>) {
-            if (scaled_) { return store_scaled(out, output.sample_stride, row, first, count, sums, log); }
+            if (scaled_) { return store_scaled(out, output.stride, row, first, count, sums, log); }
         }
         if (!scaled_ && (!clamped_ || clamp_first(sums, count))) {
-            if (cast_all(out, output.sample_stride, sums, count) || wrap_) { return; }
+            if (cast_all(out, output.stride, sums, count) || wrap_) { return; }
         }
     }
-    finish_all(out, output.sample_stride, row, first, count, sums, log);
+    finish_all(out, output.stride, row, first, count, sums, log);
 }
 
 template <class Acc>

@@ -57,11 +57,11 @@ public:
 
     [[nodiscard]] std::int64_t granularity() const override {
         const bool pairs =
-            pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch % 2 == 1);
+            pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch.length % 2 == 1);
         return shape_.block * (pairs ? 2 : 1);
     }
 
-    [[nodiscard]] std::int64_t lookahead() const override { return fft_.size() - (shape_.block + problem_.k - 1); }
+    [[nodiscard]] std::int64_t lookahead() const override { return fft_.size() - (shape_.block + problem_.x.k - 1); }
 
     [[nodiscard]] std::string describe() const override {
         return "FFT of " + std::to_string(fft_.size()) + " points, " + std::to_string(shape_.block) + " outputs each, " +

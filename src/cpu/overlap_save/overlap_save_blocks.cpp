@@ -20,17 +20,17 @@ constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
 template <class T>
 Call SegmentIo<T>::call(const core::Output& output, const core::Input& input) const {
     const bool known = input.n != kUnknownLength;
-    const std::int64_t total = known ? core::output_length_of(problem_.problem.mode, input.n, problem_.k) : kFar;
-    return {output, input, total, known ? total - problem_.origin + problem_.k - 1 : kFar};
+    const std::int64_t total = known ? core::output_length_of(problem_.mode, input.n, problem_.x.k) : kFar;
+    return {output, input, total, known ? total - problem_.x.origin + problem_.x.k - 1 : kFar};
 }
 
 template <class T>
 Chains SegmentIo<T>::chains(const Call& call) const {
     const std::int64_t last = call.output.first + call.output.count;
-    Chains chains{call.output.first / block_, (last + block_ - 1) / block_, 0, problem_.batch};
+    Chains chains{call.output.first / block_, (last + block_ - 1) / block_, 0, problem_.batch.length};
     if (pairing_ == Pairing::rows) {
-        chains.pairs_of_rows = problem_.batch / 2;
-        chains.chains = chains.pairs_of_rows + problem_.batch % 2;
+        chains.pairs_of_rows = problem_.batch.length / 2;
+        chains.chains = chains.pairs_of_rows + problem_.batch.length % 2;
     }
     return chains;
 }
@@ -80,7 +80,7 @@ const T* SegmentIo<T>::pairs_view(const Call& call, const Unit& unit, std::int64
         return reinterpret_cast<const T*>(core::direct_view<std::complex<T>>(call.input, unit.row[0], first, count));
     }
     const bool interleaved =
-        pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && main.sample_stride == 2 && main.row_stride == 1;
+        pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && main.stride == 2 && main.batch_stride == 1;
     if (!interleaved || first < main.first || first + count > main.last) { return nullptr; }
     return static_cast<const T*>(main.data) + unit.row[0] + 2 * (first - main.first);
 }
@@ -91,8 +91,8 @@ T* SegmentIo<T>::pairs_target(const Call& call, const Unit& unit, std::int64_t f
     if (is_complex_signal()) {
         return reinterpret_cast<T*>(core::direct_target<std::complex<T>>(problem_, output, unit.row[0], first));
     }
-    const bool interleaved = pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && output.sample_stride == 2 &&
-                             output.row_stride == 1 && problem_.trivial_epilogue;
+    const bool interleaved = pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && output.stride == 2 &&
+                             output.batch_stride == 1 && problem_.trivial_epilogue;
     return interleaved ? static_cast<T*>(output.data) + unit.row[0] + 2 * (first - output.first) : nullptr;
 }
 
@@ -123,7 +123,7 @@ FftSink<T> SegmentIo<T>::direct_sink(const Call& call, const Unit& unit) const {
         if (targets[side] == nullptr) { return {}; }
         aligned = aligned && reinterpret_cast<std::uintptr_t>(targets[side]) % 64 == 0;
     }
-    const bool large = call.output.count * problem_.batch * static_cast<std::int64_t>(sizeof(T)) > kStreamBytes;
+    const bool large = call.output.count * problem_.batch.length * static_cast<std::int64_t>(sizeof(T)) > kStreamBytes;
     return {targets[0], targets[1], fft_.tables().columns, counts[0], counts[1], aligned && large};
 }
 
@@ -170,7 +170,7 @@ void SegmentIo<T>::load(const Call& call, const Unit& unit, std::int64_t offset,
 
 template <class T>
 bool SegmentIo<T>::is_outside(const Call& call, const Unit& unit, std::int64_t offset) const {
-    const bool zero = problem_.problem.boundary == Boundary::zero;
+    const bool zero = problem_.x.boundary == Boundary::zero;
     const std::int64_t end = call.input.n == kUnknownLength ? kFar : call.input.n;
     for (int side = 0; side < 2; ++side) {
         const std::int64_t begin = window_begin(unit, side) + offset;

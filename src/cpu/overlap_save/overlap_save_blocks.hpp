@@ -45,7 +45,7 @@ public:
 
     /// Position of the first sample of a side's window.
     [[nodiscard]] std::int64_t window_begin(const Unit& unit, int side) const {
-        return unit.segment[side] * block_ - problem_.origin;
+        return unit.segment[side] * block_ - problem_.x.origin;
     }
     /// Wanted outputs of a side: [first, first + count) counted from the segment's first.
     struct Wanted {

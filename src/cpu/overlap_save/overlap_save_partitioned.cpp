@@ -56,13 +56,13 @@ public:
 
     [[nodiscard]] std::int64_t granularity() const override {
         const bool pairs =
-            pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch % 2 == 1);
+            pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch.length % 2 == 1);
         return shape_.block * (pairs ? 2 : 1);
     }
 
     // The last part's blocks reach past the last tap.
     [[nodiscard]] std::int64_t lookahead() const override {
-        return (shape_.partitions + 1) * shape_.block - (shape_.block + problem_.k - 1);
+        return (shape_.partitions + 1) * shape_.block - (shape_.block + problem_.x.k - 1);
     }
 
     [[nodiscard]] std::string describe() const override {

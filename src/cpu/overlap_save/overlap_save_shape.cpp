@@ -74,7 +74,7 @@ struct Bytes {
 
 Bytes bytes_of(const core::Resolved& p, int log2_size) {
     Bytes b;
-    b.filter = static_cast<double>(p.filters) * static_cast<double>(p.k) * static_cast<double>(size_of(p.taps_dtype));
+    b.filter = static_cast<double>(p.filters) * static_cast<double>(p.x.k) * static_cast<double>(size_of(p.taps_dtype));
     if (real_bytes(p) == 4) {
         b.data = 4.0 * static_cast<double>(fft_layout<float>(log2_size, lanes_of(p)).extent);
         b.table = static_cast<double>(fft_table_bytes<float>(log2_size, lanes_of(p)));
@@ -96,21 +96,21 @@ std::int64_t buffers_within(const Bytes& b, double spectra) {
 // Units of all rows; with n unknown, of one output.
 double units_of(const core::Resolved& p, std::int64_t block) {
     const double together = pairing_of(p) == Pairing::complex_signal ? 1 : 2;
-    if (p.n == kUnknownLength) { return static_cast<double>(p.batch) / (together * static_cast<double>(block)); }
-    const double segments = std::ceil(static_cast<double>(p.output_length) / static_cast<double>(block));
+    if (p.x.n == kUnknownLength) { return static_cast<double>(p.batch.length) / (together * static_cast<double>(block)); }
+    const double segments = std::ceil(static_cast<double>(p.x.outputs) / static_cast<double>(block));
     switch (pairing_of(p)) {
         case Pairing::complex_signal:
-            return static_cast<double>(p.batch) * segments;
+            return static_cast<double>(p.batch.length) * segments;
         case Pairing::segments:
-            return static_cast<double>(p.batch) * std::ceil(segments / 2);
+            return static_cast<double>(p.batch.length) * std::ceil(segments / 2);
         default:
-            return static_cast<double>(p.batch / 2) * segments + static_cast<double>(p.batch % 2) * std::ceil(segments / 2);
+            return static_cast<double>(p.batch.length / 2) * segments + static_cast<double>(p.batch.length % 2) * std::ceil(segments / 2);
     }
 }
 
 // `wanted`: tasks that could run side by side, `fitting`: for which there is memory.
 void set_slots(OverlapSaveShape& shape, const core::Resolved& p, double wanted, std::int64_t fitting, int threads) {
-    const bool few = fitting < threads || (p.n != kUnknownLength && wanted < 2 * threads);
+    const bool few = fitting < threads || (p.x.n != kUnknownLength && wanted < 2 * threads);
     shape.shared = shape.log2_size >= kAlwaysLog2Shared || (shape.log2_size >= kMinLog2Shared && few);
     shape.slots = shape.shared ? 1 : static_cast<int>(std::clamp<std::int64_t>(fitting, 1, threads));
 }
@@ -127,7 +127,7 @@ double transform_seconds(int log2_size, Dtype dtype) {
 
 Pairing pairing_of(const core::Resolved& p) {
     if (is_complex(p.dtype)) { return Pairing::complex_signal; }
-    return p.batch > 1 && p.filters == 1 ? Pairing::rows : Pairing::segments;
+    return p.batch.length > 1 && p.filters == 1 ? Pairing::rows : Pairing::segments;
 }
 
 OverlapSaveShape overlap_save_shape(const core::Resolved& p, int threads) {
@@ -135,7 +135,7 @@ OverlapSaveShape overlap_save_shape(const core::Resolved& p, int threads) {
     best.seconds = std::numeric_limits<double>::infinity();
     for (int m = kMinLog2Fft; m <= kMaxLog2Fft; ++m) {
         const std::int64_t size = std::int64_t{1} << m;
-        const std::int64_t block = (size - p.k + 1) / kBlockMultiple * kBlockMultiple;
+        const std::int64_t block = (size - p.x.k + 1) / kBlockMultiple * kBlockMultiple;
         if (block < kBlockMultiple) { continue; }
         const double points = static_cast<double>(size);
         const double seconds = 1e-9 * type_factor(p) * units_of(p, block) * (points * transform_ns(m) + kUnitNs);
@@ -153,9 +153,9 @@ OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads) {
     best.seconds = std::numeric_limits<double>::infinity();
     for (int m = kMinLog2Fft; m <= kMaxLog2Fft; ++m) {
         const std::int64_t size = std::int64_t{1} << m;
-        if (m > kMinLog2Fft && size > p.k / 2) { break; }  // at least four parts, or the smallest size
+        if (m > kMinLog2Fft && size > p.x.k / 2) { break; }  // at least four parts, or the smallest size
         const std::int64_t block = size / 2;
-        const std::int64_t partitions = (p.k + block - 1) / block;
+        const std::int64_t partitions = (p.x.k + block - 1) / block;
         // One buffer for the input's spectrum, the others for sums.
         const std::int64_t buffers =
             buffers_within(bytes_of(p, m), static_cast<double>(p.filters) * static_cast<double>(partitions));
@@ -163,8 +163,8 @@ OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads) {
         const std::int64_t group = std::clamp<std::int64_t>(buffers / 2 - 1, 1, std::min<std::int64_t>(partitions, 64));
         // Blocks of input that are not zero throughout, and transforms of them, for each unit.
         double blocks = static_cast<double>(partitions);
-        if (p.n != kUnknownLength && p.problem.boundary == Boundary::zero) {
-            blocks = std::min(blocks, static_cast<double>(p.n) / static_cast<double>(block) + 2);
+        if (p.x.n != kUnknownLength && p.x.boundary == Boundary::zero) {
+            blocks = std::min(blocks, static_cast<double>(p.x.n) / static_cast<double>(block) + 2);
         }
         const double step = pairing_of(p) == Pairing::segments ? 2 : 1;
         const double transforms = std::min(blocks, blocks / static_cast<double>(group) + step) / 2 + 0.5;

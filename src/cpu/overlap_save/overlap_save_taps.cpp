@@ -127,15 +127,15 @@ OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSave
     const int parts = prepared.complex_taps ? 2 : 1;
     const T* const given = static_cast<const T*>(taps);
     try {
-        prepared.taps.assign(given, given + problem.filters * problem.k * parts);
+        prepared.taps.assign(given, given + problem.filters * problem.x.k * parts);
     } catch (const std::bad_alloc&) {
         throw Error(ErrorCode::memory,
-                    "taps: a copy of " + std::to_string(problem.filters * problem.k) + " taps could not be allocated");
+                    "taps: a copy of " + std::to_string(problem.filters * problem.x.k) + " taps could not be allocated");
     }
-    note_special(prepared, problem.filters, problem.k);
+    note_special(prepared, problem.filters, problem.x.k);
     for (std::int64_t f = 0; f < problem.filters && !prepared.complex_taps; ++f) {
-        const T* const row = prepared.taps.data() + f * problem.k;
-        prepared.one_sign.push_back(std::all_of(row, row + problem.k, [&](T v) { return row[0] > 0 ? v > 0 : v < 0; }));
+        const T* const row = prepared.taps.data() + f * problem.x.k;
+        prepared.one_sign.push_back(std::all_of(row, row + problem.x.k, [&](T v) { return row[0] > 0 ? v > 0 : v < 0; }));
     }
     prepared.spectra = allocate<T>(problem.filters * shape.partitions * fft.extent());
     const auto scratch = allocate<T>(std::max<std::int64_t>(fft.tables().scratch_extent * threads, 1));
@@ -147,11 +147,11 @@ OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSave
     }
     const int place_exponent = -prepared.unscale_exponent - shape.log2_size;
     for (std::int64_t f = 0; f < problem.filters; ++f) {
-        const T* const filter = prepared.taps.data() + f * problem.k * parts;
+        const T* const filter = prepared.taps.data() + f * problem.x.k * parts;
         for (std::int64_t p = 0; p < shape.partitions; ++p) {
             T* const data = prepared.spectra.get() + (f * shape.partitions + p) * fft.extent();
             const std::int64_t first = shape.partitions == 1 ? 0 : p * shape.block;
-            const std::int64_t last = shape.partitions == 1 ? problem.k : std::min(first + shape.block, problem.k);
+            const std::int64_t last = shape.partitions == 1 ? problem.x.k : std::min(first + shape.block, problem.x.k);
             if constexpr (std::is_same_v<T, float>) {
                 if (wide != nullptr) {
                     wide->run(data, filter, first, last, parts, place_exponent);

@@ -15,7 +15,7 @@ template <class T, class Visit>
 void visit_samples(const core::Resolved& problem, const Call& call, std::int64_t row, std::int64_t first, std::int64_t count,
                    const Visit& visit) {
     std::int64_t begin = 0, end = count;
-    if (problem.problem.boundary == Boundary::zero) {
+    if (problem.x.boundary == Boundary::zero) {
         begin = std::max<std::int64_t>(-first, 0);
         if (call.input.n != kUnknownLength) { end = std::min(end, call.input.n - first); }
     }
@@ -48,7 +48,7 @@ void Repair<T>::visit_runs(T* part, std::int64_t first, std::int64_t last, const
 template <class T>
 const T* Repair<T>::filter(const Unit& unit, int side) const {
     const std::int64_t row = unit.row[side] % problem_.filters;
-    return taps_.taps.data() + row * problem_.k * (taps_.complex_taps ? 2 : 1);
+    return taps_.taps.data() + row * problem_.x.k * (taps_.complex_taps ? 2 : 1);
 }
 
 template <class T>
@@ -59,7 +59,7 @@ int Repair<T>::exponent(const Call& call, const Unit& unit) const {
         const std::int64_t begin = io_.window_begin(unit, side);
         const std::int64_t outputs = io_.wanted(call, unit, side).first + io_.wanted(call, unit, side).count;
         // All samples that the transform reads, also those past the wanted outputs: they must not overflow either.
-        const std::int64_t count = std::min(std::max(outputs + problem_.k - 1, fft_.size() + problem_.k), call.needed_end - begin);
+        const std::int64_t count = std::min(std::max(outputs + problem_.x.k - 1, fft_.size() + problem_.x.k), call.needed_end - begin);
         visit_samples<T>(problem_, call, unit.row[side], begin, count, [&](std::int64_t, const T* values, std::int64_t samples) {
             for (std::int64_t i = 0; i < samples * parts; ++i) {
                 const T magnitude = std::abs(values[i]);
@@ -109,7 +109,7 @@ template <class T>
 void Repair<T>::add_sample(const Unit& unit, int from_part, std::int64_t position, T value, std::int64_t outputs, T* data,
                            Settled* settled) const {
     const FftTables<T>& t = fft_.tables();
-    const std::int64_t k = problem_.k;
+    const std::int64_t k = problem_.x.k;
     const std::int64_t first = std::max<std::int64_t>(position - k + 1, 0);
     const std::int64_t last = std::min(position + 1, outputs);
     const int side = io_.is_complex_signal() ? 0 : from_part;
@@ -147,7 +147,7 @@ void Repair<T>::add_sample_terms(const Call& call, const Unit& unit, T* data) co
         const std::int64_t outputs = want.first + want.count;
         for (const bool nan : {true, false}) {
             Settled settled[2];
-            visit_samples<T>(problem_, call, unit.row[side], io_.window_begin(unit, side), outputs + problem_.k - 1,
+            visit_samples<T>(problem_, call, unit.row[side], io_.window_begin(unit, side), outputs + problem_.x.k - 1,
                              [&](std::int64_t at, const T* values, std::int64_t samples) {
                                  if (fft_.kernels().all_finite(values, samples * parts)) { return; }
                                  for (std::int64_t i = 0; i < samples * parts; ++i) {
@@ -164,7 +164,7 @@ template <class T>
 void Repair<T>::add_tap_terms(const Call& call, const Unit& unit, T* data) const {
     const FftTables<T>& t = fft_.tables();
     const bool complex_signal = io_.is_complex_signal();
-    const bool absent_outside = problem_.problem.boundary == Boundary::zero;
+    const bool absent_outside = problem_.x.boundary == Boundary::zero;
     for (int side = 0; side < (unit.both ? 2 : 1); ++side) {
         const auto want = io_.wanted(call, unit, side);
         const T* const taps = filter(unit, side);

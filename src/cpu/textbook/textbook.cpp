@@ -32,20 +32,20 @@ template <class X, class H>
 class Textbook final : public core::Executable {
 public:
     Textbook(const Resolved& problem, const void* taps)
-        : problem_(problem), taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.k) {}
+        : problem_(problem), taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.x.k) {}
 
     [[nodiscard]] std::size_t workspace_bytes() const override {
-        return static_cast<std::size_t>(2 * kTile + problem_.k) * sizeof(X);
+        return static_cast<std::size_t>(2 * kTile + problem_.x.k) * sizeof(X);
     }
 
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
         X* sums = reinterpret_cast<X*>(workspace.data());
         X* window = sums + kTile;
-        for (std::int64_t row = 0; row < problem_.batch; ++row) {
-            const H* taps = taps_.data() + row % problem_.filters * problem_.k;
+        for (std::int64_t row = 0; row < problem_.batch.length; ++row) {
+            const H* taps = taps_.data() + row % problem_.filters * problem_.x.k;
             for (std::int64_t o = output.first; o < output.first + output.count; o += kTile) {
                 const std::int64_t count = std::min(kTile, output.first + output.count - o);
-                core::gather(window, problem_, input, row, o - problem_.origin, count + problem_.k - 1);
+                core::gather(window, problem_, input, row, o - problem_.x.origin, count + problem_.x.k - 1);
                 for (std::int64_t i = 0; i < count; ++i) { sums[i] = sum_at(window + i, taps, o + i, input.n); }
                 core::store(problem_, output, row, o, count, sums);
             }
@@ -58,11 +58,11 @@ private:
     // Terms outside the signal under a zero boundary are absent: 0 * inf must not appear.
     X sum_at(const X* window, const H* taps, std::int64_t o, std::int64_t n) const {
         std::int64_t begin = 0;
-        std::int64_t end = problem_.k;
-        if (problem_.problem.boundary == Boundary::zero) {
-            const std::int64_t first = o - problem_.origin;  // the sample that tap 0 meets
-            begin = std::clamp(-first, std::int64_t{0}, problem_.k);
-            if (n != kUnknownLength) { end = std::clamp(n - first, begin, problem_.k); }
+        std::int64_t end = problem_.x.k;
+        if (problem_.x.boundary == Boundary::zero) {
+            const std::int64_t first = o - problem_.x.origin;  // the sample that tap 0 meets
+            begin = std::clamp(-first, std::int64_t{0}, problem_.x.k);
+            if (n != kUnknownLength) { end = std::clamp(n - first, begin, problem_.x.k); }
         }
         X sum{};
         for (std::int64_t t = begin; t < end; ++t) { add_product(sum, window[t], taps[t]); }
@@ -83,16 +83,16 @@ public:
     }
 
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const core::Request&) const override {
-        const double outputs = problem.n == kUnknownLength ? 1 : static_cast<double>(problem.output_length);
+        const double outputs = problem.x.n == kUnknownLength ? 1 : static_cast<double>(problem.x.outputs);
         const double width = is_complex(problem.dtype) ? 2 : 1;
-        return outputs * static_cast<double>(problem.batch) * static_cast<double>(problem.k) * width * kSecondsPerProduct;
+        return outputs * static_cast<double>(problem.batch.length) * static_cast<double>(problem.x.k) * width * kSecondsPerProduct;
     }
 
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,
                                                             const core::Request&) const override {
         using C64 = std::complex<float>;
         using C128 = std::complex<double>;
-        const bool complex_taps = problem.problem.complex_taps;
+        const bool complex_taps = problem.complex_taps;
         switch (problem.dtype) {
             case Dtype::f32:
                 return std::make_unique<Textbook<float, float>>(problem, taps);

@@ -1,30 +1,20 @@
-// How much dynamic shared memory a kernel may be launched with.
+// How much shared memory there is, and what fits a multiprocessor.
 #pragma once
 
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda {
 
-/// Loads a kernel; if it needs more shared memory than every kernel may have, allows it all that there is: the limit belongs to the
-/// kernel, and a smaller plan must not take from a larger one what it launches with.
-template <class... Parameters>
-void allow_shared(void (*kernel)(Parameters...), std::size_t bytes) {
-    const cudaFuncAttributes attributes = load_kernel(kernel);
-    if (bytes <= 48 * 1024) { return; }
-    int device = 0;
-    int most = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               most - static_cast<int>(attributes.sharedSizeBytes)),
-          "shared memory");
+/// Shared memory that a block may use.
+inline std::size_t shared_limit(const cuda_abi::Device& device) {
+    return static_cast<std::size_t>(device.shared_bytes_per_block);
 }
 
 /// Blocks of a loaded kernel that a multiprocessor holds, one at least.
 template <class... Parameters>
-int blocks_held(void (*kernel)(Parameters...), int threads, std::size_t bytes) {
+int blocks_held(void (*kernel)(Parameters...), int threads, std::size_t shared_bytes) {
     int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes), "occupancy");
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes), "occupancy");
     return blocks < 1 ? 1 : blocks;
 }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "cuda/families/common/shared_memory.hpp"
 #include "cuda/families/direct/direct_policies.hpp"
+#include "cuda/launch.hpp"
 
 namespace tapline::cuda::staged {
 
@@ -37,7 +37,7 @@ Staged load(const Prepared& prepared, int vectors, std::int64_t segment_taps) {
     while (chunk > kChunkUnit && bytes(chunk) > prepared.device.shared_bytes_per_block) { chunk -= kChunkUnit; }
     s.chunk = static_cast<int>(chunk);
     s.shared_bytes = static_cast<std::size_t>(bytes(chunk));
-    allow_shared(s.kernel, s.shared_bytes);
+    load_kernel(s.kernel, s.shared_bytes, prepared.device);
     s.edges = load_edges(prepared, {s.tile, s.tile + divide_up(segment_taps, s.per_vector) * s.per_vector, s.segments, segment_taps});
     return s;
 }

@@ -77,7 +77,7 @@ public:
         std::visit(
             [&](auto kernel) {
                 if (kernel == nullptr) { refuse_policy(); }
-                allow_shared(kernel, shape.shared_bytes);
+                load_kernel(kernel, shape.shared_bytes, prepared.device);
                 chosen->most_blocks = policy.windows_per_warp == 1
                                           ? kMostBlocks
                                           : std::int64_t{prepared.device.multiprocessors} *

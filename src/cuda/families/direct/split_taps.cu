@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "cuda/families/common/ordered_taps.hpp"
-#include "cuda/families/common/shared_memory.hpp"
 #include "cuda/families/direct/direct.hpp"
 #include "cuda/families/direct/direct_policies.hpp"
+#include "cuda/launch.hpp"
 
 namespace tapline::cuda {
 namespace {

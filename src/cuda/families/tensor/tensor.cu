@@ -7,9 +7,9 @@
 #include "cuda/families/common/edges.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/ordered_taps.hpp"
-#include "cuda/families/common/shared_memory.hpp"
 #include "cuda/families/common/taken.hpp"
 #include "cuda/families/tensor/tensor.hpp"
+#include "cuda/launch.hpp"
 #include "cuda/primitives/row_tile.cuh"
 
 namespace tapline::cuda {
@@ -150,7 +150,7 @@ public:
                 chosen->threads = rows.threads;
                 chosen->shared_bytes = rows.shared_bytes;
                 chosen->takes = plan_takes_tiles(prepared, chosen->way);
-                allow_shared(rows.kernel, rows.shared_bytes);
+                load_kernel(rows.kernel, rows.shared_bytes, prepared.device);
                 break;
             }
             case Way::group:
@@ -163,7 +163,7 @@ public:
                 chosen->threads = 32;
                 chosen->shared_bytes = static_cast<std::size_t>(sizes_of(p, tensor::kTile).warp_bytes);
         }
-        if (chosen->tile_kernel != nullptr) { allow_shared(chosen->tile_kernel, chosen->shared_bytes); }
+        if (chosen->tile_kernel != nullptr) { load_kernel(chosen->tile_kernel, chosen->shared_bytes, prepared.device); }
         const int per_vector = 16 / chosen->bytes;
         chosen->edges = load_edges(prepared, {tensor::kTile, tensor::kTile + divide_up(p.x.k, per_vector) * per_vector});
         return chosen;

@@ -7,11 +7,11 @@
 
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
-#include "cuda/families/common/shared_memory.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_cut.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
 #include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
+#include "cuda/launch.hpp"
 
 namespace tapline::cuda {
 namespace overlap_save {
@@ -223,11 +223,12 @@ public:
         chosen->kernel = kernel_of(p, chosen->cut.bits);
         chosen->ring = ring_of(p, chosen->cut, prepared.device);
         const LargeKernel& kernel = chosen->kernel;
+        const auto shared_bytes = static_cast<std::size_t>(kernel.shared_bytes);
         chosen->ready_bytes =
             std::int64_t{LargeTables(kernel.radix, kernel.warps, chosen->type.is_wide()).end} * chosen->type.point_bytes;
-        allow_shared(kernel.function, static_cast<std::size_t>(kernel.shared_bytes));
+        load_kernel(kernel.function, shared_bytes, prepared.device);
         if (p.taps_come_later && kernel.with_taps != nullptr) {
-            allow_shared(kernel.with_taps, static_cast<std::size_t>(kernel.shared_bytes));
+            load_kernel(kernel.with_taps, shared_bytes, prepared.device);
         } else if (p.taps_come_later) {
             chosen->spectrum =
                 load_spectrum(p, {.ready_bytes = chosen->ready_bytes,

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "cuda/families/common/grids.hpp"
-#include "cuda/families/common/shared_memory.hpp"
+#include "cuda/launch.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
 #include "cuda/families/overlap_save/row/overlap_save_causal_row.cuh"
 
@@ -91,7 +91,7 @@ RowPlan load_rows(const Prepared& prepared, int warps) {
     plan.whole = kernel_of<true>(p.dtype, warps, plan.by_halves);
     plan.in_block = rows_of_block(warps, prepared.device);
     plan.sample_bytes = point_type_of(p).bytes;
-    for (const SegmentKernel kernel : {plan.some, plan.whole}) { allow_shared(kernel, shared_bytes(plan, plan.in_block)); }
+    for (const SegmentKernel kernel : {plan.some, plan.whole}) { load_kernel(kernel, shared_bytes(plan, plan.in_block), prepared.device); }
     if (plan.by_halves) {
         constexpr std::int64_t kLeftBytes = std::int64_t{kCausalRowLeft} * kLongRowThreads * sizeof(float4);
         plan.workspace_bytes = prepared.device.multiprocessors * kLeftBytes;

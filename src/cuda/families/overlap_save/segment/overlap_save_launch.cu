@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "cuda/families/common/grids.hpp"
-#include "cuda/families/common/shared_memory.hpp"
 #include "cuda/families/common/taken.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
+#include "cuda/launch.hpp"
 
 namespace tapline::cuda::overlap_save {
 namespace {
@@ -41,7 +41,7 @@ void set_copied(Segments& g, const Arguments& a, int bytes) {
 LoadedKernel load(const Kernel& kernel, int warps, const cuda_abi::Device& device) {
     LoadedKernel loaded{kernel, segments_of_block(kernel, warps, device), 0};
     if (loaded.in_block == 0) { return loaded; }
-    allow_shared(kernel.function, shared_bytes(kernel, loaded.in_block));
+    load_kernel(kernel.function, shared_bytes(kernel, loaded.in_block), device);
     if (kernel.blocks > 1) {
         loaded.clusters =
             clusters_held(kernel.function, kernel.blocks, static_cast<unsigned>(kernel.most_threads), shared_bytes(kernel, 1));

@@ -1,5 +1,5 @@
-// libtapline_solve.so: rung 04 behind the C entry that its write-up's test harness calls.
-#include "tapline/solve.h"
+// libtapline_solve.so: lesson 04 behind the C entry that its write-up's test harness calls.
+#include "solve.h"
 
 #include <cstdarg>
 #include <cstdint>
@@ -59,7 +59,7 @@ bool run(const tapline::cuda::Signal& s) {
     if (!is_reachable("input", s.in, device) || !is_reachable("kernel", s.taps, device) || !is_reachable("output", s.out, device)) {
         return false;
     }
-    broadcast_block::launch_kernel(s, nullptr);
+    broadcast_block::launch(s, nullptr);
     return succeeds(cudaGetLastError(), "launch") && succeeds(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
 }
 

@@ -1,8 +1,22 @@
-#include "cuda/families/image_production.hpp"
+#include "cuda/families/images.hpp"
 
 #include "cuda/check.hpp"
 
 namespace tapline::cuda {
+
+namespace {
+
+bool stays_inside(const core::Axis& a) { return a.origin <= 0 && a.outputs - 1 + a.k - 1 - a.origin < a.n; }
+
+}  // namespace
+
+Refusal refuse_image(const Problem& p) {
+    if (p.x.boundary != p.y.boundary && !stays_inside(p.x) && !stays_inside(p.y)) {
+        return "takes one rule for what lies outside the image, not one for each axis";
+    }
+    if (is_pixel_type(p.dtype)) { return p.taps_dtype == kF32 ? "" : "takes u8 and u16 with f32 taps only"; }
+    return is_integer(p.dtype) ? "takes no integers but u8 and u16" : refuse_types(p);
+}
 
 Type image_type_of(const Problem& p, const cuda_abi::Device& device) {
     switch (p.dtype) {
@@ -10,22 +24,15 @@ Type image_type_of(const Problem& p, const cuda_abi::Device& device) {
             return {1, 4, 1, 1};
         case kU16:
             return {2, 4, 1, 1};
-        default: {
-            Problem signal;
-            signal.dtype = p.dtype;
-            signal.taps_dtype = p.taps_dtype;
-            return type_of(signal, device);
-        }
+        default:
+            return type_of(p, device);
     }
 }
 
+Boundary image_boundary(const Problem& p) { return stays_inside(p.y) ? p.x.boundary : p.y.boundary; }
+
 double image_bytes(const Problem& p) {
-    const auto elements = [&](std::int64_t height, std::int64_t width) {
-        return static_cast<double>(p.batch.length) * static_cast<double>(height) * static_cast<double>(width) *
-               static_cast<double>(p.channels.length);
-    };
-    return elements(p.y.n, p.x.n) * image_type_of(p, {}).bytes +
-           elements(p.y.outputs, p.x.outputs) * stored_bytes(p.output_dtype);
+    return static_cast<double>(p.samples()) * image_type_of(p, {}).bytes + image_outputs(p) * stored_bytes(p.output_dtype);
 }
 
 dim3 image_grid(ImageArguments& a, int tile_rows, int tile_elements) {
@@ -38,13 +45,23 @@ dim3 image_grid(ImageArguments& a, int tile_rows, int tile_elements) {
     return {static_cast<unsigned>(a.tiles_x * a.tiles_y * a.images)};
 }
 
-ImageArguments image_arguments_of(const Prepared& prepared, const Job& job) {
+dim3 image_grid_of_planes(ImageArguments& a, int tile_rows, int tile_pixels) {
+    dim3 grid = image_grid(a, tile_rows, tile_pixels * a.channels);
+    if (std::int64_t{grid.x} * a.channels > kMostBlocks) {
+        throw CudaError(cuda_abi::Code::unsupported, "problem: more tiles than one launch has blocks; divide the batch");
+    }
+    grid.x *= static_cast<unsigned>(a.channels);
+    return grid;
+}
+
+ImageArguments image_arguments_of(const Prepared& prepared, const Job& job, const OnDevice& on_device) {
     const Problem& p = prepared.problem;
+    const Boundary boundary = image_boundary(p);
     ImageArguments a{};
     a.out = job.out;
     a.in = job.in;
-    a.taps = prepared.taps;
-    a.table = prepared.table;
+    a.taps = on_device.taps;
+    a.table = on_device.tables;
     a.first = job.first;
     a.rows = job.count;
     a.out_row = job.out_stride;
@@ -60,13 +77,13 @@ ImageArguments image_arguments_of(const Prepared& prepared, const Job& job) {
     a.out_elements = p.x.outputs * p.channels.length;
     a.origin_y = p.y.origin;
     a.origin_x = p.x.origin;
-    a.mask_taps = p.filters > 1 ? p.y.k * p.x.k : 0;
+    a.mask_taps = p.filters > 1 ? prepared.taps_pitch_bytes / image_type_of(p, prepared.device).tap_bytes : 0;
     a.mask_height = static_cast<int>(p.y.k);
     a.mask_width = static_cast<int>(p.x.k);
     a.channels = static_cast<int>(p.channels.length);
-    a.exact_edges = p.x.boundary == kZero && !prepared.taps_finite;
+    a.exact_edges = boundary == kZero && !p.taps_finite;
     a.integers = is_pixel_type(p.dtype);
-    a.common.boundary = p.x.boundary;
+    a.common.boundary = boundary;
     a.common.output_type = p.output_dtype;
     a.common.converts = p.output_dtype != p.dtype;
     a.common.plain_store = p.scale == 1 && p.bias == 0 && !p.has_clamp;

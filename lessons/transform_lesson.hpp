@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::transforms {
 
@@ -24,9 +24,9 @@ static __device__ __noinline__ float direct_sum(const Signal& s, std::int64_t o)
 }
 
 /// A rung whose tables are these points, in float.
-class TransformRung : public TeachingRung {
+class TransformLesson : public SignalLesson {
 public:
-    [[nodiscard]] std::vector<std::byte> tables(const Prepared& prepared) const final;
+    [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const final;
 
 protected:
     /// Of the filter's k taps, in correlation order.
@@ -41,8 +41,8 @@ protected:
 std::vector<std::complex<double>> plain_spectrum(const float* taps, int k);
 std::vector<std::complex<double>> packed_spectrum(const float* taps, int k);
 /// e^(i pi n/2M) for n < M = kSamples / 2.
-std::vector<std::complex<double>> packed_twists();
-/// What the warps of rungs 25 and 26 read: pairs, twists, spectrum (overlap_save_tables.hpp).
+std::vector<std::complex<double>> packed_twiddles();
+/// What the warps of rungs 25 and 26 read: pairs, twiddles, spectrum (overlap_save_tables.hpp).
 std::vector<std::complex<double>> warp_tables(const float* taps, int k);
 
 }  // namespace tapline::cuda::transforms

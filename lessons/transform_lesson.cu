@@ -1,24 +1,24 @@
 // The teaching rungs of overlap-save on the host: tables and launches.
-#include "lessons/transform_rung.hpp"
+#include "lessons/transform_lesson.hpp"
 
 #include <cstring>
 
 #include "cuda/check.hpp"
+#include "cuda/families/overlap_save/overlap_save_tables.hpp"
+#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/grid.hpp"
 #include "lessons/22_block_transform.cuh"
 #include "lessons/23_packed_transform.cuh"
 #include "lessons/24_unordered_transform.cuh"
 #include "lessons/25_warp_transform.cuh"
 #include "lessons/26_persistent_transform.cuh"
-#include "cuda/families/overlap_save/overlap_save_tables.hpp"
-#include "cuda/primitives/arguments.cuh"
-#include "cuda/primitives/grid.hpp"
 
 namespace tapline::cuda {
 namespace transforms {
 
 using overlap_save::Complex;
 
-Refusal TransformRung::requires_more(const Problem& p) const {
+Refusal TransformLesson::requires_more(const Problem& p) const {
     if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
     if (p.x.k > kMostTaps) {
         return std::to_string(p.x.k) + " taps: segments of " + std::to_string(kSamples) + " samples take at most " +
@@ -27,9 +27,9 @@ Refusal TransformRung::requires_more(const Problem& p) const {
     return refuse_grid(p.x.outputs, outputs_of(p.x.k));
 }
 
-std::vector<std::byte> TransformRung::tables(const Prepared& prepared) const {
+std::vector<std::byte> TransformLesson::tables(Prepared& prepared) const {
     const std::vector<Complex> exact =
-        points(reinterpret_cast<const float*>(prepared.host_taps.data()), static_cast<int>(prepared.problem.x.k));
+        points(static_cast<const float*>(prepared.given.taps), static_cast<int>(prepared.problem.x.k));
     std::vector<std::complex<float>> rounded;
     rounded.reserve(exact.size());
     for (const Complex& point : exact) { rounded.emplace_back(point); }
@@ -61,11 +61,11 @@ std::vector<Complex> packed_spectrum(const float* taps, int k) {
     return by_root(overlap_save::Spectra(1, false).of([&](std::int64_t t) { return Complex(taps[t]); }, k, 0));
 }
 
-std::vector<Complex> packed_twists() { return overlap_save::twists_of(1, false, true); }
+std::vector<Complex> packed_twiddles() { return overlap_save::twists_of(1, false, true); }
 
 std::vector<Complex> warp_tables(const float* taps, int k) {
     std::vector<Complex> all = overlap_save::pairs_of_lanes();
-    for (const Complex& twist : overlap_save::twists_of(1, false, true)) { all.push_back(twist); }
+    for (const Complex& twiddle : overlap_save::twists_of(1, false, true)) { all.push_back(twiddle); }
     for (const Complex& factor : overlap_save::Spectra(1, false).of([&](std::int64_t t) { return Complex(taps[t]); }, k, 0)) {
         all.push_back(factor);
     }

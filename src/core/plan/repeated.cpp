@@ -1,0 +1,119 @@
+#include "core/plan/repeated.hpp"
+
+#include <algorithm>
+
+namespace tapline::core {
+namespace {
+
+struct Offsets {
+    std::int64_t in = 0, out = 0, taps = 0, set = 0;
+};
+
+class Repeated final : public Executable {
+public:
+    Repeated(const Resolved& problem, std::vector<std::unique_ptr<Executable>> each) : problem_(problem), each_(std::move(each)) {}
+
+    [[nodiscard]] std::size_t workspace_bytes() const override { return most(&Executable::workspace_bytes); }
+    [[nodiscard]] std::size_t host_workspace_bytes() const override { return most(&Executable::host_workspace_bytes); }
+    [[nodiscard]] bool takes_host_memory() const override { return each_.front()->takes_host_memory(); }
+    [[nodiscard]] std::int64_t granularity() const override { return each_.front()->granularity(); }
+    [[nodiscard]] std::int64_t lookahead() const override { return each_.front()->lookahead(); }
+    [[nodiscard]] std::string describe() const override {
+        return std::to_string(problem_.outer_length()) + " times: " + each_.front()->describe();
+    }
+
+    void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const override {
+        for_each(output, input, [&](const Executable& one, const Output& out, const Input& in, const Offsets&) {
+            one.execute(out, in, workspace, stream);
+        });
+    }
+    void execute_with_taps(const Output& output, const Input& input, const GivenTaps& taps, std::span<std::byte> workspace,
+                           void* stream) const override {
+        const auto bytes = static_cast<std::int64_t>(size_of(problem_.taps_dtype));
+        for_each(output, input, [&](const Executable& one, const Output& out, const Input& in, const Offsets& at) {
+            GivenTaps own = taps;
+            own.data = static_cast<const std::byte*>(taps.data) + at.taps * bytes;
+            one.execute_with_taps(out, in, own, workspace, stream);
+        });
+    }
+    void execute_alone(const Output& output, const Input& input) const override {
+        for_each(output, input,
+                 [&](const Executable& one, const Output& out, const Input& in, const Offsets&) { one.execute_alone(out, in); });
+    }
+    void execute_host(const Output& output, const Input& input, std::span<std::byte> workspace) const override {
+        for_each(output, input, [&](const Executable& one, const Output& out, const Input& in, const Offsets&) {
+            one.execute_host(out, in, workspace);
+        });
+    }
+
+private:
+    [[nodiscard]] std::size_t most(std::size_t (Executable::*bytes)() const) const {
+        std::size_t most = 0;
+        for (const auto& one : each_) { most = std::max(most, ((*one).*bytes)()); }
+        return most;
+    }
+
+    template <class Body>
+    void for_each(const Output& output, const Input& input, const Body& body) const {
+        const auto in_bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
+        const auto out_bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
+        for (std::int64_t index = 0; index < problem_.outer_length(); ++index) {
+            const Offsets at = offsets_of(index);
+            Output out = output;
+            Input in = input;
+            out.data = static_cast<std::byte*>(output.data) + at.out * out_bytes;
+            in.main.data = static_cast<const std::byte*>(input.main.data) + at.in * in_bytes;
+            body(*each_[each_.size() == 1 ? 0 : static_cast<std::size_t>(at.set)], out, in, at);
+        }
+    }
+
+    [[nodiscard]] Offsets offsets_of(std::int64_t index) const {
+        Offsets at;
+        std::int64_t sets = 1;
+        for (auto axis = problem_.outer.rbegin(); axis != problem_.outer.rend(); ++axis) {
+            const std::int64_t i = index % axis->length;
+            index /= axis->length;
+            at.in += i * axis->in_stride;
+            at.out += i * axis->out_stride;
+            at.taps += i * axis->taps_stride;
+            if (axis->taps_stride == 0) { continue; }
+            at.set += i * sets;
+            sets *= axis->length;
+        }
+        return at;
+    }
+
+    Resolved problem_;
+    std::vector<std::unique_ptr<Executable>> each_;
+};
+
+}  // namespace
+
+Resolved without_outer(const Resolved& problem) {
+    Resolved one = problem;
+    one.outer = {};
+    return one;
+}
+
+std::int64_t filter_sets(const Resolved& problem) {
+    std::int64_t sets = 1;
+    for (const Batch& axis : problem.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
+    return sets;
+}
+
+std::int64_t filter_set_offset(const Resolved& problem, std::int64_t index) {
+    std::int64_t offset = 0;
+    for (auto axis = problem.outer.rbegin(); axis != problem.outer.rend(); ++axis) {
+        if (axis->taps_stride == 0) { continue; }
+        offset += index % axis->length * axis->taps_stride;
+        index /= axis->length;
+    }
+    return offset;
+}
+
+std::unique_ptr<const Executable> repeat(const Resolved& problem, std::vector<std::unique_ptr<Executable>> each) {
+    if (!problem.has_outer()) { return std::move(each.front()); }
+    return std::make_unique<Repeated>(problem, std::move(each));
+}
+
+}  // namespace tapline::core
