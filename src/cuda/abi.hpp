@@ -180,14 +180,17 @@ struct Api {
     /// freed. nullptr: not known.
     std::uint64_t (*life)(std::int32_t device) = nullptr;
 
-    /// y from x and taps. As execute: no allocation, no synchronisation, may be captured.
-    bool (*depthwise_forward)(std::int32_t device, const Depthwise*, void* y, const void* x, const void* taps, Stream*, Status*);
+    /// y from x and taps. As execute: no allocation, no synchronisation, may be captured. The library of lessons has no depthwise
+    /// functions.
+    bool (*depthwise_forward)(std::int32_t device, const Depthwise*, void* y, const void* x, const void* taps, Stream*,
+                              Status*) = nullptr;
     /// Bytes that depthwise_backward() needs; -1 with the status filled where it refuses the problem.
-    std::int64_t (*depthwise_workspace_bytes)(std::int32_t device, const Depthwise*, Status*);
+    std::int64_t (*depthwise_workspace_bytes)(std::int32_t device, const Depthwise*, Status*) = nullptr;
     /// Both gradients in one kernel: grad_x (as x) and grad_taps (as taps) from grad_y (as y); grad_x and taps null: only
     /// grad_taps. The order of every sum depends on the problem and the device's model alone.
     bool (*depthwise_backward)(std::int32_t device, const Depthwise*, void* grad_x, void* grad_taps, const void* grad_y,
-                               const void* x, const void* taps, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);
+                               const void* x, const void* taps, void* workspace, std::int64_t workspace_bytes, Stream*,
+                               Status*) = nullptr;
 
     /// execute() of what was prepared without taps: those are read when the stream comes to it.
     bool (*execute_with_taps)(const Prepared*, const Job*, const DeviceTaps*, void* workspace, std::int64_t workspace_bytes,

@@ -10,11 +10,13 @@
 #include <sstream>
 #include <thread>
 
+#include "gpu_host/problem.hpp"
 #include "gpu_host/wisdom_file.hpp"
 #include "tapline/error.hpp"
+#include "tapline/image.hpp"
 #include "tapline/info.hpp"
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,8 +66,9 @@ cuda_abi::Device device_of(const std::string& name = "NVIDIA H200", std::int32_t
 
 cuda_abi::Problem problem_of(std::int64_t n, std::int64_t k) {
     cuda_abi::Problem p;
-    p.n = p.output_length = n;
-    p.k = k;
+    p.x.n = p.x.outputs = n;
+    p.x.k = k;
+    p.x.in_stride = p.x.out_stride = 1;
     return p;
 }
 
@@ -105,20 +108,60 @@ TEST(WisdomClasses, TapsAreExactUpTo64AndThenHalfPowersOfTwo) {
 TEST(WisdomClasses, TellLayoutsAndFiltersApart) {
     const auto p = problem_of(8192, 4);
     auto batch = p;
-    batch.batch = 16384;
+    batch.batch.length = 16384;
     auto depthwise = batch;
-    depthwise.filters = batch.batch;
+    depthwise.filters = batch.batch.length;
     auto strided = p;
-    strided.in_sample = 2;
+    strided.x.in_stride = 2;
     EXPECT_NE(class_of(p), class_of(batch));
     EXPECT_NE(class_of(batch), class_of(depthwise));
     EXPECT_NE(class_of(p), class_of(strided));
     EXPECT_EQ(class_of(batch)->batch_log2, 14);
     EXPECT_EQ(class_of(batch)->outputs_log2, 13);
     auto stream = p;
-    stream.n = -1;
-    stream.output_length = 0;
+    stream.x.n = kUnknownLength;
+    stream.x.outputs = 0;
     EXPECT_FALSE(class_of(stream));
+}
+
+cuda_abi::Problem image_of(std::int64_t side, std::int64_t mask, std::int64_t channels = 1) {
+    const ImageProblem p{.height = side, .width = side, .channels = channels, .mask_height = mask, .mask_width = mask};
+    return to_abi(core::resolve(p), {});
+}
+
+TEST(WisdomClasses, TellImagesApart) {
+    const ProblemClass grey = *class_of(image_of(1024, 5));
+    EXPECT_EQ(grey.rank, 2);
+    EXPECT_EQ(grey.outputs_log2, 20);
+    EXPECT_EQ(grey.taps_y, 5);
+    EXPECT_FALSE(grey.strided);
+    EXPECT_NE(class_of(image_of(1024, 5, 3)), grey);
+    EXPECT_EQ(class_of(image_of(1024, 5, 3))->channels, 3);
+    EXPECT_EQ(class_of(image_of(1024, 5, 5)), class_of(image_of(1024, 5, 8)));
+    auto separable = image_of(1024, 5);
+    separable.separable = 1;
+    EXPECT_NE(class_of(separable), grey);
+    auto tall = image_of(1024, 100);
+    tall.x.k = 5;
+    EXPECT_EQ(class_of(tall)->taps_y, 128);
+    EXPECT_EQ(class_of(tall)->taps, 5);
+}
+
+TEST_F(Wisdom, ServesImagesAndReadsFilesFromBeforeThem) {
+    const auto image = image_of(1024, 5);
+    remember_one(device_of(), entry_of("image_rung", image, 64, 1e-5));
+    EXPECT_EQ(fastest_rung(device_of(), image), "image_rung");
+    EXPECT_EQ(fastest_rung(device_of(), problem_of(1 << 20, 5)), "");
+    auto near = image;
+    near.y.k = 6;
+    EXPECT_EQ(fastest_rung(device_of(), near), "image_rung");
+    near.y.k = 9;
+    EXPECT_EQ(fastest_rung(device_of(), near), "");
+    const auto p = problem_of(1 << 20, 9);
+    fs::remove(path_);
+    remember_one(device_of(), entry_of("register_tiled", p, 64, 1e-5));
+    for (const char* line : {"\"rank\": 1,", "\"taps_y\": 1,", "\"channels\": 1,", "\"separable\": 0,"}) { edit(line, ""); }
+    EXPECT_EQ(fastest_rung(device_of(), p), "register_tiled");
 }
 
 TEST_F(Wisdom, WithoutAFileThereIsNone) {
@@ -171,17 +214,17 @@ TEST_F(Wisdom, TheNearestClassWithinReachServes) {
     EXPECT_EQ(threads_for(device_of(), problem_of(1 << 22, 8)), 128);
     EXPECT_EQ(threads_for(device_of(), problem_of(1 << 22, 7)), 0);
     auto other = problem_of(1 << 22, 9);
-    other.dtype = 1;
+    other.dtype = Dtype::f64;
     EXPECT_EQ(threads_for(device_of(), other), 0);
     other = problem_of(1 << 22, 9);
-    other.batch = 2;
+    other.batch.length = 2;
     EXPECT_EQ(threads_for(device_of(), other), 0) << "one signal says nothing about many";
 }
 
 TEST_F(Wisdom, TheFastestRungOfTheSameAccuracyIsTold) {
     const auto p = problem_of(1 << 20, 33);
     auto strict = p;
-    strict.accuracy = 1;
+    strict.accuracy = Accuracy::strict;
     remember_one(device_of(), entry_of("slow", p, 64, 3e-5));
     remember_one(device_of(), entry_of("fast", p, 64, 1e-5));
     remember_one(device_of(), entry_of("middling", p, 64, 2e-5));
@@ -190,7 +233,7 @@ TEST_F(Wisdom, TheFastestRungOfTheSameAccuracyIsTold) {
     EXPECT_EQ(tuned_rung(device_of(), p, [](const std::string& rung) { return rung != "fast"; })->rung, "middling");
     EXPECT_EQ(threads_for(device_of(), strict, "slow"), 64) << "a policy serves every accuracy";
     auto larger = strict;
-    larger.n = larger.output_length = 1 << 21;
+    larger.x.n = larger.x.outputs = 1 << 21;
     remember_one(device_of(), entry_of("slow", larger, 128, 6e-5));
     EXPECT_EQ(threads_for(device_of(), strict, "slow"), 128) << "but its own accuracy's goes first";
     EXPECT_EQ(threads_for(device_of(), p, "slow"), 64);
@@ -203,7 +246,7 @@ TEST_F(Wisdom, TheFastestRungOfTheSameAccuracyIsTold) {
 TEST_F(Wisdom, TapsOfTheSignalsTypeHaveTheirOwnFastestRung) {
     const auto p = problem_of(1 << 24, 511);
     auto narrow = p;
-    narrow.narrow_taps = 1;
+    narrow.narrow_taps = true;
     remember_one(device_of(), entry_of("transforms", p, 64, 3e-5));
     EXPECT_EQ(fastest_rung(device_of(), narrow), "");
     EXPECT_EQ(threads_for(device_of(), narrow, "transforms"), 64) << "a policy serves all taps";
@@ -345,4 +388,4 @@ TEST_F(Wisdom, SeveralTunersKeepEachOthersEntriesAndReadersSeeWholeFiles) {
 }
 
 }  // namespace
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host
