@@ -82,8 +82,10 @@ def image_bars(image, of_share=1.0):
         yield Bar(name, 0, side, round(of_share * wanted, 3), image=image, separable=separable)
 
 
-MEMORY = ("the same kernel without any arithmetic would miss it too, as memory limits it, and every way to move fewer bytes cost more "
-          "than it saved: the end of [what was tried](../src/cuda/ladder/conv1d/detours.md#variants-of-large-segments-rung-29) with rung 29")
+MEMORY = (
+    "the same kernel without any arithmetic would miss it too, as memory limits it, and every way to move fewer bytes cost more "
+    "than it saved: the end of [what was tried](../src/cuda/ladder/conv1d/detours.md#variants-of-large-segments-rung-29) with rung 29"
+)
 POWER = "the device reaches its power limit and lowers its clock"
 TWICE = "taps of f32 need two products or a transform in f32, those of the signal's type one ([numerics](numerics.md))"
 
@@ -124,8 +126,16 @@ BARS = [
     Bar("depthwise, 256 taps", ROW, 256, 0.75, mode="causal", batch=ROWS, filters=CHANNELS),
     Bar("depthwise bf16, 4 taps", ROW, 4, 0.90, dtype="bf16", mode="causal", batch=ROWS, filters=CHANNELS, held=0.88),
     *(
-        Bar(f"rows of {length:,}, taps as many", length, length, wanted, dtype="bf16", mode="causal", batch=MANY_ROWS,
-            filters=MANY_CHANNELS)
+        Bar(
+            f"rows of {length:,}, taps as many",
+            length,
+            length,
+            wanted,
+            dtype="bf16",
+            mode="causal",
+            batch=MANY_ROWS,
+            filters=MANY_CHANNELS,
+        )
         for length, wanted in ((1024, 0.25), (4096, 0.25), (32768, 0.18))
     ),
     Bar("f64, 16 taps", LONG, 16, 0.60, dtype="f64"),
@@ -193,8 +203,13 @@ def result(bar, line):
     try:
         case = json.loads(line)
         reached, copy, seconds = figures(bar, case)
-        row = {"reached": reached, "met": bar.is_reached(reached, bar.wanted), "holds": bar.is_reached(reached, bar.least),
-               "copy_seconds": copy, "seconds": seconds}
+        row = {
+            "reached": reached,
+            "met": bar.is_reached(reached, bar.wanted),
+            "holds": bar.is_reached(reached, bar.least),
+            "copy_seconds": copy,
+            "seconds": seconds,
+        }
         if bar.host:
             row["parts"] = {name: case["host"][name] for name in ("upload_seconds", "download_seconds", "copy_seconds")}
         return row | {"algorithm": case["algorithm"], "error": case["error"], "device": case["device_name"]}
@@ -239,9 +254,12 @@ def main():
             rows.append(row)
             times = [f"{1e6 * row[key]:.1f} us" if row[key] is not None else "-" for key in ("seconds", "copy_seconds")]
             met = "yes" if row["met"] else "not yet" if row["holds"] else "NO"
-            print(f"{bar.name:36} {in_words(bar.wanted, bar.unit):>9} {in_words(bar.least, bar.unit):>9} {in_words(row['reached'], bar.unit):>9}  "
-                  f"{met:7} {times[0]:>10} {times[1]:>10}  {bar.unit}{': ' + row['reason'] if 'reason' in row else ''}",
-                  file=table, flush=True)
+            print(
+                f"{bar.name:36} {in_words(bar.wanted, bar.unit):>9} {in_words(bar.least, bar.unit):>9} {in_words(row['reached'], bar.unit):>9}  "
+                f"{met:7} {times[0]:>10} {times[1]:>10}  {bar.unit}{': ' + row['reason'] if 'reason' in row else ''}",
+                file=table,
+                flush=True,
+            )
         measured = {row["name"] for row in rows}
         text = json.dumps({"bars": rows, "missing": [name for name in expected if name not in measured]}, indent=1) + "\n"
         if options.output and options.output != "-":  # each time: a run that is cut off leaves what it measured

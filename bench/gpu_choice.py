@@ -25,8 +25,17 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ALGORITHMS = ["direct_few", "direct_window", "direct", "split_taps", "tensor_direct", "overlap_save", "overlap_save_parts",
-              "overlap_save_large", "overlap_save_cluster"]
+ALGORITHMS = [
+    "direct_few",
+    "direct_window",
+    "direct",
+    "split_taps",
+    "tensor_direct",
+    "overlap_save",
+    "overlap_save_parts",
+    "overlap_save_large",
+    "overlap_save_cluster",
+]
 LOCAL = ALGORITHMS[:5]  # those whose outputs depend on their own windows alone: no others with so few taps, unless accuracy is fast
 LOCAL_TAPS = 64
 WITHIN = 1.10  # of the fastest
@@ -63,7 +72,18 @@ class Sweep:
 
     def command(self, options, device):
         words = [options.tapline, "bench", "--device", device, "--json", "-", "--seconds", str(options.seconds)]
-        words += ["--algorithms", ",".join(ALGORITHMS), "--within", str(PREDICTED_WITHIN), "--dtype", self.dtype, "--mode", self.mode, "--accuracy", self.accuracy]
+        words += [
+            "--algorithms",
+            ",".join(ALGORITHMS),
+            "--within",
+            str(PREDICTED_WITHIN),
+            "--dtype",
+            self.dtype,
+            "--mode",
+            self.mode,
+            "--accuracy",
+            self.accuracy,
+        ]
         words += ["--lengths", ",".join(map(str, self.lengths)), "--taps", ",".join(map(str, self.taps))]
         if self.batch > 1:
             words += ["--batch", str(self.batch)] + ["--per-row"] * self.per_row
@@ -130,10 +150,20 @@ def problems_of(sweep, lines):
     device = {}
     problems = []
     for (length, taps), cases in rows.items():
-        problem = {"dtype": sweep.dtype, "length": length, "taps": taps, "batch": sweep.batch, "per_row": sweep.per_row,
-                   "accuracy": sweep.accuracy, "mode": sweep.mode, "copy_seconds": cases[0]["copy_seconds"]}
-        problem["algorithms"] = {case["algorithm"]: {"seconds": case["seconds_median"], "predicted": case["predicted_seconds"],
-                                                     "chosen": case["chosen"]} for case in cases}
+        problem = {
+            "dtype": sweep.dtype,
+            "length": length,
+            "taps": taps,
+            "batch": sweep.batch,
+            "per_row": sweep.per_row,
+            "accuracy": sweep.accuracy,
+            "mode": sweep.mode,
+            "copy_seconds": cases[0]["copy_seconds"],
+        }
+        problem["algorithms"] = {
+            case["algorithm"]: {"seconds": case["seconds_median"], "predicted": case["predicted_seconds"], "chosen": case["chosen"]}
+            for case in cases
+        }
         problems.append(problem)
         device = {"device": cases[0]["device_name"], "driver": cases[0]["driver"]}
     return problems, device
@@ -146,7 +176,9 @@ def measure(options):
     if options.add and output.exists():
         result = json.loads(output.read_text(encoding="utf-8"))
         if not set(result["sweeps"]) <= {str(sweep) for sweep in SETS[options.set]}:
-            sys.exit(f"{options.output}: holds sweeps that are not of --set {options.set}; measure into another file, or leave --add away")
+            sys.exit(
+                f"{options.output}: holds sweeps that are not of --set {options.set}; measure into another file, or leave --add away"
+            )
     waiting = collections.deque(sweep for sweep in SETS[options.set] if str(sweep) not in result["sweeps"])
     failures = []
     one_at_a_time = threading.Lock()
@@ -161,12 +193,16 @@ def measure(options):
                 failures.append(f"{sweep.in_words()}: left out for time")
                 continue
             try:
-                done = subprocess.run(sweep.command(options, device), capture_output=True, text=True, timeout=options.timeout, check=False)
+                done = subprocess.run(
+                    sweep.command(options, device), capture_output=True, text=True, timeout=options.timeout, check=False
+                )
             except subprocess.TimeoutExpired:
                 failures.append(f"{sweep.in_words()}: more than {options.timeout:.0f} s")
                 continue
             if done.returncode != 0:
-                failures.append(f"{sweep.in_words()}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}")
+                failures.append(
+                    f"{sweep.in_words()}: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[-1]}"
+                )
                 continue
             problems, measured_on = problems_of(sweep, done.stdout.splitlines())
             without = sweep.count() - sum(chosen(p) is not None for p in problems)
@@ -175,7 +211,9 @@ def measure(options):
                 continue
             with one_at_a_time:
                 if any(result.get(key, value) != value for key, value in measured_on.items()):
-                    failures.append(f"{sweep.in_words()}: measured on {measured_on}, other sweeps on {result['device']}, driver {result['driver']}")
+                    failures.append(
+                        f"{sweep.in_words()}: measured on {measured_on}, other sweeps on {result['device']}, driver {result['driver']}"
+                    )
                     continue
                 result.update(measured_on)
                 result["problems"] += problems
@@ -222,9 +260,11 @@ def loss(problem):
 def summary(problems):
     losses = [loss(p) for p in problems if chosen(p)]
     good = sum(value <= WITHIN for value in losses)
-    return (f"the choice was within {100 * (WITHIN - 1):.0f}% of the fastest in {good} of {len(losses)} problems "
-            f"({100 * good / len(losses):.1f}%), on average {100 * (statistics.fmean(losses) - 1):.1f}% slower, at worst "
-            f"{100 * (max(losses) - 1):.0f}%")
+    return (
+        f"the choice was within {100 * (WITHIN - 1):.0f}% of the fastest in {good} of {len(losses)} problems "
+        f"({100 * good / len(losses):.1f}%), on average {100 * (statistics.fmean(losses) - 1):.1f}% slower, at worst "
+        f"{100 * (max(losses) - 1):.0f}%"
+    )
 
 
 def describe(problem):
@@ -247,11 +287,20 @@ def plot(problems, path):
         length = max(p["length"] for p in mine)
         mine = sorted((p for p in mine if p["length"] == length), key=lambda p: p["taps"])
         for name in ALGORITHMS:
-            points = [(p["taps"], 100 * p["copy_seconds"] / p["algorithms"][name]["seconds"]) for p in mine if name in p["algorithms"]]
+            points = [
+                (p["taps"], 100 * p["copy_seconds"] / p["algorithms"][name]["seconds"]) for p in mine if name in p["algorithms"]
+            ]
             if points:
                 axes.plot(*zip(*points, strict=True), "-", color=colors[name], lw=1.5, label=name)
-        axes.plot([p["taps"] for p in mine], [100 * p["copy_seconds"] / chosen(p)[1]["seconds"] for p in mine], "o", mfc="none",
-                  color="#111827", ms=6, label="chosen")
+        axes.plot(
+            [p["taps"] for p in mine],
+            [100 * p["copy_seconds"] / chosen(p)[1]["seconds"] for p in mine],
+            "o",
+            mfc="none",
+            color="#111827",
+            ms=6,
+            label="chosen",
+        )
         axes.set_xscale("log", base=10)
         axes.set_yscale("log", base=10)
         axes.set_ylim(1, 130)
@@ -282,32 +331,51 @@ def report(options):
         groups[kind].append(p)
     off = [row["seconds"] / row["predicted"] for p in problems for row in p["algorithms"].values()]
     # The factor by which an algorithm was predicted too slow beside what was chosen: at PREDICTED_WITHIN the fastest could be missed.
-    beside = max(chosen(p)[1]["seconds"] / row["seconds"] * row["predicted"] / chosen(p)[1]["predicted"]
-                 for p in problems for row in p["algorithms"].values())
-    lines = ["# What the GPU engine chooses", "",
-             "Made by `bench/gpu_choice.py` from bench/results/gpu_choice.json; do not edit.", "",
-             f"Every algorithm that solves a problem predicts its time, and the smallest prediction is taken; `explain()` and "
-             f"`tapline convolve --explain` say which and why, `tapline tune` measures instead. On one {data['device']} "
-             f"(driver {data['driver']}), over {len(problems)} problems with a cold L2 cache, {summary(problems)}. The predictions were "
-             f"fitted to other lengths, rows and filters: none of these problems was used for that. With up to "
-             f"{LOCAL_TAPS} taps only algorithms whose outputs depend on their own windows alone are chosen and compared. What was predicted "
-             f"to take more than {PREDICTED_WITHIN} times as long as the choice was not measured. What was took {min(off):.2f} to "
-             f"{max(off):.2f} times as long as predicted, and none was predicted more than {beside:.2f} times too slow beside the choice.", "",
-             "![Share of the copy's speed over the number of taps, for every algorithm and the chosen one](images/gpu_choice.svg)", "",
-             "| problems | how many | within 10% | mean loss | worst loss |", "|---|---|---|---|---|"]
+    beside = max(
+        chosen(p)[1]["seconds"] / row["seconds"] * row["predicted"] / chosen(p)[1]["predicted"]
+        for p in problems
+        for row in p["algorithms"].values()
+    )
+    lines = [
+        "# What the GPU engine chooses",
+        "",
+        "Made by `bench/gpu_choice.py` from bench/results/gpu_choice.json; do not edit.",
+        "",
+        f"Every algorithm that solves a problem predicts its time, and the smallest prediction is taken; `explain()` and "
+        f"`tapline convolve --explain` say which and why, `tapline tune` measures instead. On one {data['device']} "
+        f"(driver {data['driver']}), over {len(problems)} problems with a cold L2 cache, {summary(problems)}. The predictions were "
+        f"fitted to other lengths, rows and filters: none of these problems was used for that. With up to "
+        f"{LOCAL_TAPS} taps only algorithms whose outputs depend on their own windows alone are chosen and compared. What was predicted "
+        f"to take more than {PREDICTED_WITHIN} times as long as the choice was not measured. What was took {min(off):.2f} to "
+        f"{max(off):.2f} times as long as predicted, and none was predicted more than {beside:.2f} times too slow beside the choice.",
+        "",
+        "![Share of the copy's speed over the number of taps, for every algorithm and the chosen one](images/gpu_choice.svg)",
+        "",
+        "| problems | how many | within 10% | mean loss | worst loss |",
+        "|---|---|---|---|---|",
+    ]
     for kind, mine in groups.items():
         losses = [loss(p) for p in mine]
-        lines.append(f"| {kind} | {len(mine)} | {sum(v <= WITHIN for v in losses)} | {100 * (statistics.fmean(losses) - 1):.1f}% | "
-                     f"{100 * (max(losses) - 1):.0f}% |")
+        lines.append(
+            f"| {kind} | {len(mine)} | {sum(v <= WITHIN for v in losses)} | {100 * (statistics.fmean(losses) - 1):.1f}% | "
+            f"{100 * (max(losses) - 1):.0f}% |"
+        )
     missed = sorted((p for p in problems if loss(p) > WITHIN), key=loss, reverse=True)
     if missed:
-        lines += ["", "Where it was more than 10% slower than the fastest:" if len(missed) <= 25 else
-                  "The 25 problems where it lost most:", "", "| problem | chosen | time | fastest | time | copy |", "|---|---|---|---|---|---|"]
+        lines += [
+            "",
+            "Where it was more than 10% slower than the fastest:" if len(missed) <= 25 else "The 25 problems where it lost most:",
+            "",
+            "| problem | chosen | time | fastest | time | copy |",
+            "|---|---|---|---|---|---|",
+        ]
         for p in missed[:25]:
             name, row = chosen(p)
             best, best_row = fastest(p)
-            lines.append(f"| {describe(p)} | {name} | {seconds_text(row['seconds'])} | {best} | {seconds_text(best_row['seconds'])} | "
-                         f"{seconds_text(p['copy_seconds'])} |")
+            lines.append(
+                f"| {describe(p)} | {name} | {seconds_text(row['seconds'])} | {best} | {seconds_text(best_row['seconds'])} | "
+                f"{seconds_text(p['copy_seconds'])} |"
+            )
     missing = [sweep for sweep in EVALUATION if str(sweep) not in data["sweeps"]]
     if missing:
         lines += ["", "Not measured in this run:", "", *(f"- {sweep.in_words()}" for sweep in missing)]
@@ -326,12 +394,18 @@ def main():
         each.add_argument("--set", choices=SETS, default="evaluation", help="which problems [evaluation]")
         each.add_argument("--tapline", default="tapline", help="the command [tapline]")
         each.add_argument("--device", default="cuda", help="cuda, cuda:N or several, cuda:0,cuda:1, which share the sweeps [cuda]")
-        each.add_argument("--seconds", type=float, default=0.015,
-                          help="measuring time of a case; from 0.02 on in three rounds, which take twice as long and are for the copy beside it [0.015]")
+        each.add_argument(
+            "--seconds",
+            type=float,
+            default=0.015,
+            help="measuring time of a case; from 0.02 on in three rounds, which take twice as long and are for the copy beside it [0.015]",
+        )
     one.add_argument("--timeout", type=float, default=300, help="seconds for one command [300]")
     one.add_argument("--limit", type=float, default=1e9, help="seconds after which no further sweep begins [none]")
     one.add_argument("--output", required=True, help="where the results go")
-    one.add_argument("--add", action="store_true", help="keep what is there, of the same build, and measure the sweeps that are not")
+    one.add_argument(
+        "--add", action="store_true", help="keep what is there, of the same build, and measure the sweeps that are not"
+    )
     two = commands.add_parser("report", help="write docs/gpu_choice.md and its plot")
     two.add_argument("results", help="what `measure` wrote")
     options = parser.parse_args()

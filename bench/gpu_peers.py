@@ -29,13 +29,18 @@ def say(text):
 
 def geometry(length, taps, mode):
     """(origin, output length) of a mode: output[o] = sum_t taps[k-1-t] x(o + t - origin)."""
-    return {"full": (taps - 1, length + taps - 1), "same": (taps // 2, length), "valid": (0, length - taps + 1),
-            "causal": (taps - 1, length), "leading": (0, length)}[mode]
+    return {
+        "full": (taps - 1, length + taps - 1),
+        "same": (taps // 2, length),
+        "valid": (0, length - taps + 1),
+        "causal": (taps - 1, length),
+        "leading": (0, length),
+    }[mode]
 
 
 def cut(full, taps, origin, outputs):
     """The mode's outputs of a full convolution."""
-    return full[taps - 1 - origin:taps - 1 - origin + outputs]
+    return full[taps - 1 - origin : taps - 1 - origin + outputs]
 
 
 def padding(length, taps, mode):
@@ -69,7 +74,11 @@ class NumPy:
         origin, outputs = geometry(x.size, h.size, mode)
 
         def call():
-            return cut(np.convolve(x, h, "full"), h.size, origin, outputs) if mode not in ("full", "valid") else np.convolve(x, h, mode)
+            return (
+                cut(np.convolve(x, h, "full"), h.size, origin, outputs)
+                if mode not in ("full", "valid")
+                else np.convolve(x, h, mode)
+            )
 
         yield self.name, self.what, call, lambda y: y, self.measure
 
@@ -89,6 +98,7 @@ class PyTorch:
 
     def __init__(self):
         import torch
+
         if not torch.cuda.is_available():
             raise RuntimeError("torch finds no GPU")
         self.torch = torch
@@ -109,7 +119,13 @@ class PyTorch:
                 return torch.nn.functional.conv1d(signal, taps, padding=before)
             return torch.nn.functional.conv1d(torch.nn.functional.pad(signal, (before, after)), taps)
 
-        yield self.name, f"torch.nn.functional.conv1d {torch.__version__}, TF32 off", call, lambda y: y[0, 0].cpu().numpy(), self.measure
+        yield (
+            self.name,
+            f"torch.nn.functional.conv1d {torch.__version__}, TF32 off",
+            call,
+            lambda y: y[0, 0].cpu().numpy(),
+            self.measure,
+        )
 
     def measure(self, call, seconds):
         torch = self.torch
@@ -143,6 +159,7 @@ class CuPy:
     def __init__(self):
         import cupy
         import cupyx.scipy.signal
+
         self.cupy, self.signal = cupy, cupyx.scipy.signal
         self.device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
         self.flush = cupy.empty(FLUSH_BYTES // 4, dtype=cupy.float32)
@@ -153,8 +170,13 @@ class CuPy:
         origin, outputs = geometry(x.size, h.size, mode)
         functions = {"convolve": cupy.convolve, "fftconvolve": self.signal.fftconvolve, "oaconvolve": self.signal.oaconvolve}
         for function_name, function in functions.items():
+
             def call(function=function):
-                return function(signal, taps, mode) if mode in ("full", "valid") else cut(function(signal, taps, "full"), h.size, origin, outputs)
+                return (
+                    function(signal, taps, mode)
+                    if mode in ("full", "valid")
+                    else cut(function(signal, taps, "full"), h.size, origin, outputs)
+                )
 
             module = "cupy" if function_name == "convolve" else "cupyx.scipy.signal"
             yield f"CuPy {function_name}", f"{module}.{function_name} {cupy.__version__}", call, cupy.asnumpy, self.measure
@@ -193,8 +215,18 @@ def measure_case(library, length, taps, mode, seconds):
             say(f"{name}, n={length}, k={taps}, {mode}: left out: {problem}")
             continue
         say(f"{name}, n={length}, k={taps}, {mode}: {1e6 * cold['median']:.1f} us, error {error:.1e}")
-        yield {"name": name, "what": what, "device": library.device, "length": length, "taps": taps, "mode": mode, "dtype": "f32",
-               "seconds": cold, "warm_seconds": warm, "error": error}
+        yield {
+            "name": name,
+            "what": what,
+            "device": library.device,
+            "length": length,
+            "taps": taps,
+            "mode": mode,
+            "dtype": "f32",
+            "seconds": cold,
+            "warm_seconds": warm,
+            "error": error,
+        }
 
 
 def main():
@@ -217,8 +249,12 @@ def main():
             continue
         for case in cases:
             rows += measure_case(library, *case, arguments.seconds)
-    document = {"schema": "tapline-peers-1", "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()), "processor": platform.processor(),
-                "rows": rows}
+    document = {
+        "schema": "tapline-peers-1",
+        "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
+        "processor": platform.processor(),
+        "rows": rows,
+    }
     with open(arguments.output, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)
         file.write("\n")

@@ -24,7 +24,9 @@ def parse():
     parser.add_argument("--out", help="where the results go as JSON (default: only printed)")
     parser.add_argument("--quick", action="store_true", help="smaller problems, fewer runs: to try the script")
     parser.add_argument("--only", choices=["cupy", "torch", "overhead"])
-    parser.add_argument("--limit", type=float, default=1e9, help="seconds after which no further row begins; what is missing is said [none]")
+    parser.add_argument(
+        "--limit", type=float, default=1e9, help="seconds after which no further row begins; what is missing is said [none]"
+    )
     return parser.parse_args()
 
 
@@ -95,7 +97,9 @@ class Peers:
             if name == "convolve, direct" and self.direct is not None:
                 expected = self.direct[1] * work / self.direct[0]  # it looks at each tap for each output
                 if expected > max(HOPELESS * best, NOT_TRIED_MS):
-                    left_out[name] = f"not tried, {in_ms(expected)} expected from the filter before, {expected / best:,.0f} times the best"
+                    left_out[name] = (
+                        f"not tried, {in_ms(expected)} expected from the filter before, {expected / best:,.0f} times the best"
+                    )
                     continue
             try:
                 error = check_convolve(run(), x, h)
@@ -158,8 +162,11 @@ def convolve_row(x, there, h, copy, runs, peers):
     row["times_faster"] = t[row["best_peer"]] / t["gpu_taps"] if times else None
     row["share_of_copy"] = copy / t["gpu_taps"]
     beside = f"{row['best_peer']} {t[row['best_peer']]:8.3f} ms: {row['times_faster']:6.1f}x" if times else "no peer"
-    print(f"n=2^{x.size.bit_length() - 1} k={k:6} {row['algorithm']:18} ours {t['gpu_taps']:8.4f} ms (host taps "
-          f"{t['host_taps']:8.4f}, drop-in {t['drop_in']:8.4f}), {beside}, {100 * row['share_of_copy']:.0f}% of the copy's speed", flush=True)
+    print(
+        f"n=2^{x.size.bit_length() - 1} k={k:6} {row['algorithm']:18} ours {t['gpu_taps']:8.4f} ms (host taps "
+        f"{t['host_taps']:8.4f}, drop-in {t['drop_in']:8.4f}), {beside}, {100 * row['share_of_copy']:.0f}% of the copy's speed",
+        flush=True,
+    )
     for name, why in row["left_out"].items():
         print(f"    {name} left out: {why}", flush=True)
     return row
@@ -220,10 +227,15 @@ def depthwise_row(shape, dtype, k, runs):
     t = {name: value["median"] for name, value in row["times_ms"].items()}
     row["times_faster"] = t["theirs_both"] / t["ours_both"]
     row["times_faster_forward"] = t["theirs_forward"] / t["ours_forward"]
-    row["share_of_memory_speed"] = 2.5 * t["copy"] / t["ours_both"]  # x and y, then grad_y, x and grad_x: five tensors, a copy moves two
-    print(f"{shape} {row['dtype']} k={k}: forward {t['ours_forward']:.3f} ms ({t['theirs_forward']:.3f}), both {t['ours_both']:.3f} "
-          f"({t['theirs_both']:.3f}): {row['times_faster']:.1f}x; copy {t['copy']:.3f}, {100 * row['share_of_memory_speed']:.0f}% of the "
-          "memory's speed", flush=True)
+    row["share_of_memory_speed"] = (
+        2.5 * t["copy"] / t["ours_both"]
+    )  # x and y, then grad_y, x and grad_x: five tensors, a copy moves two
+    print(
+        f"{shape} {row['dtype']} k={k}: forward {t['ours_forward']:.3f} ms ({t['theirs_forward']:.3f}), both {t['ours_both']:.3f} "
+        f"({t['theirs_both']:.3f}): {row['times_faster']:.1f}x; copy {t['copy']:.3f}, {100 * row['share_of_memory_speed']:.0f}% of the "
+        "memory's speed",
+        flush=True,
+    )
     return row
 
 

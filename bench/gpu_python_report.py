@@ -33,23 +33,43 @@ def left_out(data):
 
 
 def convolve_table(rows):
-    lines = ["| samples | taps | algorithm | tapline | taps on the host | oaconvolve | best of CuPy | | times faster | taps on the host | share of the copy's speed |",
-             "|---|---|---|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| samples | taps | algorithm | tapline | taps on the host | oaconvolve | best of CuPy | | times faster | taps on the host | share of the copy's speed |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
         t = {name: value["median"] for name, value in row["times_ms"].items()}
-        cells = [f"2^{row['n'].bit_length() - 1}", f"{row['taps']:,}", row["algorithm"], ms(t["gpu_taps"]), ms(t["host_taps"]), ms(t["drop_in"]),
-                 *beside_peers(row, t), f"{100 * row['share_of_copy']:.0f}%"]
+        cells = [
+            f"2^{row['n'].bit_length() - 1}",
+            f"{row['taps']:,}",
+            row["algorithm"],
+            ms(t["gpu_taps"]),
+            ms(t["host_taps"]),
+            ms(t["drop_in"]),
+            *beside_peers(row, t),
+            f"{100 * row['share_of_copy']:.0f}%",
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def depthwise_table(rows):
-    lines = ["| type | taps | forward | PyTorch's | forward and backward | PyTorch's | times faster | share of the memory's speed |",
-             "|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| type | taps | forward | PyTorch's | forward and backward | PyTorch's | times faster | share of the memory's speed |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
         t = {name: ms(value["median"]) for name, value in row["times_ms"].items()}
-        cells = [row["dtype"], str(row["taps"]), t["ours_forward"], t["theirs_forward"], t["ours_both"], t["theirs_both"],
-                 f"**{row['times_faster']:.1f}**", f"{100 * row['share_of_memory_speed']:.0f}%"]
+        cells = [
+            row["dtype"],
+            str(row["taps"]),
+            t["ours_forward"],
+            t["theirs_forward"],
+            t["ours_both"],
+            t["theirs_both"],
+            f"**{row['times_faster']:.1f}**",
+            f"{100 * row['share_of_memory_speed']:.0f}%",
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -73,11 +93,13 @@ def bar_by_length(rows):
 
 def main():
     data = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    worst = max(error for row in data["convolve"] for name, error in row["error"].items() if name in ("gpu_taps", "host_taps", "drop_in"))
+    worst = max(
+        error for row in data["convolve"] for name, error in row["error"].items() if name in ("gpu_taps", "host_taps", "drop_in")
+    )
     text = f"""# Benchmarks: Python on a GPU
 
 Made by `bench/gpu_python_report.py` from `bench/results/gpu_python.json`, which `bench/gpu_python.py` measures; nothing here is typed by
-hand. {data['device']}; Python {data['versions']['python']}, CuPy {data['versions']['cupy']}, PyTorch {data['versions']['torch']}. Times are
+hand. {data["device"]}; Python {data["versions"]["python"]}, CuPy {data["versions"]["cupy"]}, PyTorch {data["versions"]["torch"]}. Times are
 milliseconds, medians between two events; results are checked against float64 first.
 
 ## CuPy arrays: tapline.convolve, float32, mode same
@@ -88,22 +110,22 @@ and are made ready there. oaconvolve is tapline.signal's. Calls follow each othe
 2^20 samples Python's part of them, which the last table has, is most of the time. Largest relative error of tapline's: {worst:.1e}. The
 bar is {BAR_CUPY} times from 127 taps on:
 
-{chr(10).join(bar_by_length(data['convolve']))}
+{chr(10).join(bar_by_length(data["convolve"]))}
 
-{convolve_table(data['convolve'])}{left_out(data)}
+{convolve_table(data["convolve"])}{left_out(data)}
 
-## Tensors: tapline.torch.conv1d, causal, {' x '.join(str(n) for n in data['depthwise'][0]['shape'])}
+## Tensors: tapline.torch.conv1d, causal, {" x ".join(str(n) for n in data["depthwise"][0]["shape"])}
 
 The peer is torch.nn.functional.conv1d with groups = channels. Forward and backward move five tensors, a copy two; the last column compares
 by that. The bar is {BAR_TORCH} times for 4 taps.
 
-{depthwise_table(data['depthwise'])}
+{depthwise_table(data["depthwise"])}
 
 ## A call's Python: 1,000 samples, 9 taps, float32
 
 Many calls in a row, waited for at the end.
 
-{overhead_table(data['overhead'])}
+{overhead_table(data["overhead"])}
 """
     (ROOT / "docs/python_gpu.md").write_text(text)
 

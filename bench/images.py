@@ -29,7 +29,15 @@ CASES = [
     {"name": "63x63", "image": "2048x2048", "mask": 63, "peer_bar": 6},
     {"name": "15x15 of rank 1", "image": "2048x2048", "mask": 15, "separable": True, "peer_bar": 4},
     {"name": "3x3, u8 RGB", "image": "8192x8192x3", "mask": 3, "dtype": "u8", "peer_bar": 1},
-    {"name": "Gaussian of sigma 5, u8", "image": "8192x8192", "mask": 41, "separable": True, "dtype": "u8", "gaussian": 5, "peer_bar": 1},
+    {
+        "name": "Gaussian of sigma 5, u8",
+        "image": "8192x8192",
+        "mask": 41,
+        "separable": True,
+        "dtype": "u8",
+        "gaussian": 5,
+        "peer_bar": 1,
+    },
 ]
 FILE_BAR = 5
 
@@ -79,8 +87,20 @@ def median_and_least(call, budget):
 
 
 def bench(options, case):
-    command = [options.tapline, "bench", "--image", case["image"], "--mask", str(case["mask"]), "--dtype", case.get("dtype", "f32"),
-               "--seconds", str(options.seconds), "--json", "-"] + (["--separable"] if case.get("separable") else [])
+    command = [
+        options.tapline,
+        "bench",
+        "--image",
+        case["image"],
+        "--mask",
+        str(case["mask"]),
+        "--dtype",
+        case.get("dtype", "f32"),
+        "--seconds",
+        str(options.seconds),
+        "--json",
+        "-",
+    ] + (["--separable"] if case.get("separable") else [])
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -93,18 +113,39 @@ def run_case(options, case, random):
         ours["peer_seconds"], ours["peer_seconds_min"] = median_and_least(call, options.seconds)
         rounds.append(ours)
     least = {k: min(r[k] for r in rounds) for k in ("seconds_min", "peer_seconds_min")}
-    row = dict(case, peer=peer, algorithm=rounds[0]["algorithm"], error=max(r["error"] for r in rounds),
-               copy_fraction=float(np.median([r["copy_fraction"] for r in rounds])),
-               times_peer=float(np.median([r["peer_seconds"] / r["seconds_median"] for r in rounds])),
-               peer_copy_fraction=float(np.median([r["copy_seconds"] / r["peer_seconds"] for r in rounds])),
-               seconds=float(np.median([r["seconds_median"] for r in rounds])), seconds_min=least["seconds_min"],
-               times_peer_of_fastest=least["peer_seconds_min"] / least["seconds_min"],
-               rounds=[{k: r[k] for k in ("seconds_median", "seconds_min", "copy_seconds", "streaming_copy_seconds", "peer_seconds",
-                                          "peer_seconds_min", "idle_before")}
-                       for r in rounds])
-    print(f"{row['name']}: {row['algorithm']} {1e3 * row['seconds']:.2f} ms, {100 * row['copy_fraction']:.0f}% of the copy, "
-          f"{row['times_peer']:.1f} times {peer}; fastest runs {1e3 * row['seconds_min']:.2f} ms, "
-          f"{row['times_peer_of_fastest']:.1f} times", flush=True)
+    row = dict(
+        case,
+        peer=peer,
+        algorithm=rounds[0]["algorithm"],
+        error=max(r["error"] for r in rounds),
+        copy_fraction=float(np.median([r["copy_fraction"] for r in rounds])),
+        times_peer=float(np.median([r["peer_seconds"] / r["seconds_median"] for r in rounds])),
+        peer_copy_fraction=float(np.median([r["copy_seconds"] / r["peer_seconds"] for r in rounds])),
+        seconds=float(np.median([r["seconds_median"] for r in rounds])),
+        seconds_min=least["seconds_min"],
+        times_peer_of_fastest=least["peer_seconds_min"] / least["seconds_min"],
+        rounds=[
+            {
+                k: r[k]
+                for k in (
+                    "seconds_median",
+                    "seconds_min",
+                    "copy_seconds",
+                    "streaming_copy_seconds",
+                    "peer_seconds",
+                    "peer_seconds_min",
+                    "idle_before",
+                )
+            }
+            for r in rounds
+        ],
+    )
+    print(
+        f"{row['name']}: {row['algorithm']} {1e3 * row['seconds']:.2f} ms, {100 * row['copy_fraction']:.0f}% of the copy, "
+        f"{row['times_peer']:.1f} times {peer}; fastest runs {1e3 * row['seconds_min']:.2f} ms, "
+        f"{row['times_peer_of_fastest']:.1f} times",
+        flush=True,
+    )
     return row
 
 
@@ -127,8 +168,18 @@ def file_to_file(options, random):
         np.save(folder / "mask.npy", mask)
         text = "\n".join(" ".join(repr(float(tap)) for tap in row) for row in mask)
         (folder / "mask.mat").write_text(f"{k} {k}\n{text}\n")
-        ours = [options.tapline, "image", str(folder / "in.png"), "-o", str(folder / "ours.png"), "--mask", str(folder / "mask.npy"),
-                "--correlate", "--compression", "4"]
+        ours = [
+            options.tapline,
+            "image",
+            str(folder / "in.png"),
+            "-o",
+            str(folder / "ours.png"),
+            "--mask",
+            str(folder / "mask.npy"),
+            "--correlate",
+            "--compression",
+            "4",
+        ]
         theirs = ["vips", "conv", str(folder / "in.png"), str(folder / "theirs.png[compression=4]"), str(folder / "mask.mat")]
         pairs = []
         for _ in range(max(3, options.rounds // 3)):
@@ -141,10 +192,16 @@ def file_to_file(options, random):
         if difference > 1:
             raise RuntimeError(f"tapline and vips differ by {difference} grey levels")
         stages = json.loads(subprocess.run(ours + ["--json"], check=True, capture_output=True, text=True).stdout)["images"][0]
-    row = {"name": "31x31 on a 2048 x 2048 RGB PNG, file to file", "seconds": float(np.median(pairs[:, 0])),
-           "peer": "vips conv", "peer_seconds": float(np.median(pairs[:, 1])), "peer_bar": FILE_BAR,
-           "times_peer": float(np.median(pairs[:, 1] / pairs[:, 0])), "difference": difference,
-           "stages": {name: stages[f"{name}_seconds"] for name in ("read", "filter", "write")}}
+    row = {
+        "name": "31x31 on a 2048 x 2048 RGB PNG, file to file",
+        "seconds": float(np.median(pairs[:, 0])),
+        "peer": "vips conv",
+        "peer_seconds": float(np.median(pairs[:, 1])),
+        "peer_bar": FILE_BAR,
+        "times_peer": float(np.median(pairs[:, 1] / pairs[:, 0])),
+        "difference": difference,
+        "stages": {name: stages[f"{name}_seconds"] for name in ("read", "filter", "write")},
+    }
     print(f"{row['name']}: {row['seconds']:.2f} s, vips {row['peer_seconds']:.2f} s", flush=True)
     return row
 
@@ -153,8 +210,13 @@ def machine():
     text = pathlib.Path("/proc/cpuinfo").read_text()
     model = next((line.split(": ")[1] for line in text.splitlines() if line.startswith("model name")), platform.machine())
     vips = subprocess.run(["vips", "--version"], check=True, capture_output=True, text=True).stdout.strip()
-    return {"processor": model, "cores": len(os.sched_getaffinity(0)), "opencv": cv2.__version__, "vips": vips,
-            "date": time.strftime("%Y-%m-%d")}
+    return {
+        "processor": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "opencv": cv2.__version__,
+        "vips": vips,
+        "date": time.strftime("%Y-%m-%d"),
+    }
 
 
 def main():
@@ -166,8 +228,11 @@ def main():
     parser.add_argument("--patience", type=float, default=10, help="seconds to wait before a round for other programs to rest")
     options = parser.parse_args()
     random = np.random.default_rng(1)
-    result = {"machine": machine(), "cases": [run_case(options, case, random) for case in CASES],
-              "file_to_file": file_to_file(options, random)}
+    result = {
+        "machine": machine(),
+        "cases": [run_case(options, case, random) for case in CASES],
+        "file_to_file": file_to_file(options, random),
+    }
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(result, indent=1) + "\n")
 

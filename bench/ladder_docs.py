@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Turns the JSON of `tapline ladder --json` into docs/ladder.md and its plots.
 
-    tapline ladder --peers peers.json --json bench/results/ladder.json
-    python3 bench/ladder_docs.py bench/results/ladder.json
+tapline ladder --peers peers.json --json bench/results/ladder.json
+python3 bench/ladder_docs.py bench/results/ladder.json
 """
 
 import json
@@ -29,8 +29,18 @@ SAME = 0.05
 
 
 def style():
-    plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "tapline",
-                         "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e5e7eb", "figure.facecolor": "white"})
+    plt.rcParams.update(
+        {
+            "font.size": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "svg.hashsalt": "tapline",
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "grid.color": "#e5e7eb",
+            "figure.facecolor": "white",
+        }
+    )
 
 
 def label(row):
@@ -97,7 +107,15 @@ def time_plot(table, path):
     axes.set_xscale("log")
     axes.set_xlim(min(times + [copy]) / 1.6, max(times + [copy]) * 4)
     for i, time in enumerate(times):
-        axes.text(time * 1.06, i, seconds_text(1e-6 * time), va="center", fontsize=9, backgroundcolor="white", bbox={"fc": "white", "ec": "none", "pad": 0.6})
+        axes.text(
+            time * 1.06,
+            i,
+            seconds_text(1e-6 * time),
+            va="center",
+            fontsize=9,
+            backgroundcolor="white",
+            bbox={"fc": "white", "ec": "none", "pad": 0.6},
+        )
     axes.axvline(copy, color="#111827", lw=1.2, ls="--")
     axes.set_xlabel(f"microseconds; dashed: the copy of the signal, {seconds_text(1e-6 * copy)}")
     axes.grid(axis="y", visible=False)
@@ -105,16 +123,28 @@ def time_plot(table, path):
 
 
 def sweep_plots(sweep, folder):
-    for name, key, axis_label in (("ladder_bandwidth", "gigabytes_per_second", "GB/s of signal, taps and output"),
-                                  ("ladder_share", "copy_fraction", "share of the copy's speed")):
+    for name, key, axis_label in (
+        ("ladder_bandwidth", "gigabytes_per_second", "GB/s of signal, taps and output"),
+        ("ladder_share", "copy_fraction", "share of the copy's speed"),
+    ):
         style()
         figure, axes = plt.subplots(figsize=(8, 4.4))
         colors, our_colors = iter(LINE_COLORS * 3), iter(OUR_LINE_COLORS * 3)
         for line in sweep["lines"]:
             ours = not line["origin"]
-            axes.plot([p["length"] for p in line["points"]], [p[key] for p in line["points"]], "o-", ms=3.5, lw=2.2 if ours else 1.4,
-                      color=next(our_colors) if ours else next(colors), label=label(line) + (f" ({line['origin']})" if line["origin"] else ""), zorder=3 if ours else 2)
-        axes.plot([p["length"] for p in sweep["copy"]], [p[key] for p in sweep["copy"]], "--", color="#111827", lw=1.2, label="copy")
+            axes.plot(
+                [p["length"] for p in line["points"]],
+                [p[key] for p in line["points"]],
+                "o-",
+                ms=3.5,
+                lw=2.2 if ours else 1.4,
+                color=next(our_colors) if ours else next(colors),
+                label=label(line) + (f" ({line['origin']})" if line["origin"] else ""),
+                zorder=3 if ours else 2,
+            )
+        axes.plot(
+            [p["length"] for p in sweep["copy"]], [p[key] for p in sweep["copy"]], "--", color="#111827", lw=1.2, label="copy"
+        )
         axes.set_xscale("log", base=2)
         axes.set_xlabel("samples of the signal")
         axes.set_ylabel(axis_label)
@@ -135,7 +165,11 @@ def save(figure, path):
 
 def table_text(table):
     warm = table["copy"]["warm_seconds"] is not None
-    head = ["rung", "of", "time"] + (["warm L2"] if warm else []) + ["times naive", "times previous", "GB/s", "of copy", "GFLOP/s", "error"]
+    head = (
+        ["rung", "of", "time"]
+        + (["warm L2"] if warm else [])
+        + ["times naive", "times previous", "GB/s", "of copy", "GFLOP/s", "error"]
+    )
     lines = ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) - 2)]
     fastest = min(table["rows"], key=median, default=None)
     for row in table["rows"]:
@@ -143,12 +177,25 @@ def table_text(table):
         cells = [label(row), row["origin"], f"**{time}**" if row is fastest else time]
         if warm:
             cells.append(seconds_text(row["warm_seconds"]["median"]) if row["warm_seconds"] else "")
-        cells += [times_text(row["times_naive"]), times_text(row["times_previous"]), number_text(row["gigabytes_per_second"]),
-                  share_text(row["copy_fraction"]), number_text(row["gflops"]), f"{row['error']:.1e}"]
+        cells += [
+            times_text(row["times_naive"]),
+            times_text(row["times_previous"]),
+            number_text(row["gigabytes_per_second"]),
+            share_text(row["copy_fraction"]),
+            number_text(row["gflops"]),
+            f"{row['error']:.1e}",
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     copy = table["copy"]
     cells = ["copy of the signal", "", seconds_text(copy["seconds"]["median"])]
-    cells += ([seconds_text(copy["warm_seconds"]["median"])] if warm else []) + ["", "", number_text(copy["gigabytes_per_second"]), "100%", "", ""]
+    cells += ([seconds_text(copy["warm_seconds"]["median"])] if warm else []) + [
+        "",
+        "",
+        number_text(copy["gigabytes_per_second"]),
+        "100%",
+        "",
+        "",
+    ]
     return "\n".join(lines + ["| " + " | ".join(cells) + " |"])
 
 
@@ -206,11 +253,22 @@ def published_text(table):
     first = next((row for row in rows if row["origin"] == "C0"), None)
     if first is None or len(rows) < 2:
         return ""
-    lines = ["Beside what the write-up reports of its T4:", "", "| rung | of | published | times C0 | here | times C0 |", "|---|---|---:|---:|---:|---:|"]
+    lines = [
+        "Beside what the write-up reports of its T4:",
+        "",
+        "| rung | of | published | times C0 | here | times C0 |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
     for row in rows:
         published = 1e-3 * PUBLISHED_MS[row["origin"]]
-        cells = [label(row), row["origin"], seconds_text(published), times_text(1e-3 * PUBLISHED_MS["C0"] / published), seconds_text(median(row)),
-                 times_text(median(first) / median(row))]
+        cells = [
+            label(row),
+            row["origin"],
+            seconds_text(published),
+            times_text(1e-3 * PUBLISHED_MS["C0"] / published),
+            seconds_text(median(row)),
+            times_text(median(first) / median(row)),
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n\n"
 
@@ -231,8 +289,10 @@ def section(table):
 
 def lesson_text(lesson):
     origin = f" ({lesson['origin']})" if lesson["origin"] else ""
-    return (f"### {label(lesson)}{origin}\n\n- Idea: {lesson['idea']}\n- Changed: {lesson['changed']}\n- Requires: {lesson['requires']}\n"
-            f"- Limited by: {lesson['limited_by']}\n- Source: {lesson['source']}\n\n")
+    return (
+        f"### {label(lesson)}{origin}\n\n- Idea: {lesson['idea']}\n- Changed: {lesson['changed']}\n- Requires: {lesson['requires']}\n"
+        f"- Limited by: {lesson['limited_by']}\n- Source: {lesson['source']}\n\n"
+    )
 
 
 def page(run, source):
@@ -242,9 +302,9 @@ def page(run, source):
     text = f"""# The ladder
 
 Made by `bench/ladder_docs.py` from `{source}`, which `tapline ladder --json` measures; nothing here is typed by hand but what the
-write-ups report of their own machines. {device['description']} ({facts}), {run['date']} UTC, tapline {run['version']}.
+write-ups report of their own machines. {device["description"]} ({facts}), {run["date"]} UTC, tapline {run["version"]}.
 
-Every rung was checked against the textbook sum before it was timed. Times are medians{', with a cold L2 cache unless the column says warm' if device['engine'] == 'cuda' else ''};
+Every rung was checked against the textbook sum before it was timed. Times are medians{", with a cold L2 cache unless the column says warm" if device["engine"] == "cuda" else ""};
 the copy was measured in the same run, and `of copy` is its time divided by the rung's. docs/benchmarking.md says how it is measured,
 docs/adding_a_rung.md how a rung is added.
 
@@ -255,7 +315,9 @@ docs/adding_a_rung.md how a rung is added.
     if run["sweep"]:
         sweep = run["sweep"]
         clamp = sweep["problem"]["clamp"]
-        text += f"## Over lengths\n\nk = {sweep['problem']['taps']:,}, mode {sweep['problem']['mode']}" + (f", clamped to [{clamp[0]:g}, {clamp[1]:g}]" if clamp else "")
+        text += f"## Over lengths\n\nk = {sweep['problem']['taps']:,}, mode {sweep['problem']['mode']}" + (
+            f", clamped to [{clamp[0]:g}, {clamp[1]:g}]" if clamp else ""
+        )
         text += ".\n\n![bandwidth over lengths](images/ladder_bandwidth.svg)\n\n![share of the copy's speed over lengths](images/ladder_share.svg)\n\n"
     text += "## The lesson of each rung\n\n" + "".join(lesson_text(lesson) for lesson in run["lessons"])
     return text.rstrip("\n") + "\n"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Turns the JSON of `tapline ladder --image --json`, one file a problem, into docs/ladder_images.md and its plot.
 
-    for k in 3 5 7 15 31 63; do tapline ladder --image 4096x4096 --mask $k --json bench/results/ladder_image_$k.json; done
-    python3 bench/ladder_image_docs.py bench/results/ladder_image_*.json
+for k in 3 5 7 15 31 63; do tapline ladder --image 4096x4096 --mask $k --json bench/results/ladder_image_$k.json; done
+python3 bench/ladder_image_docs.py bench/results/ladder_image_*.json
 """
 
 import json
@@ -10,6 +10,7 @@ import pathlib
 import sys
 
 import ladder_docs as ladder
+
 
 def size_of(run):
     return f"{run['height']} x {run['width']}" + (f" x {run['channels']}" if run["channels"] > 1 else "")
@@ -45,10 +46,20 @@ def section(run):
     fastest = min(rows, key=lambda row: row["seconds"])
     for row in rows:
         time = ladder.seconds_text(row["seconds"])
-        cells = [ladder.label(row), row["origin"], f"**{time}**" if row is fastest else time, ladder.seconds_text(row["warm_seconds"]),
-                 ladder.times_text(rows[0]["seconds"] / row["seconds"]), ladder.share_text(row["copy_fraction"]), f"{row['error']:.1e}", row["detail"]]
+        cells = [
+            ladder.label(row),
+            row["origin"],
+            f"**{time}**" if row is fastest else time,
+            ladder.seconds_text(row["warm_seconds"]),
+            ladder.times_text(rows[0]["seconds"] / row["seconds"]),
+            ladder.share_text(row["copy_fraction"]),
+            f"{row['error']:.1e}",
+            row["detail"],
+        ]
         lines.append("| " + " | ".join(cells) + " |")
-    lines.append(f"| copy of the image | | {ladder.seconds_text(run['copy_seconds'])} | {ladder.seconds_text(run['copy_warm_seconds'])} | | 100% | | |")
+    lines.append(
+        f"| copy of the image | | {ladder.seconds_text(run['copy_seconds'])} | {ladder.seconds_text(run['copy_warm_seconds'])} | | 100% | | |"
+    )
     text = f"## {size_of(run)}, mask {mask_of(run)}\n\nMode same, {run['boundary']} boundary.\n\n" + "\n".join(lines) + "\n\n"
     skipped = [f"- {ladder.label(row)} is not there: {row['skipped']}\n" for row in run["rungs"] if "skipped" in row]
     return text + "".join(skipped) + ("\n" if skipped else "")
@@ -67,13 +78,24 @@ def share_plot(runs, path):
     figure, axes = ladder.plt.subplots(figsize=(8, 4.4))
     colors, our_colors = iter(ladder.LINE_COLORS * 3), iter(ladder.OUR_LINE_COLORS * 3)
     for row in chosen[0]["rungs"]:
-        points = [(taps_of(run), other["copy_fraction"]) for run in chosen for other in run["rungs"]
-                  if ladder.label(other) == ladder.label(row) and "seconds" in other]
+        points = [
+            (taps_of(run), other["copy_fraction"])
+            for run in chosen
+            for other in run["rungs"]
+            if ladder.label(other) == ladder.label(row) and "seconds" in other
+        ]
         if not points:
             continue
         ours = not row["origin"]
-        axes.plot(*zip(*points), "o-", ms=3.5, lw=2.2 if ours else 1.4, color=next(our_colors) if ours else next(colors),
-                  label=ladder.label(row) + (f" ({row['origin']})" if row["origin"] else ""), zorder=3 if ours else 2)
+        axes.plot(
+            *zip(*points),
+            "o-",
+            ms=3.5,
+            lw=2.2 if ours else 1.4,
+            color=next(our_colors) if ours else next(colors),
+            label=ladder.label(row) + (f" ({row['origin']})" if row["origin"] else ""),
+            zorder=3 if ours else 2,
+        )
     axes.set_xscale("log")
     axes.set_xticks([taps_of(run) for run in chosen], [mask_of(run).replace(" ", "") for run in chosen])
     axes.minorticks_off()
@@ -90,7 +112,7 @@ def page(runs, plotted):
     text = f"""# The ladder of images
 
 Made by `bench/ladder_image_docs.py` from what `tapline ladder --image --json` measures; nothing here is typed by hand.
-{runs[0]['device']}, tapline {runs[0]['version']}, f32.
+{runs[0]["device"]}, tapline {runs[0]["version"]}, f32.
 
 Every rung was checked against the textbook sum before it was timed. Times are medians, with a cold L2 cache unless the column says
 warm; the copy was measured in the same run, and `of copy` is its time divided by the rung's.

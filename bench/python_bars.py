@@ -94,8 +94,10 @@ def peak_memory():
     """What a call's peak adds, in sizes of its signal; the result is one of them."""
     calls = {"tapline.signal.oaconvolve": "import tapline", "scipy.signal.oaconvolve": "import scipy.signal"}
     code = {name: PEAK.format(imports=imports, call=name) for name, imports in calls.items()}
-    return {name: float(subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout)
-            for name, text in code.items()}
+    return {
+        name: float(subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout)
+        for name, text in code.items()
+    }
 
 
 def processor():
@@ -109,8 +111,20 @@ def bars(results):
     """(what, measured, wanted, unit, whether it holds); written so that a NaN misses."""
     short, long, peak = results["short_microseconds"], results["long_seconds"], results["peak_signals"]
     times = long["scipy.signal.oaconvolve"] / long["tapline.signal.oaconvolve"]
-    yield "a call of convolve", short["tapline.convolve"], CONVOLVE_MICROSECONDS, "us at most", short["tapline.convolve"] <= CONVOLVE_MICROSECONDS
-    yield "a call of a Plan with out", short["tapline.Plan, out"], PLAN_MICROSECONDS, "us at most", short["tapline.Plan, out"] <= PLAN_MICROSECONDS
+    yield (
+        "a call of convolve",
+        short["tapline.convolve"],
+        CONVOLVE_MICROSECONDS,
+        "us at most",
+        short["tapline.convolve"] <= CONVOLVE_MICROSECONDS,
+    )
+    yield (
+        "a call of a Plan with out",
+        short["tapline.Plan, out"],
+        PLAN_MICROSECONDS,
+        "us at most",
+        short["tapline.Plan, out"] <= PLAN_MICROSECONDS,
+    )
     yield "2^24 samples, 2,047 taps", times, TIMES_SCIPY, "times scipy.signal.oaconvolve at least", times >= TIMES_SCIPY
     ours, theirs = peak["tapline.signal.oaconvolve"], peak["scipy.signal.oaconvolve"]
     yield "its peak memory above the signal", ours, theirs, "sizes of the signal at most, SciPy's", ours <= theirs
@@ -121,15 +135,20 @@ def table(head, rows):
 
 
 def page(results):
-    held = table(("bar", "measured", "wanted", "held"),
-                 [(what, f"{value:.2f}", f"{wanted:.2f} {unit}", "yes" if holds else "**no**") for what, value, wanted, unit, holds in bars(results)])
+    held = table(
+        ("bar", "measured", "wanted", "held"),
+        [
+            (what, f"{value:.2f}", f"{wanted:.2f} {unit}", "yes" if holds else "**no**")
+            for what, value, wanted, unit, holds in bars(results)
+        ],
+    )
     short = table(("call", "us"), [(name, f"{value:.2f}") for name, value in results["short_microseconds"].items()])
     long = table(("call", "ms"), [(name, f"{1e3 * value:.1f}") for name, value in results["long_seconds"].items()])
     versions = results["versions"]
     return f"""# Benchmarks: Python on a CPU
 
-Made by `bench/python_bars.py`, which measures and checks; nothing here is typed by hand. {results['processor']},
-{results['threads']} threads; Python {versions['python']}, NumPy {versions['numpy']}, SciPy {versions['scipy']}. Medians of rounds in which the calls take turns.
+Made by `bench/python_bars.py`, which measures and checks; nothing here is typed by hand. {results["processor"]},
+{results["threads"]} threads; Python {versions["python"]}, NumPy {versions["numpy"]}, SciPy {versions["scipy"]}. Medians of rounds in which the calls take turns.
 
 {held}
 

@@ -17,8 +17,13 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COLORS = {"tapline": "#c2410c", "numpy.convolve": "#2563eb", "scipy.signal.oaconvolve": "#15803d",
-          "scipy.signal.fftconvolve": "#65a30d", "cv2.filter2D": "#7c3aed"}
+COLORS = {
+    "tapline": "#c2410c",
+    "numpy.convolve": "#2563eb",
+    "scipy.signal.oaconvolve": "#15803d",
+    "scipy.signal.fftconvolve": "#65a30d",
+    "cv2.filter2D": "#7c3aed",
+}
 # What the project asks of itself, length 2^24: share of the copy's speed.
 BARS = {3: 1.30, 8: 1.30, 16: 0.95, 32: 0.65, 64: 0.34, 127: 0.20, 511: 0.20, 2047: 0.20, 8191: 0.20, 65535: 0.12, 1048576: 0.08}
 
@@ -28,16 +33,33 @@ def percent(value):
 
 
 def style():
-    plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "tapline",
-                         "axes.grid": True, "grid.color": "#e5e7eb", "figure.facecolor": "white"})
+    plt.rcParams.update(
+        {
+            "font.size": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "svg.hashsalt": "tapline",
+            "axes.grid": True,
+            "grid.color": "#e5e7eb",
+            "figure.facecolor": "white",
+        }
+    )
 
 
 def share_plot(data, path):
     style()
     figure, axes = plt.subplots(figsize=(8, 4.2))
     rows = data["one_signal"]
-    axes.plot([r["taps"] for r in rows], [100 * r["copy_fraction"] for r in rows], "o-", color=COLORS["tapline"], lw=2.2, ms=5,
-              label="tapline", zorder=3)
+    axes.plot(
+        [r["taps"] for r in rows],
+        [100 * r["copy_fraction"] for r in rows],
+        "o-",
+        color=COLORS["tapline"],
+        lw=2.2,
+        ms=5,
+        label="tapline",
+        zorder=3,
+    )
     for name in ("numpy.convolve", "scipy.signal.oaconvolve", "scipy.signal.fftconvolve", "cv2.filter2D"):
         points = [(r["taps"], 100 * r["copy_seconds"] / r["peers"][name]) for r in rows if name in r["peers"]]
         if points:
@@ -75,9 +97,17 @@ def error_plot(data, path):
 
 
 def throughput_table(data):
-    lines = ["| taps | algorithm | tapline | bar | NumPy | SciPy oaconvolve | SciPy fftconvolve | OpenCV |", "|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| taps | algorithm | tapline | bar | NumPy | SciPy oaconvolve | SciPy fftconvolve | OpenCV |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for row in data["one_signal"]:
-        cells = [f"{row['taps']:,}", row["algorithm"], f"**{percent(row['copy_fraction'])}**", percent(BARS[row["taps"]]) if row["taps"] in BARS else ""]
+        cells = [
+            f"{row['taps']:,}",
+            row["algorithm"],
+            f"**{percent(row['copy_fraction'])}**",
+            percent(BARS[row["taps"]]) if row["taps"] in BARS else "",
+        ]
         for name in ("numpy.convolve", "scipy.signal.oaconvolve", "scipy.signal.fftconvolve", "cv2.filter2D"):
             seconds = row["peers"].get(name)
             cells.append(percent(row["copy_seconds"] / seconds) if seconds else "-")
@@ -109,8 +139,8 @@ def benchmarks_page(data):
     text = f"""# Benchmarks: CPU
 
 Made by `bench/report.py` from `bench/results/cpu.json`, which `bench/sweep.py` measures; nothing here is typed by hand.
-{machine['processor']}, {machine['cores']} cores, {machine['date']}; NumPy {machine['numpy']}, SciPy {machine['scipy']}, OpenCV
-{machine['opencv']}. Instruction set {data['one_signal'][0].get('instruction_set', '?')}.
+{machine["processor"]}, {machine["cores"]} cores, {machine["date"]}; NumPy {machine["numpy"]}, SciPy {machine["scipy"]}, OpenCV
+{machine["opencv"]}. Instruction set {data["one_signal"][0].get("instruction_set", "?")}.
 
 100% means that convolving took as long as `std::memcpy` of the same samples, split over the same threads, in the same run;
 short filters are faster than that because tapline's stores bypass the caches, which memcpy's do not at this size. docs/benchmarking.md
@@ -128,7 +158,7 @@ says how it is measured.
 
 ## Further cases
 
-- 1,500,000 samples, 2,047 taps: {1e3 * short['seconds_median']:.2f} ms, {oaconvolve / short['seconds_median']:.1f} times as fast as scipy.signal.oaconvolve.
+- 1,500,000 samples, 2,047 taps: {1e3 * short["seconds_median"]:.2f} ms, {oaconvolve / short["seconds_median"]:.1f} times as fast as scipy.signal.oaconvolve.
 """
     if long_rows:
         row = long_rows[0]
@@ -137,50 +167,81 @@ says how it is measured.
     text += f"- 1,000 samples, 9 taps, through a plan: {1e6 * small['seconds_median']:.2f} us a call.\n"
     if "file_to_file" in data:
         files = data["file_to_file"]
-        text += (f"- 300 s of 48 kHz stereo float WAV against a stereo impulse response of 2 s, file to file: {files['tapline_seconds']:.2f} s, "
-                 f"ffmpeg's afir {files['ffmpeg_afir_seconds']:.2f} s ({files['ffmpeg_afir_seconds'] / files['tapline_seconds']:.1f} times as long).\n")
+        text += (
+            f"- 300 s of 48 kHz stereo float WAV against a stereo impulse response of 2 s, file to file: {files['tapline_seconds']:.2f} s, "
+            f"ffmpeg's afir {files['ffmpeg_afir_seconds']:.2f} s ({files['ffmpeg_afir_seconds'] / files['tapline_seconds']:.1f} times as long).\n"
+        )
     return text
 
 
 def images_part(data):
     """From bench/images.py."""
     machine = data["machine"]
-    lines = ["| image | mask | algorithm | time | share of the copy | times OpenCV | the same, fastest runs | bar | met |",
-             "|---|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| image | mask | algorithm | time | share of the copy | times OpenCV | the same, fastest runs | bar | met |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     for row in data["cases"]:
         by_copy = "copy_bar" in row
         met = "yes" if (row["copy_fraction"] >= row["copy_bar"] if by_copy else row["times_peer"] >= row["peer_bar"]) else "no"
         if met == "no" and not by_copy and row["times_peer_of_fastest"] >= row["peer_bar"]:
             met = "undisturbed"
         bar = f"{percent(row['copy_bar'])} of the copy" if by_copy else f"{row['peer_bar']:g} times {row['peer']}"
-        lines.append("| " + " | ".join([row["image"], row["name"], row["algorithm"], f"{1e3 * row['seconds']:.2f} ms",
-                                        f"**{percent(row['copy_fraction'])}**", f"**{row['times_peer']:.1f}**",
-                                        f"{1e3 * row['seconds_min']:.2f} ms, {row['times_peer_of_fastest']:.1f}", bar, met]) + " |")
+        lines.append(
+            "| "
+            + " | ".join(
+                [
+                    row["image"],
+                    row["name"],
+                    row["algorithm"],
+                    f"{1e3 * row['seconds']:.2f} ms",
+                    f"**{percent(row['copy_fraction'])}**",
+                    f"**{row['times_peer']:.1f}**",
+                    f"{1e3 * row['seconds_min']:.2f} ms, {row['times_peer_of_fastest']:.1f}",
+                    bar,
+                    met,
+                ]
+            )
+            + " |"
+        )
     idle = statistics.median(r["idle_before"] for row in data["cases"] for r in row["rounds"])
     files = data["file_to_file"]
     stages = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in files["stages"].items())
-    return f"""
+    return (
+        f"""
 ## Images
 
-From `bench/results/images_cpu.json`, which `bench/images.py` measures: {machine['processor']}, {machine['cores']} cores, {machine['date']}, OpenCV
-{machine['opencv']}, {machine['vips']}. f32 and one channel unless said otherwise, zero boundary; `tapline bench --image` and OpenCV take turns,
-and the figures are medians over {len(data['cases'][0]['rounds'])} rounds of the ratios within a round. {percent(idle)} of the cores' time was
+From `bench/results/images_cpu.json`, which `bench/images.py` measures: {machine["processor"]}, {machine["cores"]} cores, {machine["date"]}, OpenCV
+{machine["opencv"]}, {machine["vips"]}. f32 and one channel unless said otherwise, zero boundary; `tapline bench --image` and OpenCV take turns,
+and the figures are medians over {len(data["cases"][0]["rounds"])} rounds of the ratios within a round. {percent(idle)} of the cores' time was
 free before a round (median); other programs take more from two threads than from OpenCV's one where it transforms, so beside the
 medians stand the fastest runs of each side, and `undisturbed` means that only those reach the bar.
 
-""" + "\n".join(lines) + f"""
-
-- {files['name']}: {files['seconds']:.2f} s ({stages}), {files['peer']} {files['peer_seconds']:.2f} s ({files['times_peer']:.1f} times as long;
-  bar {files['peer_bar']} times). The results differ by at most {files['difference']} grey level{'' if files['difference'] == 1 else 's'}.
 """
+        + "\n".join(lines)
+        + f"""
+
+- {files["name"]}: {files["seconds"]:.2f} s ({stages}), {files["peer"]} {files["peer_seconds"]:.2f} s ({files["times_peer"]:.1f} times as long;
+  bar {files["peer_bar"]} times). The results differ by at most {files["difference"]} grey level{"" if files["difference"] == 1 else "s"}.
+"""
+    )
 
 
 def numerics_part(data):
     loud, nan = data["loud_and_quiet"], data["one_nan"]
-    lines = ["![relative error over the number of taps](images/cpu_error.svg)", "", error_table(data), "",
-             "A signal whose one half is 10^6 times louder, 127 taps, relative L2 error of the quiet half: "
-             + ", ".join(f"{name} {100 * value:.2g}%" for name, value in loud.items()) + ".", "",
-             "One NaN in 65,536 samples, 127 taps, outputs spoilt: " + ", ".join(f"{name} {value:,}" for name, value in nan.items()) + "."]
+    lines = [
+        "![relative error over the number of taps](images/cpu_error.svg)",
+        "",
+        error_table(data),
+        "",
+        "A signal whose one half is 10^6 times louder, 127 taps, relative L2 error of the quiet half: "
+        + ", ".join(f"{name} {100 * value:.2g}%" for name, value in loud.items())
+        + ".",
+        "",
+        "One NaN in 65,536 samples, 127 taps, outputs spoilt: "
+        + ", ".join(f"{name} {value:,}" for name, value in nan.items())
+        + ".",
+    ]
     return "\n".join(lines)
 
 

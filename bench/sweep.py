@@ -94,12 +94,15 @@ def errors(library, random, taps, length=1 << 18):
 def loud_and_quiet(library, random, taps=127, length=1 << 16):
     """A signal whose second half is a million times louder: the relative error of the quiet half's outputs."""
     x = random.standard_normal(length).astype(np.float32)
-    x[length // 2:] *= np.float32(1e6)
+    x[length // 2 :] *= np.float32(1e6)
     h = random.standard_normal(taps).astype(np.float32)
     exact = np.convolve(x.astype(np.float64), h.astype(np.float64), "same")
     quiet = slice(0, length // 2 - taps)
-    call = {"tapline": library.convolve, "scipy.signal.oaconvolve": lambda a, b: scipy.signal.oaconvolve(a, b, "same"),
-            "scipy.signal.fftconvolve": lambda a, b: scipy.signal.fftconvolve(a, b, "same")}
+    call = {
+        "tapline": library.convolve,
+        "scipy.signal.oaconvolve": lambda a, b: scipy.signal.oaconvolve(a, b, "same"),
+        "scipy.signal.fftconvolve": lambda a, b: scipy.signal.fftconvolve(a, b, "same"),
+    }
     return {name: relative_error(f(x, h)[quiet], exact[quiet]) for name, f in call.items()}
 
 
@@ -108,8 +111,11 @@ def one_nan(library, random, taps=127, length=1 << 16):
     x = random.standard_normal(length).astype(np.float32)
     x[length // 2] = np.nan
     h = random.standard_normal(taps).astype(np.float32)
-    call = {"tapline": library.convolve, "scipy.signal.oaconvolve": lambda a, b: scipy.signal.oaconvolve(a, b, "same"),
-            "scipy.signal.fftconvolve": lambda a, b: scipy.signal.fftconvolve(a, b, "same")}
+    call = {
+        "tapline": library.convolve,
+        "scipy.signal.oaconvolve": lambda a, b: scipy.signal.oaconvolve(a, b, "same"),
+        "scipy.signal.fftconvolve": lambda a, b: scipy.signal.fftconvolve(a, b, "same"),
+    }
     return {name: int(np.count_nonzero(~np.isfinite(f(x, h)))) for name, f in call.items()}
 
 
@@ -127,8 +133,11 @@ def throughput(options, random, length, taps_list, peers):
         again = bench(options.tapline, length, taps)[0]  # before and after the peers: the machine may have changed
         if again["copy_fraction"] > row["copy_fraction"]:
             row.update(again)
-        print(f"{length} x {taps}: {row['algorithm']} {100 * row['copy_fraction']:.1f}% of the copy, "
-              + ", ".join(f"{n} {100 * row['copy_seconds'] / s:.1f}%" for n, s in row["peers"].items()), flush=True)
+        print(
+            f"{length} x {taps}: {row['algorithm']} {100 * row['copy_fraction']:.1f}% of the copy, "
+            + ", ".join(f"{n} {100 * row['copy_seconds'] / s:.1f}%" for n, s in row["peers"].items()),
+            flush=True,
+        )
         rows.append(row)
     return rows
 
@@ -152,8 +161,21 @@ def file_to_file(options, random):
         decay = np.exp(-3 * np.arange(2 * rate) / rate)[:, None]
         write_float_wav(room, 0.01 * random.standard_normal((2 * rate, 2)) * decay, rate)
         ours = [options.tapline, "convolve", str(signal), str(room), "-o", str(folder / "ours.wav")]
-        theirs = ["ffmpeg", "-y", "-v", "error", "-i", str(signal), "-i", str(room), "-lavfi", "afir",
-                  "-c:a", "pcm_f32le", str(folder / "theirs.wav")]
+        theirs = [
+            "ffmpeg",
+            "-y",
+            "-v",
+            "error",
+            "-i",
+            str(signal),
+            "-i",
+            str(room),
+            "-lavfi",
+            "afir",
+            "-c:a",
+            "pcm_f32le",
+            str(folder / "theirs.wav"),
+        ]
         run = lambda command: subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
         pairs = []
         for _ in range(7):  # alternating, so that both see the same machine
@@ -166,8 +188,14 @@ def file_to_file(options, random):
 def machine():
     text = pathlib.Path("/proc/cpuinfo").read_text()
     model = next((line.split(": ")[1] for line in text.splitlines() if line.startswith("model name")), platform.machine())
-    return {"processor": model, "cores": len(os.sched_getaffinity(0)), "numpy": np.__version__, "scipy": scipy.__version__,
-            "opencv": cv2.__version__, "date": time.strftime("%Y-%m-%d")}
+    return {
+        "processor": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "opencv": cv2.__version__,
+        "date": time.strftime("%Y-%m-%d"),
+    }
 
 
 def main():
@@ -181,8 +209,10 @@ def main():
     library = Library(options.library)
     taps_list = [3, 32, 511] if options.quick else TAPS
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    result = {"machine": machine(), "info": json.loads(subprocess.run([options.tapline, "info", "--json"], check=True,
-                                                                      capture_output=True, text=True).stdout)}
+    result = {
+        "machine": machine(),
+        "info": json.loads(subprocess.run([options.tapline, "info", "--json"], check=True, capture_output=True, text=True).stdout),
+    }
     result["one_signal"] = throughput(options, random, 1 << 24, taps_list, list(PEERS))
     result["short_signal"] = throughput(options, random, 1_500_000, [2047], list(PEERS))
     result["small_call"] = bench(options.tapline, 1000, 9, threads=1)

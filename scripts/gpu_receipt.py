@@ -165,7 +165,10 @@ def merge_sanitizer(section, log_path, status, tree, date):
         section.update(result="failed", reason=f"the tests ended with status {status} under it")
     else:
         lines = [line for line in log.splitlines() if line.strip()]
-        said = next((line for line in lines if re.search(r"=+ .*(Error|Internal|not supported|denied)", line)), lines[-1] if lines else "nothing")
+        said = next(
+            (line for line in lines if re.search(r"=+ .*(Error|Internal|not supported|denied)", line)),
+            lines[-1] if lines else "nothing",
+        )
         section.update(result="not run", reason=f"status {status}; it said: {said.lstrip('= ')[:500]}")
     section.setdefault("last_passed", None)
 
@@ -198,7 +201,9 @@ def write(options):
     if receipt.get("tree") != tree:
         # Only what the sanitizer last passed on outlives a change of the tree.
         kept = {tool: {key: row.get(key) for key in ("last_passed", "last_passed_date")} for tool, row in sanitizer.items()}
-        receipt = {"sanitizer": {tool: {"result": "not run", "reason": "not run on this tree", **row} for tool, row in kept.items()}}
+        receipt = {
+            "sanitizer": {tool: {"result": "not run", "reason": "not run on this tree", **row} for tool, row in kept.items()}
+        }
     where = {"date": date, "device": options.device, "driver": options.driver}
     receipt.update(format=FORMAT, tree=tree, **where)
     if options.tests:
@@ -242,8 +247,10 @@ def first_fault(receipt, tree):
     missed = [bar for bar in bars["bars"] if bar.get("holds", bar.get("met")) is not True]
     if missed:
         first = missed[0]
-        return (f"{len(missed)} of {len(bars['bars'])} bars do not hold, first {first.get('name')}: "
-                f"{first.get('reached')} instead of {first.get('held', first.get('wanted'))}")
+        return (
+            f"{len(missed)} of {len(bars['bars'])} bars do not hold, first {first.get('name')}: "
+            f"{first.get('reached')} instead of {first.get('held', first.get('wanted'))}"
+        )
     for tool in SANITIZERS:
         row = receipt.get("sanitizer", {}).get(tool)
         if row is None:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws a picture, filters it with `tapline image`, and writes docs/pictures.md with what came out. Needs nothing but Python.
 
-    python3 scripts/pictures.py build/default/bin/tapline
-    python3 scripts/pictures.py build/default/bin/tapline --check     compares instead, to within one grey level
+python3 scripts/pictures.py build/default/bin/tapline
+python3 scripts/pictures.py build/default/bin/tapline --check     compares instead, to within one grey level
 """
 
 import argparse
@@ -21,31 +21,66 @@ WIDTH, HEIGHT = 256, 160
 
 # name, picture that it is made from, options of the command, what to say
 PARTS = [
-    ("Blur and sharpen", [
-        ("blurred", "before", "--mask gaussian:2", "A Gaussian of two pixels; its 17 x 17 taps are two passes of 17."),
-        ("sharper", "blurred", "--mask sharpen", "The blurred picture, sharpened: not what it was, but crisper."),
-        ("moved", "before", "--mask motion:21,30", "As if the camera had moved by 21 pixels along a line of 30 degrees."),
-    ]),
-    ("Edges and relief", [
-        ("slope", "before", "--mask sobel-x --scale 0.5 --bias 128", "The slope to the right. Pixels cannot be negative: `--bias 128` makes "
-         "grey of none, `--scale` leaves room above and below."),
-        ("edges", "before", '--mask "0,1,0;1,-4,1;0,1,0" --scale -2', "The Laplacian, written as its taps; `--mask laplacian` is the same."),
-        ("relief", "before", "--mask emboss", "A relief, lit from the upper left."),
-    ]),
-    ("What lies outside", [
-        ("dark_edges", "before", "--mask box:41 --boundary zero", "A mean over 41 x 41 pixels, black outside the picture."),
-        ("reflected", "before", "--mask box:41 --boundary reflect", "The same with the picture reflected at its edges, the default."),
-        ("wrapped", "before", "--mask box:41 --boundary wrap", "And as if it were a tile: the sky's light comes in from below."),
-    ]),
-    ("Noise", [
-        ("noisy", None, None, "The picture with noise,"),
-        ("calm", "noisy", "--mask gaussian:1", "and after a Gaussian of one pixel: less noise, softer edges."),
-    ]),
-    ("Opacity", [
-        ("cut_out", None, None, "A picture with an alpha channel: the sun cut out."),
-        ("kept", "cut_out", "--mask gaussian:3", "By default alpha is kept, so that the outline stays sharp."),
-        ("soft", "cut_out", "--mask gaussian:3 --alpha filter", "With `--alpha filter` it is filtered as the colours are."),
-    ]),
+    (
+        "Blur and sharpen",
+        [
+            ("blurred", "before", "--mask gaussian:2", "A Gaussian of two pixels; its 17 x 17 taps are two passes of 17."),
+            ("sharper", "blurred", "--mask sharpen", "The blurred picture, sharpened: not what it was, but crisper."),
+            ("moved", "before", "--mask motion:21,30", "As if the camera had moved by 21 pixels along a line of 30 degrees."),
+        ],
+    ),
+    (
+        "Edges and relief",
+        [
+            (
+                "slope",
+                "before",
+                "--mask sobel-x --scale 0.5 --bias 128",
+                "The slope to the right. Pixels cannot be negative: `--bias 128` makes "
+                "grey of none, `--scale` leaves room above and below.",
+            ),
+            (
+                "edges",
+                "before",
+                '--mask "0,1,0;1,-4,1;0,1,0" --scale -2',
+                "The Laplacian, written as its taps; `--mask laplacian` is the same.",
+            ),
+            ("relief", "before", "--mask emboss", "A relief, lit from the upper left."),
+        ],
+    ),
+    (
+        "What lies outside",
+        [
+            ("dark_edges", "before", "--mask box:41 --boundary zero", "A mean over 41 x 41 pixels, black outside the picture."),
+            (
+                "reflected",
+                "before",
+                "--mask box:41 --boundary reflect",
+                "The same with the picture reflected at its edges, the default.",
+            ),
+            (
+                "wrapped",
+                "before",
+                "--mask box:41 --boundary wrap",
+                "And as if it were a tile: the sky's light comes in from below.",
+            ),
+        ],
+    ),
+    (
+        "Noise",
+        [
+            ("noisy", None, None, "The picture with noise,"),
+            ("calm", "noisy", "--mask gaussian:1", "and after a Gaussian of one pixel: less noise, softer edges."),
+        ],
+    ),
+    (
+        "Opacity",
+        [
+            ("cut_out", None, None, "A picture with an alpha channel: the sun cut out."),
+            ("kept", "cut_out", "--mask gaussian:3", "By default alpha is kept, so that the outline stays sharp."),
+            ("soft", "cut_out", "--mask gaussian:3 --alpha filter", "With `--alpha filter` it is filtered as the colours are."),
+        ],
+    ),
 ]
 
 
@@ -101,12 +136,14 @@ def names():
 
 
 def page():
-    parts = ["""# Pictures: before and after
+    parts = [
+        """# Pictures: before and after
 
 This page and its pictures are made by `scripts/pictures.py`, which draws the first one and lets `tapline image` make the others; a test
 makes them again and compares. `tapline image --help` lists all masks and options; [images](images.md) says how they are computed.
 
-![before](images/pictures/before.png)"""]
+![before](images/pictures/before.png)"""
+    ]
     for title, pictures in PARTS:
         parts.append(f"## {title}")
         for name, source, options, text in pictures:
@@ -125,7 +162,9 @@ what was done and how long it took.""")
 
 
 def decoded(command, path):
-    array = subprocess.run([command, "image", str(path), "-o", "-", "--mask", "1", "--to", "npy"], check=True, capture_output=True).stdout
+    array = subprocess.run(
+        [command, "image", str(path), "-o", "-", "--mask", "1", "--to", "npy"], check=True, capture_output=True
+    ).stdout
     return array[:128], array[128:]
 
 

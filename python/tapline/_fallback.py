@@ -42,8 +42,10 @@ def scipy_function(source, name):
 def refuse_gpu(name, *arrays):
     """NumPy and SciPy do not take arrays in GPU memory."""
     if _gpu.is_array(*arrays) or any(_gpu.is_on_gpu(a) for a in arrays):
-        raise TypeError(f"{name}: this call is for NumPy or SciPy, which take no arrays in GPU memory; copy them to host memory "
-                        "(CuPy: .get(), PyTorch: .cpu(), JAX: numpy.asarray)")
+        raise TypeError(
+            f"{name}: this call is for NumPy or SciPy, which take no arrays in GPU memory; copy them to host memory "
+            "(CuPy: .get(), PyTorch: .cpu(), JAX: numpy.asarray)"
+        )
 
 
 def ask_scipy(source, name, why, *args, **kwargs):

@@ -40,7 +40,8 @@ class Array:
 
     def __getitem__(self, index):
         index = index if isinstance(index, tuple) else (index,)
-        back = [a for a, i in enumerate(index) if isinstance(i, slice) and i.step == -1]  # whole axes: PyTorch has no negative strides
+        # Whole axes: PyTorch has no negative strides.
+        back = [a for a, i in enumerate(index) if isinstance(i, slice) and i.step == -1]
         own = self.library.flip(self.own, tuple(back)) if back else self.own
         return Array(own[tuple(slice(None) if a in back else i for a, i in enumerate(index))], self.library)
 
@@ -83,8 +84,10 @@ class Array:
         return NotImplemented if handler is None else handler(*args, **kwargs)
 
     def __array__(self, *_, **__):
-        raise TypeError("an array in GPU memory is not copied to the host without being asked; copy it yourself (CuPy: .get(), PyTorch: "
-                        ".cpu(), JAX: numpy.asarray)")
+        raise TypeError(
+            "an array in GPU memory is not copied to the host without being asked; copy it yourself (CuPy: .get(), PyTorch: "
+            ".cpu(), JAX: numpy.asarray)"
+        )
 
 
 def call(function, **values):

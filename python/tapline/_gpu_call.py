@@ -39,8 +39,10 @@ def check_places(values, subject="signal"):
     if not _core.is_on_gpu(signal):
         other = "taps" if taps_there else "out"
         device = library_of(values[other]).place(values[other]).device
-        raise ValueError(f"{subject}: in host memory, but {other} is on cuda:{device}; move the {subject} there "
-                         "(cupy.asarray, torch's .to, jax.device_put) or the other to host memory")
+        raise ValueError(
+            f"{subject}: in host memory, but {other} is on cuda:{device}; move the {subject} there "
+            "(cupy.asarray, torch's .to, jax.device_put) or the other to host memory"
+        )
     library = library_of(signal)
     place = library.place(signal)
     to = library_of(out).place(out) if out_there else None
@@ -57,7 +59,9 @@ def check_places(values, subject="signal"):
         raise ValueError(f"out: in host memory, the {subject} is on cuda:{place.device}; give an array there, or copy the result")
     device = values.get("device", "auto")
     if device not in ("auto", "cuda", f"cuda:{place.device}") or (device == "cuda" and place.device != 0):
-        raise ValueError(f"device: {device!r}, but the {subject} is on cuda:{place.device}; leave device away, or move the {subject}")
+        raise ValueError(
+            f"device: {device!r}, but the {subject} is on cuda:{place.device}; leave device away, or move the {subject}"
+        )
     return library, place, to, of_taps
 
 
@@ -181,15 +185,25 @@ def _integers(function, library, place, signal, taps, options, wanted, out, over
     largest = 2 ** (bits if place.dtype.startswith(("u", "b")) else bits - 1)
     sums = largest * sum(abs(int(t)) for t in taps.ravel())
     if bits > 32 or sums >= _EXACT_LIMIT:
-        raise TypeError(f"signal: {place.dtype} in GPU memory, with taps whose sums may pass 2^53, is not exact there; "
-                        "convert the signal to float64, or copy it to host memory")
+        raise TypeError(
+            f"signal: {place.dtype} in GPU memory, with taps whose sums may pass 2^53, is not exact there; "
+            "convert the signal to float64, or copy it to host memory"
+        )
     natural = wanted or "int64"
     if _is_integer(natural) and natural != "int64" and overflow != "wrap" and sums > np.iinfo(natural).max:
         raise TypeError(f"dtype: {natural} could overflow, which a GPU does not report; give overflow='wrap' or leave it int64")
     signal = library.astype(signal, "float64")
     options = {**options, "accuracy": "strict"}
-    planned = _core.GpuCall(function, place.shape, "float64", taps.astype(np.float64), "float64",
-                            "int64" if _is_integer(natural) else natural, f"cuda:{place.device}", options)
+    planned = _core.GpuCall(
+        function,
+        place.shape,
+        "float64",
+        taps.astype(np.float64),
+        "float64",
+        "int64" if _is_integer(natural) else natural,
+        f"cuda:{place.device}",
+        options,
+    )
     direct = natural == "int64" or not _is_integer(natural)
     y = run(library, library.place(signal), signal, planned, out if direct else None)
     if direct:

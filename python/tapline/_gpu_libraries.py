@@ -216,14 +216,18 @@ class _Jax:
     def _device(self, x):
         devices = x.devices()
         if len(devices) != 1:
-            raise ValueError(f"signal: spread over {len(devices)} devices; gather it on one (jax.device_put) or call once for each shard")
+            raise ValueError(
+                f"signal: spread over {len(devices)} devices; gather it on one (jax.device_put) or call once for each shard"
+            )
         return next(iter(devices))
 
     def place(self, x):
         shape = tuple(x.shape)
         device = self._device(x)
         self.devices[device.local_hardware_id] = device
-        return Place(shape, c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer())
+        return Place(
+            shape, c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer()
+        )
 
     def empty(self, shape, dtype, device):
         return self._of_type(self.jax.numpy.empty(shape, dtype, device=self.devices[device]), dtype)
@@ -231,8 +235,10 @@ class _Jax:
     def _of_type(self, x, dtype):
         """x, unless JAX made it of a narrower type: it does without 64 bits until told otherwise."""
         if x.dtype.name != (dtype if isinstance(dtype, str) else np.dtype(dtype).name):
-            raise TypeError(f"signal, taps or result: {dtype} is needed, and JAX has {x.dtype.name} in its place; give signal and taps one type "
-                            "of 32 bits, or call jax.config.update('jax_enable_x64', True)")
+            raise TypeError(
+                f"signal, taps or result: {dtype} is needed, and JAX has {x.dtype.name} in its place; give signal and taps one type "
+                "of 32 bits, or call jax.config.update('jax_enable_x64', True)"
+            )
         return x
 
     def contiguous(self, x):
@@ -304,10 +310,13 @@ class _Other:
         return x.__cuda_array_interface__.get("stream") or 0
 
     def _refuse(self, *_):
-        raise TypeError("signal: an array of an unknown library must need no conversion, and its result needs `out`; "
-                        "or make it an array of CuPy (cupy.asarray), PyTorch or JAX, which costs no copy")
+        raise TypeError(
+            "signal: an array of an unknown library must need no conversion, and its result needs `out`; "
+            "or make it an array of CuPy (cupy.asarray), PyTorch or JAX, which costs no copy"
+        )
 
-    empty = contiguous = astype = to_host = from_host = put = add = take = moveaxis = flip = conj = assign = may_share_memory = _refuse
+    empty = contiguous = astype = to_host = from_host = put = _refuse
+    add = take = moveaxis = flip = conj = assign = may_share_memory = _refuse
 
     def address(self, x, stream):
         return x.__cuda_array_interface__["data"][0], None

@@ -177,8 +177,15 @@ def image(
     height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
     shape = (*x.shape[: x.ndim - 2 - channels], height, width, *x.shape[x.ndim - channels :])
     to = None if out is None else _writable(out, shape, channels)
-    y = filtered(four, taps, options, correlation=operation == "correlation", origins=_origins(origin), out=to,
-                 dtype=np.float32 if wanted.char == "e" else wanted)
+    y = filtered(
+        four,
+        taps,
+        options,
+        correlation=operation == "correlation",
+        origins=_origins(origin),
+        out=to,
+        dtype=np.float32 if wanted.char == "e" else wanted,
+    )
     if out is None:
         return y.reshape(shape).astype(wanted, copy=False)
     if to is None:

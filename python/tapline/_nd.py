@@ -197,8 +197,20 @@ def _sum_of_passes(x, w, axes, lengths, origins, boundary, constant, options):
     slab = others[0]
     rows = shape[slab] if _gpu.is_array(x) else max(1, _SLAB_BYTES * shape[slab] // max(sums.nbytes, 1))
     for first in range(0, shape[slab], rows):
-        _add_slab(sums, x, w, others, other_origins, (first, min(first + rows, shape[slab])), last, last_length, origins[-1],
-                  boundary, constant, options)
+        _add_slab(
+            sums,
+            x,
+            w,
+            others,
+            other_origins,
+            (first, min(first + rows, shape[slab])),
+            last,
+            last_length,
+            origins[-1],
+            boundary,
+            constant,
+            options,
+        )
     return sums
 
 

@@ -206,9 +206,7 @@ def _correlate1d(image, weights, axis, output, mode, cval, origin):
     axis = _axis(axis, image.ndim)
     k = len(weights)
     if origin < -(k // 2) or origin > (k - 1) // 2:
-        raise ValueError(
-            "Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2"
-        )
+        raise ValueError("Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2")
     shape = [1] * image.ndim
     shape[axis] = k
     _filter(image, weights.reshape(shape), [axis], [k // 2 + operator.index(origin)], output, _boundary(mode), cval)
@@ -344,9 +342,7 @@ def _gaussian(sigma, order, radius):
 
 
 @_gpu.returns_the_callers_kind
-def gaussian_filter1d(
-    input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None
-):
+def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None):
     """One-dimensional Gaussian filter: scipy.ndimage.gaussian_filter1d.
 
     Examples
@@ -362,9 +358,7 @@ def gaussian_filter1d(
 
 
 @_gpu.returns_the_callers_kind
-def gaussian_filter(
-    input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None, axes=None
-):
+def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None, axes=None):
     """Multidimensional Gaussian filter, an axis at a time: scipy.ndimage.gaussian_filter.
 
     Examples

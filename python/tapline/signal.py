@@ -203,7 +203,10 @@ def _better_by_fft(x, h, axes):
         return False
     if not _fallback.prefer_faster or math.prod(x.shape) < _MANY_OUTPUTS:
         return False
-    return _nd.passes_of(h, axes, _fallback.result_type(x, h)) > _MANY_PASSES and _fallback.scipy_function("signal", "fftconvolve") is not None
+    return (
+        _nd.passes_of(h, axes, _fallback.result_type(x, h)) > _MANY_PASSES
+        and _fallback.scipy_function("signal", "fftconvolve") is not None
+    )
 
 
 def _by_fft(name, in1, in2, mode, axes):
@@ -302,7 +305,9 @@ def choose_conv_method(in1, in2, mode="full", measure=False):
     axis = int(np.argmax(kernel.shape))
     x, h, dtype = _prepared(volume, kernel)
     n, k = x.shape[axis], h.shape[axis]
-    plan = Plan((x.size // n, n), np.ones(k, h.dtype), "full", dtype=dtype, device=f"cuda:{x.device}" if _gpu.is_array(x) else "auto")
+    plan = Plan(
+        (x.size // n, n), np.ones(k, h.dtype), "full", dtype=dtype, device=f"cuda:{x.device}" if _gpu.is_array(x) else "auto"
+    )
     return "fft" if plan.algorithm.startswith(_TRANSFORMS) else "direct"
 
 

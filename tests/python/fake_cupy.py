@@ -60,8 +60,14 @@ def install(engine):
 
         @property
         def __cuda_array_interface__(self):
-            return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.ctypes.data, False), "strides": self.strides,
-                    "version": 3, "stream": 1}
+            return {
+                "shape": self.shape,
+                "typestr": self.dtype.str,
+                "data": (self.ctypes.data, False),
+                "strides": self.strides,
+                "version": 3,
+                "stream": 1,
+            }
 
         def __dlpack_device__(self):
             return 2, self._device

@@ -21,8 +21,9 @@ import tapline  # noqa: E402
 
 HAS_GPU = tapline.info()["engines"][1]["available"]
 on_real_gpu = pytest.mark.skipif(not HAS_GPU or bool(EMULATED), reason="needs a GPU")
-needs_gpu = pytest.mark.skipif(not HAS_GPU and os.environ.get("TAPLINE_REQUIRE_GPU") != "1",
-                               reason=f"no GPU: {tapline.info()['engines'][1]['reason']}")
+needs_gpu = pytest.mark.skipif(
+    not HAS_GPU and os.environ.get("TAPLINE_REQUIRE_GPU") != "1", reason=f"no GPU: {tapline.info()['engines'][1]['reason']}"
+)
 
 
 class Cupy:

@@ -139,9 +139,7 @@ def test_signal_2d(name, seed):
         x, h = np.maximum(x, h), np.minimum(x, h)
     a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, *INTEGERS[1:]], 2)))
     fill = int(rng.integers(0, 3))
-    assert_same(
-        getattr(tapline.signal, name)(a, v, mode, boundary, fill), getattr(scipy_signal, name)(a, v, mode, boundary, fill)
-    )
+    assert_same(getattr(tapline.signal, name)(a, v, mode, boundary, fill), getattr(scipy_signal, name)(a, v, mode, boundary, fill))
 
 
 @pytest.mark.parametrize("seed", range(300))

@@ -30,8 +30,17 @@ def test_boundaries_and_epilogue(gpu, boundary):
 
 
 def test_mixed_types_promote_as_numpys(gpu):
-    for signal, taps in [("float32", "float64"), ("float64", "float32"), ("float32", "complex64"),
-                         ("int16", "float32"), ("int32", "float32"), ("float16", "float32"), ("float32", "float16"), ("uint8", "float16"), ("float32", "int8")]:
+    for signal, taps in [
+        ("float32", "float64"),
+        ("float64", "float32"),
+        ("float32", "complex64"),
+        ("int16", "float32"),
+        ("int32", "float32"),
+        ("float16", "float32"),
+        ("float32", "float16"),
+        ("uint8", "float16"),
+        ("float32", "int8"),
+    ]:
         x, h = (10 * drawn(50)).astype(signal), (10 * drawn(5)).astype(taps)
         assert_close(gpu.get(tapline.convolve(gpu.put(x), h)), tapline.convolve(x, h), 20)
 

@@ -22,7 +22,10 @@ def test_on_the_emulated_engine():
     environment = dict(os.environ, TAPLINE_TEST_EMULATED=engine, TAPLINE_REQUIRE_GPU="1")
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
-        env=environment, capture_output=True, text=True, cwd=HERE,
+        env=environment,
+        capture_output=True,
+        text=True,
+        cwd=HERE,
     )
     assert answer.returncode == 0, answer.stdout[-5000:]
     assert " passed" in answer.stdout

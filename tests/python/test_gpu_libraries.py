@@ -109,7 +109,9 @@ def test_bfloat16():
     assert tapline.convolve(x, h.float()).dtype == torch.float32
     assert tapline.convolve(x, h, dtype="float32").dtype == torch.float32
     jnp = pytest.importorskip("jax").numpy
-    z = tapline.convolve(jnp.asarray(x.float().cpu().numpy(), jnp.bfloat16), jnp.asarray(h.float().cpu().numpy(), jnp.bfloat16), "same")
+    z = tapline.convolve(
+        jnp.asarray(x.float().cpu().numpy(), jnp.bfloat16), jnp.asarray(h.float().cpu().numpy(), jnp.bfloat16), "same"
+    )
     assert z.dtype == jnp.bfloat16
     assert np.abs(np.asarray(z.astype("float32")) - wanted).max() < 2**-8 * np.abs(wanted).max()
 

@@ -47,7 +47,12 @@ def kinds_of_strides(gpu, x):
     """(the signal on the host, the same on the GPU) as it lies in memory in several ways; JAX has one."""
     n = x.shape[1] // 2
     there = gpu.put(x)
-    halves = [(x[:, :n], there[:, :n]), (x[:, ::2], there[:, ::2]), (x[:, n:], there[:, n:]), (x[::-1, :n].copy(), gpu.put(x[::-1, :n]))]
+    halves = [
+        (x[:, :n], there[:, :n]),
+        (x[:, ::2], there[:, ::2]),
+        (x[:, n:], there[:, n:]),
+        (x[::-1, :n].copy(), gpu.put(x[::-1, :n])),
+    ]
     return [(x[:, :n], gpu.put(x[:, :n]))] if isinstance(gpu, Jax) else halves
 
 

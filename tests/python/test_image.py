@@ -31,7 +31,9 @@ def expected(x, taps, mode="same", boundary="zero", constant=0.0, origin=(None, 
     x = x.astype(np.result_type(x, np.float64))
     for axis in (0, 1):
         before, after = max(places[axis], 0), max(sizes[axis] + w.shape[axis] - 1 - places[axis] - x.shape[axis], 0)
-        x = _nd.extend(x, axis, before, after, "constant" if boundary == "zero" else boundary, 0.0 if boundary == "zero" else constant)
+        x = _nd.extend(
+            x, axis, before, after, "constant" if boundary == "zero" else boundary, 0.0 if boundary == "zero" else constant
+        )
         places[axis] -= before
     y = np.zeros(sizes, np.result_type(x, w, np.float64))
     for i, j in itertools.product(*map(range, w.shape)):
@@ -117,8 +119,14 @@ def test_layouts():
 def test_out():
     x, taps = drawn((20, 30)), drawn((3, 3), seed=1)
     wanted = expected(x, taps)
-    for out in (np.empty((20, 30), np.float32), np.empty((20, 60), np.float32)[:, ::2], np.empty((40, 35), np.float32)[::2, 3:33],
-                np.empty((20, 30), np.float64), np.empty((30, 20), np.float32).T, np.empty((20, 30), np.float16)):
+    for out in (
+        np.empty((20, 30), np.float32),
+        np.empty((20, 60), np.float32)[:, ::2],
+        np.empty((40, 35), np.float32)[::2, 3:33],
+        np.empty((20, 30), np.float64),
+        np.empty((30, 20), np.float32).T,
+        np.empty((20, 30), np.float16),
+    ):
         assert tapline.image(x, taps, out=out) is out
         assert_close(out, wanted, 2e-3 if out.dtype == np.float16 else 1e-5)
     batch = np.empty((2, 3, 20, 60), np.float32)[..., ::2]
@@ -190,17 +198,27 @@ def test_drop_ins_take_it():
         for name in ("convolve", "correlate"):
             mine, theirs = getattr(tapline.ndimage, name), getattr(scipy.ndimage, name)
             assert_close(mine(x, w, mode=mode, cval=1.5, origin=(1, -1)), theirs(x, w, mode=mode, cval=1.5, origin=(1, -1)), 1e-12)
-        assert_close(tapline.ndimage.gaussian_filter(x, (1.0, 2.5), mode=mode, cval=1.5),
-                     scipy.ndimage.gaussian_filter(x, (1.0, 2.5), mode=mode, cval=1.5), 1e-12)
-        assert_close(tapline.ndimage.uniform_filter(x, (4, 5), mode=mode, cval=1.5, origin=(1, -2)),
-                     scipy.ndimage.uniform_filter(x, (4, 5), mode=mode, cval=1.5, origin=(1, -2)), 1e-12)
+        assert_close(
+            tapline.ndimage.gaussian_filter(x, (1.0, 2.5), mode=mode, cval=1.5),
+            scipy.ndimage.gaussian_filter(x, (1.0, 2.5), mode=mode, cval=1.5),
+            1e-12,
+        )
+        assert_close(
+            tapline.ndimage.uniform_filter(x, (4, 5), mode=mode, cval=1.5, origin=(1, -2)),
+            scipy.ndimage.uniform_filter(x, (4, 5), mode=mode, cval=1.5, origin=(1, -2)),
+            1e-12,
+        )
     volume = drawn((3, 30, 40, 2), np.float64)
     for axes in [(1, 2), (2, 3), (2, 1)]:
         wanted = scipy.ndimage.gaussian_filter(volume, (1.0, 1.5), axes=axes)
         assert_close(tapline.ndimage.gaussian_filter(volume, (1.0, 1.5), axes=axes), wanted, 1e-12)
     for mode in ("full", "same", "valid"):
         for boundary in ("fill", "symm", "wrap"):
-            assert_close(tapline.signal.convolve2d(x, w, mode, boundary, 2.0), scipy.signal.convolve2d(x, w, mode, boundary, 2.0), 1e-12)
-            assert_close(tapline.signal.correlate2d(x, w * 1j, mode, boundary), scipy.signal.correlate2d(x, w * 1j, mode, boundary), 1e-12)
+            assert_close(
+                tapline.signal.convolve2d(x, w, mode, boundary, 2.0), scipy.signal.convolve2d(x, w, mode, boundary, 2.0), 1e-12
+            )
+            assert_close(
+                tapline.signal.correlate2d(x, w * 1j, mode, boundary), scipy.signal.correlate2d(x, w * 1j, mode, boundary), 1e-12
+            )
         large = drawn((33, 35), np.float64)
         assert_close(tapline.signal.convolve(x, large, mode), scipy.signal.convolve(x, large, mode), 1e-11)
