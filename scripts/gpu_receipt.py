@@ -11,7 +11,8 @@ Results of `write`:
   --tests REPORTS LIST STATUS      GoogleTest's JSON reports, comma-separated, the output of --gtest_list_tests, and 0 or the exit
                                    status of a program that failed
   --sanitizer TOOL LOG STATUS      compute-sanitizer's output; STATUS may be a reason why it was not started
-  --bars FILE STATUS               {"bars": [{"name", "wanted", "held", "reached", "met", "holds", ...}], "missing": [NAME]} and the program's exit status
+  --bars FILE STATUS               {"bars": [{"name", "wanted", "held", "reached", "met", "holds", ...}], "missing": [NAME]} and the
+                                   program's exit status
 
 The hash covers include/, src/core, src/cuda, tests/gpu and tests/support as they lie there, in git or not.
 """
@@ -43,8 +44,8 @@ def covered_files(root):
         for folder, folders, names in os.walk(os.path.join(root, top)):
             folders[:] = [name for name in folders if not name.startswith((".", "__pycache__", "emulated"))]
             paths += [os.path.relpath(os.path.join(folder, name), root) for name in names]
-    hidden = lambda path: os.path.basename(path).startswith(".") or path.endswith((".pyc", "~"))
-    return sorted(path for path in paths if path != RECEIPT and not hidden(path))
+    hidden = [path for path in paths if os.path.basename(path).startswith(".") or path.endswith((".pyc", "~"))]
+    return sorted(set(paths) - {RECEIPT, *hidden})
 
 
 def tree_hash(root):
@@ -86,8 +87,8 @@ def write_atomically(path, receipt):
 def listed_tests(text):
     """Names from --gtest_list_tests; a line at the margin is a suite. Disabled tests are left out."""
     names, suite = [], ""
-    for line in text.splitlines():
-        line = line.split("#")[0].rstrip()
+    for printed in text.splitlines():
+        line = printed.split("#")[0].rstrip()
         if not line or line.startswith("Running main"):
             continue
         if not line.startswith(" "):

@@ -11,7 +11,7 @@ from tapline import _gpu
 KNOWN = frozenset("?bhilqBHILQefdFD")
 
 # How often each original was asked, by its full name; tests read it.
-asked = Counter()
+asked: Counter = Counter()
 
 # Whether a call that tapline can serve may go to SciPy because SciPy is faster at it. Tests switch it off.
 prefer_faster = True

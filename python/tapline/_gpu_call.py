@@ -19,7 +19,7 @@ _EXACT_LIMIT = 2**53
 # Taps in GPU memory as they were when they were last read, by place; the oldest go first. Longer ones are not worth their memory.
 _MAX_RECENT_TAPS = 32
 _MAX_RECENT_BYTES = 1 << 20
-_recent_taps = {}
+_recent_taps: dict[tuple, np.ndarray] = {}
 
 # Calls that read their taps where they lie, by all that decides what is executed; None: the algorithm needs the taps' values.
 _MAX_CALLS = 32
@@ -30,8 +30,8 @@ _OPTIONS = frozenset({"mode", "axis", "boundary", "constant", "origin", "accurac
 
 
 def check_places(values, subject="signal"):
-    """The signal's library and place, the place of `out`, if any, and that of a signal's taps if this library has them in GPU memory;
-    ValueError where arrays lie in different memories.
+    """The signal's library and place, the place of `out`, if any, and that of a signal's taps if this library has them in GPU
+    memory; ValueError where arrays lie in different memories.
 
     `subject`: what the signal is called in `values` and in messages."""
     signal, taps, out = values[subject], values.get("taps"), values.get("out")
@@ -48,7 +48,7 @@ def check_places(values, subject="signal"):
     to = library_of(out).place(out) if out_there else None
     is_beside = taps_there and subject == "signal" and library_of(taps) is library
     of_taps = library.place(taps) if is_beside else None
-    device = of_taps.device if is_beside else _device_of_taps(taps) if taps_there else place.device
+    device = of_taps.device if of_taps is not None else _device_of_taps(taps) if taps_there else place.device
     if device != place.device:
         raise ValueError(f"taps: on cuda:{device}, the {subject} is on cuda:{place.device}; move one of them")
     if to is not None and to.device != place.device:
@@ -71,7 +71,7 @@ def _device_of_taps(taps):
     return library_of(taps).place(taps).device
 
 
-def taps_in_host_memory(taps):
+def taps_in_host_memory(taps) -> tuple[np.ndarray, str]:
     """(array, the name of its type). Taps on a GPU are copied, which waits for them."""
     if _core.is_on_gpu(taps):
         library = library_of(taps)
@@ -123,9 +123,9 @@ def _new_output(library, place, planned):
 
 
 def _call_with_taps_there(function, place, taps, wanted, to, options):
-    """(a call whose plan reads the taps in GPU memory, the same arranged, whether it reads the array that was given): nothing depends on
-    their values, so that nobody waits for them. Taps of another type, or with gaps between them, are converted there first. None where
-    the algorithm needs them beforehand, or the signal would have to be converted or copied."""
+    """(a call whose plan reads the taps in GPU memory, the same arranged, whether it reads the array that was given): nothing
+    depends on their values, so that nobody waits for them. Taps of another type, or with gaps between them, are converted there
+    first. None where the algorithm needs them beforehand, or the signal would have to be converted or copied."""
     if len(taps.shape) != 1 or taps.shape[0] == 0 or not _PLAIN.issuperset(map(type, options.values())):
         return None
     if _is_integer(place.dtype):
@@ -157,8 +157,8 @@ def _make_call(function, place, taps, wanted, to, options):
 
 
 def _with_taps_copied(library, taps, execute, out):
-    """The plan needs the taps' values. Waiting for them would leave the GPU without work, so the call goes ahead with those that were
-    there the last time, and goes again if they have changed: on one stream, before anyone can read the result."""
+    """The plan needs the taps' values. Waiting for them would leave the GPU without work, so the call goes ahead with those that
+    were there the last time, and goes again if they have changed: on one stream, before anyone can read the result."""
     place = library.place(taps)
     bytes_of_taps = math.prod(place.shape) * 8
     if _is_integer(place.dtype) or bytes_of_taps > _MAX_RECENT_BYTES:  # integers' values decide how the sums are taken
@@ -227,7 +227,8 @@ def call_plan(plan, signal, out):
 
 
 def run(library, place, signal, planned, out, to=None):
-    """Executes `planned`; converts and copies on the GPU only what the engine cannot read or write as it lies. `to`: the place of `out`."""
+    """Executes `planned`; converts and copies on the GPU only what the engine cannot read or write as it lies. `to`: the place of
+    `out`."""
     if planned.signal_type != place.dtype:
         signal = library.astype(signal, planned.signal_type)
         place = library.place(signal)
@@ -254,8 +255,8 @@ def run(library, place, signal, planned, out, to=None):
 
 
 def launch(library, place, signal, arranged, of_work, work, out, taps=None):
-    """Executes what is `arranged` on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another one. `taps`: an array of
-    `library`, for a call that reads them where they lie."""
+    """Executes what is `arranged` on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another
+    one. `taps`: an array of `library`, for a call that reads them where they lie."""
     workspace = library.empty((arranged.workspace_bytes,), "uint8", place.device) if arranged.workspace_bytes > 0 else None
     keep = [arranged, work, signal, workspace, taps]
 
@@ -291,4 +292,4 @@ def check_out(library, place, shape):
 
 
 def _read_strides(place):
-    return tuple(0 if count == 1 else stride for stride, count in zip(place.strides, place.shape))
+    return tuple(0 if count == 1 else stride for stride, count in zip(place.strides, place.shape, strict=True))

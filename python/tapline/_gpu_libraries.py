@@ -7,12 +7,19 @@ import collections
 import functools
 import sys
 import threading
+import typing
 
 import numpy as np
 
-from tapline import _core
 
-Place = collections.namedtuple("Place", "shape strides dtype device address")  # strides in bytes, dtype NumPy's name for it
+class Place(typing.NamedTuple):
+    """Where an array lies, and how."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # bytes
+    dtype: str  # NumPy's name for it
+    device: int
+    address: int
 
 
 def c_strides(shape, itemsize):
@@ -29,7 +36,7 @@ def _overlap(x, y):
     for place in (x, y):
         if 0 in place.shape:
             return False
-        reach = [(n - 1) * stride for n, stride in zip(place.shape, place.strides)]
+        reach = [(n - 1) * stride for n, stride in zip(place.shape, place.strides, strict=True)]
         itemsize = 2 if place.dtype == "bfloat16" else np.dtype(place.dtype).itemsize
         ends.append((place.address + sum(r for r in reach if r < 0), place.address + sum(r for r in reach if r > 0) + itemsize))
     return x.device == y.device and ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1]
@@ -42,6 +49,9 @@ def name_of(dtype):
 
 class _Writable:
     """Of arrays that can be changed."""
+
+    def place(self, x):
+        raise NotImplementedError
 
     def put(self, x, index, value):
         view = x[index]
@@ -187,8 +197,8 @@ class _Torch(_Writable):
 
 
 class _Export:
-    """What jax.dlpack.from_dlpack asks: memory of an array, which is written on the stream that JAX names in the question and then waits
-    for."""
+    """What jax.dlpack.from_dlpack asks: memory of an array, which is written on the stream that JAX names in the question and then
+    waits for."""
 
     def __init__(self, array, write):
         self.array, self.write = array, write
@@ -202,7 +212,8 @@ class _Export:
 
 
 class _Jax:
-    """JAX shows no stream of its own, and names another one each time it takes in an array of others: the engine works on that one."""
+    """JAX shows no stream of its own, and names another one each time it takes in an array of others: the engine works on
+    that one."""
 
     name = "JAX"
     makes_arrays = True
@@ -210,7 +221,7 @@ class _Jax:
     def __init__(self, module):
         self.jax = module
         self.devices = {}
-        self.pending = collections.deque()  # (result, what it reads): kept until the result is ready
+        self.pending: collections.deque = collections.deque()  # (result, what it reads): kept until the result is ready
         self.one_at_a_time = threading.Lock()  # of `pending`: what another thread sees ready must be what it takes out
 
     def _device(self, x):
@@ -236,8 +247,8 @@ class _Jax:
         """x, unless JAX made it of a narrower type: it does without 64 bits until told otherwise."""
         if x.dtype.name != (dtype if isinstance(dtype, str) else np.dtype(dtype).name):
             raise TypeError(
-                f"signal, taps or result: {dtype} is needed, and JAX has {x.dtype.name} in its place; give signal and taps one type "
-                "of 32 bits, or call jax.config.update('jax_enable_x64', True)"
+                f"signal, taps or result: {dtype} is needed, and JAX has {x.dtype.name} in its place; give signal and taps one "
+                "type of 32 bits, or call jax.config.update('jax_enable_x64', True)"
             )
         return x
 
@@ -323,12 +334,12 @@ class _Other:
 
 
 _ROOTS = {"cupy": ("cupy", _Cupy), "torch": ("torch", _Torch), "jax": ("jax", _Jax), "jaxlib": ("jax", _Jax)}
-_made = {}
+_made: dict[str | None, object] = {}
 
 
 def library_of(x):
     """The library of an array in GPU memory."""
-    return _library_of_type(type(x))
+    return _library_of_type(type(x))  # type: ignore[arg-type]  # mypy takes the hash of a class for that of its objects
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,5 +1,7 @@
 """Images: which axes are rows, pixels and channels, and the result's type."""
 
+import math
+
 import numpy as np
 
 from tapline import _core, _gpu, _gpu_image
@@ -24,7 +26,7 @@ def _pixels_lie_packed(x):
 def _four_axes(x, channels):
     """(batch, height, width, channels); a view wherever that is possible."""
     x = x if channels else x[..., None]
-    return x.reshape((-1, *x.shape[-3:])) if x.ndim != 4 else x
+    return x.reshape((math.prod(x.shape[:-3]), *x.shape[-3:])) if x.ndim != 4 else x
 
 
 def _outline(x):

@@ -38,8 +38,8 @@ _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular"
 # What the names of the engines' algorithms that transform begin with.
 _TRANSFORMS = ("overlap_save", "partitioned")
 
-# N-dimensional filters of more passes than this, each over many outputs, are for SciPy's N-dimensional FFT: on a 2-core machine 31 x 31
-# taps on 2048 x 2048 f32 samples took 94 ms in 31 passes and 87 ms there, 217 and 91 ms with the cores shared.
+# N-dimensional filters of more passes than this, each over many outputs, are for SciPy's N-dimensional FFT: on a 2-core machine
+# 31 x 31 taps on 2048 x 2048 f32 samples took 94 ms in 31 passes and 87 ms there, 217 and 91 ms with the cores shared.
 _MANY_PASSES = 16
 _MANY_OUTPUTS = 1 << 14
 
@@ -355,9 +355,9 @@ def _in_two_dimensions(name, in1, in2, mode, boundary, fillvalue, reverse):
     if constant != 0 and x.dtype != dtype:
         x = x.astype(dtype)  # the constant is of the result's type
     w = np.flip(h) if reverse else h.conj()
-    pairs = [_shape_along(mode, n, k) for n, k in zip(x.shape, w.shape)]
+    pairs = [_shape_along(mode, n, k) for n, k in zip(x.shape, w.shape, strict=True)]
     if mode == "same" and not reverse:  # SciPy's middle is a tap earlier here
-        pairs = [(n, (k - 1) // 2) for n, k in zip(x.shape, w.shape)]
+        pairs = [(n, (k - 1) // 2) for n, k in zip(x.shape, w.shape, strict=True)]
     options = {"dtype": dtype} if dtype.kind in "iu" else {}
     y = _nd.correlate(x, w, [0, 1], [p[0] for p in pairs], [p[1] for p in pairs], boundary=ours, constant=constant, **options)
     if dtype.kind == "b":

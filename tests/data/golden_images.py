@@ -35,18 +35,18 @@ MASKS = {
 MASKS["ones"] = np.ones((2, 3)) / 8  # ties when rounded
 MASKS["column*row"] = np.outer([1, 2, -3, 4], [2, 0, 1]) / 8
 NDIMAGE = {
-    "zero": dict(mode="constant", cval=0),
-    "constant": dict(mode="constant", cval=3),
-    "nearest": dict(mode="nearest"),
-    "reflect": dict(mode="reflect"),
-    "mirror": dict(mode="mirror"),
-    "wrap": dict(mode="wrap"),
+    "zero": {"mode": "constant", "cval": 0},
+    "constant": {"mode": "constant", "cval": 3},
+    "nearest": {"mode": "nearest"},
+    "reflect": {"mode": "reflect"},
+    "mirror": {"mode": "mirror"},
+    "wrap": {"mode": "wrap"},
 }
 SIGNAL = {
-    "zero": dict(boundary="fill", fillvalue=0),
-    "constant": dict(boundary="fill", fillvalue=3),
-    "reflect": dict(boundary="symm"),
-    "wrap": dict(boundary="wrap"),
+    "zero": {"boundary": "fill", "fillvalue": 0},
+    "constant": {"boundary": "fill", "fillvalue": 3},
+    "reflect": {"boundary": "symm"},
+    "wrap": {"boundary": "wrap"},
 }
 OPENCV = {
     "zero": cv2.BORDER_CONSTANT,
@@ -72,8 +72,8 @@ def case(tool, image, mask, dtype, operation, mode, boundary, origin, output, bi
     put("case", tool, image, mask, dtype, operation, mode, boundary, constant, *origin, number(bias), *output.shape[:2], output)
 
 
-def every_channel(call, image):
-    return np.stack([call(image[..., c]) for c in range(image.shape[2])], axis=-1)
+def every_channel(function, image, *arguments, **options):
+    return np.stack([function(image[..., c], *arguments, **options) for c in range(image.shape[2])], axis=-1)
 
 
 def from_ndimage():
@@ -93,14 +93,14 @@ def from_ndimage():
         x, w = IMAGES[image].astype(float), MASKS[mask]
         for boundary, options in NDIMAGE.items():
             for shift in [(0, 0), (1, -1)]:
-                if any(abs(s) > (k - 1) // 2 for s, k in zip(shift, w.shape)):
+                if any(abs(s) > (k - 1) // 2 for s, k in zip(shift, w.shape, strict=True)):
                     continue
-                output = every_channel(lambda p: ndimage.correlate(p, w, origin=shift, **options), x)
-                origin = [k // 2 + s for k, s in zip(w.shape, shift)]
+                output = every_channel(ndimage.correlate, x, w, origin=shift, **options)
+                origin = [k // 2 + s for k, s in zip(w.shape, shift, strict=True)]
                 case("ndimage.correlate", image, mask, "f32", "correlation", "same", boundary, origin, output)
                 if any(shift) or boundary in ("nearest", "mirror"):
-                    output = every_channel(lambda p: ndimage.convolve(p, w, origin=shift, **options), x)
-                    origin = [(k - 1) // 2 - s for k, s in zip(w.shape, shift)]
+                    output = every_channel(ndimage.convolve, x, w, origin=shift, **options)
+                    origin = [(k - 1) // 2 - s for k, s in zip(w.shape, shift, strict=True)]
                     case("ndimage.convolve", image, mask, "f64", "convolution", "same", boundary, origin, output)
 
 

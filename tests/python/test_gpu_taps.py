@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import tapline
 
+import tapline
 from gpu_arrays import Jax, assert_close, drawn, needs_gpu
 
 pytestmark = needs_gpu
