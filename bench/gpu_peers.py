@@ -11,16 +11,17 @@ allows that; before a cold one the L2 cache is overwritten.
 
 import argparse
 import json
-import platform
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
+import timing
+
 CASES = [(16384, 32, "full"), (1_500_000, 2047, "valid")]  # C's and B's
 TOLERANCE = 1e-4  # relative L2, as B's write-up allows
-LEAST_RUNS, MOST_RUNS = 5, 1000
-FLUSH_BYTES = 256 << 20  # several times the L2 cache of any GPU
+LEAST_RUNS = 5
 
 
 def say(text):
@@ -49,21 +50,15 @@ def padding(length, taps, mode):
     return origin, outputs + taps - 1 - length - origin
 
 
-def relative_error(got, exact):
-    return float(np.linalg.norm(got.astype(np.float64) - exact) / np.linalg.norm(exact))
+def measured(call, seconds, clock):
+    """Median and spread of single calls after one that warms up."""
+    clock(call)
+    times = timing.repeat(call, seconds, LEAST_RUNS, clock=clock)
+    return timing.spread(times) | {"runs": len(times)}
 
 
-def summary(times):
-    return {"median": float(np.median(times)), "min": float(min(times)), "max": float(max(times)), "runs": len(times)}
-
-
-def repeat(once, seconds):
-    """once() returns seconds; called until the time is over."""
-    times = []
-    begin = time.perf_counter()
-    while len(times) < LEAST_RUNS or (len(times) < MOST_RUNS and time.perf_counter() - begin < seconds):
-        times.append(once())
-    return summary(times)
+def cold_and_warm(events, call, seconds):
+    return measured(call, seconds, events.cold), measured(call, seconds, events)
 
 
 class NumPy:
@@ -84,13 +79,7 @@ class NumPy:
 
     @staticmethod
     def measure(call, seconds):
-        def once():
-            begin = time.perf_counter()
-            call()
-            return time.perf_counter() - begin
-
-        call()
-        return repeat(once, seconds), None
+        return measured(call, seconds, timing.wall), None
 
 
 class PyTorch:
@@ -106,7 +95,7 @@ class PyTorch:
         torch.backends.cudnn.benchmark = True
         torch.backends.cudnn.allow_tf32 = False  # f32 like the rungs
         torch.backends.cuda.matmul.allow_tf32 = False
-        self.flush = torch.empty(FLUSH_BYTES // 4, dtype=torch.float32, device="cuda")
+        self.events = timing.events_of_torch()
 
     def peers(self, x, h, mode):
         torch = self.torch
@@ -138,19 +127,7 @@ class PyTorch:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             call()
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-
-        def once(cold):
-            if cold:
-                self.flush.fill_(1)
-            begin.record()
-            graph.replay()
-            end.record()
-            end.synchronize()
-            return 1e-3 * begin.elapsed_time(end)
-
-        once(False)
-        return repeat(lambda: once(True), seconds), repeat(lambda: once(False), seconds)
+        return cold_and_warm(self.events, graph.replay, seconds)
 
 
 class CuPy:
@@ -162,7 +139,7 @@ class CuPy:
 
         self.cupy, self.signal = cupy, cupyx.scipy.signal
         self.device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        self.flush = cupy.empty(FLUSH_BYTES // 4, dtype=cupy.float32)
+        self.events = timing.events_of_cupy()
 
     def peers(self, x, h, mode):
         cupy = self.cupy
@@ -182,22 +159,11 @@ class CuPy:
             yield f"CuPy {function_name}", f"{module}.{function_name} {cupy.__version__}", call, cupy.asnumpy, self.measure
 
     def measure(self, call, seconds):
-        begin, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
-
-        def once(cold):
-            if cold:
-                self.flush.fill(1)
-            begin.record()
-            call()
-            end.record()
-            end.synchronize()
-            return 1e-3 * self.cupy.cuda.get_elapsed_time(begin, end)
-
-        once(False)
-        return repeat(lambda: once(True), seconds), repeat(lambda: once(False), seconds)
+        return cold_and_warm(self.events, call, seconds)
 
 
-def measure_case(library, length, taps, mode, seconds):
+def measure_case(library, case, seconds):
+    length, taps, mode = case
     rng = np.random.default_rng(1)
     x, h = (rng.uniform(-1, 1, size).astype(np.float32) for size in (length, taps))
     origin, outputs = geometry(length, taps, mode)
@@ -207,11 +173,9 @@ def measure_case(library, length, taps, mode, seconds):
             got = fetch(call())
             if got.shape != exact.shape:
                 raise RuntimeError(f"{got.size} outputs instead of {exact.size}")
-            error = relative_error(got, exact)
-            if not error <= TOLERANCE:
-                raise RuntimeError(f"relative error {error:.1e}, allowed {TOLERANCE:.1e}")
+            error = timing.require(name, timing.relative_error(got, exact), TOLERANCE)
             cold, warm = measure(call, seconds)
-        except Exception as problem:  # one library's failure leaves the others
+        except Exception as problem:  # noqa: BLE001  one library's failure, whatever it is, leaves the others
             say(f"{name}, n={length}, k={taps}, {mode}: left out: {problem}")
             continue
         say(f"{name}, n={length}, k={taps}, {mode}: {1e6 * cold['median']:.1f} us, error {error:.1e}")
@@ -240,19 +204,20 @@ def main():
     if (arguments.length is None) != (arguments.taps is None):
         parser.error("--length and --taps belong together")
     cases = CASES if arguments.length is None else [(arguments.length, arguments.taps, arguments.mode)]
-    rows = []
-    for make in (NumPy, PyTorch, CuPy):
+    rows: list[dict] = []
+    makers: list[Any] = [NumPy, PyTorch, CuPy]
+    for make in makers:
         try:
             library = make()
-        except Exception as problem:
+        except Exception as problem:  # noqa: BLE001  as above
             say(f"{make.name}: not measured: {problem}")
             continue
         for case in cases:
-            rows += measure_case(library, *case, arguments.seconds)
+            rows += measure_case(library, case, arguments.seconds)
     document = {
         "schema": "tapline-peers-1",
         "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
-        "processor": platform.processor(),
+        "processor": timing.machine()["processor"],
         "rows": rows,
     }
     with open(arguments.output, "w", encoding="utf-8") as file:
