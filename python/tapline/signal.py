@@ -103,6 +103,16 @@ def _one_call(name, in1, in2, mode, method):
     return _gpu.one_call(name, in1, in2, mode, accuracy=_accuracy(method))
 
 
+def _check(first, second, names, mode, method):
+    """SciPy's errors, in its words."""
+    if first.ndim != second.ndim:
+        raise ValueError(f"{names} should have the same dimensionality")
+    if mode not in _MODES:
+        raise ValueError(_BAD_MODE)
+    if method not in _METHODS:
+        raise ValueError(_BAD_METHOD)
+
+
 @_gpu.returns_the_callers_kind
 def convolve(in1, in2, mode="full", method="auto"):
     """Convolve two N-dimensional arrays: scipy.signal.convolve.
@@ -124,12 +134,7 @@ def convolve(in1, in2, mode="full", method="auto"):
     volume, kernel = _arrays(in1, in2, mode)
     if volume.ndim == kernel.ndim == 0:
         return volume * kernel
-    if volume.ndim != kernel.ndim:
-        raise ValueError("volume and kernel should have the same dimensionality")
-    if mode not in _MODES:
-        raise ValueError(_BAD_MODE)
-    if method not in _METHODS:
-        raise ValueError(_BAD_METHOD)
+    _check(volume, kernel, "volume and kernel", mode, method)
     if not _fallback.is_known(volume, kernel):
         return _fallback.ask_scipy("signal", "convolve", _fallback.types_of(volume, kernel), in1, in2, mode, method)
     if volume.size == 0 or kernel.size == 0:
@@ -157,12 +162,7 @@ def correlate(in1, in2, mode="full", method="auto"):
     first, second = _arrays(in1, in2, mode)
     if first.ndim == second.ndim == 0:
         return first * (second.conj() if second.dtype.kind == "c" else second)
-    if first.ndim != second.ndim:
-        raise ValueError("in1 and in2 should have the same dimensionality")
-    if mode not in _MODES:
-        raise ValueError(_BAD_MODE)
-    if method not in _METHODS:
-        raise ValueError(_BAD_METHOD)
+    _check(first, second, "in1 and in2", mode, method)
     if not _fallback.is_known(first, second):
         return _fallback.ask_scipy("signal", "correlate", _fallback.types_of(first, second), in1, in2, mode, method)
     if first.size == 0 or second.size == 0:
