@@ -1,5 +1,5 @@
 // Every algorithm of the GPU against the textbook, over problems drawn at random, between guard zones, on device memory and from host
-// memory. TAPLINE_PROPERTY_CASES sets how many (default 6400), TAPLINE_PROPERTY_SEED repeats a failure that was printed.
+// memory. TAPLINE_PROPERTY_CASES sets how many (default 9000), TAPLINE_PROPERTY_SEED repeats a failure that was printed.
 #include "gpu/gpu.hpp"
 #include "support/case.hpp"
 #include "tapline/tapline.hpp"
@@ -8,7 +8,7 @@ namespace tapline::test {
 namespace {
 
 constexpr int kShards = 8;
-constexpr std::int64_t kDefaultCases = 6400;
+constexpr std::int64_t kDefaultCases = 9000;
 constexpr std::int64_t kMostProducts = 1000000;
 
 // draw_problem() has no 16-bit types.
@@ -41,13 +41,13 @@ struct Drawn {
 };
 
 Drawn draw_any(Random& random) {
-    const std::int64_t kind = between(0, 7, random);
-    if (kind < 5) {
+    const std::int64_t kind = between(0, 19, random);
+    if (kind < 9) {
         Problem p = draw_problem(chance(0.1, random) ? 6000 : 700, 300, random);
         draw_halves(p, random);
         return {p, true};
     }
-    if (kind < 7) { return {draw_image(random), true}; }
+    if (kind < 18) { return {draw_image(random), true}; }
     Problem p = draw_problem({.rank = chance(0.6, random) ? 1 : 2,
                               .most_samples = 200,
                               .most_taps = 40,
