@@ -8,19 +8,29 @@
 namespace tapline::gpu_host {
 namespace {
 
+// An ordinary request but for one change.
+template <class Change>
+core::Request request_with(const Change& change) {
+    core::Request request;
+    change(request);
+    return request;
+}
+const core::Request kHostBuffers = request_with([](core::Request& r) { r.host_buffers = true; });
+
 TEST(CudaProblem, FactsOfTheTapsAndTheRequest) {
     const core::Resolved signal = core::resolve(Problem{.length = 10, .taps = 2, .dtype = Dtype::bf16});
+    const auto with = [&](const auto& change) { return to_abi(signal, request_with(change)); };
     EXPECT_FALSE(to_abi(signal, {}).narrow_taps);
     EXPECT_TRUE(to_abi(signal, {}).taps_finite);
-    EXPECT_TRUE(to_abi(signal, {.facts = {.narrow = true}}).narrow_taps);
-    EXPECT_FALSE(to_abi(signal, {.facts = {.finite = false}}).taps_finite);
-    EXPECT_TRUE(to_abi(signal, {.taps_come_later = true}).taps_come_later);
-    EXPECT_EQ(to_abi(signal, {.accuracy = Accuracy::strict}).accuracy, Accuracy::strict);
+    EXPECT_TRUE(with([](core::Request& r) { r.facts.narrow = true; }).narrow_taps);
+    EXPECT_FALSE(with([](core::Request& r) { r.facts.finite = false; }).taps_finite);
+    EXPECT_TRUE(with([](core::Request& r) { r.taps_come_later = true; }).taps_come_later);
+    EXPECT_EQ(with([](core::Request& r) { r.accuracy = Accuracy::strict; }).accuracy, Accuracy::strict);
 }
 
 TEST(CudaProblem, AnUnknownLengthBecomesALongOne) {
     const core::Resolved stream = core::resolve(Problem{.length = kUnknownLength, .taps = 5, .mode = Mode::full}, true);
-    const cuda_abi::Problem p = to_abi(stream, {.host_buffers = true});
+    const cuda_abi::Problem p = to_abi(stream, kHostBuffers);
     EXPECT_GE(p.x.n, 1 << 20);
     EXPECT_EQ(p.x.outputs, p.x.n + 4);
 }
@@ -34,7 +44,7 @@ TEST(CudaProblem, HostBuffersArePackedOnTheDevice) {
                                                             .mask_width = 2,
                                                             .mode = Mode::full,
                                                             .input_row_stride = 99});
-    const cuda_abi::Problem p = to_abi(image, {.host_buffers = true});
+    const cuda_abi::Problem p = to_abi(image, kHostBuffers);
     EXPECT_EQ(p.x.in_stride, 3);
     EXPECT_EQ(p.y.in_stride, 15);
     EXPECT_EQ(p.batch.in_stride, 60);
