@@ -138,8 +138,8 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         if (policy != nullptr) { made->policy = *policy; }
         made->context = context_id();
         lay_out_taps(*made, *problem, taps);
-        made->workspace_bytes = made->rung->workspace_bytes(*made);
         made->chosen = made->rung->load(*made);
+        made->workspace_bytes = made->rung->workspace_bytes(*made);
         if (taps == nullptr) { add_made_tables(*made); }
         fill_device(*made);
         made->given = {};

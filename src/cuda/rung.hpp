@@ -74,14 +74,15 @@ public:
     [[nodiscard]] virtual std::vector<Policy> policies(const Problem&, const cuda_abi::Device&) const { return {Policy{}}; }
     /// Whether Problem::filters may be anything but 1 and batch; for the others the taps are repeated until each row has its own.
     [[nodiscard]] virtual bool takes_filters_in_turn() const { return false; }
+    /// Chooses the kernels and loads them, so that launching chooses, allocates and resolves nothing. Prepared::chosen
+    /// holds what it returns in all that follows.
+    [[nodiscard]] virtual std::unique_ptr<const Chosen> load(const Prepared&) const = 0;
     [[nodiscard]] virtual std::int64_t workspace_bytes(const Prepared&) const { return 0; }
     [[nodiscard]] virtual std::string describe(const Prepared&) const { return ""; }
     /// Outputs along the cut axis that belong together: pieces but the last are multiples of so many, starting at one.
     [[nodiscard]] virtual std::int64_t granularity(const Prepared&) const { return info().granularity; }
     /// What launch() finds in device memory at OnDevice::tables; called once, after load(), with all taps in host_taps.
     [[nodiscard]] virtual std::vector<std::byte> tables(Prepared&) const { return {}; }
-    /// Chooses the kernels and loads them, so that launching chooses, allocates and resolves nothing.
-    [[nodiscard]] virtual std::unique_ptr<const Chosen> load(const Prepared&) const = 0;
     /// Launches on the current device. Throws CudaError.
     virtual void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const = 0;
 };

@@ -1,6 +1,7 @@
 // The engines of this build, by the names of their devices: the only place that knows them all.
 #include "core/choice/engine.hpp"
 #include "cpu/engine.hpp"
+#include "gpu_host/engine.hpp"
 #include "gpu_host/library.hpp"
 
 namespace tapline::core {

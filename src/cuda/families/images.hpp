@@ -1,7 +1,9 @@
 // What families for images have in common on the host.
 #pragma once
 
-#include "cuda/families/production.hpp"
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/shared_memory.hpp"
 #include "cuda/primitives/image/image_arguments.cuh"
 
 namespace tapline::cuda {
