@@ -1,4 +1,4 @@
-// The teaching rungs of overlap-save on the host: tables and launches.
+// The lessons of overlap-save on the host: tables and launches.
 #include "lessons/transform_lesson.hpp"
 
 #include <cstring>
