@@ -1,6 +1,7 @@
 // What wrong requests get: one exception type, a code, and a message that names the argument, the value and the remedy.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -51,12 +52,30 @@ TEST(Errors, Sizes) {
 }
 
 TEST(Errors, Strides) {
-    expect_invalid(ErrorCode::argument, {"input_row_stride", "-1"}, [](Problem& p) { p.input_row_stride = -1; });
-    expect_invalid(ErrorCode::argument, {"output_sample_stride", "-2"}, [](Problem& p) { p.output_sample_stride = -2; });
-    expect_invalid(ErrorCode::argument, {"output_row_stride", "one place"}, [](Problem& p) {
+    expect_invalid(ErrorCode::argument, {"output_sample_stride", "0", "one place"}, [](Problem& p) { p.output_sample_stride = 0; });
+    expect_invalid(ErrorCode::argument, {"output_row_stride", "0", "one place"}, [](Problem& p) {
         p.batch = 4;
-        p.output_row_stride = 5;
+        p.output_row_stride = 0;
     });
+    for (const std::int64_t stride : {5, -5}) {
+        expect_invalid(ErrorCode::argument, {"output stride", std::to_string(stride), "one place"}, [&](Problem& p) {
+            p.batch = 4;
+            p.output_row_stride = stride;
+        });
+    }
+    expect_invalid(ErrorCode::argument, {"input_sample_stride", "2^56"},
+                   [](Problem& p) { p.input_sample_stride = std::numeric_limits<std::int64_t>::min(); });
+    expect_invalid(ErrorCode::argument, {"taps_row_stride", "0"}, [](Problem& p) {
+        p.filters = Filters::per_row;
+        p.taps_row_stride = 0;
+    });
+    // What is fine: shared and reversed inputs, reversed outputs, a single row's stride.
+    Problem p{.length = 10, .taps = 3, .batch = 4, .input_row_stride = 0, .input_sample_stride = -1};
+    p.output_sample_stride = -2;
+    validate(p);
+    p.batch = 1;
+    p.output_row_stride = 0;
+    validate(p);
 }
 
 TEST(Errors, Settings) {
@@ -70,8 +89,17 @@ TEST(Errors, Settings) {
         p.filters = Filters::per_row;
         p.filter_count = 4;
     });
-    expect_invalid(ErrorCode::unsupported, {"dilation", "2"}, [](Problem& p) { p.dilation = 2; });
+    expect_invalid(ErrorCode::argument, {"dilation", "0"}, [](Problem& p) { p.dilation = 0; });
     expect_invalid(ErrorCode::argument, {"up", "0"}, [](Problem& p) { p.up = 0; });
+    expect_invalid(ErrorCode::argument, {"down", "-3", "2^30"}, [](Problem& p) { p.down = -3; });
+    expect_invalid(ErrorCode::argument, {"up", "2^56"}, [](Problem& p) {
+        p.length = std::int64_t{1} << 40;
+        p.up = 1 << 20;
+    });
+    expect_invalid(ErrorCode::argument, {"taps", "longer", "valid"}, [](Problem& p) {
+        p.mode = Mode::valid;
+        p.dilation = 5;
+    });
     expect_invalid(ErrorCode::argument, {"enumeration"}, [](Problem& p) { p.mode = static_cast<Mode>(17); });
     expect_invalid(ErrorCode::argument, {"origin", "2^56"},
                    [](Problem& p) { p.origin = std::numeric_limits<std::int64_t>::min(); });
@@ -88,6 +116,11 @@ TEST(Errors, Types) {
         p.boundary = Boundary::constant;
         p.constant = {0, 1};
     });
+    expect_invalid(ErrorCode::type, {"real_taps", "f32", "f64"}, [](Problem& p) { p.real_taps = Dtype::f64; });
+    expect_invalid(ErrorCode::type, {"real_taps", "i32"}, [](Problem& p) {
+        p.dtype = Dtype::i16;
+        p.real_taps = Dtype::i32;
+    });
     expect_invalid(ErrorCode::argument, {"constant", "u8"}, [](Problem& p) {
         p.boundary = Boundary::constant;
         p.dtype = Dtype::u8;
@@ -97,6 +130,52 @@ TEST(Errors, Types) {
         p.boundary = Boundary::constant;
         p.dtype = Dtype::i64;
         p.constant = NAN;
+    });
+}
+
+// An axis is named by its number and its role.
+TEST(Errors, NameTheAxis) {
+    const auto with = [](UpTo<FilteredAxis, 3> axes, UpTo<BatchAxis, 4> batch_axes = {}) {
+        Problem p;
+        p.axes = axes;
+        p.batch_axes = batch_axes;
+        return [p] { validate(p); };
+    };
+    const FilteredAxis good{.length = 10, .taps = 3};
+    expect_error(ErrorCode::argument, {"axis 0 (y)", "length", "0"}, with({{.length = 0, .taps = 3}, good}));
+    expect_error(ErrorCode::argument, {"axis 1 (x)", "taps", "-2"}, with({good, {.length = 10, .taps = -2}}));
+    expect_error(ErrorCode::argument, {"axis 0 (z)", "up", "0"}, with({{.length = 10, .taps = 3, .up = 0}, good, good}));
+    expect_error(ErrorCode::argument, {"axis 1 (y)", "output_stride", "0"},
+                 with({good, {.length = 10, .taps = 3, .output_stride = 0}, good}));
+    expect_error(ErrorCode::argument, {"axis 2 (x)", "taps", "longer"},
+                 with({good, good, {.length = 2, .taps = 3, .mode = Mode::valid}}));
+    expect_error(ErrorCode::argument, {"batch axis 1", "length", "0"}, with({good}, {{.length = 2}, {.length = 0}}));
+    expect_error(ErrorCode::argument, {"batch axis 0", "output_stride", "0"},
+                 with({good, good}, {{.length = 2, .output_stride = 0}, {.length = 2}}));
+    expect_error(ErrorCode::argument, {"batch axis 0", "taps_stride", "-3"}, with({good}, {{.length = 2, .taps_stride = -3}}));
+    expect_error(ErrorCode::argument, {"output stride", "one place"}, with({good}, {{.length = 2, .output_stride = 4}}));
+    expect_error(ErrorCode::argument, {"input", "2^60"},
+                 with({{.length = std::int64_t{1} << 40, .taps = 1}, {.length = std::int64_t{1} << 40, .taps = 1}}));
+    expect_error(ErrorCode::argument, {"taps", "2^56"},
+                 with({{.length = 10, .taps = std::int64_t{1} << 40}, {.length = 10, .taps = std::int64_t{1} << 40}}));
+}
+
+TEST(Errors, OneFormOrTheOther) {
+    expect_invalid(ErrorCode::argument, {"axes", "length"}, [](Problem& p) { p.axes = {{.length = 10, .taps = 3}}; });
+    expect_invalid(ErrorCode::argument, {"batch_axes", "batch"}, [](Problem& p) {
+        p.batch = 2;
+        p.batch_axes = {{.length = 2}};
+    });
+    expect_invalid(ErrorCode::argument, {"filters", "batch_axes", "taps_stride"}, [](Problem& p) {
+        p.length = p.taps = 0;
+        p.axes = {{.length = 10, .taps = 3}, {.length = 10, .taps = 3}};
+        p.batch = 2;
+        p.filters = Filters::per_row;
+    });
+    expect_error(ErrorCode::argument, {"problem", "1", "two"}, [] { image_output_size(Problem{.length = 10, .taps = 3}); });
+    expect_error(ErrorCode::argument, {"axes", "3"}, [] {
+        UpTo<FilteredAxis, 3> many;
+        for (int i = 0; i < 4; ++i) { many.push_back({}); }
     });
 }
 

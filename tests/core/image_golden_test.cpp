@@ -87,8 +87,8 @@ std::vector<double> run(const Case& c, const std::string& algorithm) {
     const std::vector<double>& mask = golden().masks.at(c.mask).values;
     const std::vector<T> in(image.begin(), image.end());
     const std::vector<Tap> taps(mask.begin(), mask.end());
-    const ImagePlan plan = make_image_plan(c.problem, taps, {.device = "cpu", .algorithm = algorithm});
-    std::vector<T> out(static_cast<std::size_t>(image_output_extent(c.problem)), static_cast<T>(77));
+    const Plan plan = make_plan(c.problem, taps, {.device = "cpu", .algorithm = algorithm});
+    std::vector<T> out(static_cast<std::size_t>(output_extent(c.problem)), static_cast<T>(77));
     plan.execute(std::span<T>(out), std::span<const T>(in));
     return {out.begin(), out.end()};
 }
@@ -139,7 +139,7 @@ TEST(ImageGolden, EveryAlgorithmGivesWhatTheToolsGive) {
         const auto& mask = golden().masks.at(c.mask).values;
         const std::vector<float> single(mask.begin(), mask.end());
         const void* taps = c.problem.dtype == Dtype::f64 ? static_cast<const void*>(mask.data()) : single.data();
-        for (const AlgorithmInfo& info : image_algorithms(c.problem, taps, {.device = "cpu"})) {
+        for (const AlgorithmInfo& info : algorithms(c.problem, "cpu", Accuracy::standard, 0, taps)) {
             if (!info.supported) { continue; }
             const std::vector<double> got = run(c, info.name);
             const double tolerance = tolerance_of(c, info.name);

@@ -7,7 +7,8 @@
 #include <functional>
 
 #include "core/problem/mask_rank.hpp"
-#include "support/images.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline {
@@ -42,13 +43,13 @@ Floats gaussian(std::int64_t size) {
 }
 
 Floats run(const ImageProblem& p, const Floats& taps, const Floats& in, const PlanOptions& options = {}) {
-    Floats out(static_cast<std::size_t>(image_output_extent(p)), NAN);
-    make_image_plan(p, taps, options).execute(std::span<float>(out), std::span<const float>(in));
+    Floats out(static_cast<std::size_t>(output_extent(p)), NAN);
+    make_plan(p, taps, options).execute(std::span<float>(out), std::span<const float>(in));
     return out;
 }
 
 std::string algorithm_of(const ImageProblem& p, const Floats& taps, Accuracy accuracy = Accuracy::standard) {
-    return make_image_plan(p, taps, {.device = "cpu", .accuracy = accuracy}).algorithm();
+    return make_plan(p, taps, {.device = "cpu", .accuracy = accuracy}).algorithm();
 }
 
 TEST(Image, ConvolutionTurnsTheMaskAndCorrelationDoesNot) {
@@ -111,29 +112,29 @@ TEST(Image, TheMaskDecidesTheAlgorithm) {
 TEST(Image, TheNamedAlgorithmRunsAndIsExplained) {
     const ImageProblem p = problem_of(100, 120, 7, 7);
     const Floats mask = gaussian(7);
-    for (const AlgorithmInfo& info : image_algorithms(p, mask.data())) {
+    for (const AlgorithmInfo& info : algorithms(p, "cpu", Accuracy::standard, 0, mask.data())) {
         ASSERT_TRUE(info.supported) << info.name;
-        const ImagePlan plan = make_image_plan(p, mask, {.algorithm = info.name});
+        const Plan plan = make_plan(p, mask, {.algorithm = info.name});
         EXPECT_EQ(plan.algorithm(), info.name);
         const std::string text = plan.explain();
         EXPECT_NE(text.find("algorithm: " + info.name + " on cpu"), std::string::npos) << text;
         EXPECT_NE(text.find("100 x 120 f32 pixels with a 7 x 7 mask"), std::string::npos) << text;
         EXPECT_NE(text.find("asked for by name"), std::string::npos) << text;
     }
-    EXPECT_NE(make_image_plan(p, mask).explain().find("fastest by the cost model"), std::string::npos);
+    EXPECT_NE(make_plan(p, mask).explain().find("fastest by the cost model"), std::string::npos);
 }
 
 TEST(Image, TheSameBitsForAnyNumberOfThreadsAndAnyAlignment) {
     ImageProblem p = problem_of(301, 333, 9, 9);
     p.channels = 3;
-    const Floats mask = gaussian(9), in = random_floats(image_input_extent(p), 2);
+    const Floats mask = gaussian(9), in = random_floats(input_extent(p), 2);
     for (const char* algorithm : {"direct", "separable", "overlap_save"}) {
         const Floats one = run(p, mask, in, {.algorithm = algorithm, .threads = 1});
         for (const int threads : {2, 3, 8}) {
             const Floats many = run(p, mask, in, {.algorithm = algorithm, .threads = threads});
             EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(float)), 0) << algorithm;
         }
-        const ImagePlan plan = make_image_plan(p, mask, {.algorithm = algorithm});
+        const Plan plan = make_plan(p, mask, {.algorithm = algorithm});
         for (const std::size_t offset : {1, 5, 15}) {
             Floats shifted_in(in.size() + offset), shifted_out(one.size() + offset);
             std::copy(in.begin(), in.end(), shifted_in.begin() + static_cast<std::ptrdiff_t>(offset));
@@ -147,7 +148,7 @@ TEST(Image, TheSameBitsForAnyNumberOfThreadsAndAnyAlignment) {
 TEST(Image, LargeImagesAgreeBetweenAlgorithms) {
     for (const auto& [width, size] : {std::pair<std::int64_t, std::int64_t>{2048, 11}, {2051, 11}, {2048, 7}, {2051, 7}}) {
         ImageProblem p = problem_of(1200, width, size, size);
-        const Floats mask = gaussian(size), in = random_floats(image_input_extent(p), 3);
+        const Floats mask = gaussian(size), in = random_floats(input_extent(p), 3);
         const Floats direct = run(p, mask, in, {.algorithm = "direct"});
         for (const char* algorithm : {"separable", "overlap_save"}) {
             const Floats other = run(p, mask, in, {.algorithm = algorithm});
@@ -252,16 +253,15 @@ TEST(Image, NonsenseIsRefusedWithTheNameAndTheRemedy) {
     EXPECT_TRUE(contains(of([](auto& p) { p.channels = 0; }), "channels"));
     EXPECT_TRUE(contains(of([](auto& p) { p.batch = 0; }), "batch"));
     EXPECT_TRUE(contains(of([](auto& p) { p.mask_width = 0; }), "width"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.height = p.width = kMany; }), "2^60"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.mask_height = p.mask_width = kMany; }), "2^60"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.width = p.channels = kMany; }), "2^60"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.input_row_stride = 9; }), "input_row_stride: 9 is less than the 10"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.output_row_stride = -1; }), "output_row_stride"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.batch = 2, p.output_image_stride = 99; }), "output_image_stride: 99"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.mode = Mode::valid, p.mask_height = 11; }), "longer than"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.height = p.width = kMany; }), "2^56"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.mask_height = p.mask_width = kMany; }), "2^56"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.width = p.channels = kMany; }), "2^56"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.output_row_stride = 9; }), "output stride: 9"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.output_row_stride = -1; }), "output stride: -1"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.batch = 2, p.output_image_stride = 99; }), "output stride: 99"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.mode = Mode::valid, p.mask_height = 11; }), "axis 0 (y): taps: 11 taps are longer than"));
     EXPECT_TRUE(contains(of([](auto& p) { p.scale = NAN; }), "scale: NaN"));
     EXPECT_TRUE(contains(of([](auto& p) { p.clamp = Clamp{1, 0}; }), "clamp"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.dtype = Dtype::i64; }, ErrorCode::type), "convert to f32"));
     EXPECT_TRUE(contains(of([](auto& p) { p.complex_taps = true; }, ErrorCode::type), "complex_taps"));
     EXPECT_TRUE(contains(of([](auto& p) { p.output_dtype = Dtype::complex64; }, ErrorCode::type), "output_dtype"));
     EXPECT_TRUE(contains(of([](auto& p) { p.mode = static_cast<Mode>(77); }), "mode"));
@@ -272,19 +272,19 @@ TEST(Image, WrongBuffersAreRefused) {
     const ImageProblem p = problem_of(10, 10, 3, 3);
     const Floats mask(9, 1.0F);
     Floats in(100), out(100);
-    const ImagePlan plan = make_image_plan(p, mask);
+    const Plan plan = make_plan(p, mask);
     refusal([&] { plan.execute(nullptr, in.data()); }, ErrorCode::argument);
     refusal([&] { plan.execute(out.data(), nullptr); }, ErrorCode::argument);
     EXPECT_NE(refusal([&] { plan.execute(in.data() + 50, in.data()); }, ErrorCode::argument).find("overlaps"), std::string::npos);
     refusal([&] { plan.execute(std::span<float>(out).first(99), std::span<const float>(in)); }, ErrorCode::argument);
     refusal([&] { plan.execute(out.data(), in.data(), {}); }, ErrorCode::argument);
-    refusal([&] { make_image_plan(p, Floats(8, 1.0F)); }, ErrorCode::argument);
-    refusal([&] { make_image_plan(p, std::vector<double>(9, 1.0)); }, ErrorCode::type);
-    refusal([&] { make_image_plan(p, nullptr); }, ErrorCode::argument);
-    refusal([&] { make_image_plan(p, mask, {.device = "cuda:1000"}); }, ErrorCode::device);
-    refusal([&] { make_image_plan(p, mask, {.device = "tpu"}); }, ErrorCode::argument);
-    refusal([&] { make_image_plan(p, mask, {.algorithm = "magic"}); }, ErrorCode::argument);
-    refusal([&] { make_image_plan(p, mask, {.threads = -1}); }, ErrorCode::argument);
+    refusal([&] { make_plan(p, Floats(8, 1.0F)); }, ErrorCode::argument);
+    refusal([&] { make_plan(p, std::vector<double>(9, 1.0)); }, ErrorCode::type);
+    refusal([&] { make_plan(p, nullptr); }, ErrorCode::argument);
+    refusal([&] { make_plan(p, mask, {.device = "cuda:1000"}); }, ErrorCode::device);
+    refusal([&] { make_plan(p, mask, {.device = "tpu"}); }, ErrorCode::argument);
+    refusal([&] { make_plan(p, mask, {.algorithm = "magic"}); }, ErrorCode::argument);
+    refusal([&] { make_plan(p, mask, {.threads = -1}); }, ErrorCode::argument);
     EXPECT_NE(refusal(
                   [&] {
                       convolve_image(Floats(101), {10, 10}, mask, {3, 3});

@@ -165,34 +165,5 @@ TEST(Info, EnginesSayWhyTheyAreAbsent) {
     EXPECT_GE(available_threads(), 1);
 }
 
-// The sum over outputs is the product of the sums, a shift of the signal shifts the output, and full convolution commutes.
-TEST(Properties, OfFullConvolution) {
-    for (const std::int64_t k : {7, 400, 5000}) {
-        const Problem p = problem_of(20000, k, Mode::full);
-        const auto taps = random_floats(k, 5);
-        const auto in = random_floats(20000, 6);
-        for (const std::string& algorithm : float_algorithms(p)) {
-            if (algorithm == "textbook" && k > 400) { continue; }
-            const PlanOptions options{.device = "cpu", .algorithm = algorithm};
-            const auto out = run(p, taps, in, options);
-            std::vector<float> impulse(20000, 0.0F);
-            impulse[13] = 1;
-            const auto shifted = run(p, taps, impulse, options);
-            for (std::int64_t t = 0; t < k; ++t) {
-                EXPECT_LE(std::abs(shifted[static_cast<std::size_t>(13 + t)] - taps[static_cast<std::size_t>(t)]), 1e-5F)
-                    << algorithm;
-            }
-            const auto swapped = run(problem_of(k, 20000, Mode::full), in, taps, options);
-            double squares = 0;
-            double difference = 0;
-            for (std::size_t i = 0; i < out.size(); ++i) {
-                squares += static_cast<double>(out[i]) * out[i];
-                difference += static_cast<double>(out[i] - swapped[i]) * (out[i] - swapped[i]);
-            }
-            EXPECT_LE(std::sqrt(difference / squares), 2e-6) << algorithm << " " << k;
-        }
-    }
-}
-
 }  // namespace
 }  // namespace tapline

@@ -1,53 +1,29 @@
 #include "support/comparison.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <sstream>
 
-#include "core/problem/half.hpp"
+#include "reference/numbers.hpp"
 
 namespace tapline::test {
 namespace {
 
-// One output, as (real, imaginary) or as the number an integer output holds.
-std::complex<long double> output_at(const void* out, Dtype dtype, std::int64_t i) {
-    const auto at = [&]<class T>(T) { return static_cast<const T*>(out)[i]; };
-    switch (dtype) {
-        case Dtype::f32:
-            return at(float{});
-        case Dtype::f64:
-            return at(double{});
-        case Dtype::complex64:
-            return {at(std::complex<float>{}).real(), at(std::complex<float>{}).imag()};
-        case Dtype::complex128:
-            return {at(std::complex<double>{}).real(), at(std::complex<double>{}).imag()};
-        case Dtype::f16:
-            return core::from_f16(at(std::uint16_t{}));
-        case Dtype::bf16:
-            return core::from_bf16(at(std::uint16_t{}));
-        case Dtype::i8:
-            return at(std::int8_t{});
-        case Dtype::i16:
-            return at(std::int16_t{});
-        case Dtype::i32:
-            return at(std::int32_t{});
-        case Dtype::i64:
-            return static_cast<long double>(at(std::int64_t{}));
-        case Dtype::boolean:
-        case Dtype::u8:
-            return at(std::uint8_t{});
-        case Dtype::u16:
-            return at(std::uint16_t{});
-        case Dtype::u32:
-            return at(std::uint32_t{});
-        default:
-            return static_cast<long double>(at(std::uint64_t{}));
-    }
-}
+using reference::Wide;
 
 bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
 
-// Of the type in which sums are formed.
-double epsilon_of(Dtype dtype) { return real_part_of(dtype) == Dtype::f32 || is_half(dtype) ? 0x1p-23 : 0x1p-52; }
+// Below this a result of f32 may have been flushed to zero on its way.
+constexpr long double kUnderflow = 1e-37L;
+
+// Of a floating-point type, or of the one in which it is summed.
+long double epsilon_of(Dtype dtype) { return real_part_of(dtype) == Dtype::f32 || is_half(dtype) ? 0x1p-23L : 0x1p-52L; }
+
+// Of the type in which sums are formed; exact sums of integers meet a floating-point type in their epilogue only.
+long double sum_epsilon(const Problem& p) { return epsilon_of(is_integer(p.dtype) ? taps_dtype(p) : p.dtype); }
+
+bool is_exact(const Problem& p) { return is_integer(p.dtype) && is_integer(taps_dtype(p)); }
 
 // What storing a value of at most this size in 16 bits may change: half a unit in the last place.
 long double half_rounding(Dtype dtype, long double size) {
@@ -59,158 +35,247 @@ long double half_rounding(Dtype dtype, long double size) {
 }
 
 // f16 ends at 65504: from halfway to the next step on, infinity is right.
-bool overflows(Dtype dtype, const long double got, const long double wanted, const long double tolerance) {
+bool overflows(Dtype dtype, long double got, long double wanted, long double tolerance) {
     return dtype == Dtype::f16 && std::isinf(got) && got * wanted > 0 && std::abs(wanted) + tolerance >= 65520;
 }
 
-// The exact sum through the epilogue, in long double: what the output would be without any rounding.
-long double finished(const Problem& p, long double sum, bool is_real_part) {
-    long double value = p.scale == 1 ? sum : sum * p.scale;
-    if (is_real_part) { value += p.bias; }
-    if (p.clamp) { value = value < p.clamp->low ? p.clamp->low : (value > p.clamp->high ? p.clamp->high : value); }
-    return value;
-}
-
+// One real component of one output.
 struct Part {
-    long double got;
-    long double wanted;     // after the epilogue, not rounded
-    long double tolerance;  // element by element
+    long double got = 0;
+    long double wanted = 0;     ///< after the epilogue, not rounded
+    long double tolerance = 0;  ///< of this element alone
+    long double rounding = 0;   ///< what of it is the epilogue's and the storing's
 };
 
-std::string difference(std::int64_t row, std::int64_t o, const Part& part) {
+// Whether the saturated cast of some number within the tolerance is what was got.
+bool integer_is_right(Dtype dtype, const Part& part) {
+    if (std::isnan(part.wanted)) { return part.got == 0; }
+    const auto stored = [&](long double value) {
+        std::uint64_t element = 0;
+        reference::put_number(&element, dtype, 0, value);
+        return reference::number_at(&element, dtype, 0).real();
+    };
+    return part.got >= stored(part.wanted - part.tolerance) && part.got <= stored(part.wanted + part.tolerance);
+}
+
+bool is_right(Dtype dtype, const Part& part) {
+    if (is_integer(dtype)) { return integer_is_right(dtype, part); }
+    if (std::isnan(part.wanted)) { return std::isnan(part.got); }
+    if (std::isinf(part.wanted)) { return part.got == part.wanted; }
+    return overflows(dtype, part.got, part.wanted, part.tolerance) || std::abs(part.got - part.wanted) <= part.tolerance;
+}
+
+// How many positions that outputs [first, last) of an axis read hold each sample, and how many the constant.
+struct Counts {
+    std::vector<long double> samples;
+    long double constants = 0;
+    [[nodiscard]] long double inside() const {
+        long double sum = 0;
+        for (const long double count : samples) { sum += count; }
+        return sum;
+    }
+};
+
+Counts counts_of(const reference::Axis& axis, std::int64_t first, std::int64_t last) {
+    const std::int64_t start = axis.position(first, 0);
+    std::vector<bool> read(static_cast<std::size_t>(axis.position(last - 1, axis.k - 1) - start + 1));
+    for (std::int64_t o = first; o < last; ++o) {
+        for (std::int64_t t = 0; t < axis.k; ++t) { read[static_cast<std::size_t>(axis.position(o, t) - start)] = true; }
+    }
+    Counts counts{std::vector<long double>(static_cast<std::size_t>(axis.n))};
+    for (std::size_t i = 0; i < read.size(); ++i) {
+        if (!read[i]) { continue; }
+        const std::int64_t sample = reference::sample_at(axis, start + static_cast<std::int64_t>(i));
+        if (sample >= 0) { counts.samples[static_cast<std::size_t>(sample)] += 1; }
+        if (sample == reference::kConstantTerm) { counts.constants += 1; }
+    }
+    return counts;
+}
+
+// The squares of an element's finite components: real taps read a finite part beside a NaN in the other.
+long double squares_of(const Wide& x) {
+    long double squares = 0;
+    for (const long double part : {x.real(), x.imag()}) { squares += std::isfinite(part) ? part * part : 0; }
+    return squares;
+}
+
+}  // namespace
+
+struct Expected::Parts {
+    Problem problem;
+    const void* in;
+    const void* taps;
+    reference::Shape shape;
+    reference::Sums sums;
+    std::vector<__int128> exact;  ///< of integers
+
+    [[nodiscard]] Part part_of(const void* out, const reference::Item& item, std::size_t sum, std::int64_t index, bool real) const;
+    void give_tolerance(Part& part, std::size_t sum, bool real, long double of_sum) const;
+    [[nodiscard]] std::string compare_exact(const void* out) const;
+    [[nodiscard]] std::string compare_block(const void* out, std::size_t item, std::int64_t first, std::int64_t last,
+                                            bool elementwise) const;
+    [[nodiscard]] long double allowed_l2(const reference::Item& item, std::int64_t first, std::int64_t last) const;
+    [[nodiscard]] std::string difference(std::size_t item, std::int64_t index, const Part& part) const;
+    [[nodiscard]] std::string wrong_bool(const void* out) const;
+};
+
+Part Expected::Parts::part_of(const void* out, const reference::Item& item, std::size_t sum, std::int64_t index, bool real) const {
+    const Wide got = reference::number_at(out, output_dtype(problem), shape.place(item, index));
+    const long double whole = real ? sums.real[sum] : sums.imag[sum];
+    return {.got = real ? got.real() : got.imag(), .wanted = reference::epilogue(problem, whole, real)};
+}
+
+// `of_sum`: what the sum alone may be off by. A sum that is not finite has no error, whatever the limits make of it.
+void Expected::Parts::give_tolerance(Part& part, std::size_t sum, bool real, long double of_sum) const {
+    const Dtype type = output_dtype(problem);
+    const long double out_epsilon = is_integer(type) || is_half(type) ? 0 : epsilon_of(type);
+    const long double whole = std::abs(problem.scale * (real ? sums.real[sum] : sums.imag[sum]));
+    const bool finite = std::isfinite(whole);
+    part.rounding = (sum_epsilon(problem) + out_epsilon) *
+                    (std::abs(part.wanted) + (finite ? whole + std::abs(static_cast<long double>(problem.bias)) : 0));
+    part.tolerance = part.rounding + kUnderflow + (finite ? std::abs(problem.scale) * of_sum : 0);
+    const long double storing = half_rounding(type, std::abs(part.wanted) + part.tolerance);
+    part.tolerance += storing;
+    part.rounding += storing;
+}
+
+std::string Expected::Parts::difference(std::size_t item, std::int64_t index, const Part& part) const {
+    const auto& [z, y, x] = shape.axes;
     std::ostringstream text;
     text.precision(12);
-    text << "row " << row << ", output " << o << ": " << part.got << " instead of " << part.wanted << " (tolerance "
-         << part.tolerance << ")";
+    text << "item " << item << ", output (" << index / (y.outputs * x.outputs) << ", " << index / x.outputs % y.outputs << ", "
+         << index % x.outputs << "): " << part.got << " instead of " << part.wanted << " (tolerance " << part.tolerance << ")";
     return text.str();
 }
 
-// NaN and infinity must be themselves; returns true if the part is settled, with `wrong` set if it is not right.
-bool settled_special(const Part& part, bool& wrong) {
-    if (std::isnan(part.wanted)) {
-        wrong = !std::isnan(part.got);
-        return true;
+// sum |taps| of the item's filter times the L2 norm of what outputs [first, last) of the outermost axis read, times the factor.
+long double Expected::Parts::allowed_l2(const reference::Item& item, std::int64_t first, std::int64_t last) const {
+    std::array<Counts, 3> counts;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const reference::Axis& axis = shape.axes[i];
+        const bool is_cut = &axis == &shape.outermost();
+        counts[i] = counts_of(axis, is_cut ? first : 0, is_cut ? last : axis.outputs);
     }
-    if (std::isinf(part.wanted)) {
-        wrong = part.got != part.wanted;
-        return true;
+    const auto& [z, y, x] = shape.axes;
+    long double squares = 0, all = 1, inside = 1;
+    for (const Counts& c : counts) {
+        all *= c.inside() + c.constants;
+        inside *= c.inside();
     }
-    return false;
+    if (all > inside) { squares += (all - inside) * squares_of(problem.constant); }
+    for (std::int64_t i = 0; i < z.n; ++i) {
+        for (std::int64_t j = 0; j < y.n; ++j) {
+            const long double row = counts[0].samples[static_cast<std::size_t>(i)] * counts[1].samples[static_cast<std::size_t>(j)];
+            if (row == 0) { continue; }
+            for (std::int64_t l = 0; l < x.n; ++l) {
+                const long double times = row * counts[2].samples[static_cast<std::size_t>(l)];
+                if (times == 0) { continue; }
+                squares += times * squares_of(reference::number_at(in, problem.dtype,
+                                                                   item.in + i * z.in_stride + j * y.in_stride + l * x.in_stride));
+            }
+        }
+    }
+    long double sum = 0;
+    for (std::int64_t t = 0; t < shape.taps(); ++t) {
+        const long double size = std::abs(reference::number_at(taps, taps_dtype(problem), item.taps + t));
+        if (std::isfinite(size)) { sum += size; }
+    }
+    return (sum_epsilon(problem) == 0x1p-23L ? 1e-6L : 1e-14L) * sum * std::sqrt(squares);
 }
 
-std::string compare_integer_output(const Problem& p, const std::vector<Part>& parts, std::int64_t m) {
-    // Saturated and rounded, so compared with the reference's own rounding: off by one at most, where a tie is near.
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const Part& part = parts[i];
-        const auto bits = static_cast<int>(8 * size_of(output_dtype(p)));
-        const Dtype type = output_dtype(p);
-        const bool is_signed = type >= Dtype::i8 && type <= Dtype::i64;
-        const long double high = type == Dtype::boolean ? 1 : std::ldexp(1.0L, is_signed ? bits - 1 : bits) - 1;
-        const long double low = is_signed ? -high - 1 : 0;
-        long double wanted = std::isnan(part.wanted) ? 0 : std::nearbyint(part.wanted);
-        wanted = wanted < low ? low : (wanted > high ? high : wanted);
-        const bool exact_tie = std::abs(part.wanted - std::floor(part.wanted) - 0.5L) <= part.tolerance;
-        if (!std::isfinite(part.wanted)) {  // saturated, or 0 for NaN
-            if (part.got != wanted) { return difference(static_cast<std::int64_t>(i) / m, static_cast<std::int64_t>(i) % m, part); }
-            continue;
+std::string Expected::Parts::compare_block(const void* out, std::size_t item, std::int64_t first, std::int64_t last,
+                                           bool elementwise) const {
+    const std::int64_t within = shape.outputs() / shape.outermost().outputs;  // outputs to one of the outermost axis
+    const Dtype type = output_dtype(problem);
+    const long double allowed = elementwise ? 0 : allowed_l2(shape.items[item], first, last);
+    const long double terms = static_cast<long double>(shape.taps() + 2) * sum_epsilon(problem);
+    long double squares = 0, rounding_squares = 0;
+    for (std::int64_t index = first * within; index < last * within; ++index) {
+        const std::size_t sum = item * static_cast<std::size_t>(shape.outputs()) + static_cast<std::size_t>(index);
+        for (int c = 0; c < (is_complex(problem.dtype) ? 2 : 1); ++c) {
+            const long double magnitude = c == 0 ? sums.real_magnitude[sum] : sums.imag_magnitude[sum];
+            Part part = part_of(out, shape.items[item], sum, index, c == 0);
+            give_tolerance(part, sum, c == 0, elementwise ? terms * magnitude : allowed);
+            if (!is_right(type, part)) { return difference(item, index, part); }
+            if (is_integer(type) || !std::isfinite(part.wanted) || !std::isfinite(part.got)) { continue; }
+            squares += (part.got - part.wanted) * (part.got - part.wanted);
+            rounding_squares += part.rounding * part.rounding;
         }
-        const long double allowed = exact_tie ? 1 : (part.tolerance < 0.5L ? 0 : part.tolerance + 1);
-        if (!(std::abs(part.got - wanted) <= allowed)) {
-            return difference(static_cast<std::int64_t>(i) / m, static_cast<std::int64_t>(i) % m, {part.got, wanted, allowed});
+    }
+    const long double most = std::abs(problem.scale) * allowed + std::sqrt(rounding_squares) + kUnderflow;
+    if (!elementwise && !(std::sqrt(squares) <= most)) {
+        std::ostringstream text;
+        text << "item " << item << ", outputs " << first << " to " << last - 1 << ": L2 error " << std::sqrt(squares) << " above "
+             << most;
+        return text.str();
+    }
+    return {};
+}
+
+// Integers of integers: the bits of the textbook. Through an epilogue in floating point that has its roundings.
+std::string Expected::Parts::compare_exact(const void* out) const {
+    const Dtype type = output_dtype(problem);
+    const bool plain = problem.scale == 1 && problem.bias == 0 && !problem.clamp && is_integer(type);
+    std::size_t sum = 0;
+    for (std::size_t item = 0; item < shape.items.size(); ++item) {
+        for (std::int64_t index = 0; index < shape.outputs(); ++index, ++sum) {
+            const std::int64_t place = shape.place(shape.items[item], index);
+            if (plain) {
+                std::uint64_t right = 0;
+                reference::put_wrapped(&right, type, 0, exact[sum]);
+                const __int128 got = reference::integer_at(out, type, place), wanted = reference::integer_at(&right, type, 0);
+                if (got == wanted) { continue; }
+                return difference(item, index, {static_cast<long double>(got), static_cast<long double>(wanted)});
+            }
+            Part part = part_of(out, shape.items[item], sum, index, true);
+            give_tolerance(part, sum, true, 0);
+            if (!is_right(type, part)) { return difference(item, index, part); }
         }
     }
     return {};
 }
 
-// The L2 norm of everything finite that a row's outputs read, and sum |taps| of its filter.
-struct RowScale {
-    long double input_norm = 0;
-    long double taps_sum = 0;
-};
-
-RowScale row_scale(const Problem& p, const void* in, const void* taps, std::int64_t row) {
-    const std::int64_t sample = p.input_sample_stride == 0 ? 1 : p.input_sample_stride;
-    const std::int64_t in_row = p.input_row_stride == 0 ? p.length * sample : p.input_row_stride;
-    const std::int64_t filters = p.filters == Filters::shared ? 1 : (p.filter_count == 0 ? p.batch : p.filter_count);
-    const std::int64_t taps_row = p.taps_row_stride == 0 ? p.taps : p.taps_row_stride;
-    long double squares = 0;
-    for (std::int64_t i = 0; i < p.length; ++i) {
-        const auto x = output_at(in, p.dtype, row * in_row + i * sample);
-        for (const long double part : {x.real(), x.imag()}) {  // real taps read a finite part beside a NaN in the other
-            if (std::isfinite(part)) { squares += part * part; }
+// A bool is 0 or 1, not just any byte that counts as true.
+std::string Expected::Parts::wrong_bool(const void* out) const {
+    if (output_dtype(problem) != Dtype::boolean) { return {}; }
+    for (const reference::Item& item : shape.items) {
+        for (std::int64_t index = 0; index < shape.outputs(); ++index) {
+            const int byte = static_cast<const std::uint8_t*>(out)[shape.place(item, index)];
+            if (byte > 1) { return "a bool of value " + std::to_string(byte); }
         }
     }
-    if (p.boundary == Boundary::constant && std::isfinite(std::norm(p.constant))) {
-        squares += std::norm(p.constant) * static_cast<long double>(2 * p.taps);
-    }
-    RowScale scale;
-    scale.input_norm = std::sqrt(squares);
-    for (std::int64_t t = 0; t < p.taps; ++t) {
-        const long double size = std::abs(output_at(taps, taps_dtype(p), row % filters * taps_row + t));
-        if (std::isfinite(size)) { scale.taps_sum += size; }
-    }
-    return scale;
+    return {};
 }
 
-// Extended boundaries read samples again: a window of m + k - 1 samples over n of them.
-long double reuse(const Problem& p) {
-    const long double reads = static_cast<long double>(output_length(p) + p.taps - 1);
-    return std::sqrt(std::max(1.0L, reads / static_cast<long double>(p.length) + 1));
+Expected::Expected(const Problem& problem, const void* in, const void* taps) {
+    Parts parts{problem, in, taps, reference::shape_of(problem), {}, {}};
+    if (is_exact(problem)) {
+        parts.exact = reference::integer_sums(problem, in, taps);
+        parts.sums.real.assign(parts.exact.begin(), parts.exact.end());
+    } else {
+        parts.sums = reference::sums(problem, in, taps);
+    }
+    parts_ = std::make_unique<const Parts>(std::move(parts));
 }
 
-}  // namespace
+Expected::~Expected() = default;
 
-std::string compare(const Problem& p, const void* out, const void* in, const void* taps, bool direct) {
-    const reference::Sums exact = reference::sums(p, in, taps);
-    const std::int64_t m = output_length(p);
-    const Dtype type = output_dtype(p);
-    const std::int64_t sample = p.output_sample_stride == 0 ? 1 : p.output_sample_stride;
-    const std::int64_t row_stride = p.output_row_stride == 0 ? m * sample : p.output_row_stride;
-    const long double eps = epsilon_of(p.dtype);
-    const long double out_eps = is_integer(type) || is_half(type) ? 0 : epsilon_of(type);
-    const long double l2_factor = eps == 0x1p-23L ? 1e-6L : 1e-14L;
-    const int parts_each = is_complex(p.dtype) ? 2 : 1;
-    std::vector<Part> integer_parts;
-    for (std::int64_t row = 0; row < p.batch; ++row) {
-        const RowScale scale = row_scale(p, in, taps, row);
-        const long double allowed_l2 = l2_factor * scale.taps_sum * scale.input_norm * reuse(p) * std::abs(p.scale);
-        long double squares = 0;
-        long double rounding_squares = 0;
-        for (std::int64_t o = 0; o < m; ++o) {
-            const auto got = output_at(out, type, row * row_stride + o * sample);
-            const auto i = static_cast<std::size_t>(row * m + o);
-            for (int c = 0; c < parts_each; ++c) {
-                const long double sum = c == 0 ? exact.real[i] : exact.imag[i];
-                const long double magnitude = c == 0 ? exact.real_magnitude[i] : exact.imag_magnitude[i];
-                Part part{c == 0 ? got.real() : got.imag(), finished(p, sum, c == 0), 0};
-                const long double rounding = (eps + out_eps) * (std::abs(part.wanted) + std::abs(p.scale * sum) +
-                                                                std::abs(static_cast<long double>(p.bias)));
-                part.tolerance = std::abs(p.scale) * static_cast<long double>(p.taps + 2) * eps * magnitude + rounding + 1e-37L;
-                if (!direct) { part.tolerance = allowed_l2 + rounding + 1e-37L; }
-                const long double storing = half_rounding(type, std::abs(part.wanted) + part.tolerance);
-                part.tolerance += storing;
-                if (is_integer(type)) {
-                    integer_parts.push_back(part);
-                    continue;
-                }
-                bool wrong = false;
-                if (settled_special(part, wrong)) {
-                    if (wrong) { return difference(row, o, part); }
-                    continue;
-                }
-                if (overflows(type, part.got, part.wanted, part.tolerance)) { continue; }
-                const long double error = std::abs(part.got - part.wanted);
-                if (!(error <= part.tolerance)) { return difference(row, o, part); }
-                squares += error * error;
-                rounding_squares += (rounding + storing) * (rounding + storing);
-            }
-        }
-        if (!direct && !(std::sqrt(squares) <= allowed_l2 + std::sqrt(rounding_squares) + 1e-37L)) {
-            return "row " + std::to_string(row) + ": L2 error " + std::to_string(static_cast<double>(std::sqrt(squares))) +
-                   " above " + std::to_string(static_cast<double>(allowed_l2));
+std::string Expected::compare(const void* out, bool elementwise, std::int64_t block) const {
+    if (std::string wrong = parts_->wrong_bool(out); !wrong.empty()) { return wrong; }
+    if (is_exact(parts_->problem)) { return parts_->compare_exact(out); }
+    const std::int64_t outputs = parts_->shape.outermost().outputs;
+    const std::int64_t together = block > 0 ? std::min(block, outputs) : outputs;
+    for (std::size_t item = 0; item < parts_->shape.items.size(); ++item) {
+        for (std::int64_t first = 0; first < outputs; first += together) {
+            std::string wrong = parts_->compare_block(out, item, first, std::min(first + together, outputs), elementwise);
+            if (!wrong.empty()) { return wrong; }
         }
     }
-    return is_integer(type) ? compare_integer_output(p, integer_parts, m) : std::string();
+    return {};
+}
+
+std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool elementwise, std::int64_t block) {
+    return Expected(problem, in, taps).compare(out, elementwise, block);
 }
 
 }  // namespace tapline::test

@@ -5,20 +5,38 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include "reference/reference.hpp"
-#include "tapline/problem.hpp"
+#include "tapline/image.hpp"
 
 namespace tapline::test {
 
-/// Checks the outputs of a floating-point problem against the textbook sum.
-///
-/// direct == true: element by element, |error| <= (k + 2) eps sum|taps||x|, eps = 2^-23 or 2^-52, which every direct sum
-/// keeps (docs/numerics.md); f16 and bf16 as f32, with one rounding to 16 bits more. false: the L2 error of each row is at most
-/// 1e-6 (f32) or 1e-14 (f64) times sum|taps| times the L2 norm of what the row's outputs read. An epilogue scales the tolerance by
-/// |scale| and adds its own roundings; an integer output may be off by one where the sum lies next to a tie. Outputs that the
-/// textbook makes NaN or infinite must be just that. Returns an empty string or what is wrong.
-std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool direct);
+/// What the textbook makes of a problem. `in`, `out` and `taps` are the addresses that Plan::execute and make_plan take; `in` and
+/// `taps` are kept and read again.
+class Expected {
+public:
+    Expected(const Problem& problem, const void* in, const void* taps);
+    ~Expected();
+
+    /// Checks outputs against what docs/numerics.md promises; an empty string or what is wrong.
+    ///
+    /// elementwise == true: |error| <= (k + 2) eps sum|taps||x| for each real component, eps = 2^-23 or 2^-52 of the type in which
+    /// sums are formed, which every direct sum keeps; k of several axes is the product of theirs. false: the L2 error of each
+    /// `block` outputs along the outermost filtered axis (0: all), whole along the others, is at most 1e-6 (f32) or 1e-14 (f64)
+    /// times sum|taps| times the L2 norm of the input that they read, with the positions outside the signal that the boundary
+    /// fills. An epilogue scales the tolerance by |scale| and adds its own roundings, storing 16 bits adds one; an integer output
+    /// is the saturated cast of some number within the tolerance. Sums of integers are exact. Outputs that the textbook makes NaN or
+    /// infinite must be just that.
+    [[nodiscard]] std::string compare(const void* out, bool elementwise, std::int64_t block = 0) const;
+
+private:
+    struct Parts;
+    std::unique_ptr<const Parts> parts_;
+};
+
+/// Expected(problem, in, taps).compare(out, elementwise, block).
+std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool elementwise, std::int64_t block = 0);
 
 }  // namespace tapline::test

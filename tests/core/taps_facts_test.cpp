@@ -1,13 +1,14 @@
-// Which taps the signal's type holds: what a plan for signals of 16 bits is told before an algorithm is chosen.
+// What the taps' values decide before an algorithm is chosen: finite, of the signal's 16-bit type, separable.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <vector>
 
-#include "gpu_host/library.hpp"
 #include "core/problem/half.hpp"
-#include "core/problem/narrow_taps.hpp"
+#include "core/problem/taps_facts.hpp"
+#include "tapline/image.hpp"
 
 namespace tapline::core {
 namespace {
@@ -21,7 +22,7 @@ Problem problem_of(std::size_t taps, Dtype dtype) {
 }
 
 bool narrow(const std::vector<float>& taps, Dtype dtype) {
-    return taps_are_narrow(resolve(problem_of(taps.size(), dtype)), taps.data());
+    return facts_of(resolve(problem_of(taps.size(), dtype)), taps.data()).narrow;
 }
 
 TEST(NarrowTaps, WhatWasOfTheSignalsType) {
@@ -61,17 +62,44 @@ TEST(NarrowTaps, OnePowerOfTwoIsForAll) {
 TEST(NarrowTaps, OnlyWhereAskedAndKnown) {
     const std::vector<float> taps{0.5F, 1.0F};
     EXPECT_FALSE(narrow(taps, Dtype::f32));
-    EXPECT_FALSE(taps_are_narrow(resolve(problem_of(2, Dtype::bf16)), nullptr));
+    EXPECT_FALSE(facts_of(resolve(problem_of(2, Dtype::bf16)), nullptr).narrow);
     Problem rows = problem_of(1, Dtype::bf16);
     rows.batch = 2;
     rows.filters = Filters::per_row;
-    EXPECT_FALSE(taps_are_narrow(resolve(rows), taps.data()));
+    EXPECT_FALSE(facts_of(resolve(rows), taps.data()).narrow);
 }
 
-TEST(NarrowTaps, TheEngineIsTold) {
-    const Resolved resolved = resolve(problem_of(2, Dtype::bf16));
-    EXPECT_EQ(to_abi(resolved, {}).narrow_taps, 0);
-    EXPECT_EQ(to_abi(resolved, {.narrow_taps = true}).narrow_taps, 1);
+TEST(FiniteTaps, OfEveryTypeAndAllFilters) {
+    const float one_nan[] = {1, 2, std::nanf("")};
+    Problem p = problem_of(3, Dtype::f32);
+    EXPECT_FALSE(facts_of(resolve(p), one_nan).finite);
+    p.taps = 2;
+    EXPECT_TRUE(facts_of(resolve(p), one_nan).finite);
+    EXPECT_TRUE(facts_of(resolve(p), nullptr).finite);
+    const std::complex<double> infinite[] = {{1, 2}, {3, HUGE_VAL}};
+    p.dtype = Dtype::complex128;
+    p.complex_taps = true;
+    EXPECT_FALSE(facts_of(resolve(p), infinite).finite);
+    const std::int64_t integers[] = {1, 2};
+    EXPECT_TRUE(facts_of(resolve(problem_of(2, Dtype::i32)), integers).finite);
+}
+
+TEST(SeparableTaps, EveryMaskIsLookedAt) {
+    const ImageProblem p{
+        .height = 9, .width = 9, .channels = 2, .mask_height = 3, .mask_width = 3, .masks = Masks::per_channel, .dtype = Dtype::f64};
+    const std::vector<double> box(9, 1.0);
+    std::vector<double> taps = box;
+    taps.insert(taps.end(), {1, 2, 1, 2, 4, 2, 1, 2, 1});
+    EXPECT_EQ(facts_of(resolve(p), taps.data()).rank(), 1);
+    taps[17] = 5;  // of the second mask
+    EXPECT_EQ(facts_of(resolve(p), taps.data()).rank(), 2);
+    taps[0] = NAN;
+    EXPECT_EQ(facts_of(resolve(p), taps.data()).rank(), 0);
+    const std::vector<double> row(9, 1.0);
+    EXPECT_EQ(facts_of(resolve(ImageProblem{.height = 9, .width = 9, .mask_height = 1, .mask_width = 9, .dtype = Dtype::f64}), row.data())
+                  .rank(),
+              0)
+        << "one pass is a direct sum";
 }
 
 }  // namespace
