@@ -59,6 +59,13 @@ inline constexpr bool kIsComplex<std::complex<T>> = true;
 /// The dtype that `real` has as a complex type.
 inline Dtype complex_of(Dtype real) { return real_part_of(real) == Dtype::f64 ? Dtype::complex128 : Dtype::complex64; }
 
+/// f32 or f64, as tapline::convolve promotes: of an element beside floating ones, and of two.
+inline Dtype floating_of(Dtype dtype) {
+    if (!is_integer(dtype)) { return real_part_of(dtype); }
+    return size_of(dtype) <= 2 ? Dtype::f32 : Dtype::f64;
+}
+inline Dtype wider(Dtype a, Dtype b) { return a == Dtype::f64 || b == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
+
 /// out[i] = To(in[i]). The caller has made sure that the values fit: it only widens, or rounds f64 to f32.
 inline void convert(void* out, Dtype to, const void* in, Dtype from, std::int64_t count) {
     if (to == from) {

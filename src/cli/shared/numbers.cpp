@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <utility>
 
 namespace tapline::cli {
@@ -75,24 +76,39 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
     return static_cast<std::int64_t>(value);
 }
 
-std::vector<std::string> split_commas(std::string_view text) {
+std::optional<std::int64_t> parse_positive(std::string_view text) {
+    const auto count = parse_count(text);
+    return count && *count >= 1 ? count : std::nullopt;
+}
+
+std::optional<double> parse_duration(std::string_view text) {
+    const auto value = parse_number(text);
+    return value && *value >= 0 && *value <= 3600 ? value : std::nullopt;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
     std::vector<std::string> fields;
     for (std::size_t start = 0;;) {
-        const auto comma = text.find(',', start);
-        fields.emplace_back(text.substr(start, comma - start));
-        if (comma == std::string_view::npos) return fields;
-        start = comma + 1;
+        const auto end = text.find(separator, start);
+        fields.emplace_back(text.substr(start, end - start));
+        if (end == std::string_view::npos) return fields;
+        start = end + 1;
     }
 }
 
-std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text) {
-    std::vector<std::int64_t> counts;
-    for (const auto& field : split_commas(text)) {
-        const auto count = parse_count(field);
-        if (!count || *count < 1) return std::nullopt;
-        counts.push_back(*count);
-    }
-    return counts;
+std::vector<std::string> split_commas(std::string_view text) { return split(text, ','); }
+
+std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text) { return parse_list(text, parse_positive); }
+
+std::string format(const char* format, double value) { return print(format, value); }
+
+std::string utc_now(const char* format) {
+    const std::time_t now = std::time(nullptr);
+    std::tm fields{};
+    gmtime_r(&now, &fields);
+    char text[32];
+    std::strftime(text, sizeof text, format, &fields);
+    return text;
 }
 
 std::string format_seconds(double seconds) {
