@@ -1,6 +1,5 @@
 #include "cli/convolve/convolve_job.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -12,9 +11,9 @@
 #include "cli/plot/plot.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/convolve/promotion.hpp"
-#include "core/choice/engine.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
+#include "tapline/info.hpp"
 
 namespace tapline::cli {
 namespace {
@@ -67,7 +66,7 @@ void check_filters(const TapsSet& taps, const io::Layout& layout) {
 io::WriteOptions write_options(const ConvolveJob& job, const io::Info& info, const io::Layout& layout, const Problem& problem,
                                double rate) {
     io::WriteOptions options;
-    const std::int64_t outputs = core::resolve(problem, true).output_length;
+    const std::int64_t outputs = layout.length == kUnknownLength ? 0 : output_length(problem);
     options.dtype = output_dtype(problem);
     options.sample_rate = static_cast<int>(std::lround(rate));
     options.audio = info.audio;
@@ -129,7 +128,7 @@ Json report(const ConvolveJob& job, const FilteringTask& task, const io::Reader&
     json["mode"] = to_string(problem.mode);
     json["boundary"] = to_string(problem.boundary);
     json["operation"] = to_string(problem.operation);
-    json["origin"] = core::resolve(problem, true).origin;
+    json["origin"] = origin(with_length(problem));
     json["computed_in"] = to_string(problem.dtype);
     json["accuracy"] = to_string(job.accuracy);
     json["algorithm"] = outcome.algorithm;
@@ -227,7 +226,7 @@ void observe_plan(FilteringTask& task, Outcome& outcome, bool explain) {
     task.on_plan = [&outcome, explain](const Plan& plan) {
         outcome.algorithm = plan.algorithm();
         outcome.device = plan.device();
-        outcome.reason = plan.state().reason;
+        outcome.reason = plan.reason();
         outcome.threads = plan.threads();
         outcome.predicted_seconds = plan.predicted_seconds();
         if (explain) std::fputs(plan.explain().c_str(), stderr);
@@ -251,7 +250,7 @@ void filter_all(const ConvolveJob& job, FilteringTask& task, io::Reader& reader,
 
 void run_convolve(const ConvolveJob& job) {
     check_job(job);
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const auto reader = io::Reader::open(job.signal, open_options(job));
     const double rate = sample_rate_of(job, reader->info());
     const TapsSet taps = load_taps(job.taps, rate, {.format = {}, .raw_dtype = job.raw_dtype, .need_seek = false});
@@ -277,7 +276,7 @@ void run_convolve(const ConvolveJob& job) {
     if (plot) plot->draw(plot_texts(job, task, *reader, *writer, outcome, rate), taps, rate);
     writer->commit();
     if (plot) plot->commit();
-    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    outcome.seconds = watch.seconds();
     warn_after(job, *writer);
     if (job.json) std::cout << report(job, task, *reader, *writer, written, outcome, rate).dump(2) << '\n';
 }

@@ -11,7 +11,8 @@ namespace tapline::cli {
 /// Columns of the terminal: COLUMNS, else what the system knows of `file`, else 80.
 int terminal_columns(std::FILE* file);
 
-void print_device(std::FILE* to, const LadderDevice& device, int columns);
+/// `missing`: why the lessons are not there; empty if they are.
+void print_device(std::FILE* to, const LadderDevice& device, const std::string& missing, int columns);
 
 /// With 100 columns or more the time with a warm cache has one of its own.
 void print_table(std::FILE* to, const LadderTable& table, int columns);

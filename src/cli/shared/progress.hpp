@@ -1,7 +1,6 @@
 // One line on a terminal about work that takes longer than a second.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
