@@ -72,7 +72,7 @@ Canvas::Canvas(Kind kind, double width, double height, const std::string& title)
     if (kind == Kind::png) cairo_scale(cairo_, kPngScale, kPngScale);
     cairo_set_line_join(cairo_, CAIRO_LINE_JOIN_ROUND);
     if (is_svg()) {
-        bytes_ = "<svg viewBox=\"0 0" + coordinates(width, height).insert(0, " ") + "\" font-family=\"sans-serif\"";
+        bytes_ = "<svg viewBox=\"0 0 " + coordinates(width, height) + "\" font-family=\"sans-serif\"";
         if (kind == Kind::inline_svg) {
             bytes_ += " role=\"img\" aria-label=\"" + escape_markup(title) + "\"><title>" + escape_markup(title) + "</title>";
             return;
