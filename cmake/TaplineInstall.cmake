@@ -8,17 +8,13 @@ install(TARGETS tapline EXPORT taplineTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tapline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "solve.h" EXCLUDE)
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 
 # All that an installation takes from the build: what `make install` builds first.
 add_custom_target(tapline_installed DEPENDS tapline)
 if(TARGET tapline_cuda)
   add_dependencies(tapline_installed tapline_cuda)
   install(TARGETS tapline_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})  # loaded at run time: no part of the exported target
-endif()
-if(TARGET tapline_solve)  # src/cuda installs the library
-  add_dependencies(tapline_installed tapline_solve)
-  install(FILES ${PROJECT_SOURCE_DIR}/include/tapline/solve.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapline)
 endif()
 
 set(tapline_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapline)
@@ -39,6 +35,10 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET tapline_cli)
   add_dependencies(tapline_installed tapline_cli)
   set_target_properties(tapline_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${tapline_bin_to_lib}")
+  if(TARGET tapline_lessons)  # for `tapline ladder` alone
+    add_dependencies(tapline_installed tapline_lessons)
+    install(TARGETS tapline_lessons LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lessons)
+  endif()
   install(TARGETS tapline_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES ${PROJECT_SOURCE_DIR}/share/completions/tapline DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   install(FILES ${PROJECT_SOURCE_DIR}/docs/tapline.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "cuda/rung.hpp"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::one_block {
 
@@ -57,7 +57,7 @@ constexpr std::array<Kernel, sizeof...(kTaps)> kernel_table(std::integer_sequenc
 }
 inline const auto kKernels = kernel_table(std::make_integer_sequence<int, kMaxUnrolled + 1>{});
 
-class OneBlock final : public TeachingRung {
+class OneBlock final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
@@ -69,10 +69,8 @@ protected:
         return {};
     }
     [[nodiscard]] double seconds_per_product() const override { return 1e-11; }
-    [[nodiscard]] std::vector<const void*> kernels() const override {
-        std::vector<const void*> entries;
-        for (Kernel entry : kKernels) { entries.push_back(reinterpret_cast<const void*>(entry)); }
-        return entries;
+    void load_kernels(const cuda_abi::Device&) const override {
+        for (const Kernel entry : kKernels) { load_kernel(entry); }
     }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         const unsigned threads = std::max<unsigned>(kMinThreads, std::bit_ceil(static_cast<unsigned>(s.n)));

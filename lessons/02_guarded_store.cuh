@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "cuda/rung.hpp"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::guarded_store {
 
@@ -41,7 +41,7 @@ static __global__ void __launch_bounds__(kMaxThreads) kernel(Signal s) {
     if (i < n) { s.out[i] = sum; }
 }
 
-class GuardedStore final : public TeachingRung {
+class GuardedStore final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
@@ -53,7 +53,7 @@ protected:
         return {};
     }
     [[nodiscard]] double seconds_per_product() const override { return 1e-11; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         const unsigned threads = std::max<unsigned>(kMinThreads, std::bit_ceil(static_cast<unsigned>(s.n)));
         kernel<<<1, threads, 0, stream>>>(s);

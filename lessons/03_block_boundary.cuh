@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::block_boundary {
 
@@ -58,7 +58,7 @@ inline unsigned threads_for(std::int64_t n, std::int64_t k) {
     return std::max(static_cast<unsigned>(least), std::bit_ceil(static_cast<unsigned>(2 * k - 1)));
 }
 
-class BlockBoundary final : public TeachingRung {
+class BlockBoundary final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
@@ -71,7 +71,7 @@ protected:
         return refuse_grid(p.x.outputs, threads_for(p.x.n, p.x.k));
     }
     [[nodiscard]] double seconds_per_product() const override { return 1e-12; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         const unsigned threads = threads_for(s.n, s.k);
         kernel<<<grid_of(s.m, threads), threads, 0, stream>>>(s);

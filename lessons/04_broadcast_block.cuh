@@ -1,8 +1,8 @@
 // 04: a block as one program that works on 2048 outputs at once.
 #pragma once
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/grid.hpp"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::broadcast_block {
 
@@ -60,10 +60,10 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     }
 }
 
-/// Also what the C entry solve() launches (src/cuda/solve).
-inline void launch_kernel(const Signal& s, cudaStream_t stream) { kernel<<<grid_of(s.m, kOutputs), kThreads, 0, stream>>>(s); }
+/// Also what examples/solve launches.
+inline void launch(const Signal& s, cudaStream_t stream) { kernel<<<grid_of(s.m, kOutputs), kThreads, 0, stream>>>(s); }
 
-class BroadcastBlock final : public TeachingRung {
+class BroadcastBlock final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
@@ -73,8 +73,8 @@ protected:
         return refuse_grid(p.x.outputs, kOutputs);
     }
     [[nodiscard]] double seconds_per_product() const override { return 3e-13; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override { launch_kernel(s, stream); }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
+    void launch_signal(const Signal& s, cudaStream_t stream) const override { broadcast_block::launch(s, stream); }
 };
 
 inline const Rung& rung() {

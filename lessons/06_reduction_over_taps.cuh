@@ -1,9 +1,9 @@
 // 06: the loop over what matters.
 #pragma once
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::reduction_over_taps {
 
@@ -29,14 +29,14 @@ static __global__ void kernel(Signal s) {
     }
 }
 
-class ReductionOverTaps final : public TeachingRung {
+class ReductionOverTaps final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, 1); }
     [[nodiscard]] double seconds_per_product() const override { return 1e-10; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override { kernel<<<grid_of(s.m, 1), 1, 0, stream>>>(s); }
 };
 

@@ -1,9 +1,9 @@
 // 07: more than one thread a block.
 #pragma once
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::threads {
 
@@ -31,14 +31,14 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     }
 }
 
-class Threads final : public TeachingRung {
+class Threads final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
     [[nodiscard]] double seconds_per_product() const override { return 2e-11; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         kernel<<<grid_of(s.m, kThreads), kThreads, 0, stream>>>(s);
     }

@@ -1,9 +1,9 @@
 // 09: sums in registers, taps in shared memory.
 #pragma once
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::memory_hierarchy {
 
@@ -41,14 +41,14 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     if (o < s.m) { s.out[o] = sum; }
 }
 
-class MemoryHierarchy final : public TeachingRung {
+class MemoryHierarchy final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
     [[nodiscard]] double seconds_per_product() const override { return 2e-12; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         kernel<<<grid_of(s.m, kThreads), kThreads, 0, stream>>>(s);
     }

@@ -1,9 +1,9 @@
 // 10: the loop over staged taps, unrolled.
 #pragma once
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::unrolled {
 
@@ -48,14 +48,14 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     if (o < s.m) { s.out[o] = sum; }
 }
 
-class Unrolled final : public TeachingRung {
+class Unrolled final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
     [[nodiscard]] double seconds_per_product() const override { return 1e-12; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         kernel<<<grid_of(s.m, kThreads), dim3(kColumns, kRows), 0, stream>>>(s);
     }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::radius_and_padding {
 
@@ -49,14 +49,14 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     if (first + thread < s.m) { s.out[first + thread] = sum; }
 }
 
-class RadiusAndPadding final : public TeachingRung {
+class RadiusAndPadding final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
     [[nodiscard]] double seconds_per_product() const override { return 4e-13; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         const auto count = static_cast<std::size_t>(std::min<std::int64_t>(s.k, kTapsAtOnce));
         const std::size_t tile_bytes = (kThreads + count - 1) * sizeof(float);  // 17 KB at most

@@ -1,10 +1,10 @@
 // 12: a thread an output, and the caches do the rest.
 #pragma once
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/epilogue.cuh"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::basic {
 
@@ -32,7 +32,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     s.out[o] = clamp_pass_nan(sum, s.low, s.high);
 }
 
-class Basic final : public TeachingRung {
+class Basic final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
@@ -40,7 +40,7 @@ protected:
     [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
     [[nodiscard]] bool clamps() const override { return true; }
     [[nodiscard]] double seconds_per_product() const override { return 3e-13; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         kernel<<<grid_of(s.m, kThreads), kThreads, 0, stream>>>(s);
     }

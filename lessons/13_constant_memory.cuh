@@ -1,11 +1,10 @@
 // 13: the taps in constant memory.
 #pragma once
 
-#include "cuda/check.hpp"
-#include "cuda/rung.hpp"
 #include "cuda/primitives/epilogue.cuh"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::constant_memory {
 
@@ -15,10 +14,9 @@ inline constexpr RungInfo kInfo{
     .origin = "E2",
     .idea = "All threads of a warp want the same tap at the same time: constant memory has a cache made to answer just that.",
     .changed = "The taps come from a __constant__ array, filled on the stream before the launch.",
-    .requirements = "k <= 16384, 64 KB. One array for the whole process, so only the ladder uses it, one run at a time.",
+    .requirements = "k <= 16384, 64 KB. One array for the whole process, so one run at a time.",
     .limited_by = "A load and a bounds test for each product, as before: the broadcast of a tap was cheap in the other cache too.",
     .source = "lessons/13_constant_memory.cuh",
-    .ladder_only = 1,
 };
 
 inline constexpr int kThreads = 256;
@@ -38,7 +36,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     s.out[o] = clamp_pass_nan(sum, s.low, s.high);
 }
 
-class ConstantMemory final : public TeachingRung {
+class ConstantMemory final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
@@ -49,7 +47,7 @@ protected:
     }
     [[nodiscard]] bool clamps() const override { return true; }
     [[nodiscard]] double seconds_per_product() const override { return 3e-13; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         const std::size_t taps_bytes = static_cast<std::size_t>(s.k) * sizeof(float);
         check(cudaMemcpyToSymbolAsync(taps, s.taps, taps_bytes, 0, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyToSymbolAsync");

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/epilogue.cuh"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::tiled {
 
@@ -51,7 +51,7 @@ static __global__ void __launch_bounds__(kMaxThreads) kernel(Signal s) {
 
 inline unsigned threads_for(std::int64_t k) { return std::max<unsigned>(kThreads, std::bit_ceil(static_cast<unsigned>(k / 2))); }
 
-class Tiled final : public TeachingRung {
+class Tiled final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
@@ -62,7 +62,7 @@ protected:
     }
     [[nodiscard]] bool clamps() const override { return true; }
     [[nodiscard]] double seconds_per_product() const override { return 3e-13; }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         const unsigned threads = threads_for(s.k);
         const std::size_t tile_bytes = (threads + 2 * static_cast<std::size_t>(s.k / 2)) * sizeof(float);  // 12 KB at most

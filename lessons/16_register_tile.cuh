@@ -1,8 +1,8 @@
 // 16: many outputs a thread.
 #pragma once
 
-#include "cuda/rung.hpp"
 #include "cuda/primitives/epilogue.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda {
 
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(128) register_tile_kernel(const __grid_constan
     }
 }
 
-class RegisterTile final : public TeachingRung {
+class RegisterTile final : public SignalLesson {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -71,9 +71,7 @@ protected:
     }
     [[nodiscard]] bool clamps() const override { return true; }
     [[nodiscard]] double seconds_per_product() const override { return 1e-12; }
-    [[nodiscard]] std::vector<const void*> kernels() const override {
-        return {reinterpret_cast<const void*>(&register_tile_kernel)};
-    }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&register_tile_kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         constexpr std::int64_t kPerBlock = 12 * 128;
         register_tile_kernel<<<static_cast<unsigned>((s.m + kPerBlock - 1) / kPerBlock), 128, 0, stream>>>(s);

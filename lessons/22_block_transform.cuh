@@ -1,9 +1,9 @@
 // 22: a block, a transform: products of spectra instead of products of samples.
 #pragma once
 
-#include "lessons/transform_rung.hpp"
 #include "cuda/primitives/block_fft.cuh"
 #include "cuda/primitives/grid.hpp"
+#include "lessons/transform_lesson.hpp"
 
 namespace tapline::cuda::transforms::block {
 
@@ -56,7 +56,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
 
 namespace tapline::cuda::transforms {
 
-class BlockTransform final : public TransformRung {
+class BlockTransform final : public TransformLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return block::kInfo; }
 
@@ -64,7 +64,7 @@ protected:
     [[nodiscard]] std::vector<std::complex<double>> points(const float* taps, int k) const override {
         return plain_spectrum(taps, k);
     }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&block::kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&block::kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         block::kernel<<<grid_of(s.m, outputs_of(s.k)), block::kThreads, 0, stream>>>(s);
     }

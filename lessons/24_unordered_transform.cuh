@@ -1,10 +1,10 @@
 // 24: nothing is reordered.
 #pragma once
 
-#include "lessons/transform_rung.hpp"
 #include "cuda/primitives/block_fft.cuh"
 #include "cuda/primitives/fft.cuh"
 #include "cuda/primitives/grid.hpp"
+#include "lessons/transform_lesson.hpp"
 
 namespace tapline::cuda::transforms::unordered {
 
@@ -28,11 +28,11 @@ inline constexpr int kM = kSamples / 2;  // points
 static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     __shared__ float2 x[kM];
     const auto* spectrum = static_cast<const float2*>(s.tables);
-    const float2* twists = spectrum + kM;
+    const float2* twiddles = spectrum + kM;
     const std::int64_t first = std::int64_t{blockIdx.x} * outputs_of(s.k);
     for (int i = static_cast<int>(threadIdx.x); i < kM; i += kThreads) {
         const float2 point{sample_or_zero(s.in, first + i - s.origin, s.n), sample_or_zero(s.in, first + i + kM - s.origin, s.n)};
-        x[i] = product(point, twists[i]);
+        x[i] = product(point, twiddles[i]);
     }
     transform_to_reversed<kM, kThreads>(x, 1);
     for (int i = static_cast<int>(threadIdx.x); i < kM; i += kThreads) { x[i] = product(x[i], spectrum[i]); }
@@ -41,7 +41,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     const bool repair = !isfinite(x[0].x) || !isfinite(x[0].y);
     for (int i = static_cast<int>(threadIdx.x); i < outputs_of(s.k) && first + i < s.m; i += kThreads) {
         const int n = i % kM;
-        const float2 point = product(x[n], {twists[n].x, -twists[n].y});
+        const float2 point = product(x[n], {twiddles[n].x, -twiddles[n].y});
         s.out[first + i] = repair ? direct_sum(s, first + i) : i < kM ? point.x : point.y;
     }
 }
@@ -50,7 +50,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
 
 namespace tapline::cuda::transforms {
 
-class UnorderedTransform final : public TransformRung {
+class UnorderedTransform final : public TransformLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return unordered::kInfo; }
 
@@ -59,10 +59,10 @@ protected:
         const std::vector<std::complex<double>> in_order = packed_spectrum(taps, k);
         std::vector<std::complex<double>> all;
         for (int i = 0; i < unordered::kM; ++i) { all.push_back(in_order[static_cast<std::size_t>(fft::reversed(i, 10))]); }
-        for (const std::complex<double>& twist : packed_twists()) { all.push_back(twist); }
+        for (const std::complex<double>& twiddle : packed_twiddles()) { all.push_back(twiddle); }
         return all;
     }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&unordered::kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&unordered::kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         unordered::kernel<<<grid_of(s.m, outputs_of(s.k)), unordered::kThreads, 0, stream>>>(s);
     }

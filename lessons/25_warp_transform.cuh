@@ -1,9 +1,9 @@
 // 25: a warp owns a segment.
 #pragma once
 
-#include "lessons/transform_rung.hpp"
 #include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/segment.cuh"
+#include "lessons/transform_lesson.hpp"
 
 namespace tapline::cuda::transforms::warps {
 
@@ -37,17 +37,17 @@ static __device__ __forceinline__ void load_points(const Signal& s, std::int64_t
 }
 
 /// The segment's points, all outputs, from its samples. Tables of rung.hpp's Signal, wherever they lie.
-static __device__ __forceinline__ void convolve_points(float* re, float* im, const float2* pairs, const float2* twists,
+static __device__ __forceinline__ void convolve_points(float* re, float* im, const float2* pairs, const float2* twiddles,
                                                        const float2* spectrum, float2* exchange, int lane) {
     const auto pair = [&](int i, float* c, float* t) {
         const float2 p = pairs[32 * i + lane];
         *c = p.x;
         *t = p.y;
     };
-    // Twice the same code: times the twists and transformed, times the spectrum and transformed back.
+    // Twice the same code: times the twiddles and transformed, times the spectrum and transformed back.
 #pragma unroll 1
     for (int direction = 0; direction < 2; ++direction) {
-        const float2* factors = direction == 0 ? twists : spectrum;
+        const float2* factors = direction == 0 ? twiddles : spectrum;
         float x[32];
         float y[32];
 #pragma unroll
@@ -65,7 +65,7 @@ static __device__ __forceinline__ void convolve_points(float* re, float* im, con
     }
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
-        const float2 w = twists[32 * i + lane];
+        const float2 w = twiddles[32 * i + lane];
         overlap_save::multiply(re[i], im[i], float2{w.x, -w.y});
     }
 }
@@ -91,11 +91,11 @@ static __global__ void __launch_bounds__(32 * kWarps) kernel(Signal s) {
     const std::int64_t first = (std::int64_t{blockIdx.x} * kWarps + warp) * outputs_of(s.k);
     if (first >= s.m) { return; }
     const auto* pairs = static_cast<const float2*>(s.tables);
-    const float2* twists = pairs + kPairs;
+    const float2* twiddles = pairs + kPairs;
     float re[32];
     float im[32];
     load_points(s, first - s.origin, lane, re, im);
-    convolve_points(re, im, pairs, twists, twists + kPoints, exchange[warp], lane);
+    convolve_points(re, im, pairs, twiddles, twiddles + kPoints, exchange[warp], lane);
     store_points(s, first, lane, re, im);
 }
 
@@ -103,13 +103,13 @@ static __global__ void __launch_bounds__(32 * kWarps) kernel(Signal s) {
 
 namespace tapline::cuda::transforms {
 
-class WarpTransform final : public TransformRung {
+class WarpTransform final : public TransformLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return warps::kInfo; }
 
 protected:
     [[nodiscard]] std::vector<std::complex<double>> points(const float* taps, int k) const override { return warp_tables(taps, k); }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&warps::kernel)}; }
+    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&warps::kernel); }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
         warps::kernel<<<grid_of(s.m, std::int64_t{warps::kWarps} * outputs_of(s.k)), 32 * warps::kWarps, 0, stream>>>(s);
     }

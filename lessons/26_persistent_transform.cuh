@@ -1,9 +1,7 @@
 // 26: warps that stay: the tables in shared memory, one segment after the other.
 #pragma once
 
-#include "cuda/check.hpp"
 #include "lessons/25_warp_transform.cuh"
-#include "cuda/families/shared_memory.hpp"
 
 namespace tapline::cuda::transforms::persistent {
 
@@ -23,7 +21,7 @@ inline constexpr RungInfo kInfo{
 };
 
 inline constexpr int kWarps = 12;
-inline constexpr int kTables = warps::kPairs + 2 * warps::kPoints;  // pairs, twists, spectrum
+inline constexpr int kTables = warps::kPairs + 2 * warps::kPoints;  // pairs, twiddles, spectrum
 inline constexpr int kSharedBytes = (kTables + kWarps * warps::kBufferPoints) * static_cast<int>(sizeof(float2));
 
 static __global__ void __launch_bounds__(32 * kWarps, 1) kernel(Signal s) {
@@ -33,7 +31,7 @@ static __global__ void __launch_bounds__(32 * kWarps, 1) kernel(Signal s) {
     __syncthreads();
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
-    const float2* const twists = tables + warps::kPairs;
+    const float2* const twiddles = tables + warps::kPairs;
     float2* const exchange = tables + kTables + warp * warps::kBufferPoints;
     const std::int64_t outputs = outputs_of(s.k);
     const std::int64_t step = std::int64_t{gridDim.x} * kWarps * outputs;
@@ -41,7 +39,7 @@ static __global__ void __launch_bounds__(32 * kWarps, 1) kernel(Signal s) {
         float re[32];
         float im[32];
         warps::load_points(s, first - s.origin, lane, re, im);
-        warps::convolve_points(re, im, tables, twists, twists + warps::kPoints, exchange, lane);
+        warps::convolve_points(re, im, tables, twiddles, twiddles + warps::kPoints, exchange, lane);
         warps::store_points(s, first, lane, re, im);
     }
 }
@@ -50,26 +48,22 @@ static __global__ void __launch_bounds__(32 * kWarps, 1) kernel(Signal s) {
 
 namespace tapline::cuda::transforms {
 
-class PersistentTransform final : public TransformRung {
+class PersistentTransform final : public TransformLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return persistent::kInfo; }
 
 protected:
     [[nodiscard]] std::vector<std::complex<double>> points(const float* taps, int k) const override { return warp_tables(taps, k); }
     [[nodiscard]] Refusal requires_device(const cuda_abi::Device& device) const override {
-        if (shared_limit(device) >= persistent::kSharedBytes) { return {}; }
+        if (device.shared_bytes_per_block >= persistent::kSharedBytes) { return {}; }
         return "a block would need " + std::to_string(persistent::kSharedBytes / 1024) + " KB of shared memory";
     }
-    [[nodiscard]] std::vector<const void*> kernels() const override { return {reinterpret_cast<const void*>(&persistent::kernel)}; }
+    void load_kernels(const cuda_abi::Device& device) const override {
+        load_kernel(&persistent::kernel, persistent::kSharedBytes, device);
+    }
     void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        const void* const kernel = reinterpret_cast<const void*>(&persistent::kernel);
-        allow_shared(kernel, persistent::kSharedBytes);
-        int device = 0;
-        int multiprocessors = 0;
-        check(cudaGetDevice(&device), "cudaGetDevice");
-        check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "multiprocessors");
         const std::int64_t segments = ceil_div(s.m, outputs_of(s.k));
-        const std::int64_t blocks = std::min<std::int64_t>(ceil_div(segments, persistent::kWarps), multiprocessors);
+        const std::int64_t blocks = std::min<std::int64_t>(ceil_div(segments, persistent::kWarps), s.multiprocessors);
         persistent::kernel<<<static_cast<unsigned>(blocks), 32 * persistent::kWarps, persistent::kSharedBytes, stream>>>(s);
     }
 };

@@ -4,7 +4,7 @@
 #
 #   scripts/gpu_bundle.sh DIR       then, there: GPU_BUNDLE=DIR scripts/gpu_test.sh
 #
-#   DIR/bin   tapline, tapline_gpu_tests, libtapline_cuda.so, libtapline_solve.so
+#   DIR/bin   tapline, tapline_gpu_tests, libtapline_cuda.so, libtapline_lessons.so, libtapline_solve.so (for its test)
 #   DIR/lib   libraries (LD_LIBRARY_PATH); DIR/lib/fallback   GCC's, for a system without: a newer one's tools need its own
 #   DIR/scripts, DIR/bench   to run them without this tree     DIR/tree   its hash
 #
@@ -22,12 +22,12 @@ most_bytes=$((80 << 20))
 
 rm -rf "$out/bin" "$out/lib" "$out/scripts" "$out/bench" "$out/tree"
 mkdir -p "$out/bin" "$out/lib/fallback" "$out/scripts" "$out/bench"
-for program in tapline tapline_gpu_tests libtapline_cuda.so libtapline_solve.so; do
+for program in tapline tapline_gpu_tests libtapline_cuda.so libtapline_lessons.so libtapline_solve.so; do
     if [ ! -e "$build/bin/$program" ]; then
         echo "error: $build/bin/$program is missing; build it first (it needs nvcc)" >&2
         exit 1
     fi
-    newer=$(find include lessons src/core src/cuda src/gpu_host tests/gpu tests/support -newer "$build/bin/$program" -type f ! -name receipt.json \
+    newer=$(find include examples lessons src/core src/cuda src/gpu_host tests/gpu tests/support -newer "$build/bin/$program" -type f ! -name receipt.json \
         \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | head -1)
     [ -z "$newer" ] || newest=$newer
     cp -L "$build/bin/$program" "$out/bin/"

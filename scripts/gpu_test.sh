@@ -46,7 +46,7 @@ if [ -n "${GPU_BUNDLE:-}" ]; then
 else
     scripts/install_dependencies.sh build
     cmake --preset "$preset" -DTAPLINE_CUDA=on # also where CI has built quickly
-    cmake --build "build/$preset" -j "${JOBS:-$(nproc)}" --target tapline_cli tapline_gpu_tests tapline_cuda tapline_solve
+    cmake --build "build/$preset" -j "${JOBS:-$(nproc)}" --target tapline_cli tapline_gpu_tests tapline_cuda tapline_lessons tapline_solve
     bin=$root/build/$preset/bin
 fi
 for program in tapline tapline_gpu_tests libtapline_cuda.so; do

@@ -1,4 +1,4 @@
-// The one exception type of the library.
+// The exception type of the library.
 #pragma once
 
 #include <stdexcept>
@@ -18,7 +18,8 @@ enum class ErrorCode {
     device,       ///< the GPU or its driver failed
 };
 
-/// The only exception that tapline throws.
+/// What tapline throws for everything that it refuses or that fails. Functions that return or grow a std::vector or a std::string may
+/// also let std::bad_alloc out.
 class TAPLINE_EXPORT Error : public std::runtime_error {
 public:
     Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}

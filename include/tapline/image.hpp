@@ -21,8 +21,8 @@ TAPLINE_EXPORT const char* to_string(Masks masks) noexcept;
 ///                                  taps[i][j] * image(y + i - origin_y, x + j - origin_x, c) + bias))
 ///
 /// Convolution turns the mask by 180 degrees, correlation uses it as it is (complex taps conjugated). Pixels of a row lie side by
-/// side. Strides count elements, not bytes; 0 asks for the default named beside it. Images of integers have real taps and sums in
-/// f32 unless exact is asked for.
+/// side. Strides count elements, not bytes; 0 asks for the default named beside it. Images of integers have
+/// f32 taps and sums (Problem::real_taps).
 struct ImageProblem {
     std::int64_t height = 0;       ///< rows of an image, at least 1
     std::int64_t width = 0;        ///< pixels of a row, at least 1
@@ -48,7 +48,7 @@ struct ImageProblem {
     std::int64_t output_row_stride = 0;                ///< default: output width * channels
     std::int64_t output_image_stride = 0;              ///< default: output height * output_row_stride
 
-    /// Throws Error (argument) for sizes and strides of which no default can be made.
+    /// Throws Error (argument) for what only this form has: channels and masks. Its other fields are checked with the problem.
     TAPLINE_EXPORT operator Problem() const;  // NOLINT(google-explicit-constructor): it is one, written shorter
 };
 

@@ -41,16 +41,16 @@ private:
 
 /// An axis along which the sum runs. Strides count elements, not bytes.
 struct FilteredAxis {
-    std::int64_t length = 0;                                    ///< n, samples, at least 1
-    std::int64_t taps = 0;                                      ///< k, coefficients, at least 1
-    std::optional<Mode> mode = std::nullopt;                    ///< default: the problem's
-    std::optional<Boundary> boundary = std::nullopt;            ///< default: the problem's
-    std::optional<std::int64_t> origin = std::nullopt;          ///< which tap sits on the output; default: the mode's
-    std::optional<std::int64_t> input_stride = std::nullopt;    ///< any; negative for a reversed view; default: packed
-    std::optional<std::int64_t> output_stride = std::nullopt;   ///< not 0; default: packed
-    std::int64_t up = 1;                                        ///< up - 1 zeros are put behind every sample; at least 1
-    std::int64_t down = 1;                                      ///< of the outputs every down-th is made; at least 1
-    std::int64_t dilation = 1;                                  ///< positions from one tap to the next; at least 1
+    std::int64_t length = 0;                                   ///< n, samples, at least 1
+    std::int64_t taps = 0;                                     ///< k, coefficients, at least 1
+    std::optional<Mode> mode = std::nullopt;                   ///< default: the problem's
+    std::optional<Boundary> boundary = std::nullopt;           ///< default: the problem's
+    std::optional<std::int64_t> origin = std::nullopt;         ///< which tap sits on the output; default: the mode's
+    std::optional<std::int64_t> input_stride = std::nullopt;   ///< any; negative for a reversed view; default: packed
+    std::optional<std::int64_t> output_stride = std::nullopt;  ///< not 0; default: packed
+    std::int64_t up = 1;                                       ///< up - 1 zeros are put behind every sample; at least 1
+    std::int64_t down = 1;                                     ///< of the outputs every down-th is made; at least 1
+    std::int64_t dilation = 1;                                 ///< positions from one tap to the next; at least 1
 };
 
 /// An axis of independent signals, images or volumes. Strides count elements, not bytes.
@@ -86,18 +86,18 @@ struct Problem {
     std::complex<double> constant = 0;                  ///< for Boundary::constant; may be NaN
     std::optional<std::int64_t> origin = std::nullopt;  ///< which tap sits on the output, after any reversal; default: the mode's
     Operation operation = Operation::convolution;
-    Dtype dtype = Dtype::f32;                                  ///< of the signal; f16 and bf16 on a GPU only, with sums in f32
-    bool complex_taps = false;                                 ///< complex taps; needs a complex dtype
-    std::optional<Dtype> output_dtype = std::nullopt;          ///< default: dtype, i64 for exact integers. Else a saturating cast
-    double scale = 1;                                          ///< finite or infinite, not NaN
-    double bias = 0;                                           ///< added to the real part; not NaN
-    std::optional<Clamp> clamp = std::nullopt;                 ///< real dtypes only
-    Overflow overflow = Overflow::error;                       ///< for exact integers
-    std::optional<std::int64_t> input_row_stride = std::nullopt;     ///< default: length * input_sample_stride
-    std::optional<std::int64_t> input_sample_stride = std::nullopt;  ///< default: 1
-    std::optional<std::int64_t> output_row_stride = std::nullopt;    ///< default: output length * output_sample_stride
-    std::optional<std::int64_t> output_sample_stride = std::nullopt; ///< default: 1
-    std::optional<std::int64_t> taps_row_stride = std::nullopt;      ///< default: taps; used by Filters::per_row
+    Dtype dtype = Dtype::f32;                          ///< of the signal; f16 and bf16 on a GPU only, with sums in f32
+    bool complex_taps = false;                         ///< complex taps; needs a complex dtype
+    std::optional<Dtype> output_dtype = std::nullopt;  ///< default: dtype, i64 for exact integers. Else a saturating cast
+    double scale = 1;                                  ///< finite or infinite, not NaN
+    double bias = 0;                                   ///< added to the real part; not NaN
+    std::optional<Clamp> clamp = std::nullopt;         ///< real dtypes only
+    Overflow overflow = Overflow::error;               ///< for exact integers
+    std::optional<std::int64_t> input_row_stride = std::nullopt;      ///< default: length * input_sample_stride
+    std::optional<std::int64_t> input_sample_stride = std::nullopt;   ///< default: 1
+    std::optional<std::int64_t> output_row_stride = std::nullopt;     ///< default: output length * output_sample_stride
+    std::optional<std::int64_t> output_sample_stride = std::nullopt;  ///< default: 1
+    std::optional<std::int64_t> taps_row_stride = std::nullopt;       ///< default: taps; used by Filters::per_row
     std::int64_t filter_count = 0;  ///< default: batch; of Filters::per_row: row r has filter r % filter_count
     std::int64_t up = 1;
     std::int64_t down = 1;

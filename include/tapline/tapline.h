@@ -5,7 +5,7 @@
  *     output[o] = cast(clamp(scale * sum_{t=0}^{k-1} taps[t] * x(o + t - origin) + bias)),   0 <= o < output_length
  *
  * where x() is the row's signal extended past its ends by the boundary rule. Convolution uses the taps in reverse,
- * correlation as they are (complex taps conjugated).
+ * correlation as they are (complex taps conjugated). Images and volumes are the same with two or three such axes.
  *
  * Status. Functions that can fail return a tapline_status; tapline_last_error() then says which argument, its value and the
  * remedy. Getters return 0, -1 or NULL for a null handle, as their comments say. No function lets a C++ exception out, exits
@@ -96,6 +96,35 @@ enum { TAPLINE_ESTIMATE = 0, TAPLINE_MEASURE = 1 }; /* choose by the cost model,
 /* A signal whose length is not known yet: for streams only. */
 #define TAPLINE_UNKNOWN_LENGTH ((int64_t)-1)
 
+/* An axis along which the sum runs, of images and volumes. All zeros but length and taps: the problem's mode and boundary, the
+ * mode's origin, packed, no change of rate. */
+typedef struct tapline_axis {
+    int64_t length; /* n, samples, at least 1 */
+    int64_t taps;   /* k, coefficients, at least 1 */
+    int has_mode;   /* nonzero: mode counts, else the problem's */
+    int mode;
+    int has_boundary; /* nonzero: boundary counts, else the problem's */
+    int boundary;
+    int has_origin;  /* nonzero: origin counts, else the mode's */
+    int has_strides; /* TAPLINE_INPUT_STRIDE, TAPLINE_OUTPUT_STRIDE or both: which of the two count; packed without */
+    int64_t origin;
+    int64_t input_stride;       /* any; negative for a reversed view */
+    int64_t output_stride;      /* not 0 */
+    int64_t up, down, dilation; /* 0 counts as 1 */
+} tapline_axis;
+
+/* An axis of independent signals, images or volumes. */
+typedef struct tapline_batch_axis {
+    int64_t length;
+    int has_strides;       /* as of tapline_axis */
+    int reserved;          /* 0 */
+    int64_t input_stride;  /* any; 0: all read the same */
+    int64_t output_stride; /* not 0 */
+    int64_t taps_stride;   /* from one filter to the next; 0: all share one */
+} tapline_batch_axis;
+
+enum { TAPLINE_INPUT_STRIDE = 1, TAPLINE_OUTPUT_STRIDE = 2 };
+
 /* The problem. Set by tapline_problem_init(), then changed where it differs; `struct_size` lets a program that was compiled
  * with an older header run with a newer library, so do not fill the structure by hand. A stride of 0 is the default beside it. */
 typedef struct tapline_problem {
@@ -129,6 +158,12 @@ typedef struct tapline_problem {
     int64_t taps_row_stride;      /* default taps; for TAPLINE_FILTERS_PER_ROW */
     int64_t up, down, dilation;   /* 1 */
     int64_t filter_count;         /* default batch, for TAPLINE_FILTERS_PER_ROW: row r has filter r % filter_count */
+    int has_real_taps;            /* nonzero: real_taps counts, TAPLINE_F32 or TAPLINE_F64 taps and sums beside an integer signal */
+    int real_taps;
+    int rank;       /* 1 to 3: so many of `axes` count, the outermost first, in place of length, taps, origin and sample strides */
+    int batch_rank; /* 1 to 4: so many of `batch_axes` count, the outermost first, in place of batch, filters and row strides */
+    tapline_axis axes[3];
+    tapline_batch_axis batch_axes[4];
 } tapline_problem;
 
 /* How a plan is made. Set by tapline_plan_options_init(). */
@@ -161,12 +196,18 @@ TAPLINE_API const char* tapline_last_error(void);
 
 /* The defaults. `problem`, `options`: not NULL. */
 TAPLINE_API tapline_status tapline_problem_init(tapline_problem* problem);
+/* The defaults for one image with interleaved channels and one mask for all of them: mode same, two filtered axes (y, x) and the
+ * channels as batch axis, the input packed. `taps` are mask_height * mask_width elements, row by row. */
+TAPLINE_API tapline_status tapline_problem_init_image(tapline_problem* problem, int64_t height, int64_t width, int64_t channels,
+                                                      int64_t mask_height, int64_t mask_width);
 TAPLINE_API tapline_status tapline_plan_options_init(tapline_plan_options* options);
 TAPLINE_API tapline_status tapline_stream_options_init(tapline_stream_options* options);
 
-/* The output length of one row, and the elements that a buffer must hold from its first element to its last. Fail if the
- * problem is not valid. */
+/* The outputs along the only filtered axis, or the last of several, and the elements that a buffer must hold from its lowest
+ * address to its highest. Fail if the problem is not valid. */
 TAPLINE_API tapline_status tapline_output_length(int64_t* length, const tapline_problem* problem);
+/* Outputs along each filtered axis, the outermost first; *rank: how many. */
+TAPLINE_API tapline_status tapline_output_shape(int64_t shape[3], int* rank, const tapline_problem* problem);
 TAPLINE_API tapline_status tapline_input_extent(int64_t* elements, const tapline_problem* problem);
 TAPLINE_API tapline_status tapline_output_extent(int64_t* elements, const tapline_problem* problem);
 TAPLINE_API tapline_status tapline_taps_extent(int64_t* elements, const tapline_problem* problem);
@@ -181,6 +222,9 @@ TAPLINE_API tapline_status tapline_taps_dtype(int* dtype, const tapline_problem*
 /* `taps`: tapline_taps_extent() elements of tapline_taps_dtype() in host memory. `options` may be NULL: the defaults. */
 TAPLINE_API tapline_status tapline_plan_create(tapline_plan** plan, const tapline_problem* problem, const void* taps,
                                                const tapline_plan_options* options);
+/* A plan for taps in GPU memory, which each execution brings (tapline_plan_execute_with_taps); options->device names a GPU. */
+TAPLINE_API tapline_status tapline_plan_create_without_taps(tapline_plan** plan, const tapline_problem* problem,
+                                                            const tapline_plan_options* options);
 TAPLINE_API void tapline_plan_destroy(tapline_plan* plan);
 
 /* out: tapline_output_extent() elements, in: tapline_input_extent() elements, in memory of the plan's device (the
@@ -190,6 +234,10 @@ TAPLINE_API void tapline_plan_destroy(tapline_plan* plan);
  * the contents of out are undefined. */
 TAPLINE_API tapline_status tapline_plan_execute(const tapline_plan* plan, void* out, const void* in, void* workspace,
                                                 size_t workspace_bytes, void* stream);
+/* Of a plan made without taps: `taps` are packed elements of tapline_taps_dtype() in memory of the plan's GPU, read when the stream
+ * comes to it. */
+TAPLINE_API tapline_status tapline_plan_execute_with_taps(const tapline_plan* plan, void* out, const void* in, const void* taps,
+                                                          void* workspace, size_t workspace_bytes, void* stream);
 /* The same with a workspace of its own. */
 TAPLINE_API tapline_status tapline_plan_execute_simple(const tapline_plan* plan, void* out, const void* in);
 /* Host memory in and out, for a plan on any device: a CUDA plan lets chunks flow through pinned buffers, so that the signal may be

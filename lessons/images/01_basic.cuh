@@ -1,9 +1,9 @@
 // 01: a thread a pixel, and the caches do the rest.
 #pragma once
 
-#include "cuda/image_rung.hpp"
 #include "cuda/primitives/epilogue.cuh"
 #include "cuda/primitives/zero_boundary.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::image_basic {
 
@@ -17,7 +17,7 @@ inline constexpr RungInfo kInfo{
         "Two loads and a bounds test for each product; with several channels neighbouring threads read addresses that are "
         "`channels` elements apart.",
     .source = "lessons/images/01_basic.cuh",
-    .ladder_only = 0,
+    .rank = 2,
 };
 
 inline constexpr int kSide = 16;
@@ -45,15 +45,15 @@ inline dim3 grid_of(const Image& s) {
     return {static_cast<unsigned>((s.width + kSide - 1) / kSide), static_cast<unsigned>((s.height + kSide - 1) / kSide)};
 }
 
-class Basic final : public TeachingImageRung {
+inline void launch(const Image& s, cudaStream_t stream) { launch_kernel(&kernel, grid_of(s), dim3(kSide, kSide), 0, stream, s); }
+
+class Basic final : public ImageLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
 protected:
-    [[nodiscard]] const void* kernel_entry() const override { return reinterpret_cast<const void*>(&kernel); }
-    void launch_image(const Image& s, cudaStream_t stream) const override {
-        launch_image_kernel(kernel_entry(), grid_of(s), dim3(kSide, kSide), s, stream);
-    }
+    void load_kernels() const override { load_kernel(&kernel); }
+    void launch_image(const Image& s, cudaStream_t stream) const override { image_basic::launch(s, stream); }
 };
 
 inline const Rung& rung() {

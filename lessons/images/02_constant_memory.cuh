@@ -1,7 +1,6 @@
 // 02: the mask in constant memory.
 #pragma once
 
-#include "cuda/check.hpp"
 #include "lessons/images/01_basic.cuh"
 
 namespace tapline::cuda::image_constant_memory {
@@ -12,10 +11,10 @@ inline constexpr RungInfo kInfo{
     .origin = "E6",
     .idea = "Every thread reads the same tap at the same time: constant memory gives it to a whole warp at once.",
     .changed = "The mask is a global __constant__ array, copied there before each launch.",
-    .requirements = "At most 16384 taps; one plan at a time, since the array is one: the ladder only.",
+    .requirements = "At most 16384 taps; one plan at a time, since the array is one.",
     .limited_by = "One load of the image and a bounds test for each product.",
     .source = "lessons/images/02_constant_memory.cuh",
-    .ladder_only = 1,
+    .rank = 2,
 };
 
 inline constexpr int kSide = 16;
@@ -42,7 +41,7 @@ static __global__ void __launch_bounds__(kSide* kSide) kernel(Image s) {
     }
 }
 
-class ConstantMemory final : public TeachingImageRung {
+class ConstantMemory final : public ImageLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
@@ -51,11 +50,11 @@ protected:
         const std::int64_t taps = p.y.k * p.x.k;
         return taps > kMaxTaps ? "constant memory holds 16384 taps, not " + std::to_string(taps) : "";
     }
-    [[nodiscard]] const void* kernel_entry() const override { return reinterpret_cast<const void*>(&kernel); }
+    void load_kernels() const override { load_kernel(&kernel); }
     void launch_image(const Image& s, cudaStream_t stream) const override {
         const std::size_t bytes = static_cast<std::size_t>(s.mask_height) * static_cast<std::size_t>(s.mask_width) * sizeof(float);
         check(cudaMemcpyToSymbolAsync(mask, s.mask, bytes, 0, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyToSymbolAsync");
-        launch_image_kernel(kernel_entry(), image_basic::grid_of(s), dim3(kSide, kSide), s, stream);
+        launch_kernel(&kernel, image_basic::grid_of(s), dim3(kSide, kSide), 0, stream, s);
     }
 };
 

@@ -18,6 +18,7 @@ inline constexpr RungInfo kInfo{
         "A load of the tile and one of the mask for each product, two barriers a channel, and threads that only load: 12% of them "
         "with a 3 x 3 mask, 68% with 15 x 15.",
     .source = "lessons/images/03_tiled.cuh",
+    .rank = 2,
 };
 
 inline constexpr int kTile = 32;
@@ -49,7 +50,7 @@ static __global__ void __launch_bounds__(kTile* kTile) kernel(Image s) {
     }
 }
 
-class Tiled final : public TeachingImageRung {
+class Tiled final : public ImageLesson {
 public:
     [[nodiscard]] RungInfo info() const override { return kInfo; }
 
@@ -58,13 +59,13 @@ protected:
         if (p.y.k <= kMostSide && p.x.k <= kMostSide) { return {}; }
         return "its tile of 32 x 32 leaves too few outputs: mask sides of at most 17";
     }
-    [[nodiscard]] const void* kernel_entry() const override { return reinterpret_cast<const void*>(&kernel); }
+    void load_kernels() const override { load_kernel(&kernel); }
     void launch_image(const Image& s, cudaStream_t stream) const override {
         const int out_width = kTile - s.mask_width + 1;
         const int out_height = kTile - s.mask_height + 1;
         const dim3 grid(static_cast<unsigned>((s.width + out_width - 1) / out_width),
                         static_cast<unsigned>((s.height + out_height - 1) / out_height));
-        launch_image_kernel(kernel_entry(), grid, dim3(kTile, kTile), s, stream);
+        launch_kernel(&kernel, grid, dim3(kTile, kTile), 0, stream, s);
     }
 };
 

@@ -18,7 +18,7 @@ ImageProblem common(const Problem& from) {
     return to;
 }
 
-ImagePlan make(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
+Plan make(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
                std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x) {
     const Dtype taps_type = dtype_of_array(taps, "taps");
     const int own = PyArray_NDIM(taps) - 2;  // 1: a mask for each channel
@@ -40,9 +40,9 @@ ImagePlan make(const Request& request, const ImageLayout& image, const ImageLayo
     problem.output_image_stride = out.image_stride;
     problem.output_row_stride = out.row_stride;
     const Owned converted_taps =
-        converted(Owned::borrowed(reinterpret_cast<PyObject*>(taps)), number_of_dtype(taps_dtype(problem)), true);
+        converted(Owned::borrowed(reinterpret_cast<PyObject*>(taps)), number_of_dtype(tapline::taps_dtype(problem)), true);
     const WithoutGil without_gil;
-    return make_image_plan(problem, PyArray_DATA(converted_taps.array()), request.options);
+    return make_plan(problem, PyArray_DATA(converted_taps.array()), request.options);
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ public:
     /// A GPU's plan, on addresses in its memory, the workspace's a multiple of 64; `stream` is a cudaStream_t. The GIL is released.
     void run(std::uintptr_t out, std::uintptr_t image, std::uintptr_t workspace, std::uintptr_t stream) const;
 
-    [[nodiscard]] const ImagePlan& plan() const { return plan_; }
+    [[nodiscard]] const Plan& plan() const { return plan_; }
 
 private:
-    ImagePlan plan_;
+    Plan plan_;
 };
 
 /// (height, width) of the output of so large an image, mask and mode.

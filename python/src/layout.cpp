@@ -1,6 +1,7 @@
 #include "layout.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace tapline::python {
 namespace {
@@ -38,9 +39,9 @@ void merge(std::vector<Dimension>& dimensions) {
 bool can_be_batch(const Dimension& d, const Problem& problem, std::int64_t outputs) {
     const auto in = static_cast<std::int64_t>(size_of(problem.dtype));
     const auto out = static_cast<std::int64_t>(size_of(*problem.output_dtype));
-    if (d.in_stride <= 0 || d.out_stride <= 0 || d.in_stride % in != 0 || d.out_stride % out != 0) { return false; }
-    const std::int64_t row = d.out_stride / out;
-    return row >= (outputs - 1) * problem.output_sample_stride + 1 || problem.output_sample_stride >= (d.count - 1) * row + 1;
+    if (d.out_stride == 0 || d.in_stride % in != 0 || d.out_stride % out != 0) { return false; }
+    const std::int64_t row = std::abs(d.out_stride / out), sample = std::abs(*problem.output_sample_stride);
+    return row >= (outputs - 1) * sample + 1 || sample >= (d.count - 1) * row + 1;
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ Shape shape_of(std::span<const npy_intp> signal, PyArrayObject* taps, int axis) 
 bool is_steppable(PyArrayObject* array, int axis) {
     if (PyArray_DIM(array, axis) <= 1) { return true; }
     const npy_intp stride = PyArray_STRIDE(array, axis);
-    return stride > 0 && stride % PyArray_ITEMSIZE(array) == 0;
+    return stride != 0 && stride % PyArray_ITEMSIZE(array) == 0;
 }
 
 Layout layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps) {

@@ -50,7 +50,7 @@ struct Shape {
 /// `taps` is one-dimensional, or its other axes broadcast against the signal's: one filter a row. Raises ValueError.
 Shape shape_of(std::span<const npy_intp> signal, PyArrayObject* taps, int axis);
 
-/// Whether samples along the axis lie a positive number of whole elements apart.
+/// Whether samples along the axis lie whole elements apart, to either side.
 bool is_steppable(PyArrayObject* array, int axis);
 
 /// Fills in the problem's strides and batch. Signal and output are steppable, the taps contiguous with the axis last.

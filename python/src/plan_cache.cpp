@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <list>
 
 #include "numpy_api.hpp"
@@ -33,17 +34,20 @@ bool set_name(std::array<char, 16>& to, const std::string& from) {
     return true;
 }
 
+// A stride, or a number that is none.
+std::int64_t known(const std::optional<std::int64_t>& stride) { return stride.value_or(std::numeric_limits<std::int64_t>::min()); }
+
 // False: the call has names that no plan has, which make_plan() refuses.
 bool fill(Key& key, const Problem& p, const PlanOptions& o) {
     std::memset(&key, 0, sizeof key);
     key.n = p.length;
     key.k = p.taps;
     key.batch = p.batch;
-    key.in_row = p.input_row_stride;
-    key.in_sample = p.input_sample_stride;
-    key.out_row = p.output_row_stride;
-    key.out_sample = p.output_sample_stride;
-    key.taps_row = p.taps_row_stride;
+    key.in_row = known(p.input_row_stride);
+    key.in_sample = known(p.input_sample_stride);
+    key.out_row = known(p.output_row_stride);
+    key.out_sample = known(p.output_sample_stride);
+    key.taps_row = known(p.taps_row_stride);
     key.filter_count = p.filter_count;
     key.has_origin = p.origin.has_value() ? 1 : 0;
     key.origin = p.origin.value_or(0);

@@ -1,10 +1,12 @@
 // The C interface: every function translates its arguments, calls the C++ one and turns exceptions into a status.
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "tapline/tapline.h"
@@ -122,9 +124,48 @@ tapline_stream_options default_stream_options() {
     return c;
 }
 
+// The structure as it was first published.
+constexpr std::size_t kFirstProblemBytes = offsetof(tapline_problem, has_real_taps);
+
+std::optional<std::int64_t> unless_zero(std::int64_t value) { return value == 0 ? std::nullopt : std::optional(value); }
+std::int64_t or_one(std::int64_t value) { return value == 0 ? 1 : value; }
+
+tapline::FilteredAxis to_axis(const tapline_axis& c) {
+    tapline::FilteredAxis axis{
+        .length = c.length, .taps = c.taps, .up = or_one(c.up), .down = or_one(c.down), .dilation = or_one(c.dilation)};
+    if (c.has_mode != 0) { axis.mode = static_cast<tapline::Mode>(c.mode); }
+    if (c.has_boundary != 0) { axis.boundary = static_cast<tapline::Boundary>(c.boundary); }
+    if (c.has_origin != 0) { axis.origin = c.origin; }
+    if ((c.has_strides & TAPLINE_INPUT_STRIDE) != 0) { axis.input_stride = c.input_stride; }
+    if ((c.has_strides & TAPLINE_OUTPUT_STRIDE) != 0) { axis.output_stride = c.output_stride; }
+    return axis;
+}
+
+tapline::BatchAxis to_batch_axis(const tapline_batch_axis& c) {
+    tapline::BatchAxis axis{.length = c.length, .taps_stride = c.taps_stride};
+    if ((c.has_strides & TAPLINE_INPUT_STRIDE) != 0) { axis.input_stride = c.input_stride; }
+    if ((c.has_strides & TAPLINE_OUTPUT_STRIDE) != 0) { axis.output_stride = c.output_stride; }
+    return axis;
+}
+
+int checked_enum(int value, int last, const char* name) {
+    if (value < 0 || value > last) {
+        throw Error(ErrorCode::argument, std::string(name) + ": " + std::to_string(value) + " is none of its names");
+    }
+    return value;
+}
+
+int checked_count(int value, int most, const char* name) {
+    if (value < 0 || value > most) {
+        throw Error(ErrorCode::argument,
+                    std::string(name) + ": " + std::to_string(value) + "; it is from 0 to " + std::to_string(most));
+    }
+    return value;
+}
+
 // Enumerations are only converted: validation refuses values that are none of their names.
 tapline::Problem to_problem(const tapline_problem* given) {
-    const tapline_problem c = read_struct(given, default_problem(), sizeof(tapline_problem), "problem");
+    const tapline_problem c = read_struct(given, default_problem(), kFirstProblemBytes, "problem");
     tapline::Problem p;
     p.length = c.length;
     p.taps = c.taps;
@@ -142,23 +183,21 @@ tapline::Problem to_problem(const tapline_problem* given) {
     p.bias = c.bias;
     if (c.has_clamp != 0) { p.clamp = tapline::Clamp{c.clamp_low, c.clamp_high}; }
     p.overflow = static_cast<tapline::Overflow>(c.overflow);
-    p.input_row_stride = c.input_row_stride;
-    p.input_sample_stride = c.input_sample_stride;
-    p.output_row_stride = c.output_row_stride;
-    p.output_sample_stride = c.output_sample_stride;
-    p.taps_row_stride = c.taps_row_stride;
+    p.input_row_stride = unless_zero(c.input_row_stride);
+    p.input_sample_stride = unless_zero(c.input_sample_stride);
+    p.output_row_stride = unless_zero(c.output_row_stride);
+    p.output_sample_stride = unless_zero(c.output_sample_stride);
+    p.taps_row_stride = unless_zero(c.taps_row_stride);
     p.up = c.up;
     p.down = c.down;
     p.dilation = c.dilation;
     p.filter_count = c.filter_count;
-    return p;
-}
-
-int checked_enum(int value, int last, const char* name) {
-    if (value < 0 || value > last) {
-        throw Error(ErrorCode::argument, std::string(name) + ": " + std::to_string(value) + " is none of its names");
+    if (c.has_real_taps != 0) { p.real_taps = static_cast<tapline::Dtype>(c.real_taps); }
+    for (int i = 0; i < checked_count(c.rank, 3, "rank"); ++i) { p.axes.push_back(to_axis(c.axes[i])); }
+    for (int i = 0; i < checked_count(c.batch_rank, 4, "batch_rank"); ++i) {
+        p.batch_axes.push_back(to_batch_axis(c.batch_axes[i]));
     }
-    return value;
+    return p;
 }
 
 tapline::PlanOptions to_plan_options(const tapline_plan_options* given) {
@@ -205,6 +244,11 @@ tapline_status convolve(T* out, std::int64_t out_capacity, const T* signal, std:
     });
 }
 
+void keep(tapline_plan** plan, tapline::Plan made) {
+    std::string explanation = made.explain();
+    *plan = new tapline_plan{std::move(made), std::move(explanation)};
+}
+
 // *to = function(problem).
 template <class T, class Function>
 tapline_status ask(T* to, const char* name, const tapline_problem* problem, const Function& function) noexcept {
@@ -228,6 +272,22 @@ const char* tapline_version(void) { return tapline::version(); }
 const char* tapline_last_error(void) { return last_error; }
 
 tapline_status tapline_problem_init(tapline_problem* problem) { return initialise(problem, default_problem(), "problem"); }
+tapline_status tapline_problem_init_image(tapline_problem* problem, int64_t height, int64_t width, int64_t channels,
+                                          int64_t mask_height, int64_t mask_width) {
+    tapline_problem p = default_problem();
+    p.mode = TAPLINE_SAME;
+    p.rank = 2;
+    p.axes[0].length = height;
+    p.axes[0].taps = mask_height;
+    p.axes[1].length = width;
+    p.axes[1].taps = mask_width;
+    p.axes[1].has_strides = p.batch_axes[0].has_strides = TAPLINE_INPUT_STRIDE | TAPLINE_OUTPUT_STRIDE;
+    p.axes[1].input_stride = p.axes[1].output_stride = channels;
+    p.batch_rank = 1;
+    p.batch_axes[0].length = channels;
+    p.batch_axes[0].input_stride = p.batch_axes[0].output_stride = 1;
+    return initialise(problem, p, "problem");
+}
 tapline_status tapline_plan_options_init(tapline_plan_options* options) {
     return initialise(options, default_plan_options(), "options");
 }
@@ -237,6 +297,15 @@ tapline_status tapline_stream_options_init(tapline_stream_options* options) {
 
 tapline_status tapline_output_length(int64_t* length, const tapline_problem* problem) {
     return ask(length, "length", problem, tapline::output_length);
+}
+tapline_status tapline_output_shape(int64_t shape[3], int* rank, const tapline_problem* problem) {
+    return guarded([&] {
+        require(shape, "shape");
+        require(rank, "rank");
+        const auto outputs = tapline::output_shape(to_problem(problem));
+        std::copy(outputs.begin(), outputs.end(), shape);
+        *rank = static_cast<int>(outputs.size());
+    });
 }
 tapline_status tapline_input_extent(int64_t* elements, const tapline_problem* problem) {
     return ask(elements, "elements", problem, tapline::input_extent);
@@ -267,9 +336,16 @@ tapline_status tapline_plan_create(tapline_plan** plan, const tapline_problem* p
         require(plan, "plan");
         const tapline::Problem p = to_problem(problem);
         require(taps, "taps");
-        tapline::Plan made = tapline::make_plan(p, taps, to_plan_options(options));
-        std::string explanation = made.explain();
-        *plan = new tapline_plan{std::move(made), std::move(explanation)};
+        keep(plan, tapline::make_plan(p, taps, to_plan_options(options)));
+    });
+}
+
+tapline_status tapline_plan_create_without_taps(tapline_plan** plan, const tapline_problem* problem,
+                                                const tapline_plan_options* options) {
+    if (plan != nullptr) { *plan = nullptr; }
+    return guarded([&] {
+        require(plan, "plan");
+        keep(plan, tapline::make_plan_without_taps(to_problem(problem), to_plan_options(options)));
     });
 }
 
@@ -283,6 +359,18 @@ tapline_status tapline_plan_execute(const tapline_plan* plan, void* out, const v
         require(in, "in");
         if (workspace_bytes != 0) { require(workspace, "workspace"); }
         plan->plan.execute(out, in, {static_cast<std::byte*>(workspace), workspace_bytes}, stream);
+    });
+}
+
+tapline_status tapline_plan_execute_with_taps(const tapline_plan* plan, void* out, const void* in, const void* taps,
+                                              void* workspace, size_t workspace_bytes, void* stream) {
+    return guarded([&] {
+        require(plan, "plan");
+        require(out, "out");
+        require(in, "in");
+        require(taps, "taps");
+        if (workspace_bytes != 0) { require(workspace, "workspace"); }
+        plan->plan.execute_with_taps(out, in, taps, {static_cast<std::byte*>(workspace), workspace_bytes}, stream);
     });
 }
 

@@ -1,9 +1,12 @@
 // The CPU engine: its table of algorithms and what it knows about the processor.
+#include "cpu/engine.hpp"
+
 #include <array>
 #include <fstream>
 
-#include "core/choice/engine.hpp"
+#include "core/plan/measure.hpp"
 #include "cpu/direct/direct.hpp"
+#include "cpu/image/image.hpp"
 #include "cpu/integer/integer.hpp"
 #include "cpu/overlap_save/overlap_save.hpp"
 #include "cpu/targets.hpp"
@@ -41,10 +44,23 @@ public:
     }
 
     [[nodiscard]] std::span<const core::Algorithm* const> algorithms() const override {
-        static const std::vector<const core::Algorithm*> table{
-            &direct_algorithm(), &overlap_save_algorithm(), &partitioned_algorithm(), &integer_algorithm(), &textbook_algorithm(),
+        static const std::array<const core::Algorithm*, 8> kTable{
+            &direct_algorithm(),       &overlap_save_algorithm(),    &partitioned_algorithm(), &integer_algorithm(),
+            &image_direct_algorithm(), &image_separable_algorithm(), &image_fft_algorithm(),   &textbook_algorithm(),
         };
-        return table;
+        return kTable;
+    }
+
+    [[nodiscard]] core::Support accepts(const core::Resolved& problem, const core::Request& /*request*/) const override {
+        const auto is_half = [](Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; };
+        if (is_half(problem.dtype) || is_half(problem.output_dtype)) {
+            return core::Support::no("f16 and bf16 are for a GPU only");
+        }
+        return core::Support::yes();
+    }
+
+    [[nodiscard]] std::unique_ptr<core::MeasuringBuffers> measuring_buffers(const core::Resolved& problem) const override {
+        return core::host_measuring_buffers(problem);
     }
 
     [[nodiscard]] double copy_seconds(std::int64_t bytes, int threads) const override {
@@ -54,13 +70,10 @@ public:
 };
 
 }  // namespace
-}  // namespace tapline::cpu
 
-namespace tapline::core {
-
-const Engine& cpu_engine() {
-    static const cpu::CpuEngine engine;
-    return engine;
+const core::Engine& engine() {
+    static const CpuEngine kEngine;
+    return kEngine;
 }
 
-}  // namespace tapline::core
+}  // namespace tapline::cpu

@@ -43,3 +43,42 @@
 #define TAPLINE_NAMED_TARGET \
     (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == TAPLINE_NEON)
 #endif
+
+// The body of a function from a Target to its kernels: `return N_...::table();` for the targets of this build, else `scalar`.
+#if HWY_TARGETS & HWY_AVX3
+#define TAPLINE_CASE_AVX512(table) \
+    case Target::avx512:           \
+        return N_AVX3::table();
+#else
+#define TAPLINE_CASE_AVX512(table)
+#endif
+#if HWY_TARGETS & HWY_AVX2
+#define TAPLINE_CASE_AVX2(table) \
+    case Target::avx2:           \
+        return N_AVX2::table();
+#else
+#define TAPLINE_CASE_AVX2(table)
+#endif
+#if HWY_TARGETS & HWY_SSE4
+#define TAPLINE_CASE_SSE4(table) \
+    case Target::sse4:           \
+        return N_SSE4::table();
+#else
+#define TAPLINE_CASE_SSE4(table)
+#endif
+#if HWY_TARGETS & TAPLINE_NEON
+#define TAPLINE_CASE_NEON(table) \
+    case Target::neon:           \
+        return TAPLINE_NEON_NAMESPACE::table();
+#else
+#define TAPLINE_CASE_NEON(table)
+#endif
+#define TAPLINE_RETURN_TABLE_OF(target, table, scalar) \
+    switch (target) {                                  \
+        TAPLINE_CASE_AVX512(table)                     \
+        TAPLINE_CASE_AVX2(table)                       \
+        TAPLINE_CASE_SSE4(table)                       \
+        TAPLINE_CASE_NEON(table)                       \
+        default:                                       \
+            return scalar;                             \
+    }

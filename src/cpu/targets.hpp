@@ -8,6 +8,41 @@ namespace tapline::cpu {
 
 enum class Target { avx512, avx2, sse4, neon, scalar };
 
+/// A time that depends on the target.
+struct TargetSeconds {
+    double avx512, avx2, sse4, neon, scalar;
+    [[nodiscard]] constexpr double of(Target target) const {
+        switch (target) {
+            case Target::avx512:
+                return avx512;
+            case Target::avx2:
+                return avx2;
+            case Target::sse4:
+                return sse4;
+            case Target::neon:
+                return neon;
+            case Target::scalar:
+                break;
+        }
+        return scalar;
+    }
+};
+
+/// The kernels of one target for both real types.
+template <template <class> class Kernels>
+struct KernelTable {
+    Kernels<float> f32;
+    Kernels<double> f64;
+    template <class T>
+    [[nodiscard]] const Kernels<T>& of() const {
+        if constexpr (sizeof(T) == sizeof(float)) {
+            return f32;
+        } else {
+            return f64;
+        }
+    }
+};
+
 /// "avx512", "avx2", "sse4", "neon", "scalar".
 const char* to_string(Target target);
 

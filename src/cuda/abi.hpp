@@ -28,11 +28,11 @@ struct Device {
     std::int32_t multiprocessors = 0;
     std::int64_t memory_bytes = 0;
     std::int64_t l2_bytes = 0;
-    double copy_bytes_per_second = 0;  ///< read plus written: nine tenths of what memory clock and bus width allow
-    double peak_flops = 0;             ///< f32 multiply-adds, two operations each
+    double copy_bytes_per_second = 0;         ///< read plus written: nine tenths of what memory clock and bus width allow
+    double peak_flops = 0;                    ///< f32 multiply-adds, two operations each
     std::int32_t shared_bytes_per_block = 0;  ///< the most that a kernel may ask for
     std::int32_t single_to_double = 32;       ///< f32 operations for one of f64
-    std::int32_t driver_version = 0;   ///< as cudaDriverGetVersion: 13000 is 13.0
+    std::int32_t driver_version = 0;          ///< as cudaDriverGetVersion: 13000 is 13.0
     char name[124] = {};
 };
 
@@ -40,7 +40,7 @@ struct Device {
 struct Problem : core::Resolved {
     Accuracy accuracy = Accuracy::standard;
     bool taps_come_later = false;  ///< executions bring them (execute_with_taps), which some rungs can do with one filter
-    bool narrow_taps = false;      ///< one filter whose taps are of dtype: bf16, or f16 once the largest is scaled into [2^14, 2^15)
+    bool narrow_taps = false;  ///< one filter whose taps are of dtype: bf16, or f16 once the largest is scaled into [2^14, 2^15)
     bool taps_finite = true;
     std::int32_t separable = 0;   ///< separable masks that make up a mask, the most of all masks; 0: not separable, or not known
     bool exact_specials = false;  ///< core::SeparableMask::exact_specials of every mask
@@ -65,8 +65,8 @@ struct DeviceTaps {
     std::int32_t reversed = 0, conjugated = 0;
 };
 
-/// Host memory, correlation order: `filters` rows of taps() packed elements; null where they come later. Where Problem::separable is
-/// not 0 also the factors of each mask: columns (filters, separable, y.k) and rows (filters, separable, x.k).
+/// Host memory, correlation order: `filters` rows of taps() packed elements; null where they come later. Where Problem::separable
+/// is not 0 also the factors of each mask: columns (filters, separable, y.k) and rows (filters, separable, x.k).
 struct HostTaps {
     const void* taps = nullptr;
     const double* columns = nullptr;
@@ -180,14 +180,17 @@ struct Api {
     /// freed. nullptr: not known.
     std::uint64_t (*life)(std::int32_t device) = nullptr;
 
-    /// y from x and taps. As execute: no allocation, no synchronisation, may be captured.
-    bool (*depthwise_forward)(std::int32_t device, const Depthwise*, void* y, const void* x, const void* taps, Stream*, Status*);
+    /// y from x and taps. As execute: no allocation, no synchronisation, may be captured. The library of lessons has no depthwise
+    /// functions.
+    bool (*depthwise_forward)(std::int32_t device, const Depthwise*, void* y, const void* x, const void* taps, Stream*,
+                              Status*) = nullptr;
     /// Bytes that depthwise_backward() needs; -1 with the status filled where it refuses the problem.
-    std::int64_t (*depthwise_workspace_bytes)(std::int32_t device, const Depthwise*, Status*);
+    std::int64_t (*depthwise_workspace_bytes)(std::int32_t device, const Depthwise*, Status*) = nullptr;
     /// Both gradients in one kernel: grad_x (as x) and grad_taps (as taps) from grad_y (as y); grad_x and taps null: only
     /// grad_taps. The order of every sum depends on the problem and the device's model alone.
     bool (*depthwise_backward)(std::int32_t device, const Depthwise*, void* grad_x, void* grad_taps, const void* grad_y,
-                               const void* x, const void* taps, void* workspace, std::int64_t workspace_bytes, Stream*, Status*);
+                               const void* x, const void* taps, void* workspace, std::int64_t workspace_bytes, Stream*,
+                               Status*) = nullptr;
 
     /// execute() of what was prepared without taps: those are read when the stream comes to it.
     bool (*execute_with_taps)(const Prepared*, const Job*, const DeviceTaps*, void* workspace, std::int64_t workspace_bytes,

@@ -71,18 +71,12 @@ inline cudaEvent_t native(cuda_abi::Event* event) { return reinterpret_cast<cuda
 /// What device `index` is; asked once.
 cuda_abi::Device device_of(int index);
 
-std::int64_t bytes_of_tap(Dtype type);
-bool all_finite(const std::byte* taps, std::int64_t bytes, Dtype type);
-
 /// Throw CudaError (argument) for an address that is not in the device's memory, and for another device's stream.
 void check_pointer(const char* name, const void* pointer, int device);
 void check_stream(cudaStream_t stream, int device);
 
-/// Times `launch` as Api::measure says.
+/// Times `launch`, or the copy, as Api::measure says.
 cuda_abi::Measurement measure_launches(int device, const std::function<void(cudaStream_t)>& launch, bool cold, double seconds);
-
-/// Times as Api::measure says.
-cuda_abi::Measurement measure(int device, const struct Prepared* prepared, const cuda_abi::Job& job, void* workspace,
-                              std::int64_t copy_bytes, bool cold, double seconds);
+cuda_abi::Measurement measure_copy(int device, void* out, const void* in, std::int64_t bytes, bool cold, double seconds);
 
 }  // namespace tapline::cuda

@@ -1,9 +1,9 @@
 // Times from events around replays of a captured graph: no launch from the host lies between the two.
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "cuda/engine_state.hpp"
-#include "cuda/rung.hpp"
 
 namespace tapline::cuda {
 namespace {
@@ -171,25 +171,20 @@ cuda_abi::Measurement measure_launches(int device, const std::function<void(cuda
     return measure_one(r, What::execution, timed, cold, seconds);
 }
 
-cuda_abi::Measurement measure(int device, const Prepared* prepared, const Job& job, void* workspace, std::int64_t copy_bytes,
-                              bool cold, double seconds) {
-    if (prepared != nullptr) {
-        const auto launch = [&](cudaStream_t stream) { prepared->rung->launch(*prepared, job, workspace, stream); };
-        return measure_launches(device, launch, cold, seconds);
-    }
+cuda_abi::Measurement measure_copy(int device, void* out, const void* in, std::int64_t bytes, bool cold, double seconds) {
     const DeviceScope scope(device);
     Resources r;
     start(r, device, cold);
     Timed timed;
-    timed.out = job.out;
-    timed.in = job.in;
-    timed.copy_bytes = copy_bytes;
+    timed.out = out;
+    timed.in = in;
+    timed.copy_bytes = bytes;
     // The copy is the fastest of three: inside a graph the driver copies large blocks with its copy engines, at two thirds of the
     // speed of a kernel (H200), and small ones faster than any kernel.
     cuda_abi::Measurement best = measure_one(r, What::memcpy_on_stream, timed, cold, seconds / 3);
     std::vector<What> others{What::memcpy_in_graph};
-    const auto address = reinterpret_cast<std::uintptr_t>(job.in) | reinterpret_cast<std::uintptr_t>(job.out);
-    if (address % 16 == 0 && copy_bytes % 16 == 0) { others.push_back(What::copy_kernel); }
+    const auto address = reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(out);
+    if (address % 16 == 0 && bytes % 16 == 0) { others.push_back(What::copy_kernel); }
     for (const What what : others) {
         const cuda_abi::Measurement other = measure_one(r, what, timed, cold, seconds / 3);
         if (other.median_seconds < best.median_seconds) { best = other; }

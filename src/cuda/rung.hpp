@@ -45,7 +45,7 @@ struct Prepared {
     std::int64_t taps_pitch_bytes = 0;  ///< a multiple of 16
     /// Their first bytes, for kernels that take taps by value; all of them until the plan is ready. tables() may put others there.
     std::vector<std::byte> host_taps;
-    cuda_abi::HostTaps given;       ///< valid during tables() only
+    cuda_abi::HostTaps given;       ///< valid during load() and tables() only; null where taps come later
     std::int32_t tap_exponent = 0;  ///< tables() may set it
     std::int64_t workspace_bytes = 0;
     std::unique_ptr<const Chosen> chosen;  ///< what Rung::load() returned
@@ -74,14 +74,15 @@ public:
     [[nodiscard]] virtual std::vector<Policy> policies(const Problem&, const cuda_abi::Device&) const { return {Policy{}}; }
     /// Whether Problem::filters may be anything but 1 and batch; for the others the taps are repeated until each row has its own.
     [[nodiscard]] virtual bool takes_filters_in_turn() const { return false; }
+    /// Chooses the kernels and loads them, so that launching chooses, allocates and resolves nothing. Prepared::chosen
+    /// holds what it returns in all that follows.
+    [[nodiscard]] virtual std::unique_ptr<const Chosen> load(const Prepared&) const = 0;
     [[nodiscard]] virtual std::int64_t workspace_bytes(const Prepared&) const { return 0; }
     [[nodiscard]] virtual std::string describe(const Prepared&) const { return ""; }
     /// Outputs along the cut axis that belong together: pieces but the last are multiples of so many, starting at one.
     [[nodiscard]] virtual std::int64_t granularity(const Prepared&) const { return info().granularity; }
     /// What launch() finds in device memory at OnDevice::tables; called once, after load(), with all taps in host_taps.
     [[nodiscard]] virtual std::vector<std::byte> tables(Prepared&) const { return {}; }
-    /// Chooses the kernels and loads them, so that launching chooses, allocates and resolves nothing.
-    [[nodiscard]] virtual std::unique_ptr<const Chosen> load(const Prepared&) const = 0;
     /// Launches on the current device. Throws CudaError.
     virtual void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const = 0;
 };
@@ -120,13 +121,14 @@ public:
     }
 
 protected:
-    /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::on_device.tables are those of any taps.
+    /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::on_device.tables are those of
+    /// any taps.
     virtual void launch_tables(const Prepared&, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
                                cudaStream_t) const = 0;
 };
 
-/// Every rung of this library, in reading order: those for signals, then those for images. The engine and the library of lessons have
-/// a table each (ladder.cu, lessons/ladder.cu).
+/// Every rung of this library, in reading order: those for signals, then those for images. The engine and the library of lessons
+/// have a table each (ladder.cu, lessons/ladder.cu).
 const std::vector<const Rung*>& ladder();
 
 }  // namespace tapline::cuda

@@ -1,25 +1,27 @@
-#include <charconv>
-#include <optional>
-
-#include "gpu_host/library.hpp"
+// The engines of this build, by the names of their devices: the only place that knows them all.
 #include "core/choice/engine.hpp"
+#include "cpu/engine.hpp"
+#include "gpu_host/engine.hpp"
+#include "gpu_host/library.hpp"
 
 namespace tapline::core {
-std::optional<int> cuda_index(const std::string& device) {
-    if (device == "cuda") { return 0; }
-    if (device.rfind("cuda:", 0) != 0) { return std::nullopt; }
-    int index = -1;
-    const char* const last = device.data() + device.size();
-    const auto [end, error] = std::from_chars(device.data() + 5, last, index);
-    if (error != std::errc() || end != last || index < 0) { return std::nullopt; }
-    return index;
+
+const Engine& host_engine() { return cpu::engine(); }
+
+const Engine* first_accelerator(std::string& reason) {
+    const gpu_host::CudaLibrary& library = gpu_host::library();
+    if (library.api == nullptr) {
+        reason = library.reason;
+        return nullptr;
+    }
+    return &gpu_host::engine(0);
 }
 
 const Engine& engine_for(const std::string& device) {
-    if (device == "auto" || device == "cpu") { return cpu_engine(); }
-    const std::optional<int> index = cuda_index(device);
+    if (device == "auto" || device == "cpu") { return host_engine(); }
+    const std::optional<int> index = gpu_host::device_index(device);
     if (!index) { throw Error(ErrorCode::argument, "device: '" + device + "' is not one of auto, cpu, cuda, cuda:N"); }
-    return cuda_engine(*index);
+    return gpu_host::engine(*index);
 }
 
 }  // namespace tapline::core
@@ -27,17 +29,17 @@ const Engine& engine_for(const std::string& device) {
 namespace tapline {
 
 std::vector<EngineInfo> engines() {
-    const core::CudaLibrary& library = core::cuda_library();
+    const gpu_host::CudaLibrary& library = gpu_host::library();
     EngineInfo cuda{.name = "cuda", .available = false, .reason = library.reason, .devices = {}};
     for (int device = 0; device < library.devices; ++device) {
         try {
-            const EngineInfo one = core::cuda_engine(device).info();
+            const EngineInfo one = gpu_host::engine(device).info();
             cuda.devices.insert(cuda.devices.end(), one.devices.begin(), one.devices.end());
         } catch (const Error& error) { cuda.reason = error.what(); }
     }
     cuda.available = !cuda.devices.empty();
     if (cuda.available) { cuda.reason.clear(); }
-    return {core::cpu_engine().info(), cuda};
+    return {core::host_engine().info(), cuda};
 }
 
 }  // namespace tapline

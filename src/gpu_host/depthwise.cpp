@@ -1,28 +1,23 @@
 #include "tapline/depthwise.hpp"
 
 #include "gpu_host/library.hpp"
+#include "tapline/error.hpp"
 
 namespace tapline {
 namespace {
 
-const cuda_abi::Api& api_of(int device) {
-    const core::CudaLibrary& library = core::cuda_library();
-    const std::string name = "device: 'cuda:" + std::to_string(device) + "' is not available: ";
-    if (library.api == nullptr) { throw Error(ErrorCode::device, name + library.reason); }
-    if (device < 0 || device >= library.devices) {
-        throw Error(ErrorCode::device, name + "this machine has " + std::to_string(library.devices) + " CUDA devices");
-    }
-    return *library.api;
-}
+using gpu_host::require;
+
+const cuda_abi::Api& api_of(int device) { return gpu_host::api_for(device, ""); }
 
 cuda_abi::Depthwise to_abi(const DepthwiseProblem& p) {
-    return {.batch = p.batch.length,
+    return {.batch = p.batch,
             .channels = p.channels,
             .n = p.length,
             .length = p.outputs,
             .k = p.taps,
-            .origin = p.x.origin,
-            .dtype = static_cast<std::int32_t>(p.dtype)};
+            .origin = p.origin,
+            .dtype = p.dtype};
 }
 
 cuda_abi::Stream* native(void* stream) { return static_cast<cuda_abi::Stream*>(stream); }
@@ -32,14 +27,14 @@ cuda_abi::Stream* native(void* stream) { return static_cast<cuda_abi::Stream*>(s
 void depthwise_correlate(const DepthwiseProblem& problem, void* y, const void* x, const void* taps, int device, void* stream) {
     const cuda_abi::Depthwise abi = to_abi(problem);
     cuda_abi::Status status;
-    if (!api_of(device).depthwise_forward(device, &abi, y, x, taps, native(stream), &status)) { core::throw_status(status); }
+    require(api_of(device).depthwise_forward(device, &abi, y, x, taps, native(stream), &status), status);
 }
 
 std::size_t depthwise_workspace_bytes(const DepthwiseProblem& problem, int device) {
     const cuda_abi::Depthwise abi = to_abi(problem);
     cuda_abi::Status status;
     const std::int64_t bytes = api_of(device).depthwise_workspace_bytes(device, &abi, &status);
-    if (bytes < 0) { core::throw_status(status); }
+    require(bytes >= 0, status);
     return static_cast<std::size_t>(bytes);
 }
 
@@ -47,10 +42,9 @@ void depthwise_gradients(const DepthwiseProblem& problem, void* grad_x, void* gr
                          const void* taps, void* workspace, std::size_t workspace_bytes, int device, void* stream) {
     const cuda_abi::Depthwise abi = to_abi(problem);
     cuda_abi::Status status;
-    if (!api_of(device).depthwise_backward(device, &abi, grad_x, grad_taps, grad_y, x, taps, workspace,
-                                           static_cast<std::int64_t>(workspace_bytes), native(stream), &status)) {
-        core::throw_status(status);
-    }
+    require(api_of(device).depthwise_backward(device, &abi, grad_x, grad_taps, grad_y, x, taps, workspace,
+                                              static_cast<std::int64_t>(workspace_bytes), native(stream), &status),
+            status);
 }
 
 }  // namespace tapline

@@ -1,58 +1,47 @@
-// libtapline_cuda.so as the core sees it: loaded at first use, or the reason why not.
+// libtapline_cuda.so as the library sees it: loaded at first use, or the reason why not.
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "core/choice/engine.hpp"
 #include "cuda/abi.hpp"
-#include "cuda/image_abi.hpp"
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 
-/// The loaded library, or why there is none.
+/// A loaded library, or why there is none.
 struct CudaLibrary {
     const cuda_abi::Api* api = nullptr;
-    const cuda_abi::ImageApi* images = nullptr;  ///< null: the library has none for this version
-    std::string path;                            ///< of the file that was loaded
-    std::string reason;                          ///< why api is null: no library, wrong version, no driver, no device
-    int devices = 0;                             ///< usable ones, at least 1 if api is not null
+    std::string path;    ///< of the file that was loaded
+    std::string reason;  ///< why api is null: no library, wrong version, no driver, no device
+    int devices = 0;     ///< usable ones, at least 1 if api is not null
 };
 
-/// Loads at the first call, from TAPLINE_CUDA_LIBRARY (an absolute path) or from beside libtapline.so or the program that holds
-/// it; never from the current folder. Thread-safe; the answer does not change afterwards.
-const CudaLibrary& cuda_library();
+/// Loads libtapline_cuda.so at the first call, from TAPLINE_CUDA_LIBRARY (an absolute path) or from beside libtapline.so or the
+/// program that holds it; never from the current folder. Thread-safe; the answer does not change afterwards.
+const CudaLibrary& library();
 
-/// What cuda_library() finds; `asked` is TAPLINE_CUDA_LIBRARY, nullptr if it is not set.
-CudaLibrary find_cuda_library(const char* asked);
+/// libtapline_lessons.so, from beside the file that library() loaded: the same interface, whose rungs are the ladder's lessons. For
+/// `tapline ladder` and the tests only; both libraries work on the same devices, memory and streams.
+const CudaLibrary& lessons_library();
 
-/// The library in one file (an absolute path), loaded and asked for its devices: what cuda_library() does with the file it finds.
-CudaLibrary load_cuda_library(const std::string& path);
+/// What library() finds; `asked` is TAPLINE_CUDA_LIBRARY, nullptr if it is not set.
+CudaLibrary find_library(const char* asked);
 
-/// The problem as the library wants it. An unknown length becomes some large one; with request.host_buffers the strides are those
-/// of packed rows.
-cuda_abi::Problem to_abi(const Resolved& problem, const Request& request);
+/// What lessons_library() finds beside `engine`.
+CudaLibrary find_lessons_library(const CudaLibrary& engine);
 
-/// The device of a name: 0 of "cuda", N of "cuda:N"; nothing for another name.
-std::optional<int> cuda_index(const std::string& device);
+/// The library in one file (an absolute path), loaded and asked for its devices: what library() does with the file it finds.
+CudaLibrary load_library(const std::string& path);
+
+/// The functions of library() for a device. Throws Error (device) with the reason if it cannot be used; `remedy` ends the message
+/// where there is no library.
+const cuda_abi::Api& api_for(int device, const char* remedy);
 
 /// Throws the Error that a status describes.
 [[noreturn]] void throw_status(const cuda_abi::Status& status);
 
-/// The engine of one device, "cuda:N"; each device has an engine of its own, since each may choose differently.
-/// Throws Error (device) with the reason if it cannot be used.
-const Engine& cuda_engine(int device);
+/// Throws it if a function of the interface was not `done`.
+inline void require(bool done, const cuda_abi::Status& status) {
+    if (!done) { throw_status(status); }
+}
 
-/// What a CUDA plan's executable is; for the command's measurements and the tests.
-class CudaExecutable : public Executable {
-public:
-    [[nodiscard]] virtual const cuda_abi::Prepared* prepared() const = 0;
-    [[nodiscard]] virtual int device() const = 0;
-    /// execute() of what was prepared without taps.
-    virtual void execute_with_taps(const Output& output, const Input& input, const cuda_abi::DeviceTaps& taps,
-                                   std::span<std::byte> workspace, void* stream) const = 0;
-    [[nodiscard]] bool takes_host_memory() const final { return false; }
-    [[nodiscard]] std::size_t host_workspace_bytes() const final { return 0; }
-};
-
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host

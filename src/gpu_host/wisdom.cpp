@@ -11,7 +11,7 @@
 #include "tapline/error.hpp"
 #include "tapline/info.hpp"
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 namespace {
 
 constexpr std::int64_t kExactTaps = 64;  // below, each tap more is a visible share of the work and loops are unrolled for it
@@ -61,6 +61,11 @@ std::int64_t taps_class(std::int64_t k) {
     return k <= power / 2 * 3 ? power / 2 * 3 : std::min(power, std::int64_t{1} << 61) * 2;
 }
 
+std::int64_t channels_class(std::int64_t channels) {
+    constexpr std::int64_t kExactChannels = 4;  // grey, two planes, RGB, RGBA
+    return channels <= kExactChannels ? channels : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(channels)));
+}
+
 bool describes(const WisdomSection& section, const cuda_abi::Device& device) {
     return section.device == device.name && section.driver == device.driver_version && section.version == version();
 }
@@ -76,13 +81,14 @@ std::optional<int> taps_distance(std::int64_t a, std::int64_t b) {
 std::optional<int> distance(const ProblemClass& a, const ProblemClass& b) {
     ProblemClass same = a;
     same.taps = b.taps;
+    same.taps_y = b.taps_y;
     same.outputs_log2 = b.outputs_log2;
     same.batch_log2 = b.batch_log2;
     same.narrow_taps = b.narrow_taps;
-    const auto taps = taps_distance(a.taps, b.taps);
-    if (same != b || !taps || (a.batch_log2 == 0) != (b.batch_log2 == 0)) { return std::nullopt; }
+    const auto taps = taps_distance(a.taps, b.taps), taps_y = taps_distance(a.taps_y, b.taps_y);
+    if (same != b || !taps || !taps_y || (a.batch_log2 == 0) != (b.batch_log2 == 0)) { return std::nullopt; }
     const int size = std::abs(a.outputs_log2 - b.outputs_log2) + std::abs(a.batch_log2 - b.batch_log2);
-    return size <= kReach ? std::optional(size + *taps) : std::nullopt;
+    return size <= kReach ? std::optional(size + *taps + *taps_y) : std::nullopt;
 }
 
 // Of the entries that `accept` takes the one of the nearest class.
@@ -93,7 +99,8 @@ const WisdomEntry* nearest(const Loaded& loaded, const cuda_abi::Device& device,
     // Of classes equally near the larger sizes and taps win, whatever the order of the file; within a class the fastest.
     const auto rank = [&](const WisdomEntry& entry, int apart) {
         return std::tuple(entry.accuracy != problem.accuracy, entry.problem.narrow_taps != wanted->narrow_taps, apart,
-                          -entry.problem.outputs_log2, -entry.problem.batch_log2, -entry.problem.taps, entry.seconds);
+                          -entry.problem.outputs_log2, -entry.problem.batch_log2, -entry.problem.taps, -entry.problem.taps_y,
+                          entry.seconds);
     };
     const WisdomEntry* best = nullptr;
     int best_apart = 0;
@@ -114,17 +121,21 @@ const WisdomEntry* nearest(const Loaded& loaded, const cuda_abi::Device& device,
 }  // namespace
 
 std::optional<ProblemClass> class_of(const cuda_abi::Problem& problem) {
-    if (problem.x.n < 1 || problem.x.k < 1 || problem.x.outputs < 1 || problem.batch.length < 1) { return std::nullopt; }
+    if (problem.x.n < 1 || problem.x.outputs < 1) { return std::nullopt; }
     ProblemClass c;
+    c.rank = problem.rank;
     c.dtype = problem.dtype;
     c.taps_dtype = problem.taps_dtype;
     c.output_dtype = problem.output_dtype;
     c.taps = taps_class(problem.x.k);
-    c.outputs_log2 = rounded_log2(problem.x.outputs);
+    c.taps_y = taps_class(problem.y.k);
+    c.outputs_log2 = rounded_log2(problem.y.outputs * problem.x.outputs);
     c.batch_log2 = rounded_log2(problem.batch.length);
     c.per_row = problem.filters > 1;
-    c.narrow_taps = problem.narrow_taps != 0;
-    c.strided = problem.x.in_stride != 1 || problem.x.out_stride != 1;
+    c.channels = channels_class(problem.channels.length);
+    c.separable = problem.separable;
+    c.narrow_taps = problem.narrow_taps;
+    c.strided = !problem.has_packed_pixels();
     return c;
 }
 
@@ -143,7 +154,7 @@ std::optional<WisdomEntry> tuned_rung(const cuda_abi::Device& device, const cuda
                                       const std::function<bool(const std::string& rung)>& accept) {
     const auto loaded = wisdom();
     const WisdomEntry* entry = nearest(*loaded, device, problem, [&](const WisdomEntry& e) {
-        return e.accuracy == problem.accuracy && e.problem.narrow_taps == (problem.narrow_taps != 0) && accept(e.rung);
+        return e.accuracy == problem.accuracy && e.problem.narrow_taps == problem.narrow_taps && accept(e.rung);
     });
     return entry == nullptr ? std::nullopt : std::optional(*entry);
 }
@@ -165,4 +176,4 @@ void remember(const cuda_abi::Device& device, std::span<const WisdomEntry> entri
     forget_wisdom();
 }
 
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host

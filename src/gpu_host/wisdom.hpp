@@ -9,17 +9,21 @@
 
 #include "cuda/abi.hpp"
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 
 /// Problems that are taken to behave alike: what is tuned for one is used for all of its class.
 struct ProblemClass {
-    std::int32_t dtype = 0, taps_dtype = 0, output_dtype = 0;  ///< as in cuda_abi::Problem
-    std::int64_t taps = 1;                                     ///< exact up to 64, above that the next of 96, 128, 192, 256, ...
-    std::int32_t outputs_log2 = 0;                             ///< of one row's outputs, rounded
-    std::int32_t batch_log2 = 0;                               ///< of the rows, rounded; 0 is one row
-    bool per_row = false;                                      ///< a filter for every row
-    bool strided = false;                                      ///< samples that are not neighbours in memory
-    bool narrow_taps = false;                                  ///< tuned on such taps; policies serve others too
+    std::int32_t rank = 1;  ///< filtered axes
+    Dtype dtype = Dtype::f32, taps_dtype = Dtype::f32, output_dtype = Dtype::f32;
+    std::int64_t taps = 1;          ///< along x; exact up to 64, above that the next of 96, 128, 192, 256, ...
+    std::int64_t taps_y = 1;        ///< of an image, likewise
+    std::int32_t outputs_log2 = 0;  ///< of one item's and channel's outputs, rounded
+    std::int32_t batch_log2 = 0;    ///< of the rows or images, rounded; 0 is one
+    std::int64_t channels = 1;      ///< exact up to 4, above that the next power of two
+    std::int32_t separable = 0;     ///< as in cuda_abi::Problem
+    bool per_row = false;           ///< a filter for every row or channel
+    bool strided = false;           ///< samples that are not neighbours in memory
+    bool narrow_taps = false;       ///< tuned on such taps; policies serve others too
     friend bool operator==(const ProblemClass&, const ProblemClass&) = default;
 };
 
@@ -50,7 +54,7 @@ void forget_wisdom() noexcept;
 struct WisdomEntry {
     std::string rung;
     ProblemClass problem;
-    std::int32_t accuracy = 0;  ///< as in cuda_abi::Problem
+    Accuracy accuracy = Accuracy::standard;
     cuda_abi::Policy policy;
     double seconds = 0;          ///< with this policy, cold L2
     double default_seconds = 0;  ///< with the rung's default policy
@@ -68,4 +72,4 @@ std::optional<WisdomEntry> tuned_rung(const cuda_abi::Device& device, const cuda
 /// reader sees the old or the new one. A damaged file is kept beside it as FILE.damaged. Throws Error (io).
 void remember(const cuda_abi::Device& device, std::span<const WisdomEntry> entries);
 
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host

@@ -13,10 +13,11 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "core/problem/mask_rank.hpp"
 #include "tapline/error.hpp"
 #include "tapline/types.hpp"
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -54,20 +55,25 @@ T number(const Json& json, const char* name, T least, T most) {
     return value.get<T>();
 }
 
-std::int32_t dtype(const Json& json, const char* name) {
+// Files that were written before there were images have no such entry.
+template <class T>
+T number_or(const Json& json, const char* name, T least, T most, T otherwise) {
+    return json.contains(name) ? number(json, name, least, most) : otherwise;
+}
+
+Dtype dtype(const Json& json, const char* name) {
     const auto text = json.at(name).get<std::string>();
     const auto found = dtype_from_string(text);
     if (!found) { throw Error(ErrorCode::io, std::string(name) + " is '" + text + "'"); }
-    return static_cast<std::int32_t>(*found);
+    return *found;
 }
-
-const char* dtype_name(std::int32_t value) { return to_string(static_cast<Dtype>(value)); }
 
 // What any rung may have: a rung refuses what it has not.
 constexpr std::int32_t kMostVectors = 64;
 constexpr std::int32_t kMostThreads = 1024;
 constexpr std::int32_t kMostTiles = 1 << 20;
 constexpr double kMostSeconds = 1e6;
+constexpr std::int64_t kMostTaps = std::int64_t{1} << 62;
 
 WisdomEntry entry_of(const Json& json) {
     WisdomEntry entry;
@@ -75,16 +81,20 @@ WisdomEntry entry_of(const Json& json) {
     entry.problem.dtype = dtype(json, "dtype");
     entry.problem.taps_dtype = dtype(json, "taps_dtype");
     entry.problem.output_dtype = dtype(json, "output_dtype");
-    entry.problem.taps = number<std::int64_t>(json, "taps", 1, std::int64_t{1} << 62);
+    entry.problem.rank = number_or(json, "rank", 1, 3, 1);
+    entry.problem.taps = number<std::int64_t>(json, "taps", 1, kMostTaps);
+    entry.problem.taps_y = number_or<std::int64_t>(json, "taps_y", 1, kMostTaps, 1);
     entry.problem.outputs_log2 = number(json, "outputs_log2", 0, 63);
     entry.problem.batch_log2 = number(json, "batch_log2", 0, 63);
+    entry.problem.channels = number_or<std::int64_t>(json, "channels", 1, kMostTaps, 1);
+    entry.problem.separable = number_or(json, "separable", 0, core::kMaxMaskRank, 0);
     entry.problem.per_row = json.at("per_row").get<bool>();
     entry.problem.strided = json.at("strided").get<bool>();
     entry.problem.narrow_taps = json.value("narrow_taps", false);
     const auto accuracy = json.at("accuracy").get<std::string>();
     const auto known = accuracy_from_string(accuracy);
     if (!known) { throw Error(ErrorCode::io, "accuracy is '" + accuracy + "'"); }
-    entry.accuracy = static_cast<std::int32_t>(*known);
+    entry.accuracy = *known;
     const Json& policy = json.at("policy");
     entry.policy.vectors_per_thread = number(policy, "vectors_per_thread", 0, kMostVectors);
     entry.policy.threads_per_block = number(policy, "threads_per_block", 0, kMostThreads);
@@ -98,16 +108,20 @@ WisdomEntry entry_of(const Json& json) {
 
 Json json_of(const WisdomEntry& entry) {
     return {{"rung", entry.rung},
-            {"dtype", dtype_name(entry.problem.dtype)},
-            {"taps_dtype", dtype_name(entry.problem.taps_dtype)},
-            {"output_dtype", dtype_name(entry.problem.output_dtype)},
+            {"dtype", to_string(entry.problem.dtype)},
+            {"taps_dtype", to_string(entry.problem.taps_dtype)},
+            {"output_dtype", to_string(entry.problem.output_dtype)},
+            {"rank", entry.problem.rank},
             {"taps", entry.problem.taps},
+            {"taps_y", entry.problem.taps_y},
             {"outputs_log2", entry.problem.outputs_log2},
             {"batch_log2", entry.problem.batch_log2},
+            {"channels", entry.problem.channels},
+            {"separable", entry.problem.separable},
             {"per_row", entry.problem.per_row},
             {"strided", entry.problem.strided},
             {"narrow_taps", entry.problem.narrow_taps},
-            {"accuracy", to_string(static_cast<Accuracy>(entry.accuracy))},
+            {"accuracy", to_string(entry.accuracy)},
             {"policy",
              {{"vectors_per_thread", entry.policy.vectors_per_thread},
               {"threads_per_block", entry.policy.threads_per_block},
@@ -281,4 +295,4 @@ void update_wisdom(const std::string& given, const WisdomSection& added) {
     replace(path, format_wisdom(sections));
 }
 
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host

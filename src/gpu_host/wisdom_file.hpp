@@ -6,7 +6,7 @@
 
 #include "gpu_host/wisdom.hpp"
 
-namespace tapline::core {
+namespace tapline::gpu_host {
 
 /// The entries that were measured on one device with one driver by one version.
 struct WisdomSection {
@@ -28,4 +28,4 @@ WisdomSections read_wisdom(const std::string& path);
 /// Reads the file under a lock, adds the section and replaces the file; remember() says how. Throws Error (io).
 void update_wisdom(const std::string& path, const WisdomSection& added);
 
-}  // namespace tapline::core
+}  // namespace tapline::gpu_host

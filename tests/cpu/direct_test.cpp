@@ -201,7 +201,7 @@ TEST(Direct, SideBySide) {
                     p.complex_taps = is_complex(dtype) && test::chance(0.5, random);
                     p.input_row_stride = p.output_row_stride = 1;
                     p.input_sample_stride = p.output_sample_stride = batch;
-                    if (gap) { p.input_sample_stride += 5; }
+                    if (gap) { p.input_sample_stride = batch + 5; }
                     if (test::chance(0.3, random)) { p.scale = 1.5; }
                     check(p, draw_data(p, random));
                     if (testing::Test::HasFailure()) { return; }

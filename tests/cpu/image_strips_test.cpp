@@ -30,14 +30,14 @@ void check(const Shape& shape, const std::string& algorithm, std::int64_t elemen
     p.dtype = shape.dtype;
     p.boundary = test::pick(std::vector<Boundary>{Boundary::zero, Boundary::reflect, Boundary::wrap}, random);
     const auto bytes = [&](std::int64_t count) { return static_cast<std::size_t>(count) * size_of(p.dtype); };
-    GuardedBuffer in(bytes(image_input_extent(p)), bytes(3)), taps(bytes(image_taps_extent(p)), 0),
-        out(bytes(image_output_extent(p)), bytes(elements));
-    test::fill_random(in.data(), p.dtype, image_input_extent(p), random);
-    test::fill_random(taps.data(), p.dtype, image_taps_extent(p), random);
+    GuardedBuffer in(bytes(input_extent(p)), bytes(3)), taps(bytes(taps_extent(p)), 0),
+        out(bytes(output_extent(p)), bytes(elements));
+    test::fill_random(in.data(), p.dtype, input_extent(p), random);
+    test::fill_random(taps.data(), p.dtype, taps_extent(p), random);
     if (algorithm == "separable") { test::make_separable(taps.data(), p, 1, random); }
-    if (test::chance(0.3, random)) { test::spoil(in.data(), p.dtype, image_input_extent(p), random); }
-    test::fill_random(out.data(), p.dtype, image_output_extent(p), random);
-    make_image_plan(p, taps.data(), {.device = "cpu", .algorithm = algorithm, .threads = 2}).execute(out.data(), in.data());
+    if (test::chance(0.3, random)) { test::spoil(in.data(), p.dtype, input_extent(p), random); }
+    test::fill_random(out.data(), p.dtype, output_extent(p), random);
+    make_plan(p, taps.data(), {.device = "cpu", .algorithm = algorithm, .threads = 2}).execute(out.data(), in.data());
     EXPECT_EQ(test::compare(p, out.data(), in.data(), taps.data(), algorithm == "direct"), "")
         << algorithm << " on " << cpu_target() << ": " << test::describe(p);
     EXPECT_TRUE(out.guards_intact());

@@ -121,7 +121,7 @@ void check(const Problem& p, const void* in, const void* taps, int threads) {
     }
     plan.execute(out.data(), in);
     EXPECT_TRUE(out.guards_intact());
-    const std::int64_t stride = std::max<std::int64_t>(p.output_sample_stride, 1);
+    const std::int64_t stride = p.output_sample_stride.value_or(1);
     std::int64_t wrong = 0;
     for (std::size_t i = 0; i < sums.size(); ++i) {
         const Int128 expected = type == Dtype::boolean ? Int128{sums[i] != 0} : sums[i];

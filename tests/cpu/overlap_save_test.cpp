@@ -71,8 +71,8 @@ void compare(const Problem& problem, const std::vector<T>& out, const std::vecto
              long double norms, const std::string& what) {
     constexpr double kTolerance = sizeof(Real<T>) == 4 ? 4e-7 : 8e-16;
     const std::int64_t length = output_length(problem);
-    const std::int64_t sample = std::max<std::int64_t>(problem.output_sample_stride, 1);
-    const std::int64_t stride = problem.output_row_stride != 0 ? problem.output_row_stride : length * sample;
+    const std::int64_t sample = problem.output_sample_stride.value_or(1);
+    const std::int64_t stride = problem.output_row_stride.value_or(length * sample);
     long double error = 0, norm = 0;
     for (std::int64_t row = 0; row < problem.batch; ++row) {
         for (std::int64_t o = 0; o < length; ++o) {
@@ -350,7 +350,7 @@ TEST(OverlapSave, RangesGiveTheSameBits) {
                 std::align(64, space - 64, at, space);
                 const std::span<std::byte> workspace(static_cast<std::byte*>(at), executable.workspace_bytes());
                 std::vector<float> out(whole.size(), std::numeric_limits<float>::quiet_NaN());
-                const std::int64_t n = problem.length, origin = plan.state().resolved.origin;
+                const std::int64_t n = problem.length, origin = plan.state().resolved.x.origin;
                 for (std::int64_t first = 0; first < n; first += executable.granularity()) {
                     const std::int64_t count = std::min(executable.granularity(), n - first);
                     const bool end = first + count == n;

@@ -161,15 +161,15 @@ TEST(CudaFft, TheHostsTransform) {
     }
 }
 
-// A segment as the kernel's threads do it, in float: remainders of the warps, twists, 32 x 32 transforms, and back.
+// A segment as the kernel's threads do it, in float: remainders of the warps, twiddles, 32 x 32 transforms, and back.
 template <int kWarps>
 class Segment {
 public:
     explicit Segment(bool is_complex)
         : complex_(is_complex),
           pairs_(cuda::overlap_save::pairs_of_warps(kWarps, is_complex, false)),
-          twists_(cuda::overlap_save::as_tangents(
-              cuda::overlap_save::turn_rows(cuda::overlap_save::twists_of(kWarps, is_complex, true), kWarps, is_complex), false)) {}
+          twiddles_(cuda::overlap_save::as_tangents(
+              cuda::overlap_save::turn_rows(cuda::overlap_save::twiddles_of(kWarps, is_complex, true), kWarps, is_complex), false)) {}
 
     // Outputs i of sum_t taps[t] x[i + t + skip].
     std::vector<Complex> convolve(const std::vector<Complex>& samples, const std::vector<Complex>& taps, int skip) const {
@@ -190,10 +190,10 @@ public:
             if (cuda::overlap_save::turns_rows(static_cast<int>(warp), kWarps, complex_)) {
                 std::rotate(own, own + 512, own + 1024);
             }
-            // There the twists' first lane for all, back all of them.
-            transform(own, warp, [&](std::size_t row, std::size_t) { return twists_[1024 * warp + 32 * row]; });
+            // There the twiddles' first lane for all, back all of them.
+            transform(own, warp, [&](std::size_t row, std::size_t) { return twiddles_[1024 * warp + 32 * row]; });
             transform(own, warp, [&](std::size_t row, std::size_t lane) { return factors[1024 * warp + 32 * row + lane]; });
-            for (std::size_t n = 0; n < 1024; ++n) { own[n] *= std::conj(factor_of(twists_[1024 * warp + n])); }
+            for (std::size_t n = 0; n < 1024; ++n) { own[n] *= std::conj(factor_of(twiddles_[1024 * warp + n])); }
             if (cuda::overlap_save::turns_rows(static_cast<int>(warp), kWarps, complex_)) {
                 std::rotate(own, own + 512, own + 1024);
             }
@@ -286,7 +286,7 @@ private:
 
     bool complex_;
     std::vector<Complex> pairs_;
-    std::vector<Complex> twists_;
+    std::vector<Complex> twiddles_;
 };
 
 template <int kWarps>

@@ -196,7 +196,7 @@ private:
                 const auto at = static_cast<std::size_t>(fft::reversed(static_cast<int>(i), kOwnBits));
                 const std::size_t r = q + kStride * i;
                 column[r * kWidth] = std::complex<float>(re[q][at], im[q][at]) *
-                                     std::complex<float>(tables_[static_cast<std::size_t>(places_.untwists) + r]);
+                                     std::complex<float>(tables_[static_cast<std::size_t>(places_.unturns) + r]);
             }
         }
     }

@@ -85,7 +85,7 @@ Scale scale_of(const ImageProblem& p, const void* in, const void* taps) {
     scale.norm *= std::max(1.0L, reads / static_cast<long double>(p.height * p.width) + 1);
     if (p.boundary == Boundary::constant && std::isfinite(std::norm(p.constant))) { scale.norm += std::norm(p.constant) * reads; }
     scale.norm = std::sqrt(scale.norm);
-    for (std::int64_t t = 0; t < image_taps_extent(p); ++t) {
+    for (std::int64_t t = 0; t < taps_extent(p); ++t) {
         for (int part = 0; part < tap_parts; ++part) {
             const long double tap = part_at(taps, taps_dtype(p), t, part);
             if (std::isfinite(tap)) { scale.taps += std::abs(tap); }
@@ -116,7 +116,7 @@ void spoil(void* data, Dtype dtype, std::int64_t count, Random& random) {
 void make_separable(void* taps, const ImageProblem& p, int rank, Random& random) {
     std::normal_distribution<double> draw;
     const auto h = static_cast<std::size_t>(p.mask_height), w = static_cast<std::size_t>(p.mask_width);
-    const std::int64_t masks = image_taps_extent(p) / (p.mask_height * p.mask_width);
+    const std::int64_t masks = taps_extent(p) / (p.mask_height * p.mask_width);
     for (std::int64_t mask = 0; mask < masks; ++mask) {
         std::vector<double> sums(h * w, 0.0);
         for (int r = 0; r < rank; ++r) {

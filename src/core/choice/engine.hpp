@@ -39,7 +39,7 @@ struct Support {
 
 /// Taps that an execution brings, in the order in which the caller has them.
 struct GivenTaps {
-    const void* data = nullptr;  ///< in memory of the plan's device
+    const void* data = nullptr;                 ///< in memory of the plan's device
     bool reversed = false, conjugated = false;  ///< what makes correlation order of them
 };
 

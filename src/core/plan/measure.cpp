@@ -10,7 +10,9 @@ namespace tapline::core {
 namespace {
 
 std::size_t in_bytes(const Resolved& r) { return static_cast<std::size_t>(input_extent_of(r).elements) * size_of(r.dtype); }
-std::size_t out_bytes(const Resolved& r) { return static_cast<std::size_t>(output_extent_of(r).elements) * size_of(r.output_dtype); }
+std::size_t out_bytes(const Resolved& r) {
+    return static_cast<std::size_t>(output_extent_of(r).elements) * size_of(r.output_dtype);
+}
 
 void fill_random(std::byte* bytes, std::size_t count, Dtype dtype) {
     std::mt19937 generator(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the data only has to be ordinary numbers

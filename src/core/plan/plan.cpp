@@ -99,13 +99,16 @@ std::string problem_text(const core::Resolved& r) {
     const auto rate = [](const core::Axis& a) { return number(a.up) + ":" + number(a.down) + ":" + number(a.dilation); };
     const char* const what[] = {" samples", " pixels", " voxels"};
     return std::string(to_string(r.mode)) + " " + to_string(r.operation) + " of " +
-           (items == 1 ? "" : number(items) + (r.rank == 1 ? " x " : r.rank == 2 ? " images of " : " volumes of ")) +
-           (known ? over_axes(r, " x ", [](const core::Axis& a) { return number(a.n); }) : "any number of") + " " + to_string(r.dtype) +
-           what[r.rank - 1] + (r.channels.length > 1 ? " of " + number(r.channels.length) + " channels" : "") + " with " +
-           (r.rank == 1 ? "" : "a ") + over_axes(r, " x ", [](const core::Axis& a) { return number(a.k); }) +
+           (items == 1 ? ""
+                       : number(items) + (r.rank == 1   ? " x "
+                                          : r.rank == 2 ? " images of "
+                                                        : " volumes of ")) +
+           (known ? over_axes(r, " x ", [](const core::Axis& a) { return number(a.n); }) : "any number of") + " " +
+           to_string(r.dtype) + what[r.rank - 1] + (r.channels.length > 1 ? " of " + number(r.channels.length) + " channels" : "") +
+           " with " + (r.rank == 1 ? "" : "a ") + over_axes(r, " x ", [](const core::Axis& a) { return number(a.k); }) +
            (r.complex_taps ? " complex" : "") + (r.rank == 1 ? " taps" : " mask") +
-           (r.filters == 1 ? ""
-            : r.rank > 1   ? " a channel"
+           (r.filters == 1                ? ""
+            : r.rank > 1                  ? " a channel"
             : r.filters == r.batch.length ? " a row"
                                           : " a row, " + number(r.filters) + " filters in turn") +
            (r.changes_rate() ? ", up:down:dilation " + over_axes(r, ", ", rate) : "") + ", origin " +

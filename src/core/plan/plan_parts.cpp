@@ -46,7 +46,9 @@ void check_buffers(const BufferFacts& out, const BufferFacts& in) {
     };
     const auto [a_begin, a_end] = span_of(a, out);
     const auto [b_begin, b_end] = span_of(b, in);
-    if (a_begin < b_end && b_begin < a_end) { refuse("out: overlaps the input; tapline does not work in place: give a separate buffer"); }
+    if (a_begin < b_end && b_begin < a_end) {
+        refuse("out: overlaps the input; tapline does not work in place: give a separate buffer");
+    }
 }
 
 void check_workspace(std::span<const std::byte> workspace, std::size_t needed) {

@@ -37,9 +37,8 @@ public:
         });
     }
     void execute_alone(const Output& output, const Input& input) const override {
-        for_each(output, input, [&](const Executable& one, const Output& out, const Input& in, const Offsets&) {
-            one.execute_alone(out, in);
-        });
+        for_each(output, input,
+                 [&](const Executable& one, const Output& out, const Input& in, const Offsets&) { one.execute_alone(out, in); });
     }
     void execute_host(const Output& output, const Input& input, std::span<std::byte> workspace) const override {
         for_each(output, input, [&](const Executable& one, const Output& out, const Input& in, const Offsets&) {

@@ -38,8 +38,8 @@ public:
     void make(const DeviceChoice& choice) {
         state_.request = choice.request;
         state_.device = choice.engine->info().devices.front().name;
-        const bool measure = options_.effort == Effort::measure && options_.algorithm.empty() && one_.x.n != kUnknownLength &&
-                             !one_.is_exact();
+        const bool measure =
+            options_.effort == Effort::measure && options_.algorithm.empty() && one_.x.n != kUnknownLength && !one_.is_exact();
         if (measure) {
             measure_candidates(*choice.engine);
         } else {
@@ -94,8 +94,8 @@ private:
         std::vector<Candidate> all = candidates(engine, one_, state_.request);
         std::erase_if(all, [](const Candidate& c) { return c.algorithm->by_name_only() || !c.support.ok; });
         const auto best_estimate = std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-            return a.predicted_seconds < b.predicted_seconds;
-        })->predicted_seconds;
+                                       return a.predicted_seconds < b.predicted_seconds;
+                                   })->predicted_seconds;
         const std::unique_ptr<MeasuringBuffers> buffers = engine.measuring_buffers(one_);
         const Candidate* winner = nullptr;
         double best = 0;

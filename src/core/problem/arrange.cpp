@@ -54,9 +54,8 @@ void take_channels(Resolved& r, std::vector<Batch>& axes) {
 void take_batch(Resolved& r, std::vector<Batch>& axes) {
     if (r.rank == 1) {
         // Filters in turn: the outer of two axes repeats what the inner one has.
-        const auto in_turn = find_pair(axes, [](const Batch& a, const Batch& b) {
-            return steps_on(a, b) && a.taps_stride == 0 && b.taps_stride != 0;
-        });
+        const auto in_turn = find_pair(
+            axes, [](const Batch& a, const Batch& b) { return steps_on(a, b) && a.taps_stride == 0 && b.taps_stride != 0; });
         if (in_turn) {
             r.filters = axes[in_turn->inner].length;
             merge(axes, *in_turn);
@@ -78,10 +77,11 @@ void take_batch(Resolved& r, std::vector<Batch>& axes) {
 void arrange(Resolved& r, std::vector<Batch> axes) {
     // A single axis keeps its strides even where it is one long: those of a stream's and a plan's one row are asked for.
     const bool single = axes.size() == 1;
-    if (!single) { std::erase_if(axes, [](const Batch& b) { return b.length == 1; }); }
-    while (const auto whole = find_pair(axes, [](const Batch& a, const Batch& b) {
-               return steps_on(a, b) && a.taps_stride == b.length * b.taps_stride;
-           })) {
+    if (!single) {
+        std::erase_if(axes, [](const Batch& b) { return b.length == 1; });
+    }
+    while (const auto whole = find_pair(
+               axes, [](const Batch& a, const Batch& b) { return steps_on(a, b) && a.taps_stride == b.length * b.taps_stride; })) {
         merge(axes, *whole);
     }
     take_channels(r, axes);

@@ -105,8 +105,9 @@ UpTo<FilteredAxis, 3> axes_of(const Problem& p) {
     const bool both = p.length != 0 || p.taps != 0 || p.origin || p.input_sample_stride || p.output_sample_stride || p.up != 1 ||
                       p.down != 1 || p.dilation != 1;
     if (both) {
-        refuse(ErrorCode::argument,
-               "axes: given beside length, taps, origin, up, down, dilation or a sample stride, which describe one axis; use either");
+        refuse(
+            ErrorCode::argument,
+            "axes: given beside length, taps, origin, up, down, dilation or a sample stride, which describe one axis; use either");
     }
     return p.axes;
 }
@@ -123,8 +124,9 @@ void check_stride(const char* name, const std::optional<std::int64_t>& value, bo
         refuse(ErrorCode::argument, std::string(name) + ": " + std::to_string(*value) + " is more than 2^56 elements");
     }
     if (*value == 0 && !may_be_zero) {
-        refuse(ErrorCode::argument,
-               std::string(name) + ": 0 puts several outputs in one place; give a stride that is not 0, or none for packed outputs");
+        refuse(
+            ErrorCode::argument,
+            std::string(name) + ": 0 puts several outputs in one place; give a stride that is not 0, or none for packed outputs");
     }
 }
 
@@ -331,8 +333,9 @@ void resolve_axes(Resolved& r, const UpTo<FilteredAxis, 3>& axes, const Problem&
             axis = resolve_axis(given, p, allow_unknown_length);
             axis.in_stride = given.input_stride.value_or(in_step);
             axis.out_stride = given.output_stride.value_or(out_step);
-            in_step = packed_over("input", std::max<std::int64_t>(axis.n, 1), axis.in_stride, r.dtype);
-            out_step = packed_over("output", std::max<std::int64_t>(axis.outputs, 1), axis.out_stride, r.output_dtype);
+            in_step = std::max(in_step, packed_over("input", std::max<std::int64_t>(axis.n, 1), axis.in_stride, r.dtype));
+            out_step =
+                std::max(out_step, packed_over("output", std::max<std::int64_t>(axis.outputs, 1), axis.out_stride, r.output_dtype));
         });
     }
     r.mode = axes[axes.size() - 1].mode.value_or(p.mode);
@@ -342,17 +345,21 @@ void resolve_axes(Resolved& r, const UpTo<FilteredAxis, 3>& axes, const Problem&
 }
 
 std::vector<Batch> resolve_batches(const Resolved& r, const UpTo<BatchAxis, 4>& batches, const Problem& p) {
-    const Axis& outermost = r.cut();
-    std::int64_t in_step = packed_over("input", std::max<std::int64_t>(outermost.n, 1), outermost.in_stride, r.dtype);
-    std::int64_t out_step = packed_over("output", std::max<std::int64_t>(outermost.outputs, 1), outermost.out_stride, r.output_dtype);
+    // The smallest strides that step over all of the filtered axes.
+    std::int64_t in_step = 1, out_step = 1;
+    for (const Axis* axis : {&r.z, &r.y, &r.x}) {
+        in_step = std::max(in_step, packed_over("input", std::max<std::int64_t>(axis->n, 1), axis->in_stride, r.dtype));
+        out_step =
+            std::max(out_step, packed_over("output", std::max<std::int64_t>(axis->outputs, 1), axis->out_stride, r.output_dtype));
+    }
     std::vector<Batch> all(batches.size());
     for (std::size_t i = batches.size(); i-- > 0;) {
         on_axis(!p.batch_axes.empty(), "batch axis " + std::to_string(i), [&] {
             check_batch(batches[i]);
             all[i] = {batches[i].length, batches[i].input_stride.value_or(in_step), batches[i].output_stride.value_or(out_step),
                       batches[i].taps_stride};
-            in_step = packed_over("input", all[i].length, all[i].in_stride, r.dtype);
-            out_step = packed_over("output", all[i].length, all[i].out_stride, r.output_dtype);
+            in_step = std::max(in_step, packed_over("input", all[i].length, all[i].in_stride, r.dtype));
+            out_step = std::max(out_step, packed_over("output", all[i].length, all[i].out_stride, r.output_dtype));
         });
     }
     // Filters in turn are two axes, of which only the inner one steps through the filters.
@@ -449,7 +456,9 @@ std::int64_t output_start(const Problem& problem) { return core::output_extent_o
 std::int64_t taps_extent(const Problem& problem) {
     const core::Resolved r = core::resolve(problem);
     std::int64_t last = r.taps() - 1;
-    for (const core::Batch* b : {&r.outer[0], &r.outer[1], &r.outer[2], &r.outer[3], &r.channels}) { last += (b->length - 1) * b->taps_stride; }
+    for (const core::Batch* b : {&r.outer[0], &r.outer[1], &r.outer[2], &r.outer[3], &r.channels}) {
+        last += (b->length - 1) * b->taps_stride;
+    }
     const std::int64_t of_batch = r.channels.taps_stride != 0 ? 1 : r.filters;
     return last + (of_batch - 1) * r.batch.taps_stride + 1;
 }

@@ -57,7 +57,9 @@ struct Resolved {
     /// The outermost filtered axis: pieces of a problem are ranges of it.
     [[nodiscard]] const Axis& cut() const { return rank == 1 ? x : rank == 2 ? y : z; }
     [[nodiscard]] bool has_outer() const { return outer[0].length > 1; }
-    [[nodiscard]] std::int64_t outer_length() const { return outer[0].length * outer[1].length * outer[2].length * outer[3].length; }
+    [[nodiscard]] std::int64_t outer_length() const {
+        return outer[0].length * outer[1].length * outer[2].length * outer[3].length;
+    }
     /// Some axis has up, down or dilation.
     [[nodiscard]] bool changes_rate() const {
         const auto changes = [](const Axis& a) { return a.up != 1 || a.down != 1 || a.dilation != 1; };

@@ -10,8 +10,9 @@ namespace tapline::core {
 
 struct TapsFacts {
     bool finite = true;
-    /// Every tap is a number of the signal's 16-bit type: a bf16, or an f16 after scaling by the power of two that brings the largest
-    /// into [2^14, 2^15). Tensor cores then need one product where others need two. Asked for one filter on signals of 16 bits.
+    /// Every tap is a number of the signal's 16-bit type: a bf16, or an f16 after scaling by the power of two that brings the
+    /// largest into [2^14, 2^15). Tensor cores then need one product where others need two. Asked for one filter on signals of 16
+    /// bits.
     bool narrow = false;
     /// Of images: for each mask its sum of separable masks; rank 0 where none is exact enough.
     std::vector<SeparableMask> separable;

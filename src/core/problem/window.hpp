@@ -5,8 +5,8 @@
 
 namespace tapline::core {
 
-/// Samples [first, last) along the cut axis (x of a signal, y of an image) of every item of the batch in memory; `data` is the address
-/// of sample `first` of item 0. Along other axes memory steps as the problem says.
+/// Samples [first, last) along the cut axis (x of a signal, y of an image) of every item of the batch in memory; `data` is the
+/// address of sample `first` of item 0. Along other axes memory steps as the problem says.
 struct Piece {
     const void* data = nullptr;
     std::int64_t first = 0;

@@ -32,7 +32,8 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + u
 // What streams are for: one filtered axis, at its own rate, and rows side by side.
 void check_shape(const Problem& problem) {
     if (!problem.axes.empty() || !problem.batch_axes.empty()) {
-        throw Error(ErrorCode::unsupported, "axes: a stream has one filtered axis and rows side by side; give length, taps and batch");
+        throw Error(ErrorCode::unsupported,
+                    "axes: a stream has one filtered axis and rows side by side; give length, taps and batch");
     }
     if (problem.up != 1 || problem.down != 1 || problem.dilation != 1) {
         throw Error(ErrorCode::unsupported, "up, down, dilation: a stream's are 1 in this version");
@@ -284,7 +285,7 @@ core::StreamIdentity Stream::State::identity() const {
             .instruction_set = instruction_set,
             .algorithm = plan.algorithm(),
             .description = plan.state().executable->describe(),
-            .problem = core::hash_problem(resolved().problem),
+            .problem = core::hash_problem(plan.problem()),
             .taps = taps_hash,
             .tail = tail_hash};
 }
@@ -326,8 +327,8 @@ void Stream::push(const void* in, std::int64_t frames) {
     if (in == nullptr) { refuse("in: a null pointer; give " + std::to_string(frames) + " frames"); }
     if (s.expected != kUnknownLength && frames > s.expected - s.received) {
         refuse("frames: " + std::to_string(frames) + " after " + std::to_string(s.received) + " of " + std::to_string(s.expected) +
-               (s.resolved().n == kUnknownLength ? "; a tail shorter than the origin must be the whole signal"
-                                                 : "; push no more than the problem's length, or give kUnknownLength"));
+               (s.resolved().x.n == kUnknownLength ? "; a tail shorter than the origin must be the whole signal"
+                                                   : "; push no more than the problem's length, or give kUnknownLength"));
     }
     if (frames > core::kStreamLimit - s.received) { refuse("frames: more than 2^59 in all; start a new stream"); }
     s.guarded([&] { s.accept(static_cast<const std::byte*>(in), frames); });

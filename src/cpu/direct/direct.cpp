@@ -1,7 +1,7 @@
 #include "cpu/direct/direct.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 
 #include "cpu/direct/direct_executable.hpp"
 #include "cpu/element_types.hpp"
@@ -11,18 +11,8 @@ namespace {
 
 using core::Resolved;
 
-// Seconds of one product of real f32 elements on one core, in the L1 cache (neon: as sse4, not measured); f64 takes twice as long.
-struct Speed {
-    Target target;
-    double seconds_per_product;
-};
-constexpr std::array<Speed, 5> kSpeeds{{
-    {Target::avx512, 12.7e-12},
-    {Target::avx2, 17.5e-12},
-    {Target::sse4, 45e-12},
-    {Target::neon, 45e-12},
-    {Target::scalar, 210e-12},
-}};
+// Of one product of real f32 elements on one core, in the L1 cache (neon: as sse4, not measured); f64 takes twice as long.
+constexpr TargetSeconds kProductSeconds{.avx512 = 12.7e-12, .avx2 = 17.5e-12, .sse4 = 45e-12, .neon = 45e-12, .scalar = 210e-12};
 // Loading and storing an output counts as so many products: the time is that of k + 6 (3, 8, 16, 32 taps: 94, 180, 320, 480
 // against 114, 177, 278, 480 predicted).
 constexpr double kProductsOfAnOutput = 6;
@@ -40,13 +30,6 @@ constexpr double kSerialSeconds = 25e-6;  // less is done by the caller alone
 constexpr double kBytesPerSecond = 30e9;
 constexpr double kBytesPerSecondPerFurtherThread = 15e9;
 constexpr double kCachedBytes = 1 << 21;
-
-double seconds_per_product(Target target) {
-    for (const Speed& speed : kSpeeds) {
-        if (speed.target == target) { return speed.seconds_per_product; }
-    }
-    return kSpeeds.back().seconds_per_product;
-}
 
 class Direct final : public core::Algorithm {
 public:
@@ -67,10 +50,11 @@ public:
         const double terms = (zero ? std::min(inputs, outputs) : outputs) * k + outputs * kProductsOfAnOutput;
         const double width = (is_complex(problem.dtype) ? 2 : 1) * (problem.complex_taps ? 2 : 1);
         const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
-        double sums = terms * width * element * seconds_per_product(current_target());
-        if (problem.batch.in_stride == 1 && problem.batch.length >= kMinRows) {
+        double sums = terms * width * element * kProductSeconds.of(current_target());
+        if (problem.batch.in_stride == 1 && std::abs(problem.x.in_stride) >= problem.batch.length &&
+            problem.batch.length >= kMinRows) {
             sums = problem.x.k <= kFewTaps ? sums * kFewTapsFactor
-                                         : sums * kPanelFactor + outputs * width * element * kPanelSecondsOfAnOutput;
+                                           : sums * kPanelFactor + outputs * width * element * kPanelSecondsOfAnOutput;
         }
         const double bytes = (inputs + outputs) * static_cast<double>(size_of(problem.dtype));
         const int threads = !known || sums > kSerialSeconds ? request.threads : 1;
@@ -82,21 +66,9 @@ public:
 
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,
                                                             const core::Request& request) const override {
-        using C64 = std::complex<float>;
-        using C128 = std::complex<double>;
-        const bool complex_taps = problem.complex_taps;
-        switch (problem.dtype) {
-            case Dtype::f32:
-                return std::make_unique<DirectExecutable<float, float>>(problem, taps, request);
-            case Dtype::f64:
-                return std::make_unique<DirectExecutable<double, double>>(problem, taps, request);
-            case Dtype::complex64:
-                if (complex_taps) { return std::make_unique<DirectExecutable<C64, C64>>(problem, taps, request); }
-                return std::make_unique<DirectExecutable<C64, float>>(problem, taps, request);
-            default:
-                if (complex_taps) { return std::make_unique<DirectExecutable<C128, C128>>(problem, taps, request); }
-                return std::make_unique<DirectExecutable<C128, double>>(problem, taps, request);
-        }
+        return with_element_types(problem, [&]<class X, class H>(X, H) -> std::unique_ptr<core::Executable> {
+            return std::make_unique<DirectExecutable<X, H>>(problem, taps, request);
+        });
     }
 };
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
-#include "core/problem/epilogue.hpp"
 #include "core/plan/parallel.hpp"
+#include "core/problem/epilogue.hpp"
 #include "core/problem/window.hpp"
 
 namespace tapline::cpu {
@@ -42,8 +43,10 @@ DirectExecutable<X, H>::DirectExecutable(const core::Resolved& problem, const vo
     : problem_(problem),
       taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.x.k),
       threads_(request.threads),
-      target_(current_target()),
-      kernels_(&direct_kernels(target_).of<Real>()) {
+      target_(current_target()) {
+    const DirectKernels<Real>& kernels = direct_kernels(target_).of<Real>();
+    kernel_ = kComplexTaps ? kernels.complex : kernels.real;
+    careful_kernel_ = kComplexTaps ? kernels.careful_complex : kernels.careful_real;
     finite_taps_ = std::all_of(taps_.begin(), taps_.end(), [](const H& tap) { return is_finite(tap); });
 }
 
@@ -89,7 +92,7 @@ auto DirectExecutable<X, H>::plan_job(const core::Output& output, const core::In
     const core::Resolved& p = problem_;
     const std::int64_t end = output.first + output.count;
     job.side_by_side = p.batch.length > 1 && p.filters == 1 && input.main.batch_stride == 1 && output.batch_stride == 1 &&
-                       input.main.stride >= p.batch.length && output.stride >= p.batch.length;
+                       std::abs(input.main.stride) >= p.batch.length && std::abs(output.stride) >= p.batch.length;
     job.panels = job.side_by_side && p.batch.length * kParts >= kMinPanelWidth && p.x.k <= kMaxPanelTaps;
     job.flat = job.side_by_side && input.main.stride == p.batch.length && output.stride == p.batch.length &&
                p.x.k <= (job.panels ? kMinPanelTaps - 1 : kTapChunk);
@@ -133,10 +136,6 @@ void DirectExecutable<X, H>::execute(const core::Output& output, const core::Inp
                                      void*) const {
     if (output.count <= 0) { return; }
     const Job job = plan_job(output, input, workspace);
-    if (job.threads <= 1 || job.tasks <= 1) {
-        for (std::int64_t task = 0; task < job.tasks; ++task) { run_task(job, task, 0); }
-        return;
-    }
     core::parallel_for(job.tasks, job.threads, [this, &job](std::int64_t task, int slot) { run_task(job, task, slot); });
 }
 
@@ -188,7 +187,7 @@ void DirectExecutable<X, H>::run_contiguous(const Job& job, const Scratch& scrat
         call.out = real_elements<Real>(static_cast<X*>(output.data) + row * output.batch_stride + (first - output.first));
         call.count = count * kParts;
         call.stream = job.stream;
-        call_kernel(call);
+        kernel_(call);
         return;
     }
     call.out = real_elements<Real>(scratch.sums);
@@ -196,7 +195,7 @@ void DirectExecutable<X, H>::run_contiguous(const Job& job, const Scratch& scrat
         // The last two tiles share what is left, so that none is shorter than a block.
         const std::int64_t some = rest <= kTile ? rest : (rest < 2 * kTile ? rest / 2 : kTile);
         call.count = some * kParts;
-        call_kernel(call);
+        kernel_(call);
         core::store(problem_, output, row, first + (count - rest), some, scratch.sums);
         call.in += some * kParts;
         rest -= some;
@@ -219,7 +218,8 @@ struct TapRange {
 };
 static TapRange meeting_taps(const core::Resolved& problem, std::int64_t n, std::int64_t first, std::int64_t count) {
     const std::int64_t from = std::clamp(problem.x.origin - (first + count - 1), std::int64_t{0}, problem.x.k);
-    const std::int64_t to = n == kUnknownLength ? problem.x.k : std::clamp(n + problem.x.origin - first, std::int64_t{0}, problem.x.k);
+    const std::int64_t to =
+        n == kUnknownLength ? problem.x.k : std::clamp(n + problem.x.origin - first, std::int64_t{0}, problem.x.k);
     return {from / kDirectGroup * kDirectGroup, std::min(divide_up(to, kDirectGroup) * kDirectGroup, problem.x.k)};
 }
 
@@ -258,9 +258,9 @@ void DirectExecutable<X, H>::sum_gathered(const Job& job, const Scratch& scratch
                 const bool there = position >= 0 && (n == kUnknownLength || position < n);
                 std::fill_n(scratch.present + i * kParts, kParts, static_cast<Real>(there ? 1 : 0));
             }
-            (kComplexTaps ? kernels_->careful_complex : kernels_->careful_real)(call);
+            careful_kernel_(call);
         } else {
-            call_kernel(call);
+            kernel_(call);
         }
         call.accumulate = true;
     }

@@ -76,7 +76,6 @@ private:
                    std::int64_t row_end) const;
     void gather_line(X* line, const Job& job, std::int64_t position, std::int64_t row, std::int64_t row_end,
                      std::int64_t ahead) const;
-    void call_kernel(const Call& call) const { (kComplexTaps ? kernels_->complex : kernels_->real)(call); }
 
     void divide(Job& job) const;
     [[nodiscard]] std::size_t window_samples() const;
@@ -90,7 +89,7 @@ private:
     bool finite_taps_ = true;
     int threads_ = 1;
     Target target_;
-    const DirectKernels<Real>* kernels_;
+    typename DirectKernels<Real>::Kernel kernel_ = nullptr, careful_kernel_ = nullptr;
 };
 
 extern template class DirectExecutable<float, float>;

@@ -66,18 +66,16 @@ void DirectExecutable<X, H>::gather_line(X* line, const Job& job, std::int64_t p
                                    : core::boundary_index(problem_.x.boundary, position, input.n);
     for (const core::Piece* piece : {&input.main, &input.extra}) {
         if (index < 0 || index < piece->first || index >= piece->last) { continue; }
-        const X* from =
-            static_cast<const X*>(piece->data) + (index - piece->first) * piece->sample_stride + row * piece->row_stride;
-        if (piece->row_stride == 1) {
+        const X* from = static_cast<const X*>(piece->data) + (index - piece->first) * piece->stride + row * piece->batch_stride;
+        if (piece->batch_stride == 1) {
             std::memcpy(line, from, static_cast<std::size_t>(row_end - row) * sizeof(X));
             prefetch_bytes<false>(from + ahead);
         } else {
-            for (std::int64_t r = row; r < row_end; ++r) { line[r - row] = from[(r - row) * piece->row_stride]; }
+            for (std::int64_t r = row; r < row_end; ++r) { line[r - row] = from[(r - row) * piece->batch_stride]; }
         }
         return;
     }
-    const std::complex<double> constant =
-        problem_.x.boundary == Boundary::constant && index < 0 ? problem_.constant : 0.0;
+    const std::complex<double> constant = problem_.x.boundary == Boundary::constant && index < 0 ? problem_.constant : 0.0;
     if constexpr (kComplex) {
         std::fill(line, line + (row_end - row), X(static_cast<Real>(constant.real()), static_cast<Real>(constant.imag())));
     } else {
@@ -115,12 +113,12 @@ void DirectExecutable<X, H>::run_panel(const Job& job, const Scratch& scratch, s
             gather_line(to, job, first - problem_.x.origin + packed, row, row_end, ahead);
             std::fill(to + rows, to + pitch, X{});
         }
-        call_kernel({.out = real_elements<Real>(scratch.sums),
-                     .in = real_elements<Real>(window),
-                     .taps = real_elements<Real>(taps_.data()),
-                     .count = count * pitch * kParts,
-                     .step = pitch * kParts,
-                     .k = problem_.x.k});
+        kernel_({.out = real_elements<Real>(scratch.sums),
+                 .in = real_elements<Real>(window),
+                 .taps = real_elements<Real>(taps_.data()),
+                 .count = count * pitch * kParts,
+                 .step = pitch * kParts,
+                 .k = problem_.x.k});
         for (std::int64_t i = 0; i < count; ++i) {
             const std::int64_t offset = (o - output.first + i) * output.stride + row;
             if (job.plain_output) {

@@ -44,18 +44,7 @@ struct DirectKernels {
     Kernel careful_complex = nullptr;
 };
 
-struct DirectTable {
-    DirectKernels<float> f32;
-    DirectKernels<double> f64;
-    template <class T>
-    [[nodiscard]] const DirectKernels<T>& of() const {
-        if constexpr (sizeof(T) == sizeof(float)) {
-            return f32;
-        } else {
-            return f64;
-        }
-    }
-};
+using DirectTable = KernelTable<DirectKernels>;
 
 /// The kernels of a runnable target.
 const DirectTable& direct_kernels(Target target);

@@ -64,26 +64,7 @@ template const FftKernels<double>& fft_kernels_scalar<double>();
 #else
 template <class T>
 const FftKernels<T>& fft_kernels(Target target) {
-    switch (target) {
-#if HWY_TARGETS & HWY_AVX3
-        case Target::avx512:
-            return N_AVX3::fft_kernel_table<T>();
-#endif
-#if HWY_TARGETS & HWY_AVX2
-        case Target::avx2:
-            return N_AVX2::fft_kernel_table<T>();
-#endif
-#if HWY_TARGETS & HWY_SSE4
-        case Target::sse4:
-            return N_SSE4::fft_kernel_table<T>();
-#endif
-#if HWY_TARGETS & HWY_NEON
-        case Target::neon:
-            return N_NEON::fft_kernel_table<T>();
-#endif
-        default:
-            return fft_kernels_scalar<T>();
-    }
+    TAPLINE_RETURN_TABLE_OF(target, fft_kernel_table<T>, fft_kernels_scalar<T>())
 }
 template const FftKernels<float>& fft_kernels<float>(Target);
 template const FftKernels<double>& fft_kernels<double>(Target);

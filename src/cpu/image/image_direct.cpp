@@ -3,7 +3,9 @@
 #include <functional>
 
 #include "core/plan/parallel.hpp"
-#include "cpu/image/image_engine.hpp"
+#include "cpu/element_types.hpp"
+#include "cpu/image/image.hpp"
+#include "cpu/image/image_cost.hpp"
 #include "cpu/image/image_tasks.hpp"
 
 namespace tapline::cpu {
@@ -48,7 +50,9 @@ public:
 
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(threads_) * slot_bytes(); }
 
-    void execute(void* out, const void* in, std::span<std::byte> workspace) const override {
+    void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
+        void* const out = output.data;
+        const void* const in = input.main.data;
         const ImageTasks tasks = divide(problem_, lines_, out, block_, 2 * problem_.y.k, threads_, true);
         const auto body = [&](std::int64_t task, int slot) {
             const std::int64_t band = task / tasks.segments % tasks.bands;
@@ -86,8 +90,7 @@ private:
         const bool edge =
             tasks.inner_first < tasks.inner_last && (segment.first < tasks.inner_first || segment.first >= tasks.inner_last);
         const bool inner = !edge && tasks.inner_first < tasks.inner_last;
-        const bool in_place =
-            inner && lines_.is_plain_output() && !problem_.complex_taps && (tasks.aligned || !tasks.stream);
+        const bool in_place = inner && lines_.is_plain_output() && !problem_.complex_taps && (tasks.aligned || !tasks.stream);
         ImageCall<T> call;
         call.height = problem_.y.k;
         call.width = problem_.x.k;
@@ -150,7 +153,9 @@ class DirectAlgorithm final : public core::Algorithm {
 public:
     [[nodiscard]] std::string_view name() const override { return "direct"; }
     [[nodiscard]] std::string_view summary() const override { return "every product, tiles of outputs in SIMD registers"; }
-    [[nodiscard]] core::Support supports(const Resolved&, const Request& request) const override {
+    [[nodiscard]] bool takes_rank(int rank) const override { return rank == 2; }
+    [[nodiscard]] core::Support supports(const Resolved& p, const Request& request) const override {
+        if (core::Support pixels = supports_pixels(p); !pixels.ok) { return pixels; }
         return request.facts.finite ? core::Support::yes() : core::Support::no("a tap is not finite");
     }
     [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
@@ -159,9 +164,10 @@ public:
         return std::max(sums / threads, image_memory_seconds(p, threads));
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
-                                                                 const Request& request) const override {
-        if (real_part_of(p.sum_dtype) == Dtype::f32) { return std::make_unique<Direct<float>>(p, taps, request, work(p)); }
-        return std::make_unique<Direct<double>>(p, taps, request, work(p));
+                                                            const Request& request) const override {
+        return with_real_type(p.sum_dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+            return std::make_unique<Direct<T>>(p, taps, request, work(p));
+        });
     }
 
 private:

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "core/plan/parallel.hpp"
-#include "cpu/image/image_engine.hpp"
+#include "cpu/element_types.hpp"
+#include "cpu/image/image.hpp"
+#include "cpu/image/image_cost.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"
 
 namespace tapline::cpu {
@@ -28,7 +30,7 @@ std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 template <class T>
 OverlapSaveTaps<T> spectra(const Resolved& p, const ImageFftShape& shape, const BlockFft<T>& fft, const T* taps, int threads) {
     core::Resolved flat;
-    flat.k = (p.y.k - 1) * shape.pitch + shape.halo + 1;
+    flat.x.k = (p.y.k - 1) * shape.pitch + shape.halo + 1;
     flat.filters = p.filters;
     flat.dtype = p.sum_dtype;
     flat.taps_dtype = p.taps_dtype;
@@ -36,13 +38,12 @@ OverlapSaveTaps<T> spectra(const Resolved& p, const ImageFftShape& shape, const 
     OverlapSaveShape flat_shape;
     flat_shape.log2_size = shape.log2_size;
     const std::int64_t parts = p.complex_taps ? 2 : 1;
-    std::vector<T> filters(static_cast<std::size_t>(p.filters * flat.k * parts), T{0});
+    std::vector<T> filters(static_cast<std::size_t>(p.filters * flat.x.k * parts), T{0});
     for (std::int64_t row = 0; row < p.filters * p.y.k; ++row) {
-        const std::int64_t start = row / p.y.k * flat.k + row % p.y.k * shape.pitch;
+        const std::int64_t start = row / p.y.k * flat.x.k + row % p.y.k * shape.pitch;
         for (std::int64_t j = 0; j < p.x.k; ++j) {
             for (std::int64_t part = 0; part < parts; ++part) {
-                filters[static_cast<std::size_t>((start + j * shape.step) * parts + part)] =
-                    taps[(row * p.x.k + j) * parts + part];
+                filters[static_cast<std::size_t>((start + j * shape.step) * parts + part)] = taps[(row * p.x.k + j) * parts + part];
             }
         }
     }
@@ -98,8 +99,9 @@ typename ImageFft<T>::Tile ImageFft<T>::tile(std::int64_t index) const {
 }
 
 template <class T>
-void ImageFft<T>::execute(void* out, const void* in, std::span<std::byte> workspace) const {
-    const std::int64_t bytes = problem_.batch.length * problem_.y.outputs * lines_.out_elements() * static_cast<std::int64_t>(sizeof(T));
+void ImageFft<T>::execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const {
+    const std::int64_t bytes =
+        problem_.batch.length * problem_.y.outputs * lines_.out_elements() * static_cast<std::int64_t>(sizeof(T));
     const auto body = [&](std::int64_t task, int slot) {
         std::byte* const patch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes();
         std::byte* const base = patch + patch_.bytes();
@@ -110,8 +112,8 @@ void ImageFft<T>::execute(void* out, const void* in, std::span<std::byte> worksp
         unit.tile[0] = tile(shape_.pairs ? 2 * index : index);
         if (shape_.pairs) { unit.tile[1] = tile(2 * index + 1); }
         unit.patch = patch;
-        unit.out = out;
-        unit.in = in;
+        unit.out = output.data;
+        unit.in = input.main.data;
         unit.data = reinterpret_cast<T*>(base);
         unit.scratch = reinterpret_cast<T*>(base + data_bytes);
         unit.line = unit.scratch + fft_.tables().scratch_extent * (shared_ ? threads_ : 1);
@@ -240,7 +242,9 @@ public:
     [[nodiscard]] std::string_view name() const override { return "overlap_save"; }
     [[nodiscard]] std::string_view summary() const override { return "tiles of the image by fast Fourier transforms"; }
     [[nodiscard]] bool is_local() const override { return false; }
+    [[nodiscard]] bool takes_rank(int rank) const override { return rank == 2; }
     [[nodiscard]] core::Support supports(const Resolved& p, const Request& request) const override {
+        if (core::Support pixels = supports_pixels(p); !pixels.ok) { return pixels; }
         if (request.accuracy == Accuracy::strict) { return core::Support::no("accuracy strict allows direct summation only"); }
         if (!request.facts.finite) { return core::Support::no("a tap is not finite"); }
         if (image_fft_shape(p).log2_size == 0) { return core::Support::no("the mask is larger than the largest transform"); }
@@ -252,10 +256,10 @@ public:
         return std::max(seconds / threads, image_memory_seconds(p, threads));
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
-                                                                 const Request& request) const override {
-        const ImageFftShape shape = image_fft_shape(p);
-        if (real_part_of(p.sum_dtype) == Dtype::f32) { return std::make_unique<ImageFft<float>>(p, shape, taps, request); }
-        return std::make_unique<ImageFft<double>>(p, shape, taps, request);
+                                                            const Request& request) const override {
+        return with_real_type(p.sum_dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+            return std::make_unique<ImageFft<T>>(p, image_fft_shape(p), taps, request);
+        });
     }
 };
 

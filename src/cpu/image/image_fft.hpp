@@ -17,7 +17,7 @@ public:
     ImageFft(const core::Resolved& problem, const ImageFftShape& shape, const void* taps, const core::Request& request);
 
     [[nodiscard]] std::size_t workspace_bytes() const override;
-    void execute(void* out, const void* in, std::span<std::byte> workspace) const override;
+    void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void* stream) const override;
     [[nodiscard]] std::string describe() const override;
 
 private:

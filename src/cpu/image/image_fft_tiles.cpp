@@ -26,7 +26,7 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 ImageFftShape image_fft_shape(const core::Resolved& p) {
     ImageFftShape best;
     ImageFftShape shape;
-    const std::int64_t together = p.per_channel() ? 1 : p.channels.length;
+    const std::int64_t together = p.filters > 1 ? 1 : p.channels.length;
     const std::int64_t width = p.x.outputs * together;
     shape.step = together;
     shape.halo = (p.x.k - 1) * together;

@@ -20,33 +20,32 @@ template <class T>
 ImageLines<T>::ImageLines(const core::Resolved& problem, const ImageKernels<T>& kernels)
     : problem_(problem),
       kernels_(kernels),
-      flat_(!problem.per_channel() || problem.channels.length == 1),
+      flat_(problem.filters == 1),
       parts_(is_complex(problem.dtype) ? 2 : 1),
       step_((flat_ ? problem.channels.length : 1) * parts_),
       planes_per_image_(flat_ ? 1 : problem.channels.length),
-      constant_{} {
-    const ImageProblem& p = problem.problem;
-    if (p.boundary == Boundary::constant) {
-        constant_[0] = static_cast<T>(p.constant.real());
-        constant_[1] = static_cast<T>(p.constant.imag());
-    }
+      beyond_y_{},
+      beyond_x_{} {
+    const auto set = [&](T* beyond, Boundary boundary) {
+        if (boundary != Boundary::constant) { return; }
+        beyond[0] = static_cast<T>(problem.constant.real());
+        beyond[1] = static_cast<T>(problem.constant.imag());
+    };
+    set(beyond_y_, problem.y.boundary);
+    set(beyond_x_, problem.x.boundary);
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
-    const Clamp clamp = p.clamp.value_or(Clamp{-HUGE_VAL, HUGE_VAL});
-    epilogue_ = {p.scale != 1 || p.bias != 0 || p.clamp.has_value(), static_cast<T>(p.scale), static_cast<T>(p.bias),
-                 p.clamp ? static_cast<T>(clamp.low) : -kInfinity, p.clamp ? static_cast<T>(clamp.high) : kInfinity};
+    const bool active = problem.scale != 1 || problem.bias != 0 || problem.has_clamp;
+    epilogue_ = {active, static_cast<T>(problem.scale), static_cast<T>(problem.bias),
+                 problem.has_clamp ? static_cast<T>(problem.clamp.low) : -kInfinity,
+                 problem.has_clamp ? static_cast<T>(problem.clamp.high) : kInfinity};
 }
 
 template <class T>
 const T* ImageLines<T>::view(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
     if (!is_in_place() || first < 0 || first + count > in_elements()) { return nullptr; }
-    const std::int64_t row = core::boundary_index(problem_.x.boundary, y, problem_.y.n);
+    const std::int64_t row = core::boundary_index(problem_.y.boundary, y, problem_.y.n);
     if (row < 0) { return nullptr; }
     return static_cast<const T*>(in) + (plane.image * problem_.batch.in_stride + row * problem_.y.in_stride) * parts_ + first;
-}
-
-template <class T>
-bool ImageLines<T>::is_outside(std::int64_t y) const {
-    return core::boundary_index(problem_.x.boundary, y, problem_.y.n) < 0;
 }
 
 // Elements that are in the image.
@@ -76,21 +75,31 @@ void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t
     }
 }
 
+// Elements first, first + 1, ... of a line that is nothing but `value`.
+template <class T>
+void ImageLines<T>::fill(T* to, std::int64_t first, std::int64_t count, const T* value) const {
+    if (parts_ == 1) { return static_cast<void>(std::fill_n(to, count, value[0])); }
+    for (std::int64_t i = 0; i < count; ++i) { to[i] = value[(first + i) & 1]; }
+}
+
 template <class T>
 void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first,
                            std::int64_t count) const {
     const Boundary boundary = problem_.x.boundary;
-    const auto fill_constant = [&](std::int64_t begin, std::int64_t end) {
-        if (parts_ == 1) { return static_cast<void>(std::fill(to + (begin - first), to + (end - first), constant_[0])); }
-        for (std::int64_t e = begin; e < end; ++e) { to[e - first] = constant_[(e % parts_ + parts_) % parts_]; }
-    };
     const std::int64_t last = first + count;
-    const std::int64_t row = core::boundary_index(boundary, y, problem_.y.n);
-    if (row < 0) { return fill_constant(first, last); }
+    const std::int64_t row = core::boundary_index(problem_.y.boundary, y, problem_.y.n);
+    const bool outside = row < 0;
+    if (outside && boundary != Boundary::zero) { return fill(to, first, count, beyond_y_); }
     const std::int64_t from = std::clamp<std::int64_t>(0, first, last), until = std::clamp(in_elements(), from, last);
-    if (until > from) { copy(to + (from - first), in, plane, row, from, until - from); }
-    const auto fill = [&](std::int64_t begin, std::int64_t end) {
-        if (boundary == Boundary::zero || boundary == Boundary::constant) { return fill_constant(begin, end); }
+    if (outside) {
+        fill(to + (from - first), from, until - from, beyond_y_);
+    } else if (until > from) {
+        copy(to + (from - first), in, plane, row, from, until - from);
+    }
+    const auto beside = [&](std::int64_t begin, std::int64_t end) {
+        if (boundary == Boundary::zero || boundary == Boundary::constant) {
+            return fill(to + (begin - first), begin, end - begin, beyond_x_);
+        }
         for (std::int64_t e = begin; e < end;) {  // what is left of one pixel at a time
             const std::int64_t pixel = e >= 0 ? e / step_ : -((-e + step_ - 1) / step_);
             const std::int64_t part = e - pixel * step_;
@@ -100,8 +109,8 @@ void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64
             e += elements;
         }
     };
-    fill(first, from);
-    fill(until, last);
+    beside(first, from);
+    beside(until, last);
 }
 
 template <class T>
@@ -152,9 +161,9 @@ void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::in
     row.count = count / parts_;
     row.stride = sample_stride;
     if (parts_ == 2) {
-        core::store(problem_.epilogue, row, 0, 0, row.count, reinterpret_cast<std::complex<T>*>(sums));
+        core::store(problem_, row, 0, 0, row.count, reinterpret_cast<std::complex<T>*>(sums));
     } else {
-        core::store(problem_.epilogue, row, 0, 0, row.count, sums);
+        core::store(problem_, row, 0, 0, row.count, sums);
     }
 }
 

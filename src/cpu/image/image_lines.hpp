@@ -35,12 +35,11 @@ public:
 
     /// The address of element `first` of row y, if [first, first + count) can be read where it is, else null.
     [[nodiscard]] const T* view(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
-    /// to[i] = element first + i of row y, both at any distance: the boundary rule holds on both axes (zero boundary: zeros).
+    /// to[i] = element first + i of row y, both at any distance. Each axis has its boundary rule (zero boundary: zeros, which
+    /// beside another axis' constant are zeros all the same: such terms are absent).
     void gather(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
     /// Asks for what gather() with the same arguments reads to come into the cache.
     void prefetch(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
-    /// Whether no element of row y is in the image, but all are the boundary's constant.
-    [[nodiscard]] bool is_outside(std::int64_t y) const;
 
     /// Where elements [first, first + count) of output row y may be written as sums, else null.
     [[nodiscard]] T* target(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
@@ -49,6 +48,7 @@ public:
     void store(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count, T* sums, bool stream) const;
 
 private:
+    void fill(T* to, std::int64_t first, std::int64_t count, const T* value) const;
     void copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
     template <class Out>
     Out* output_row(void* out, const Plane& plane, std::int64_t y) const;
@@ -57,7 +57,7 @@ private:
     const ImageKernels<T>& kernels_;
     bool flat_;
     std::int64_t parts_, step_, planes_per_image_;
-    T constant_[2];
+    T beyond_y_[2], beyond_x_[2];  ///< what is outside under a zero or constant boundary: (re, im)
     LineEpilogue<T> epilogue_;
 };
 

@@ -3,10 +3,12 @@
 #include <functional>
 
 #include "core/plan/parallel.hpp"
-#include "cpu/image/image_engine.hpp"
+#include "cpu/direct/simd_direct.hpp"
+#include "cpu/element_types.hpp"
+#include "cpu/image/image.hpp"
+#include "cpu/image/image_cost.hpp"
 #include "cpu/image/image_patch.hpp"
 #include "cpu/image/image_tasks.hpp"
-#include "cpu/direct/simd_direct.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -65,8 +67,8 @@ public:
         }
         const auto keeps_specials = [](const SeparableTaps<T>& mask) { return mask.exact_specials; };
         strips_ = kernels_.separable != nullptr && rank_ == 1 && std::all_of(masks_.begin(), masks_.end(), keeps_specials) &&
-                  lines_.step() == 1 && lines_.is_in_place() && lines_.is_plain_output() &&
-                  problem.x.k <= kSeparableWidth<T> && problem.y.k <= kStripHeight;
+                  lines_.step() == 1 && lines_.is_in_place() && lines_.is_plain_output() && problem.x.k <= kSeparableWidth<T> &&
+                  problem.y.k <= kStripHeight;
         const std::int64_t fitting = kRingBytes / static_cast<std::int64_t>(sizeof(T)) / (rank_ * ring_);
         block_ = std::min(std::clamp(fitting / kBlockMultiple * kBlockMultiple, kLeastBlock, kMostBlock),
                           whole_vectors(lines_.out_elements()));
@@ -75,7 +77,9 @@ public:
 
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(threads_) * slot_bytes(); }
 
-    void execute(void* out, const void* in, std::span<std::byte> workspace) const override {
+    void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
+        void* const out = output.data;
+        const void* const in = input.main.data;
         const ImageTasks tasks = divide(problem_, lines_, out, block_, kBandMasks * problem_.y.k, threads_, strips_);
         const auto body = [&](std::int64_t task, int slot) {
             const std::int64_t band = task / tasks.segments % tasks.bands;
@@ -285,7 +289,9 @@ public:
     [[nodiscard]] std::string_view summary() const override {
         return "a row pass and a column pass for each outer product that the mask is the sum of";
     }
+    [[nodiscard]] bool takes_rank(int rank) const override { return rank == 2; }
     [[nodiscard]] core::Support supports(const Resolved& p, const Request& request) const override {
+        if (core::Support pixels = supports_pixels(p); !pixels.ok) { return pixels; }
         if (request.accuracy == Accuracy::strict) { return core::Support::no("accuracy strict allows direct summation only"); }
         if (p.complex_taps) { return core::Support::no("complex masks are not decomposed"); }
         if (request.facts.rank() > 0) { return core::Support::yes(); }
@@ -297,10 +303,10 @@ public:
         return std::max(sums / threads, image_memory_seconds(p, threads));
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
-                                                                 const Request& request) const override {
-        const double seconds = work(p, request);
-        if (real_part_of(p.sum_dtype) == Dtype::f32) { return std::make_unique<Separable<float>>(p, taps, request, seconds); }
-        return std::make_unique<Separable<double>>(p, taps, request, seconds);
+                                                            const Request& request) const override {
+        return with_real_type(p.sum_dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+            return std::make_unique<Separable<T>>(p, taps, request, work(p, request));
+        });
     }
 
 private:

@@ -73,18 +73,7 @@ struct ImageKernels {
     void (*flush)() = nullptr;
 };
 
-struct ImageTable {
-    ImageKernels<float> f32;
-    ImageKernels<double> f64;
-    template <class T>
-    [[nodiscard]] const ImageKernels<T>& of() const {
-        if constexpr (sizeof(T) == sizeof(float)) {
-            return f32;
-        } else {
-            return f64;
-        }
-    }
-};
+using ImageTable = KernelTable<ImageKernels>;
 
 /// The kernels of a runnable target.
 const ImageTable& image_kernels(Target target);

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/plan/parallel.hpp"
+#include "cpu/element_types.hpp"
 #include "cpu/integer/integer_epilogue.hpp"
 #include "cpu/integer/integer_kernels.hpp"
 #include "cpu/integer/integer_levels.hpp"
@@ -230,13 +231,9 @@ public:
 };
 
 core::Support IntegerAlgorithm::supports(const Resolved& problem, const core::Request& /*request*/) const {
-    if (!is_integer(problem.dtype)) {
-        return core::Support::no(std::string("the signal is ") + to_string(problem.dtype) + ", not bool or an integer type");
-    }
-    if (problem.output_dtype == Dtype::f16 || problem.output_dtype == Dtype::bf16) {
-        return core::Support::no(std::string("the CPU engine does not write ") + to_string(problem.output_dtype));
-    }
-    return core::Support::yes();
+    if (problem.is_exact()) { return core::Support::yes(); }
+    return core::Support::no(std::string("the signal is ") + to_string(problem.dtype) + " and the taps are " +
+                             to_string(problem.taps_dtype) + ": not both integers");
 }
 
 double IntegerAlgorithm::estimate_seconds(const Resolved& problem, const core::Request& request) const {
@@ -252,35 +249,18 @@ double IntegerAlgorithm::estimate_seconds(const Resolved& problem, const core::R
     const bool unknown = problem.x.n == kUnknownLength;
     const bool absent = problem.x.boundary == Boundary::zero && !unknown;  // taps outside the signal are skipped
     const double k = static_cast<double>(absent ? std::min(problem.x.k, problem.x.n) : problem.x.k);
-    const double per_output =
-        (k / rate + seconds_per_output + (scaled ? kScaleSeconds : 0)) * static_cast<double>(problem.batch.length) / request.threads;
+    const double per_output = (k / rate + seconds_per_output + (scaled ? kScaleSeconds : 0)) *
+                              static_cast<double>(problem.batch.length) / request.threads;
     return unknown ? per_output : kCallSeconds + per_output * static_cast<double>(problem.x.outputs);
 }
 
 std::unique_ptr<core::Executable> IntegerAlgorithm::prepare(const Resolved& problem, const void* taps,
                                                             const core::Request& request) const {
     const auto* const bits = static_cast<const std::int64_t*>(taps);  // of u64 taps, their bits
-    const auto make = [&]<class T>(T) -> std::unique_ptr<core::Executable> {
-        return std::make_unique<IntegerExecutable<T>>(problem, bits, request);
-    };
-    switch (problem.dtype) {
-        case Dtype::i8:
-            return make(std::int8_t{});
-        case Dtype::i16:
-            return make(std::int16_t{});
-        case Dtype::i32:
-            return make(std::int32_t{});
-        case Dtype::i64:
-            return make(std::int64_t{});
-        case Dtype::u16:
-            return make(std::uint16_t{});
-        case Dtype::u32:
-            return make(std::uint32_t{});
-        case Dtype::u64:
-            return make(std::uint64_t{});
-        default:
-            return make(std::uint8_t{});  // u8 and bool
-    }
+    return with_integer_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+        using Sample = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+        return std::make_unique<IntegerExecutable<Sample>>(problem, bits, request);
+    });
 }
 
 }  // namespace

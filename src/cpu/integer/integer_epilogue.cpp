@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <tuple>
 
+#include "cpu/element_types.hpp"
 #include "tapline/error.hpp"
 
 namespace tapline::cpu {
@@ -95,10 +96,24 @@ void OverflowLog::report(std::int64_t row, std::int64_t output, std::string valu
     any_.store(true, std::memory_order_relaxed);
 }
 
+std::string OverflowLog::place_in_signal(const core::Resolved& problem) const {
+    return "output " + std::to_string(output_) + (problem.batch.length > 1 ? " of row " + std::to_string(row_) : std::string());
+}
+
+// "output (2, 5, 7) of channel 1 of item 3": z, y, x.
+std::string OverflowLog::place_in_image(const core::Resolved& problem) const {
+    const std::int64_t x = output_ % problem.x.outputs, line = output_ / problem.x.outputs;
+    const std::int64_t channels = problem.channels.length;
+    std::string where = std::to_string(line % problem.y.outputs) + ", " + std::to_string(x) + ")";
+    if (problem.rank == 3) { where = std::to_string(line / problem.y.outputs) + ", " + where; }
+    if (channels > 1) { where += " of channel " + std::to_string(row_ % channels); }
+    if (problem.batch.length > 1) { where += " of item " + std::to_string(row_ / channels); }
+    return "output (" + where;
+}
+
 void OverflowLog::check(const core::Resolved& problem) const {
     if (!any_.load(std::memory_order_relaxed)) { return; }
-    const std::string where =
-        "output " + std::to_string(output_) + (problem.batch.length > 1 ? " of row " + std::to_string(row_) : std::string());
+    const std::string where = problem.rank == 1 ? place_in_signal(problem) : place_in_image(problem);
     throw Error(ErrorCode::argument, std::string("overflow: ") + where + " is " + value_ + ", which " +
                                          to_string(problem.output_dtype) +
                                          " cannot hold; ask for a wider output_dtype (f64 holds any size, rounded), a clamp, or "
@@ -109,12 +124,12 @@ IntegerEpilogue::IntegerEpilogue(const core::Resolved& problem)
     : output_dtype_(problem.output_dtype),
       wrap_(problem.overflow == Overflow::wrap),
       scaled_(problem.scale != 1 || problem.bias != 0),
-      clamped_(problem.clamp.has_value()),
+      clamped_(problem.has_clamp),
       scale_(problem.scale),
       bias_(problem.bias) {
     // Two roundings of 2^-53 each and long double's own of 2^-64, doubled.
     doubt_ = is_exact_in_double(scale_, bias_) ? 0 : std::ldexp(1.0, -51);
-    const Clamp clamp = problem.clamp.value_or(Clamp{-HUGE_VAL, HUGE_VAL});
+    const Clamp clamp = clamped_ ? problem.clamp : Clamp{-HUGE_VAL, HUGE_VAL};
     low_ = clamp.low;
     high_ = clamp.high;
     const bool integer_output = is_integer(output_dtype_);
@@ -260,32 +275,9 @@ template <class Acc>
 void IntegerEpilogue::store(const core::Output& output, std::int64_t row, std::int64_t first, std::int64_t count, Acc* sums,
                             OverflowLog& log) const {
     const auto put = [&]<class Out>(Out) { store_as<Out>(output, row, first, count, sums, log); };
-    switch (output_dtype_) {
-        case Dtype::f32:
-            return put(float{});
-        case Dtype::f64:
-            return put(double{});
-        case Dtype::boolean:
-            return put(bool{});
-        case Dtype::i8:
-            return put(std::int8_t{});
-        case Dtype::i16:
-            return put(std::int16_t{});
-        case Dtype::i32:
-            return put(std::int32_t{});
-        case Dtype::i64:
-            return put(std::int64_t{});
-        case Dtype::u8:
-            return put(std::uint8_t{});
-        case Dtype::u16:
-            return put(std::uint16_t{});
-        case Dtype::u32:
-            return put(std::uint32_t{});
-        case Dtype::u64:
-            return put(std::uint64_t{});
-        default:
-            return;  // refused by supports()
-    }
+    if (output_dtype_ == Dtype::f32) { return put(float{}); }
+    if (output_dtype_ == Dtype::f64) { return put(double{}); }
+    with_integer_type(output_dtype_, put);
 }
 
 #define TAPLINE_STORE(ACC)                                                                                                       \

@@ -13,7 +13,8 @@
 
 namespace tapline::cpu {
 
-/// Remembers the first output that does not fit its type, in the order of (row, output), whoever finds it when.
+/// Remembers the first output that does not fit its type, in the order of (row, output), whoever finds it when. Of images and
+/// volumes a row is a channel of an item, its outputs are counted along all filtered axes, the last one fastest.
 class OverflowLog {
 public:
     /// A cheap hint: whether an overflow before (row, output) is known, so that work there is of no use.
@@ -23,6 +24,9 @@ public:
     void check(const core::Resolved& problem) const;
 
 private:
+    [[nodiscard]] std::string place_in_signal(const core::Resolved& problem) const;
+    [[nodiscard]] std::string place_in_image(const core::Resolved& problem) const;
+
     std::atomic<bool> any_ = false;
     std::mutex mutex_;
     std::int64_t row_ = std::numeric_limits<std::int64_t>::max();

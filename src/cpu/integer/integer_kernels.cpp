@@ -111,28 +111,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tapline::cpu {
 
-const IntegerKernels& integer_kernels(Target target) {
-    switch (target) {
-#if HWY_TARGETS & HWY_AVX3
-        case Target::avx512:
-            return N_AVX3::kernels();
-#endif
-#if HWY_TARGETS & HWY_AVX2
-        case Target::avx2:
-            return N_AVX2::kernels();
-#endif
-#if HWY_TARGETS & HWY_SSE4
-        case Target::sse4:
-            return N_SSE4::kernels();
-#endif
-#if HWY_TARGETS & HWY_NEON
-        case Target::neon:
-            return N_NEON::kernels();
-#endif
-        default:
-            return integer_kernels_scalar();
-    }
-}
+const IntegerKernels& integer_kernels(Target target) { TAPLINE_RETURN_TABLE_OF(target, kernels, integer_kernels_scalar()) }
 
 }  // namespace tapline::cpu
 #endif

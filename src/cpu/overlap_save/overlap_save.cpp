@@ -5,10 +5,8 @@
 
 #include "core/plan/parallel.hpp"
 #include "cpu/element_types.hpp"
-#include "cpu/overlap_save/overlap_save_blocks.hpp"
+#include "cpu/overlap_save/overlap_save_executable.hpp"
 #include "cpu/overlap_save/overlap_save_partitioned.hpp"
-#include "cpu/overlap_save/overlap_save_taps.hpp"
-#include "cpu/overlap_save/repair.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -18,22 +16,11 @@ namespace {
 constexpr std::int64_t kTasksPerThread = 16;
 
 template <class T>
-class OverlapSave final : public core::Executable {
+class OverlapSave final : public OverlapSaveExecutable<T> {
 public:
-    OverlapSave(const core::Resolved& problem, const void* taps, const core::Request& request, const OverlapSaveShape& shape)
-        : problem_(problem),
-          shape_(shape),
-          threads_(request.threads),
-          target_(current_target()),
-          fft_(target_, shape.log2_size),
-          taps_(prepare_taps(problem_, shape, fft_, taps, request.threads)),
-          io_(problem_, shape_, fft_),
-          repair_(problem_, io_, fft_, taps_) {}
+    using OverlapSaveExecutable<T>::OverlapSaveExecutable;
 
-    [[nodiscard]] std::size_t workspace_bytes() const override {
-        const std::int64_t scratch = fft_.tables().scratch_extent * std::max(shape_.slots, shape_.shared ? threads_ : 1);
-        return static_cast<std::size_t>(shape_.slots * fft_.extent() + scratch) * sizeof(T);
-    }
+    [[nodiscard]] std::size_t workspace_bytes() const override { return this->slots_bytes(fft_.extent()); }
 
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
         const Call call = io_.call(output, input);
@@ -49,16 +36,10 @@ public:
                 const std::int64_t chain = u / longest;
                 if (u % longest >= io_.chain_length(chains, chain)) { continue; }
                 run(call, io_.unit(call, chains, chain, u % longest), buffers + slot * fft_.extent(), slot_scratch,
-                    shape_.shared ? threads_ : 1);
+                    this->transform_threads());
             }
         };
-        core::parallel_for((units + per_task - 1) / per_task, shape_.shared ? 1 : shape_.slots, std::cref(task));
-    }
-
-    [[nodiscard]] std::int64_t granularity() const override {
-        const bool pairs =
-            pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch.length % 2 == 1);
-        return shape_.block * (pairs ? 2 : 1);
+        core::parallel_for((units + per_task - 1) / per_task, this->task_threads(), std::cref(task));
     }
 
     [[nodiscard]] std::int64_t lookahead() const override { return fft_.size() - (shape_.block + problem_.x.k - 1); }
@@ -100,79 +81,64 @@ private:
         io_.store(call, unit, data, threads);
     }
 
-    core::Resolved problem_;
-    OverlapSaveShape shape_;
-    int threads_;
-    Target target_;
-    BlockFft<T> fft_;
-    OverlapSaveTaps<T> taps_;
-    SegmentIo<T> io_;
-    Repair<T> repair_;
+    using OverlapSaveExecutable<T>::problem_, OverlapSaveExecutable<T>::shape_, OverlapSaveExecutable<T>::target_,
+        OverlapSaveExecutable<T>::threads_, OverlapSaveExecutable<T>::fft_, OverlapSaveExecutable<T>::taps_,
+        OverlapSaveExecutable<T>::io_, OverlapSaveExecutable<T>::repair_;
 };
 
-core::Support supports_fft(const core::Resolved& problem, const core::Request& request, const OverlapSaveShape& shape) {
-    if (const core::Support elements = supports_elements(problem); !elements.ok) { return elements; }
-    if (request.accuracy == Accuracy::strict) { return core::Support::no("strict accuracy needs direct summation"); }
-    if (shape.log2_size == 0) { return core::Support::no("the transforms of these filters would need too much memory"); }
-    return core::Support::yes();
+std::unique_ptr<core::Executable> prepare_whole(const core::Resolved& problem, const void* taps, const core::Request& request,
+                                                const OverlapSaveShape& shape) {
+    return with_real_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+        return std::make_unique<OverlapSave<T>>(problem, taps, request, shape);
+    });
 }
 
-bool is_floating(const core::Resolved& problem) {
-    const Dtype real = real_part_of(problem.dtype);
-    return real == Dtype::f32 || real == Dtype::f64;
-}
-
-class OverlapSaveAlgorithm final : public core::Algorithm {
+/// The two differ in their shapes and in what executes them.
+class FftAlgorithm final : public core::Algorithm {
 public:
-    [[nodiscard]] std::string_view name() const override { return "overlap_save"; }
+    using Shape = OverlapSaveShape (*)(const core::Resolved&, int threads);
+    using Prepare = std::unique_ptr<core::Executable> (*)(const core::Resolved&, const void*, const core::Request&,
+                                                          const OverlapSaveShape&);
+    FftAlgorithm(std::string_view name, std::string_view summary, Shape shape_of, Prepare prepare_of)
+        : name_(name), summary_(summary), shape_(shape_of), prepare_(prepare_of) {}
+
+    [[nodiscard]] std::string_view name() const override { return name_; }
+    [[nodiscard]] std::string_view summary() const override { return summary_; }
     [[nodiscard]] bool is_local() const override { return false; }
-    [[nodiscard]] std::string_view summary() const override { return "fast Fourier transforms of overlapping blocks"; }
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
-        return supports_fft(problem, request,
-                            is_floating(problem) ? overlap_save_shape(problem, request.threads) : OverlapSaveShape{});
-    }
-    [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override {
-        return seconds_on(overlap_save_shape(problem, request.threads), request.threads);
-    }
-    [[nodiscard]] std::unique_ptr<core::Executable> prepare(const core::Resolved& problem, const void* taps,
-                                                            const core::Request& request) const override {
-        const OverlapSaveShape shape = overlap_save_shape(problem, request.threads);
-        if (real_part_of(problem.dtype) == Dtype::f32) {
-            return std::make_unique<OverlapSave<float>>(problem, taps, request, shape);
+        if (core::Support elements = supports_elements(problem); !elements.ok) { return elements; }
+        if (request.accuracy == Accuracy::strict) { return core::Support::no("strict accuracy needs direct summation"); }
+        if (shape_(problem, request.threads).log2_size == 0) {
+            return core::Support::no("the transforms of these filters would need too much memory");
         }
-        return std::make_unique<OverlapSave<double>>(problem, taps, request, shape);
-    }
-};
-
-class PartitionedAlgorithm final : public core::Algorithm {
-public:
-    [[nodiscard]] std::string_view name() const override { return "partitioned"; }
-    [[nodiscard]] bool is_local() const override { return false; }
-    [[nodiscard]] std::string_view summary() const override {
-        return "fast Fourier transforms of blocks and of parts of the filter, for filters too long for one transform";
-    }
-    [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
-        return supports_fft(problem, request,
-                            is_floating(problem) ? partitioned_shape(problem, request.threads) : OverlapSaveShape{});
+        return core::Support::yes();
     }
     [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override {
-        return seconds_on(partitioned_shape(problem, request.threads), request.threads);
+        return seconds_on(shape_(problem, request.threads), request.threads);
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const core::Resolved& problem, const void* taps,
                                                             const core::Request& request) const override {
-        return prepare_partitioned(problem, taps, request, partitioned_shape(problem, request.threads));
+        return prepare_(problem, taps, request, shape_(problem, request.threads));
     }
+
+private:
+    std::string_view name_, summary_;
+    Shape shape_;
+    Prepare prepare_;
 };
 
 }  // namespace
 
 const core::Algorithm& overlap_save_algorithm() {
-    static const OverlapSaveAlgorithm algorithm;
+    static const FftAlgorithm algorithm("overlap_save", "fast Fourier transforms of overlapping blocks", overlap_save_shape,
+                                        prepare_whole);
     return algorithm;
 }
 
 const core::Algorithm& partitioned_algorithm() {
-    static const PartitionedAlgorithm algorithm;
+    static const FftAlgorithm algorithm(
+        "partitioned", "fast Fourier transforms of blocks and of parts of the filter, for filters too long for one transform",
+        partitioned_shape, prepare_partitioned);
     return algorithm;
 }
 

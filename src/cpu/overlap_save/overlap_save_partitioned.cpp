@@ -11,30 +11,18 @@
 #include <functional>
 
 #include "core/plan/parallel.hpp"
-#include "cpu/overlap_save/overlap_save_blocks.hpp"
-#include "cpu/overlap_save/overlap_save_taps.hpp"
-#include "cpu/overlap_save/repair.hpp"
+#include "cpu/element_types.hpp"
+#include "cpu/overlap_save/overlap_save_executable.hpp"
 
 namespace tapline::cpu {
 namespace {
 
 template <class T>
-class Partitioned final : public core::Executable {
+class Partitioned final : public OverlapSaveExecutable<T> {
 public:
-    Partitioned(const core::Resolved& problem, const void* taps, const core::Request& request, const OverlapSaveShape& shape)
-        : problem_(problem),
-          shape_(shape),
-          threads_(request.threads),
-          target_(current_target()),
-          fft_(target_, shape.log2_size),
-          taps_(prepare_taps(problem_, shape, fft_, taps, request.threads)),
-          io_(problem_, shape_, fft_),
-          repair_(problem_, io_, fft_, taps_) {}
+    using OverlapSaveExecutable<T>::OverlapSaveExecutable;
 
-    [[nodiscard]] std::size_t workspace_bytes() const override {
-        const std::int64_t scratch = fft_.tables().scratch_extent * std::max(shape_.slots, shape_.shared ? threads_ : 1);
-        return static_cast<std::size_t>(shape_.slots * slot_extent() + scratch) * sizeof(T);
-    }
+    [[nodiscard]] std::size_t workspace_bytes() const override { return this->slots_bytes(slot_extent()); }
 
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
         const Call call = io_.call(output, input);
@@ -49,15 +37,9 @@ public:
             const std::int64_t last = std::min(first + shape_.group, io_.chain_length(chains, chain));
             if (first >= last) { return; }
             run(call, chains, chain, first, last,
-                {buffers + slot * slot_extent(), scratch + slot * fft_.tables().scratch_extent, shape_.shared ? threads_ : 1});
+                {buffers + slot * slot_extent(), scratch + slot * fft_.tables().scratch_extent, this->transform_threads()});
         };
-        core::parallel_for(groups * chains.chains, shape_.shared ? 1 : shape_.slots, std::cref(task));
-    }
-
-    [[nodiscard]] std::int64_t granularity() const override {
-        const bool pairs =
-            pairing_of(problem_) == Pairing::segments || (pairing_of(problem_) == Pairing::rows && problem_.batch.length % 2 == 1);
-        return shape_.block * (pairs ? 2 : 1);
+        core::parallel_for(groups * chains.chains, this->task_threads(), std::cref(task));
     }
 
     // The last part's blocks reach past the last tap.
@@ -148,22 +130,18 @@ private:
         core::parallel_for(t.rows, place.threads, std::cref(row));
     }
 
-    core::Resolved problem_;
-    OverlapSaveShape shape_;
-    int threads_;
-    Target target_;
-    BlockFft<T> fft_;
-    OverlapSaveTaps<T> taps_;
-    SegmentIo<T> io_;
-    Repair<T> repair_;
+    using OverlapSaveExecutable<T>::problem_, OverlapSaveExecutable<T>::shape_, OverlapSaveExecutable<T>::target_,
+        OverlapSaveExecutable<T>::fft_, OverlapSaveExecutable<T>::taps_, OverlapSaveExecutable<T>::io_,
+        OverlapSaveExecutable<T>::repair_;
 };
 
 }  // namespace
 
 std::unique_ptr<core::Executable> prepare_partitioned(const core::Resolved& problem, const void* taps, const core::Request& request,
                                                       const OverlapSaveShape& shape) {
-    if (real_part_of(problem.dtype) == Dtype::f32) { return std::make_unique<Partitioned<float>>(problem, taps, request, shape); }
-    return std::make_unique<Partitioned<double>>(problem, taps, request, shape);
+    return with_real_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+        return std::make_unique<Partitioned<T>>(problem, taps, request, shape);
+    });
 }
 
 }  // namespace tapline::cpu

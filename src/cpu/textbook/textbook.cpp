@@ -3,108 +3,257 @@
 #include <algorithm>
 
 #include "core/problem/epilogue.hpp"
-#include "core/problem/window.hpp"
+#include "core/problem/int_range.hpp"
 #include "cpu/element_types.hpp"
+#include "cpu/integer/integer_epilogue.hpp"
 
 namespace tapline::cpu {
 namespace {
 
+using core::Axis;
+using core::Input;
+using core::Output;
+using core::Piece;
 using core::Resolved;
 
-// Outputs that share one gathered window; bounds the scratch memory, nothing else.
+// Outputs of a line whose sums are stored together; bounds the scratch memory, nothing else.
 constexpr std::int64_t kTile = 256;
 // One scalar multiply-add in order takes the latency of an addition, 4 cycles at about 2.7 GHz.
 constexpr double kSecondsPerProduct = 1.5e-9;
+// Of a call and of an output: more than of any other algorithm, so that none loses to this one where a sum has one term or two.
+constexpr double kSecondsPerCall = 0.5e-6;
+constexpr double kSecondsPerOutput = 20e-9;
+
+// ---- Products ----
 
 // The four real products of a complex one; std::complex's operator* would repair infinities.
-template <class X, class H>
-void add_product(X& sum, const X& x, const H& h) {
-    if constexpr (std::is_floating_point_v<X>) {
-        sum += x * h;
+template <class Sum, class X, class H>
+void add_product(Sum& sum, const X& x, const H& h) {
+    if constexpr (std::is_same_v<Sum, core::Int192>) {
+        sum.add(core::Int192(static_cast<core::Int128>(x) * h));
+    } else if constexpr (std::is_floating_point_v<Sum>) {
+        sum += static_cast<Sum>(x) * h;
     } else if constexpr (std::is_floating_point_v<H>) {
-        sum = X(sum.real() + x.real() * h, sum.imag() + x.imag() * h);
+        sum = Sum(sum.real() + x.real() * h, sum.imag() + x.imag() * h);
     } else {
-        sum = X(sum.real() + (x.real() * h.real() - x.imag() * h.imag()), sum.imag() + (x.real() * h.imag() + x.imag() * h.real()));
+        sum =
+            Sum(sum.real() + (x.real() * h.real() - x.imag() * h.imag()), sum.imag() + (x.real() * h.imag() + x.imag() * h.real()));
+    }
+}
+// Two u64 factors fill all bits of their product.
+void add_product(core::Int192& sum, std::uint64_t x, std::uint64_t h) { sum.add(static_cast<core::Uint128>(x) * h, 0); }
+
+template <class X>
+X boundary_constant(const Resolved& problem) {
+    if constexpr (std::is_arithmetic_v<X>) {
+        return static_cast<X>(problem.constant.real());
+    } else {
+        using Real = typename X::value_type;
+        return X(static_cast<Real>(problem.constant.real()), static_cast<Real>(problem.constant.imag()));
     }
 }
 
-template <class X, class H>
+// Any byte but 0 is true.
+template <class X>
+X load(const X* at) {
+    if constexpr (std::is_same_v<X, bool>) {
+        return *reinterpret_cast<const unsigned char*>(at) != 0;
+    } else {
+        return *at;
+    }
+}
+
+// ---- Positions ----
+
+/// What a tap meets along one axis. A product is absent if it is so along any axis; else its sample is the boundary's constant if
+/// it is so along any.
+struct Met {
+    enum class What { absent, constant, sample };
+    What what = What::absent;
+    std::int64_t offset = 0;       ///< of a sample: elements from its item's first one
+    const Piece* piece = nullptr;  ///< along the cut axis: where it lies, and counted from there
+};
+
+/// Finds samples along one axis, whose positions are those of the signal with up - 1 zeros behind each sample.
+class Finder {
+public:
+    /// `pieces`: along the cut axis only.
+    Finder(const Axis& axis, const Input* pieces) : axis_(axis), pieces_(pieces), n_(pieces != nullptr ? pieces->n : axis.n) {}
+
+    /// Of output o and tap t.
+    [[nodiscard]] Met meet(std::int64_t o, std::int64_t t) const {
+        std::int64_t position = o * axis_.down + t * axis_.dilation - axis_.origin;
+        if (axis_.up != 1) {
+            if (position % axis_.up != 0) { return {}; }  // a zero between samples
+            position /= axis_.up;
+        }
+        if (Met met = at(position); met.what == Met::What::sample) { return met; }
+        const std::int64_t index = core::boundary_index(axis_.boundary, position, n_);
+        if (index >= 0) { return at(index); }
+        return {axis_.boundary == Boundary::constant ? Met::What::constant : Met::What::absent};
+    }
+
+private:
+    // Samples in neither piece are absent: only outputs that nobody asked for meet them.
+    [[nodiscard]] Met at(std::int64_t index) const {
+        if (pieces_ == nullptr) {
+            if (index < 0 || index >= n_) { return {}; }
+            return {Met::What::sample, index * axis_.in_stride, nullptr};
+        }
+        for (const Piece* piece : {&pieces_->main, &pieces_->extra}) {
+            if (index < piece->first || index >= piece->last) { continue; }
+            return {Met::What::sample, (index - piece->first) * piece->stride, piece};
+        }
+        return {};
+    }
+
+    const Axis& axis_;
+    const Input* pieces_;
+    std::int64_t n_;
+};
+
+/// Outputs along one axis that an execution wants.
+struct Wanted {
+    std::int64_t first, last, stride;
+};
+
+// ---- The sum ----
+
+template <class X, class H, class Sum>
 class Textbook final : public core::Executable {
 public:
     Textbook(const Resolved& problem, const void* taps)
-        : problem_(problem), taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.x.k) {}
+        : problem_(problem),
+          taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.taps()),
+          constant_(boundary_constant<X>(problem)),
+          epilogue_(problem) {}
 
-    [[nodiscard]] std::size_t workspace_bytes() const override {
-        return static_cast<std::size_t>(2 * kTile + problem_.x.k) * sizeof(X);
-    }
+    [[nodiscard]] std::size_t workspace_bytes() const override { return kTile * sizeof(Sum); }
 
-    void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
-        X* sums = reinterpret_cast<X*>(workspace.data());
-        X* window = sums + kTile;
-        for (std::int64_t row = 0; row < problem_.batch.length; ++row) {
-            const H* taps = taps_.data() + row % problem_.filters * problem_.x.k;
-            for (std::int64_t o = output.first; o < output.first + output.count; o += kTile) {
-                const std::int64_t count = std::min(kTile, output.first + output.count - o);
-                core::gather(window, problem_, input, row, o - problem_.x.origin, count + problem_.x.k - 1);
-                for (std::int64_t i = 0; i < count; ++i) { sums[i] = sum_at(window + i, taps, o + i, input.n); }
-                core::store(problem_, output, row, o, count, sums);
+    void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void*) const override {
+        const Lines lines{{problem_.z, pieces(3, input)}, {problem_.y, pieces(2, input)}, {problem_.x, pieces(1, input)}};
+        const Wanted wanted_z = wanted(3, problem_.z, output), wanted_y = wanted(2, problem_.y, output);
+        Sum* const sums = reinterpret_cast<Sum*>(workspace.data());
+        OverflowLog log;
+        for (std::int64_t item = 0; item < problem_.batch.length * problem_.channels.length; ++item) {
+            for (std::int64_t z = wanted_z.first; z < wanted_z.last; ++z) {
+                for (std::int64_t y = wanted_y.first; y < wanted_y.last; ++y) {
+                    const std::int64_t offset = (z - wanted_z.first) * wanted_z.stride + (y - wanted_y.first) * wanted_y.stride;
+                    line(output, offset, lines, {item, z, y}, sums, log);
+                }
             }
         }
+        log.check(problem_);
     }
 
     [[nodiscard]] std::string describe() const override { return "one output at a time"; }
 
 private:
-    // Terms outside the signal under a zero boundary are absent: 0 * inf must not appear.
-    X sum_at(const X* window, const H* taps, std::int64_t o, std::int64_t n) const {
-        std::int64_t begin = 0;
-        std::int64_t end = problem_.x.k;
-        if (problem_.x.boundary == Boundary::zero) {
-            const std::int64_t first = o - problem_.x.origin;  // the sample that tap 0 meets
-            begin = std::clamp(-first, std::int64_t{0}, problem_.x.k);
-            if (n != kUnknownLength) { end = std::clamp(n - first, begin, problem_.x.k); }
+    struct Lines {
+        Finder z, y, x;
+    };
+    /// A line of outputs; items are counted through the channels of each element of the batch.
+    struct Place {
+        std::int64_t item, z, y;
+    };
+
+    [[nodiscard]] const Input* pieces(int rank, const Input& input) const { return problem_.rank == rank ? &input : nullptr; }
+    [[nodiscard]] Wanted wanted(int rank, const Axis& axis, const Output& output) const {
+        if (problem_.rank == rank) { return {output.first, output.first + output.count, output.stride}; }
+        return {0, axis.outputs, axis.out_stride};
+    }
+
+    // Outputs along x, the first of which lies `offset` elements behind its item's first one.
+    void line(const Output& output, std::int64_t offset, const Lines& lines, const Place& place, Sum* sums,
+              OverflowLog& log) const {
+        const std::int64_t channel = place.item % problem_.channels.length, element = place.item / problem_.channels.length;
+        const std::int64_t filter = problem_.rank == 1 ? element % problem_.filters : channel % problem_.filters;
+        const H* const taps = taps_.data() + filter * problem_.taps();
+        const Wanted x = wanted(1, problem_.x, output);
+        const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
+        Output to{.data = nullptr, .first = 0, .count = 0, .batch_stride = 0, .stride = x.stride};
+        offset += element * output.batch_stride + channel * problem_.channels.out_stride;
+        // Counted along all axes, for the overflow's message.
+        const std::int64_t before = problem_.rank == 1 ? 0 : (place.z * problem_.y.outputs + place.y) * problem_.x.outputs;
+        for (std::int64_t o = x.first; o < x.last; o += kTile) {
+            const std::int64_t count = std::min(kTile, x.last - o);
+            if (log.before(place.item, before + o)) { return; }
+            for (std::int64_t i = 0; i < count; ++i) { sums[i] = sum_at(lines, place, o + i, taps, element, channel); }
+            to.data = static_cast<std::byte*>(output.data) + (offset + (o - x.first) * x.stride) * bytes;
+            to.first = before + o;
+            to.count = count;
+            if constexpr (std::is_same_v<Sum, core::Int192>) {
+                epilogue_.store(to, place.item, to.first, count, sums, log);
+            } else {
+                core::store(problem_, to, 0, to.first, count, sums);
+            }
         }
-        X sum{};
-        for (std::int64_t t = begin; t < end; ++t) { add_product(sum, window[t], taps[t]); }
+    }
+
+    Sum sum_at(const Lines& lines, const Place& place, std::int64_t o, const H* taps, std::int64_t element,
+               std::int64_t channel) const {
+        Sum sum{};
+        for (std::int64_t tz = 0; tz < problem_.z.k; ++tz) {
+            const Met z = lines.z.meet(place.z, tz);
+            if (z.what == Met::What::absent) { continue; }
+            for (std::int64_t ty = 0; ty < problem_.y.k; ++ty) {
+                const Met y = lines.y.meet(place.y, ty);
+                if (y.what == Met::What::absent) { continue; }
+                const H* const row = taps + (tz * problem_.y.k + ty) * problem_.x.k;
+                for (std::int64_t tx = 0; tx < problem_.x.k; ++tx) {
+                    const Met x = lines.x.meet(o, tx);
+                    if (x.what == Met::What::absent) { continue; }
+                    add_product(sum, sample(z, y, x, element, channel), row[tx]);
+                }
+            }
+        }
         return sum;
+    }
+
+    X sample(const Met& z, const Met& y, const Met& x, std::int64_t element, std::int64_t channel) const {
+        if (z.what == Met::What::constant || y.what == Met::What::constant || x.what == Met::What::constant) { return constant_; }
+        const Piece* const piece = z.piece != nullptr ? z.piece : y.piece != nullptr ? y.piece : x.piece;
+        const std::int64_t item = element * piece->batch_stride + channel * problem_.channels.in_stride;
+        return load(static_cast<const X*>(piece->data) + item + z.offset + y.offset + x.offset);
     }
 
     Resolved problem_;
     std::vector<H> taps_;
+    X constant_;
+    IntegerEpilogue epilogue_;
 };
 
 class TextbookAlgorithm final : public core::Algorithm {
 public:
     [[nodiscard]] std::string_view name() const override { return "textbook"; }
-    [[nodiscard]] std::string_view summary() const override { return "the naive loop, one thread: a baseline to compare with"; }
-
-    [[nodiscard]] core::Support supports(const Resolved& problem, const core::Request&) const override {
-        return supports_elements(problem);
+    [[nodiscard]] std::string_view summary() const override {
+        return "the naive loop, one thread: a baseline, and for what no other algorithm takes";
     }
+    [[nodiscard]] bool takes_rank(int /*rank*/) const override { return true; }
+    [[nodiscard]] bool changes_rate() const override { return true; }
+    [[nodiscard]] core::Support supports(const Resolved&, const core::Request&) const override { return core::Support::yes(); }
 
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const core::Request&) const override {
-        const double outputs = problem.x.n == kUnknownLength ? 1 : static_cast<double>(problem.x.outputs);
-        const double width = is_complex(problem.dtype) ? 2 : 1;
-        return outputs * static_cast<double>(problem.batch.length) * static_cast<double>(problem.x.k) * width * kSecondsPerProduct;
+        const bool known = problem.x.n != kUnknownLength;
+        const double items = static_cast<double>(problem.batch.length) * static_cast<double>(problem.channels.length);
+        const double outputs = known ? static_cast<double>(problem.outputs()) : items;
+        const double products = static_cast<double>(problem.taps()) * (is_complex(problem.dtype) ? 2 : 1);
+        return (known ? kSecondsPerCall : 0) + outputs * (products * kSecondsPerProduct + kSecondsPerOutput);
     }
 
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,
                                                             const core::Request&) const override {
-        using C64 = std::complex<float>;
-        using C128 = std::complex<double>;
-        const bool complex_taps = problem.complex_taps;
-        switch (problem.dtype) {
-            case Dtype::f32:
-                return std::make_unique<Textbook<float, float>>(problem, taps);
-            case Dtype::f64:
-                return std::make_unique<Textbook<double, double>>(problem, taps);
-            case Dtype::complex64:
-                if (complex_taps) { return std::make_unique<Textbook<C64, C64>>(problem, taps); }
-                return std::make_unique<Textbook<C64, float>>(problem, taps);
-            default:
-                if (complex_taps) { return std::make_unique<Textbook<C128, C128>>(problem, taps); }
-                return std::make_unique<Textbook<C128, double>>(problem, taps);
+        const auto make = [&]<class X, class H, class Sum>(X, H, Sum) -> std::unique_ptr<core::Executable> {
+            return std::make_unique<Textbook<X, H, Sum>>(problem, taps);
+        };
+        if (!is_integer(problem.dtype)) {
+            return with_element_types(problem, [&]<class X, class H>(X x, H h) { return make(x, h, x); });
         }
+        return with_integer_type(problem.dtype, [&]<class X>(X x) {
+            using Exact = std::conditional_t<std::is_same_v<X, std::uint64_t>, std::uint64_t, std::int64_t>;
+            if (problem.is_exact()) { return make(x, Exact{}, core::Int192{}); }
+            return with_real_type(problem.taps_dtype, [&]<class H>(H h) { return make(x, h, h); });
+        });
     }
 };
 

@@ -5,6 +5,7 @@
 
 namespace tapline::cpu {
 
+/// Solves every problem that the engine accepts: one to three filtered axes, any strides, boundaries and rates.
 const core::Algorithm& textbook_algorithm();
 
 }  // namespace tapline::cpu

@@ -3,7 +3,7 @@
 // speed, H200), even where it never happens.
 #pragma once
 
-#include "cuda/primitives/place.cuh"
+#include "cuda/primitives/tile_window.cuh"
 #include "cuda/primitives/slow_tile.cuh"
 
 namespace tapline::cuda {
@@ -17,7 +17,7 @@ inline constexpr int kEdgeSlots = 256;  // taps that a warp does at a time
 template <class S, class H>
 __global__ void __launch_bounds__(kEdgeThreads)
     edge_kernel(const __grid_constant__ Arguments a, int outputs, std::int64_t size, std::int64_t head, std::int64_t tail,
-                int segments, std::int64_t segment_taps, typename Element<S>::Sum* partial) {
+                int segments, std::int64_t segment_taps, void* partial) {
     constexpr int kTile = 32 * kPerVector<S>;
     extern __shared__ uint4 shared[];
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -32,12 +32,13 @@ __global__ void __launch_bounds__(kEdgeThreads)
     const std::int64_t index = static_cast<std::int64_t>(blockIdx.x / static_cast<unsigned>(segments)) * (kEdgeThreads / 32) + warp;
     const std::int64_t stretch = index / per_stretch;
     if (stretch >= head + tail) { return; }
-    const Place p = place_of(row, stretch < head ? stretch : a.tiles - tail + (stretch - head), outputs,
+    const TileWindow p = tile_window_of(row, stretch < head ? stretch : a.tiles - tail + (stretch - head), outputs,
                              segments > 1 ? outputs + (taps + kPerVector<S> - 1) / kPerVector<S> * kPerVector<S> : size);
     if (p.fast) { return; }
     const std::int64_t o = p.o + (index - stretch * per_stretch) * kTile;
     if (o >= a.count) { return; }
-    slow_tile<S, H, 1>(a, partial == nullptr ? nullptr : partial + (segment * a.rows + row.row) * a.count, row.row, o, tap_first,
+    auto* const sums = static_cast<typename Element<S>::Sum*>(partial);
+    slow_tile<S, H, 1>(a, sums == nullptr ? nullptr : sums + (segment * a.rows + row.row) * a.count, row.row, o, tap_first,
                        taps, kEdgeSlots, stage, lane);
 }
 

@@ -10,7 +10,7 @@ namespace tapline::cuda::overlap_save {
 inline constexpr int kPoints = 1024;           // that a warp transforms
 inline constexpr int kBufferPoints = 32 * 33;  // one point more a row: rows and columns are free of bank conflicts
 inline constexpr int kPairs = 16 * 32;         // (c, t) of every lane's second transform, fft.cuh
-inline constexpr int kTwistedWarps = 16;       // of a segment at most, whose twists are products
+inline constexpr int kTwiddledWarps = 16;       // of a segment at most, whose twiddles are products
 
 /// Points of 8 bytes are read two at a time where a lane reads many, from tables of couples: element i of lane p at
 /// couple_place(i, p). An exchange's rows then have two points more, so that all begin on 16 bytes and the lanes still in other
@@ -67,9 +67,9 @@ __device__ __forceinline__ void load_two(const P* table, int i, int lane, P& fir
 /// e^(i alpha n/1024) of a warp's points n = 32 r + lane, r the register: the product of e^(i alpha r/32), from a small table, and
 /// e^(i alpha lane/1024), which stays in a register.
 template <class P, int kWarps>
-class TwistOf {
+class TwiddleOf {
 public:
-    __device__ __forceinline__ TwistOf(const P* table, int thread)
+    __device__ __forceinline__ TwiddleOf(const P* table, int thread)
         : table_(table + thread / 32 * 32), of_lane_(table[32 * kWarps + thread]) {}
     __device__ __forceinline__ P operator()(int r) const {
         P w = table_[r];
@@ -141,11 +141,11 @@ __device__ __forceinline__ void multiply_and_step(T* re, T* im, const P* factors
 /// Multiplies by e^(-i alpha n/1024), given pairs (c, t) of a table of all points, in couples where these are, or of two factors:
 /// e^(i alpha r/32) of warp w at (r, w) and e^(i alpha lane/1024) at (lane, 16 + w) of 32 x 32.
 template <class P, bool kTable>
-class TwistBack {
+class TwiddleBack {
 public:
-    __device__ __forceinline__ TwistBack(const P* table, int thread)
+    __device__ __forceinline__ TwiddleBack(const P* table, int thread)
         : table_(kTable ? table + thread / 32 * kPoints + (kInCouples<P> ? 2 : 1) * (thread % 32) : table + thread / 32) {
-        if constexpr (!kTable) { of_lane_ = table[32 * (thread % 32) + kTwistedWarps + thread / 32]; }
+        if constexpr (!kTable) { of_lane_ = table[32 * (thread % 32) + kTwiddledWarps + thread / 32]; }
     }
     /// Registers r and r + 1, r even.
     template <class T>
@@ -365,7 +365,7 @@ struct Division<1, kComplex, kRegion> {
 ///
 /// Real: the second warp's register r holds row (r + 16) % 32, so that both keep the same registers and have the same code: 714 us
 /// with code for each (1,023 taps, 2^28 samples), which the instruction cache did not hold. The tables turn its rows too. Complex:
-/// the first warp has nothing to twist, and each has its own code.
+/// the first warp has no twiddles, and each has its own code.
 template <bool kComplex, int kRegion>
 struct Division<2, kComplex, kRegion> {
     static constexpr int kSpan = 32;
@@ -408,33 +408,33 @@ struct Division<2, kComplex, kRegion> {
         }
         exchanged();
     }
-    /// Of points that are to be twisted first; twist_back: a TwistBack, of which half becomes part of the sums.
-    template <class T, class P, class Twist, class Exchanged>
+    /// Of points that are to be multiplied by twiddles first; twiddle_back: a TwiddleBack, of which half becomes part of the sums.
+    template <class T, class P, class Twiddle, class Exchanged>
     static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
-                                                        const Twist& twist_back, const Exchanged& exchanged) {
+                                                        const Twiddle& twiddle_back, const Exchanged& exchanged) {
         if constexpr (!kComplex) {
             const T root = static_cast<T>(thread < 32 ? std::numbers::sqrt2 / 2 : -std::numbers::sqrt2 / 2);
-            complete<0>(re, im, points, thread, segment_of_block, root, twist_back);
+            complete<0>(re, im, points, thread, segment_of_block, root, twiddle_back);
         } else if (thread < 32) {
             complete<0>(re, im, points, thread, segment_of_block, T{1}, std::false_type{});
         } else {
-            complete<16>(re, im, points, thread, segment_of_block, T{-1}, twist_back);
+            complete<16>(re, im, points, thread, segment_of_block, T{-1}, twiddle_back);
         }
         exchanged();
     }
 
 private:
     /// kKept: the first register that the warp keeps; known to the compiler, so that registers need not be chosen.
-    template <int kKept, class T, class P, class Twist>
+    template <int kKept, class T, class P, class Twiddle>
     static __device__ __forceinline__ void complete(T* re, T* im, P* points, int thread, int segment_of_block, T root,
-                                                    const Twist& twist_back) {
+                                                    const Twiddle& twiddle_back) {
         constexpr int kSent = 16 - kKept;
-        constexpr bool kTwisted = !std::is_same_v<Twist, std::false_type>;
+        constexpr bool kTwiddled = !std::is_same_v<Twiddle, std::false_type>;
         P* const own = points + (thread < 32 ? 0 : kRegion) + thread % 32;
         const P* const others = points + (thread < 32 ? kRegion : 0) + thread % 32;
 #pragma unroll
         for (int i = 0; i < 16; i += 2) {
-            if constexpr (kTwisted) { twist_back.two(kSent + i, re, im); }
+            if constexpr (kTwiddled) { twiddle_back.two(kSent + i, re, im); }
 #pragma unroll
             for (int j = i; j < i + 2; ++j) { own[32 * j] = P{re[kSent + j], im[kSent + j]}; }
         }
@@ -442,7 +442,7 @@ private:
 #pragma unroll
         for (int i = 0; i < 16; i += 2) {
             P factors[2]{{1, 0}, {1, 0}};
-            if constexpr (kTwisted) { twist_back.turn_two(kKept + i, re, im, factors); }
+            if constexpr (kTwiddled) { twiddle_back.turn_two(kKept + i, re, im, factors); }
 #pragma unroll
             for (int j = i; j < i + 2; ++j) {
                 const P other = others[32 * j];

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,26 @@ void add_kernel(void (*kernel)(A...), char* shared) {
 void run_kernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes);
 void set_seed(std::uint64_t seed);
 
+/// cudaLaunchKernelEx(): arguments are converted to the kernel's types, and it has run when this returns.
+template <class... Parameters, class... Given>
+cudaError_t launch(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Given&&... given) {
+    std::tuple<std::remove_cvref_t<Parameters>...> values(std::forward<Given>(given)...);
+    std::apply(
+        [&](auto&... value) {
+            void* arguments[] = {&value...};
+            run_kernel(reinterpret_cast<const void*>(kernel), config->gridDim, config->blockDim, arguments,
+                       config->dynamicSmemBytes);
+        },
+        values);
+    return cudaSuccess;
+}
+
 }  // namespace tapline::test::on_host
+
+#define cudaLaunchKernelEx ::tapline::test::on_host::launch
+#define cudaFuncGetAttributes(attributes, kernel) (static_cast<void>(attributes), static_cast<void>(kernel), cudaSuccess)
+#define cudaFuncSetAttribute(kernel, attribute, value) \
+    (static_cast<void>(kernel), static_cast<void>(attribute), static_cast<void>(value), cudaSuccess)
 
 #define threadIdx (::tapline::test::on_host::thread_index())
 #define blockIdx (::tapline::test::on_host::block_index())

@@ -6,7 +6,7 @@ alignas(128) char shared[test::on_host::kSharedBytes];
 }
 #include "cuda/families/direct/image_direct.cu"
 #include "cuda/families/direct/image_direct_kernels.cu"
-#include "cuda/families/image_production.cu"
+#include "cuda/families/images.cu"
 
 namespace tapline::cuda {
 
@@ -32,12 +32,7 @@ Type type_of(const Problem& p, const cuda_abi::Device&) {
     }
 }
 
-std::size_t shared_limit(const cuda_abi::Device&) { return test::on_host::kSharedBytes; }
-void allow_shared(const void*, std::size_t) {}
-
-void launch(const void* kernel, dim3 grid, int threads, void** arguments, std::size_t shared_bytes, cudaStream_t) {
-    test::on_host::run_kernel(kernel, grid, dim3(static_cast<unsigned>(threads)), arguments, shared_bytes);
-}
+Refusal refuse_types(const Problem&) { return {}; }
 
 }  // namespace tapline::cuda
 

@@ -39,7 +39,7 @@ inline void multiply(float (&sum)[4], const float (&a)[4], const float (&b)[2]) 
 namespace tapline::cuda::image_separable_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
 }
-#include "cuda/families/separable/separable.cu"
+#include "cuda/families/separable/separable_launch.cu"
 
 namespace tapline::test::on_host {
 namespace {

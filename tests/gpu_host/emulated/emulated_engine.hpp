@@ -6,14 +6,14 @@
 
 #include <string>
 
-#include "gpu_host/host_chunks.hpp"
-#include "gpu_host/host_memory.hpp"
+#include "gpu_host/chunks.hpp"
 #include "gpu_host/library.hpp"
+#include "gpu_host/memory.hpp"
 
 namespace tapline::test {
 
 inline const cuda_abi::Api& emulated_api() {
-    const core::CudaLibrary& library = core::cuda_library();
+    const gpu_host::CudaLibrary& library = gpu_host::library();
     if (library.api == nullptr) { ADD_FAILURE() << library.reason; }
     return *library.api;
 }
@@ -25,7 +25,7 @@ inline void inject(const std::string& what) {
 
 /// Allocations, streams, events and prepared plans that nobody freed.
 inline int live_objects() {
-    void* const handle = dlopen(core::cuda_library().path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    void* const handle = dlopen(gpu_host::library().path.c_str(), RTLD_NOW | RTLD_NOLOAD);
     const auto live = reinterpret_cast<int (*)()>(dlsym(handle, "tapline_emulated_cuda_live"));
     const int count = live();
     dlclose(handle);
@@ -36,23 +36,23 @@ inline int live_objects() {
 class EmulatedCuda : public ::testing::Test {
 protected:
     void SetUp() override {
-        core::HostPipelineSettings& settings = core::host_pipeline_settings();
+        gpu_host::PipelineSettings& settings = gpu_host::pipeline_settings();
         settings = {};
         settings.piece_bytes = 256;
         settings.chunk_bytes = 512;
         settings.pieces = 3;
         settings.slots = 3;
         inject("nothing");
-        core::drop_idle_pipeline_memory(0);
-        core::drop_idle_pipeline_memory(1);
+        gpu_host::drop_idle_pipeline_memory(0);
+        gpu_host::drop_idle_pipeline_memory(1);
     }
     void TearDown() override {
         inject("nothing");
         unsetenv("TAPLINE_CUDA_MEMORY_LIMIT");
-        core::drop_idle_pipeline_memory(0);
-        core::drop_idle_pipeline_memory(1);
+        gpu_host::drop_idle_pipeline_memory(0);
+        gpu_host::drop_idle_pipeline_memory(1);
         EXPECT_EQ(live_objects(), 0) << "something was not freed";
-        core::host_pipeline_settings() = {};
+        gpu_host::pipeline_settings() = {};
     }
 };
 

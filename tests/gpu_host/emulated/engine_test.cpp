@@ -3,10 +3,11 @@
 
 #include <filesystem>
 
-#include "core/choice/device_choice.hpp"
-#include "core/plan/measure.hpp"
-#include "gpu_host/wisdom.hpp"
 #include "gpu_host/emulated/emulated_engine.hpp"
+#include "gpu_host/engine.hpp"
+#include "gpu_host/executable.hpp"
+#include "gpu_host/problem.hpp"
+#include "gpu_host/wisdom.hpp"
 #include "support/buffers.hpp"
 #include "support/comparison.hpp"
 #include "tapline/tapline.h"
@@ -57,6 +58,63 @@ TEST_F(CudaEngine, DevicesAndRungsAreListed) {
     EXPECT_EQ(names, (std::vector<std::string>{"emulated_pieces", "emulated_workspace", "emulated_whole"}));
 }
 
+TEST_F(CudaEngine, LessonsAreALibraryOfTheirOwnOnTheSameDevices) {
+    const gpu_host::CudaLibrary& lessons = gpu_host::lessons_library();
+    ASSERT_NE(lessons.api, nullptr) << lessons.reason;
+    EXPECT_EQ(lessons.devices, 2);
+    ASSERT_EQ(lessons.api->rung_count(), 2);
+    EXPECT_STREQ(lessons.api->rung(0).name, "emulated_lesson");
+    const Problem p = problem_of(1000, 31);
+    const auto taps = random_floats(31, 1);
+    const auto in = random_floats(1000, 2);
+    Problem correlation = p;
+    correlation.operation = Operation::correlation;
+    const core::Resolved r = core::resolve(correlation);
+    const cuda_abi::Problem abi = gpu_host::to_abi(r, {});
+    const cuda_abi::HostTaps host{taps.data()};
+    const cuda_abi::Policy policy;
+    cuda_abi::Status status;
+    cuda_abi::Prepared* const prepared = lessons.api->prepare(0, 0, &abi, &host, &policy, &status);
+    ASSERT_NE(prepared, nullptr) << status.message;
+    const gpu_host::DeviceBytes device_in = gpu_host::allocate_device(emulated_api(), 0, 4000);
+    const gpu_host::DeviceBytes device_out = gpu_host::allocate_device(emulated_api(), 0, 4000);
+    std::copy(in.begin(), in.end(), static_cast<float*>(device_in.get()));
+    const cuda_abi::Job job = gpu_host::job_of(core::whole_output(r, device_out.get()), core::whole_input(r, device_in.get()), 1);
+    EXPECT_TRUE(lessons.api->execute(prepared, &job, nullptr, 0, nullptr, &status)) << status.message;
+    EXPECT_EQ(compare(correlation, device_out.get(), in.data(), taps.data(), true), "");
+    lessons.api->release(prepared);
+}
+
+TEST_F(CudaEngine, TapsThatComeWithEachExecution) {
+    const Problem p = problem_of(1000, 5);
+    const auto taps = random_floats(5, 1);
+    const auto in = random_floats(1000, 2);
+    const Plan plan = make_plan_without_taps(p, {.device = "cuda"});
+    EXPECT_EQ(plan.algorithm(), "emulated_pieces");
+    const auto on_device = [](const std::vector<float>& values) {
+        gpu_host::DeviceBytes memory = gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * values.size()));
+        std::copy(values.begin(), values.end(), static_cast<float*>(memory.get()));
+        return memory;
+    };
+    const gpu_host::DeviceBytes device_in = on_device(in), device_taps = on_device(taps), device_out = on_device(in);
+    const auto bytes = plan.workspace_bytes();
+    const gpu_host::DeviceBytes workspace = gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(bytes));
+    plan.execute_with_taps(device_out.get(), device_in.get(), device_taps.get(), {static_cast<std::byte*>(workspace.get()), bytes});
+    EXPECT_EQ(compare(p, device_out.get(), in.data(), taps.data(), true), "");
+    expect_error(ErrorCode::argument, {"taps"}, [&] {
+        plan.execute_with_taps(device_out.get(), device_in.get(), taps.data(), {static_cast<std::byte*>(workspace.get()), bytes});
+    });
+}
+
+TEST_F(CudaEngine, MeasurementsFindTheExecutable) {
+    const auto taps = random_floats(9, 1);
+    const Plan plan = make_plan(problem_of(100, 9), taps, {.device = "cuda:1"});
+    EXPECT_EQ(gpu_host::executable_of(plan).device(), 1);
+    EXPECT_NE(gpu_host::executable_of(plan).prepared(), nullptr);
+    const Plan on_cpu = make_plan(problem_of(100, 9), taps, {.device = "cpu"});
+    expect_error(ErrorCode::device, {"not one of a GPU"}, [&] { gpu_host::executable_of(on_cpu); });
+}
+
 TEST_F(CudaEngine, WrongNamesAndTypesAreRefused) {
     const auto taps = random_floats(3, 1);
     const auto with = [&](const PlanOptions& options) { return [&taps, options] { make_plan(problem_of(10, 3), taps, options); }; };
@@ -64,8 +122,8 @@ TEST_F(CudaEngine, WrongNamesAndTypesAreRefused) {
     for (const char* name : {"cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "cuda1"}) {
         expect_error(ErrorCode::argument, {name, "cuda:N"}, with({.device = name}));
     }
-    expect_error(ErrorCode::argument, {"emulated_ladder_only", "emulated_pieces"},
-                 with({.device = "cuda", .algorithm = "emulated_ladder_only"}));
+    expect_error(ErrorCode::argument, {"emulated_lesson", "emulated_pieces"},
+                 with({.device = "cuda", .algorithm = "emulated_lesson"}));
     Problem integers = problem_of(10, 3);
     integers.dtype = Dtype::i16;
     const std::vector<std::int64_t> integer_taps(3, 1);
@@ -83,15 +141,15 @@ TEST_F(CudaEngine, PlansTakeDevicePointers) {
         EXPECT_EQ(plan.device(), "cuda:1");
         EXPECT_NE(plan.explain().find("device pointers"), std::string::npos) << plan.explain();
         EXPECT_NE(plan.explain().find("Emulated GPU, one thread"), std::string::npos) << plan.explain();
-        const core::DeviceBytes device_in = core::allocate_device(api, 1, 4000);
-        const core::DeviceBytes device_out = core::allocate_device(api, 1, 4000);
+        const gpu_host::DeviceBytes device_in = gpu_host::allocate_device(api, 1, 4000);
+        const gpu_host::DeviceBytes device_out = gpu_host::allocate_device(api, 1, 4000);
         std::copy(in.begin(), in.end(), static_cast<float*>(device_in.get()));
         plan.execute(device_out.get(), device_in.get());
-        const core::StreamHandle stream = core::make_stream(api, 1);
+        const gpu_host::StreamHandle stream = gpu_host::make_stream(api, 1);
         EXPECT_EQ(compare(p, device_out.get(), in.data(), taps.data(), true), "") << name;
         std::fill_n(static_cast<float*>(device_out.get()), 1000, NAN);
         const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes());
-        const core::DeviceBytes workspace = core::allocate_device(api, 1, bytes + 64);
+        const gpu_host::DeviceBytes workspace = gpu_host::allocate_device(api, 1, bytes + 64);
         auto* aligned = static_cast<std::byte*>(workspace.get());
         aligned += (64 - reinterpret_cast<std::uintptr_t>(aligned) % 64) % 64;
         plan.execute(device_out.get(), device_in.get(), {aligned, static_cast<std::size_t>(bytes)}, stream.get());
@@ -102,7 +160,7 @@ TEST_F(CudaEngine, PlansTakeDevicePointers) {
         expect_error(ErrorCode::argument, {"out", "device"}, [&] { plan.execute(host.data(), device_in.get()); });
         expect_error(ErrorCode::argument, {"in", "null"}, [&] { plan.execute(device_out.get(), nullptr); });
         expect_error(ErrorCode::argument, {"overlaps"}, [&] { plan.execute(device_in.get(), device_in.get()); });
-        const core::DeviceBytes elsewhere = core::allocate_device(api, 0, 4000);
+        const gpu_host::DeviceBytes elsewhere = gpu_host::allocate_device(api, 0, 4000);
         expect_error(ErrorCode::argument, {"out", "device"}, [&] { plan.execute(elsewhere.get(), device_in.get()); });
         plan.execute(std::span<float>(host), std::span<const float>(in));  // spans are host memory
         EXPECT_EQ(compare(p, host.data(), in.data(), taps.data(), true), "") << name;
@@ -175,11 +233,11 @@ protected:
         old_ = getenv("TAPLINE_WISDOM");
         path_ = ::testing::TempDir() + "/tapline-tuned-" + std::to_string(getpid()) + ".json";
         setenv("TAPLINE_WISDOM", path_.c_str(), 1);
-        core::forget_wisdom();
+        gpu_host::forget_wisdom();
     }
     void TearDown() override {
         setenv("TAPLINE_WISDOM", old_.c_str(), 1);
-        core::forget_wisdom();
+        gpu_host::forget_wisdom();
         std::filesystem::remove(path_);
         std::filesystem::remove(path_ + ".lock");
         EmulatedCuda::TearDown();
@@ -189,15 +247,15 @@ protected:
         cuda_abi::Device device;
         cuda_abi::Status status;
         ASSERT_TRUE(emulated_api().device(0, &device, &status)) << status.message;
-        const core::WisdomEntry entry{
+        const gpu_host::WisdomEntry entry{
             .rung = rung,
-            .problem = *core::class_of(core::to_abi(core::resolve(problem), {})),
-            .accuracy = static_cast<std::int32_t>(accuracy),
+            .problem = *gpu_host::class_of(gpu_host::to_abi(core::resolve(problem), {})),
+            .accuracy = accuracy,
             .policy = {.vectors_per_thread = 1, .threads_per_block = threads, .tiles_per_block = 1, .windows_per_warp = 0},
             .seconds = seconds,
             .default_seconds = seconds,
             .date = "2026-11-21T10:00:00Z"};
-        core::remember(device, std::span(&entry, 1));
+        gpu_host::remember(device, std::span(&entry, 1));
     }
 
 private:
@@ -236,7 +294,7 @@ TEST_F(TunedEngine, WithThePolicyThatMadeItSo) {
     const auto seconds = [&] {
         const Plan plan = make_plan(p, taps, {.device = "cuda"});
         EXPECT_EQ(plan.algorithm(), "emulated_pieces");
-        return core::make_measuring_buffers(core::resolve(p), 0)->seconds_of(*plan.state().executable);
+        return gpu_host::engine(0).measuring_buffers(core::resolve(p))->seconds_of(*plan.state().executable);
     };
     EXPECT_EQ(seconds(), 2e-6);  // its default's time on the emulated clock
     remember(p, "emulated_pieces", 1e-6, 256);
@@ -246,7 +304,7 @@ TEST_F(TunedEngine, WithThePolicyThatMadeItSo) {
 TEST_F(TunedEngine, WhatNoPlanMayTakeIsPassedOver) {
     const Problem p = problem_of(4096, 9);
     const auto taps = random_floats(9, 1);
-    for (const std::string name : {"emulated_whole", "emulated_ladder_only", "of_a_later_version"}) { remember(p, name, 1e-7); }
+    for (const std::string name : {"emulated_whole", "emulated_lesson", "of_a_later_version"}) { remember(p, name, 1e-7); }
     EXPECT_EQ(make_plan(p, taps, {.device = "cuda"}).algorithm(), "emulated_pieces");
     remember(p, "emulated_workspace", 1e-6);
     EXPECT_EQ(make_plan(p, taps, {.device = "cuda"}).algorithm(), "emulated_workspace");

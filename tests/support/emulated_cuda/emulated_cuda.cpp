@@ -20,10 +20,8 @@
 #include <sstream>
 #include <vector>
 
-#include "support/emulated_cuda/hooks.hpp"
 #include "support/emulated_cuda/kernel.hpp"
 #include "support/emulated_cuda/streams.hpp"
-#include "tapline/types.hpp"
 
 namespace tapline::cuda_abi {
 
@@ -43,15 +41,31 @@ namespace tapline::emulated {
 namespace {
 
 using namespace cuda_abi;
+using cuda_abi::Problem;
 
 constexpr std::int32_t kDevices = 2;
 constexpr std::int64_t kMemoryBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kWorkspaceBytes = 1000;
+constexpr std::int64_t kImageWorkspaceBytes = 500;
 
 constexpr std::int32_t kRefusedThreads = 1024;
 constexpr std::int32_t kWrongThreads = 512;
 
-enum RungNumber : std::int32_t { kPieces, kWithWorkspace, kWhole, kLadderOnly, kRungs };
+// What ships, and behind it the lessons.
+enum RungNumber : std::int32_t {
+    kPieces,
+    kWithWorkspace,
+    kWhole,
+    kImage,
+    kImageWhole,
+    kRungs,
+    kLesson = kRungs,
+    kImageLesson,
+    kAll
+};
+
+bool is_of_images(std::int32_t number) { return number == kImage || number == kImageWhole || number == kImageLesson; }
+bool takes_whole(std::int32_t number) { return number == kWhole || number == kImageWhole; }
 
 struct Allocation {
     std::int32_t device;
@@ -144,6 +158,11 @@ void free_memory(std::int32_t device, void* memory) {
     --w.live;
 }
 
+std::int64_t workspace_bytes_of(const Prepared& prepared) {
+    if (prepared.rung == kImage) { return kImageWorkspaceBytes; }
+    return prepared.rung == kWithWorkspace || prepared.without_taps ? kWorkspaceBytes : 0;
+}
+
 // On the stream's thread; on the default stream after all streams, in the caller's.
 void enqueue(Stream* stream, std::function<void()> operation) {
     if (stream != nullptr) { return stream->put(std::move(operation)); }
@@ -156,25 +175,32 @@ void enqueue(Stream* stream, std::function<void()> operation) {
     operation();
 }
 
-std::int64_t extent(std::int64_t rows, std::int64_t row, std::int64_t samples, std::int64_t sample, std::int32_t dtype) {
-    return samples < 1 ? 0 : ((rows - 1) * row + (samples - 1) * sample + 1) * element_bytes(dtype);
+std::int64_t bytes_of(Dtype dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
+
+// Whether all that a job touches, as seen from `first`, lies within one allocation of the device.
+bool is_inside(const void* first, const Reach& reach, Dtype dtype, std::int32_t device) {
+    const std::int64_t elements = reach.high - reach.low + 1;
+    return is_inside(static_cast<const std::byte*>(first) + reach.low * bytes_of(dtype), elements * bytes_of(dtype), device, false);
 }
 
 std::string refusal(const Prepared& prepared, const Job& job, const void* workspace, std::int64_t workspace_bytes) {
     const Problem& p = prepared.problem;
-    const std::int64_t out = extent(job.rows, job.out_row, job.count, job.out_sample, p.output_dtype);
-    const std::int64_t in = extent(job.rows, job.in_row, job.in_last - job.in_first, job.in_sample, p.dtype);
-    if (job.count < 1 || job.rows < 1 || job.row_first < 0 || job.row_first + job.rows > p.batch) {
-        return "job: no such rows or outputs";
+    if (job.count < 1 || job.batch < 1 || job.batch_first < 0 || job.batch_first + job.batch > p.batch.length) {
+        return "job: no such items or outputs";
     }
-    if (!is_inside(job.out, out, prepared.device, false)) { return "out: is not memory of the plan's device"; }
-    if (!is_inside(job.in, in, prepared.device, false)) { return "in: is not memory of the plan's device"; }
-    if (prepared.rung == kWithWorkspace && !is_inside(workspace, workspace_bytes, prepared.device, false)) {
+    if (p.rank > 1 && (job.first < 0 || job.first + job.count > p.cut().outputs)) { return "job: no such outputs"; }
+    if (!is_inside(job.out, reach_of_output(p, job), p.output_dtype, prepared.device)) {
+        return "out: is not memory of the plan's device";
+    }
+    if (!is_inside(job.in, reach_of_input(p, job), p.dtype, prepared.device)) { return "in: is not memory of the plan's device"; }
+    const std::int64_t needed = workspace_bytes_of(prepared);
+    if (needed > 0 && (workspace_bytes < needed || !is_inside(workspace, workspace_bytes, prepared.device, false))) {
         return "workspace: is not memory of the plan's device";
     }
-    const bool whole = job.first == 0 && job.count == p.output_length && job.in_first == 0 && job.in_last == p.n && job.n == p.n &&
-                       job.row_first == 0 && job.rows == p.batch;
-    if (prepared.rung == kWhole && !whole) { return "job: this rung takes whole problems"; }
+    const core::Axis& cut = p.cut();
+    const bool whole = job.first == 0 && job.count == cut.outputs && job.in_first == 0 && job.in_last == cut.n && job.n == cut.n &&
+                       job.batch_first == 0 && job.batch == p.batch.length;
+    if (takes_whole(prepared.rung) && !whole) { return "job: this rung takes whole problems"; }
     return {};
 }
 
@@ -185,20 +211,20 @@ Job without_last(Job job) {
 
 // In correlation order.
 std::vector<std::byte> ordered(const DeviceTaps& given, const Problem& p) {
-    const std::int64_t bytes = element_bytes(p.taps_dtype);
+    const std::int64_t bytes = bytes_of(p.taps_dtype), count = p.taps();
     const auto* from = static_cast<const std::byte*>(given.data);
-    std::vector<std::byte> taps(static_cast<std::size_t>(p.k * bytes));
-    for (std::int64_t t = 0; t < p.k; ++t) {
-        std::memcpy(taps.data() + t * bytes, from + (given.reversed != 0 ? p.k - 1 - t : t) * bytes,
+    std::vector<std::byte> taps(static_cast<std::size_t>(count * bytes));
+    for (std::int64_t t = 0; t < count; ++t) {
+        std::memcpy(taps.data() + t * bytes, from + (given.reversed != 0 ? count - 1 - t : t) * bytes,
                     static_cast<std::size_t>(bytes));
     }
     if (given.conjugated == 0) { return taps; }
     const auto conjugate = [&]<class Real>(Real) {
         auto* const parts = reinterpret_cast<Real*>(taps.data());
-        for (std::int64_t t = 0; t < p.k; ++t) { parts[2 * t + 1] = -parts[2 * t + 1]; }
+        for (std::int64_t t = 0; t < count; ++t) { parts[2 * t + 1] = -parts[2 * t + 1]; }
     };
-    if (p.taps_dtype == static_cast<std::int32_t>(Dtype::complex64)) { conjugate(float{}); }
-    if (p.taps_dtype == static_cast<std::int32_t>(Dtype::complex128)) { conjugate(double{}); }
+    if (p.taps_dtype == Dtype::complex64) { conjugate(float{}); }
+    if (p.taps_dtype == Dtype::complex128) { conjugate(double{}); }
     return taps;
 }
 
@@ -208,12 +234,9 @@ bool execute_with_taps(const Prepared* prepared, const Job* job, const DeviceTap
     if (prepared->without_taps != (taps != nullptr)) {
         return fail(status, Code::argument, "taps: asked for and not given, or not");
     }
-    const std::int64_t taps_bytes = prepared->problem.k * element_bytes(prepared->problem.taps_dtype);
+    const std::int64_t taps_bytes = prepared->problem.taps() * bytes_of(prepared->problem.taps_dtype);
     if (taps != nullptr && !is_inside(taps->data, taps_bytes, prepared->device, false)) {
         return fail(status, Code::argument, "taps: is not memory of the plan's device");
-    }
-    if (taps != nullptr && !is_inside(workspace, workspace_bytes, prepared->device, false)) {
-        return fail(status, Code::argument, "workspace: is not memory of the plan's device");
     }
     if (prepared->life != world().life) { return fail(status, Code::device, "plan: the device was reset after the plan was made"); }
     if (goes_wrong("lose", status)) { return fail(status, Code::device, "execute: the device was lost", true); }
@@ -223,7 +246,7 @@ bool execute_with_taps(const Prepared* prepared, const Job* job, const DeviceTap
     const bool breaks = goes_wrong("kernel", &injected);
     const DeviceTaps given = taps == nullptr ? DeviceTaps{} : *taps;
     enqueue(stream, [prepared, job = *job, given, workspace, workspace_bytes, breaks] {
-        if (prepared->rung == kWithWorkspace) { std::memset(workspace, 0xAB, static_cast<std::size_t>(workspace_bytes)); }
+        if (workspace_bytes_of(*prepared) > 0) { std::memset(workspace, 0xAB, static_cast<std::size_t>(workspace_bytes)); }
         const std::vector<std::byte> there = prepared->without_taps ? ordered(given, prepared->problem) : prepared->taps;
         const bool misses = prepared->policy.threads_per_block == kWrongThreads;  // the last output
         if (misses && job.count == 1) { return; }
@@ -317,44 +340,51 @@ bool inject(std::int32_t, const char* what, Status*) {
 
 RungInfo rung(std::int32_t number) {
     RungInfo info;
-    constexpr const char* kNames[] = {"emulated_pieces", "emulated_workspace", "emulated_whole", "emulated_ladder_only"};
+    constexpr const char* kNames[] = {"emulated_pieces",      "emulated_workspace", "emulated_whole",       "emulated_image",
+                                      "emulated_image_whole", "emulated_lesson",    "emulated_image_lesson"};
+    static_assert(std::size(kNames) == kAll);
     info.name = kNames[number];
     info.idea = "every output by itself, on the host";
-    info.takes_pieces = number == kWhole ? 0 : 1;
-    info.ladder_only = number == kLadderOnly ? 1 : 0;
+    info.rank = is_of_images(number) ? 2 : 1;
+    info.takes_pieces = takes_whole(number) ? 0 : 1;
     return info;
 }
 
 bool supports(std::int32_t number, std::int32_t, const Problem* p, Status* status) {
-    const auto dtype = static_cast<Dtype>(p->dtype);
-    const bool strided = p->in_sample != 1 || p->out_sample != 1;
-    if (number == kWhole && strided) { return fail(status, Code::unsupported, "it takes unit strides"); }
-    if (p->taps_come_later != 0 && (number != kPieces || p->filters > 1)) {
+    if (p->rank != rung(number).rank) { return fail(status, Code::unsupported, "it takes another number of filtered axes"); }
+    if (p->taps_come_later && (number != kPieces || p->filters > 1)) {
         return fail(status, Code::unsupported, "it takes its taps from host memory");
     }
-    return (dtype >= Dtype::f32 && dtype <= Dtype::complex128) || dtype == Dtype::f16 || dtype == Dtype::bf16 ||
+    if (is_of_images(number)) {
+        const bool takes = p->dtype == Dtype::f32 || p->dtype == Dtype::u8 || p->dtype == Dtype::u16;
+        return takes || fail(status, Code::unsupported, "takes only f32, u8 and u16");
+    }
+    if (number == kWhole && !p->has_packed_pixels()) { return fail(status, Code::unsupported, "it takes unit strides"); }
+    return (p->dtype >= Dtype::f32 && p->dtype <= Dtype::complex128) || p->dtype == Dtype::f16 || p->dtype == Dtype::bf16 ||
            fail(status, Code::unsupported, "not a floating-point type");
 }
 
-Prepared* prepare(std::int32_t number, std::int32_t device, const Problem* problem, const void* taps, const Policy* policy,
+Prepared* prepare(std::int32_t number, std::int32_t device, const Problem* problem, const HostTaps* host_taps, const Policy* policy,
                   Status* status) {
     if (goes_wrong("prepare", status)) { return nullptr; }
     if (policy->threads_per_block == kRefusedThreads) {
         fail(status, Code::unsupported, "policy: so many threads do not fit");
         return nullptr;
     }
-    if ((taps == nullptr) != (problem->taps_come_later != 0) || (taps == nullptr && !supports(number, device, problem, status))) {
+    const auto* taps = static_cast<const std::byte*>(host_taps->taps);
+    if ((taps == nullptr) != problem->taps_come_later || (taps == nullptr && !supports(number, device, problem, status))) {
         fail(status, Code::unsupported, "it takes its taps from host memory");
         return nullptr;
     }
-    if (taps == nullptr) {
-        ++world().live;
-        return new Prepared{number, device, world().life, *problem, {}, *policy, true};
+    const bool factors = host_taps->columns != nullptr && host_taps->rows != nullptr;
+    if (problem->separable > 0 && !factors) {
+        fail(status, Code::argument, "taps: a separable mask without its factors");
+        return nullptr;
     }
-    const auto* bytes = static_cast<const std::byte*>(taps);
-    const std::int64_t count = problem->filters * problem->k * element_bytes(problem->taps_dtype);
     ++world().live;
-    return new Prepared{number, device, world().life, *problem, {bytes, bytes + count}, *policy};
+    if (taps == nullptr) { return new Prepared{number, device, world().life, *problem, {}, *policy, true}; }
+    const std::int64_t count = problem->filters * problem->taps() * bytes_of(problem->taps_dtype);
+    return new Prepared{number, device, world().life, *problem, {taps, taps + count}, *policy};
 }
 
 // One rung has a choice: its default, a faster policy, a slower one, one that cannot be prepared, and, where
@@ -399,7 +429,7 @@ struct DepthwiseBytes {
     std::int64_t x, y, taps;
 };
 DepthwiseBytes bytes_of(const Depthwise& p) {
-    const std::int64_t element = element_bytes(p.dtype);
+    const std::int64_t element = bytes_of(p.dtype);
     return {p.batch * p.channels * p.n * element, p.batch * p.channels * p.length * element, p.channels * p.k * element};
 }
 
@@ -451,7 +481,8 @@ const Api kApi = {
     .rung_count = []() -> std::int32_t { return kRungs; },
     .rung = rung,
     .supports = supports,
-    .estimate_seconds = [](std::int32_t number, std::int32_t, const Problem*) { return 1e-6 * (number + 1); },
+    .estimate_seconds = [](std::int32_t number, std::int32_t,
+                           const Problem*) { return 1e-6 * (is_of_images(number) ? number - kImage + 1 : number + 1); },
     .policies = policies,
     .prepare = prepare,
     .release =
@@ -459,13 +490,12 @@ const Api kApi = {
             --world().live;
             delete prepared;
         },
-    .workspace_bytes =
-        [](const Prepared* p) { return p->rung == kWithWorkspace || p->without_taps ? kWorkspaceBytes : std::int64_t{0}; },
+    .workspace_bytes = [](const Prepared* prepared) { return workspace_bytes_of(*prepared); },
     .describe =
         [](const Prepared* prepared, char* text, std::size_t bytes) {
-            std::snprintf(text, bytes, "one thread%s", prepared->problem.narrow_taps != 0 ? ", narrow taps" : "");
+            std::snprintf(text, bytes, "one thread%s", prepared->problem.narrow_taps ? ", narrow taps" : "");
         },
-    .granularity = [](const Prepared*) -> std::int64_t { return 1; },
+    .granularity = [](const Prepared* prepared) -> std::int64_t { return is_of_images(prepared->rung) ? 3 : 1; },
     .execute = execute,
     .allocate = [](std::int32_t device, std::int64_t bytes, Status* status) { return new_memory(device, bytes, false, status); },
     .free = free_memory,
@@ -528,24 +558,31 @@ const Api kApi = {
     .execute_with_taps = execute_with_taps,
 };
 
+// The lessons' numbers begin behind those of what ships.
+template <auto kMember>
+constexpr auto kOfLessons = [](std::int32_t number, auto... others) { return (kApi.*kMember)(kRungs + number, others...); };
+
+const Api kLessonsApi = [] {
+    Api api = kApi;
+    api.rung_count = []() -> std::int32_t { return kAll - kRungs; };
+    api.rung = kOfLessons<&Api::rung>;
+    api.supports = kOfLessons<&Api::supports>;
+    api.estimate_seconds = kOfLessons<&Api::estimate_seconds>;
+    api.policies = kOfLessons<&Api::policies>;
+    api.prepare = kOfLessons<&Api::prepare>;
+    return api;
+}();
+
 }  // namespace
-
-bool goes_wrong_here(const char* name, Status* status) { return goes_wrong(name, status); }
-bool is_device_memory(const void* address, std::int64_t bytes, std::int32_t device) {
-    return is_inside(address, bytes, device, false);
-}
-void enqueue_here(Stream* stream, std::function<void()> operation) { enqueue(stream, std::move(operation)); }
-void kernel_failed(const std::string& failure) {
-    const std::lock_guard lock(world().mutex);
-    world().failure = failure;
-}
-void count_live(int more) { world().live += more; }
-std::uint64_t life_of_devices() { return world().life; }
-
 }  // namespace tapline::emulated
 
 extern "C" __attribute__((visibility("default"))) const tapline::cuda_abi::Api* tapline_cuda_entry(std::uint32_t) {
     return &tapline::emulated::kApi;
+}
+
+// What libtapline_lessons.so beside this file gives away (lessons.cpp).
+extern "C" __attribute__((visibility("default"))) const tapline::cuda_abi::Api* tapline_emulated_lessons() {
+    return &tapline::emulated::kLessonsApi;
 }
 
 extern "C" __attribute__((visibility("default"))) int tapline_emulated_cuda_live() { return tapline::emulated::world().live; }

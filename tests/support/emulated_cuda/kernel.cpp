@@ -15,8 +15,8 @@ using cuda_abi::Job;
 using cuda_abi::Problem;
 using Value = std::complex<double>;
 
-Value load(const void* data, std::int32_t dtype, std::int64_t i) {
-    switch (static_cast<Dtype>(dtype)) {
+Value load(const void* data, Dtype dtype, std::int64_t i) {
+    switch (dtype) {
         case Dtype::f32:
             return static_cast<const float*>(data)[i];
         case Dtype::f64:
@@ -27,6 +27,10 @@ Value load(const void* data, std::int32_t dtype, std::int64_t i) {
             return core::from_f16(static_cast<const std::uint16_t*>(data)[i]);
         case Dtype::bf16:
             return core::from_bf16(static_cast<const std::uint16_t*>(data)[i]);
+        case Dtype::u8:
+            return static_cast<const std::uint8_t*>(data)[i];
+        case Dtype::u16:
+            return static_cast<const std::uint16_t*>(data)[i];
         default:
             return static_cast<const std::complex<double>*>(data)[i];
     }
@@ -45,8 +49,8 @@ void store_integer(void* data, std::int64_t i, double value) {
     static_cast<T*>(data)[i] = result;
 }
 
-void store(void* data, std::int32_t dtype, std::int64_t i, Value value) {
-    switch (static_cast<Dtype>(dtype)) {
+void store(void* data, Dtype dtype, std::int64_t i, Value value) {
+    switch (dtype) {
         case Dtype::f32:
             static_cast<float*>(data)[i] = static_cast<float>(value.real());
             return;
@@ -94,9 +98,9 @@ Value stored(const Problem& p, Value constant) {
 }
 
 // Positions outside [0, n), one step of the boundary's picture at a time; -1: the constant (or nothing).
-std::int64_t extended(std::int32_t boundary, std::int64_t p, std::int64_t n) {
+std::int64_t extended(Boundary boundary, std::int64_t p, std::int64_t n) {
     while (p < 0 || p >= n) {
-        switch (static_cast<Boundary>(boundary)) {
+        switch (boundary) {
             case Boundary::nearest:
                 p = p < 0 ? 0 : n - 1;
                 break;
@@ -124,66 +128,115 @@ Value product(Value x, Value h, bool complex_signal, bool complex_taps) {
 
 Value finished(const Problem& p, Value sum, bool complex_signal) {
     double real = p.scale == 1 && p.bias == 0 ? sum.real() : sum.real() * p.scale + p.bias;
-    if (p.has_clamp != 0) { real = real < p.low ? p.low : (real > p.high ? p.high : real); }
+    if (p.has_clamp) { real = real < p.clamp.low ? p.clamp.low : (real > p.clamp.high ? p.clamp.high : real); }
     return complex_signal ? Value(real, sum.imag() * p.scale) : Value(real);
 }
 
+// The axis inside the cut one: of a signal a single sample.
+core::Axis inner_axis(const Problem& p) { return p.rank == 1 ? core::Axis{} : p.x; }
+
+// Elements [0, length) of axes with strides.
+struct Stepped {
+    std::int64_t length, stride;
+};
+Reach reach_of(std::initializer_list<Stepped> axes) {
+    Reach reach;
+    for (const Stepped& axis : axes) {
+        if (axis.length < 1) { return {0, -1}; }
+        (axis.stride < 0 ? reach.low : reach.high) += (axis.length - 1) * axis.stride;
+    }
+    return reach;
+}
+
+// One output at a time.
+class Kernel {
+public:
+    Kernel(const Problem& p, const void* taps, const Job& job)
+        : p_(p),
+          taps_(taps),
+          job_(job),
+          inner_(inner_axis(p)),
+          complex_signal_(is_complex(p.dtype)),
+          complex_taps_(is_complex(p.taps_dtype)),
+          constant_(stored(p, p.constant)) {}
+
+    std::string run() {
+        for (std::int64_t item = 0; item < job_.batch; ++item) {
+            for (std::int64_t o = 0; o < job_.count; ++o) {
+                for (std::int64_t x = 0; x < inner_.outputs; ++x) {
+                    for (std::int64_t c = 0; c < p_.channels.length; ++c) { one(item, o, x, c); }
+                }
+            }
+        }
+        return failure_;
+    }
+
+private:
+    void one(std::int64_t item, std::int64_t o, std::int64_t x, std::int64_t c) {
+        const std::int64_t filter = p_.rank == 1 ? (job_.batch_first + item) % p_.filters : (p_.filters > 1 ? c : 0);
+        std::int64_t tap = filter * p_.taps();
+        Value sum = 0;
+        for (std::int64_t t = 0; t < p_.cut().k; ++t) {
+            const std::int64_t at = position(job_.first + o + t - p_.cut().origin);
+            for (std::int64_t j = 0; j < inner_.k; ++j, ++tap) {
+                const std::int64_t inside = extended(inner_.boundary, x + j - inner_.origin, inner_.n);
+                if ((at == kOutside && p_.cut().boundary == Boundary::zero) || (inside < 0 && inner_.boundary == Boundary::zero)) {
+                    continue;
+                }
+                const bool there = at != kOutside && inside >= 0;
+                const std::int64_t element = item * job_.in_batch + (at - job_.in_first) * job_.in_stride +
+                                             inside * inner_.in_stride + c * p_.channels.in_stride;
+                const Value value = there ? load(job_.in, p_.dtype, element) : constant_;
+                sum += product(value, load(taps_, p_.taps_dtype, tap), complex_signal_, complex_taps_);
+            }
+        }
+        store(job_.out, p_.output_dtype,
+              item * job_.out_batch + o * job_.out_stride + x * inner_.out_stride + c * p_.channels.out_stride,
+              finished(p_, sum, complex_signal_));
+    }
+
+    // Which sample of the cut axis is read at a position; kOutside: the constant, or nothing.
+    std::int64_t position(std::int64_t wanted) {
+        const auto is_there = [&](std::int64_t at) { return at >= job_.in_first && at < job_.in_last; };
+        if (is_there(wanted)) { return wanted; }
+        const std::int64_t at = extended(p_.cut().boundary, wanted, job_.n);
+        if (at < 0) { return kOutside; }
+        if (is_there(at)) { return at; }
+        failure_ = "sample " + std::to_string(at) + " is needed, which is not in [" + std::to_string(job_.in_first) + ", " +
+                   std::to_string(job_.in_last) + ")";
+        return kOutside;
+    }
+
+    static constexpr std::int64_t kOutside = INT64_MIN;  // a position of a piece may be negative
+
+    const Problem& p_;
+    const void* taps_;
+    const Job& job_;
+    core::Axis inner_;
+    bool complex_signal_, complex_taps_;
+    Value constant_;
+    std::string failure_;
+};
+
 }  // namespace
 
-std::int64_t element_bytes(std::int32_t dtype) {
-    switch (static_cast<Dtype>(dtype)) {
-        case Dtype::boolean:
-        case Dtype::i8:
-        case Dtype::u8:
-            return 1;
-        case Dtype::i16:
-        case Dtype::u16:
-        case Dtype::f16:
-        case Dtype::bf16:
-            return 2;
-        case Dtype::f32:
-        case Dtype::i32:
-        case Dtype::u32:
-            return 4;
-        case Dtype::complex128:
-            return 16;
-        default:
-            return 8;
-    }
+Reach reach_of_input(const Problem& p, const Job& job) {
+    const core::Axis inner = inner_axis(p);
+    return reach_of({{job.batch, job.in_batch},
+                     {job.in_last - job.in_first, job.in_stride},
+                     {inner.n, inner.in_stride},
+                     {p.channels.length, p.channels.in_stride}});
 }
 
-std::string run_job(const Problem& p, const void* taps, const Job& job) {
-    const auto is_complex_type = [](std::int32_t t) {
-        return t == static_cast<std::int32_t>(Dtype::complex64) || t == static_cast<std::int32_t>(Dtype::complex128);
-    };
-    const bool complex_signal = is_complex_type(p.dtype);
-    const bool complex_taps = is_complex_type(p.taps_dtype);
-    const Value constant = stored(p, {p.constant_real, p.constant_imag});
-    for (std::int64_t row = 0; row < job.rows; ++row) {
-        const std::int64_t first_tap = (job.row_first + row) % p.filters * p.k;
-        for (std::int64_t i = 0; i < job.count; ++i) {
-            Value sum = 0;
-            for (std::int64_t t = 0; t < p.k; ++t) {
-                std::int64_t at = job.first + i + t - p.origin;
-                Value x = constant;
-                if (at < job.in_first || at >= job.in_last) {
-                    at = extended(p.boundary, at, job.n);
-                    if (at < 0 && static_cast<Boundary>(p.boundary) == Boundary::zero) { continue; }
-                    if (at >= 0 && (at < job.in_first || at >= job.in_last)) {
-                        return "output " + std::to_string(job.first + i) + " needs sample " + std::to_string(at) +
-                               ", which is not in [" + std::to_string(job.in_first) + ", " + std::to_string(job.in_last) + ")";
-                    }
-                }
-                if (at >= job.in_first && at < job.in_last) {
-                    x = load(job.in, p.dtype, row * job.in_row + (at - job.in_first) * job.in_sample);
-                }
-                sum += product(x, load(taps, p.taps_dtype, first_tap + t), complex_signal, complex_taps);
-            }
-            store(job.out, p.output_dtype, row * job.out_row + i * job.out_sample, finished(p, sum, complex_signal));
-        }
-    }
-    return {};
+Reach reach_of_output(const Problem& p, const Job& job) {
+    const core::Axis inner = inner_axis(p);
+    return reach_of({{job.batch, job.out_batch},
+                     {job.count, job.out_stride},
+                     {inner.outputs, inner.out_stride},
+                     {p.channels.length, p.channels.out_stride}});
 }
+
+std::string run_job(const Problem& problem, const void* taps, const Job& job) { return Kernel(problem, taps, job).run(); }
 
 void run_depthwise(const cuda_abi::Depthwise& p, void* y, const void* x, const void* taps) {
     for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {

@@ -7,9 +7,15 @@
 
 namespace tapline::emulated {
 
-std::int64_t element_bytes(std::int32_t dtype);
+/// Elements of a strided array: where the lowest and the highest lie as seen from the first. Empty: low > high.
+struct Reach {
+    std::int64_t low = 0, high = 0;
+};
+Reach reach_of_input(const cuda_abi::Problem& problem, const cuda_abi::Job& job);
+Reach reach_of_output(const cuda_abi::Problem& problem, const cuda_abi::Job& job);
 
-/// taps: problem.filters rows of problem.k. Returns what is wrong with the job (a sample was needed that is not there), or nothing.
+/// Signals and images. taps: problem.filters rows of problem.taps(). Returns what is wrong with the job (a sample was needed that
+/// is not there), or nothing.
 std::string run_job(const cuda_abi::Problem& problem, const void* taps, const cuda_abi::Job& job);
 
 /// cuda_abi::Api::depthwise_forward and depthwise_backward, sums in f64.

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "cuda/check.hpp"
 #include "cuda/families/depthwise/depthwise_kernels.cuh"
+#include "cuda/launch.hpp"
 #include "cuda/primitives/arguments.cuh"
 #include "cuda/primitives/grid.hpp"
 
@@ -140,21 +140,20 @@ void launch_depthwise_forward(const Depthwise& p, void* y, const void* x, const 
         auto* const to = static_cast<S*>(y);
         const auto* const from = static_cast<const S*>(x);
         const auto* const h = static_cast<const S*>(taps);
+        const auto launch = [&](auto kernel, const DepthwiseShape& of, std::int64_t blocks) {
+            launch_kernel(kernel, checked_grid(blocks), kDepthwiseThreads, 0, stream, of, to, from, h);
+        };
         if (p.k >= kLeastTiledTaps) {
             const DepthwiseShape tiled = tiled_shape<S>(p);
-            depthwise_forward_tiled<S, false>
-                <<<checked_grid(rows * tiled.tiles), kDepthwiseThreads, 0, stream>>>(tiled, to, from, h);
+            launch(&depthwise_forward_tiled<S, false>, tiled, rows * tiled.tiles);
         } else if (aligned && is_exact(p)) {
-            const unsigned grid = checked_grid(rows * ceil_div(shape.tiles, kTilesPerBlock));
             with_taps(p.k, [&](auto k) {
-                depthwise_forward_exact<S, k(), kTilesPerBlock><<<grid, kDepthwiseThreads, 0, stream>>>(shape, to, from, h);
+                launch(&depthwise_forward_exact<S, k(), kTilesPerBlock>, shape, rows * ceil_div(shape.tiles, kTilesPerBlock));
             });
         } else if (aligned) {
-            depthwise_forward_chunked<S, true>
-                <<<checked_grid(rows * shape.tiles), kDepthwiseThreads, 0, stream>>>(shape, to, from, h);
+            launch(&depthwise_forward_chunked<S, true>, shape, rows * shape.tiles);
         } else {
-            depthwise_forward_chunked<S, false>
-                <<<checked_grid(rows * shape.tiles), kDepthwiseThreads, 0, stream>>>(shape, to, from, h);
+            launch(&depthwise_forward_chunked<S, false>, shape, rows * shape.tiles);
         }
     });
 }
@@ -181,24 +180,24 @@ void launch_depthwise_backward(const Depthwise& p, int multiprocessors, const De
         auto* of_x = static_cast<S*>(tensors.grad_x);
         if (of_x != nullptr && has_tiled_gradient(p)) {
             const DepthwiseShape tiled = tiled_shape<S>(problem_of_grad_x(p));
-            depthwise_forward_tiled<S, true><<<checked_grid(p.batch * p.channels * tiled.tiles), kDepthwiseThreads, 0, stream>>>(
-                tiled, of_x, static_cast<const S*>(tensors.grad_y), static_cast<const S*>(tensors.taps));
+            launch_kernel(&depthwise_forward_tiled<S, true>, checked_grid(p.batch * p.channels * tiled.tiles), kDepthwiseThreads, 0,
+                          stream, tiled, of_x, static_cast<const S*>(tensors.grad_y), static_cast<const S*>(tensors.taps));
             of_x = nullptr;
         }
         auto* const partial = static_cast<typename Element<S>::Sum*>(workspace);
         const auto launch = [&](auto kernel) {
-            kernel<<<grid, kDepthwiseThreads, 0, stream>>>(shape, of_x, static_cast<S*>(tensors.grad_taps),
-                                                           static_cast<const S*>(tensors.grad_y), static_cast<const S*>(tensors.x),
-                                                           static_cast<const S*>(tensors.taps), partial, arrived);
+            launch_kernel(kernel, grid, kDepthwiseThreads, 0, stream, shape, of_x, static_cast<S*>(tensors.grad_taps),
+                          static_cast<const S*>(tensors.grad_y), static_cast<const S*>(tensors.x),
+                          static_cast<const S*>(tensors.taps), partial, arrived);
         };
         if (aligned && is_exact(p) && shape.chunks == 1) {
-            with_taps(p.k, [&](auto k) { launch(depthwise_backward_exact<S, k()>); });
+            with_taps(p.k, [&](auto k) { launch(&depthwise_backward_exact<S, k()>); });
         } else if (backward_chunk(p) == kDepthwiseLongChunk) {
-            aligned ? launch(depthwise_backward_chunked<S, true, kDepthwiseLongChunk>)
-                    : launch(depthwise_backward_chunked<S, false, kDepthwiseLongChunk>);
+            aligned ? launch(&depthwise_backward_chunked<S, true, kDepthwiseLongChunk>)
+                    : launch(&depthwise_backward_chunked<S, false, kDepthwiseLongChunk>);
         } else {
-            aligned ? launch(depthwise_backward_chunked<S, true, kDepthwiseChunk>)
-                    : launch(depthwise_backward_chunked<S, false, kDepthwiseChunk>);
+            aligned ? launch(&depthwise_backward_chunked<S, true, kDepthwiseChunk>)
+                    : launch(&depthwise_backward_chunked<S, false, kDepthwiseChunk>);
         }
     });
 }

@@ -3,9 +3,8 @@
 
 #include <string>
 
-#include "cuda/families/depthwise/depthwise.hpp"
 #include "cuda/engine_state.hpp"
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/families/depthwise/depthwise.hpp"
 
 namespace tapline::cuda {
 
@@ -19,7 +18,7 @@ void check_depthwise(const cuda_abi::Depthwise& p) {
     if (p.batch < 1 || p.channels < 1 || p.n < 1 || p.length < 1 || p.k < 1) {
         throw CudaError(Code::argument, "depthwise: every size must be at least 1");
     }
-    if (p.dtype != kF32 && p.dtype != kF64 && p.dtype != kF16 && p.dtype != kBf16) {
+    if (p.dtype != Dtype::f32 && p.dtype != Dtype::f64 && p.dtype != Dtype::f16 && p.dtype != Dtype::bf16) {
         throw CudaError(Code::type, "depthwise: elements must be f32, f64, f16 or bf16");
     }
 }

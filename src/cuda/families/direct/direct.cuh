@@ -1,10 +1,10 @@
 // 19: any number of taps by direct summation.
 #pragma once
 
-#include "cuda/families/direct/direct.hpp"
+#include "cuda/families/direct/direct_staged.hpp"
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/exact_tile.cuh"
-#include "cuda/primitives/place.cuh"
+#include "cuda/primitives/tile_window.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
 
@@ -19,7 +19,7 @@ namespace tapline::cuda::staged {
 /// partial[(segment * rows + row) * count + o].
 template <class S, class H, int kVectors>
 __global__ void __launch_bounds__(kThreads) direct_kernel(const __grid_constant__ Arguments a, int chunk, int segments,
-                                                          std::int64_t segment_taps, typename Element<S>::Sum* partial) {
+                                                          std::int64_t segment_taps, void* partial) {
     constexpr int V = kPerVector<S>;
     constexpr int O = kVectors * V;
     constexpr int kTile = 32 * O;
@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(kThreads) direct_kernel(const __grid_constant_
     const RowView<S> row = row_view<S>(a, row_of_block(), tap_first);
     if (row.row >= a.rows) { return; }
     const auto* row_taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row.row * a.taps_row_bytes);
-    // Starts the copies for the taps [done, done + chunk) of the place.
-    const auto fill = [&](const Place& p, int done, int buffer) {
+    // Starts the copies for the taps [done, done + chunk) of a tile.
+    const auto fill = [&](const TileWindow& p, int done, int buffer) {
         if (!p.fast) { return; }
         const int taps = min(chunk, taps_here - done);
         const int size = kTile + (taps + V - 1) / V * V;
@@ -78,11 +78,11 @@ __global__ void __launch_bounds__(kThreads) direct_kernel(const __grid_constant_
     }
     if (tile >= a.tiles) { return; }
     int buffer = 0;
-    fill(place_of(row, tile, kTile, whole_size), 0, buffer);
+    fill(tile_window_of(row, tile, kTile, whole_size), 0, buffer);
     for (; tile < a.tiles; tile += stride) {
-        const Place p = place_of(row, tile, kTile, whole_size);
+        const TileWindow p = tile_window_of(row, tile, kTile, whole_size);
         const bool more = tile + stride < a.tiles;
-        Sum* to = partial == nullptr ? nullptr : partial + (segment * a.rows + row.row) * a.count;
+        Sum* to = partial == nullptr ? nullptr : static_cast<Sum*>(partial) + (segment * a.rows + row.row) * a.count;
         bool done_already = !p.fast;  // left to the edge kernel
         if (p.fast && !p.inside && a.exact_edges == kExactUnlessFinite && store_unless_finite<S, H>(a, row.row, p.o, kTile, lane)) {
             wait_copies<0>();
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kThreads) direct_kernel(const __grid_constant_
             done_already = true;
         }
         if (done_already) {
-            if (more) { fill(place_of(row, tile + stride, kTile, whole_size), 0, buffer); }
+            if (more) { fill(tile_window_of(row, tile + stride, kTile, whole_size), 0, buffer); }
             continue;
         }
         Sum sum[O] = {};
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads) direct_kernel(const __grid_constant_
             if (done + chunk < taps_here) {
                 fill(p, done + chunk, buffer ^ 1);
             } else if (more) {
-                fill(place_of(row, tile + stride, kTile, whole_size), 0, buffer ^ 1);
+                fill(tile_window_of(row, tile + stride, kTile, whole_size), 0, buffer ^ 1);
             }
             window = window_of(buffer);
             const H* taps = taps_of(buffer);

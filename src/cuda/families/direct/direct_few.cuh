@@ -1,20 +1,14 @@
 // 17: up to 36 taps at the price of a copy.
 #pragma once
 
-#include "cuda/families/direct/direct.hpp"
+#include "cuda/families/direct/direct_few.hpp"
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/exact_tile.cuh"
-#include "cuda/primitives/place.cuh"
+#include "cuda/primitives/tile_window.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
 
 namespace tapline::cuda::few {
-
-/// Taps passed by value: they arrive in the constant bank, so that a product reads them for nothing and every launch has its own.
-template <class H>
-struct TapsByValue {
-    H value[kFewTapSlots];
-};
 
 /// A warp makes 32 * kVectors * V consecutive outputs of a row, lane l the O = kVectors * V from l * O on. Its windows are read
 /// straight from global memory by 16-byte loads: neighbouring lanes read overlapping vectors, which the L1 cache serves. Tiles
@@ -55,13 +49,13 @@ __global__ void __launch_bounds__(128)
     if constexpr (kRowTaps) {
         if (a.exact_edges == kExactUnlessFinite) {
             for (int i = 0; i < tiles_per_block && tile + i * warps < a.tiles; ++i) {
-                const Place p = place_of(row, tile + i * warps, kTile, kWindow);
+                const TileWindow p = tile_window_of(row, tile + i * warps, kTile, kWindow);
                 if (p.fast && !p.inside && store_unless_finite<S, H>(a, row.row, p.o, kTile, lane)) { edges_are_made = true; }
             }
         }
     }
     for (int i = 0; i < tiles_per_block && tile < a.tiles; ++i, tile += warps) {
-        const Place p = place_of(row, tile, kTile, kWindow);
+        const TileWindow p = tile_window_of(row, tile, kTile, kWindow);
         if (!p.fast || (edges_are_made && !p.inside)) { continue; }  // else left to the edge kernel
         typename Element<S>::Sum sum[O] = {};
         const S* in = row.in + p.start + lane * O;

@@ -1,19 +1,14 @@
 // 18: up to a few hundred taps at the speed of multiply-adds.
 #pragma once
 
-#include "cuda/families/direct/direct.hpp"
+#include "cuda/families/direct/direct_window.hpp"
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/exact_tile.cuh"
-#include "cuda/primitives/place.cuh"
+#include "cuda/primitives/tile_window.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
 
 namespace tapline::cuda::window {
-
-template <class H>
-struct TapsByValue {
-    H value[window_tap_slots<H>()];
-};
 
 /// Each warp goes through windows on its own, without a barrier of the block. A window serves `tiles` tiles of 32 * kVectors * V
 /// outputs; it lies in one of the warp's two buffers in shared memory, and while it is convolved the copy of the next is under
@@ -53,7 +48,7 @@ __global__ void __launch_bounds__(kThreads)
             for (int v = lane; v < size / V; v += 32) { copy_16_async(reinterpret_cast<uint4*>(to) + v, from + v); }
         } else {
             const RowView<S> view = row_view<S>(a, row, 0);
-            const Place p = place_of(view, window, outputs, size);
+            const TileWindow p = tile_window_of(view, window, outputs, size);
             // Its own loop, although copy_or_zero_async() would do: it is the only one for rows that begin anywhere.
             if (p.fast && p.inside) {
                 for (int v = lane; v < size / V; v += 32) {
@@ -95,7 +90,7 @@ __global__ void __launch_bounds__(kThreads)
         int tiles = g.tiles;
         if (!inner) {
             const RowView<S> view = row_view<S>(a, row, 0);
-            const Place p = place_of(view, window, outputs, size);
+            const TileWindow p = tile_window_of(view, window, outputs, size);
             o = p.o;
             const std::int64_t left = a.count - o;
             if (left < outputs) { tiles = (static_cast<int>(max(left, std::int64_t{0})) + kTile - 1) / kTile; }

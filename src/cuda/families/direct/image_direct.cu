@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "cuda/check.hpp"
-#include "cuda/families/image_production.hpp"
+#include "cuda/families/images.hpp"
+#include "cuda/launch.hpp"
 
 namespace tapline::cuda {
 namespace {
@@ -17,6 +17,17 @@ using image_direct_rung::kTileElements;
 using image_direct_rung::kWarpsX;
 using image_direct_rung::Pieces;
 using image_direct_rung::SmallMask;
+
+// One of three kernels, and what it takes.
+struct ChosenDirect final : Chosen {
+    image_direct_rung::ExactKernel exact = nullptr;
+    image_direct_rung::SmallKernel small = nullptr;
+    image_direct_rung::Kernel kernel = nullptr;
+    SmallMask mask{};
+    Pieces pieces{};
+    std::size_t shared_bytes = 0;
+    int tile_rows = 1;
+};
 
 constexpr int kWindowBytes = 60 * 1024;  // of a piece: three blocks a multiprocessor, and within every device's limit
 // In multiply-adds at the peak (H200, tapline ladder --image 4096x4096): a product, and an output besides, with staged windows or
@@ -35,9 +46,8 @@ struct Windows {
     int tile_rows;
 };
 
-Windows windows_of(const Prepared& prepared) {
-    const Problem& p = prepared.problem;
-    const int bytes = image_type_of(p, prepared.device).bytes;
+Windows windows_of(const Problem& p) {
+    const int bytes = image_type_of(p, {}).bytes;
     const int vector = 16 / bytes;
     Windows w{};
     w.tile_rows = kThreads / 32 / kWarpsX * rows_of_thread(bytes);
@@ -55,7 +65,7 @@ Windows windows_of(const Prepared& prepared) {
 
 // The constant of an integer image must be a pixel's value to stand in a window.
 bool constant_is_a_pixel(const Problem& p) {
-    if (!is_pixel_type(p.dtype) || p.x.boundary != kConstant) { return true; }
+    if (!is_pixel_type(p.dtype) || image_boundary(p) != kConstant) { return true; }
     const double c = p.constant.real();
     return c >= 0 && c <= (p.dtype == kU8 ? 255 : 65535) && c == std::floor(c);
 }
@@ -75,6 +85,7 @@ public:
         info.requirements = "Nothing: every type, size, boundary and mask.";
         info.limited_by = "Memory up to 7 x 7 taps (f32), then multiply-adds.";
         info.source = "src/cuda/families/direct/image_direct.cuh";
+        info.rank = 2;
         info.takes_pieces = 1;
         return info;
     }
@@ -83,29 +94,28 @@ public:
         if (p.y.k > kMostSide || p.x.k > kMostSide || p.channels.length > kMostChannels) {
             return "counts the mask's rows and columns and the channels in 30 bits";
         }
-        return {};
+        return refuse_image(p);
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const Type type = image_type_of(p, device);
-        const double outputs =
-            static_cast<double>(p.batch.length * p.channels.length) * static_cast<double>(p.y.outputs) * static_cast<double>(p.x.outputs);
-        const double products = static_cast<double>(p.y.k) * static_cast<double>(p.x.k) * type.products;
+        const double products = static_cast<double>(p.taps()) * type.products;
         const double besides = small_mask(p) ? kSmallOutputCost : kOutputCost;
-        return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),
-                                         2 * outputs * (kProductCost * products + besides) / (type.rate * device.peak_flops));
+        const double computing = 2 * image_outputs(p) * (kProductCost * products + besides) / (type.rate * device.peak_flops);
+        return kLaunchSeconds + std::max(seconds_to_move(p, device), computing);
     }
 
     // Column by column, for strips that run down columns.
-    [[nodiscard]] std::vector<std::byte> table(Prepared& prepared) const override {
+    [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        if (takes_small(prepared)) { return {}; }
+        const auto& chosen = prepared.chosen_as<ChosenDirect>();
+        if (chosen.kernel == nullptr) { return {}; }
         const auto bytes = static_cast<std::size_t>(image_type_of(p, prepared.device).tap_bytes);
         const auto height = static_cast<std::size_t>(p.y.k);
         const auto width = static_cast<std::size_t>(p.x.k);
-        const std::size_t column = divide_up(p.y.k, kTapPadding) * kTapPadding;
+        const auto column = static_cast<std::size_t>(chosen.pieces.column_taps);
         std::vector<std::byte> to(static_cast<std::size_t>(p.filters) * width * column * bytes);
-        const auto* from = static_cast<const std::byte*>(prepared.host.taps);
+        const auto* from = static_cast<const std::byte*>(prepared.given.taps);
         for (std::size_t mask = 0; mask < static_cast<std::size_t>(p.filters); ++mask) {
             for (std::size_t i = 0; i < height; ++i) {
                 for (std::size_t j = 0; j < width; ++j, from += bytes) {
@@ -117,80 +127,69 @@ public:
     }
 
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        if (takes_exact(prepared)) { return "term by term: terms outside the image stay absent"; }
-        const int rows = takes_small(prepared) ? image_direct_rung::kSmallTileRows : windows_of(prepared).tile_rows;
-        return "tiles of " + std::to_string(rows) + " rows of " + std::to_string(kTileElements) + " elements";
+        const auto& chosen = prepared.chosen_as<ChosenDirect>();
+        if (chosen.exact != nullptr) { return "term by term: terms outside the image stay absent"; }
+        return "tiles of " + std::to_string(chosen.tile_rows) + " rows of " + std::to_string(kTileElements) + " elements";
     }
 
-    void load(const Prepared& prepared) const override {
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        if (takes_exact(prepared)) {
-            image_direct_rung::load_exact(prepared);
-        } else if (takes_small(prepared)) {
-            allow_shared(image_direct_rung::small_kernel_of(static_cast<int>(p.x.k)), small_bytes(p));
+        auto chosen = std::make_unique<ChosenDirect>();
+        if ((image_boundary(p) == kZero && !p.taps_finite) || !constant_is_a_pixel(p)) {
+            chosen->exact = image_direct_rung::load_exact(p);
+        } else if (small_mask(p)) {
+            chosen->small = image_direct_rung::small_kernel_of(static_cast<int>(p.x.k));
+            chosen->tile_rows = image_direct_rung::kSmallTileRows;
+            chosen->shared_bytes =
+                static_cast<std::size_t>(chosen->tile_rows + p.y.k - 1) * image_direct_rung::kSmallPitch * sizeof(float);
+            std::copy_n(static_cast<const float*>(prepared.given.taps), p.taps(), chosen->mask.taps);
+            load_kernel(chosen->small, chosen->shared_bytes, prepared.device);
         } else {
-            allow_most_shared(image_direct_rung::kernel_of(p.dtype, p.taps_dtype), prepared.device);
+            const Windows windows = windows_of(p);
+            chosen->kernel = image_direct_rung::kernel_of(p.dtype, p.taps_dtype);
+            chosen->tile_rows = windows.tile_rows;
+            chosen->pieces = windows.pieces;
+            chosen->shared_bytes = windows.shared_bytes;
+            load_kernel(chosen->kernel, chosen->shared_bytes, prepared.device);
         }
+        return chosen;
     }
 
-    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
-        const Problem& p = prepared.problem;
-        if (takes_exact(prepared)) {
-            image_direct_rung::launch_exact(prepared, job, stream);
-            return;
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
+        const auto& chosen = prepared.chosen_as<ChosenDirect>();
+        if (chosen.exact != nullptr) { return image_direct_rung::launch_exact(chosen.exact, prepared, job, on_device, stream); }
+        ImageArguments a = image_arguments_of(prepared, job, on_device);
+        const dim3 grid = image_grid(a, chosen.tile_rows, kTileElements);
+        if (chosen.small != nullptr) {
+            return launch_kernel(chosen.small, grid, kThreads, chosen.shared_bytes, stream, a, chosen.mask);
         }
-        ImageArguments a = image_arguments_of(prepared, job);
-        if (takes_small(prepared)) {
-            const dim3 grid = image_grid(a, image_direct_rung::kSmallTileRows, kTileElements);
-            SmallMask<image_direct_rung::kMostSmall> mask{};  // a smaller kernel reads its beginning
-            static_assert(sizeof mask <= kTapsByValueBytes);
-            std::memcpy(&mask, prepared.by_value.data(), sizeof mask);
-            void* arguments[] = {&a, &mask};
-            cuda::launch(image_direct_rung::small_kernel_of(static_cast<int>(p.x.k)), grid, kThreads, arguments,
-                         small_bytes(p), stream);
-            return;
-        }
-        Windows w = windows_of(prepared);
-        const dim3 grid = image_grid(a, w.tile_rows, kTileElements);
-        a.taps = prepared.table;
-        a.mask_taps = p.filters > 1 ? p.x.k * w.pieces.column_taps : 0;
-        void* arguments[] = {&a, &w.pieces};
-        cuda::launch(image_direct_rung::kernel_of(p.dtype, p.taps_dtype), grid, kThreads, arguments, w.shared_bytes, stream);
+        a.taps = on_device.tables;
+        a.mask_taps = prepared.problem.filters > 1 ? prepared.problem.x.k * chosen.pieces.column_taps : 0;
+        launch_kernel(chosen.kernel, grid, kThreads, chosen.shared_bytes, stream, a, chosen.pieces);
     }
 
 private:
-    static bool takes_exact(const Prepared& prepared) {
-        const Problem& p = prepared.problem;
-        return (p.x.boundary == kZero && !prepared.taps_finite) || !constant_is_a_pixel(p);
-    }
-    static std::size_t small_bytes(const Problem& p) {
-        return static_cast<std::size_t>(image_direct_rung::kSmallTileRows + p.y.k - 1) * image_direct_rung::kSmallPitch *
-               sizeof(float);
-    }
     static bool small_mask(const Problem& p) {
-        if (p.dtype != kF32 || p.filters != 1 || p.y.k != p.x.k || p.x.k > image_direct_rung::kMostSmall) {
-            return false;
-        }
+        if (p.dtype != kF32 || p.filters != 1 || p.y.k != p.x.k || p.x.k > image_direct_rung::kMostSmall) { return false; }
         const std::int64_t elements = kTileElements + (p.x.k - 1) * p.channels.length + 6;  // of a window's row, whatever its lead
-        return image_direct_rung::small_kernel_of(static_cast<int>(p.x.k)) != nullptr &&
-               elements <= image_direct_rung::kSmallPitch;
+        return image_direct_rung::small_kernel_of(static_cast<int>(p.x.k)) != nullptr && elements <= image_direct_rung::kSmallPitch;
     }
-    static bool takes_small(const Prepared& prepared) { return small_mask(prepared.problem) && !takes_exact(prepared); }
 };
 
 }  // namespace
 
 namespace image_direct_rung {
 
-void load_exact(const Prepared& prepared) {
-    allow_shared(exact_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype), 0);
+ExactKernel load_exact(const Problem& problem) {
+    const ExactKernel kernel = exact_kernel_of(problem.dtype, problem.taps_dtype);
+    load_kernel(kernel);
+    return kernel;
 }
 
-void launch_exact(const Prepared& prepared, const Job& job, cudaStream_t stream) {
-    ImageArguments a = image_arguments_of(prepared, job);
+void launch_exact(ExactKernel kernel, const Prepared& prepared, const Job& job, const OnDevice& on_device, cudaStream_t stream) {
+    ImageArguments a = image_arguments_of(prepared, job, on_device);
     const dim3 grid = image_grid(a, 1, kThreads);
-    void* arguments[] = {&a};
-    cuda::launch(exact_kernel_of(prepared.problem.dtype, prepared.problem.taps_dtype), grid, kThreads, arguments, 0, stream);
+    launch_kernel(kernel, grid, kThreads, 0, stream, a);
 }
 
 }  // namespace image_direct_rung

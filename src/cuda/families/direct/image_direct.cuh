@@ -11,7 +11,7 @@ namespace tapline::cuda::image_direct_rung {
 /// shared memory have no bank conflicts whatever the number of channels is, and a value loaded feeds K products.
 template <int K>
 __global__ void __launch_bounds__(kThreads)
-    small_kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ SmallMask<K> mask) {
+    small_kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ SmallMask mask) {
     constexpr int R = kSmallRows;
     extern __shared__ __align__(128) char shared[];
     auto* const window = reinterpret_cast<float*>(shared);

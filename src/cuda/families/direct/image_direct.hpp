@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cuda/image_rung.hpp"
+#include "cuda/primitives/image/image_arguments.cuh"
 
 namespace tapline::cuda::image_direct_rung {
 
@@ -29,9 +29,9 @@ __host__ __device__ constexpr int pitch_of(int elements) {
     return (elements + 2 * (V - 1)) / V * V;
 }
 
-template <int K>
+/// Taps by value, K * K of them.
 struct SmallMask {
-    float taps[K * K];
+    float taps[kMostSmall * kMostSmall];
 };
 
 /// How a mask is divided.
@@ -41,12 +41,22 @@ struct Pieces {
     int column_taps;    // from one column of the mask to the next
 };
 
-const void* small_kernel_of(int side);  // null: none
-const void* kernel_of(Dtype dtype, Dtype taps_dtype);
-const void* exact_kernel_of(Dtype dtype, Dtype taps_dtype);
+using Kernel = void (*)(ImageArguments, Pieces);
+using SmallKernel = void (*)(ImageArguments, SmallMask);
+using ExactKernel = void (*)(ImageArguments);
 
-/// Term by term, any problem: where terms must stay absent.
-void load_exact(const Prepared& prepared);
-void launch_exact(const Prepared& prepared, const Job& job, cudaStream_t stream);
+SmallKernel small_kernel_of(int side);  // null: none
+Kernel kernel_of(Dtype dtype, Dtype taps_dtype);
+ExactKernel exact_kernel_of(Dtype dtype, Dtype taps_dtype);
+
+/// Term by term, any problem: where terms must stay absent. load_exact() returns what launch_exact() launches.
+ExactKernel load_exact(const Problem& problem);
+void launch_exact(ExactKernel kernel, const Prepared& prepared, const Job& job, const OnDevice& on_device, cudaStream_t stream);
 
 }  // namespace tapline::cuda::image_direct_rung
+
+namespace tapline::cuda {
+
+const Rung& image_direct();
+
+}  // namespace tapline::cuda

@@ -6,13 +6,13 @@ namespace {
 
 template <class S, class H>
 struct Kernels {
-    static const void* tiled() { return reinterpret_cast<const void*>(&kernel<S, H>); }
-    static const void* exact() { return reinterpret_cast<const void*>(&exact_kernel<S, H>); }
+    static constexpr Kernel kTiled = &kernel<S, H>;
+    static constexpr ExactKernel kExact = &exact_kernel<S, H>;
 };
 
 // visit(Kernels<S, H>) of the two types.
 template <class Visit>
-const void* visit(Dtype dtype, Dtype taps_dtype, const Visit& v) {
+auto visit(Dtype dtype, Dtype taps_dtype, const Visit& v) {
     switch (dtype) {
         case kF32:
             return v(Kernels<float, float>{});
@@ -35,22 +35,22 @@ const void* visit(Dtype dtype, Dtype taps_dtype, const Visit& v) {
 
 }  // namespace
 
-const void* kernel_of(Dtype dtype, Dtype taps_dtype) {
-    return visit(dtype, taps_dtype, [](auto kernels) { return kernels.tiled(); });
+Kernel kernel_of(Dtype dtype, Dtype taps_dtype) {
+    return visit(dtype, taps_dtype, [](auto kernels) { return kernels.kTiled; });
 }
 
-const void* exact_kernel_of(Dtype dtype, Dtype taps_dtype) {
-    return visit(dtype, taps_dtype, [](auto kernels) { return kernels.exact(); });
+ExactKernel exact_kernel_of(Dtype dtype, Dtype taps_dtype) {
+    return visit(dtype, taps_dtype, [](auto kernels) { return kernels.kExact; });
 }
 
-const void* small_kernel_of(int side) {
+SmallKernel small_kernel_of(int side) {
     switch (side) {
         case 3:
-            return reinterpret_cast<const void*>(&small_kernel<3>);
+            return &small_kernel<3>;
         case 5:
-            return reinterpret_cast<const void*>(&small_kernel<5>);
+            return &small_kernel<5>;
         case 7:
-            return reinterpret_cast<const void*>(&small_kernel<7>);
+            return &small_kernel<7>;
         default:
             return nullptr;
     }

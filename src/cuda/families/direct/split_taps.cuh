@@ -8,13 +8,13 @@ namespace tapline::cuda::split {
 /// One thread an output: the segments' sums in order, so that the result does not depend on how blocks were scheduled.
 template <class S>
 __global__ void __launch_bounds__(128)
-    sum_segments_kernel(const __grid_constant__ Arguments a, const typename Element<S>::Sum* partial, int segments) {
+    sum_segments_kernel(const __grid_constant__ Arguments a, const void* partial, int segments) {
     using Sum = typename Element<S>::Sum;
     const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i >= a.rows * a.count) { return; }
     Sum sum{};
     for (int s = 0; s < segments; ++s) {
-        const Sum part = partial[s * a.rows * a.count + i];
+        const Sum part = static_cast<const Sum*>(partial)[s * a.rows * a.count + i];
         if constexpr (kIsComplexElement<Sum>) {
             sum.x += part.x;
             sum.y += part.y;

@@ -7,12 +7,11 @@
 #include <cstring>
 #include <numbers>
 
-#include "cuda/check.hpp"
-#include "cuda/families/image_fft/image_fft.cuh"
 #include "cuda/families/direct/image_direct.hpp"
-#include "cuda/families/image_production.hpp"
+#include "cuda/families/image_fft/image_fft.cuh"
+#include "cuda/families/images.hpp"
+#include "cuda/launch.hpp"
 #include "cuda/primitives/fft.cuh"
-#include "tapline/types.hpp"
 
 namespace tapline::cuda {
 namespace {
@@ -71,8 +70,8 @@ void append_constants(std::vector<float>& to) {
     for (int q = 0; q < ft::kFar; ++q) { append_pairs(to, kNear, (kPi / 2 + 2 * kPi * q) / ft::kFar); }
     for (int s = 0; s < kNear; ++s) { append_pairs(to, ft::kFar, 2 * kPi * s / kNear); }
     for (int r = 0; r < ft::kShort; ++r) { append_pairs(to, ft::kLong, 2 * kPi * r / ft::kShort); }
-    const std::vector<Complex> twists = roots_of(4 * D::kPoints);
-    for (std::size_t x = 0; x < D::kPoints; ++x) { append(to, twists[x].real(), twists[x].imag()); }
+    const std::vector<Complex> twiddles = roots_of(4 * D::kPoints);
+    for (std::size_t x = 0; x < D::kPoints; ++x) { append(to, twiddles[x].real(), twiddles[x].imag()); }
 }
 
 // sum over the mask of tap (i, j) * exp(-2 pi i (y i / 128 + (x + 1/4) j / points)) / (128 points) for frequencies y = f + 32 p and
@@ -129,46 +128,52 @@ void append_tables(std::vector<float>& to, const Problem& p, const float* taps) 
 }
 
 // Which tiles a plan has, and what it takes to launch them.
-struct Policy {
+struct Tiling {
     bool wide = false;
     ft::Tiles tiles{};
-    const void* kernel = nullptr;
+    void (*kernel)(ImageArguments, ft::Tiles) = nullptr;
     int threads = 0;
     std::size_t shared_bytes = 0;
     double seconds = 0;  // by the model
 };
 
+struct ChosenFft final : Chosen {
+    image_direct_rung::ExactKernel exact = nullptr;  // or else:
+    Tiling tiling;
+};
+
 // kUnrolled: channels beside 1 whose kernel knows them, 0 if that is not worth a kernel.
 template <int kNear, int kBlocks, int kUnrolled>
-Policy policy_of(const Problem& p, const cuda_abi::Device& device, const Cost& cost) {
+Tiling tiling_of(const Problem& p, const cuda_abi::Device& device, const Cost& cost) {
     using D = ft::Shape<kNear>;
-    Policy policy;
-    policy.wide = kNear > 8;
-    policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, 0>);
-    if (p.channels.length == 1) { policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, 1>); }
-    if (p.channels.length == kUnrolled) { policy.kernel = reinterpret_cast<const void*>(&ft::kernel<kNear, kBlocks, kUnrolled>); }
-    policy.threads = D::kTasks;
-    policy.shared_bytes = D::kSharedBytes;
-    policy.tiles.out_rows = ft::kRows + 1 - static_cast<int>(p.y.k);
+    Tiling tiling;
+    tiling.wide = kNear > 8;
+    tiling.kernel = &ft::kernel<kNear, kBlocks, 0>;
+    if (p.channels.length == 1) { tiling.kernel = &ft::kernel<kNear, kBlocks, 1>; }
+    if (p.channels.length == kUnrolled) { tiling.kernel = &ft::kernel<kNear, kBlocks, kUnrolled>; }
+    tiling.threads = D::kTasks;
+    tiling.shared_bytes = D::kSharedBytes;
+    tiling.tiles.out_rows = ft::kRows + 1 - static_cast<int>(p.y.k);
     const auto rounds_of = [&](int columns) {
-        const double blocks = static_cast<double>(divide_up(p.y.outputs, policy.tiles.out_rows)) *
-                              static_cast<double>(divide_up(p.x.outputs, columns)) * static_cast<double>(p.batch.length * p.channels.length);
+        const double blocks = static_cast<double>(divide_up(p.y.outputs, tiling.tiles.out_rows)) *
+                              static_cast<double>(divide_up(p.x.outputs, columns)) *
+                              static_cast<double>(p.batch.length * p.channels.length);
         return std::ceil(blocks / (std::max(device.multiprocessors, 1) * kBlocks));
     };
     const int columns = D::kColumns + 1 - static_cast<int>(p.x.k);
     // Where it costs nothing, rows of outputs begin with a sector of 32 bytes: 1 to 3% faster.
     const int whole_sectors = columns / 8 * 8;
-    policy.tiles.out_columns = rounds_of(whole_sectors) <= rounds_of(columns) ? whole_sectors : columns;
-    const double outputs = static_cast<double>(policy.tiles.out_rows) * policy.tiles.out_columns;
-    policy.seconds =
-        rounds_of(policy.tiles.out_columns) * (cost.tile + outputs * (p.channels.length == 1 ? cost.output : cost.interleaved_output));
-    return policy;
+    tiling.tiles.out_columns = rounds_of(whole_sectors) <= rounds_of(columns) ? whole_sectors : columns;
+    const double outputs = static_cast<double>(tiling.tiles.out_rows) * tiling.tiles.out_columns;
+    tiling.seconds = rounds_of(tiling.tiles.out_columns) *
+                     (cost.tile + outputs * (p.channels.length == 1 ? cost.output : cost.interleaved_output));
+    return tiling;
 }
 
 // The wide tiles' halos are smaller; two of the narrow ones fit on a multiprocessor, where one's work fills the other's waits.
-Policy policy_of(const Problem& p, const cuda_abi::Device& device) {
-    const Policy narrow = policy_of<8, 2, 0>(p, device, kNarrowCost);
-    const Policy wide = policy_of<16, 1, 3>(p, device, kWideCost);
+Tiling tiling_of(const Problem& p, const cuda_abi::Device& device) {
+    const Tiling narrow = tiling_of<8, 2, 0>(p, device, kNarrowCost);
+    const Tiling wide = tiling_of<16, 1, 3>(p, device, kWideCost);
     return wide.seconds < narrow.seconds && wide.shared_bytes <= shared_limit(device) - 1024 ? wide : narrow;
 }
 
@@ -186,6 +191,7 @@ public:
         info.requirements = "f32, real taps; mask sides of at most 97; 66 KB of shared memory; not under strict accuracy";
         info.limited_by = "instructions, two thirds of what can be issued, and halos that give no outputs";
         info.source = "src/cuda/families/image_fft/image_fft.cuh";
+        info.rank = 2;
         info.takes_pieces = 1;
         info.is_local = 0;
         return info;
@@ -193,27 +199,28 @@ public:
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
-        if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
+        if (p.accuracy == Accuracy::strict) {
             return "a transform's errors are those of its whole tile: not under strict accuracy";
         }
         if (p.y.k > ft::kMostMask || p.x.k > ft::kMostMask) {
             return "takes mask sides of at most " + std::to_string(ft::kMostMask);
         }
-        if (policy_of(p, device).shared_bytes > shared_limit(device) - 1024) { return "its tile does not fit in shared memory"; }
+        if (tiling_of(p, device).shared_bytes > shared_limit(device) - 1024) { return "its tile does not fit in shared memory"; }
         if (p.channels.length > 64 || p.filters > 64) { return "takes one channel at a time: at most 64"; }
-        return {};
+        if (p.y.in_stride < 0) { return "reads images from the top down"; }
+        return refuse_image(p);
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return kLaunchSeconds +
-               std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second), policy_of(p, device).seconds);
+        return kLaunchSeconds + std::max(seconds_to_move(p, device), tiling_of(p, device).seconds);
     }
 
-    [[nodiscard]] std::vector<std::byte> table(Prepared& prepared) const override {
-        if (!prepared.taps_finite) { return {}; }
+    [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenFft>();
+        if (chosen.exact != nullptr) { return {}; }
         std::vector<float> to;
-        const auto* taps = static_cast<const float*>(prepared.host.taps);
-        if (policy_of(prepared.problem, prepared.device).wide) {
+        const auto* taps = static_cast<const float*>(prepared.given.taps);
+        if (chosen.tiling.wide) {
             append_tables<16>(to, prepared.problem, taps);
         } else {
             append_tables<8>(to, prepared.problem, taps);
@@ -223,34 +230,36 @@ public:
         return bytes;
     }
 
-    [[nodiscard]] std::int64_t band_rows(const Prepared& prepared) const override {
-        return policy_of(prepared.problem, prepared.device).tiles.out_rows;
+    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenFft>();
+        return chosen.exact != nullptr ? 1 : chosen.tiling.tiles.out_rows;
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        if (!prepared.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
-        const Policy policy = policy_of(prepared.problem, prepared.device);
-        return std::string("tiles of 128 x ") + (policy.wide ? "256" : "128") + " pixels, " +
-               std::to_string(policy.tiles.out_rows) + " x " + std::to_string(policy.tiles.out_columns) + " outputs each";
+        const auto& chosen = prepared.chosen_as<ChosenFft>();
+        const Tiling& tiling = chosen.tiling;
+        if (chosen.exact != nullptr) { return "term by term: the mask holds a NaN or an infinity"; }
+        return std::string("tiles of 128 x ") + (tiling.wide ? "256" : "128") + " pixels, " +
+               std::to_string(tiling.tiles.out_rows) + " x " + std::to_string(tiling.tiles.out_columns) + " outputs each";
     }
 
-    void load(const Prepared& prepared) const override {
-        if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
-        allow_most_shared(policy_of(prepared.problem, prepared.device).kernel, prepared.device);
-    }
-
-    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
-        if (!prepared.taps_finite) { return image_direct_rung::launch_exact(prepared, job, stream); }
-        const Problem& p = prepared.problem;
-        Policy policy = policy_of(p, prepared.device);
-        ImageArguments a = image_arguments_of(prepared, job);
-        // One channel's plane a block.
-        dim3 grid = image_grid(a, policy.tiles.out_rows, policy.tiles.out_columns * static_cast<int>(p.channels.length));
-        if (grid.x * p.channels.length > kMostBlocks) {
-            throw CudaError(cuda_abi::Code::unsupported, "problem: more tiles than one launch has blocks; divide the batch");
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        auto chosen = std::make_unique<ChosenFft>();
+        if (prepared.problem.taps_finite) {
+            chosen->tiling = tiling_of(prepared.problem, prepared.device);
+            load_kernel(chosen->tiling.kernel, chosen->tiling.shared_bytes, prepared.device);
+        } else {
+            chosen->exact = image_direct_rung::load_exact(prepared.problem);
         }
-        grid.x *= static_cast<unsigned>(p.channels.length);
-        void* arguments[] = {&a, &policy.tiles};
-        cuda::launch(policy.kernel, grid, policy.threads, arguments, policy.shared_bytes, stream);
+        return chosen;
+    }
+
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
+        const auto& chosen = prepared.chosen_as<ChosenFft>();
+        if (chosen.exact != nullptr) { return image_direct_rung::launch_exact(chosen.exact, prepared, job, on_device, stream); }
+        const Tiling& tiling = chosen.tiling;
+        ImageArguments a = image_arguments_of(prepared, job, on_device);
+        const dim3 grid = image_grid_of_planes(a, tiling.tiles.out_rows, tiling.tiles.out_columns);
+        launch_kernel(tiling.kernel, grid, static_cast<unsigned>(tiling.threads), tiling.shared_bytes, stream, a, tiling.tiles);
     }
 };
 

@@ -1,7 +1,7 @@
 // 07: large masks by transforms: a tile and its halo in shared memory, 32 points of it at a time in a thread's registers.
 #pragma once
 
-#include "cuda/primitives/image/image_points.cuh"
+#include "cuda/families/image_fft/image_points.cuh"
 #include "cuda/primitives/image/image_tile.cuh"
 
 namespace tapline::cuda::image_fft_rung {
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
         *c = pair.x;
         *t = pair.y;
     });
-    const float2 twist = __ldg(table + D::kTwists + column);
+    const float2 twiddle = __ldg(table + D::kTwiddles + column);
     const int rows = static_cast<int>(min(a.rows - first_y, static_cast<std::int64_t>(g.out_rows)));
     // Of j, four at a time, as long as they have rows that are outputs.
     const auto for_outputs = [&](const auto& body) {
@@ -102,10 +102,10 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
             if (kShort * kFirst < rows) { fft::for_each_index<kFirst, kFirst + 4>(body); }
         });
     };
-    float test = 0;  // NaN if a value is not finite: through the twist what spoils one part of a point spoils both
+    float test = 0;  // NaN if a value is not finite: through the twiddle what spoils one part of a point spoils both
     for_outputs([&](auto index) {
         constexpr int m = fft::reversed(decltype(index)::value, 5);
-        multiply(re[m], im[m], twist);
+        multiply(re[m], im[m], twiddle);
         test = fmaf(0.0F, re[m], test);
     });
     const std::int64_t width = a.out_elements / channels;

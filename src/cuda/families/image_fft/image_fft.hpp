@@ -1,6 +1,8 @@
 // Sizes of the FFT kernel for images.
 #pragma once
 
+#include "cuda/rung.hpp"
+
 namespace tapline::cuda::image_fft_rung {
 
 inline constexpr int kRows = 128;     // pixels of a tile down a column, y = 4 j + r
@@ -15,13 +17,13 @@ struct Shape {
     static constexpr int kPoints = kFar * kNear;  // of a row: pixel x and, as imaginary part, pixel x + kPoints
     static constexpr int kColumns = 2 * kPoints;
     static constexpr int kTasks = kShort * kPoints;  // of 32 points each
-    // Where the tables begin, in float2: pairs (c, t) by f, q, s and r, the points' twists, the masks' spectra.
+    // Where the tables begin, in float2: pairs (c, t) by f, q, s and r, the points' twiddles, the masks' spectra.
     static constexpr int kPairsF = 0;
     static constexpr int kPairsQ = kPairsF + kLong * kShort / 2;
     static constexpr int kPairsS = kPairsQ + kFar * kNear / 2;
     static constexpr int kPairsR = kPairsS + kNear * kFar / 2;
-    static constexpr int kTwists = kPairsR + kShort * kLong / 2;
-    static constexpr int kSpectra = kTwists + kPoints;
+    static constexpr int kTwiddles = kPairsR + kShort * kLong / 2;
+    static constexpr int kSpectra = kTwiddles + kPoints;
     static constexpr int kSharedBytes =
         8 * (kRows * kPoints + kShort * kLong / 2 + kRows);  // tile, pairs by r, where rows come from
 };
@@ -31,3 +33,9 @@ struct Tiles {
 };
 
 }  // namespace tapline::cuda::image_fft_rung
+
+namespace tapline::cuda {
+
+const Rung& image_fft();
+
+}  // namespace tapline::cuda

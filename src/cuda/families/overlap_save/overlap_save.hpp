@@ -4,7 +4,7 @@
 #include <cfloat>
 #include <cstdint>
 
-#include "cuda/rung.hpp"
+#include "cuda/primitives/arguments.cuh"
 #include "cuda/primitives/segment.cuh"
 
 namespace tapline::cuda::overlap_save {
@@ -20,7 +20,7 @@ struct Limits<double> {
 
 /// How rows are divided into segments and segments among warps.
 struct Segments {
-    const void* tables;           // pairs, twists, spectra of the filters
+    const void* tables;           // pairs, twiddles, spectra of the filters
     std::int64_t spectrum_row;    // points from one filter's spectrum to the next
     std::int64_t spectrum_first;  // points before the first row's spectrum, or in runs before filter 0's
     std::int64_t start;           // from sample in_first to the first one of segment 0
@@ -43,6 +43,8 @@ struct Segments {
     unsigned* taken;            // of one warp and one filter: segments taken beyond the first ones; null: warps go on in steps
 };
 
+using SegmentKernel = void (*)(Arguments a, Segments segments);
+
 /// Where a segment's spectrum lies when points are multiplied by it.
 enum class Spectrum {
     passing,  // where they were exchanged, copied there for every segment
@@ -60,8 +62,8 @@ struct Shape {
     /// Of a block at most: 32 points a lane are 64 registers, in double 128. With spectra of their own 13 warps would have room,
     /// but 128 registers instead of 168: (8, 2048, 8192) samples with 256 taps 392 us instead of 343.
     static constexpr int kThreads = kWide ? 256 : kOwnSpectrum ? 384 : 512;
-    /// The twists as a table of all points, or as products of two small ones.
-    static constexpr bool kTwistTable = kWide ? kWarps <= 2 : kWarps <= 4;
+    /// The twiddles as a table of all points, or as products of two small ones.
+    static constexpr bool kTwiddleTable = kWide ? kWarps <= 2 : kWarps <= 4;
     /// The warps' pairs. Those of 16 warps, 64 KB, are read from global memory, that is the first-level cache: 8,191 taps 1,101 us
     /// instead of 1,118, and devices with 163 KB have room for the segment.
     static constexpr bool kPairsInShared = kWarps <= 4;
@@ -86,8 +88,11 @@ inline constexpr int kLeastWarpsOfParts = 8;
 
 /// Offsets into a block's shared memory, in bytes: tables, then the segments, each its points and, if it has one, its spectrum.
 struct SharedLayout {
-    int pairs, twists, spectrum, segments, segment_bytes;
+    int pairs, twiddles, spectrum, segments, segment_bytes;
 };
+
+/// Of a cluster: segments are divided into so many remainders first, each thread having one point of each.
+inline constexpr int kRemainders = 32;
 
 inline constexpr int kMostSegments = 16;  // of a block, as many as it has warps at most
 
@@ -99,33 +104,13 @@ __host__ __device__
     shared_layout() {
     SharedLayout l{};
     l.pairs = 8 * 4 * kMostSegments;  // the barriers come first: of segments, of spectra, of the tables
-    l.twists = l.pairs + (Shape::kPairsInShared ? kPairs * kWarps * kPointBytes : 0);
-    l.spectrum = l.twists + kPoints * (Shape::kTwistTable ? kWarps : 1) * kPointBytes;
+    l.twiddles = l.pairs + (Shape::kPairsInShared ? kPairs * kWarps * kPointBytes : 0);
+    l.spectrum = l.twiddles + kPoints * (Shape::kTwiddleTable ? kWarps : 1) * kPointBytes;
     l.segments = l.spectrum + (kSpectrum == Spectrum::block ? kPoints * kWarps * kPointBytes : 0);
     constexpr int kExchanged = kPointBytes == 8 ? kExchangePoints<float2> : kExchangePoints<double2>;
     l.segment_bytes = kWarps * (kExchanged + (Shape::kOwnSpectrum ? kPoints : 0)) * kPointBytes;
     return l;
 }
-
-/// A kernel and what its launch has to know.
-struct Kernel {
-    const void* function = nullptr;
-    int most_threads = 0;
-    int table_points = 0;  ///< before the spectra
-    int blocks = 1;        ///< of a cluster, that share a segment
-    bool twist_table = false;
-    bool in_runs = false;     ///< for several filters
-    bool in_couples = false;  ///< its tables of lanes: couples of pairs in their turn, of twists that are a table, of spectra
-    SharedLayout layout{};
-};
-
-/// The kernel for so many warps a segment, or none. `plain`: unit strides and the signal's type in and out.
-Kernel kernel_f32(int warps, bool plain, Spectrum spectrum);
-Kernel kernel_f64(int warps, bool plain, Spectrum spectrum);
-Kernel kernel_f16(int warps, bool plain, Spectrum spectrum);
-Kernel kernel_bf16(int warps, bool plain, Spectrum spectrum);
-Kernel kernel_complex64(int warps, bool plain, Spectrum spectrum);
-Kernel kernel_complex128(int warps, bool plain, Spectrum spectrum);
 
 }  // namespace tapline::cuda::overlap_save
 

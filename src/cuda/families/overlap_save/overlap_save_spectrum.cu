@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "cuda/check.hpp"
-#include "cuda/families/production.hpp"
+#include "cuda/launch.hpp"
 #include "cuda/primitives/segment.cuh"
 #include "cuda/primitives/turns.cuh"
 
@@ -37,7 +36,7 @@ __device__ __forceinline__ void copy_rest(const SpectrumJob& g, int transforming
     using Point = typename PointOf<T>::Type;
     const int first = kThreads * (static_cast<int>(blockIdx.x) - transforming) + static_cast<int>(threadIdx.x);
     const int all = kThreads * (static_cast<int>(gridDim.x) - transforming);
-    for (int v = first; v < g.ready_bytes / 16; v += all) {
+    for (int v = first; v < g.shape.ready_bytes / 16; v += all) {
         static_cast<uint4*>(g.tables)[v] = static_cast<const uint4*>(g.ready)[v];
     }
     for (int t = first; t < g.k; t += all) {
@@ -104,7 +103,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     __shared__ Point points[kRuns][kPoints];
     __shared__ Point roots[kPoints];
     const int thread = static_cast<int>(threadIdx.x);
-    const int runs = g.rows * g.warps;
+    const int runs = g.shape.rows * g.shape.warps;
     const int first_run = static_cast<int>(blockIdx.x);
     if (first_run >= runs / kRuns) {
         copy_rest<T>(g, runs / kRuns);
@@ -118,9 +117,9 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     };
     T re[kRuns] = {};
     T im[kRuns] = {};
-    const int terms = min((g.k + g.skip + kPoints - 1) / kPoints, runs);
+    const int terms = min((g.k + g.shape.skip + kPoints - 1) / kPoints, runs);
     // A coefficient has two parts if taps have, or if a real one's is folded: X^M is i.
-    const bool is_folded = g.is_complex == 0 && g.k + g.skip > kPoints * runs;
+    const bool is_folded = g.is_complex == 0 && g.k + g.shape.skip > kPoints * runs;
     // As many loads at once as there are registers for: the latency of memory is most of the time.
     constexpr int kAtOnce = kRuns == 1 ? 4 : sizeof(T) == 8 ? 8 : 16;
     static_assert(kPoints % kAtOnce == 0 && kAtOnce % kRuns == 0);
@@ -148,7 +147,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     };
     for (int first = 0; first < terms; first += kPoints) {
         const int some = min(terms - first, kPoints);
-        const int own = thread + kPoints * first - g.skip;
+        const int own = thread + kPoints * first - g.shape.skip;
         __syncthreads();
         if (thread < some + kAtOnce - 1) {
             const bool is_one = first + thread == 0 || thread >= some;
@@ -185,11 +184,11 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     for (int n = 0; n < kRuns; ++n) {
         Point value = points[n][place];
         const int number = first_run + n * (runs / kRuns);
-        const int run = number % g.rows * g.warps + fft::reversed(number / g.rows, fft::log2_of(g.warps));
+        const int run = number % g.shape.rows * g.shape.warps + fft::reversed(number / g.shape.rows, fft::log2_of(g.shape.warps));
         int f = thread;
-        if (g.for_block != 0) {  // undo_lanes(), turn_rows() and as_tangents() of overlap_save_tables.hpp
+        if (g.shape.for_block != 0) {  // undo_lanes(), turn_rows() and as_tangents() of overlap_save_tables.hpp
             multiply(value.x, value.y, turn_of<T>(-step_of(n) * (thread % 32), std::int64_t{4} * kPoints * runs));
-            if (g.warps == 2 && run == 1 && g.is_complex == 0) {
+            if (g.shape.warps == 2 && run == 1 && g.is_complex == 0) {
                 f = (thread + kPoints / 2) % kPoints;
                 value = thread % 2 == 0 ? value : Point{-value.x, -value.y};
             }
@@ -200,57 +199,47 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
         } else {
             value = {share * value.x, share * value.y};
         }
-        auto* const spectrum = reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.ready_bytes) + std::int64_t{run} * kPoints;
+        auto* const spectrum = reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.shape.ready_bytes) + std::int64_t{run} * kPoints;
         const int row = f / 32;
         const int lane = f % 32;
-        spectrum[g.order == SpectrumOrder::couples  ? couple_place(row, lane)
-                 : g.order == SpectrumOrder::halves ? fft::halves_place(row, lane)
+        spectrum[g.shape.order == SpectrumOrder::couples  ? couple_place(row, lane)
+                 : g.shape.order == SpectrumOrder::halves ? fft::halves_place(row, lane)
                                                     : f] = value;
     }
 }
 
-/// Whose blocks make one run each, or kTogether.
-template <class T>
-const void* kernel_for(bool together) {
-    return together ? reinterpret_cast<const void*>(&spectrum_kernel<T, kTogether>)
-                    : reinterpret_cast<const void*>(&spectrum_kernel<T, 1>);
-}
-const void* kernel_of(const Problem& p, bool together) {
-    return type_of(p).point_bytes == 16 ? kernel_for<double>(together) : kernel_for<float>(together);
-}
-
 }  // namespace
 
-SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given) {
-    const Problem& p = prepared.problem;
-    SpectrumJob job{};
+SpectrumPlan load_spectrum(const Problem& p, const SpectrumShape& shape) {
+    const PointType type = point_type_of(p);
+    SpectrumPlan plan;
+    plan.job.k = static_cast<int>(p.x.k);
+    plan.job.is_complex = type.is_complex ? 1 : 0;
+    plan.job.real_taps = has_real_taps(p) ? 1 : 0;
+    plan.job.shape = shape;
+    const int runs = shape.rows * shape.warps;
+    const bool together = runs >= kMany;
+    if (type.is_wide()) {
+        plan.kernel = together ? &spectrum_kernel<double, kTogether> : &spectrum_kernel<double, 1>;
+    } else {
+        plan.kernel = together ? &spectrum_kernel<float, kTogether> : &spectrum_kernel<float, 1>;
+    }
+    const int copying = std::min(1 + plan.job.k / (4 * kThreads), kMostCopying);
+    plan.blocks = static_cast<unsigned>((together ? runs / kTogether : runs) + copying);
+    load_kernel(plan.kernel);
+    return plan;
+}
+
+void launch_spectrum(const SpectrumPlan& plan, const void* ready, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                     cudaStream_t stream) {
+    SpectrumJob job = plan.job;
     job.given = given.data;
-    job.ready = prepared.tables;
+    job.ready = ready;
     job.tables = tables;
     job.taps = taps;
-    job.k = static_cast<int>(p.x.k);
-    job.is_complex = type_of(p).is_complex ? 1 : 0;
-    job.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64 ? 1 : 0;
     job.reversed = given.reversed;
     job.conjugated = given.conjugated;
-    return job;
-}
-
-void load_spectrum_kernel(const Problem& p) {
-    for (const bool together : {false, true}) {
-        cudaFuncAttributes attributes{};
-        check(cudaFuncGetAttributes(&attributes, kernel_of(p, together)), "loading a kernel");
-    }
-}
-
-void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stream) {
-    SpectrumJob own = job;
-    void* arguments[] = {&own};
-    const int copying = std::min(1 + job.k / (4 * kThreads), kMostCopying);
-    const int runs = job.batch * job.warps;
-    const bool together = runs >= kMany;
-    const int transforming = together ? runs / kTogether : runs;
-    launch(kernel_of(p, together), dim3(static_cast<unsigned>(transforming + copying)), kThreads, arguments, 0, stream);
+    launch_kernel(plan.kernel, plan.blocks, kThreads, 0, stream, job);
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -1,11 +1,20 @@
 // A filter's spectrum made on the GPU, from taps that lie there.
 #pragma once
 
-#include "cuda/families/overlap_save/overlap_save_host.hpp"
+#include "cuda/families/overlap_save/overlap_save_points.hpp"
 
 namespace tapline::cuda::overlap_save {
 
 enum class SpectrumOrder : int { plain, couples, halves };
+
+/// What depends on the way of overlap-save.
+struct SpectrumShape {
+    std::int64_t ready_bytes;
+    int skip;
+    int rows, warps;  // of a segment, of a row
+    int for_block;    // the factors are as rung 27 takes them
+    SpectrumOrder order;
+};
 
 struct SpectrumJob {
     const void* given;  // (k) in device memory, of the plan's type of taps
@@ -15,19 +24,19 @@ struct SpectrumJob {
     int k;
     int is_complex, real_taps;  // the samples; the taps
     int reversed, conjugated;   // correlation order is the given one reversed, conjugated
-    // The rung's:
-    std::int64_t ready_bytes;
-    int skip;
-    int rows, warps;  // of a segment, of a row
-    int for_block;    // the factors are as rung 27 takes them
-    SpectrumOrder order;
+    SpectrumShape shape;
 };
 
-/// What does not depend on the rung.
-SpectrumJob spectrum_job(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given);
+using SpectrumKernel = void (*)(SpectrumJob job);
 
 /// For segments of rows * 1024 * warps points and one filter.
-void load_spectrum_kernel(const Problem& p);
-void launch_spectrum(const Problem& p, const SpectrumJob& job, cudaStream_t stream);
+struct SpectrumPlan {
+    SpectrumKernel kernel = nullptr;
+    unsigned blocks = 0;
+    SpectrumJob job{};  // but for pointers and what is given
+};
+SpectrumPlan load_spectrum(const Problem& p, const SpectrumShape& shape);
+void launch_spectrum(const SpectrumPlan& plan, const void* ready, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                     cudaStream_t stream);
 
 }  // namespace tapline::cuda::overlap_save

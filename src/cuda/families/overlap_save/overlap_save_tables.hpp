@@ -116,12 +116,12 @@ private:
 };
 
 /// e^(i alpha n/1024) for every warp and n; as one table (warp, n), or else as factors (warp, n / 32) and (warp, n % 32).
-inline std::vector<Complex> twists_of(int warps, bool is_complex, bool one_table) {
-    std::vector<Complex> twists;
+inline std::vector<Complex> twiddles_of(int warps, bool is_complex, bool one_table) {
+    std::vector<Complex> twiddles;
     const auto append = [&](int count, int step) {
         for (int warp = 0; warp < warps; ++warp) {
             for (int n = 0; n < count; ++n) {
-                twists.push_back(std::polar(1.0, angle_of_warp(warp, warps, is_complex) * n * step / 1024));
+                twiddles.push_back(std::polar(1.0, angle_of_warp(warp, warps, is_complex) * n * step / 1024));
             }
         }
     };
@@ -131,7 +131,7 @@ inline std::vector<Complex> twists_of(int warps, bool is_complex, bool one_table
         append(32, 32);
         append(32, 1);
     }
-    return twists;
+    return twiddles;
 }
 
 /// How the `warps` / 32 = G warps of each of 32 remainders modulo X^1024G - e^(i alpha) take it apart and put it together: G / 2
@@ -211,7 +211,7 @@ inline std::vector<Complex> in_couples(const std::vector<Complex>& elements) {
     return couples;
 }
 
-// Where a segment's warps have tables of their own (rung 27): the twist e^(i alpha n/1024) of a point n = 32 r + p, which the
+// Where a segment's warps have tables of their own (rung 27): the twiddle e^(i alpha n/1024) of a point n = 32 r + p, which the
 // exchange of real and imaginary parts makes its conjugate, is left to register r by one half, e^(i alpha r/32), and to the second
 // transform by the other, as a part of its phi. The way back has the same pairs: there spectra undo what it has too much.
 //
@@ -220,7 +220,7 @@ inline std::vector<Complex> in_couples(const std::vector<Complex>& elements) {
 
 inline bool turns_rows(int warp, int warps, bool is_complex) { return warp == 1 && warps == 2 && !is_complex; }
 
-/// Points (warp, row, lane), of which twists and spectra are, as those warps take them.
+/// Points (warp, row, lane), of which twiddles and spectra are, as those warps take them.
 inline std::vector<Complex> turn_rows(const std::vector<Complex>& points, int warps, bool is_complex) {
     std::vector<Complex> turned = points;
     if (!turns_rows(1, warps, is_complex)) { return turned; }
@@ -254,8 +254,8 @@ inline std::vector<Complex> undo_lanes(std::vector<Complex> spectrum, int warps,
     return spectrum;
 }
 
-/// The twists' factors: e^(i alpha r/32) of warp w at (r, w), e^(i alpha p/1024) at (p, 16 + w), of 32 x 32.
-inline std::vector<Complex> twists_in_rows(int warps, bool is_complex) {
+/// The twiddles' factors: e^(i alpha r/32) of warp w at (r, w), e^(i alpha p/1024) at (p, 16 + w), of 32 x 32.
+inline std::vector<Complex> twiddles_in_rows(int warps, bool is_complex) {
     std::vector<Complex> rows(std::size_t{32} * 32, Complex(1));
     for (int i = 0; i < 32; ++i) {
         for (int warp = 0; warp < warps; ++warp) {

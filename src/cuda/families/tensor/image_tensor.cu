@@ -5,11 +5,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "cuda/check.hpp"
-#include "cuda/families/tensor/image_tensor.cuh"
 #include "cuda/families/direct/image_direct.hpp"
-#include "cuda/families/image_production.hpp"
-#include "tapline/types.hpp"
+#include "cuda/families/images.hpp"
+#include "cuda/families/tensor/image_tensor.cuh"
+#include "cuda/launch.hpp"
 
 namespace tapline::cuda {
 namespace {
@@ -27,20 +26,27 @@ constexpr std::int64_t kMostUnflushed = 30;
 
 int steps_of(const Problem& p) { return tc::steps_of(static_cast<int>(p.x.k)); }
 
-const void* kernel_of(const Problem& p) {
+using Kernel = void (*)(ImageArguments, tc::Scales);
+
+Kernel kernel_of(const Problem& p) {
     const int steps = steps_of(p);
     switch (steps) {
         case 2:
-            return p.y.k * steps <= kMostUnflushed ? reinterpret_cast<const void*>(&tc::kernel<2, false>)
-                                                           : reinterpret_cast<const void*>(&tc::kernel<2, true>);
+            return p.y.k * steps <= kMostUnflushed ? &tc::kernel<2, false> : &tc::kernel<2, true>;
         case 3:
-            return reinterpret_cast<const void*>(&tc::kernel<3, true>);
+            return &tc::kernel<3, true>;
         case 4:
-            return reinterpret_cast<const void*>(&tc::kernel<4, true>);
+            return &tc::kernel<4, true>;
         default:
-            return reinterpret_cast<const void*>(&tc::kernel<5, true>);
+            return &tc::kernel<5, true>;
     }
 }
+
+struct ChosenTensor final : Chosen {
+    image_direct_rung::ExactKernel exact = nullptr;  // or else:
+    Kernel kernel = nullptr;
+    std::size_t shared_bytes = 0;
+};
 
 std::size_t shared_bytes(const Problem& p) {
     return static_cast<std::size_t>(tc::kTileRows + p.y.k - 1) * static_cast<std::size_t>(tc::pitch_of(steps_of(p)));
@@ -71,6 +77,7 @@ public:
             "accuracy";
         info.limited_by = "the tensor cores: a quarter to a half of what they multiply is zeros around the taps";
         info.source = "src/cuda/families/tensor/image_tensor.cuh";
+        info.rank = 2;
         info.takes_pieces = 1;
         return info;
     }
@@ -78,33 +85,27 @@ public:
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
         if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }
-        if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
-            return "tensor cores cut sums off: not under strict accuracy";
-        }
+        if (p.accuracy == Accuracy::strict) { return "tensor cores cut sums off: not under strict accuracy"; }
         if (p.x.k > tc::kMostWidth) { return "takes mask rows of at most " + std::to_string(tc::kMostWidth) + " taps"; }
-        if (p.y.k > 1024 || shared_bytes(p) > shared_limit(device) - 1024) {
-            return "its tile does not fit in shared memory";
-        }
+        if (p.y.k > 1024 || shared_bytes(p) > shared_limit(device) - 1024) { return "its tile does not fit in shared memory"; }
         if (p.channels.length > 64) { return "takes one channel at a time: at most 64"; }
-        return {};
+        return refuse_image(p);
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const double outputs =
-            static_cast<double>(p.batch.length * p.channels.length) * static_cast<double>(p.y.outputs) * static_cast<double>(p.x.outputs);
         const double factor = device.major >= 9 ? 1 : device.minor == 0 ? 0.7 : 3;  // as for signals
         const double besides = p.channels.length == 1 ? kOutputCost : kInterleavedOutputCost;
         const double products = kStepCost * factor * steps_of(p) * static_cast<double>(p.y.k);
-        return kLaunchSeconds + std::max(image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second),
-                                         2 * outputs * (besides + products) / device.peak_flops);
+        return kLaunchSeconds +
+               std::max(seconds_to_move(p, device), 2 * image_outputs(p) * (besides + products) / device.peak_flops);
     }
 
     // For each row of each mask: pairs of neighbouring taps that begin at even and at odd places of the row, its high halves, then
     // the low ones (as tensor::split_taps_to_halves).
-    [[nodiscard]] std::vector<std::byte> table(Prepared& prepared) const override {
+    [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        if (!prepared.taps_finite) { return {}; }
-        const auto* taps = static_cast<const float*>(prepared.host.taps);
+        if (!p.taps_finite) { return {}; }
+        const auto* taps = static_cast<const float*>(prepared.given.taps);
         const int width = static_cast<int>(p.x.k);
         const int entries = tc::entries_of(steps_of(p));
         const int exponent = exponent_of(taps, taps_of(p));
@@ -134,34 +135,36 @@ public:
     }
 
     // A tile has one scale.
-    [[nodiscard]] std::int64_t band_rows(const Prepared&) const override { return tc::kTileRows; }
+    [[nodiscard]] std::int64_t granularity(const Prepared&) const override { return tc::kTileRows; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        if (!prepared.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
+        if (!prepared.problem.taps_finite) { return "term by term: the mask holds a NaN or an infinity"; }
         return "tiles of " + std::to_string(tc::kTileRows) + " x " + std::to_string(tc::kTileColumns) + " pixels, " +
                std::to_string(steps_of(prepared.problem)) + " steps of 16 taps for each row of the mask";
     }
 
-    void load(const Prepared& prepared) const override {
-        if (!prepared.taps_finite) { return image_direct_rung::load_exact(prepared); }
-        allow_most_shared(kernel_of(prepared.problem), prepared.device);
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        auto chosen = std::make_unique<ChosenTensor>();
+        if (p.taps_finite) {
+            chosen->kernel = kernel_of(p);
+            chosen->shared_bytes = shared_bytes(p);
+            load_kernel(chosen->kernel, chosen->shared_bytes, prepared.device);
+        } else {
+            chosen->exact = image_direct_rung::load_exact(p);
+        }
+        return chosen;
     }
 
-    void launch(const Prepared& prepared, const Job& job, void*, cudaStream_t stream) const override {
-        if (!prepared.taps_finite) { return image_direct_rung::launch_exact(prepared, job, stream); }
-        const Problem& p = prepared.problem;
-        ImageArguments a = image_arguments_of(prepared, job);
-        // One channel's plane a block.
-        dim3 grid = image_grid(a, tc::kTileRows, tc::kTileColumns * static_cast<int>(p.channels.length));
-        if (grid.x * p.channels.length > kMostBlocks) {
-            throw CudaError(cuda_abi::Code::unsupported, "problem: more tiles than one launch has blocks; divide the batch");
-        }
-        grid.x *= static_cast<unsigned>(p.channels.length);
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
+        const auto& chosen = prepared.chosen_as<ChosenTensor>();
+        if (chosen.exact != nullptr) { return image_direct_rung::launch_exact(chosen.exact, prepared, job, on_device, stream); }
+        ImageArguments a = image_arguments_of(prepared, job, on_device);
+        const dim3 grid = image_grid_of_planes(a, tc::kTileRows, tc::kTileColumns);
         tc::Scales s{};
         s.tap_exponent = prepared.tap_exponent;
-        s.plain_pairs = p.channels.length == 1 && a.common.plain_store != 0 && a.common.converts == 0 &&
+        s.plain_pairs = a.channels == 1 && a.common.plain_store != 0 && a.common.converts == 0 &&
                         reinterpret_cast<std::uintptr_t>(a.out) % 8 == 0 && a.out_row % 2 == 0 && a.out_image % 2 == 0;
-        void* arguments[] = {&a, &s};
-        cuda::launch(kernel_of(p), grid, tc::kThreads, arguments, shared_bytes(p), stream);
+        launch_kernel(chosen.kernel, grid, tc::kThreads, chosen.shared_bytes, stream, a, s);
     }
 };
 

@@ -1,7 +1,7 @@
 // Sizes of the tensor-core kernel for images.
 #pragma once
 
-#include <cuda_runtime.h>
+#include "cuda/rung.hpp"
 
 namespace tapline::cuda::image_tensor_rung {
 
@@ -34,3 +34,9 @@ struct Scales {
 };
 
 }  // namespace tapline::cuda::image_tensor_rung
+
+namespace tapline::cuda {
+
+const Rung& image_tensor();
+
+}  // namespace tapline::cuda

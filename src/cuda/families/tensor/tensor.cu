@@ -3,15 +3,14 @@
 #include <cmath>
 #include <vector>
 
-#include "cuda/check.hpp"
-#include "cuda/families/cost.hpp"
-#include "cuda/families/direct/direct.hpp"
-#include "cuda/families/ordered_taps.hpp"
-#include "cuda/families/production.hpp"
-#include "cuda/families/taken.hpp"
-#include "cuda/primitives/elements.cuh"
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/edges.hpp"
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/ordered_taps.hpp"
+#include "cuda/families/common/taken.hpp"
+#include "cuda/families/tensor/tensor.hpp"
+#include "cuda/launch.hpp"
 #include "cuda/primitives/row_tile.cuh"
-#include "tapline/types.hpp"
 
 namespace tapline::cuda {
 namespace {
@@ -89,7 +88,7 @@ public:
                    (p.dtype == kF32 ? "" : ", " + std::to_string(kMostTapsOnce) + " of the signal's type (compute capability 9.0)");
         }
         if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }
-        if (p.accuracy == static_cast<std::int32_t>(Accuracy::strict)) {
+        if (p.accuracy == Accuracy::strict) {
             return "tensor cores cut sums off: not under strict accuracy";
         }
         if (p.x.in_stride != 1 || p.x.out_stride != 1) { return "samples must lie side by side"; }
@@ -131,36 +130,61 @@ public:
         }
         const Problem& p = prepared.problem;
         const std::int64_t tiles = p.batch.length * divide_up(p.x.outputs, tile_of(p, way));
-        return std::to_string(runs_of(prepared, tiles).tiles) + " tiles of " + std::to_string(granularity(prepared)) +
+        return std::to_string(runs_of(prepared, way, tiles).tiles) + " tiles of " + std::to_string(granularity(prepared)) +
                (way == Way::group ? " outputs four warps" : " outputs a warp");
     }
     [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
         return tile_of(prepared.problem, way_of(prepared));
     }
-    void load(const Prepared& prepared) const override {
-        const Kernel kernel = kernel_of(prepared);
-        allow_shared(kernel.entry, kernel.shared_bytes);
-        load_edges(prepared);
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        auto chosen = std::make_unique<ChosenTensor>(prepared);
+        chosen->way = way_of(prepared);
+        chosen->tile = tile_of(p, chosen->way);
+        chosen->sizes = sizes_of(p, chosen->tile);
+        chosen->bytes = type_of(p, prepared.device).bytes;
+        switch (chosen->way) {
+            case Way::rows: {
+                const tensor::Rows rows = tensor::rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps);
+                chosen->rows_kernel = rows.kernel;
+                chosen->threads = rows.threads;
+                chosen->shared_bytes = rows.shared_bytes;
+                chosen->takes = plan_takes_tiles(prepared, chosen->way);
+                load_kernel(rows.kernel, rows.shared_bytes, prepared.device);
+                break;
+            }
+            case Way::group:
+                chosen->tile_kernel = tensor::group_kernel_of(p.dtype, group_steps_of(p));
+                chosen->threads = tensor::kThreads;
+                chosen->shared_bytes = tensor::kGroupShared;
+                break;
+            case Way::warp:
+                chosen->tile_kernel = tensor::kernel_of(p.dtype);
+                chosen->threads = 32;
+                chosen->shared_bytes = static_cast<std::size_t>(sizes_of(p, tensor::kTile).warp_bytes);
+        }
+        if (chosen->tile_kernel != nullptr) { load_kernel(chosen->tile_kernel, chosen->shared_bytes, prepared.device); }
+        const int per_vector = 16 / chosen->bytes;
+        chosen->edges = load_edges(prepared, {tensor::kTile, tensor::kTile + divide_up(p.x.k, per_vector) * per_vector});
+        return chosen;
     }
 
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         return plan_takes_tiles(prepared, way_of(prepared)) ? kTakenBytes : 0;
     }
 
-    void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
-        const Problem& p = prepared.problem;
-        Arguments a = arguments_of(prepared, job);
-        const int bytes = type_of(p, prepared.device).bytes;
-        const int per_vector = 16 / bytes;
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
+                cudaStream_t stream) const override {
+        const auto& chosen = prepared.chosen_as<ChosenTensor>();
+        Arguments a = arguments_of(prepared, job, on_device);
         if (a.plain_layout == 0 || a.exact_edges == kExact ||
-            reinterpret_cast<std::uintptr_t>(a.in) % static_cast<unsigned>(bytes) != 0) {
-            a.tiles = divide_up(a.count + per_vector - 1, tensor::kTile);
-            launch_edges(prepared, a, {tensor::kTile, tensor::kTile + divide_up(a.k, per_vector) * per_vector}, stream);
+            reinterpret_cast<std::uintptr_t>(a.in) % static_cast<unsigned>(chosen.bytes) != 0) {
+            a.tiles = divide_up(a.count + 16 / chosen.bytes - 1, tensor::kTile);
+            launch_edges(chosen.edges, a, nullptr, stream);
             return;
         }
-        const Way way = way_of(prepared);
-        const int tile = tile_of(p, way);
-        Tiles g = sizes_of(p, tile);
+        const int tile = chosen.tile;
+        Tiles g = chosen.sizes;
         const std::int64_t first_tile = floor_div(a.first, tile);
         g.tiles = divide_up(a.first + a.count, tile) - first_tile;
         g.first_output = first_tile * tile - a.first;
@@ -169,46 +193,59 @@ public:
         g.inner_first = g.start < 0 ? divide_up(-g.start, tile) : 0;
         g.inner_last = room < 0 ? 0 : room / tile + 1;
         const std::int64_t tiles = a.rows * g.tiles;
-        std::int64_t blocks = std::min<std::int64_t>(tiles, prepared.device.multiprocessors);
-        if (way != Way::rows) {
-            const Runs runs = runs_of(prepared, tiles);
-            blocks = runs.blocks;
-            g.run = runs.tiles;
-            g.spacing = runs.in_turns ? 1 : g.run;
-            g.step_rows = runs.in_turns ? blocks / g.tiles : 0;
-            g.step_tiles = runs.in_turns ? static_cast<int>(blocks % g.tiles) : 1;
+        if (g.tiles > kMostBlocks) { refuse_launch(); }
+        if (chosen.way == Way::rows) {
+            if (tiles > kMostBlocks) { refuse_launch(); }
+            const std::int64_t blocks = std::min<std::int64_t>(tiles, prepared.device.multiprocessors);
+            const bool takes = chosen.takes && takes_tiles(prepared, tiles);
+            unsigned* const taken = takes ? start_taking(workspace, stream) : nullptr;
+            return launch_kernel(chosen.rows_kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(chosen.threads),
+                                 chosen.shared_bytes, stream, a, g, taken);
         }
-        if (g.tiles > kMostBlocks || blocks > kMostBlocks || (way == Way::rows && tiles > kMostBlocks)) {
-            throw CudaError(cuda_abi::Code::unsupported,
-                            "problem: more rows or tiles than one launch has blocks; divide the batch");
-        }
-        const bool takes = takes_tiles(prepared, way, tiles) && plan_takes_tiles(prepared, way);
-        unsigned* taken = takes ? start_taking(workspace, stream) : nullptr;
-        void* arguments[] = {&a, &g, &taken};
-        const Kernel kernel = kernel_of(prepared);
-        cuda::launch(kernel.entry, dim3(static_cast<unsigned>(blocks)), kernel.threads, arguments, kernel.shared_bytes, stream);
+        const Runs runs = runs_of(prepared, chosen.way, tiles);
+        if (runs.blocks > kMostBlocks) { refuse_launch(); }
+        g.run = runs.tiles;
+        g.spacing = runs.in_turns ? 1 : g.run;
+        g.step_rows = runs.in_turns ? runs.blocks / g.tiles : 0;
+        g.step_tiles = runs.in_turns ? static_cast<int>(runs.blocks % g.tiles) : 1;
+        launch_kernel(chosen.tile_kernel, static_cast<unsigned>(runs.blocks), static_cast<unsigned>(chosen.threads),
+                      chosen.shared_bytes, stream, a, g);
     }
 
 private:
     /// What makes a tile: a warp; four, whose samples lie in shared memory as halves; four, with samples in registers.
     enum class Way { warp, group, rows };
 
+    struct ChosenTensor : OrderedTaps {
+        using OrderedTaps::OrderedTaps;
+        Way way = Way::warp;
+        tensor::TileKernel tile_kernel = nullptr;
+        tensor::RowsKernel rows_kernel = nullptr;
+        int threads = 0;  // of a block
+        std::size_t shared_bytes = 0;
+        int bytes = 0;       // of a sample
+        int tile = 0;        // outputs
+        Tiles sizes{};       // what does not depend on the job
+        bool takes = false;  // the workspace has a place for a number by which blocks take tiles
+        Edges edges;
+    };
+
     /// Whether so many tiles are worth a number in memory by which blocks take them.
-    static bool takes_tiles(const Prepared& prepared, Way way, std::int64_t tiles) {
+    static bool takes_tiles(const Prepared& prepared, std::int64_t tiles) {
         constexpr std::int64_t kLeast = 32;  // of a multiprocessor
-        return way == Way::rows && tiles >= kLeast * prepared.device.multiprocessors;
+        return tiles >= kLeast * prepared.device.multiprocessors;
     }
     /// Whether all of the plan's are, so that its workspace has a place for that number.
     static bool plan_takes_tiles(const Prepared& prepared, Way way) {
         const Problem& p = prepared.problem;
-        return takes_tiles(prepared, way, p.batch.length * divide_up(p.x.outputs, tile_of(p, way)));
+        return way == Way::rows && takes_tiles(prepared, p.batch.length * divide_up(p.x.outputs, tile_of(p, way)));
     }
 
     static double rows_seconds(const Problem& p, const cuda_abi::Device& device, double moved) {
         const int chunks = chunks_of(p);
         const int pieces = pieces_of(p);
         const RowsCost cost = pieces == 2                              ? kRowsTwice
-                              : p.dtype == kBf16 && p.narrow_taps == 0 ? kRowsOnceConverted
+                              : p.dtype == kBf16 && !p.narrow_taps ? kRowsOnceConverted
                               : chunks > tensor::kMostChunks           ? kRowsOnceMany
                                                                        : kRowsOnce;
         // Every warpgroup takes as many tiles as any.
@@ -244,19 +281,19 @@ private:
             static_cast<double>(p.x.outputs) /
             static_cast<double>(divide_up(std::max<std::int64_t>(p.x.outputs, 1), tensor::kGroupTile) * tensor::kGroupTile);
         return p.dtype != kF32 && device.major == 9 && filled >= kLeastFilled &&
-               tensor_group_kernel_of(p.dtype, group_steps_of(p)) != nullptr;
+               tensor::group_kernel_of(p.dtype, group_steps_of(p)) != nullptr;
     }
     static int chunks_of(const Problem& p) {
         return static_cast<int>(divide_up(p.x.k + before_of(p) + tensor::kChunk - 1, tensor::kChunk));
     }
     /// One 16-bit number is enough under fast accuracy, and if it is all of the tap: small integers, say, or what was of that type.
     static int pieces_of(const Problem& p) {
-        return p.narrow_taps || p.accuracy == static_cast<std::int32_t>(Accuracy::fast) ? 1 : 2;
+        return p.narrow_taps || p.accuracy == Accuracy::fast ? 1 : 2;
     }
     // One filter, whose places fill shared memory.
     static bool rows_take(const Problem& p, const cuda_abi::Device& device) {
         return p.dtype != kF32 && device.major == 9 && p.filters <= 1 &&
-               tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps).entry != nullptr;
+               tensor::rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps).kernel != nullptr;
     }
     static Way way_of(const Problem& p, const cuda_abi::Device& device, const Policy& policy) {
         if (p.x.k > tensor::kMostTaps) { return Way::rows; }
@@ -278,23 +315,6 @@ private:
         return way == Way::rows    ? tensor::rows_tile(chunks_of(p), pieces_of(p))
                : way == Way::group ? tensor::kGroupTile
                                    : tensor::kTile;
-    }
-    struct Kernel {
-        const void* entry;
-        int threads;
-        std::size_t shared_bytes;
-    };
-    static Kernel kernel_of(const Prepared& prepared) {
-        const Problem& p = prepared.problem;
-        const Way way = way_of(prepared);
-        if (way == Way::rows) {
-            const TensorRowsKernel kernel = tensor_rows_kernel_of(p.dtype, chunks_of(p), pieces_of(p), p.narrow_taps);
-            return {kernel.entry, kernel.threads, kernel.shared_bytes};
-        }
-        if (way == Way::group) {
-            return {tensor_group_kernel_of(p.dtype, group_steps_of(p)), tensor::kThreads, tensor::kGroupShared};
-        }
-        return {tensor_kernel_of(p.dtype), 32, static_cast<std::size_t>(sizes_of(p, tensor::kTile).warp_bytes)};
     }
     static Tiles sizes_of(const Problem& p, int tile) {
         Tiles g{};
@@ -325,9 +345,9 @@ private:
     // taps, 2^24 samples, H200 42 us with two such rounds, 43 with one, 44 with three, 47 with one and a half, and 44 with 8 tiles
     // side by side; 2^28 samples 542 us with 16 rounds, 558 with 32. Blocks of four warps with many steps stay until all is done
     // (127 taps: 389 us, with 8 tiles 409), with few they change (63: 306, 316).
-    static Runs runs_of(const Prepared& prepared, std::int64_t tiles) {
+    static Runs runs_of(const Prepared& prepared, Way way, std::int64_t tiles) {
         const Problem& p = prepared.problem;
-        const bool groups = way_of(prepared) == Way::group;
+        const bool groups = way == Way::group;
         const int steps = group_steps_of(p);
         const std::int64_t held =
             std::int64_t{prepared.device.multiprocessors} * (groups ? tensor::group_blocks(steps) : tensor::kWarpsHeld);

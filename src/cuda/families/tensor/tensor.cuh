@@ -1,7 +1,7 @@
 // 21: up to a few hundred taps at the speed of the copy: products on tensor cores.
 #pragma once
 
-#include "cuda/families/direct/direct.hpp"
+#include "cuda/families/tensor/tensor.hpp"
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/matrix_fragments.cuh"
 #include "cuda/primitives/slow_tile.cuh"

@@ -1,19 +1,19 @@
-// The tensor-core kernel for every element type that it has.
+// The kernels of a warp a tile, for every element type that they have.
 #include "cuda/families/tensor/tensor.cuh"
 
-namespace tapline::cuda {
+namespace tapline::cuda::tensor {
 
-const void* tensor_kernel_of(Dtype dtype) {
+TileKernel kernel_of(Dtype dtype) {
     switch (dtype) {
         case kF32:
-            return reinterpret_cast<const void*>(&tensor::tensor_kernel<float>);
+            return &tensor_kernel<float>;
         case kF16:
-            return reinterpret_cast<const void*>(&tensor::tensor_kernel<__half>);
+            return &tensor_kernel<__half>;
         case kBf16:
-            return reinterpret_cast<const void*>(&tensor::tensor_kernel<__nv_bfloat16>);
+            return &tensor_kernel<__nv_bfloat16>;
         default:
             return nullptr;
     }
 }
 
-}  // namespace tapline::cuda
+}  // namespace tapline::cuda::tensor

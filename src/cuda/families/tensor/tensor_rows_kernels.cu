@@ -6,21 +6,21 @@
 
 #include "cuda/families/tensor/tensor_rows.cuh"
 
-namespace tapline::cuda {
+namespace tapline::cuda::tensor {
 namespace {
 
 // For so many chunks and fewer, down to the next.
 constexpr int kBuilt[] = {3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 17, 18};
-static_assert(kBuilt[std::size(kBuilt) - 1] == tensor::kMostChunksOnce);
+static_assert(kBuilt[std::size(kBuilt) - 1] == kMostChunksOnce);
 
 /// `H` is multiplied: where it is not the signal's type, or taps are two pieces, up to kMostChunks.
 template <class S, class H, int kPieces, std::size_t kIndex = 0>
-TensorRowsKernel kernel_with(int chunks) {
+Rows kernel_with(int chunks) {
     constexpr int kChunks = kBuilt[kIndex];
-    if constexpr (kChunks <= tensor::kMostChunks || (std::is_same_v<S, H> && kPieces == 1)) {
+    if constexpr (kChunks <= kMostChunks || (std::is_same_v<S, H> && kPieces == 1)) {
         if (chunks <= kChunks) {
-            return {reinterpret_cast<const void*>(&tensor::rows_kernel<S, H, kChunks, kPieces>), tensor::row_threads(kChunks),
-                    static_cast<std::size_t>(tensor::row_shared_bytes(kChunks, kPieces))};
+            return {&rows_kernel<S, H, kChunks, kPieces>, row_threads(kChunks),
+                    static_cast<std::size_t>(row_shared_bytes(kChunks, kPieces))};
         }
         if constexpr (kIndex + 1 < std::size(kBuilt)) { return kernel_with<S, H, kPieces, kIndex + 1>(chunks); }
     }
@@ -29,7 +29,7 @@ TensorRowsKernel kernel_with(int chunks) {
 
 }  // namespace
 
-TensorRowsKernel tensor_rows_kernel_of(Dtype dtype, int chunks, int pieces, bool narrow_taps) {
+Rows rows_kernel_of(Dtype dtype, int chunks, int pieces, bool narrow_taps) {
     constexpr bool kFor90a = std::string_view(TAPLINE_CUDA_BUILT_FOR).find("90a") != std::string_view::npos;
     if (!kFor90a) { return {}; }
     if (dtype == kF16) { return pieces == 1 ? kernel_with<__half, __half, 1>(chunks) : kernel_with<__half, __half, 2>(chunks); }
@@ -38,4 +38,4 @@ TensorRowsKernel tensor_rows_kernel_of(Dtype dtype, int chunks, int pieces, bool
     return pieces == 1 ? kernel_with<__nv_bfloat16, __half, 1>(chunks) : kernel_with<__nv_bfloat16, __half, 2>(chunks);
 }
 
-}  // namespace tapline::cuda
+}  // namespace tapline::cuda::tensor

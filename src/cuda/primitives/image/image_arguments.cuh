@@ -1,7 +1,6 @@
 // What every production kernel for images gets, and the element types that only images have.
 #pragma once
 
-#include "cuda/image_rung.hpp"
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/epilogue.cuh"
 
@@ -27,7 +26,7 @@ struct Element<std::uint16_t> {
 struct ImageArguments {
     void* out;          // output row `first` of the first image
     const void* in;     // row in_first of the first image
-    const void* taps;   // (masks, mask_height, mask_width), or the rung's own form
+    const void* taps;   // masks of (mask_height, mask_width), mask_taps apart, or the rung's own form
     const void* table;  // the rung's own form, if it needs both
     std::int64_t first, rows, out_row, out_image;
     std::int64_t in_first, in_last, in_row, in_image, images;
@@ -40,9 +39,6 @@ struct ImageArguments {
     std::int32_t integers;     // pixels are u8 or u16
     Arguments common;          // boundary, constant, epilogue and output type; nothing else is set
 };
-
-/// Host.
-ImageArguments image_arguments_of(const Prepared& prepared, const Job& job);
 
 /// The pixel outside the image under a constant boundary.
 template <class S>

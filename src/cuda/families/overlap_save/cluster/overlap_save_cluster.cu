@@ -1,15 +1,21 @@
 // The rung of segments that a cluster's blocks share: which sizes it takes.
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 
-#include "cuda/families/overlap_save/overlap_save_rung.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_rung.hpp"
 
 namespace tapline::cuda {
 namespace overlap_save {
 namespace {
 
+Kernel cluster_kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum) {
+    if (spectrum != Spectrum::passing) { return {}; }
+    return with_sample_type(
+        p.dtype, [&]<class S>(ElementType<S>) { return pick_cluster_kernel<S>(warps / kRemainders, plain); });
+}
+
 class OverlapSaveCluster final : public SegmentRung {
 public:
-    OverlapSaveCluster() : SegmentRung(kClusterWarpCounts, "a cluster") {}
+    OverlapSaveCluster() : SegmentRung(kClusterWarpCounts, cluster_kernel_of, "a cluster") {}
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
         info.number = "30";
@@ -32,7 +38,6 @@ public:
         if (device.major < 9) { return "clusters need compute capability 9.0"; }
         return SegmentRung::supports(p, device);
     }
-    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
-#include "cuda/families/overlap_save/segment/overlap_save_shared_samples.cuh"
+#include "cuda/families/overlap_save/overlap_save_shared_samples.cuh"
 #include "cuda/primitives/cluster.cuh"
 #include "cuda/primitives/remainder.cuh"
 
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
     extern __shared__ uint4 shared[];
     char* const base = reinterpret_cast<char*>(shared);
     Point* const pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
-    Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
+    Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);
     Point* const divisions = reinterpret_cast<Point*>(base + kLayout.divisions);
     Point* const points = reinterpret_cast<Point*>(base + kLayout.points);
     Point* const own = points + warp * kBufferPoints;
@@ -48,19 +48,19 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
     SpectrumPart<Point> part(own, reinterpret_cast<CopyBarrier*>(base) + warp, lane);
 
     const std::int64_t first_segment = blockIdx.x / kBlocks;
-    Place place{first_segment / g.segments, 0};
+    SegmentInStep place{first_segment / g.segments, 0};
     place.index = static_cast<int>(first_segment - place.row * g.segments);
 
     const auto* tables = static_cast<const Point*>(g.tables);
     copy_by_block<Point>(pairs, tables, kPairs);
-    for (int factor = 0; factor < 2; ++factor) {  // of all warps' twists those of the block's
-        copy_by_block<Point>(twists + factor * kThreads, tables + kPairs + factor * 32 * kAllWarps + rank * kThreads, kThreads);
+    for (int factor = 0; factor < 2; ++factor) {  // of all warps' twiddles those of the block's
+        copy_by_block<Point>(twiddles + factor * kThreads, tables + kPairs + factor * 32 * kAllWarps + rank * kThreads, kThreads);
     }
     const Point* const all_divisions = tables + kPairs + 64 * kAllWarps;
     copy_by_block<Point>(divisions, all_divisions + rank * kGroups * kDivisionPoints<kGroup>, kGroups * kDivisionPoints<kGroup>);
     const Point* const all_spectra = all_divisions + kRemainders * kDivisionPoints<kGroup>;
     __syncthreads();
-    const TwistOf<Point, kWarps> twist_of(twists, static_cast<int>(threadIdx.x));
+    const TwiddleOf<Point, kWarps> twiddle_of(twiddles, static_cast<int>(threadIdx.x));
     cluster_arrive();
 
     for (; place.row < a.rows; place = place.next(g, a.rows)) {
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
         cluster_wait();  // remainders have come
         Remainder<kGroup>::take_apart(re, im, remainder, division, group, in_group);
 
-        // Two rounds of the same code: times the twists and transformed; times the spectrum and transformed back.
+        // Two rounds of the same code: times the twiddles and transformed; times the spectrum and transformed back.
 #pragma unroll 1
         for (int direction = 0; direction < 2; ++direction) {
             T x[32];
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
                 __syncwarp();
             } else {
 #pragma unroll
-                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twist_of(i)); }
+                for (int i = 0; i < 32; ++i) { multiply(y[i], x[i], twiddle_of(i)); }
             }
             const auto pair = [&](int i, T* c, T* t) {
                 const Point p = pairs[32 * i + lane];
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
         }
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
-            Point w = twist_of(i);
+            Point w = twiddle_of(i);
             w.y = -w.y;
             multiply(re[i], im[i], w);
         }

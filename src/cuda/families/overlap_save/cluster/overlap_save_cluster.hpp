@@ -1,7 +1,7 @@
 // Overlap-save whose segments a cluster's blocks share: what the kernel and its launch share.
 #pragma once
 
-#include "cuda/families/overlap_save/overlap_save.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_segment.hpp"
 
 namespace tapline::cuda::overlap_save {
 
@@ -9,12 +9,9 @@ namespace tapline::cuda::overlap_save {
 template <class T>
 inline constexpr int kBlockWarps = sizeof(T) == 8 ? 8 : 16;
 
-/// Segments are divided into so many remainders first, each thread having one point of each.
-inline constexpr int kRemainders = 32;
-
 /// Offsets into a block's shared memory, in bytes. `group`: warps of a remainder, `warps`: of the block.
 struct ClusterLayout {
-    int pairs, twists, divisions, points, end;
+    int pairs, twiddles, divisions, points, end;
 };
 #ifdef __CUDACC__
 __host__ __device__
@@ -23,20 +20,16 @@ __host__ __device__
     cluster_layout(int group, int warps, int point_bytes) {
     ClusterLayout l{};
     l.pairs = 128;  // the barriers come first
-    l.twists = l.pairs + kPairs * point_bytes;
-    l.divisions = l.twists + 64 * warps * point_bytes;
+    l.twiddles = l.pairs + kPairs * point_bytes;
+    l.divisions = l.twiddles + 64 * warps * point_bytes;
     l.points = l.divisions + (group == 1 ? 0 : warps / group * (group + group / 2) * point_bytes);
     l.end = l.points + warps * kBufferPoints * point_bytes;
     return l;
 }
 
-/// The kernel for segments of 32 * group warps, `group` 1, 2, 4 or 8, or none. `plain`: as kernel_f32.
-Kernel cluster_kernel_f32(int group, bool plain);
-Kernel cluster_kernel_f64(int group, bool plain);
-Kernel cluster_kernel_f16(int group, bool plain);
-Kernel cluster_kernel_bf16(int group, bool plain);
-Kernel cluster_kernel_complex64(int group, bool plain);
-Kernel cluster_kernel_complex128(int group, bool plain);
+/// The kernel of samples S for segments of 32 * group warps, `group` 1, 2 or 4, or none. `plain`: as pick_segment_kernel.
+template <class S>
+Kernel pick_cluster_kernel(int group, bool plain);
 
 }  // namespace tapline::cuda::overlap_save
 

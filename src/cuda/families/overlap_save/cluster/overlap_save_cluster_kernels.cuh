@@ -11,7 +11,7 @@ Kernel cluster_kernel() {
     constexpr int kPointBytes = 2 * static_cast<int>(sizeof(T));
     constexpr ClusterLayout kLayout = cluster_layout(kGroup, kBlockWarps<T>, kPointBytes);
     Kernel k;
-    k.function = reinterpret_cast<const void*>(&overlap_save_cluster_kernel<S, kGroup, kPlain>);
+    k.function = &overlap_save_cluster_kernel<S, kGroup, kPlain>;
     k.most_threads = 32 * kBlockWarps<T>;
     k.blocks = kRemainders * kGroup / kBlockWarps<T>;
     k.table_points = kPairs + 64 * kRemainders * kGroup + kRemainders * kDivisionPoints<kGroup>;
@@ -22,7 +22,7 @@ Kernel cluster_kernel() {
 
 /// Clusters of up to 8 blocks, which every device with clusters takes.
 template <class S>
-Kernel pick_cluster(int group, bool plain) {
+Kernel pick_cluster_kernel(int group, bool plain) {
     switch (group) {
         case 1:
             return plain ? cluster_kernel<S, 1, true>() : cluster_kernel<S, 1, false>();

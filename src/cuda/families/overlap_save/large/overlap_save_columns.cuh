@@ -1,53 +1,17 @@
 // Large segments by columns: samples come, 32 x kRadix points a column are transformed, and back, outputs go.
 #pragma once
 
+#include "cuda/families/overlap_save/large/overlap_save_column_points.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_columns_slow.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
-#include "cuda/families/overlap_save/segment/overlap_save_outputs.cuh"
-#include "cuda/families/overlap_save/row/overlap_save_row.cuh"
+#include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/primitives/segment.cuh"
+#include "cuda/primitives/transform_by_table.cuh"
 #include "cuda/primitives/turns.cuh"
 #include "cuda/primitives/with_neighbours.cuh"
 
 namespace tapline::cuda::overlap_save {
-
-/// Points i of a thread that has 16 of each of two neighbouring columns, in registers i and 16 + i.
-__device__ __forceinline__ float4 pair_at(const float* re, const float* im, int i) {
-    return {re[i], im[i], re[16 + i], im[16 + i]};
-}
-__device__ __forceinline__ void take_pair(float* re, float* im, int i, const float4& pair) {
-    re[i] = pair.x;
-    im[i] = pair.y;
-    re[16 + i] = pair.z;
-    im[16 + i] = pair.w;
-}
-
-/// Where points of one column lie, kRow apart, of kRows rows: instructions hold distances below 8 MB, and columns are up to 32 MB
-/// long. Pointers to rows in the middle of stretches of 16 MB, so that each point's address need not be computed: 2^22 points 10%
-/// fewer instructions of columns.
-template <class Point, int kRows, int kRow>
-class PointsOfColumn {
-public:
-    __device__ __forceinline__ explicit PointsOfColumn(Point* row_0) {
-#pragma unroll
-        for (int i = 0; i < kStretches; ++i) {
-            int middle = (2 * i + 1) * (kEach / 2) * kRow;
-            middles_[i] = row_0 + middle;
-            hide(middles_[i], middle);
-        }
-    }
-    /// Of the rows below kRows, a constant where this is called from code without loops.
-    [[nodiscard]] __device__ __forceinline__ Point* at(int row) const {
-        return middles_[row / kEach] + (row % kEach - kEach / 2) * kRow;
-    }
-
-private:
-    static constexpr std::int64_t kBytes = std::int64_t{kRows} * kRow * static_cast<std::int64_t>(sizeof(Point));
-    static constexpr int kStretches = static_cast<int>(kBytes >> 24 > 1 ? kBytes >> 24 : 1);
-    static constexpr int kEach = kRows / kStretches;
-    Point* middles_[kStretches];
-};
 
 /// A thread's part of a tile of kWidth columns, which are kRow points apart: (column, q) before the exchange that a transform of
 /// kOwn x kStride points has in its middle, and (column, p) after it. There: its kOwn points r = q + kStride i of the column become
@@ -126,7 +90,7 @@ struct Columns {
     /// points the 32 real parts, then the others. Whether it does: not of a segment that needs more than a copy. By all lanes,
     /// which have read what lies there.
     [[nodiscard]] __device__ __forceinline__ bool fetch(int segment) const {
-        const auto [row, index] = g.place_of(segment);
+        const auto [row, index] = g.index_of(segment);
         if (g.plain == 0 || g.aligned == 0 || segment >= g.segments || !is_inner(index)) { return false; }
         __syncwarp();
         const int thread = thread_anew();
@@ -151,7 +115,7 @@ struct Columns {
                                               const StandAnew& stand_anew) {
         T re[32];
         T im[32];
-        const auto [row, index] = g.place_of(segment);
+        const auto [row, index] = g.index_of(segment);
         bool slow = left_over != 0 || (a.boundary != kZero && !is_inner(index));
         if (!slow) {
             if (kFetches && fetched) {
@@ -180,7 +144,7 @@ struct Columns {
         if (segment >= g.segments) { return; }
         T re[32];
         T im[32];
-        const auto [row, index] = g.place_of(segment);
+        const auto [row, index] = g.index_of(segment);
         bool slow = a.boundary != kZero && !is_inner(index);
         for (;;) {
             if (slow) {
@@ -259,7 +223,7 @@ struct Columns {
         if constexpr (!kComplex) {
             fft::for_each_index<0, 32>([&](auto value) {
                 constexpr int i = decltype(value)::value;
-                multiply(re[i], im[i], tables[kTables.untwists + q + kStride * fft::reversed(i % kOwn, kOwnBits)]);
+                multiply(re[i], im[i], tables[kTables.unturns + q + kStride * fft::reversed(i % kOwn, kOwnBits)]);
             });
         }
         return store(re, im, segment, at);
@@ -552,7 +516,7 @@ private:
         }
     }
     __device__ __forceinline__ int store(T* re, T* im, int segment, Point* points) const {
-        const auto [row, index] = g.place_of(segment);
+        const auto [row, index] = g.index_of(segment);
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
         const int wanted = wanted_of(index);
         // Every output of the column depends on every one of its points, so that one tells of all.

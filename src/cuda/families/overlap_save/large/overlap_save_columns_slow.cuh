@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
-#include "cuda/families/overlap_save/segment/overlap_save_outputs.cuh"
+#include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/primitives/segment.cuh"
 
 namespace tapline::cuda::overlap_save {
@@ -78,7 +78,7 @@ __device__ __forceinline__ void read_one_by_one(const Tile& tile, typename Tile:
     using Sum = typename Tile::Sum;
     const Arguments& a = tile.a;
     const LargeSegments& g = tile.g;
-    const auto [row, index] = g.place_of(segment);
+    const auto [row, index] = g.index_of(segment);
     const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
     const std::int64_t position = a.in_first + g.start + static_cast<std::int64_t>(index) * g.outputs;
     const int needed = g.used - (g.outputs - tile.wanted_of(index));
@@ -115,7 +115,7 @@ __device__ __forceinline__ void store_one_by_one(const Tile& tile, const typenam
     using T = typename Tile::T;
     const Arguments& a = tile.a;
     const LargeSegments& g = tile.g;
-    const auto [row, index] = g.place_of(segment);
+    const auto [row, index] = g.index_of(segment);
     const int wanted = tile.wanted_of(index);
     const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
 #pragma unroll 1

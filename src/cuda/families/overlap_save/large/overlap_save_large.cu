@@ -5,12 +5,13 @@
 #include <array>
 #include <limits>
 
-#include "cuda/check.hpp"
-#include "cuda/families/overlap_save/overlap_save_host.hpp"
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/grids.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_cut.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
+#include "cuda/families/overlap_save/overlap_save_points.hpp"
 #include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
-#include "cuda/families/production.hpp"
+#include "cuda/launch.hpp"
 
 namespace tapline::cuda {
 namespace overlap_save {
@@ -23,29 +24,14 @@ constexpr std::int64_t kLeastTaps = 4097;
 constexpr std::int64_t kMostLargeSegments = std::int64_t{1} << 20;  // tasks are counted in 32 bits
 
 // Whether points are in double.
-bool is_wide(const Problem& p) { return type_of(p).point_bytes == 16; }
+bool is_wide(const Problem& p) { return point_type_of(p).is_wide(); }
 
 LargeKernel kernel_of(const Problem& p, int bits) {
     if (is_wide(p) && bits > kMostWideBits) { return {}; }
-    switch (p.dtype) {
-        case kF32:
-            return large_kernel_f32(bits);
-        case kF64:
-            return large_kernel_f64(bits);
-        case kF16:
-            return large_kernel_f16(bits);
-        case kBf16:
-            return large_kernel_bf16(bits);
-        case kComplex64:
-            return large_kernel_complex64(bits);
-        case kComplex128:
-            return large_kernel_complex128(bits);
-        default:
-            return {};
-    }
+    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) { return pick_large_kernel<S>(bits); });
 }
 
-LargeCut cut_of(const Problem& p, int bits) { return large_cut(bits, type_of(p).is_complex, p.x.k, p.x.origin); }
+LargeCut cut_of(const Problem& p, int bits) { return large_cut(bits, point_type_of(p).is_complex, p.x.k, p.x.origin); }
 
 std::int64_t tasks_of(const LargeCut& cut) { return cut.points / kTilePoints; }
 
@@ -82,7 +68,7 @@ Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& devi
     const bool wide = is_wide(p);
     const std::int64_t least_bytes = (wide ? 26 : 28) << 20;  // nearly half of the H200's cache
     constexpr std::int64_t kMostBytesTogether = 32 << 20;     // of a segment: a ring of six is a few times the cache still
-    const std::int64_t segment_bytes = cut.points * type_of(p).point_bytes;
+    const std::int64_t segment_bytes = cut.points * point_type_of(p).point_bytes;
     const std::int64_t bytes = std::max(least_bytes, device.l2_bytes / 5 * 2);
     const std::int64_t most = std::clamp<std::int64_t>(bytes / segment_bytes, 3, kMostSlots);
     const std::int64_t blocks = blocks_at_once(p, device);
@@ -106,7 +92,7 @@ Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& devi
 /// 2^26 561 either way.
 LargeOrder order_of(const Problem& p, const LargeCut& cut, const Ring& ring, int segments, const cuda_abi::Device& device) {
     constexpr int kFew = 16;
-    const bool all_stay = !is_wide(p) && segments * cut.points * type_of(p).point_bytes <= device.l2_bytes;
+    const bool all_stay = !is_wide(p) && segments * cut.points * point_type_of(p).point_bytes <= device.l2_bytes;
     if (all_stay) { return LargeOrder::of(ring.lag, 1, ring.slots, false, segments); }
     const bool alternates = ring.alternates || (ring.is_long && segments <= kFew);
     return LargeOrder::of(alternates ? ring.slots / 2 : ring.lag, ring.together_bits, ring.slots, alternates, segments);
@@ -114,7 +100,7 @@ LargeOrder order_of(const Problem& p, const LargeCut& cut, const Ring& ring, int
 
 bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
     const LargeKernel kernel = kernel_of(p, bits);
-    return kernel.function != nullptr && static_cast<std::size_t>(kernel.shared_bytes) <= shared_limit(device) &&
+    return kernel.function != nullptr && kernel.shared_bytes <= device.shared_bytes_per_block &&
            cut_of(p, bits).outputs != 0;
 }
 
@@ -130,7 +116,7 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
     constexpr double kLongWide = 15.7e-6;  // before that factor: 2^22 points in double, whose columns and rows do not alternate
     const bool wide = is_wide(p);
     const bool half = p.dtype == kF16 || p.dtype == kBf16;
-    const double factor = (wide   ? kWideFactor * (device.minor == 0 ? 1 : 8)
+    const double factor = (wide   ? kWideFactor * (has_fast_double(device) ? 1 : 8)
                            : half ? kHalfFactor
                                   : 1) *
                           kMeasuredFlops / (device.peak_flops / device.multiprocessors);
@@ -148,8 +134,8 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
 // Of segments in an endless signal, whatever this one's length: a stream, which does not know it, gives the same bits.
 int best_bits(const Problem& p, const cuda_abi::Device& device) {
     Problem endless = p;
-    endless.n = endless.output_length = std::int64_t{1} << 28;
-    endless.batch = 1;
+    endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
+    endless.batch.length = 1;
     int best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (int bits = kLeastLargeBits; bits <= kMostLargeBits; ++bits) {
@@ -163,7 +149,7 @@ int best_bits(const Problem& p, const cuda_abi::Device& device) {
     return best;
 }
 
-LargeCut cut_of_prepared(const Prepared& prepared) {
+LargeCut choose_cut(const Prepared& prepared) {
     const Problem& p = prepared.problem;
     int bits = 0;
     while (prepared.policy.threads_per_block != 0 && 32 * prepared.policy.threads_per_block != 1 << bits && bits < 30) { ++bits; }
@@ -218,57 +204,68 @@ public:
         return all;
     }
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
-        const LargeCut cut = cut_of_prepared(prepared);
-        return kStateBytes + ring(prepared).slots * cut.points * type_of(prepared.problem).point_bytes;
+        const auto& chosen = prepared.chosen_as<ChosenLarge>();
+        return kStateBytes + chosen.ring.slots * chosen.cut.points * chosen.type.point_bytes;
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        const LargeCut cut = cut_of_prepared(prepared);
-        return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
-               std::to_string(ring(prepared).slots) + " on their way";
+        const auto& chosen = prepared.chosen_as<ChosenLarge>();
+        return "segments of " + std::to_string(chosen.cut.samples) + " samples, " + std::to_string(chosen.cut.outputs) +
+               " outputs each, " + std::to_string(chosen.ring.slots) + " on their way";
     }
-    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override { return cut_of_prepared(prepared).outputs; }
-    [[nodiscard]] std::vector<std::byte> tables(const Prepared& prepared) const override {
+    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
+        return prepared.chosen_as<ChosenLarge>().cut.outputs;
+    }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        const LargeCut cut = cut_of_prepared(prepared);
-        const Type type = type_of(p);
-        const LargeKernel kernel = kernel_of(p, cut.bits);
-        const bool wide = is_wide(p);
-        const LargeTables places(kernel.radix, kernel.warps, wide);
+        auto chosen = std::make_unique<ChosenLarge>();
+        chosen->cut = choose_cut(prepared);
+        chosen->type = point_type_of(p);
+        chosen->kernel = kernel_of(p, chosen->cut.bits);
+        chosen->ring = ring_of(p, chosen->cut, prepared.device);
+        const LargeKernel& kernel = chosen->kernel;
+        const auto shared_bytes = static_cast<std::size_t>(kernel.shared_bytes);
+        chosen->ready_bytes =
+            std::int64_t{LargeTables(kernel.radix, kernel.warps, chosen->type.is_wide()).end} * chosen->type.point_bytes;
+        load_kernel(kernel.function, shared_bytes, prepared.device);
+        if (p.taps_come_later && kernel.with_taps != nullptr) {
+            load_kernel(kernel.with_taps, shared_bytes, prepared.device);
+        } else if (p.taps_come_later) {
+            chosen->spectrum =
+                load_spectrum(p, {.ready_bytes = chosen->ready_bytes,
+                                  .skip = chosen->cut.skip,
+                                  .rows = 32 * kernel.radix,
+                                  .warps = kernel.warps,
+                                  .for_block = 0,
+                                  .order = chosen->type.is_wide() ? SpectrumOrder::plain : SpectrumOrder::halves});
+        }
+        return chosen;
+    }
+    [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        const auto& chosen = prepared.chosen_as<ChosenLarge>();
+        const LargeKernel& kernel = chosen.kernel;
+        const bool complex_samples = chosen.type.is_complex;
+        const bool wide = chosen.type.is_wide();
         const auto tap = [&](std::int64_t t) { return tap_at(prepared.host_taps.data(), t, p.taps_dtype); };
         std::vector<std::byte> bytes;
-        bytes.reserve(static_cast<std::size_t>((places.end + cut.points) * type.point_bytes));
-        append(bytes, large_tables(kernel.radix, kernel.warps, type.is_complex, wide), wide);
-        const std::vector<Complex> spectrum = large_spectrum(tap, p.x.k, cut.skip, kernel.radix, kernel.warps, type.is_complex);
+        bytes.reserve(static_cast<std::size_t>(made_table_bytes(prepared)));
+        append(bytes, large_tables(kernel.radix, kernel.warps, complex_samples, wide), wide);
+        const std::vector<Complex> spectrum =
+            large_spectrum(tap, p.x.k, chosen.cut.skip, kernel.radix, kernel.warps, complex_samples);
         append(bytes, wide ? spectrum : in_halves(spectrum), wide);
         return bytes;
     }
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override {
-        const LargeCut cut = cut_of_prepared(prepared);
-        const LargeKernel kernel = kernel_of(prepared.problem, cut.bits);
-        return (table_points(prepared.problem, kernel) + cut.points) * type_of(prepared.problem).point_bytes;
+        const auto& chosen = prepared.chosen_as<ChosenLarge>();
+        return chosen.ready_bytes + chosen.cut.points * chosen.type.point_bytes;
     }
-    void load_tables(const Prepared& prepared) const override {
-        const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
-        if (kernel.with_taps == nullptr) { return load_spectrum_kernel(prepared.problem); }
-        allow_shared(kernel.with_taps, static_cast<std::size_t>(kernel.shared_bytes));
-    }
+    void load_tables(const Prepared&) const override {}  // load() does
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
                           cudaStream_t stream) const override {
-        const Problem& p = prepared.problem;
-        const LargeCut cut = cut_of_prepared(prepared);
-        const LargeKernel kernel = kernel_of(p, cut.bits);
-        if (kernel.with_taps == nullptr) {
-            SpectrumJob spectrum = spectrum_job(prepared, made.tables, made.taps, made.given);
-            spectrum.ready_bytes = table_points(p, kernel) * type_of(p).point_bytes;
-            spectrum.skip = cut.skip;
-            spectrum.rows = 32 * kernel.radix;
-            spectrum.warps = kernel.warps;
-            spectrum.order = is_wide(p) ? SpectrumOrder::plain : SpectrumOrder::halves;
-            launch_spectrum(p, spectrum, stream);
-            Prepared with_taps = prepared;
-            with_taps.tables = made.tables;
-            with_taps.taps = made.taps;
-            return launch(with_taps, job, workspace, stream);
+        const auto& chosen = prepared.chosen_as<ChosenLarge>();
+        if (chosen.spectrum.kernel != nullptr) {
+            launch_spectrum(chosen.spectrum, prepared.on_device.tables, made.tables, made.taps, made.given, stream);
+            return launch(prepared, job, {made.taps, made.tables}, workspace, stream);
         }
         LargeSegments g{};
         g.made_spectrum = made.tables;
@@ -276,48 +273,47 @@ public:
         g.given = made.given.data;
         g.reversed = made.given.reversed;
         g.conjugated = made.given.conjugated;
-        launch_segments(prepared, job, g, made.taps, workspace, stream);
+        launch_segments(prepared, job, g, {made.taps, prepared.on_device.tables}, workspace, stream);
     }
-    void load(const Prepared& prepared) const override {
-        const LargeKernel kernel = kernel_of(prepared.problem, cut_of_prepared(prepared).bits);
-        allow_shared(kernel.function, static_cast<std::size_t>(kernel.shared_bytes));
-    }
-    void launch(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) const override {
-        launch_segments(prepared, job, {}, prepared.taps, workspace, stream);
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
+                cudaStream_t stream) const override {
+        launch_segments(prepared, job, {}, on_device, workspace, stream);
     }
 
 private:
     static constexpr std::int64_t kStateBytes = (sizeof(LargeState) + 255) / 256 * 256;
-    static Ring ring(const Prepared& prepared) { return ring_of(prepared.problem, cut_of_prepared(prepared), prepared.device); }
 
-    static std::int64_t table_points(const Problem& p, const LargeKernel& kernel) {
-        return LargeTables(kernel.radix, kernel.warps, is_wide(p)).end;
-    }
+    struct ChosenLarge : Chosen {
+        LargeCut cut;
+        PointType type{};
+        LargeKernel kernel;
+        Ring ring{};
+        std::int64_t ready_bytes = 0;  // of the tables, before the spectrum
+        SpectrumPlan spectrum;         // where taps come later and the kernel does not make it
+    };
 
     /// `g` says of what the spectrum is made unless the plan has it.
-    static void launch_segments(const Prepared& prepared, const Job& job, LargeSegments g, const void* taps, void* workspace,
-                                cudaStream_t stream) {
+    static void launch_segments(const Prepared& prepared, const Job& job, LargeSegments g, const OnDevice& on_device,
+                                void* workspace, cudaStream_t stream) {
         const Problem& p = prepared.problem;
-        const LargeCut cut = cut_of_prepared(prepared);
-        const LargeKernel kernel = kernel_of(p, cut.bits);
-        Arguments a = arguments_of(prepared, job);
-        a.taps = taps;
-        g.tables = prepared.tables;
+        const auto& chosen = prepared.chosen_as<ChosenLarge>();
+        const LargeCut& cut = chosen.cut;
+        const Arguments a = arguments_of(prepared, job, on_device);
+        g.tables = on_device.tables;
         g.state = static_cast<LargeState*>(workspace);
         g.points = static_cast<char*>(workspace) + kStateBytes;
         const std::int64_t of_row = segments_of_row(cut, job.count);
         if (of_row > kMostLargeSegments || job.batch > kMostLargeSegments / of_row) {
             throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
         }
-        place_segments(g, cut, a, type_of(p).bytes);
-        g.order = order_of(p, cut, ring(prepared), g.segments, prepared.device);
-        g.real_taps = p.taps_dtype == kF32 || p.taps_dtype == kF64;
+        place_segments(g, cut, a, chosen.type.bytes);
+        g.order = order_of(p, cut, chosen.ring, g.segments, prepared.device);
+        g.real_taps = has_real_taps(p);
         check(cudaMemsetAsync(g.state, 0, sizeof(LargeState), stream), "cudaMemsetAsync");
         const std::int64_t tasks = 2 * (g.segments + g.order.slots) * tasks_of(cut);
         const std::int64_t blocks = std::min(blocks_at_once(p, prepared.device), tasks);
-        void* arguments[] = {&a, &g};
-        cuda::launch(g.given != nullptr ? kernel.with_taps : kernel.function, dim3(static_cast<unsigned>(blocks)), kTileThreads,
-                     arguments, static_cast<std::size_t>(kernel.shared_bytes), stream);
+        launch_kernel(g.given != nullptr ? chosen.kernel.with_taps : chosen.kernel.function, static_cast<unsigned>(blocks),
+                      kTileThreads, static_cast<std::size_t>(chosen.kernel.shared_bytes), stream, a, g);
     }
 };
 

@@ -4,7 +4,7 @@
 #include "cuda/families/overlap_save/large/overlap_save_columns.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_large_spectrum.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_large_task.cuh"
-#include "cuda/families/overlap_save/segment/overlap_save_samples.cuh"
+#include "cuda/families/overlap_save/overlap_save_samples.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -92,7 +92,7 @@ __device__ __forceinline__ void convolve_remainder(double (&re)[32], double (&im
 /// part of the spectrum, transformed back.
 template <class T, int kWarps, class Point>
 __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum, Point* exchange, const Point* factors,
-                                              const Point* twists, const PartBarriers& barriers) {
+                                              const Point* twiddles, const PartBarriers& barriers) {
     T re[32];
     T im[32];
     {
@@ -100,9 +100,9 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
         const int warp = at.in_block * kWarps + at.warp;
         at.take_apart(re, im);
         if constexpr (kWarps > 1) {
-            const TwistOf<Point, kWarps> twist_of(twists, at.thread);
+            const TwiddleOf<Point, kWarps> twiddle_of(twiddles, at.thread);
 #pragma unroll
-            for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], twist_of(i)); }
+            for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], twiddle_of(i)); }
         }
         Point* const own = at.points + at.warp * kExchangePoints<Point>;
         SpectrumPart<Point> part = barriers.part_of(warp, own, at.lane);
@@ -111,10 +111,10 @@ __device__ __forceinline__ void convolve_rows(Point* rows, const Point* spectrum
     }
     const RowOfTile<kWarps, Point> at(rows, exchange);  // anew, as registers are few in between
     if constexpr (kWarps > 1) {
-        const TwistOf<Point, kWarps> twist_of(twists, at.thread);
+        const TwiddleOf<Point, kWarps> twiddle_of(twiddles, at.thread);
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
-            Point w = twist_of(i);
+            Point w = twiddle_of(i);
             w.y = -w.y;
             multiply(re[i], im[i], w);
         }
@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
             const Point* spectrum = all_tables + Tile::kTables.end;
             if constexpr (kMakesSpectrum) { spectrum = static_cast<const Point*>(g.made_spectrum); }
             convolve_rows<T, kWarps>(at + first, spectrum + first, exchange, tables + Tile::kTables.rows,
-                                     tables + Tile::kTables.twists, block.barriers);
+                                     tables + Tile::kTables.twiddles, block.barriers);
             // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
             if (first == 0) { forget_bad(*g.state, (read_task(place).segment + g.order.slots) % (2 * g.order.slots)); }

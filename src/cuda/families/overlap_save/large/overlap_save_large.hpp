@@ -46,31 +46,29 @@ struct LargeSegments {
     const void* given;            // (k)
     int reversed, conjugated;     // correlation order is the given one reversed, conjugated
 
-    struct Place {
+    struct Index {
         int row, index;  // of the batch, and there
     };
-    [[nodiscard]] TAPLINE_HOST_DEVICE Place place_of(int segment) const {
+    [[nodiscard]] TAPLINE_HOST_DEVICE Index index_of(int segment) const {
         const int row = segment / of_row;
         return {row, segment - row * of_row};
     }
 };
 
+using LargeSegmentKernel = void (*)(Arguments a, LargeSegments segments);
+
 /// A kernel for segments of 32 * radix * 1024 * warps points.
 struct LargeKernel {
-    const void* function = nullptr;
-    const void* with_taps = nullptr;  // the same, but makes the spectrum first; null: a kernel in front does
+    LargeSegmentKernel function = nullptr;
+    LargeSegmentKernel with_taps = nullptr;  // the same, but makes the spectrum first; null: a kernel in front does
     int radix = 0, warps = 0;
     int shared_bytes = 0;
 };
-/// 2^bits points; none if there is no such kernel.
 inline constexpr int kLeastLargeBits = 18;
 inline constexpr int kMostLargeBits = 23;
-LargeKernel large_kernel_f32(int bits);
-LargeKernel large_kernel_f64(int bits);
-LargeKernel large_kernel_f16(int bits);
-LargeKernel large_kernel_bf16(int bits);
-LargeKernel large_kernel_complex64(int bits);
-LargeKernel large_kernel_complex128(int bits);
+/// Of samples S and 2^bits points; none if there is no such kernel.
+template <class S>
+LargeKernel pick_large_kernel(int bits);
 
 }  // namespace tapline::cuda::overlap_save
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
-#include "cuda/families/production.hpp"
+#include "cuda/families/common/grids.hpp"
 #include "cuda/primitives/arguments.cuh"
 
 namespace tapline::cuda::overlap_save {

@@ -9,12 +9,12 @@ template <class S, int kRadix, int kWarps>
 LargeKernel large_kernel() {
     using Tile = Columns<S, kRadix, kWarps>;
     LargeKernel k;
-    k.function = reinterpret_cast<const void*>(&overlap_save_large_kernel<S, kRadix, kWarps, false>);
+    k.function = &overlap_save_large_kernel<S, kRadix, kWarps, false>;
     // Of the shortest segments the spectrum is made by a kernel in front: f32, 2^24 samples, 65,535 taps on an H200 149 us instead
     // of 155 by the same kernel. With 2^19 points it is 300 instead of 274 (2^25 samples), and as every part of a row reads all
     // taps, with 400,001 taps 799 instead of 324, with 1,048,575 taps and 2^22 points 5,110 instead of 444.
     if constexpr (kRadix != 8 || kWarps != 1) {
-        k.with_taps = reinterpret_cast<const void*>(&overlap_save_large_kernel<S, kRadix, kWarps, true>);
+        k.with_taps = &overlap_save_large_kernel<S, kRadix, kWarps, true>;
     }
     k.radix = kRadix;
     k.warps = kWarps;
@@ -27,7 +27,7 @@ LargeKernel large_kernel() {
 // an H200, 524,287 taps, 2^20 points 2,348 us instead of 2,559, 2^21 points 2,408 instead of 2,576. But rows of one warp, which
 // need no exchange between warps, are worth more: 2^19 points with 65,535 taps 1,782 us, as 256 rows of two warps 1,826.
 template <class S>
-LargeKernel pick_large(int bits) {
+LargeKernel pick_large_kernel(int bits) {
     switch (bits) {
         case 18:
             return large_kernel<S, 8, 1>();

@@ -174,16 +174,16 @@ __device__ __forceinline__ void transform_of_lanes(float (&re)[32], float (&im)[
 /// Row `first` / (1,024 kWarps) and those after it, 8,192 points, as convolve_rows() transforms them: the spectrum, in their place.
 template <class T, int kWarps, class Point>
 __device__ __forceinline__ void transform_rows_of_taps(Point* rows, int points_of_segment, Point* exchange, const Point* factors,
-                                                       const Point* twists) {
+                                                       const Point* twiddles) {
     const RowOfTile<kWarps, Point> at(rows, exchange);
     const auto& [lane, in_block, thread, warp, row, points] = at;
-    const TwistOf<Point, kWarps> twist_of(twists, thread);
+    const TwiddleOf<Point, kWarps> twiddle_of(twiddles, thread);
     T re[32];
     T im[32];
     at.take_apart(re, im);
     if constexpr (kWarps > 1) {
 #pragma unroll
-        for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], twist_of(i)); }
+        for (int i = 0; i < 32; ++i) { multiply(re[i], im[i], twiddle_of(i)); }
     }
     Point* const own = points + warp * kExchangePoints<Point>;
     const T share = T{1} / static_cast<T>(points_of_segment);
@@ -240,7 +240,7 @@ __device__ __noinline__ void make_spectrum(const Arguments& a, const LargeSegmen
         if (threadIdx.x == 0) { wait_for_count(state.taps_done, kTasks); }
         __syncthreads();
         transform_rows_of_taps<typename Tile::T, kWarps>(points + task * kTilePoints, Tile::kM, block.exchange,
-                                                         block.tables + Tile::kTables.rows, block.tables + Tile::kTables.twists);
+                                                         block.tables + Tile::kTables.rows, block.tables + Tile::kTables.twiddles);
         __syncthreads();
         if (threadIdx.x == 0) { count_up(state.taps_done + 1); }
     }

@@ -7,21 +7,21 @@
 
 namespace tapline::cuda::overlap_save {
 
-/// Offsets of the tables, in points: factors of the columns' transforms there and back and of the rows', twists of a row's warps,
+/// Offsets of the tables, in points: factors of the columns' transforms there and back and of the rows', twiddles of a row's warps,
 /// and what undoes the quarter turn of real segments. Columns have 32 * radix rows; `wide`: of points in double.
 ///
 /// Factors are pairs (c, t) of columns of 32 x radix points, those of four steps by fft::four_steps_by of columns of 16 x 16, and
 /// for rows pairs in double, those of fft::four_steps_by and the last step in float.
 struct LargeTables {
     bool has_fours;
-    int there = 0, back, rows, twists, untwists, end;
+    int there = 0, back, rows, twiddles, unturns, end;
     constexpr LargeTables(int radix, int warps, bool wide)
         : has_fours(!wide && radix == 8),
           back(has_fours ? 2 * fft::kFours * 16 : 16 * 32),
           rows(2 * back),
-          twists(rows + 32 * (wide ? 16 : fft::kFactorsOf32)),
-          untwists(twists + 64 * warps),
-          end(untwists + 32 * radix) {}
+          twiddles(rows + 32 * (wide ? 16 : fft::kFactorsOf32)),
+          unturns(twiddles + 64 * warps),
+          end(unturns + 32 * radix) {}
 };
 
 /// e^(2 pi i e/2^bits) as a product of two numbers from small tables.
@@ -142,9 +142,9 @@ inline std::vector<Complex> large_tables(int radix, int warps, bool is_complex, 
         put_pairs(places.back, 16, radix, [&](int q) { return 2 * std::numbers::pi * q / radix; });
     }
     put(places.rows, wide ? pairs_of_lanes() : factors_of(32, 16, [](int p) { return 2 * std::numbers::pi * p / 32; }));
-    put(places.twists, twists_of(warps, true, false));
+    put(places.twiddles, twiddles_of(warps, true, false));
     for (int r = 0; r < 32 * radix; ++r) {
-        tables[static_cast<std::size_t>(places.untwists + r)] = std::polar(1.0, -phi * r / (32 * radix));
+        tables[static_cast<std::size_t>(places.unturns + r)] = std::polar(1.0, -phi * r / (32 * radix));
     }
     return tables;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
-#include "cuda/families/overlap_save/segment/overlap_save_samples.cuh"
+#include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/primitives/bulk_copy.cuh"
 
 namespace tapline::cuda::overlap_save {

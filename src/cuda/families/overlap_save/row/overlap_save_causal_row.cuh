@@ -7,7 +7,7 @@ namespace tapline::cuda::overlap_save {
 
 /// What the threads read of the halves' places; one thread writes each part while no other reads it. In registers it would go to
 /// local memory, which comes from the L2 cache where shared memory leaves the first level no room.
-struct HalfPlaces {
+struct HalvesInTurn {
     // Until the samples have been exchanged.
     std::int64_t row_in;  // -1: no more
     int half_in;
@@ -26,13 +26,13 @@ struct HalfPlaces {
         half_in = 0;
         row_in = -1;
         if (next_turn < a.rows) {
-            const PlaceInTurn place = PlaceInTurn::at(g, a.rows, next_turn);
+            const RowInTurn place = RowInTurn::at(g, a.rows, next_turn);
             row_in = place.row;
             next_spectrum = spectra + place.filter(g) * (kLongRowPoints / 2);
         }
     }
 };
-static_assert(sizeof(HalfPlaces) <= kLongRowPlaceBytes);
+static_assert(sizeof(HalvesInTurn) <= kLongRowTurnBytes);
 
 /// A row's samples lo and hi, each half of 32,768, and the taps' halves likewise: the outputs are lo * h_lo, then hi * h_lo + lo *
 /// h_hi, in whose place and with what lo * h_lo leaves for the second half stands lo * (h_hi - i h_lo): of products modulo
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
     float2* const points = own_tables + kCausalRowTable;
     float4* const kept = reinterpret_cast<float4*>(points + 16 * kLongRowRegion);
     CopyBarrier* const points_are_free = reinterpret_cast<CopyBarrier*>(kept + kCausalRowKept * kLongRowThreads);
-    HalfPlaces* const places = reinterpret_cast<HalfPlaces*>(points_are_free + 2);
+    HalvesInTurn* const places = reinterpret_cast<HalvesInTurn*>(points_are_free + 2);
     const auto* const tables = static_cast<const float2*>(g.tables);
     copy_by_block(of_lanes_table, tables, kLongRowLanes + kCausalRowTable);
     if (thread == 0) {

@@ -77,12 +77,12 @@ private:
 /// clusters take them in turn: all read one or two spectra of 256 KB, which come from the L2 cache. With a run of rows for each
 /// cluster there are as many spectra in use as clusters, 17 MB beside samples and outputs, and many are read from memory
 /// again: 9.48 ms instead of 9.12.
-struct PlaceInTurn {
+struct RowInTurn {
     std::int64_t row;
     std::uint32_t turn;
     std::uint32_t column;
 
-    static __device__ __forceinline__ PlaceInTurn at(const Segments& g, std::int64_t rows, std::uint32_t turn) {
+    static __device__ __forceinline__ RowInTurn at(const Segments& g, std::int64_t rows, std::uint32_t turn) {
         const auto filters = static_cast<std::uint32_t>(min(g.filters, rows));
         const std::uint32_t each = static_cast<std::uint32_t>(rows) / filters;
         const std::uint32_t of_longer =
@@ -106,11 +106,11 @@ struct PlaceInTurn {
 struct LongRowWarp {
     float2* own;  // the warp's points
     const float2* factors;
-    const float2* twists;  // of a row; shears of lanes are 512 further
+    const float2* twiddles;  // of a row; shears of lanes are 512 further
     const float2* of_lanes;
     int lane;
 
-    /// `tables`: the warps' factors, then their twists.
+    /// `tables`: the warps' factors, then their twiddles.
     static __device__ __forceinline__ LongRowWarp at(float2* points, const float2* tables, const float2* of_lanes_table,
                                                      int thread) {
         const int lane = thread % 32;
@@ -131,7 +131,7 @@ struct LongRowWarp {
         }
         __syncwarp();
         first.transform<32, 5>(re, im, factors);
-        const float2 of_lane = twists[512 + lane];
+        const float2 of_lane = twiddles[512 + lane];
 #pragma unroll
         for (int i = 0; i < 32; ++i) { rotate_back(re[i], im[i], float2{-of_lane.x, -of_lane.y}); }
         exchange_and_transform(re, im);
@@ -141,17 +141,17 @@ struct LongRowWarp {
     __device__ __forceinline__ void transform_back(float (&re)[32], float (&im)[32]) const {
         finish_back<32>(re, im);
         exchange_and_transform(re, im);
-        const float2 of_lane = twists[512 + lane];
+        const float2 of_lane = twiddles[512 + lane];
         fft::for_each_index<0, 16>([&](auto couple) {
             constexpr int r = 2 * decltype(couple)::value;
-            const float4 two = reinterpret_cast<const float4*>(twists)[r / 2];
-            const auto twist_and_store = [&](int i, int row, float c, float t) {
+            const float4 two = reinterpret_cast<const float4*>(twiddles)[r / 2];
+            const auto turn_and_store = [&](int i, int row, float c, float t) {
                 multiply_back(re[i], im[i], float2{c, -t});
                 rotate_back(re[i], im[i], float2{-of_lane.x, -of_lane.y});
                 own[32 * row + lane] = float2{re[i], im[i]};
             };
-            twist_and_store(fft::reversed(r, 5), r, two.x, two.y);
-            twist_and_store(fft::reversed(r + 1, 5), r + 1, two.z, two.w);
+            turn_and_store(fft::reversed(r, 5), r, two.x, two.y);
+            turn_and_store(fft::reversed(r + 1, 5), r + 1, two.z, two.w);
         });
     }
 
@@ -242,8 +242,8 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
 
     const bool whole = kWhole || (g.zero_edges != 0 && a.in_last == kLongRowPoints);
     // This row's place and the next one's, in turn: in registers it would make others go to local memory.
-    PlaceInTurn* const places = reinterpret_cast<PlaceInTurn*>(barriers + kLongRowBarriers);
-    if (thread == 0) { places[0] = PlaceInTurn::at(g, a.rows, blockIdx.x / 2); }
+    RowInTurn* const places = reinterpret_cast<RowInTurn*>(barriers + kLongRowBarriers);
+    if (thread == 0) { places[0] = RowInTurn::at(g, a.rows, blockIdx.x / 2); }
     __syncthreads();
     cluster_arrive();
     cluster_wait();
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(kLongRowThreads, 1)
         LongRowWarp::divide(points, divides, re, im);
         __syncthreads();
         if (thread == 0) {
-            const PlaceInTurn next = PlaceInTurn::at(g, a.rows, places[phase].turn + gridDim.x / 2);
+            const RowInTurn next = RowInTurn::at(g, a.rows, places[phase].turn + gridDim.x / 2);
             places[phase ^ 1] = next;
             // Each block of the next row's samples its half, by one instruction: addresses of all threads would take registers.
             if (whole && next.exists(a.rows)) {

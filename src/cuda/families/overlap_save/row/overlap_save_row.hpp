@@ -1,6 +1,9 @@
 // Rows that one transform takes as a whole: what the kernels and their launches share.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cuda/families/overlap_save/overlap_save.hpp"
 
 namespace tapline::cuda::overlap_save {
@@ -35,15 +38,26 @@ inline constexpr int kLongRowThreads = 512;                     // of a block
 inline constexpr int kLongRowRegion = kExchangePoints<float2>;  // of a warp
 inline constexpr int kLongRowLanes = 32 * fft::kFactorsOf32;
 /// Of a block: factors of its division among 16 warps, what turns its points into the outputs' parts, the warps' factors and
-/// twists.
+/// twiddles.
 inline constexpr int kLongRowHalfTable = 16 + 2 * 16 + 16 * fft::kFactorsOf32 + 16 * 32 + 16 * 32;
 /// A warp's: of what it received and of what it may send; and the block's, of points that are free.
 inline constexpr int kLongRowBarriers = 2 * 16 + 1;
-inline constexpr int kLongRowPlaceBytes = 64;  // of two rows
+inline constexpr int kLongRowTurnBytes = 64;  // of two rows
 // By one block, half a row at a time, where filters are causal and rows many.
-inline constexpr int kCausalRowTable = 16 * fft::kFactorsOf32 + 16 * 32 + 16 * 32;  // the warps' factors and twists
+inline constexpr int kCausalRowTable = 16 * fft::kFactorsOf32 + 16 * 32 + 16 * 32;  // the warps' factors and twiddles
 inline constexpr int kCausalRowKept = 9;                    // of a thread's pairs of products, in shared memory
 inline constexpr int kCausalRowLeft = 16 - kCausalRowKept;  // in the workspace
+
+/// body(shape) with the shape of rows that are not long.
+template <class Body>
+auto with_shape(int warps, const Body& body) {
+    return warps == ShortRow::kWarps ? body(ShortRow{}) : body(Row{});
+}
+
+/// Threads of a row, and points of each; 0: of long rows.
+inline int side_of(int warps) {
+    return warps == kLongRowWarps ? 0 : with_shape(warps, [](auto shape) { return decltype(shape)::kSide; });
+}
 
 /// Of the transform in place of segments of so many warps that has a kernel, and rows of a multiprocessor.
 int row_points(int warps);
@@ -52,17 +66,29 @@ int rows_at_once(int warps);
 /// Whether rows of the problem are such that a kernel takes them in place of segments of so many warps: no longer than its
 /// transform, as many outputs at most, zeros around them, filters of their own that are no longer either.
 bool takes_rows(const Problem& p, int warps, const cuda_abi::Device& device);
-/// And this job's, of which a stream's are not.
-bool takes_job(const Job& job, int warps);
 /// Whether long rows are taken by halves: they are of 16 bits, no output reads samples that come later, and every multiprocessor
 /// has a row.
 bool takes_halves(const Problem& p, int warps, const cuda_abi::Device& device);
-std::int64_t row_workspace_bytes(const Prepared& prepared, int warps);
 
+/// All that launches need to know of a plan whose rows are taken as a whole.
+struct RowPlan {
+    int warps = 0;  ///< of the segments in whose place
+    bool by_halves = false;
+    SegmentKernel some = nullptr, whole = nullptr;  ///< whole: of rows and outputs as long as the transform, copied as they are
+    int in_block = 0;                               ///< rows of a block at a time; of long ones half a one
+    int clusters = 0;                               ///< that the device holds
+    int sample_bytes = 0;
+    std::int64_t workspace_bytes = 0;
+};
+RowPlan load_rows(const Prepared& prepared, int warps);
+std::string describe_rows(const RowPlan& plan);
 /// The kernel's tables, then the spectra of all filters, appended.
-void append_row_tables(std::vector<std::byte>& to, const Prepared& prepared, int warps);
-void load_row_kernel(const Prepared& prepared, int warps);
-/// `tables`: what append_row_tables() made. `workspace`: of row_workspace_bytes().
-void launch_rows(const Prepared& prepared, const Job& job, int warps, const void* tables, void* workspace, cudaStream_t stream);
+void append_row_tables(std::vector<std::byte>& to, const Prepared& prepared, const RowPlan& plan);
+
+/// Whether a launch of rows takes the job, of which a stream's are not.
+bool takes_job(const RowPlan& plan, const Job& job);
+/// on_device.tables: what append_row_tables() made. `workspace`: of RowPlan::workspace_bytes.
+void launch_rows(const Prepared& prepared, const RowPlan& plan, const Job& job, const OnDevice& on_device, void* workspace,
+                 cudaStream_t stream);
 
 }  // namespace tapline::cuda::overlap_save

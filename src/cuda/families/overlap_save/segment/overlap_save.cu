@@ -1,5 +1,5 @@
 // The rung of overlap-save: which sizes of segments it takes.
-#include "cuda/families/overlap_save/overlap_save_rung.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_rung.hpp"
 
 namespace tapline::cuda {
 namespace overlap_save {
@@ -7,7 +7,7 @@ namespace {
 
 class OverlapSave final : public SegmentRung {
 public:
-    OverlapSave() : SegmentRung(kWarpCounts, "a multiprocessor") {}
+    OverlapSave() : SegmentRung(kWarpCounts, segment_kernel_of, "a multiprocessor") {}
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
         info.number = "27";
@@ -26,7 +26,6 @@ public:
         info.is_local = 0;
         return info;
     }
-    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
 };
 
 }  // namespace

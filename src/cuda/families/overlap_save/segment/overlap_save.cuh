@@ -1,8 +1,8 @@
 // 27: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
 #pragma once
 
-#include "cuda/families/overlap_save/segment/overlap_save_outputs.cuh"
-#include "cuda/families/overlap_save/segment/overlap_save_samples.cuh"
+#include "cuda/families/overlap_save/overlap_save_outputs.cuh"
+#include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/primitives/segment.cuh"
 
 namespace tapline::cuda::overlap_save {
@@ -18,7 +18,7 @@ namespace tapline::cuda::overlap_save {
 ///
 /// A warp transforms 32 x 32: each lane 32 points in registers, all exchange them through shared memory, and again. The result
 /// lies as the points did, lane p and register q holding frequency p + 32 q, so that the same code, with real and imaginary parts
-/// exchanged, is the inverse. Before, point n = p + 32 q is to be multiplied by e^(i alpha n/1024) (`twist`): by e^(i alpha q/32)
+/// exchanged, is the inverse. Before, point n = p + 32 q is to be multiplied by e^(i alpha n/1024) (`twiddle`): by e^(i alpha q/32)
 /// when the transform begins, one factor for all lanes, and by e^(i alpha p/1024) as a part of the second half's own factors. These
 /// are the same on the way back, which the spectrum makes up for.
 template <class S, int kWarps, class Shape, Spectrum kSpectrum, bool kPlain>
@@ -28,14 +28,14 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     using Point = typename PointOf<T>::Type;
     constexpr bool kComplex = kIsComplexElement<S>;
     constexpr int kM = kPoints * kWarps;  // points of a segment
-    constexpr bool kTwisted = !kComplex || kWarps > 1;
+    constexpr bool kTwiddled = !kComplex || kWarps > 1;
     constexpr bool kSpectrumInShared = kSpectrum == Spectrum::block;
     constexpr bool kRows = kSpectrum == Spectrum::row;
     constexpr bool kKeeps = kRows && Shape::kOwnSpectrum;  // a segment's warps have a place for their spectrum
-    using Where = std::conditional_t<kRows, PlaceInRun, Place>;
-    constexpr bool kCouples = Shape::kTwistTable && kInCouples<Point>;
-    constexpr int kTwists = Shape::kTwistTable ? kM : kPoints;
-    constexpr int kTables = kPairs * kWarps + kTwists;
+    using Where = std::conditional_t<kRows, SegmentInRun, SegmentInStep>;
+    constexpr bool kCouples = Shape::kTwiddleTable && kInCouples<Point>;
+    constexpr int kTwiddles = Shape::kTwiddleTable ? kM : kPoints;
+    constexpr int kTables = kPairs * kWarps + kTwiddles;
     using Parts = Division<kWarps, kComplex, kExchangePoints<Point>>;
     constexpr bool kTurned = kWarps == 2 && !kComplex;  // rows of the second warp, by half of its points
     constexpr int kHalfTurn = kPoints / 2;
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrum>();
     char* const base = reinterpret_cast<char*>(shared);
     Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
-    Point* const twists = reinterpret_cast<Point*>(base + kLayout.twists);
+    Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);
     Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
     Point* const own = points + warp * kExchangePoints<Point>;
     Point* const spectrum = kKeeps ? points + kWarps * kExchangePoints<Point> : reinterpret_cast<Point*>(base + kLayout.spectrum);
@@ -85,12 +85,12 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     if (kKeeps && place.exists(a.rows)) { fetch_spectrum(place); }
     block_tables.wait_for();
     if (waits) { samples.start_copy(place); }
-    const TwistBack<Point, Shape::kTwistTable> twist_back(twists, thread);
-    const Point* const own_twists = twists + warp * (Shape::kTwistTable ? kPoints : 1);
+    const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, thread);
+    const Point* const own_twiddles = twiddles + warp * (Shape::kTwiddleTable ? kPoints : 1);
     if (!place.exists(a.rows)) { return; }
 
     for (;;) {
-        const LaterPlace<kWarps == 1 && !kRows, Where> later(g, lane);
+        const LaterSegment<kWarps == 1 && !kRows, Where> later(g, lane);
         Where next = place;
         const std::int64_t first_output = static_cast<std::int64_t>(place.index) * g.outputs;
         const int wanted = static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs}));
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g, a.rows)); }
         Parts::take_apart(re, im, points, thread, in_block, load, [&] { sync_segment<kWarps>(in_block); });
 
-        // Two rounds of the same code: times the twists and transformed; times the spectrum and transformed back.
+        // Two rounds of the same code: times the twiddles and transformed; times the spectrum and transformed back.
 #pragma unroll 1
         for (int direction = 0; direction < 2; ++direction) {
             if constexpr (!kSpectrumInShared) {
@@ -135,10 +135,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 x[i] = im[i];
                 y[i] = re[i];
             }
-            // The registers' part of the twists is what lane 0 has in the table.
-            const Point* const factors = direction == 0 ? own_twists : products + (kCouples ? 2 : 1) * lane;
-            // The first of a complex segment's warps has nothing to twist.
-            if (direction == 0 && (!kTwisted || (kComplex && warp == 0))) {
+            // The registers' part of the twiddles is what lane 0 has in the table.
+            const Point* const factors = direction == 0 ? own_twiddles : products + (kCouples ? 2 : 1) * lane;
+            // The first of a complex segment's warps has no twiddles.
+            if (direction == 0 && (!kTwiddled || (kComplex && warp == 0))) {
                 fft::first_step<32>(x, y);
             } else {
                 multiply_and_step<kCouples, Shape::kFusedProducts>(x, y, factors);
@@ -185,14 +185,14 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             if (kPlain) { samples.start_copy(place.next(g, a.rows)); }
         };
         if constexpr (kWarps == 2) {
-            Parts::put_together(re, im, points, thread, in_block, twist_back, exchanged);
+            Parts::put_together(re, im, points, thread, in_block, twiddle_back, exchanged);
         } else {
-            if (kTwisted && !(kComplex && warp == 0)) {
+            if (kTwiddled && !(kComplex && warp == 0)) {
 #pragma unroll
                 for (int i = 0; i < 32; i += 2) {
                     // Else the compiler loads them all at once and has no registers for that.
                     if (kWarps == 4 && i % 8 == 0) { __syncwarp(); }
-                    twist_back.two(i, re, im);
+                    twiddle_back.two(i, re, im);
                 }
             }
             if constexpr (kWarps > 2) { Parts::bring_together(re, im, points, thread, in_block, exchanged); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/families/overlap_save/segment/overlap_save.cuh"
+#include "cuda/families/overlap_save/segment/overlap_save_segment.hpp"
 
 namespace tapline::cuda::overlap_save {
 
@@ -11,12 +12,12 @@ Kernel kernel() {
     using Sizes = Shape<T, kWarps, kSpectrum>;
     constexpr int kPointBytes = 2 * static_cast<int>(sizeof(T));
     Kernel k;
-    k.function = reinterpret_cast<const void*>(&overlap_save_kernel<S, kWarps, Sizes, kSpectrum, kPlain>);
+    k.function = &overlap_save_kernel<S, kWarps, Sizes, kSpectrum, kPlain>;
     k.most_threads = Sizes::kThreads;
-    k.table_points = kPairs * kWarps + kPoints * (Sizes::kTwistTable ? kWarps : 1);
-    k.twist_table = Sizes::kTwistTable;
+    k.table_points = kPairs * kWarps + kPoints * (Sizes::kTwiddleTable ? kWarps : 1);
+    k.twiddle_table = Sizes::kTwiddleTable;
     k.in_runs = kSpectrum == Spectrum::row;
-    k.in_couples = Sizes::kTwistTable && kInCouples<typename PointOf<T>::Type>;
+    k.in_couples = Sizes::kTwiddleTable && kInCouples<typename PointOf<T>::Type>;
     k.layout = shared_layout<Sizes, kWarps, kPointBytes, kSpectrum>();
     return k;
 }
@@ -29,7 +30,7 @@ Kernel pick_spectrum(bool plain, Spectrum spectrum) {
         case Spectrum::passing:
             return plain ? kernel<S, kWarps, Spectrum::passing, true>() : kernel<S, kWarps, Spectrum::passing, false>();
         case Spectrum::block:
-            if constexpr (Shape<T, kWarps>::kTwistTable) {
+            if constexpr (Shape<T, kWarps>::kTwiddleTable) {
                 if (plain) { return kernel<S, kWarps, Spectrum::block, true>(); }
             }
             return {};
@@ -40,7 +41,7 @@ Kernel pick_spectrum(bool plain, Spectrum spectrum) {
 }
 
 template <class S>
-Kernel pick(int warps, bool plain, Spectrum spectrum) {
+Kernel pick_segment_kernel(int warps, bool plain, Spectrum spectrum) {
     switch (warps) {
         case 1:
             return pick_spectrum<S, 1>(plain, spectrum);

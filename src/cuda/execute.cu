@@ -1,0 +1,95 @@
+// Launches of what was prepared, once or measured.
+#include "cuda/api_functions.hpp"
+#include "cuda/engine_state.hpp"
+#include "cuda/prepared.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using cuda_abi::Code;
+using cuda_abi::DeviceTaps;
+using cuda_abi::Measurement;
+using cuda_abi::Status;
+using cuda_abi::Stream;
+
+// Throws CudaError for a plan of an earlier life of the device, and for memory that is not the device's.
+void check_job(const cuda_abi::Prepared& prepared, const Job& job, const DeviceTaps* taps, const void* workspace,
+               std::int64_t workspace_size) {
+    const int device = prepared.device.index;
+    if (context_id() != prepared.context) {
+        throw CudaError(Code::device, "plan: cuda:" + std::to_string(device) + " was reset after the plan was made; make it again");
+    }
+    if (prepared.problem.taps_come_later != (taps != nullptr)) {
+        throw CudaError(Code::argument, taps == nullptr ? "taps: the plan was made without; give an address in GPU memory"
+                                                        : "taps: the plan has its own");
+    }
+    if (is_empty(job)) { return; }
+    check_pointer("out", job.out, device);
+    if (taps != nullptr) { check_pointer("taps", taps->data, device); }
+    if (job.in_last > job.in_first) { check_pointer("in", job.in, device); }
+    if (prepared.workspace_bytes == 0) { return; }
+    if (workspace == nullptr || workspace_size < prepared.workspace_bytes) {
+        throw CudaError(Code::argument, "workspace: " + std::to_string(workspace_size) + " bytes; the plan needs " +
+                                            std::to_string(prepared.workspace_bytes));
+    }
+    check_pointer("workspace", workspace, device);
+}
+
+void launch_with_taps(const cuda_abi::Prepared& prepared, const Job& job, const DeviceTaps& taps, void* workspace,
+                      cudaStream_t stream) {
+    const MadeTables made{taps, static_cast<char*>(workspace) + prepared.made_tables_at,
+                          static_cast<char*>(workspace) + prepared.made_taps_at};
+    dynamic_cast<const TakesTapsOnDevice&>(*prepared.rung).launch_with_taps(prepared, job, workspace, made, stream);
+}
+
+// taps: nullptr for what was prepared with taps.
+bool launch_job(const cuda_abi::Prepared* prepared, const Job* job, const DeviceTaps* taps, void* workspace,
+                std::int64_t workspace_size, Stream* stream, Status* status) {
+    return on_device(prepared->device.index, status, [&] {
+        const int device = prepared->device.index;
+        check_job(*prepared, *job, taps, workspace, workspace_size);
+        if (is_empty(*job)) { return; }
+        check_stream(native(stream), device);
+        if (take_injected_loss(device)) {
+            throw CudaError(Code::device,
+                            "launch: the device was lost (injected); this process cannot use the GPU any more: the CPU "
+                            "engine goes on",
+                            true);
+        }
+        if (taps == nullptr) {
+            prepared->rung->launch(*prepared, *job, prepared->on_device, workspace, native(stream));
+        } else {
+            launch_with_taps(*prepared, *job, *taps, workspace, native(stream));
+        }
+        check_launch(prepared->rung->info().name);
+    });
+}
+
+}  // namespace
+
+bool execute(const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size, Stream* stream,
+             Status* status) {
+    return launch_job(prepared, job, nullptr, workspace, workspace_size, stream, status);
+}
+
+bool execute_with_taps(const cuda_abi::Prepared* prepared, const Job* job, const DeviceTaps* taps, void* workspace,
+                       std::int64_t workspace_size, Stream* stream, Status* status) {
+    return launch_job(prepared, job, taps, workspace, workspace_size, stream, status);
+}
+
+bool measure(std::int32_t device, const cuda_abi::Prepared* prepared, const Job* job, void* workspace, std::int64_t workspace_size,
+             std::int64_t copy_bytes, bool cold, double seconds, Measurement* to, Status* status) {
+    return on_device(device, status, [&] {
+        if (prepared == nullptr) {
+            *to = measure_copy(device, job->out, job->in, copy_bytes, cold, seconds);
+            return;
+        }
+        check_job(*prepared, *job, nullptr, workspace, workspace_size);
+        const auto launch = [&](cudaStream_t stream) {
+            prepared->rung->launch(*prepared, *job, prepared->on_device, workspace, stream);
+        };
+        *to = measure_launches(device, launch, cold, seconds);
+    });
+}
+
+}  // namespace tapline::cuda

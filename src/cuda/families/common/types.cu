@@ -1,0 +1,27 @@
+#include "cuda/families/common/types.hpp"
+
+#include "cuda/primitives/arguments.cuh"
+
+namespace tapline::cuda {
+
+Type type_of(const Problem& p, const cuda_abi::Device& device) {
+    const bool complex_taps = is_complex(p.taps_dtype);
+    const double f64 = 1.0 / device.single_to_double;
+    switch (p.dtype) {
+        case kF64:
+            return {8, 8, 1, f64};
+        case kComplex64:
+            return {8, complex_taps ? 8 : 4, complex_taps ? 4 : 2, 1};
+        case kComplex128:
+            return {16, complex_taps ? 16 : 8, complex_taps ? 4 : 2, f64};
+        case kF16:
+        case kBf16:
+            return {2, 4, 1, 1};
+        default:
+            return {4, 4, 1, 1};
+    }
+}
+
+Refusal refuse_types(const Problem& p) { return is_integer(p.dtype) ? "integers are exact on the CPU only" : ""; }
+
+}  // namespace tapline::cuda

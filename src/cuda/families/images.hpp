@@ -1,0 +1,42 @@
+// What families for images have in common on the host.
+#pragma once
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/shared_memory.hpp"
+#include "cuda/primitives/image/image_arguments.cuh"
+
+namespace tapline::cuda {
+
+/// What no kernel for images takes: elements, and a rule for what lies outside of each axis.
+Refusal refuse_image(const Problem& p);
+
+/// Bytes and cost of a problem's elements, as type_of() for signals; u8 and u16 too.
+Type image_type_of(const Problem& p, const cuda_abi::Device& device);
+
+/// The rule for what lies outside, of the axes whose windows reach there.
+Boundary image_boundary(const Problem& p);
+
+/// Elements of the output.
+inline double image_outputs(const Problem& p) { return static_cast<double>(p.outputs()); }
+
+/// Bytes read and written by an execution at least.
+double image_bytes(const Problem& p);
+
+/// Seconds of moving them.
+inline double seconds_to_move(const Problem& p, const cuda_abi::Device& device) {
+    return image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second);
+}
+
+/// Without tiles, which image_grid() sets.
+ImageArguments image_arguments_of(const Prepared& prepared, const Job& job, const OnDevice& on_device);
+
+/// Blocks of tiles of so many outputs; sets a.tiles_x and a.tiles_y. Throws CudaError if a launch has not so many.
+dim3 image_grid(ImageArguments& a, int tile_rows, int tile_elements);
+
+/// The same for kernels whose blocks make one channel's plane of `tile_pixels` a row.
+dim3 image_grid_of_planes(ImageArguments& a, int tile_rows, int tile_pixels);
+
+inline bool is_pixel_type(Dtype dtype) { return dtype == kU8 || dtype == kU16; }
+
+}  // namespace tapline::cuda

@@ -1,8 +1,0 @@
-// The overlap-save kernels for complex128.
-#include "cuda/families/overlap_save/segment/overlap_save_kernels.cuh"
-
-namespace tapline::cuda::overlap_save {
-
-Kernel kernel_complex128(int warps, bool plain, Spectrum spectrum) { return pick<double2>(warps, plain, spectrum); }
-
-}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,110 @@
+// What overlap-save's launches cost.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/overlap_save/row/overlap_save_row.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
+
+namespace tapline::cuda::overlap_save {
+namespace {
+
+// Fitted to times on an H200, as `tapline tune --json` measures them: 2^20 to 2^28 samples of all types, 63 to 16,385 taps, every
+// size of segment. They agree within 6% on average, 18% at most, and the size that is chosen takes at most 8% longer than the
+// fastest.
+constexpr double kMeasuredFlops = 6.69e13 / 132;  // of its multiprocessors each
+constexpr double kStartSeconds = 8.4e-6;          // of a launch: instructions, tables, the first samples
+// Less where some have a segment more, whose first samples come before the others': seen with 4.5 rounds, not with 1.5.
+constexpr double kReadFirstSeconds = 2.5e-6;
+constexpr double kReadFirstRounds = 3;
+constexpr double kClusterStartSeconds = 17.5e-6;  // of clusters: 70,003 samples 35.5 us
+constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
+// By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself. In float
+// less than fitted by what 511, 1,023, 2,047, 4,095 and 8,191 taps won since, beside the version before: 2, 7, 5, 2 and 6%.
+constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 5.98e-6, 13.4e-6};
+constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.43e-6, 12.1e-6, 30e-6};
+constexpr std::array<double, 5> kAloneSeconds{1.2e-6, 3.2e-6, 4.2e-6, 7.5e-6, 14e-6};
+constexpr double kWideAloneFactor = 1.6;
+// Of samples of 16 bits, by one warp or two, and by four: bf16, 19,000,000 samples, 135, 550, 1,100 and 2,300 taps take 45, 54, 64
+// and 73 us, floats 48, 53 and, with 1,600 taps, 66.
+constexpr double kHalfFactor = 1.2;
+constexpr double kHalfFactorFour = 1.1;
+// What a cluster takes for a segment of 32, 64 and 128 warps, one cluster for each `blocks` multiprocessors: 2^28 samples of f32
+// and 16,385 taps 1,456 us, 65,535 taps 2,411 us, in a run in which segments of 16 warps took 8% longer than above; in
+// double 8,300,011 samples take 137 and 131 us.
+constexpr std::array<double, 3> kClusterSegmentSeconds{18e-6, 25e-6, 26.5e-6};
+constexpr std::array<double, 3> kWideClusterSegmentSeconds{27e-6, 31e-6, 0};
+// Of rows with filters of their own: (8, 2048, 8192) samples with 128 or 256 taps take 327 us, with 1,024 taps 513 by 1 warp, 507
+// by 2, 821 by 4 and 862 by 8.
+constexpr double kOwnSpectrumFactor = 1.23;
+// Of a row that the kernel of rows takes as a whole, on a multiprocessor that has 16 or four: (64, 768, 1024) bf16 147 us,
+// (64, 768, 4096) 753.
+constexpr double kShortRowSeconds = 0.37e-6;
+constexpr double kRowSeconds = 1.98e-6;
+// Of a long one by a cluster of two multiprocessors: (64, 768, 32768) bf16 8,970 us.
+constexpr double kLongRowSeconds = 12e-6;
+// By halves, two multiprocessors having two rows: 8,640 us.
+constexpr double kHalvesSeconds = 11.6e-6;
+constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
+
+double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
+    const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    if (warps >= kRemainders) {
+        const auto at = static_cast<std::size_t>(std::find(kClusterWarpCounts.begin(), kClusterWarpCounts.end(), warps) -
+                                                 kClusterWarpCounts.begin());
+        return (point_type_of(p).is_wide() ? kWideClusterSegmentSeconds : kClusterSegmentSeconds).at(at) * others;
+    }
+    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
+    // Chips for graphics have an eighth as many units for double.
+    if (point_type_of(p).is_wide()) { return kWideSegmentSeconds.at(at) * (has_fast_double(device) ? 1 : 8) * others; }
+    const double halves = point_type_of(p).bytes != 2 || warps > 4 ? 1 : warps == 4 ? kHalfFactorFour : kHalfFactor;
+    return kSegmentSeconds.at(at) * others * halves;
+}
+
+double row_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
+    if (takes_halves(p, warps, device)) { return kHalvesSeconds; }
+    return warps == ShortRow::kWarps ? kShortRowSeconds : warps == Row::kWarps ? kRowSeconds : kLongRowSeconds;
+}
+
+double alone_seconds(const PointType& type, int warps) {
+    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
+    return kAloneSeconds.at(at) * (type.is_wide() ? kWideAloneFactor : 1);
+}
+
+}  // namespace
+
+double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda_abi::Device& device) {
+    const PointType type = point_type_of(p);
+    const double rows = static_cast<double>(p.batch.length);
+    const bool by_rows = takes_rows(p, cut.warps, device);
+    const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * rows;
+    const Kernel kernel = fast_kernel(kernel_of, p, cut.warps, device);
+    const double at_once = by_rows ? rows_at_once(cut.warps) : std::max(1, segments_of_block(kernel, cut.warps, device));
+    const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
+    const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
+    const double seconds = by_rows ? row_seconds(p, cut.warps, device) * others
+                                   : segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
+    const double alone = by_rows ? at_once * seconds : kernel.blocks > 1 ? seconds : alone_seconds(type, cut.warps);
+    // The last round is not full, but takes at least as long as a segment alone.
+    const double whole_rounds = std::floor(each / at_once) * at_once;
+    const double left = std::ceil(each - whole_rounds);
+    const double busy = whole_rounds * seconds + (left > 0 ? std::max(left * seconds, alone) : 0);
+    const double bytes =
+        type.bytes * rows * static_cast<double>(p.x.outputs + p.x.n) +
+        (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
+    const double moving = bytes / device.copy_bytes_per_second;
+    const bool reads_first = !by_rows && p.filters == 1 && left > 0 && whole_rounds >= kReadFirstRounds * at_once;
+    const double start = kernel.blocks > 1 ? kClusterStartSeconds : kStartSeconds - (reads_first ? kReadFirstSeconds : 0);
+    return start + overlapped(busy, moving, kNorm);
+}
+
+double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device) {
+    const double segments =
+        std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * static_cast<double>(p.batch.length) / device.multiprocessors;
+    const double chunks = std::ceil(segments / static_cast<double>(segments_at_once));
+    const double parts = static_cast<double>(parts_of(p.x.k, cut).size());
+    return parts * (chunks * kPartStartSeconds + std::ceil(segments) * segment_seconds(p, cut.warps, device));
+}
+
+}  // namespace tapline::cuda::overlap_save

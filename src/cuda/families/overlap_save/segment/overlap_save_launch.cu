@@ -1,0 +1,161 @@
+// How launches of segments are made.
+#include <algorithm>
+
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/taken.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
+#include "cuda/launch.hpp"
+
+namespace tapline::cuda::overlap_save {
+namespace {
+
+// Where memory limits and rounds are many, fewer warps that go on in steps read and write in a better order: 127 taps, 2^28
+// samples, H200: 553 us with 12 warps a block, 568 with 16; 191 taps 553 and 567, 255 taps 558 and 559; of 2^24 samples 127
+// taps 47.3 and 46.4 us.
+constexpr int kManyOutputs = 1850;
+constexpr int kManyRounds = 8;
+constexpr int kFewSegments = 12;
+// Where memory limits, warps take segments as they come (LaterSegment), if so many rounds are worth a number set to 0 before: then
+// 16 warps are better, 127 taps 541 us, 12 554.
+constexpr int kLeastOutputsTaken = 1700;
+constexpr int kLeastRoundsTaken = 16;
+
+std::size_t shared_bytes(const Kernel& kernel, int segments) {
+    return static_cast<std::size_t>(kernel.layout.segments + std::int64_t{segments} * kernel.layout.segment_bytes);
+}
+
+// Whole segments whose copies, which begin and end at 16-byte boundaries, stay inside every row's piece; and whether the others
+// are copied up to the piece's edges, which then lie at such boundaries of theirs.
+void set_copied(Segments& g, const Arguments& a, int bytes) {
+    const std::int64_t margin = 16 / bytes;
+    const std::int64_t length = a.in_last - a.in_first;
+    const std::int64_t first = g.start >= margin ? 0 : divide_up(margin - g.start, g.outputs);
+    const std::int64_t room = length - margin - g.used - g.start;
+    const std::int64_t by_samples = room < 0 ? 0 : room / g.outputs + 1;
+    const std::int64_t last = std::min<std::int64_t>({by_samples, a.count / g.outputs, g.segments});
+    g.inner_first = static_cast<int>(std::min<std::int64_t>(first, g.segments));
+    g.inner_last = static_cast<int>(std::max<std::int64_t>(last, g.inner_first));
+    g.zero_edges = a.zero_vectors != 0 && length % margin == 0 && g.start % margin == 0 ? 1 : 0;
+}
+
+LoadedKernel load(const Kernel& kernel, int warps, const cuda_abi::Device& device) {
+    LoadedKernel loaded{kernel, segments_of_block(kernel, warps, device), 0};
+    if (loaded.in_block == 0) { return loaded; }
+    load_kernel(kernel.function, shared_bytes(kernel, loaded.in_block), device);
+    if (kernel.blocks > 1) {
+        loaded.clusters =
+            clusters_held(kernel.function, kernel.blocks, static_cast<unsigned>(kernel.most_threads), shared_bytes(kernel, 1));
+    }
+    return loaded;
+}
+
+}  // namespace
+
+SegmentPlan load_segments(KernelOf kernel_of, const Prepared& prepared, const Cut& cut) {
+    const Problem& p = prepared.problem;
+    SegmentPlan plan;
+    plan.cut = cut;
+    plan.type = point_type_of(p);
+    plan.real_taps = has_real_taps(p);
+    plan.parts = parts_of(p.x.k, cut);
+    plan.fast = load(fast_kernel(kernel_of, p, cut.warps, prepared.device), cut.warps, prepared.device);
+    plan.slow = load(slow_kernel(kernel_of, p, cut.warps), cut.warps, prepared.device);
+    return plan;
+}
+
+bool takes_segments(const Prepared& prepared, const Cut& cut, std::int64_t segments) {
+    return cut.warps == 1 && cut.outputs >= kLeastOutputsTaken && prepared.problem.filters <= 1 &&
+           segments < (std::int64_t{1} << 30) &&
+           segments >= std::int64_t{kLeastRoundsTaken * kMostSegments} * prepared.device.multiprocessors;
+}
+
+void launch_segments(const Prepared& prepared, const SegmentPlan& plan, const Job& job, const OnDevice& on_device,
+                     const Launch& launch, cudaStream_t stream) {
+    const Problem& p = prepared.problem;
+    const PointType& type = plan.type;
+    const Cut& cut = plan.cut;
+    const Part& part = plan.parts[static_cast<std::size_t>(launch.part)];
+    Job own = job;
+    own.out = static_cast<char*>(job.out) +
+              (launch.row * job.out_batch + launch.first_output * job.out_stride) * stored_bytes(p.output_dtype);
+    own.in = static_cast<const char*>(job.in) + launch.row * job.in_batch * type.bytes;
+    own.first += launch.first_output;
+    own.count = launch.count;
+    own.batch_first += launch.row;
+    own.batch = launch.rows;
+    Arguments a = arguments_of(prepared, own, on_device);
+    a.k = part.own_end - part.own;
+    a.origin = p.x.origin - part.own;
+    // Pairs of real numbers need not be aligned as a whole; plain stores want them so.
+    const bool aligned = reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(type.bytes) == 0;
+    const bool plain = a.plain_layout != 0 && (aligned || launch.sums_out != nullptr);
+    const LoadedKernel& kernel = plain ? plan.fast : plan.slow;
+    if (p.filters > 1 && !kernel.in_runs) {
+        // Launches whose rows have filters one after the other.
+        const std::int64_t rows = p.filters - own.batch_first % p.filters;
+        if (launch.rows > rows) {
+            const auto at = [&](void* sums) {
+                return sums == nullptr ? nullptr : static_cast<char*>(sums) + rows * launch.sums_row * type.sum_bytes();
+            };
+            Launch first = launch;
+            first.rows = rows;
+            Launch rest = launch;
+            rest.row += rows;
+            rest.rows -= rows;
+            rest.sums_in = at(launch.sums_in);
+            rest.sums_out = at(launch.sums_out);
+            launch_segments(prepared, plan, job, on_device, first, stream);
+            return launch_segments(prepared, plan, job, on_device, rest, stream);
+        }
+    }
+    int in_block = kernel.in_block;
+    if (in_block == 0) { throw CudaError(cuda_abi::Code::device, "overlap_save: no kernel for this launch"); }
+    const std::int64_t segments = divide_up(a.count, cut.outputs);
+    if (segments > kMostBlocks || a.rows > (std::int64_t{1} << 40) / segments) {
+        throw CudaError(cuda_abi::Code::unsupported, "problem: more segments than one launch counts; divide the batch");
+    }
+    const std::int64_t held = std::int64_t{in_block} * prepared.device.multiprocessors;
+    const bool takes = launch.taken != nullptr && !kernel.in_runs && takes_segments(prepared, cut, segments * a.rows);
+    if (!takes && cut.warps == 1 && cut.outputs >= kManyOutputs && segments * a.rows >= kManyRounds * held) {
+        in_block = std::min(in_block, kFewSegments);
+    }
+    Segments g{};
+    g.tables = on_device.tables;
+    const std::int64_t points = static_cast<std::int64_t>(cut.warps) * kPoints;
+    const std::int64_t first_filter = own.batch_first % p.filters;
+    g.filters = kernel.in_runs ? p.filters : 0;
+    g.first_filter = first_filter;
+    g.spectrum_row = p.filters > 1 ? points : 0;
+    g.spectrum_first = (launch.part * p.filters + (kernel.in_runs ? 0 : first_filter)) * points;
+    a.taps = static_cast<const char*>(on_device.taps) + (kernel.in_runs ? 0 : first_filter * a.taps_row_bytes) +
+             part.own * type.tap_bytes;
+    g.start = own.first - (p.x.origin - part.first) - cut.skip - own.in_first;
+    g.outputs = cut.outputs;
+    g.skip = cut.skip;
+    g.used = static_cast<int>(cut.used - (part.first + cut.taps - part.own_end));
+    g.sums_in = launch.sums_in;
+    g.sums_out = launch.sums_out;
+    g.sums_row = launch.sums_row;
+    g.real_taps = plan.real_taps;
+    g.segments = static_cast<int>(segments);
+    if (plain) { set_copied(g, a, type.bytes); }
+    // Of few segments every multiprocessor, or cluster, gets its share. Fewer at once, so that the last of several rounds is full
+    // too, or the next round's samples brought into the L2 cache at the start made 2^24 samples slower: 511 taps 53.6 and 55.2 us,
+    // not 51.8.
+    const std::int64_t at_once = kernel.blocks > 1 ? kernel.clusters : prepared.device.multiprocessors;
+    in_block = static_cast<int>(std::min<std::int64_t>(in_block, divide_up(segments * a.rows, at_once)));
+    const std::int64_t blocks = std::min<std::int64_t>(divide_up(segments * a.rows, in_block), at_once);
+    g.step_rows = blocks * in_block / segments;
+    g.step_segments = static_cast<int>(blocks * in_block % segments);
+    g.longer = kernel.in_runs ? 0 : static_cast<int>(segments * a.rows % (blocks * in_block));
+    g.run = static_cast<int>(divide_up(segments * a.rows, blocks * in_block));
+    if (takes) { g.taken = start_taking(launch.taken, stream); }
+    if (kernel.blocks > 1) {
+        return launch_clusters(kernel.function, kernel.blocks, static_cast<unsigned>(blocks * kernel.blocks),
+                               static_cast<unsigned>(kernel.most_threads), shared_bytes(kernel, 1), stream, a, g);
+    }
+    launch_kernel(kernel.function, static_cast<unsigned>(blocks), static_cast<unsigned>(32 * cut.warps * in_block),
+                  shared_bytes(kernel, in_block), stream, a, g);
+}
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,162 @@
+#include "cuda/families/overlap_save/segment/overlap_save_rung.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "cuda/check.hpp"
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/taken.hpp"
+#include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
+#include "cuda/families/overlap_save/row/overlap_save_row.hpp"
+
+namespace tapline::cuda::overlap_save {
+namespace {
+
+struct ChosenSegments : Chosen {
+    SegmentPlan plan;
+    bool by_rows = false;
+    RowPlan rows;  // where they are taken as a whole
+    bool takes_segments = false;
+    SpectrumPlan spectrum;  // where taps come later
+};
+
+}  // namespace
+
+Problem SegmentRung::compared_on(const Problem& p, const cuda_abi::Device& device) const {
+    // Rows that fill the device by themselves are often no longer than their filters: then long segments would be half empty.
+    // Rows of 4,096 with as many taps: 4 warps 1152 us, 8 warps 2380; with 1,024 taps in rows of 8,192: 1 warp 513 us, 2 warps 507.
+    constexpr std::int64_t kRowsOfAMultiprocessor = 4;
+    if (p.filters > 1 && p.batch.length >= kRowsOfAMultiprocessor * device.multiprocessors) {
+        Problem rows = p;
+        rows.x.n = rows.x.outputs = p.x.k;
+        return rows;
+    }
+    Problem endless = p;
+    endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
+    endless.batch.length = 1;
+    return endless;
+}
+
+int SegmentRung::best_warps(const Problem& p, const cuda_abi::Device& device) const {
+    const Problem endless = compared_on(p, device);
+    int best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (const int warps : warp_counts_) {
+        if (!has_size(kernel_of_, p, warps, p.x.k, device)) { continue; }
+        const double seconds = estimate(kernel_of_, endless, cut_of(p, warps, p.x.k), device);
+        if (seconds < least) {
+            least = seconds;
+            best = warps;
+        }
+    }
+    return best;
+}
+
+Cut SegmentRung::choose_cut(const Prepared& prepared) const {
+    const Problem& p = prepared.problem;
+    const int asked = prepared.policy.threads_per_block / 32;
+    const bool known = std::find(warp_counts_.begin(), warp_counts_.end(), asked) != warp_counts_.end();
+    if (asked != 0 && !(known && has_size(kernel_of_, p, asked, p.x.k, prepared.device))) {
+        throw CudaError(cuda_abi::Code::argument, "policy: no segments of this size");
+    }
+    return cut_of(p, asked != 0 ? asked : best_warps(p, prepared.device), p.x.k);
+}
+
+Refusal SegmentRung::supports(const Problem& p, const cuda_abi::Device& device) const {
+    if (slow_kernel(kernel_of_, p, warp_counts_.front()).function == nullptr) { return "integers are exact on the CPU only"; }
+    if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
+    if (best_warps(p, device) == 0) {
+        return std::to_string(p.x.k) + " taps: more than a segment in " + where_ + "'s shared memory has room for";
+    }
+    return {};
+}
+
+double SegmentRung::estimate_seconds(const Problem& p, const cuda_abi::Device& device) const {
+    return estimate(kernel_of_, p, cut_of(p, best_warps(p, device), p.x.k), device);
+}
+
+std::vector<Policy> SegmentRung::policies(const Problem& p, const cuda_abi::Device& device) const {
+    std::vector<Policy> all;
+    const int best = best_warps(p, device);
+    if (best != 0) { all.push_back({0, 32 * best, 0, 0}); }
+    for (const int warps : warp_counts_) {
+        if (has_size(kernel_of_, p, warps, p.x.k, device)) { all.push_back({0, 32 * warps, 0, 0}); }
+    }
+    return all;
+}
+
+std::string SegmentRung::describe(const Prepared& prepared) const {
+    const auto& chosen = prepared.chosen_as<ChosenSegments>();
+    if (chosen.by_rows) { return describe_rows(chosen.rows); }
+    const Cut& cut = chosen.plan.cut;
+    const int blocks = chosen.plan.slow.blocks;
+    const int sharing = blocks > 1 ? blocks : cut.warps;
+    return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
+           std::to_string(sharing) + (blocks > 1 ? " block" : " warp") + (sharing > 1 ? "s" : "") + " a segment";
+}
+
+std::int64_t SegmentRung::granularity(const Prepared& prepared) const {
+    return prepared.chosen_as<ChosenSegments>().plan.cut.outputs;
+}
+
+std::int64_t SegmentRung::workspace_bytes(const Prepared& prepared) const {
+    const auto& chosen = prepared.chosen_as<ChosenSegments>();
+    return chosen.by_rows ? chosen.rows.workspace_bytes : chosen.takes_segments ? kTakenBytes : 0;
+}
+
+std::unique_ptr<const Chosen> SegmentRung::load(const Prepared& prepared) const {
+    const Problem& p = prepared.problem;
+    const Cut cut = choose_cut(prepared);
+    auto chosen = std::make_unique<ChosenSegments>();
+    chosen->plan = load_segments(kernel_of_, prepared, cut);
+    chosen->by_rows = takes_rows(p, cut.warps, prepared.device);
+    if (chosen->by_rows) {
+        chosen->rows = load_rows(prepared, cut.warps);
+    } else {
+        chosen->takes_segments = takes_segments(prepared, cut, p.batch.length * divide_up(p.x.outputs, cut.outputs));
+    }
+    if (p.taps_come_later) {
+        const Kernel& kernel = chosen->plan.slow;
+        const std::int64_t ready_bytes = table_bytes(p, chosen->plan) - spectrum_bytes(chosen->plan);
+        chosen->spectrum = load_spectrum(p, {.ready_bytes = ready_bytes,
+                                             .skip = cut.skip,
+                                             .rows = 1,
+                                             .warps = cut.warps,
+                                             .for_block = kernel.blocks == 1 ? 1 : 0,
+                                             .order = kernel.in_couples ? SpectrumOrder::couples : SpectrumOrder::plain});
+    }
+    return chosen;
+}
+
+std::vector<std::byte> SegmentRung::tables(Prepared& prepared) const {
+    const auto& chosen = prepared.chosen_as<ChosenSegments>();
+    std::vector<std::byte> bytes = make_tables(prepared, chosen.plan);
+    if (chosen.by_rows) { append_row_tables(bytes, prepared, chosen.rows); }
+    return bytes;
+}
+
+void SegmentRung::launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
+                         cudaStream_t stream) const {
+    const auto& chosen = prepared.chosen_as<ChosenSegments>();
+    if (chosen.by_rows && takes_job(chosen.rows, job)) {
+        const OnDevice of_rows{on_device.taps,
+                               static_cast<const char*>(on_device.tables) + table_bytes(prepared.problem, chosen.plan)};
+        return launch_rows(prepared, chosen.rows, job, of_rows, workspace, stream);
+    }
+    Launch launch;
+    launch.rows = job.batch;
+    launch.count = job.count;
+    if (chosen.takes_segments) { launch.taken = workspace; }
+    launch_segments(prepared, chosen.plan, job, on_device, launch, stream);
+}
+
+std::int64_t SegmentRung::made_table_bytes(const Prepared& prepared) const {
+    return table_bytes(prepared.problem, prepared.chosen_as<ChosenSegments>().plan);
+}
+
+void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                                cudaStream_t stream) const {
+    launch_spectrum(prepared.chosen_as<ChosenSegments>().spectrum, prepared.on_device.tables, tables, taps, given, stream);
+}
+
+}  // namespace tapline::cuda::overlap_save

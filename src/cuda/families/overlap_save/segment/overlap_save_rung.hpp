@@ -1,0 +1,46 @@
+// What rungs of overlap-save whose segments differ in their warps have in common: sizes, policies, tables, launches.
+#pragma once
+
+#include <span>
+
+#include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
+
+namespace tapline::cuda::overlap_save {
+
+/// Segments of each of `warp_counts` warps; the size that is predicted to be the fastest is taken unless a policy names one.
+class SegmentRung : public Rung, public MakesTables {
+public:
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override;
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override;
+    [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override;
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override;
+    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override;
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override;
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override;
+    [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override;
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
+                cudaStream_t stream) const override;
+    [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override;
+    void load_tables(const Prepared&) const override {}  // load() does
+    void launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+                       cudaStream_t stream) const override;
+
+protected:
+    /// `kernel_of`: for those numbers of warps. `where`: a segment is transformed, for messages.
+    SegmentRung(std::span<const int> warp_counts, KernelOf kernel_of, std::string where)
+        : warp_counts_(warp_counts), kernel_of_(kernel_of), where_(std::move(where)) {}
+
+private:
+    /// The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length. A
+    /// stream, which does not know it, gives the same bits.
+    [[nodiscard]] Problem compared_on(const Problem& p, const cuda_abi::Device& device) const;
+    [[nodiscard]] int best_warps(const Problem& p, const cuda_abi::Device& device) const;
+    [[nodiscard]] Cut choose_cut(const Prepared& prepared) const;
+
+    std::span<const int> warp_counts_;
+    KernelOf kernel_of_;
+    std::string where_;
+};
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,88 @@
+// Segments on the host: how rows are cut into them, which kernels take them, what a launch costs, how it is made.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "cuda/families/common/types.hpp"
+#include "cuda/families/overlap_save/overlap_save_points.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_segment.hpp"
+
+namespace tapline::cuda::overlap_save {
+
+inline constexpr std::array<int, 5> kWarpCounts{1, 2, 4, 8, 16};
+/// Of segments that a cluster's blocks share.
+inline constexpr std::array<int, 3> kClusterWarpCounts{32, 64, 128};
+
+/// How a problem's rows are cut, whatever the signal's length and place are: bits of outputs depend on nothing else.
+struct Cut {
+    int warps = 0;    // of a segment
+    int samples = 0;  // of a segment
+    int skip = 0;     // samples that a segment begins early: at a multiple of 16 bytes if sample 0 does, of 32 samples if it can
+    int outputs = 0;  // of a segment; 0: it has no room for the taps
+    int used = 0;     // samples that its outputs read, `skip` included
+    std::int64_t taps = 0;
+};
+Cut cut_of(const Problem& p, int warps, std::int64_t taps);
+
+/// Taps that one launch does.
+struct Part {
+    std::int64_t first;         ///< the first tap of its spectrum, which has Cut::taps
+    std::int64_t own, own_end;  ///< its taps; the others of its spectrum are zero
+};
+/// All taps at once, or cut.taps at a time. The last part's spectrum begins early, so that it needs as many samples as the others.
+std::vector<Part> parts_of(std::int64_t taps, const Cut& cut);
+
+/// A room's kernels: segment_kernel_of, or those of clusters.
+using KernelOf = Kernel (*)(const Problem& p, int warps, bool plain, Spectrum spectrum);
+Kernel segment_kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum);
+
+/// The kernel for launches that may be plain, and the one for the others.
+Kernel fast_kernel(KernelOf kernel_of, const Problem& p, int warps, const cuda_abi::Device& device);
+Kernel slow_kernel(KernelOf kernel_of, const Problem& p, int warps);
+/// Segments that a block holds at a time; 0: not even one.
+int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& device);
+/// Whether there is a kernel for segments of this size on the device, and room for so many taps. The layout does not matter: a
+/// stream's pieces lie otherwise than the signal of a plan that must give the same bits.
+bool has_size(KernelOf kernel_of, const Problem& p, int warps, std::int64_t taps, const cuda_abi::Device& device);
+
+/// Seconds, as choices need them: of one launch for all outputs, and of one a part and chunk of segments. The layout does not
+/// count, as for has_size().
+double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda_abi::Device& device);
+double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device);
+
+/// A loaded kernel.
+struct LoadedKernel : Kernel {
+    int in_block = 0;  ///< segments that a block holds at a time; 0: the kernel cannot be launched
+    int clusters = 0;  ///< that the device holds, of several blocks
+};
+/// All that launches need to know of a plan.
+struct SegmentPlan {
+    Cut cut;
+    PointType type{};
+    bool real_taps = true;
+    std::vector<Part> parts;
+    LoadedKernel fast, slow;
+};
+SegmentPlan load_segments(KernelOf kernel_of, const Prepared& prepared, const Cut& cut);
+
+/// Pairs and twiddles, then the spectra of every filter for each part; and their size.
+std::vector<std::byte> make_tables(const Prepared& prepared, const SegmentPlan& plan);
+std::int64_t table_bytes(const Problem& p, const SegmentPlan& plan);
+std::int64_t spectrum_bytes(const SegmentPlan& plan);  // of one filter
+
+/// Outputs [first_output, first_output + count) of rows [row, row + rows) of a job, as far as one part makes them.
+struct Launch {
+    std::int64_t row = 0, rows = 1, first_output = 0, count = 0;
+    std::int64_t part = 0;
+    void* sums_in = nullptr;   ///< added to the part's sums: (rows, sums_row)
+    void* sums_out = nullptr;  ///< where they go instead of to the output
+    std::int64_t sums_row = 0;
+    void* taken = nullptr;  ///< kTakenBytes where segments may be counted that warps take; null: nowhere
+};
+/// Whether a launch with so many segments in all gains from that.
+bool takes_segments(const Prepared& prepared, const Cut& cut, std::int64_t segments);
+void launch_segments(const Prepared& prepared, const SegmentPlan& plan, const Job& job, const OnDevice& on_device,
+                     const Launch& launch, cudaStream_t stream);
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,179 @@
+// A rung made ready for one problem: taps and tables on the device, kernels chosen and loaded.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "cuda/api_functions.hpp"
+#include "cuda/engine_state.hpp"
+#include "cuda/prepared.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using cuda_abi::Code;
+using cuda_abi::HostTaps;
+using cuda_abi::Status;
+
+// Kernels that take taps by value read so many bytes of host_taps whatever k is.
+constexpr std::size_t kLeastHostTapsBytes = 2048;
+
+std::int64_t bytes_of_tap(Dtype type) {
+    switch (type) {
+        case Dtype::complex128:
+            return 16;
+        case Dtype::f64:
+        case Dtype::complex64:
+            return 8;
+        default:
+            return 4;
+    }
+}
+
+bool all_finite(const std::byte* taps, std::int64_t bytes, Dtype type) {
+    const bool is_double = type == Dtype::f64 || type == Dtype::complex128;
+    for (std::int64_t i = 0; i < bytes; i += is_double ? 8 : 4) {
+        double value = 0;
+        if (is_double) {
+            std::memcpy(&value, taps + i, 8);
+        } else {
+            float single = 0;
+            std::memcpy(&single, taps + i, 4);
+            value = single;
+        }
+        if (!std::isfinite(value)) { return false; }
+    }
+    return true;
+}
+
+// Device memory that is given back unless released.
+struct DeviceMemory {
+    DeviceMemory(int its_device, std::int64_t bytes)
+        : device(its_device), pointer(bytes > 0 ? allocate_device(its_device, bytes) : nullptr) {}
+    ~DeviceMemory() {
+        if (pointer != nullptr) { free_device(device, pointer); }
+    }
+    DeviceMemory(const DeviceMemory&) = delete;
+    DeviceMemory& operator=(const DeviceMemory&) = delete;
+    void* release() { return std::exchange(pointer, nullptr); }
+    int device;
+    void* pointer;
+};
+
+// Copies to the current device and waits, without touching the caller's streams.
+void upload(void* to, const void* from, std::size_t bytes) {
+    if (bytes == 0) { return; }
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    const cudaError_t copied = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream);
+    const cudaError_t finished = cudaStreamSynchronize(stream);
+    cudaStreamDestroy(stream);
+    check(copied, "copying the taps");
+    check(finished, "copying the taps");
+}
+
+// Bytes of the taps on the device.
+std::int64_t padded_bytes(const cuda_abi::Prepared& made) { return made.taps_pitch_bytes * made.problem.filters; }
+
+// Filters lie 16-byte pitches apart; a rung that cannot take them in turn gets one for each row.
+void lay_out_taps(cuda_abi::Prepared& made, const Problem& problem, const HostTaps* taps) {
+    constexpr std::int64_t kAlignment = 16;
+    if (problem.filters > 1 && problem.rank == 1 && !made.rung->takes_filters_in_turn()) {
+        made.problem.filters = problem.batch.length;
+    }
+    const std::int64_t row = problem.taps() * bytes_of_tap(problem.taps_dtype);
+    made.taps_pitch_bytes = (row + kAlignment - 1) / kAlignment * kAlignment;
+    made.host_taps.resize(std::max(static_cast<std::size_t>(padded_bytes(made)), kLeastHostTapsBytes));
+    // Of taps that come later transforms make sums again that are not finite; direct summation looks (kExactUnlessFinite).
+    made.problem.taps_finite = true;
+    if (taps == nullptr) { return; }
+    const auto* from = static_cast<const std::byte*>(taps->taps);
+    for (std::int64_t f = 0; f < made.problem.filters; ++f) {
+        std::memcpy(made.host_taps.data() + f * made.taps_pitch_bytes, from + f % problem.filters * row,
+                    static_cast<std::size_t>(row));
+    }
+    made.problem.taps_finite = all_finite(from, row * problem.filters, problem.taps_dtype);
+    made.given = *taps;
+}
+
+// Room for what is made of taps that come later, behind the rung's own workspace.
+void add_made_tables(cuda_abi::Prepared& made) {
+    constexpr std::int64_t kAlignment = 256;
+    const auto& maker = dynamic_cast<const TakesTapsOnDevice&>(*made.rung);
+    maker.load_tables(made);
+    made.made_tables_at = (made.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
+    made.made_taps_at = made.made_tables_at + maker.made_table_bytes(made);
+    made.workspace_bytes = made.made_taps_at + padded_bytes(made) + kTapSlackBytes;
+}
+
+// Taps first: tables() may put others in their place on the host.
+void fill_device(cuda_abi::Prepared& made) {
+    const int device = made.device.index;
+    const std::int64_t bytes = made.problem.taps_come_later ? 0 : padded_bytes(made);
+    DeviceMemory taps(device, bytes == 0 ? 0 : bytes + kTapSlackBytes);
+    upload(taps.pointer, made.host_taps.data(), static_cast<std::size_t>(bytes));
+    const std::vector<std::byte> all = made.rung->tables(made);
+    DeviceMemory tables(device, static_cast<std::int64_t>(all.size()));
+    upload(tables.pointer, all.data(), all.size());
+    made.on_device = {taps.release(), tables.release()};
+}
+
+}  // namespace
+
+cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Problem* problem, const HostTaps* taps,
+                            const Policy* policy, Status* status) {
+    return guarded<cuda_abi::Prepared*>(status, nullptr, [&]() -> cuda_abi::Prepared* {
+        auto made = std::make_unique<cuda_abi::Prepared>();
+        made->rung = &rung_of(index);
+        made->device = device_of(device);
+        const Refusal reason = refusal(*made->rung, *problem, made->device);
+        if (!reason.empty()) { throw CudaError(Code::unsupported, reason); }
+        if ((taps == nullptr) != problem->taps_come_later) { throw CudaError(Code::argument, "taps: they come now or later"); }
+        const DeviceScope scope(device);
+        const RelaxedCapture relaxed;
+        check(cudaFree(nullptr), "starting the device");  // the context exists from here on
+        made->problem = *problem;
+        if (policy != nullptr) { made->policy = *policy; }
+        made->context = context_id();
+        lay_out_taps(*made, *problem, taps);
+        made->chosen = made->rung->load(*made);
+        made->workspace_bytes = made->rung->workspace_bytes(*made);
+        if (taps == nullptr) { add_made_tables(*made); }
+        fill_device(*made);
+        made->given = {};
+        // Long filters are not kept twice.
+        if (made->host_taps.size() > kLeastHostTapsBytes) {
+            made->host_taps.resize(kLeastHostTapsBytes);
+            made->host_taps.shrink_to_fit();
+        }
+        return made.release();
+    });
+}
+
+void release(cuda_abi::Prepared* prepared) {
+    if (prepared == nullptr) { return; }
+    guarded(nullptr, false, [&] {
+        const DeviceScope scope(prepared->device.index);
+        if (context_id() != prepared->context) { return true; }
+        for (const void* memory : {prepared->on_device.taps, prepared->on_device.tables}) {
+            free_device(prepared->device.index, const_cast<void*>(memory));
+        }
+        return true;
+    });
+    delete prepared;
+}
+
+std::int64_t workspace_bytes(const cuda_abi::Prepared* prepared) { return prepared->workspace_bytes; }
+
+std::int64_t granularity(const cuda_abi::Prepared* prepared) {
+    return guarded<std::int64_t>(nullptr, 1, [&] { return prepared->rung->granularity(*prepared); });
+}
+
+void describe(const cuda_abi::Prepared* prepared, char* text, std::size_t bytes) {
+    const std::string description = guarded(nullptr, std::string(), [&] { return prepared->rung->describe(*prepared); });
+    std::snprintf(text, bytes, "%s", description.c_str());
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,185 @@
+#include "gpu_host/copy.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "core/plan/parallel.hpp"
+#include "gpu_host/problem.hpp"
+#include "tapline/error.hpp"
+
+namespace tapline::gpu_host {
+namespace {
+
+using core::Input;
+using core::Output;
+using core::Resolved;
+
+// What one thread copies at a time: large beside the microsecond that handing out a task takes, and it stays in a private cache
+// where rows are interleaved and read one after the other.
+constexpr std::int64_t kTaskBytes = std::int64_t{256} << 10;
+// Interleaved rows are taken together, at least so many samples of each: a cache line's worth.
+constexpr std::int64_t kLeastTogether = 16;
+
+// body(tile, offset of its first element in the piece) for tiles that cover the piece, on all threads.
+template <class Body>
+void for_each_tile(const PackedPiece& piece, std::size_t element_bytes, bool interleaved, int threads, const Body& body) {
+    const std::int64_t elements = kTaskBytes / static_cast<std::int64_t>(element_bytes);
+    const std::int64_t count = std::min(piece.count, interleaved ? std::max(elements / piece.items, kLeastTogether) : elements);
+    const std::int64_t items = interleaved ? piece.items : std::clamp<std::int64_t>(elements / count, 1, piece.items);
+    const std::int64_t across = (piece.count + count - 1) / count;
+    const std::int64_t down = (piece.items + items - 1) / items;
+    core::parallel_for(across * down, threads, [&](std::int64_t task, int /*slot*/) {
+        const std::int64_t item = task / across * items;
+        const std::int64_t first = task % across * count;
+        const PackedPiece tile{piece.item + item, std::min(items, piece.items - item), piece.first + first,
+                               std::min(count, piece.count - first)};
+        for (std::int64_t i = 0; i < tile.items; ++i) {
+            body(PackedPiece{tile.item + i, 1, tile.first, tile.count}, (item + i) * piece.count + first);
+        }
+    });
+}
+
+bool interleaved(std::int64_t batch_stride, std::int64_t stride) { return std::abs(batch_stride) < std::abs(stride); }
+
+// ---- Signals: sample by sample ----
+
+template <class T>
+void gather_as(void* to, const Resolved& problem, const Input& input, const PackedPiece& piece, int threads) {
+    for_each_tile(piece, sizeof(T), interleaved(input.main.batch_stride, input.main.stride), threads,
+                  [&](const PackedPiece& tile, std::int64_t offset) {
+                      core::gather(static_cast<T*>(to) + offset, problem, input, tile.item, tile.first, tile.count);
+                  });
+}
+
+void gather_samples(void* to, const Resolved& problem, const Input& input, const PackedPiece& piece, int threads) {
+    switch (problem.dtype) {
+        case Dtype::f32:
+            return gather_as<float>(to, problem, input, piece, threads);
+        case Dtype::f64:
+            return gather_as<double>(to, problem, input, piece, threads);
+        case Dtype::complex64:
+            return gather_as<std::complex<float>>(to, problem, input, piece, threads);
+        case Dtype::complex128:
+            return gather_as<std::complex<double>>(to, problem, input, piece, threads);
+        case Dtype::f16:
+        case Dtype::bf16:
+        case Dtype::u16:
+            return gather_as<std::uint16_t>(to, problem, input, piece, threads);
+        case Dtype::boolean:
+        case Dtype::u8:
+            return gather_as<std::uint8_t>(to, problem, input, piece, threads);
+        case Dtype::i8:
+            return gather_as<std::int8_t>(to, problem, input, piece, threads);
+        case Dtype::i16:
+            return gather_as<std::int16_t>(to, problem, input, piece, threads);
+        case Dtype::i32:
+            return gather_as<std::int32_t>(to, problem, input, piece, threads);
+        case Dtype::u32:
+            return gather_as<std::uint32_t>(to, problem, input, piece, threads);
+        case Dtype::i64:
+            return gather_as<std::int64_t>(to, problem, input, piece, threads);
+        case Dtype::u64:
+            return gather_as<std::uint64_t>(to, problem, input, piece, threads);
+    }
+}
+
+// T has the element's size and alignment; its value does not matter.
+template <class T>
+void scatter_as(const Output& output, const void* from, const PackedPiece& piece, int threads) {
+    for_each_tile(piece, sizeof(T), interleaved(output.batch_stride, output.stride), threads,
+                  [&](const PackedPiece& tile, std::int64_t offset) {
+                      const T* samples = static_cast<const T*>(from) + offset;
+                      T* to = static_cast<T*>(output.data) + tile.item * output.batch_stride +
+                              (tile.first - output.first) * output.stride;
+                      if (output.stride == 1) {
+                          std::memcpy(to, samples, static_cast<std::size_t>(tile.count) * sizeof(T));
+                          return;
+                      }
+                      for (std::int64_t i = 0; i < tile.count; ++i) { to[i * output.stride] = samples[i]; }
+                  });
+}
+
+void scatter_samples(const Output& output, const void* from, Dtype dtype, const PackedPiece& piece, int threads) {
+    switch (dtype) {  // elements are aligned to their real type
+        case Dtype::complex64:
+            return scatter_as<std::complex<float>>(output, from, piece, threads);
+        case Dtype::complex128:
+            return scatter_as<std::complex<double>>(output, from, piece, threads);
+        default:
+            break;
+    }
+    switch (size_of(dtype)) {
+        case 1:
+            return scatter_as<std::uint8_t>(output, from, piece, threads);
+        case 2:
+            return scatter_as<std::uint16_t>(output, from, piece, threads);
+        case 4:
+            return scatter_as<std::uint32_t>(output, from, piece, threads);
+        default:
+            return scatter_as<std::uint64_t>(output, from, piece, threads);
+    }
+}
+
+// ---- Images: rows of pixels that lie side by side ----
+
+// body(row, first element in it, count) for the rows of `row_elements` that a tile of one item touches; tile.first may be negative.
+template <class Body>
+void for_each_row(const PackedPiece& tile, std::int64_t row_elements, const Body& body) {
+    std::int64_t row = tile.first / row_elements - (tile.first % row_elements < 0 ? 1 : 0);
+    std::int64_t within = tile.first - row * row_elements;
+    for (std::int64_t left = tile.count; left > 0; ++row) {
+        const std::int64_t count = std::min(row_elements - within, left);
+        body(row, within, count);
+        left -= count;
+        within = 0;
+    }
+}
+
+void gather_rows(void* to, const Resolved& problem, const Input& input, const PackedPiece& piece, int threads) {
+    const auto bytes = static_cast<std::int64_t>(size_of(problem.dtype));
+    const std::int64_t row_elements = position_elements(problem).in;
+    const core::Piece& main = input.main;
+    for_each_tile(piece, size_of(problem.dtype), false, threads, [&](const PackedPiece& tile, std::int64_t offset) {
+        std::byte* packed = static_cast<std::byte*>(to) + offset * bytes;
+        for_each_row(tile, row_elements, [&](std::int64_t row, std::int64_t within, std::int64_t count) {
+            const bool inside = row >= main.first && row < main.last;
+            const std::int64_t source = inside ? row : core::boundary_index(problem.cut().boundary, row, input.n);
+            const auto size = static_cast<std::size_t>(count * bytes);
+            if (source >= main.first && source < main.last) {
+                const std::int64_t element = tile.item * main.batch_stride + (source - main.first) * main.stride + within;
+                std::memcpy(packed, static_cast<const std::byte*>(main.data) + element * bytes, size);
+            } else {
+                std::memset(packed, 0, size);
+            }
+            packed += size;
+        });
+    });
+}
+
+void scatter_rows(const Output& output, const void* from, const Resolved& problem, const PackedPiece& piece, int threads) {
+    const auto bytes = static_cast<std::int64_t>(size_of(problem.output_dtype));
+    const std::int64_t row_elements = position_elements(problem).out;
+    for_each_tile(piece, size_of(problem.output_dtype), false, threads, [&](const PackedPiece& tile, std::int64_t offset) {
+        const std::byte* packed = static_cast<const std::byte*>(from) + offset * bytes;
+        for_each_row(tile, row_elements, [&](std::int64_t row, std::int64_t within, std::int64_t count) {
+            const std::int64_t element = tile.item * output.batch_stride + (row - output.first) * output.stride + within;
+            const auto size = static_cast<std::size_t>(count * bytes);
+            std::memcpy(static_cast<std::byte*>(output.data) + element * bytes, packed, size);
+            packed += size;
+        });
+    });
+}
+
+}  // namespace
+
+void gather_piece(void* to, const Resolved& problem, const Input& input, const PackedPiece& piece, int threads) {
+    if (problem.rank == 1) { return gather_samples(to, problem, input, piece, threads); }
+    gather_rows(to, problem, input, piece, threads);
+}
+
+void scatter_piece(const Output& output, const void* from, const Resolved& problem, const PackedPiece& piece, int threads) {
+    if (problem.rank == 1) { return scatter_samples(output, from, problem.output_dtype, piece, threads); }
+    scatter_rows(output, from, problem, piece, threads);
+}
+
+}  // namespace tapline::gpu_host

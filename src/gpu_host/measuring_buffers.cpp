@@ -1,0 +1,58 @@
+#include "gpu_host/measuring_buffers.hpp"
+
+#include "gpu_host/executable.hpp"
+#include "gpu_host/memory.hpp"
+
+namespace tapline::gpu_host {
+namespace {
+
+class DeviceBuffers final : public core::MeasuringBuffers {
+public:
+    explicit DeviceBuffers(int device) : api_(*library().api), device_(device), in_(none()), out_(none()) {}
+
+    double seconds_of(const core::Executable& executable) override {
+        constexpr double kSeconds = 0.05;
+        const auto& rung = static_cast<const CudaExecutable&>(executable);
+        const core::Resolved layout = rung.layout();
+        const core::Extent in = input_extent_of(layout), out = output_extent_of(layout);
+        reserve(bytes_of(in.elements, layout.dtype), bytes_of(out.elements, layout.output_dtype));
+        const cuda_abi::Job job = job_of(whole_output(layout, at(out_, bytes_of(out.start, layout.output_dtype))),
+                                         whole_input(layout, at(in_, bytes_of(in.start, layout.dtype))), layout.batch.length);
+        const auto bytes = static_cast<std::int64_t>(rung.workspace_bytes());
+        const DeviceBytes workspace = bytes > 0 ? allocate_device(api_, device_, bytes) : none();
+        cuda_abi::Measurement measured;
+        cuda_abi::Status status;
+        require(api_.measure(device_, rung.prepared(), &job, workspace.get(), bytes, 0, false, kSeconds, &measured, &status),
+                status);
+        return measured.least_seconds;
+    }
+
+private:
+    [[nodiscard]] DeviceBytes none() const { return DeviceBytes(nullptr, {&api_, device_}); }
+    static std::byte* at(const DeviceBytes& memory, std::int64_t bytes) { return static_cast<std::byte*>(memory.get()) + bytes; }
+    static std::int64_t bytes_of(std::int64_t elements, Dtype dtype) {
+        return elements * static_cast<std::int64_t>(size_of(dtype));
+    }
+
+    // Once: all executables have one layout.
+    void reserve(std::int64_t in_bytes, std::int64_t out_bytes) {
+        if (in_ != nullptr && out_ != nullptr) { return; }
+        in_ = allocate_device(api_, device_, in_bytes);
+        out_ = allocate_device(api_, device_, out_bytes);
+        constexpr int kByte = 0x3C;  // repeated, a small positive number in every floating type
+        cuda_abi::Status status;
+        require(
+            api_.fill(device_, in_.get(), kByte, in_bytes, nullptr, &status) && api_.synchronize_stream(device_, nullptr, &status),
+            status);
+    }
+
+    const cuda_abi::Api& api_;
+    int device_;
+    DeviceBytes in_, out_;
+};
+
+}  // namespace
+
+std::unique_ptr<core::MeasuringBuffers> measuring_buffers(int device) { return std::make_unique<DeviceBuffers>(device); }
+
+}  // namespace tapline::gpu_host
