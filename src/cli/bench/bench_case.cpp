@@ -65,8 +65,8 @@ BenchCase::BenchCase(const BenchSetup& setup, const Problem& problem, const Cuda
     : setup_(setup),
       problem_(problem),
       gpu_(gpu),
-      data_(make_case_data(problem,
-                           {.with_copy = gpu == nullptr, .rounded_taps = setup.rounded_taps, .separable = setup.separable})),
+      data_(
+          make_case_data(problem, {.with_copy = gpu == nullptr, .rounded_taps = setup.rounded_taps, .separable = setup.separable})),
       expected_(problem, data_),
       automatic_(make_plan(problem, data_.taps.data(), setup.plan_options({}))) {
     if (gpu != nullptr) { on_gpu_.emplace(*gpu, problem, data_, setup.accuracy); }
@@ -153,8 +153,9 @@ void print_bench_row(std::FILE* to, const Json& json) {
     const int width = image ? 14 : 10;
     std::string size = format_count(json["length"]), taps = format_count(json["taps"]);
     if (image) {
-        const ImageSizes sizes{
-            .size = {json["height"], json["width"]}, .channels = json["channels"], .mask = {json["mask_height"], json["mask_width"]}};
+        const ImageSizes sizes{.size = {json["height"], json["width"]},
+                               .channels = json["channels"],
+                               .mask = {json["mask_height"], json["mask_width"]}};
         size = image_text(sizes);
         taps = mask_text(sizes);
     }

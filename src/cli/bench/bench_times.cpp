@@ -64,16 +64,16 @@ void add_host_times(Json& json, const Plan& plan, const CudaDevice& device, cons
     const CudaMemory pinned(device, std::max(in_bytes, out_bytes), CudaMemory::Kind::pinned);
     std::memset(pinned.data(), 0, pinned.size());
     std::optional<CudaMemory> on_device;  // freed before the plan runs, which wants device memory of its own
-    const auto times = time_in_turns({{.run = [&] { device.copy(on_device->data(), pinned.data(), in_bytes); },
-                                       .before = [&] { on_device.emplace(device, pinned.size()); }},
-                                      {.run = [&] { device.copy(pinned.data(), on_device->data(), out_bytes); },
-                                       .after = [&] { on_device.reset(); }},
-                                      {[&] {
-                                          copy(pinned.data(), data.signal.data(), in_bytes, plan.threads());
-                                          copy(data.output.data(), pinned.data(), out_bytes, plan.threads());
-                                      }},
-                                      {[&] { plan.execute_host(data.output.data(), data.signal.data()); }}},
-                                     {.seconds = seconds, .least_turns = 5, .most_turns = 1000, .warm_up = false});
+    const auto times = time_in_turns(
+        {{.run = [&] { device.copy(on_device->data(), pinned.data(), in_bytes); },
+          .before = [&] { on_device.emplace(device, pinned.size()); }},
+         {.run = [&] { device.copy(pinned.data(), on_device->data(), out_bytes); }, .after = [&] { on_device.reset(); }},
+         {[&] {
+             copy(pinned.data(), data.signal.data(), in_bytes, plan.threads());
+             copy(data.output.data(), pinned.data(), out_bytes, plan.threads());
+         }},
+         {[&] { plan.execute_host(data.output.data(), data.signal.data()); }}},
+        {.seconds = seconds, .least_turns = 5, .most_turns = 1000, .warm_up = false});
     const double upload = times[0].median, download = times[1].median, copies = times[2].median;
     const Timing& convolution = times[3];
     const double slowest = std::max({upload, download, copies});

@@ -7,10 +7,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/convolve/filtering.hpp"
-#include "cli/shared/numbers.hpp"
-#include "cli/plot/plot.hpp"
-#include "cli/shared/progress.hpp"
 #include "cli/convolve/promotion.hpp"
+#include "cli/plot/plot.hpp"
+#include "cli/shared/numbers.hpp"
+#include "cli/shared/progress.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "tapline/info.hpp"

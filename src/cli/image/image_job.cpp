@@ -61,7 +61,11 @@ Json describe(const Plan& plan) {
 class Run {
 public:
     Run(const ImageJob& job, const MaskSet& mask, std::vector<ImageFiles> files)
-        : job_(job), mask_(mask), files_(std::move(files)), plans_(job, mask), progress_(files_.size() > 1 && !job.quiet && !job.json) {
+        : job_(job),
+          mask_(mask),
+          files_(std::move(files)),
+          plans_(job, mask),
+          progress_(files_.size() > 1 && !job.quiet && !job.json) {
         reports_.resize(files_.size());
     }
 
@@ -102,8 +106,8 @@ private:
     void show_progress() {
         const double elapsed = watch_.seconds();
         const double left = elapsed * static_cast<double>(files_.size() - done_) / static_cast<double>(done_);
-        progress_.say(std::to_string(done_) + " of " + std::to_string(files_.size()) + " images, " + format_seconds(left) + " left, " +
-                      format_si(pixels_ / elapsed) + " pixels/s");
+        progress_.say(std::to_string(done_) + " of " + std::to_string(files_.size()) + " images, " + format_seconds(left) +
+                      " left, " + format_si(pixels_ / elapsed) + " pixels/s");
     }
 
     void note_failure(std::size_t i, const std::string& message) {

@@ -61,7 +61,8 @@ LadderCase image_case(const LadderOptions& options) {
     problem.boundary = options.boundary;
     problem.clamp = options.clamp;
     validate(problem);
-    return {.key = "own", .title = "the image that the options give", .problem = problem, .known = {}, .separable = options.separable};
+    return {
+        .key = "own", .title = "the image that the options give", .problem = problem, .known = {}, .separable = options.separable};
 }
 
 std::vector<LadderCase> cases_of(const LadderOptions& options, bool gpu) {
@@ -116,7 +117,8 @@ void require_all_right(const LadderRun& run) {
 void check_options(const LadderOptions& options) {
     if (options.image && (options.length || options.taps || options.mode || !options.contest.empty() || !options.peers.empty())) {
         throw usage_error(
-            "--image: takes --mask, --boundary, --clamp and --separable; --length, --taps, --mode, --case and --peers are for signals");
+            "--image: takes --mask, --boundary, --clamp and --separable; --length, --taps, --mode, --case and --peers are for "
+            "signals");
     }
     if (!options.image && (options.mask || options.separable)) throw usage_error("--mask and --separable: need --image HxW");
     if (options.json == "-" && options.report == "-") {
@@ -125,10 +127,11 @@ void check_options(const LadderOptions& options) {
 }
 
 /// Nothing where a small device has no memory for one of several cases.
-std::optional<LadderTable> table_of(const LadderEngine& engine, const LadderCase& contest, const ClimbOptions& options, bool one_of_many,
-                                    std::FILE* to, StatusLine& status) {
+std::optional<LadderTable> table_of(const LadderEngine& engine, const LadderCase& contest, const ClimbOptions& options,
+                                    bool one_of_many, std::FILE* to, StatusLine& status) {
     try {
-        LadderTable table = climb(engine, contest, options, [&](const std::string& what) { status.say(contest.key + ": " + what); });
+        LadderTable table =
+            climb(engine, contest, options, [&](const std::string& what) { status.say(contest.key + ": " + what); });
         status.clear();
         return table;
     } catch (const Error& error) {

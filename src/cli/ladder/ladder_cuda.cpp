@@ -137,7 +137,9 @@ bool has_gpu() {
 
 }  // namespace
 
-std::unique_ptr<LadderEngine> cuda_ladder(const std::string& device, int rank) { return std::make_unique<CudaLadder>(device, rank); }
+std::unique_ptr<LadderEngine> cuda_ladder(const std::string& device, int rank) {
+    return std::make_unique<CudaLadder>(device, rank);
+}
 
 std::unique_ptr<LadderEngine> ladder_engine(const std::string& device, int rank) {
     if (device == "auto") { return has_gpu() ? cuda_ladder("cuda:0", rank) : cpu_ladder(rank); }

@@ -112,7 +112,9 @@ Json sweep_json(const Sweep& sweep) {
 std::string image_json(const LadderRun& run) {
     const LadderTable& table = run.tables.front();
     const Problem& problem = table.contest.problem;
-    const auto warm = [](const std::optional<Timing>& second, const Timing& first) { return second ? second->median : first.median; };
+    const auto warm = [](const std::optional<Timing>& second, const Timing& first) {
+        return second ? second->median : first.median;
+    };
     Json json{{"schema", kImageSchema}, {"version", run.version}, {"device", run.device.name + ": " + run.device.description}};
     add_sizes(json, image_sizes(problem));
     json["separable"] = table.contest.separable;

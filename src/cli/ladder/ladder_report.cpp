@@ -69,8 +69,7 @@ std::string table_html(const LadderTable& table) {
         }
         html += "</tr>";
     }
-    html += "<tr class=\"copy\">" + cells("td", {copy_label(table), ""}) +
-            cells("td", timing(table.copy.time, table.copy.warm)) +
+    html += "<tr class=\"copy\">" + cells("td", {copy_label(table), ""}) + cells("td", timing(table.copy.time, table.copy.warm)) +
             cells("td", {"", "", format_giga(table.copy.bytes_per_second), "100%", "", ""}) + "</tr></tbody></table></div>\n";
     return html;
 }
@@ -189,7 +188,8 @@ std::string ladder_report(const LadderRun& run) {
         "and output once; GFLOP/s the textbook sum's operations; the error is relative (L2).",
         "note");
     html += "<nav>";
-    for (const auto& table : run.tables) html += "<a href=\"#" + anchor_of(table) + "\">" + escape_markup(table.contest.key) + "</a>";
+    for (const auto& table : run.tables)
+        html += "<a href=\"#" + anchor_of(table) + "\">" + escape_markup(table.contest.key) + "</a>";
     if (run.sweep) html += "<a href=\"#lengths\">lengths</a>";
     html += "<a href=\"#lessons\">lessons</a></nav>\n";
     for (const auto& table : run.tables) html += section_html(table);

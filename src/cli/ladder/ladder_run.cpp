@@ -145,7 +145,8 @@ void add_length(Sweep& sweep, const LadderEngine& engine, const Problem& problem
 
 }  // namespace
 
-LadderTable climb(const LadderEngine& engine, const LadderCase& contest, const ClimbOptions& options, const LadderProgress& progress) {
+LadderTable climb(const LadderEngine& engine, const LadderCase& contest, const ClimbOptions& options,
+                  const LadderProgress& progress) {
     LadderTable table{.contest = contest, .rows = {}, .copy = {}, .skipped = {}, .naive = {}};
     progress("data and textbook sums");
     const CaseData data = ladder_data(contest);
@@ -171,7 +172,8 @@ LadderTable climb(const LadderEngine& engine, const LadderCase& contest, const C
     return table;
 }
 
-Sweep sweep_lengths(const LadderEngine& engine, const Problem& problem, const ClimbOptions& options, const LadderProgress& progress) {
+Sweep sweep_lengths(const LadderEngine& engine, const Problem& problem, const ClimbOptions& options,
+                    const LadderProgress& progress) {
     constexpr int kFirst = 12;
     const int last = engine.measures_cold() ? 26 : 24;
     Sweep sweep{.problem = problem, .copy = {}, .lines = {}, .failures = {}};

@@ -54,8 +54,9 @@ void make_blur(T* taps, const ImageSize& mask, bool separable) {
     std::vector<double> values(static_cast<std::size_t>(mask.height * mask.width));
     for (std::int64_t i = 0; i < mask.height * mask.width; ++i) {
         double& value = values[static_cast<std::size_t>(i)];
-        value = std::abs(separable ? static_cast<double>(taps[i % mask.width]) * static_cast<double>(taps[i / mask.width * mask.width])
-                                   : static_cast<double>(taps[i]));
+        value =
+            std::abs(separable ? static_cast<double>(taps[i % mask.width]) * static_cast<double>(taps[i / mask.width * mask.width])
+                               : static_cast<double>(taps[i]));
         sum += value;
     }
     for (std::int64_t i = 0; i < mask.height * mask.width; ++i) {

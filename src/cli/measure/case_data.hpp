@@ -20,8 +20,8 @@ struct DataOptions {
     bool separable = false;     ///< masks that are a column times a row; only real ones
 };
 
-/// Floating values are uniform in [-1, 1); integers so small that no sum can overflow; real masks positive with the sum 1. Every page
-/// of signal and taps, and of `copied` if it is wanted, is touched.
+/// Floating values are uniform in [-1, 1); integers so small that no sum can overflow; real masks positive with the sum 1. Every
+/// page of signal and taps, and of `copied` if it is wanted, is touched.
 CaseData make_case_data(const Problem& problem, const DataOptions& options = {});
 
 }  // namespace tapline::cli

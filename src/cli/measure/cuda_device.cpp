@@ -6,7 +6,7 @@
 
 #include "core/choice/engine.hpp"
 #include "core/plan/taps_order.hpp"
-#include "gpu_host/engine.hpp"
+#include "gpu_host/executable.hpp"
 #include "gpu_host/library.hpp"
 #include "gpu_host/problem.hpp"
 
@@ -93,7 +93,9 @@ std::vector<CudaRung> CudaDevice::ladder(int rank, std::string& missing) const {
     if (lessons.api != nullptr) { add_rungs(rungs, *lessons.api, rank); }
     missing = lessons.reason;
     add_rungs(rungs, *api_, rank);
-    const auto number = [](const CudaRung& rung) { return *rung.info.number == '\0' ? std::string("~") : std::string(rung.info.number); };
+    const auto number = [](const CudaRung& rung) {
+        return *rung.info.number == '\0' ? std::string("~") : std::string(rung.info.number);
+    };
     std::ranges::stable_sort(rungs, {}, number);
     return rungs;
 }
@@ -227,7 +229,8 @@ void CudaProblem::execute() const {
         prepared_->plan->execute(out_.data(), in_.data(), workspace_->span(), kStream);
     } else {
         const cuda_abi::Job* const job = &job_;
-        call(prepared_->api->execute, prepared_->used, job, workspace_->data(), static_cast<std::int64_t>(workspace_->size()), kStream);
+        call(prepared_->api->execute, prepared_->used, job, workspace_->data(), static_cast<std::int64_t>(workspace_->size()),
+             kStream);
     }
     device_.synchronize();
 }
@@ -246,8 +249,8 @@ Timing CudaProblem::timed(const cuda_abi::Prepared* prepared, bool cold, double 
     const cuda_abi::Job* const job = &job_;
     cuda_abi::Measurement m;
     call(api.measure, device_.index(), prepared, job, workspace == nullptr ? nullptr : workspace->data(),
-         static_cast<std::int64_t>(workspace == nullptr ? 0 : workspace->size()), static_cast<std::int64_t>(in_.size()), cold, seconds,
-         &m);
+         static_cast<std::int64_t>(workspace == nullptr ? 0 : workspace->size()), static_cast<std::int64_t>(in_.size()), cold,
+         seconds, &m);
     return {m.median_seconds, m.least_seconds, m.most_seconds, m.runs};
 }
 

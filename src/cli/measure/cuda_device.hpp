@@ -1,5 +1,5 @@
-// A GPU as the measuring commands use it: its memory, its rungs, one problem's data in it, and times by events. All that the command
-// knows of the library's inside of a GPU is here.
+// A GPU as the measuring commands use it: its memory, its rungs, one problem's data in it, and times by events. All that the
+// command knows of the library's inside of a GPU is here.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,9 @@ namespace tapline::cli {
 namespace {
 
 // "3x4x5" as positive numbers; empty if it is no such text.
-std::vector<std::int64_t> parse_sides(const std::string& text) { return parse_list(text, parse_positive, 'x').value_or(std::vector<std::int64_t>{}); }
+std::vector<std::int64_t> parse_sides(const std::string& text) {
+    return parse_list(text, parse_positive, 'x').value_or(std::vector<std::int64_t>{});
+}
 
 std::string text_of(const ImageSize& size) { return std::to_string(size.height) + "x" + std::to_string(size.width); }
 
@@ -25,12 +27,13 @@ std::optional<ImageSize> parse_mask(const std::string& text) {
     return ImageSize{sides.front(), sides.back()};
 }
 
-CLI::Option* add_images(CLI::App& sub, std::vector<ImageSizes>& images, std::vector<ImageSize>& masks, const std::string& masks_text) {
-    auto* image = add_parsed(
-                      sub, "--image", images, [](const std::string& text) { return parse_list(text, parse_image); },
-                      "sizes such as 2048x2048 or 1080x1920x3",
-                      "Images instead of signals: height x width [x channels], several with commas")
-                      ->type_name("HxW[xC]");
+CLI::Option* add_images(CLI::App& sub, std::vector<ImageSizes>& images, std::vector<ImageSize>& masks,
+                        const std::string& masks_text) {
+    auto* image =
+        add_parsed(
+            sub, "--image", images, [](const std::string& text) { return parse_list(text, parse_image); },
+            "sizes such as 2048x2048 or 1080x1920x3", "Images instead of signals: height x width [x channels], several with commas")
+            ->type_name("HxW[xC]");
     add_parsed(
         sub, "--mask", masks, [](const std::string& text) { return parse_list(text, parse_mask); }, "sizes such as 3 or 5x7",
         "Masks of images, several with commas " + masks_text)

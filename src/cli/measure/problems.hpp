@@ -23,7 +23,8 @@ std::optional<ImageSizes> parse_image(const std::string& text);
 std::optional<ImageSize> parse_mask(const std::string& text);
 
 /// --image and --mask, several with commas; `masks_text`: the masks without --mask. Returns --image, which --mask needs.
-CLI::Option* add_images(CLI::App& sub, std::vector<ImageSizes>& images, std::vector<ImageSize>& masks, const std::string& masks_text);
+CLI::Option* add_images(CLI::App& sub, std::vector<ImageSizes>& images, std::vector<ImageSize>& masks,
+                        const std::string& masks_text);
 
 /// With sizes and masks; mode same, everything else as by default.
 ImageProblem image_problem(const ImageSizes& sizes);

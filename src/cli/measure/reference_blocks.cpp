@@ -145,7 +145,9 @@ struct Elements {
 template <class Visitor>
 void visit_elements(Dtype type, const std::byte* bytes, Visitor visitor) {
     if (type == Dtype::f16) { return visitor(Elements<std::uint16_t, Dtype::f16>{reinterpret_cast<const std::uint16_t*>(bytes)}); }
-    if (type == Dtype::bf16) { return visitor(Elements<std::uint16_t, Dtype::bf16>{reinterpret_cast<const std::uint16_t*>(bytes)}); }
+    if (type == Dtype::bf16) {
+        return visitor(Elements<std::uint16_t, Dtype::bf16>{reinterpret_cast<const std::uint16_t*>(bytes)});
+    }
     visit_dtype(type,
                 [&]<class T>(std::type_identity<T>) { visitor(Elements<T, dtype_of<T>>{reinterpret_cast<const T*>(bytes)}); });
 }
@@ -212,10 +214,9 @@ CheckResult ReferenceBlocks::compare(Accuracy accuracy, const std::function<cons
             for_each_output(shape_, blocks_[b], [&](std::size_t i, std::int64_t place) {
                 if constexpr (E::kIsIntegral) {
                     // A sum beside a tie may be rounded either way, by as much as f32 sums may be off.
-                    const bool right = exact.integers.empty()
-                                           ? std::abs(std::clamp(exact.real[i], E::kLeast, E::kMost) - element(place).real()) <=
-                                                 0.5L + 1e-5L * E::kMost
-                                           : static_cast<__int128>(element.at(place)) == exact.integers[i];
+                    const bool right = exact.integers.empty() ? std::abs(std::clamp(exact.real[i], E::kLeast, E::kMost) -
+                                                                         element(place).real()) <= 0.5L + 1e-5L * E::kMost
+                                                              : static_cast<__int128>(element.at(place)) == exact.integers[i];
                     wrong += right ? 0 : 1;
                 } else {
                     const std::complex<long double> wanted(exact.real[i], exact.imag.empty() ? 0 : exact.imag[i]);

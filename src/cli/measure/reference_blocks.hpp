@@ -20,8 +20,8 @@ struct CheckResult {
     [[nodiscard]] std::string describe() const;
 };
 
-/// What blocks of a problem's output must be: at the ends (the corners of an image), in the middle and at random places of the first,
-/// the last and other signals of the batch or channels of the image, or all of it if that is little work.
+/// What blocks of a problem's output must be: at the ends (the corners of an image), in the middle and at random places of the
+/// first, the last and other signals of the batch or channels of the image, or all of it if that is little work.
 class ReferenceBlocks {
 public:
     struct Block {

@@ -96,8 +96,9 @@ void Canvas::colour(Colour c, double opacity) {
 
 std::string Canvas::paint(const char* attribute_name) const {
     std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), " %s=\"#%02x%02x%02x\"", attribute_name, static_cast<unsigned>(std::lround(colour_.red * 255)),
-                  static_cast<unsigned>(std::lround(colour_.green * 255)), static_cast<unsigned>(std::lround(colour_.blue * 255)));
+    std::snprintf(text.data(), text.size(), " %s=\"#%02x%02x%02x\"", attribute_name,
+                  static_cast<unsigned>(std::lround(colour_.red * 255)), static_cast<unsigned>(std::lround(colour_.green * 255)),
+                  static_cast<unsigned>(std::lround(colour_.blue * 255)));
     return text.data() + (opacity_ < 1 ? " opacity=\"" + printed("%.*g", 3, opacity_) + "\"" : "");
 }
 
@@ -263,7 +264,13 @@ std::vector<Tick> logarithmic_ticks(double low, double high, std::size_t most) {
                 if (value < low * 0.999 || value > high * 1.001) continue;
                 const bool mega = value >= 1e6;
                 const bool kilo = value >= 1e3;
-                ticks.push_back({value, printed("%.*g", 6, value / (mega ? 1e6 : kilo ? 1e3 : 1)) + (mega ? "M" : kilo ? "k" : "")});
+                ticks.push_back({value, printed("%.*g", 6,
+                                                value / (mega   ? 1e6
+                                                         : kilo ? 1e3
+                                                                : 1)) +
+                                            (mega   ? "M"
+                                             : kilo ? "k"
+                                                    : "")});
             }
         }
         return ticks;

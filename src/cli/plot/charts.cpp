@@ -82,7 +82,8 @@ std::string bars_svg(const std::string& title, const std::vector<Bar>& bars, dou
     for (const auto& bar : bars) range.add(bar.value);
     if (mark > 0) range.add(mark);
     // The shortest bar is long enough to be seen, the longest leaves no room unused.
-    const Axis axis{.low = range.low / 2, .high = std::max(range.high, range.low * 2), .last = kWidth, .logarithmic = true, .ticks = {}};
+    const Axis axis{
+        .low = range.low / 2, .high = std::max(range.high, range.low * 2), .last = kWidth, .logarithmic = true, .ticks = {}};
     Canvas canvas(Canvas::Kind::inline_svg, kWidth, height, title);
     for (std::size_t i = 0; i < bars.size(); ++i) {
         const double y = kTop + kPitch * static_cast<double>(i);

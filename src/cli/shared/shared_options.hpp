@@ -102,7 +102,8 @@ void add_reports(CLI::App& sub, Job& job, const char* quiet) {
     sub.add_flag("-q,--quiet", job.quiet, quiet)->group(kGroup);
 }
 
-/// Runs `run(job)` when the command is named. --constant chooses the boundary of its name, and contradicts every other: a usage error.
+/// Runs `run(job)` when the command is named. --constant chooses the boundary of its name, and contradicts every other: a usage
+/// error.
 template <class Job>
 void run_when_named(CLI::App& sub, std::shared_ptr<Job> job, void (*run)(const Job&)) {
     sub.callback([&sub, job, run] {

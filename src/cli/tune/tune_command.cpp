@@ -141,8 +141,9 @@ struct Searched {
 
     void print_row(std::FILE* to, const SearchedRung& rung, bool fastest) const {
         const bool image = is_image(problem);
-        const std::string size = image ? image_text(image_sizes(problem))
-                                       : (problem.batch > 1 ? format_count(problem.batch) + " x " : "") + format_count(problem.length);
+        const std::string size =
+            image ? image_text(image_sizes(problem))
+                  : (problem.batch > 1 ? format_count(problem.batch) + " x " : "") + format_count(problem.length);
         const std::string taps = image ? mask_text(image_sizes(problem)) : format_count(problem.taps);
         const std::string name = std::string(rung.rung.info.name) + (fastest ? " *" : "");
         std::string policy = "none is right", time, gain, share;
@@ -196,8 +197,8 @@ private:
     }
 
     void one_problem(const Problem& problem, ReportFile& json) {
-        const CaseData data = make_case_data(
-            problem, {.with_copy = false, .rounded_taps = options_.rounded_taps, .separable = options_.separable});
+        const CaseData data =
+            make_case_data(problem, {.with_copy = false, .rounded_taps = options_.rounded_taps, .separable = options_.separable});
         CudaProblem on_device(device_, problem, data, options_.accuracy);
         Searched searched{.device = device_, .problem = problem, .narrow_taps = on_device.narrow_taps()};
         const std::vector<CudaRung> rungs = rungs_for(on_device, problem);
@@ -207,12 +208,12 @@ private:
         }
         const ReferenceBlocks expected(problem, data);
         searched.copy_seconds = on_device.measure_copy(true, options_.seconds).median;
-        const SearchResult result =
-            search(on_device, rungs, expected,
-                   {.accuracy = options_.accuracy, .seconds = options_.seconds, .progress = [&](const SearchedRung& rung, int of, int) {
-                        line_.say(searched.shape() + ": " + rung.rung.info.name + ", " + std::to_string(rung.candidates.size() + 1) +
-                                  " of " + std::to_string(of));
-                    }});
+        const SearchResult result = search(
+            on_device, rungs, expected,
+            {.accuracy = options_.accuracy, .seconds = options_.seconds, .progress = [&](const SearchedRung& rung, int of, int) {
+                 line_.say(searched.shape() + ": " + rung.rung.info.name + ", " + std::to_string(rung.candidates.size() + 1) +
+                           " of " + std::to_string(of));
+             }});
         line_.clear();
         std::vector<TunedRung> tuned;
         for (std::size_t i = 0; i < result.rungs.size(); ++i) {
