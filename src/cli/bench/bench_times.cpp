@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cli/measure/copy_speed.hpp"
+#include "cli/measure/problems.hpp"
 #include "tapline/info.hpp"
 
 namespace tapline::cli {
@@ -12,11 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void add_timing(Json& json, const Timing& time, const Timing& copy, const std::string& suffix = "") {
-    json["seconds_median" + suffix] = time.median;
-    json["seconds_min" + suffix] = time.least;
-    json["seconds_max" + suffix] = time.most;
-    json["runs" + suffix] = time.runs;
+void add_beside_copy(Json& json, const Timing& time, const Timing& copy, const std::string& suffix = "") {
+    add_timing(json, time, suffix);
     json["copy_seconds" + suffix] = copy.median;
     json["copy_fraction" + suffix] = copy.median / time.median;
 }
@@ -33,7 +31,7 @@ void add_cpu_times(Json& json, const Plan& plan, const CaseData& data, double se
          {.run = [&] { copy(data.copied.data(), data.signal.data(), bytes, plan.threads()); }, .a_turn = copies},
          {.run = [&] { streaming_copy(data.copied.data(), data.signal.data(), bytes, plan.threads()); }, .a_turn = copies}},
         {.seconds = seconds});
-    add_timing(json, times[0], times[1]);
+    add_beside_copy(json, times[0], times[1]);
     json["streaming_copy_seconds"] = times[2].median;
     json["instruction_set"] = cpu_target();
 }
@@ -51,9 +49,9 @@ void add_gpu_times(Json& json, const CudaProblem& prepared, double seconds) {
         times[3].push_back(prepared.measure_copy(false, each));
     }
     const cuda_abi::Device& facts = prepared.device().facts();
-    add_timing(json, merged(times[0]), merged(times[1]));
+    add_beside_copy(json, merged(times[0]), merged(times[1]));
     json["streaming_copy_seconds"] = nullptr;
-    add_timing(json, merged(times[2]), merged(times[3]), "_warm");
+    add_beside_copy(json, merged(times[2]), merged(times[3]), "_warm");
     json["instruction_set"] = "sm_" + std::to_string(facts.major) + std::to_string(facts.minor);
     json["device_name"] = facts.name;
     json["driver"] = facts.driver_version;
@@ -78,10 +76,7 @@ void add_host_times(Json& json, const Plan& plan, const CudaDevice& device, cons
     const Timing& convolution = times[3];
     const double slowest = std::max({upload, download, copies});
     const auto in = static_cast<double>(in_bytes), out = static_cast<double>(out_bytes);
-    json["seconds_median"] = convolution.median;
-    json["seconds_min"] = convolution.least;
-    json["seconds_max"] = convolution.most;
-    json["runs"] = convolution.runs;
+    add_timing(json, convolution);
     json["upload_seconds"] = upload;
     json["download_seconds"] = download;
     json["copy_seconds"] = copies;

@@ -92,11 +92,7 @@ io::WriteOptions write_options(const ConvolveJob& job, const io::Info& info, con
 }
 
 struct Outcome {
-    std::string algorithm;
-    std::string device;
-    std::string reason;
-    int threads = 0;
-    double predicted_seconds = 0;
+    std::optional<Plan> plan;  ///< the first one
     double seconds = 0;
     std::int64_t samples = 0;
 };
@@ -131,10 +127,10 @@ Json report(const ConvolveJob& job, const FilteringTask& task, const io::Reader&
     json["origin"] = origin(with_length(problem));
     json["computed_in"] = to_string(problem.dtype);
     json["accuracy"] = to_string(job.accuracy);
-    json["algorithm"] = outcome.algorithm;
-    json["device"] = outcome.device;
-    json["threads"] = outcome.threads;
-    json["reason"] = outcome.reason;
+    json["algorithm"] = outcome.plan->algorithm();
+    json["device"] = outcome.plan->device();
+    json["threads"] = outcome.plan->threads();
+    json["reason"] = outcome.plan->reason();
     json["seconds"] = outcome.seconds;
     json["samples_per_second"] = static_cast<double>(outcome.samples) / outcome.seconds;
     if (rate > 0 && task.layout.outer == 1) {
@@ -163,7 +159,7 @@ PlotTexts plot_texts(const ConvolveJob& job, const FilteringTask& task, const io
         reader.info().description + (rate > 0 && reader.info().sample_rate == 0 ? ", " + format_si(rate) + "Hz" : "");
     texts.subtitle = std::string(to_string(problem.mode)) + " " + to_string(problem.operation) + ", " +
                      to_string(problem.boundary) + " boundary, " + format_count(task.taps->taps) + " taps, computed in " +
-                     to_string(problem.dtype) + " by " + outcome.algorithm + " on " + outcome.device;
+                     to_string(problem.dtype) + " by " + outcome.plan->algorithm() + " on " + outcome.plan->device();
     return texts;
 }
 
@@ -221,18 +217,6 @@ FilteringTask task_for(const ConvolveJob& job, io::Reader& reader, const TapsSet
     return task;
 }
 
-// What the first plan says goes into the report, and to standard error if asked for.
-void observe_plan(FilteringTask& task, Outcome& outcome, bool explain) {
-    task.on_plan = [&outcome, explain](const Plan& plan) {
-        outcome.algorithm = plan.algorithm();
-        outcome.device = plan.device();
-        outcome.reason = plan.reason();
-        outcome.threads = plan.threads();
-        outcome.predicted_seconds = plan.predicted_seconds();
-        if (explain) std::fputs(plan.explain().c_str(), stderr);
-    };
-}
-
 void filter_all(const ConvolveJob& job, FilteringTask& task, io::Reader& reader, io::Writer& writer, const Cutting& cutting,
                 double rate, Outcome& outcome) {
     const io::Layout& layout = task.layout;
@@ -260,7 +244,10 @@ void run_convolve(const ConvolveJob& job) {
     task.writer_channels = written.channels;
     const Cutting cutting = cutting_for(task);
     Outcome outcome;
-    observe_plan(task, outcome, job.explain);
+    task.on_plan = [&](const Plan& plan) {
+        outcome.plan = plan;
+        if (job.explain) std::fputs(plan.explain().c_str(), stderr);
+    };
     std::optional<PlotCollector> plot;
     if (!job.plot.empty()) {
         plot.emplace(job.plot, task.problem.dtype, written.dtype, task.layout.inner);

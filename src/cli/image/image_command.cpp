@@ -4,7 +4,6 @@
 #include "cli/commands.hpp"
 #include "cli/image/image_job.hpp"
 #include "cli/shared/numbers.hpp"
-#include "cli/shared/option_values.hpp"
 #include "cli/shared/shared_options.hpp"
 #include "design/mask.hpp"
 

@@ -4,9 +4,7 @@
 #include <memory>
 
 #include "cli/ladder/ladder_cases.hpp"
-#include "cli/ladder/ladder_json.hpp"
-#include "cli/ladder/ladder_print.hpp"
-#include "cli/ladder/ladder_report.hpp"
+#include "cli/ladder/ladder_output.hpp"
 #include "cli/ladder/ladder_run.hpp"
 #include "cli/measure/problems.hpp"
 #include "cli/shared/progress.hpp"

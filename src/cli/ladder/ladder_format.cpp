@@ -52,6 +52,11 @@ std::string format_problem(const LadderCase& contest) {
     return text;
 }
 
+std::vector<std::string> compared(const LadderRow& row) {
+    return {format_times(row.times_naive),   format_times(row.times_previous), format_giga(row.bytes_per_second),
+            format_share(row.copy_fraction), format_giga(row.flops),           format_error(row.error)};
+}
+
 std::string copy_label(const LadderTable& table) {
     return is_image(table.contest.problem) ? "copy of the image" : "copy of the signal";
 }

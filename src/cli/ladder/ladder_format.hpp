@@ -19,6 +19,9 @@ std::string format_error(double error);
 /// "n = 16 384, k = 32, mode full, convolution", "480x640x3 f32, mask 5x5, zero boundary, mode same, convolution".
 std::string format_problem(const LadderCase& contest);
 
+/// What a row is compared by: times naive, times previous, GB/s, share of the copy's speed, GFLOP/s, error.
+std::vector<std::string> compared(const LadderRow& row);
+
 /// "copy of the signal", "copy of the image".
 std::string copy_label(const LadderTable& table);
 

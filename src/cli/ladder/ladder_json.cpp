@@ -1,4 +1,4 @@
-#include "cli/ladder/ladder_json.hpp"
+#include "cli/ladder/ladder_output.hpp"
 
 #include <cerrno>
 #include <cstring>

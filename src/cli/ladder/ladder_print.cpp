@@ -1,4 +1,4 @@
-#include "cli/ladder/ladder_print.hpp"
+#include "cli/ladder/ladder_output.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -109,11 +109,7 @@ void print_table(std::FILE* to, const LadderTable& table, int columns) {
         } else {
             cells.push_back(format_seconds(row.time.median));
             if (warm) cells.push_back(row.warm ? format_seconds(row.warm->median) : "");
-            for (const auto& cell :
-                 {format_times(row.times_naive), format_times(row.times_previous), format_giga(row.bytes_per_second),
-                  format_share(row.copy_fraction), format_giga(row.flops), format_error(row.error)}) {
-                cells.push_back(cell);
-            }
+            for (auto& cell : compared(row)) cells.push_back(std::move(cell));
         }
         print_cells(to, layout, cells, gap);
     }

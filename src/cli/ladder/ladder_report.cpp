@@ -1,4 +1,4 @@
-#include "cli/ladder/ladder_report.hpp"
+#include "cli/ladder/ladder_output.hpp"
 
 #include <algorithm>
 
@@ -62,8 +62,7 @@ std::string table_html(const LadderTable& table) {
         html += cells("td", {row.lesson.label(), row.lesson.origin});
         if (ran(row)) {
             html += cells("td", timing(row.time, row.warm));
-            html += cells("td", {format_times(row.times_naive), format_times(row.times_previous), format_giga(row.bytes_per_second),
-                                 format_share(row.copy_fraction), format_giga(row.flops), format_error(row.error)});
+            html += cells("td", compared(row));
         } else {
             html += tag("td", row.verdict, "wrong");
         }

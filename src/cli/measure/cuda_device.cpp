@@ -154,7 +154,7 @@ struct CudaProblem::Asked {
 };
 
 struct CudaProblem::Prepared {
-    std::unique_ptr<cuda_abi::Prepared, void (*)(cuda_abi::Prepared*)> own;  // of a rung
+    gpu_host::PreparedHandle own;  // of a rung
     std::optional<Plan> plan;
     const cuda_abi::Api* api;
     const cuda_abi::Prepared* used;  // the rung's or the plan's
@@ -205,14 +205,14 @@ void CudaProblem::prepare(const CudaRung& rung, const Policy& policy) {
     const cuda_abi::Problem* const problem = &asked_->abi;
     const Policy* const sizes = &policy;
     auto* const own = call(rung.api->prepare, rung.index, device_.index(), problem, &taps, sizes);
-    prepared_.reset(new Prepared{{own, rung.api->release}, std::nullopt, rung.api, own, policy});
+    prepared_.reset(new Prepared{gpu_host::PreparedHandle(own, {rung.api}), std::nullopt, rung.api, own, policy});
     make_workspace(static_cast<std::size_t>(std::max<std::int64_t>(rung.api->workspace_bytes(own), 0)));
 }
 
 void CudaProblem::prepare(const Plan& plan) {
     const auto* executable = dynamic_cast<const gpu_host::CudaExecutable*>(plan.state().executable.get());
     if (executable == nullptr) { throw Error(ErrorCode::device, "device: the plan is not one of a GPU"); }
-    prepared_.reset(new Prepared{{nullptr, device_.api().release}, plan, &device_.api(), executable->prepared(), {}});
+    prepared_.reset(new Prepared{{}, plan, &device_.api(), executable->prepared(), {}});
     make_workspace(plan.workspace_bytes());
 }
 

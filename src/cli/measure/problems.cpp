@@ -86,6 +86,13 @@ void add_shape(nlohmann::ordered_json& json, const Problem& problem) {
     if (is_image(problem)) { add_sizes(json, image_sizes(problem)); }
 }
 
+void add_timing(nlohmann::ordered_json& json, const Timing& timing, const std::string& suffix) {
+    json["seconds_median" + suffix] = timing.median;
+    json["seconds_min" + suffix] = timing.least;
+    json["seconds_max" + suffix] = timing.most;
+    json["runs" + suffix] = timing.runs;
+}
+
 double textbook_flops(const Problem& problem) {
     const double products = static_cast<double>(taps_of(problem)) * static_cast<double>(output_extent(problem));
     const double components = is_complex(problem.dtype) ? (problem.complex_taps ? 4 : 2) : 1;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/shared/timing.hpp"
 #include "tapline/image.hpp"
 
 namespace tapline::cli {
@@ -47,6 +48,9 @@ std::string shape_text(const Problem& problem);
 void add_shape(nlohmann::ordered_json& json, const Problem& problem);
 /// height, width, channels, mask_height and mask_width.
 void add_sizes(nlohmann::ordered_json& json, const ImageSizes& sizes);
+
+/// seconds_median, seconds_min, seconds_max and runs, each with the suffix.
+void add_timing(nlohmann::ordered_json& json, const Timing& timing, const std::string& suffix = "");
 
 /// Multiplications and additions of the textbook sum for one execution.
 double textbook_flops(const Problem& problem);

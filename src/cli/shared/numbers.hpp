@@ -1,11 +1,14 @@
 // Numbers as people write and read them.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tapline/types.hpp"
 
 namespace tapline::cli {
 
@@ -20,6 +23,15 @@ std::optional<std::int64_t> parse_positive(std::string_view text);
 
 /// A number of seconds, 0 to 3600.
 std::optional<double> parse_duration(std::string_view text);
+
+/// A number of CPU threads, 0 to 1024.
+std::optional<std::int64_t> parse_threads(std::string_view text);
+
+/// "LO,HI" with LO <= HI.
+std::optional<Clamp> parse_clamp(std::string_view text);
+
+/// "C" or "REAL,IMAGINARY"; the constant may be anything, NaN too.
+std::optional<std::complex<double>> parse_constant(std::string_view text);
 
 /// "A,B,C": at least one field, which may be empty.
 std::vector<std::string> split_commas(std::string_view text);

@@ -3,7 +3,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/numbers.hpp"
-#include "cli/shared/option_values.hpp"
 
 namespace tapline::cli {
 

@@ -90,10 +90,7 @@ Json json_of(const Candidate& candidate) {
         return json;
     }
     json["error"] = candidate.error;
-    json["seconds_median"] = candidate.cold.median;
-    json["seconds_min"] = candidate.cold.least;
-    json["seconds_max"] = candidate.cold.most;
-    json["runs"] = candidate.cold.runs;
+    add_timing(json, candidate.cold);
     json["seconds_median_warm"] = candidate.warm.median;
     return json;
 }
