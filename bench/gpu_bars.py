@@ -86,7 +86,7 @@ def image_bars(image, of_share=1.0):
 MEMORY = (
     "the same kernel without any arithmetic would miss it too, as memory limits it, and every way to move fewer bytes cost more "
     "than it saved: the end of "
-    "[what was tried](../src/cuda/families/detours.md#variants-of-large-segments-rung-29) with rung 29"
+    "[what was tried](../src/cuda/families/overlap_save/large/detours.md#variants-of-large-segments-rung-29) with rung 29"
 )
 POWER = "the device reaches its power limit and lowers its clock"
 TWICE = "taps of f32 need two products or a transform in f32, those of the signal's type one ([numerics](numerics.md))"

@@ -1,4 +1,4 @@
-// The report's drawings as SVG text. Each is as wide as a telephone, so that its letters stay as large as the page's.
+// Charts for a page, as SVG elements. Each is as wide as a telephone, so that its letters stay as large as the page's.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,6 @@
 #include <vector>
 
 namespace tapline::cli {
-
-/// Text between tags or in an attribute: < > & " ' become entities, control characters spaces.
-std::string escape_html(const std::string& text);
 
 struct Bar {
     std::string label;

@@ -1,11 +1,10 @@
-#include "cli/shared/copy_speed.hpp"
+#include "cli/measure/copy_speed.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <vector>
 
 #include "cli/shared/elements.hpp"
+#include "cli/shared/timing.hpp"
 #include "core/plan/parallel.hpp"
 
 #if defined(__SSE2__)
@@ -50,12 +49,6 @@ void in_parts(std::size_t bytes, int threads, Part part) {
     });
 }
 
-double seconds_of(auto&& run) {
-    const auto start = std::chrono::steady_clock::now();
-    run();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace
 
 void copy(void* out, const void* in, std::size_t bytes, int threads) {
@@ -76,16 +69,11 @@ CopySpeed measure_copy_speed(std::size_t bytes, int threads) {
     std::memset(from.data(), 1, bytes);
     std::memset(to.data(), 2, bytes);
     constexpr int kRuns = 11;
-    std::vector<double> plain;
-    std::vector<double> streaming;
-    for (int run = 0; run < kRuns; ++run) {
-        plain.push_back(seconds_of([&] { copy(to.data(), from.data(), bytes, threads); }));
-        streaming.push_back(seconds_of([&] { streaming_copy(to.data(), from.data(), bytes, threads); }));
-    }
-    std::ranges::sort(plain);
-    std::ranges::sort(streaming);
+    const auto times = time_in_turns({{[&] { copy(to.data(), from.data(), bytes, threads); }},
+                                      {[&] { streaming_copy(to.data(), from.data(), bytes, threads); }}},
+                                     {.least_turns = kRuns, .most_turns = kRuns, .warm_up = false});
     const auto moved = 2 * static_cast<double>(bytes);
-    return {moved / plain[kRuns / 2], moved / streaming[kRuns / 2]};
+    return {moved / times[0].median, moved / times[1].median};
 }
 
 }  // namespace tapline::cli

@@ -1,4 +1,4 @@
-#include "cuda/families/images.hpp"
+#include "cuda/families/common/images.hpp"
 
 #include "cuda/check.hpp"
 

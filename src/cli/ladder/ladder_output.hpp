@@ -1,6 +1,7 @@
-// The ladder's run as JSON, and the peers' JSON that is merged into it. docs/benchmarking.md has both schemas.
+// A run of the ladder as people and programs read it: on a terminal, as JSON (docs/benchmarking.md has the schemas), as a page.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,19 @@
 
 namespace tapline::cli {
 
+/// Columns of the terminal: COLUMNS, else what the system knows of `file`, else 80.
+int terminal_columns(std::FILE* file);
+
+/// `missing`: why the lessons are not there; empty if they are.
+void print_device(std::FILE* to, const LadderDevice& device, const std::string& missing, int columns);
+
+/// With 100 columns or more the time with a warm cache has one of its own.
+void print_table(std::FILE* to, const LadderTable& table, int columns);
+
 std::string ladder_json(const LadderRun& run);
+
+/// HTML with its style and its drawings inside: no scripts, nothing from elsewhere.
+std::string ladder_report(const LadderRun& run);
 
 /// A library that was measured elsewhere on the same problem.
 struct Peer {
