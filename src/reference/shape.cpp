@@ -32,8 +32,13 @@ Axis axis_of(const Problem& p, const FilteredAxis& given) {
 // The step over everything inside, which has `length` steps of `stride`.
 std::int64_t over(std::int64_t length, std::int64_t stride) { return length * std::max<std::int64_t>(std::abs(stride), 1); }
 
+// What packed axes outside those so far would step over: the farthest reaching of them, wherever it stands.
 struct Steps {
     std::int64_t in = 1, out = 1;
+    void step_over(const Steps& axis) {
+        in = std::max(in, axis.in);
+        out = std::max(out, axis.out);
+    }
 };
 
 Steps fill_axes(Shape& shape, const Problem& p) {
@@ -55,7 +60,7 @@ Steps fill_axes(Shape& shape, const Problem& p) {
         axis = axis_of(p, given[i]);
         axis.in_stride = given[i].input_stride.value_or(packed.in);
         axis.out_stride = given[i].output_stride.value_or(packed.out);
-        packed = {over(axis.n, axis.in_stride), over(axis.outputs, axis.out_stride)};
+        packed.step_over({over(axis.n, axis.in_stride), over(axis.outputs, axis.out_stride)});
     }
     return packed;
 }
@@ -73,7 +78,7 @@ void fill_batch_axes(Shape& shape, const UpTo<BatchAxis, 4>& axes, Steps packed)
     std::vector<Item> steps(axes.size());
     for (std::size_t i = axes.size(); i-- > 0;) {
         steps[i] = {axes[i].input_stride.value_or(packed.in), axes[i].output_stride.value_or(packed.out), axes[i].taps_stride};
-        packed = {over(axes[i].length, steps[i].in), over(axes[i].length, steps[i].out)};
+        packed.step_over({over(axes[i].length, steps[i].in), over(axes[i].length, steps[i].out)});
     }
     shape.items.push_back({});
     for (std::size_t i = 0; i < axes.size(); ++i) {
