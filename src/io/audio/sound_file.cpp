@@ -1,4 +1,4 @@
-#include "io/sound_file.hpp"
+#include "io/audio/sound_file.hpp"
 
 #include <algorithm>
 #include <cerrno>

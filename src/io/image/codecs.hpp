@@ -1,7 +1,7 @@
 // The image formats, one file each; read_image and write_image choose.
 #pragma once
 
-#include "io/image.hpp"
+#include "io/image/image.hpp"
 
 namespace tapline::io {
 

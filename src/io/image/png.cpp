@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "io/image_codecs.hpp"
+#include "io/image/codecs.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
 

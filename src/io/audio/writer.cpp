@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "io/sound_file.hpp"
+#include "io/audio/sound_file.hpp"
 #include "io/system.hpp"
 #include "io/writers.hpp"
 #include "tapline/error.hpp"

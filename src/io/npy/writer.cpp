@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "io/npy_header.hpp"
+#include "io/npy/header.hpp"
 #include "io/writers.hpp"
 #include "tapline/error.hpp"
 

@@ -2,10 +2,10 @@
 #include <complex>
 #include <limits>
 
-#include "io/npy_header.hpp"
+#include "files.hpp"
+#include "io/npy/header.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
-#include "io_files.hpp"
 
 namespace tapline::io::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/npy_header.hpp"
+#include "io/npy/header.hpp"
 
 #include <algorithm>
 #include <array>

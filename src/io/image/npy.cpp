@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/image_codecs.hpp"
-#include "io/npy_header.hpp"
+#include "io/image/codecs.hpp"
+#include "io/npy/header.hpp"
 #include "io/readers.hpp"
 #include "tapline/error.hpp"
 

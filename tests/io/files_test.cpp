@@ -10,9 +10,9 @@
 #include <functional>
 #include <thread>
 
+#include "files.hpp"
 #include "io/output_file.hpp"
 #include "io/writer.hpp"
-#include "io_files.hpp"
 
 namespace tapline::io::test {
 namespace {

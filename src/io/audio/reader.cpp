@@ -1,8 +1,8 @@
 #include <limits>
 
-#include "io/audio_extent.hpp"
+#include "io/audio/extent.hpp"
+#include "io/audio/sound_file.hpp"
 #include "io/readers.hpp"
-#include "io/sound_file.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
 

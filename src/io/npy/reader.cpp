@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "io/npy_header.hpp"
+#include "io/npy/header.hpp"
 #include "io/readers.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"

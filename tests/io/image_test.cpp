@@ -1,11 +1,11 @@
 // Images from and to files.
-#include "io/image.hpp"
+#include "io/image/image.hpp"
 
 #include <cstdlib>
 #include <random>
 
-#include "io_files.hpp"
-#include "io_png_bytes.hpp"
+#include "files.hpp"
+#include "png_bytes.hpp"
 
 namespace tapline::io::test {
 namespace {

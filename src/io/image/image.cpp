@@ -1,10 +1,10 @@
-#include "io/image.hpp"
+#include "io/image/image.hpp"
 
 #include <array>
 #include <cctype>
 
-#include "io/image_codecs.hpp"
-#include "io/npy_header.hpp"
+#include "io/image/codecs.hpp"
+#include "io/npy/header.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
 

@@ -3,8 +3,8 @@
 #include <complex>
 #include <limits>
 
+#include "files.hpp"
 #include "io/writer.hpp"
-#include "io_files.hpp"
 
 namespace tapline::io::test {
 namespace {

@@ -1,8 +1,8 @@
 #include <clocale>
 #include <limits>
 
+#include "files.hpp"
 #include "io/writer.hpp"
-#include "io_files.hpp"
 
 namespace tapline::io::test {
 namespace {

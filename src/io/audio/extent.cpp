@@ -1,4 +1,4 @@
-#include "io/audio_extent.hpp"
+#include "io/audio/extent.hpp"
 
 #include <algorithm>
 #include <string>

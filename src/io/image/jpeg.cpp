@@ -13,7 +13,7 @@
 #include <cstring>
 #include <exception>
 
-#include "io/image_codecs.hpp"
+#include "io/image/codecs.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
 
