@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "io/block_sizes.hpp"
 #include "io/npy/header.hpp"
 #include "io/readers.hpp"
 #include "io/system.hpp"
@@ -113,10 +114,9 @@ private:
             if (header_.dtype == Dtype::boolean) normalise_booleans(out, max_frames);
             return max_frames;
         }
-        constexpr std::int64_t kBlock = 16384;
-        half_.resize(static_cast<std::size_t>(kBlock));
-        for (std::int64_t done = 0; done < max_frames; done += kBlock) {
-            const std::int64_t count = std::min(kBlock, max_frames - done);
+        half_.resize(static_cast<std::size_t>(kBlockElements));
+        for (std::int64_t done = 0; done < max_frames; done += kBlockElements) {
+            const std::int64_t count = std::min(kBlockElements, max_frames - done);
             read_elements(half_.data(), position_ + done, count);
             float* to = static_cast<float*>(out) + done;
             std::transform(half_.begin(), half_.begin() + count, to, widen_half);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "io/block_sizes.hpp"
 #include "io/writers.hpp"
 #include "tapline/error.hpp"
 
@@ -35,10 +36,9 @@ private:
 
     template <class To, class From>
     void write_as(const From* in, std::int64_t count) {
-        constexpr std::int64_t kBlock = 8192;
-        To block[kBlock];
-        for (std::int64_t done = 0; done < count; done += kBlock) {
-            const std::int64_t now = std::min(kBlock, count - done);
+        To block[kBlockElements];
+        for (std::int64_t done = 0; done < count; done += kBlockElements) {
+            const std::int64_t now = std::min(kBlockElements, count - done);
             std::transform(in + done, in + done + now, block, [](From value) { return static_cast<To>(value); });
             file_.write(block, static_cast<std::size_t>(now) * sizeof(To));
         }

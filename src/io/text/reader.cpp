@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "io/block_sizes.hpp"
 #include "io/readers.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
@@ -15,8 +16,7 @@ namespace tapline::io {
 
 namespace {
 
-constexpr std::size_t kMaxLineBytes = 64 << 10;
-constexpr std::size_t kBlockBytes = 64 << 10;
+constexpr std::size_t kMaxLineBytes = kBufferBytes;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view trim(std::string_view text) {
@@ -34,7 +34,7 @@ public:
         info_.dtype = info_.stored = Dtype::f64;
         info_.seekable = source_->seekable();
         info_.description = "text, one column";
-        block_.resize(kMaxLineBytes + kBlockBytes);
+        block_.resize(kMaxLineBytes + kBufferBytes);
     }
 
 private:
@@ -138,7 +138,7 @@ private:
         std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
         end_ -= begin_;
         begin_ = 0;
-        const std::size_t wanted = std::min(kBlockBytes, block_.size() - end_);
+        const std::size_t wanted = std::min(kBufferBytes, block_.size() - end_);
         const std::size_t got = source_->read(block_.data() + end_, wanted);
         at_end_ = got < wanted;
         end_ += got;
