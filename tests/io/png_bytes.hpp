@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tapline::io::test {
 
@@ -12,7 +13,7 @@ inline std::string big_endian(std::uint32_t value) {
     return bytes;
 }
 
-inline std::uint32_t png_crc(const std::string& bytes) {
+inline std::uint32_t png_crc(std::string_view bytes) {
     std::uint32_t crc = 0xffffffffU;
     for (const char c : bytes) {
         crc ^= static_cast<unsigned char>(c);

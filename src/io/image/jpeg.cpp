@@ -13,6 +13,7 @@
 #include <cstring>
 #include <exception>
 
+#include "io/block_sizes.hpp"
 #include "io/image/codecs.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
@@ -21,7 +22,6 @@ namespace tapline::io {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = 64 << 10;
 constexpr int kExifMarker = JPEG_APP0 + 1;
 constexpr int kIccMarker = JPEG_APP0 + 2;
 constexpr std::string_view kExifHead{"Exif\0\0", 6};
@@ -143,15 +143,35 @@ boolean empty_destination(j_compress_ptr codec) {
 
 void end_destination(j_compress_ptr codec) { put(codec, kBufferBytes - codec->dest->free_in_buffer); }
 
-class JpegReader {
+class Codec {
 public:
-    explicit JpegReader(ByteSource& source) : source_(source), buffer_(kBufferBytes) {
-        codec_.err = &errors_.base;
-        prepare(errors_, thrown_);
+    Codec(const Codec&) = delete;
+    Codec& operator=(const Codec&) = delete;
+
+protected:
+    explicit Codec(std::string name) : name_(std::move(name)), buffer_(kBufferBytes) { prepare(errors_, thrown_); }
+    ~Codec() = default;
+
+    // Runs `step`, calls of libjpeg without locals that need a destructor, and turns its error into an Error.
+    template <class Step>
+    void guarded(Step step) {
+        if (setjmp(errors_.jump) != 0) {
+            if (thrown_) { std::rethrow_exception(thrown_); }
+            fail_content(name_, std::string("JPEG: ") + errors_.message);
+        }
+        step();
     }
+
+    std::string name_;
+    std::vector<JOCTET> buffer_;
+    std::exception_ptr thrown_;
+    ErrorManager errors_{};
+};
+
+class JpegReader : Codec {
+public:
+    explicit JpegReader(ByteSource& source) : Codec(source.name()), source_(source) { codec_.err = &errors_.base; }
     ~JpegReader() { jpeg_destroy_decompress(&codec_); }
-    JpegReader(const JpegReader&) = delete;
-    JpegReader& operator=(const JpegReader&) = delete;
 
     Image read(const ImageReadOptions& options) {
         guarded([&] { read_header(); });
@@ -166,22 +186,13 @@ public:
         constexpr double kPixelsPerByte = 8 * 64;
         if (codec_.arith_code == FALSE) { check_promise(source_, image.height, image.width, kPixelsPerByte); }
         read_metadata(image.metadata);  // gone once the image is read
-        allocate_pixels(image, source_.name(), options);
+        allocate_pixels(image, name_, options);
         const auto row_bytes = static_cast<std::size_t>(image.width * image.channels);
         guarded([&] { read_rows(image.pixels.get(), row_bytes); });
         return image;
     }
 
 private:
-    template <class Step>
-    void guarded(Step step) {
-        if (setjmp(errors_.jump) != 0) {
-            if (thrown_) { std::rethrow_exception(thrown_); }
-            fail_content(source_.name(), std::string("JPEG: ") + errors_.message);
-        }
-        step();
-    }
-
     void read_header() {
         jpeg_create_decompress(&codec_);
         from_.base.init_source = &start_source;
@@ -209,7 +220,7 @@ private:
             codec_.out_color_space = JCS_RGB;
             return 3;
         }
-        throw Error(ErrorCode::type, source_.name() + ": JPEG with " + std::to_string(codec_.num_components) +
+        throw Error(ErrorCode::type, name_ + ": JPEG with " + std::to_string(codec_.num_components) +
                                          " inks (CMYK) is not supported; convert it to RGB");
     }
 
@@ -243,23 +254,15 @@ private:
     }
 
     ByteSource& source_;
-    std::vector<JOCTET> buffer_;
-    std::exception_ptr thrown_;
-    ErrorManager errors_{};
     Source from_{};
     jpeg_progress_mgr progress_{};
     jpeg_decompress_struct codec_{};
 };
 
-class JpegWriter {
+class JpegWriter : Codec {
 public:
-    explicit JpegWriter(OutputFile& file) : file_(file), buffer_(kBufferBytes) {
-        codec_.err = &errors_.base;
-        prepare(errors_, thrown_);
-    }
+    explicit JpegWriter(OutputFile& file) : Codec(file.name()), file_(file) { codec_.err = &errors_.base; }
     ~JpegWriter() { jpeg_destroy_compress(&codec_); }
-    JpegWriter(const JpegWriter&) = delete;
-    JpegWriter& operator=(const JpegWriter&) = delete;
 
     void write(const Image& image, const ImageWriteOptions& options) {
         std::vector<JOCTET> exif(kExifHead.begin(), kExifHead.end());
@@ -277,15 +280,6 @@ public:
     }
 
 private:
-    template <class Step>
-    void guarded(Step step) {
-        if (setjmp(errors_.jump) != 0) {
-            if (thrown_) { std::rethrow_exception(thrown_); }
-            fail_content(file_.name(), std::string("JPEG: ") + errors_.message);
-        }
-        step();
-    }
-
     void write_metadata(const std::vector<JOCTET>& exif, const std::vector<unsigned char>& icc) {
         constexpr std::size_t kMostMarkerBytes = 65533;
         if (exif.size() > kExifHead.size() && exif.size() <= kMostMarkerBytes) {
@@ -326,9 +320,6 @@ private:
     }
 
     OutputFile& file_;
-    std::vector<JOCTET> buffer_;
-    std::exception_ptr thrown_;
-    ErrorManager errors_{};
     Destination to_{};
     jpeg_compress_struct codec_{};
 };

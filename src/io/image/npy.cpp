@@ -35,24 +35,17 @@ struct Bytes16 {
 
 void to_c_order(Image& image, const std::string& name) {
     core::AlignedBytes ordered = core::allocate(image.bytes(), name.c_str());
+    const auto as = [&]<class T>(T* to) { to_c_order(to, reinterpret_cast<const T*>(image.pixels.get()), image); };
     std::byte* to = ordered.get();
-    const std::byte* from = image.pixels.get();
+    // clang-format off
     switch (size_of(image.dtype)) {
-        case 1:
-            to_c_order(reinterpret_cast<std::uint8_t*>(to), reinterpret_cast<const std::uint8_t*>(from), image);
-            break;
-        case 2:
-            to_c_order(reinterpret_cast<std::uint16_t*>(to), reinterpret_cast<const std::uint16_t*>(from), image);
-            break;
-        case 4:
-            to_c_order(reinterpret_cast<std::uint32_t*>(to), reinterpret_cast<const std::uint32_t*>(from), image);
-            break;
-        case 8:
-            to_c_order(reinterpret_cast<std::uint64_t*>(to), reinterpret_cast<const std::uint64_t*>(from), image);
-            break;
-        default:
-            to_c_order(reinterpret_cast<Bytes16*>(to), reinterpret_cast<const Bytes16*>(from), image);
+        case 1: as(reinterpret_cast<std::uint8_t*>(to)); break;
+        case 2: as(reinterpret_cast<std::uint16_t*>(to)); break;
+        case 4: as(reinterpret_cast<std::uint32_t*>(to)); break;
+        case 8: as(reinterpret_cast<std::uint64_t*>(to)); break;
+        default: as(reinterpret_cast<Bytes16*>(to));
     }
+    // clang-format on
     image.pixels = std::move(ordered);
 }
 
