@@ -160,6 +160,8 @@ TEST(IoAudio, RefusesWhatAudioCannotHold) {
                  [&] { Writer::create(folder.file("a.flac"), {.channels = 9, .sample_rate = 8000}); });
     expect_error(ErrorCode::unsupported, "cannot be written",
                  [&] { Writer::create(folder.file("a.wav"), {.channels = 5000, .sample_rate = 8000}); });
+    expect_error(ErrorCode::unsupported, "cannot be written with 4611686018427387904 channels",
+                 [&] { Writer::create(folder.file("a.wav"), {.channels = std::int64_t{1} << 62, .sample_rate = 8000}); });
     EXPECT_EQ(folder.count(), 0U);
 }
 

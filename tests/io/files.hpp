@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -40,6 +41,23 @@ public:
 
 private:
     std::string path_;
+};
+
+/// What a pipe holds, at most 64 KiB of it, under a name that can be opened.
+class Pipe {
+public:
+    explicit Pipe(const std::string& bytes) {
+        EXPECT_EQ(::pipe(ends_), 0);
+        EXPECT_EQ(::write(ends_[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+        ::close(ends_[1]);
+    }
+    ~Pipe() { ::close(ends_[0]); }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(ends_[0]); }
+
+private:
+    int ends_[2] = {-1, -1};
 };
 
 inline std::string bytes_of(const std::string& path) {

@@ -169,6 +169,59 @@ TEST(IoNpy, HostileHeadersAreRefused) {
     }
 }
 
+// As files and as streams, whose size does not contradict the header.
+TEST(IoNpy, ShapesPastSixtyThreeBitsAreRefused) {
+    const Folder folder;
+    const std::vector<std::string> shapes{
+        "(2779, 0, 77777777, 777777777777779, 7777777777)",
+        "(0, 9223372036854775807, 2)",
+        "(9223372036854775807, 2, 0)",
+        "(9223372036854775807, 0, 2)",
+        "(3037000500, 3037000500)",
+        "(4294967296, 2147483648)",
+        "(4294967296, 4294967296)",
+        "(2, 9223372036854775807)",
+    };
+    for (const char* descr : {"|u1", "|b1", "<f2", "<f8", "<c16"}) {
+        for (const std::string& shape : shapes) {
+            for (const bool fortran : {false, true}) {
+                const std::string bytes = npy_bytes(npy_dict(descr, shape, fortran), std::string(64, '\1'));
+                const std::string piece = "the product of " + shape.substr(0, shape.size() - 1);
+                expect_error(ErrorCode::io, piece, [&] { Reader::open(folder.put("x.npy", bytes)); });
+                const Pipe pipe(bytes);
+                expect_error(ErrorCode::io, piece, [&] { Reader::open(pipe.path(), {.format = Format::npy}); });
+            }
+        }
+    }
+}
+
+TEST(IoNpy, LayoutsOfTheLargestShapesThatFit) {
+    const Folder folder;
+    for (const std::string shape : {"(9223372036854775807, 0)", "(0, 9223372036854775807)", "(3037000499, 0, 3037000499)"}) {
+        for (const bool fortran : {false, true}) {
+            const auto reader = Reader::open(folder.put("x.npy", npy_bytes(npy_dict("|u1", shape, fortran), "")));
+            EXPECT_EQ(reader->info().frames, 0);
+            for (int axis = 0; axis < static_cast<int>(reader->info().shape.size()); ++axis) {
+                const Layout layout = layout_along(reader->info(), axis);
+                EXPECT_EQ(product_of({layout.outer, layout.length, layout.inner}), 0) << shape << axis;
+            }
+        }
+    }
+    Info info;
+    info.format = Format::npy;
+    info.shape = {0, 4294967296, 2147483648};
+    expect_error(ErrorCode::argument, "axis 0: the product of (4294967296, 2147483648)", [&] { layout_along(info, 0); });
+}
+
+TEST(IoNpy, BuffersPastSixtyThreeBitsAreRefused) {
+    const Folder folder;
+    const Pipe pipe("");
+    const auto reader = Reader::open(pipe.path(), {.format = Format::raw, .raw_dtype = Dtype::f64});
+    expect_error(ErrorCode::argument, "max_frames: bytes to read", [&] { reader->read(nullptr, std::int64_t{1} << 60); });
+    const auto writer = Writer::create(folder.file("y.npy"), {.channels = 1 << 20});
+    expect_error(ErrorCode::argument, "frames: bytes to write", [&] { writer->write(nullptr, std::int64_t{1} << 42); });
+}
+
 TEST(IoNpy, LyingLengthsAreRefused) {
     const Folder folder;
     const std::string good = npy_bytes(npy_dict("<f4", "(3,)"), std::string(12, '\0'));
@@ -208,6 +261,8 @@ TEST(IoNpy, WriterChecksShapeAndPromisedFrames) {
     writer->write(values.data(), 6);
     expect_error(ErrorCode::argument, "12 frames were promised, 6 were written", [&] { writer->commit(); });
     expect_error(ErrorCode::argument, "12 frames were promised, 18 are written", [&] { writer->write(values.data(), 12); });
+    expect_error(ErrorCode::argument, "12 frames were promised, 9223372036854775813 are written",
+                 [&] { writer->write(values.data(), std::numeric_limits<std::int64_t>::max()); });
     writer->write(values.data(), 6);
     writer->commit();
     EXPECT_TRUE(Reader::open(folder.file("y.npy"))->info().fortran);

@@ -46,13 +46,15 @@ private:
     // Chunks: a name of 4 bytes, a size that fills the rest of `head` bytes, the contents, padded to even sizes except in CAF.
     void check_chunks(std::int64_t at, std::int64_t head, bool big_endian, std::string_view wanted,
                       std::uint64_t size_elsewhere) const {
-        for (int i = 0; i < kMostChunks && at < source_.size(); ++i) {
+        for (int i = 0; i < kMostChunks && at <= source_.size() - head; ++i) {
             const std::string name = bytes(at, 4);
             const std::uint64_t size = number(at + 4, static_cast<std::size_t>(head - 4), big_endian);
             if (name == wanted)
                 return check_bytes(static_cast<std::uint64_t>(at + head), size_elsewhere != 0 ? size_elsewhere : size);
-            if (name.empty() || size > static_cast<std::uint64_t>(source_.size())) return;
-            at += head + static_cast<std::int64_t>(size + (head == 8 ? size % 2 : 0));
+            at += head;
+            const auto left = static_cast<std::uint64_t>(source_.size() - at);
+            if (size >= left) return;  // the last one
+            at += static_cast<std::int64_t>(size + (head == 8 ? size % 2 : 0));
         }
     }
 

@@ -3,6 +3,7 @@
 #include "io/audio/extent.hpp"
 #include "io/audio/sound_file.hpp"
 #include "io/readers.hpp"
+#include "io/shape.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
 
@@ -38,6 +39,8 @@ public:
         }
         // MPEG files tell their length only roughly, some others not at all (SF_COUNT_MAX).
         if ((sf.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG && sf.frames >= 0 && sf.frames < SF_COUNT_MAX) {
+            checked_product({sf.frames, sf.channels, static_cast<std::int64_t>(size_of(info_.dtype))}, ErrorCode::io,
+                            name_ + ": bytes of all samples", "the file is damaged, get it again");
             info_.frames = sf.frames;
             info_.shape = {info_.frames};
             if (info_.channels > 1) info_.shape.push_back(info_.channels);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "io/audio/sound_file.hpp"
+#include "io/block_sizes.hpp"
 #include "io/system.hpp"
 #include "io/writers.hpp"
 #include "tapline/error.hpp"
@@ -12,7 +13,7 @@ namespace tapline::io {
 
 namespace {
 
-constexpr std::int64_t kBlockSamples = 16384;
+constexpr std::int64_t kMostChannels = 1024;  // libsndfile's own limit
 // RIFF, AIFF and AU count bytes in 32 bits; 64 KiB stay for headers.
 constexpr std::int64_t kMax32BitBytes = (std::int64_t{1} << 32) - (64 << 10);
 
@@ -49,9 +50,10 @@ bool counts_in_32_bits(int container) {
 }
 
 bool writable(int code, const WriteOptions& options) {
+    if (options.channels > kMostChannels) { return false; }
     SF_INFO info{};
     info.format = code;
-    info.channels = static_cast<int>(std::min<std::int64_t>(options.channels, 1024));
+    info.channels = static_cast<int>(options.channels);
     info.samplerate = options.sample_rate;
     return SoundFile::can_write(info);
 }
@@ -117,7 +119,7 @@ private:
     void open() {
         SF_INFO info{};
         info.format = code_;
-        info.channels = static_cast<int>(std::min<std::int64_t>(options_.channels, 1 << 20));
+        info.channels = static_cast<int>(options_.channels);
         info.samplerate = options_.sample_rate;
         if (!sound_.open(file_.fd(), SFM_WRITE, info, 0, 0)) {
             if (sound_.system_error() != 0) file_.fail(sound_.system_error());
@@ -146,7 +148,7 @@ private:
     void write_samples(const T* in, std::int64_t frames) {
         if (subtype_ == SF_FORMAT_FLOAT || subtype_ == SF_FORMAT_DOUBLE) return put(in, frames);
         const int bits = integer_bits(subtype_);
-        const std::int64_t block = std::max<std::int64_t>(1, kBlockSamples / options_.channels);
+        const std::int64_t block = std::max<std::int64_t>(1, kBlockElements / options_.channels);
         for (std::int64_t done = 0; done < frames; done += block) {
             const std::int64_t now = std::min(block, frames - done), samples = now * options_.channels;
             const T* from = in + done * options_.channels;

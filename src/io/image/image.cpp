@@ -1,10 +1,11 @@
 #include "io/image/image.hpp"
 
 #include <array>
-#include <cctype>
 
+#include "io/format.hpp"
 #include "io/image/codecs.hpp"
 #include "io/npy/header.hpp"
+#include "io/shape.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
 
@@ -74,14 +75,9 @@ const char* to_string(ImageFormat format) noexcept {
 }
 
 std::optional<ImageFormat> image_format_of_name(std::string_view path) {
-    const auto slash = path.rfind('/');
-    const auto base = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    const auto dot = base.rfind('.');
-    if (dot == std::string_view::npos) { return std::nullopt; }
-    std::string lower;
-    for (const char c : base.substr(dot)) { lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+    const std::string name = extension_of(path);
     for (const Extension& extension : kExtensions) {
-        if (extension.name == lower) { return extension.format; }
+        if (extension.name == name) { return extension.format; }
     }
     return std::nullopt;
 }
@@ -94,9 +90,8 @@ std::string describe_pixels(Dtype dtype, std::int64_t channels, bool alpha) {
 }
 
 void check_size(const Image& image, const std::string& name, const ImageReadOptions& options) {
-    const __int128 bytes =
-        static_cast<__int128>(image.height) * image.width * image.channels * static_cast<std::int64_t>(size_of(image.dtype));
-    if (bytes <= options.max_bytes) { return; }
+    const auto bytes = product_of({image.height, image.width, image.channels, static_cast<std::int64_t>(size_of(image.dtype))});
+    if (bytes && *bytes <= options.max_bytes) { return; }
     throw Error(ErrorCode::memory, name + ": " + size_text(image.height, image.width) + " pixels, " +
                                        describe_pixels(image.dtype, image.channels, image.alpha) + ", take more than the " +
                                        std::to_string(options.max_bytes >> 20) +

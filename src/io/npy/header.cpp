@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
 
 #include "io/system.hpp"
 #include "tapline/error.hpp"
@@ -13,7 +12,6 @@ namespace tapline::io {
 namespace {
 
 constexpr std::size_t kMaxDimensions = 64;  // NumPy 2's own limit
-constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 
 struct TypeCode {
     std::string_view code;
@@ -159,18 +157,13 @@ private:
         return value;
     }
 
-    // A dimension of 0 does not excuse an overflow of the others: views along another axis multiply only some of them.
+    // In bytes, so that every offset into the array fits too.
     void count_elements(NpyHeader& header) const {
-        std::int64_t product = 1;
-        bool empty = false;
-        for (const std::int64_t d : header.shape) {
-            empty = empty || d == 0;
-            if (__builtin_mul_overflow(product, std::max<std::int64_t>(d, 1), &product)) product = kMaxBytes;
-        }
-        if (product > kMaxBytes / static_cast<std::int64_t>(size_of(header.dtype))) {
-            fail("shape " + describe_shape(header.shape) + " has more than 2^63 - 1 bytes");
-        }
-        header.elements = empty ? 0 : product;
+        Shape lengths = header.shape;
+        lengths.push_back(static_cast<std::int64_t>(size_of(header.dtype)));
+        header.elements = checked_product(lengths, ErrorCode::io, name_ + ": malformed .npy header: bytes of the 'shape'",
+                                          "the file is damaged, save the array again") /
+                          lengths.back();
     }
 
     std::string_view text_;
@@ -182,13 +175,7 @@ private:
 
 NpyHeader parse_npy_header(std::string_view text, const std::string& name) { return Parser(text, name).parse(); }
 
-std::string describe_shape(const std::vector<std::int64_t>& shape) {
-    std::string result = "(";
-    for (const std::int64_t d : shape) { result += (result.size() > 1 ? ", " : "") + std::to_string(d); }
-    return result + (shape.size() == 1 ? ",)" : ")");
-}
-
-std::string format_npy_header(Dtype dtype, const std::vector<std::int64_t>& shape, bool fortran, std::size_t min_bytes) {
+std::string format_npy_header(Dtype dtype, const Shape& shape, bool fortran, std::size_t min_bytes) {
     const auto* found = std::find_if(kTypeCodes.begin(), kTypeCodes.end(), [&](const TypeCode& t) { return t.dtype == dtype; });
     if (found == kTypeCodes.end()) {
         throw Error(ErrorCode::type, std::string(".npy has no type ") + to_string(dtype) + "; write f32");

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "io/shape.hpp"
 #include "tapline/types.hpp"
 
 namespace tapline::io {
@@ -18,7 +18,7 @@ struct NpyHeader {
     Dtype dtype = Dtype::f32;
     bool big_endian = false;
     bool fortran = false;
-    std::vector<std::int64_t> shape;
+    Shape shape;
     std::int64_t elements = 0;  ///< the product of shape; elements * size fits 63 bits
 };
 
@@ -28,9 +28,6 @@ NpyHeader parse_npy_header(std::string_view text, const std::string& name);
 
 /// Magic, version 1.0, length and dict, padded with spaces to a multiple of 64 bytes and at least min_bytes.
 /// Throws Error(type) for bf16, which .npy does not have.
-std::string format_npy_header(Dtype dtype, const std::vector<std::int64_t>& shape, bool fortran, std::size_t min_bytes = 0);
-
-/// "(3, 100)".
-std::string describe_shape(const std::vector<std::int64_t>& shape);
+std::string format_npy_header(Dtype dtype, const Shape& shape, bool fortran, std::size_t min_bytes = 0);
 
 }  // namespace tapline::io

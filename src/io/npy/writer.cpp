@@ -26,10 +26,8 @@ private:
     static constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max();
 
     void check_shape() const {
-        std::int64_t product = 1, wanted = 0;
-        bool fits = !__builtin_mul_overflow(options_.frames, options_.channels, &wanted) && options_.frames != kUnknownLength;
-        for (const std::int64_t d : options_.shape) { fits = fits && d >= 0 && !__builtin_mul_overflow(product, d, &product); }
-        if (!fits || product != wanted) {
+        const auto product = product_of(options_.shape), wanted = product_of({options_.frames, options_.channels});
+        if (!product || product != wanted) {
             throw Error(ErrorCode::argument, "shape: " + describe_shape(options_.shape) + " does not hold " +
                                                  std::to_string(options_.frames) + " frames of " +
                                                  std::to_string(options_.channels) + " elements");
