@@ -31,9 +31,9 @@ struct Item {
 };
 
 struct Shape {
-    int rank = 1;               ///< filtered axes of the problem
-    std::array<Axis, 3> axes;   ///< z, y, x: the problem's are the last ones
-    std::vector<Item> items;    ///< packed: the batch axes as given, the last one fastest
+    int rank = 1;              ///< filtered axes of the problem
+    std::array<Axis, 3> axes;  ///< z, y, x: the problem's are the last ones
+    std::vector<Item> items;   ///< packed: the batch axes as given, the last one fastest
 
     [[nodiscard]] const Axis& outermost() const { return axes[static_cast<std::size_t>(3 - rank)]; }
     [[nodiscard]] std::int64_t outputs() const { return axes[0].outputs * axes[1].outputs * axes[2].outputs; }  ///< of an item
@@ -54,8 +54,8 @@ struct Sums {
     std::vector<long double> imag_magnitude;
 };
 
-/// `in` and `out` below are the addresses of the first sample and the first output, `taps` are in the caller's order. A term outside
-/// the signal along an axis of zero boundary is absent, whatever the other axes' boundaries are.
+/// `in` and `out` below are the addresses of the first sample and the first output, `taps` are in the caller's order. A term
+/// outside the signal along an axis of zero boundary is absent, whatever the other axes' boundaries are.
 Sums sums(const Problem& problem, const void* in, const void* taps);
 
 /// Exact sums of integers with integer taps (they must fit 127 bits), packed like Sums.

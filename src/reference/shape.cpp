@@ -63,8 +63,7 @@ Steps fill_axes(Shape& shape, const Problem& p) {
 void fill_rows(Shape& shape, const Problem& p, const Steps& packed) {
     const Item step{p.input_row_stride.value_or(packed.in), p.output_row_stride.value_or(packed.out),
                     p.taps_row_stride.value_or(p.taps)};
-    const std::int64_t filters =
-        p.filters == Filters::shared ? 1 : (p.filter_count != 0 ? p.filter_count : p.batch);
+    const std::int64_t filters = p.filters == Filters::shared ? 1 : (p.filter_count != 0 ? p.filter_count : p.batch);
     for (std::int64_t row = 0; row < p.batch; ++row) {
         shape.items.push_back({row * step.in, row * step.out, row % filters * step.taps});
     }

@@ -31,18 +31,20 @@ std::vector<Named> problems() {
         {"many taps", with(signal, [](Problem& p) { p.taps = 5000; })},
         {"a mirrored boundary", with(signal, [](Problem& p) { p.boundary = Boundary::mirror; })},
         {"a far origin", with(signal, [](Problem& p) { p.origin = 70000, p.boundary = Boundary::reflect; })},
-        {"an epilogue", with(signal, [](Problem& p) { p.scale = 2, p.clamp = Clamp{0, 1}, p.output_dtype = Dtype::i16; })},
+        {"an epilogue", with(signal,
+                             [](Problem& p) {
+                                 p.scale = 2, p.clamp = Clamp{0, 1}, p.output_dtype = Dtype::i16;
+                             })},
         {"complex", with(signal, [](Problem& p) { p.dtype = Dtype::complex128, p.complex_taps = true; })},
         {"integers", with(signal, [](Problem& p) { p.dtype = Dtype::i16, p.overflow = Overflow::wrap; })},
         {"integers with real taps", with(signal, [](Problem& p) { p.dtype = Dtype::i16, p.real_taps = Dtype::f32; })},
         {"rows", with(signal, [](Problem& p) { p.length = 700, p.batch = 90, p.filters = Filters::per_row; })},
-        {"time first",
-         with(signal,
-              [](Problem& p) {
-                  p.length = 700, p.batch = 90;
-                  p.input_row_stride = p.output_row_stride = 1;
-                  p.input_sample_stride = p.output_sample_stride = 90;
-              })},
+        {"time first", with(signal,
+                            [](Problem& p) {
+                                p.length = 700, p.batch = 90;
+                                p.input_row_stride = p.output_row_stride = 1;
+                                p.input_sample_stride = p.output_sample_stride = 90;
+                            })},
         {"a rate", with(signal, [](Problem& p) { p.length = 3000, p.up = 3, p.down = 2; })},
         {"an image", image},
         {"an image of bytes", with(image, [](Problem& p) { p.dtype = Dtype::u8, p.real_taps = Dtype::f32; })},
@@ -88,7 +90,9 @@ protected:
             Case c = draw_case(named.problem, random);
             fill_random(c.in.data(), c.problem.dtype, input_extent(c.problem), random);
             for (const AlgorithmInfo& info : algorithms(c.problem, "cpu", Accuracy::standard, 1, c.taps.data())) {
-                if (info.supported && info.predicted_seconds < 0.1) { body(c, info.name, std::string(named.name) + ", " + info.name); }
+                if (info.supported && info.predicted_seconds < 0.1) {
+                    body(c, info.name, std::string(named.name) + ", " + info.name);
+                }
             }
         }
     }

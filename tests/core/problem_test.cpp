@@ -134,8 +134,9 @@ TEST(Arrange, NeighboursThatStepAlikeAreOne) {
 
 TEST(Arrange, AxesThatInterleaveInBothAreOneToo) {
     // Time first: samples outermost, two batch axes side by side inside.
-    const Resolved r = resolve(axes_of({{.length = 10, .taps = 3, .input_stride = 6, .output_stride = 6}},
-                                       {{.length = 2, .input_stride = 3, .output_stride = 3}, {.length = 3, .input_stride = 1, .output_stride = 1}}));
+    const Resolved r = resolve(
+        axes_of({{.length = 10, .taps = 3, .input_stride = 6, .output_stride = 6}},
+                {{.length = 2, .input_stride = 3, .output_stride = 3}, {.length = 3, .input_stride = 1, .output_stride = 1}}));
     EXPECT_EQ(r.batch.length, 6);
     EXPECT_EQ(r.batch.in_stride, 1);
     EXPECT_EQ(r.x.in_stride, 6);
@@ -143,7 +144,8 @@ TEST(Arrange, AxesThatInterleaveInBothAreOneToo) {
 }
 
 TEST(Arrange, AnAxisOfOneDisappears) {
-    const Resolved r = resolve(axes_of({{.length = 10, .taps = 3}}, {{.length = 1, .input_stride = 77, .taps_stride = 5}, {.length = 4}}));
+    const Resolved r =
+        resolve(axes_of({{.length = 10, .taps = 3}}, {{.length = 1, .input_stride = 77, .taps_stride = 5}, {.length = 4}}));
     EXPECT_EQ(r.batch.length, 4);
     EXPECT_EQ(r.filters, 1);
     EXPECT_FALSE(r.has_outer());
@@ -162,7 +164,8 @@ TEST(Arrange, ChannelsLieBesideOneAnotherWhereAPixelEnds) {
     EXPECT_TRUE(r.has_packed_pixels());
     EXPECT_FALSE(r.has_outer());
     // Planes: the same channels, one after the other, each with a mask of its own.
-    const Resolved planes = resolve(axes_of({{.length = 7, .taps = 2}, {.length = 5, .taps = 2}}, {{.length = 3, .taps_stride = 4}}));
+    const Resolved planes =
+        resolve(axes_of({{.length = 7, .taps = 2}, {.length = 5, .taps = 2}}, {{.length = 3, .taps_stride = 4}}));
     EXPECT_EQ(planes.channels.length, 1);
     EXPECT_EQ(planes.filters, 1);
     EXPECT_EQ(planes.batch.length, 1) << "images of a batch share their masks";
@@ -226,10 +229,12 @@ TEST(ShortForms, ASignalIsOneAxisAndItsRows) {
 }
 
 TEST(ShortForms, AnImageIsTwoAxesImagesAndChannels) {
-    const ImageProblem image{.height = 8, .width = 6, .channels = 3, .batch = 2, .mask_height = 3, .mask_width = 2, .mode = Mode::same};
+    const ImageProblem image{
+        .height = 8, .width = 6, .channels = 3, .batch = 2, .mask_height = 3, .mask_width = 2, .mode = Mode::same};
     expect_equal(image, axes_of({{.length = 8, .taps = 3, .input_stride = 18, .output_stride = 18},
                                  {.length = 6, .taps = 2, .input_stride = 3, .output_stride = 3}},
-                                {{.length = 2, .input_stride = 144, .output_stride = 144}, {.length = 3, .input_stride = 1, .output_stride = 1}}));
+                                {{.length = 2, .input_stride = 144, .output_stride = 144},
+                                 {.length = 3, .input_stride = 1, .output_stride = 1}}));
     Problem bytes = ImageProblem{.height = 8, .width = 6, .mask_height = 1, .mask_width = 1, .dtype = Dtype::u8};
     EXPECT_EQ(bytes.real_taps, Dtype::f32);
     EXPECT_EQ(resolve(bytes).sum_dtype, Dtype::f32);

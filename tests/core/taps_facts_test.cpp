@@ -85,8 +85,13 @@ TEST(FiniteTaps, OfEveryTypeAndAllFilters) {
 }
 
 TEST(SeparableTaps, EveryMaskIsLookedAt) {
-    const ImageProblem p{
-        .height = 9, .width = 9, .channels = 2, .mask_height = 3, .mask_width = 3, .masks = Masks::per_channel, .dtype = Dtype::f64};
+    const ImageProblem p{.height = 9,
+                         .width = 9,
+                         .channels = 2,
+                         .mask_height = 3,
+                         .mask_width = 3,
+                         .masks = Masks::per_channel,
+                         .dtype = Dtype::f64};
     const std::vector<double> box(9, 1.0);
     std::vector<double> taps = box;
     taps.insert(taps.end(), {1, 2, 1, 2, 4, 2, 1, 2, 1});
@@ -96,9 +101,10 @@ TEST(SeparableTaps, EveryMaskIsLookedAt) {
     taps[0] = NAN;
     EXPECT_EQ(facts_of(resolve(p), taps.data()).rank(), 0);
     const std::vector<double> row(9, 1.0);
-    EXPECT_EQ(facts_of(resolve(ImageProblem{.height = 9, .width = 9, .mask_height = 1, .mask_width = 9, .dtype = Dtype::f64}), row.data())
-                  .rank(),
-              0)
+    EXPECT_EQ(
+        facts_of(resolve(ImageProblem{.height = 9, .width = 9, .mask_height = 1, .mask_width = 9, .dtype = Dtype::f64}), row.data())
+            .rank(),
+        0)
         << "one pass is a direct sum";
 }
 

@@ -98,9 +98,7 @@ bool is_elementwise(const Rung& rung) {
     return rung.library->supports(rung.index, 0, &p, &status);
 }
 
-bool is_elementwise(const Plan& plan) {
-    return is_elementwise(rung_named(plan.algorithm(), plan.state().resolved.rank));
-}
+bool is_elementwise(const Plan& plan) { return is_elementwise(rung_named(plan.algorithm(), plan.state().resolved.rank)); }
 
 void GpuTest::SetUp() {
     const gpu_host::CudaLibrary& library = gpu_host::library();

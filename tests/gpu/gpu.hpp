@@ -146,8 +146,8 @@ inline void* element_at(const DeviceBuffer& buffer, std::int64_t index, Dtype dt
     return static_cast<std::byte*>(buffer.data()) + bytes_of(index, dtype);
 }
 
-/// Executes a plan on device buffers with a workspace of its own, waits, and returns the output's bytes as elements of T. `in` is the
-/// input's lowest address.
+/// Executes a plan on device buffers with a workspace of its own, waits, and returns the output's bytes as elements of T. `in` is
+/// the input's lowest address.
 template <class T>
 std::vector<T> execute_on_device(const Plan& plan, const void* in, std::size_t out_offset = 0, std::size_t in_offset = 0) {
     const Problem& p = plan.problem();

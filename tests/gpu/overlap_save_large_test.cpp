@@ -148,8 +148,7 @@ TEST_F(OverlapSaveLarge, LongRowsOfEveryType) {
             std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
             std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
             fill_random(in.data(), dtype, input_extent(p), random);
-            for (const std::int64_t first :
-                 {std::int64_t{0}, origin(p) - kDrawn, origin(p), k - kDrawn}) {
+            for (const std::int64_t first : {std::int64_t{0}, origin(p) - kDrawn, origin(p), k - kDrawn}) {
                 fill_random(taps.data() + bytes_of(first, taps_dtype(p)), taps_dtype(p), kDrawn, random);
             }
             const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});

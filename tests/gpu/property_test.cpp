@@ -1,5 +1,5 @@
-// Every algorithm of the GPU against the textbook, over problems drawn at random, between guard zones, on device memory and from host
-// memory. TAPLINE_PROPERTY_CASES sets how many (default 9000), TAPLINE_PROPERTY_SEED repeats a failure that was printed.
+// Every algorithm of the GPU against the textbook, over problems drawn at random, between guard zones, on device memory and from
+// host memory. TAPLINE_PROPERTY_CASES sets how many (default 9000), TAPLINE_PROPERTY_SEED repeats a failure that was printed.
 #include "gpu/gpu.hpp"
 #include "support/case.hpp"
 #include "tapline/tapline.hpp"
@@ -81,7 +81,8 @@ void run_case(std::uint64_t seed) {
     Case c = draw_case(p, random);
     // Bytes; element alignment is all that is promised, but much is done where more is given.
     const auto offset = [&](Dtype dtype) {
-        return chance(0.3, random) ? std::size_t{0} : static_cast<std::size_t>(between(0, 9, random)) * size_of(real_part_of(dtype));
+        return chance(0.3, random) ? std::size_t{0}
+                                   : static_cast<std::size_t>(between(0, 9, random)) * size_of(real_part_of(dtype));
     };
     const std::size_t in_offset = offset(p.dtype), out_offset = offset(output_dtype(p));
     const Accuracy accuracy = chance(0.3, random) ? Accuracy::strict : Accuracy::standard;

@@ -82,7 +82,8 @@ TEST_P(AwkwardSizes, AreSolvedByEveryRung) {
         });
         if (visited == 0) {  // only a rung that is for another mode, and says so
             const std::string reason = refusal(rung, plain(33, 3, mode, Operation::correlation));
-            EXPECT_NE(reason.find("mode"), std::string::npos) << rung.info().name << " in mode " << to_string(mode) << ": " << reason;
+            EXPECT_NE(reason.find("mode"), std::string::npos)
+                << rung.info().name << " in mode " << to_string(mode) << ": " << reason;
         }
     }
 }

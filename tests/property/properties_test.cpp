@@ -31,9 +31,7 @@ Floats random_floats(std::int64_t count, std::uint64_t seed) {
     return values;
 }
 
-double norm(const Floats& values) {
-    return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
-}
+double norm(const Floats& values) { return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0)); }
 
 double distance(const Floats& a, const Floats& b) {
     double squares = 0;
@@ -128,7 +126,9 @@ TEST_P(Properties, TheFullModeCommutes) {
     const Problem swapped = problem_of(taps_sizes_, samples_);
     for (const AlgorithmInfo& info : algorithms(swapped, "cpu", Accuracy::standard, 1, in_.data())) {
         const std::vector<std::string> all = names();
-        if (!info.supported || info.predicted_seconds > 1 || std::find(all.begin(), all.end(), info.name) == all.end()) { continue; }
+        if (!info.supported || info.predicted_seconds > 1 || std::find(all.begin(), all.end(), info.name) == all.end()) {
+            continue;
+        }
         const Floats out = run(problem_, taps_, in_, info.name);
         EXPECT_LE(distance(run(swapped, in_, taps_, info.name), out) / norm(out), 2e-6) << info.name;
     }

@@ -20,10 +20,20 @@ Problem draw_any(Random& random) {
     if (kind < 45) { return draw_problem(600, 300, random); }
     if (kind < 85) { return draw_problem({.integers = true, .rates = true, .layouts = true}, random); }
     if (kind < 91) { return draw_image_problem(chance(0.1, random) ? 700 : 130, 40, kMostProducts, random); }
-    const Drawing image{
-        .rank = 2, .most_samples = 130, .most_taps = 40, .most_products = kMostProducts, .integers = true, .rates = true, .layouts = true};
-    const Drawing volume{
-        .rank = 3, .most_samples = 30, .most_taps = 8, .most_products = kMostProducts, .integers = true, .rates = true, .layouts = true};
+    const Drawing image{.rank = 2,
+                        .most_samples = 130,
+                        .most_taps = 40,
+                        .most_products = kMostProducts,
+                        .integers = true,
+                        .rates = true,
+                        .layouts = true};
+    const Drawing volume{.rank = 3,
+                         .most_samples = 30,
+                         .most_taps = 8,
+                         .most_products = kMostProducts,
+                         .integers = true,
+                         .rates = true,
+                         .layouts = true};
     return draw_problem(kind < 97 ? image : volume, random);
 }
 

@@ -274,7 +274,8 @@ std::string Expected::compare(const void* out, bool elementwise, std::int64_t bl
     return {};
 }
 
-std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool elementwise, std::int64_t block) {
+std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool elementwise,
+                    std::int64_t block) {
     return Expected(problem, in, taps).compare(out, elementwise, block);
 }
 

@@ -27,8 +27,8 @@ public:
     /// `block` outputs along the outermost filtered axis (0: all), whole along the others, is at most 1e-6 (f32) or 1e-14 (f64)
     /// times sum|taps| times the L2 norm of the input that they read, with the positions outside the signal that the boundary
     /// fills. An epilogue scales the tolerance by |scale| and adds its own roundings, storing 16 bits adds one; an integer output
-    /// is the saturated cast of some number within the tolerance. Sums of integers are exact. Outputs that the textbook makes NaN or
-    /// infinite must be just that.
+    /// is the saturated cast of some number within the tolerance. Sums of integers are exact. Outputs that the textbook makes NaN
+    /// or infinite must be just that.
     [[nodiscard]] std::string compare(const void* out, bool elementwise, std::int64_t block = 0) const;
 
 private:
@@ -37,6 +37,7 @@ private:
 };
 
 /// Expected(problem, in, taps).compare(out, elementwise, block).
-std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool elementwise, std::int64_t block = 0);
+std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool elementwise,
+                    std::int64_t block = 0);
 
 }  // namespace tapline::test

@@ -49,7 +49,8 @@ std::string describe(const Problem& p) {
     p.axes.empty() ? short_form(text, p) : axes(text, p);
     if (p.batch_axes.empty()) { rows(text, p); }
     for (const BatchAxis& a : p.batch_axes) {
-        text << "; batch " << a.length << ", strides " << a.input_stride << " and " << a.output_stride << ", of taps " << a.taps_stride;
+        text << "; batch " << a.length << ", strides " << a.input_stride << " and " << a.output_stride << ", of taps "
+             << a.taps_stride;
     }
     text << "; scale " << p.scale << ", bias " << p.bias;
     if (p.clamp) { text << ", clamp " << p.clamp->low << " to " << p.clamp->high; }

@@ -151,8 +151,8 @@ void draw_layout(Problem& p, Random& random) {
 // ---- The short form ----
 
 // The strides of rows and samples of one buffer.
-void draw_row_layout(std::optional<std::int64_t>& row, std::optional<std::int64_t>& sample, std::int64_t batch,
-                     std::int64_t length, Random& random) {
+void draw_row_layout(std::optional<std::int64_t>& row, std::optional<std::int64_t>& sample, std::int64_t batch, std::int64_t length,
+                     Random& random) {
     if (chance(0.25, random)) {  // interleaved, as audio is
         row = 1;
         sample = batch + (chance(0.5, random) ? 0 : between(0, 3, random));
