@@ -23,7 +23,7 @@ help:
 	@echo 'make bench     measure this machine: share of the copy speed'
 	@echo 'make install   install into PREFIX ($(PREFIX)) below DESTDIR'
 	@echo 'make docs      the API reference: build/docs/html/index.html'
-	@echo 'make lint      clang-format and clang-tidy; make format: rewrite'
+	@echo 'make lint      clang-format and clang-tidy, ruff and mypy; make format: rewrite'
 	@echo 'make clean     remove build/ and demo/'
 
 dependencies:

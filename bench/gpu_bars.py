@@ -15,8 +15,9 @@ import argparse
 import dataclasses
 import json
 import pathlib
-import subprocess
 import sys
+
+import command
 
 LONG = 2**28
 SHORT = 2**24
@@ -82,8 +83,11 @@ def image_bars(image, of_share=1.0):
         yield Bar(name, 0, side, round(of_share * wanted, 3), image=image, separable=separable)
 
 
-MEMORY = ("the same kernel without any arithmetic would miss it too, as memory limits it, and every way to move fewer bytes cost more "
-          "than it saved: the end of [what was tried](../src/cuda/families/detours.md#variants-of-large-segments-rung-29) with rung 29")
+MEMORY = (
+    "the same kernel without any arithmetic would miss it too, as memory limits it, and every way to move fewer bytes cost more "
+    "than it saved: the end of "
+    "[what was tried](../src/cuda/families/overlap_save/large/detours.md#variants-of-large-segments-rung-29) with rung 29"
+)
 POWER = "the device reaches its power limit and lowers its clock"
 TWICE = "taps of f32 need two products or a transform in f32, those of the signal's type one ([numerics](numerics.md))"
 
@@ -124,8 +128,16 @@ BARS = [
     Bar("depthwise, 256 taps", ROW, 256, 0.75, mode="causal", batch=ROWS, filters=CHANNELS),
     Bar("depthwise bf16, 4 taps", ROW, 4, 0.90, dtype="bf16", mode="causal", batch=ROWS, filters=CHANNELS, held=0.88),
     *(
-        Bar(f"rows of {length:,}, taps as many", length, length, wanted, dtype="bf16", mode="causal", batch=MANY_ROWS,
-            filters=MANY_CHANNELS)
+        Bar(
+            f"rows of {length:,}, taps as many",
+            length,
+            length,
+            wanted,
+            dtype="bf16",
+            mode="causal",
+            batch=MANY_ROWS,
+            filters=MANY_CHANNELS,
+        )
         for length, wanted in ((1024, 0.25), (4096, 0.25), (32768, 0.18))
     ),
     Bar("f64, 16 taps", LONG, 16, 0.60, dtype="f64"),
@@ -144,7 +156,7 @@ def together(bar):
     return dataclasses.replace(bar, name="", taps=0, wanted=0, held=None)
 
 
-def command(options, bars):
+def words_of(options, bars):
     bar = bars[0]
     taps = ",".join(str(one.taps) for one in bars)
     words = [options.tapline, "bench", "--device", options.device, "--json", "-"]
@@ -175,30 +187,31 @@ def measure(options, bars):
     empty = {"reached": None, "met": False, "holds": False, "copy_seconds": None, "seconds": None}
     rows = [{"name": bar.name, "wanted": bar.wanted, "held": bar.least, "unit": bar.unit, **empty} for bar in bars]
     try:
-        done = subprocess.run(command(options, bars), capture_output=True, text=True, timeout=options.timeout * len(bars))
-        lines = done.stdout.splitlines()
-        reason = None if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
-    except (OSError, subprocess.TimeoutExpired) as error:
-        lines, reason = [], str(error)
-    if reason is None and len(lines) != len(bars):
-        reason = f"{len(lines)} results instead of {len(bars)}"
-    if reason is not None and len(bars) > 1:  # one must not spoil the others
+        cases = command.run(words_of(options, bars), options.timeout * len(bars))
+        reason = "" if len(cases) == len(bars) else f"{len(cases)} results instead of {len(bars)}"
+    except command.BenchError as error:
+        reason = str(error)
+    if reason and len(bars) > 1:  # one must not spoil the others
         return [row for bar in bars for row in measure(options, [bar])]
-    if reason is not None:
+    if reason:
         return [row | {"reason": reason} for row in rows]
-    return [row | result(bar, line) for row, bar, line in zip(rows, bars, lines, strict=True)]
+    return [row | result(bar, case) for row, bar, case in zip(rows, bars, cases, strict=True)]
 
 
-def result(bar, line):
+def result(bar, case):
     try:
-        case = json.loads(line)
         reached, copy, seconds = figures(bar, case)
-        row = {"reached": reached, "met": bar.is_reached(reached, bar.wanted), "holds": bar.is_reached(reached, bar.least),
-               "copy_seconds": copy, "seconds": seconds}
+        row = {
+            "reached": reached,
+            "met": bar.is_reached(reached, bar.wanted),
+            "holds": bar.is_reached(reached, bar.least),
+            "copy_seconds": copy,
+            "seconds": seconds,
+        }
         if bar.host:
             row["parts"] = {name: case["host"][name] for name in ("upload_seconds", "download_seconds", "copy_seconds")}
         return row | {"algorithm": case["algorithm"], "error": case["error"], "device": case["device_name"]}
-    except (ValueError, LookupError, TypeError, ZeroDivisionError) as error:
+    except (LookupError, TypeError, ZeroDivisionError) as error:
         return {"reason": f"unexpected JSON: {error!r}"}
 
 
@@ -222,12 +235,12 @@ def main():
     bars = [bar for bar in BARS if options.only in bar.name]
     if not bars:
         parser.error(f"--only: no bar's name contains '{options.only}'; the bars are: " + "; ".join(bar.name for bar in BARS))
-    groups = {}
+    groups: dict[Bar, list[Bar]] = {}
     for bar in bars:
         groups.setdefault(together(bar), []).append(bar)
     if options.list:
         for group in groups.values():
-            print(" ".join(command(options, group)))
+            print(" ".join(words_of(options, group)))
         return 0
     table = sys.stderr if options.output == "-" else sys.stdout
     print(f"{'bar':36} {'wanted':>9} {'held':>9} {'reached':>9}  {'met':7} {'time':>10} {'against':>10}  unit", file=table)
@@ -239,9 +252,13 @@ def main():
             rows.append(row)
             times = [f"{1e6 * row[key]:.1f} us" if row[key] is not None else "-" for key in ("seconds", "copy_seconds")]
             met = "yes" if row["met"] else "not yet" if row["holds"] else "NO"
-            print(f"{bar.name:36} {in_words(bar.wanted, bar.unit):>9} {in_words(bar.least, bar.unit):>9} {in_words(row['reached'], bar.unit):>9}  "
-                  f"{met:7} {times[0]:>10} {times[1]:>10}  {bar.unit}{': ' + row['reason'] if 'reason' in row else ''}",
-                  file=table, flush=True)
+            shares = [in_words(value, bar.unit) for value in (bar.wanted, bar.least, row["reached"])]
+            print(
+                f"{bar.name:36} {shares[0]:>9} {shares[1]:>9} {shares[2]:>9}  {met:7} "
+                f"{times[0]:>10} {times[1]:>10}  {bar.unit}{': ' + row['reason'] if 'reason' in row else ''}",
+                file=table,
+                flush=True,
+            )
         measured = {row["name"] for row in rows}
         text = json.dumps({"bars": rows, "missing": [name for name in expected if name not in measured]}, indent=1) + "\n"
         if options.output and options.output != "-":  # each time: a run that is cut off leaves what it measured

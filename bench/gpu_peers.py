@@ -11,16 +11,17 @@ allows that; before a cold one the L2 cache is overwritten.
 
 import argparse
 import json
-import platform
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
+import timing
+
 CASES = [(16384, 32, "full"), (1_500_000, 2047, "valid")]  # C's and B's
 TOLERANCE = 1e-4  # relative L2, as B's write-up allows
-LEAST_RUNS, MOST_RUNS = 5, 1000
-FLUSH_BYTES = 256 << 20  # several times the L2 cache of any GPU
+LEAST_RUNS = 5
 
 
 def say(text):
@@ -29,13 +30,18 @@ def say(text):
 
 def geometry(length, taps, mode):
     """(origin, output length) of a mode: output[o] = sum_t taps[k-1-t] x(o + t - origin)."""
-    return {"full": (taps - 1, length + taps - 1), "same": (taps // 2, length), "valid": (0, length - taps + 1),
-            "causal": (taps - 1, length), "leading": (0, length)}[mode]
+    return {
+        "full": (taps - 1, length + taps - 1),
+        "same": (taps // 2, length),
+        "valid": (0, length - taps + 1),
+        "causal": (taps - 1, length),
+        "leading": (0, length),
+    }[mode]
 
 
 def cut(full, taps, origin, outputs):
     """The mode's outputs of a full convolution."""
-    return full[taps - 1 - origin:taps - 1 - origin + outputs]
+    return full[taps - 1 - origin : taps - 1 - origin + outputs]
 
 
 def padding(length, taps, mode):
@@ -44,21 +50,15 @@ def padding(length, taps, mode):
     return origin, outputs + taps - 1 - length - origin
 
 
-def relative_error(got, exact):
-    return float(np.linalg.norm(got.astype(np.float64) - exact) / np.linalg.norm(exact))
+def measured(call, seconds, clock):
+    """Median and spread of single calls after one that warms up."""
+    clock(call)
+    times = timing.repeat(call, seconds, LEAST_RUNS, clock=clock)
+    return timing.spread(times) | {"runs": len(times)}
 
 
-def summary(times):
-    return {"median": float(np.median(times)), "min": float(min(times)), "max": float(max(times)), "runs": len(times)}
-
-
-def repeat(once, seconds):
-    """once() returns seconds; called until the time is over."""
-    times = []
-    begin = time.perf_counter()
-    while len(times) < LEAST_RUNS or (len(times) < MOST_RUNS and time.perf_counter() - begin < seconds):
-        times.append(once())
-    return summary(times)
+def cold_and_warm(events, call, seconds):
+    return measured(call, seconds, events.cold), measured(call, seconds, events)
 
 
 class NumPy:
@@ -69,19 +69,17 @@ class NumPy:
         origin, outputs = geometry(x.size, h.size, mode)
 
         def call():
-            return cut(np.convolve(x, h, "full"), h.size, origin, outputs) if mode not in ("full", "valid") else np.convolve(x, h, mode)
+            return (
+                cut(np.convolve(x, h, "full"), h.size, origin, outputs)
+                if mode not in ("full", "valid")
+                else np.convolve(x, h, mode)
+            )
 
         yield self.name, self.what, call, lambda y: y, self.measure
 
     @staticmethod
     def measure(call, seconds):
-        def once():
-            begin = time.perf_counter()
-            call()
-            return time.perf_counter() - begin
-
-        call()
-        return repeat(once, seconds), None
+        return measured(call, seconds, timing.wall), None
 
 
 class PyTorch:
@@ -89,6 +87,7 @@ class PyTorch:
 
     def __init__(self):
         import torch
+
         if not torch.cuda.is_available():
             raise RuntimeError("torch finds no GPU")
         self.torch = torch
@@ -96,7 +95,7 @@ class PyTorch:
         torch.backends.cudnn.benchmark = True
         torch.backends.cudnn.allow_tf32 = False  # f32 like the rungs
         torch.backends.cuda.matmul.allow_tf32 = False
-        self.flush = torch.empty(FLUSH_BYTES // 4, dtype=torch.float32, device="cuda")
+        self.events = timing.events_of_torch()
 
     def peers(self, x, h, mode):
         torch = self.torch
@@ -109,7 +108,13 @@ class PyTorch:
                 return torch.nn.functional.conv1d(signal, taps, padding=before)
             return torch.nn.functional.conv1d(torch.nn.functional.pad(signal, (before, after)), taps)
 
-        yield self.name, f"torch.nn.functional.conv1d {torch.__version__}, TF32 off", call, lambda y: y[0, 0].cpu().numpy(), self.measure
+        yield (
+            self.name,
+            f"torch.nn.functional.conv1d {torch.__version__}, TF32 off",
+            call,
+            lambda y: y[0, 0].cpu().numpy(),
+            self.measure,
+        )
 
     def measure(self, call, seconds):
         torch = self.torch
@@ -122,19 +127,7 @@ class PyTorch:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             call()
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-
-        def once(cold):
-            if cold:
-                self.flush.fill_(1)
-            begin.record()
-            graph.replay()
-            end.record()
-            end.synchronize()
-            return 1e-3 * begin.elapsed_time(end)
-
-        once(False)
-        return repeat(lambda: once(True), seconds), repeat(lambda: once(False), seconds)
+        return cold_and_warm(self.events, graph.replay, seconds)
 
 
 class CuPy:
@@ -143,9 +136,10 @@ class CuPy:
     def __init__(self):
         import cupy
         import cupyx.scipy.signal
+
         self.cupy, self.signal = cupy, cupyx.scipy.signal
         self.device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        self.flush = cupy.empty(FLUSH_BYTES // 4, dtype=cupy.float32)
+        self.events = timing.events_of_cupy()
 
     def peers(self, x, h, mode):
         cupy = self.cupy
@@ -153,29 +147,23 @@ class CuPy:
         origin, outputs = geometry(x.size, h.size, mode)
         functions = {"convolve": cupy.convolve, "fftconvolve": self.signal.fftconvolve, "oaconvolve": self.signal.oaconvolve}
         for function_name, function in functions.items():
+
             def call(function=function):
-                return function(signal, taps, mode) if mode in ("full", "valid") else cut(function(signal, taps, "full"), h.size, origin, outputs)
+                return (
+                    function(signal, taps, mode)
+                    if mode in ("full", "valid")
+                    else cut(function(signal, taps, "full"), h.size, origin, outputs)
+                )
 
             module = "cupy" if function_name == "convolve" else "cupyx.scipy.signal"
             yield f"CuPy {function_name}", f"{module}.{function_name} {cupy.__version__}", call, cupy.asnumpy, self.measure
 
     def measure(self, call, seconds):
-        begin, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
-
-        def once(cold):
-            if cold:
-                self.flush.fill(1)
-            begin.record()
-            call()
-            end.record()
-            end.synchronize()
-            return 1e-3 * self.cupy.cuda.get_elapsed_time(begin, end)
-
-        once(False)
-        return repeat(lambda: once(True), seconds), repeat(lambda: once(False), seconds)
+        return cold_and_warm(self.events, call, seconds)
 
 
-def measure_case(library, length, taps, mode, seconds):
+def measure_case(library, case, seconds):
+    length, taps, mode = case
     rng = np.random.default_rng(1)
     x, h = (rng.uniform(-1, 1, size).astype(np.float32) for size in (length, taps))
     origin, outputs = geometry(length, taps, mode)
@@ -185,16 +173,24 @@ def measure_case(library, length, taps, mode, seconds):
             got = fetch(call())
             if got.shape != exact.shape:
                 raise RuntimeError(f"{got.size} outputs instead of {exact.size}")
-            error = relative_error(got, exact)
-            if not error <= TOLERANCE:
-                raise RuntimeError(f"relative error {error:.1e}, allowed {TOLERANCE:.1e}")
+            error = timing.require(name, timing.relative_error(got, exact), TOLERANCE)
             cold, warm = measure(call, seconds)
-        except Exception as problem:  # one library's failure leaves the others
+        except Exception as problem:  # noqa: BLE001  one library's failure, whatever it is, leaves the others
             say(f"{name}, n={length}, k={taps}, {mode}: left out: {problem}")
             continue
         say(f"{name}, n={length}, k={taps}, {mode}: {1e6 * cold['median']:.1f} us, error {error:.1e}")
-        yield {"name": name, "what": what, "device": library.device, "length": length, "taps": taps, "mode": mode, "dtype": "f32",
-               "seconds": cold, "warm_seconds": warm, "error": error}
+        yield {
+            "name": name,
+            "what": what,
+            "device": library.device,
+            "length": length,
+            "taps": taps,
+            "mode": mode,
+            "dtype": "f32",
+            "seconds": cold,
+            "warm_seconds": warm,
+            "error": error,
+        }
 
 
 def main():
@@ -208,17 +204,22 @@ def main():
     if (arguments.length is None) != (arguments.taps is None):
         parser.error("--length and --taps belong together")
     cases = CASES if arguments.length is None else [(arguments.length, arguments.taps, arguments.mode)]
-    rows = []
-    for make in (NumPy, PyTorch, CuPy):
+    rows: list[dict] = []
+    makers: list[Any] = [NumPy, PyTorch, CuPy]
+    for make in makers:
         try:
             library = make()
-        except Exception as problem:
+        except Exception as problem:  # noqa: BLE001  as above
             say(f"{make.name}: not measured: {problem}")
             continue
         for case in cases:
-            rows += measure_case(library, *case, arguments.seconds)
-    document = {"schema": "tapline-peers-1", "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()), "processor": platform.processor(),
-                "rows": rows}
+            rows += measure_case(library, case, arguments.seconds)
+    document = {
+        "schema": "tapline-peers-1",
+        "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
+        "processor": timing.machine()["processor"],
+        "rows": rows,
+    }
     with open(arguments.output, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)
         file.write("\n")

@@ -1,8 +1,11 @@
-"""The Python module on a GPU against CuPy and PyTorch: `python3 bench/gpu_python.py [--out FILE.json] [--quick]`.
+#!/usr/bin/env python3
+"""The Python module on a GPU against CuPy and PyTorch.
 
-Each result is checked before it is timed. A time is the median of runs between two events, each over enough calls that the GPU, not
-Python, sets the pace; `copy_ms` is the copy of the same bytes in the same run. Data are random. A peer that fails, is wrong, runs out
-of memory or takes more than HOPELESS times as long as the best one is in a row's `left_out` with the reason.
+    python3 bench/gpu_python.py [--out FILE.json] [--quick]
+
+Each result is checked before it is timed. A time is the median of runs between two events, each over enough calls that the GPU,
+not Python, sets the pace; `copy_ms` is the copy of the same bytes in the same run. Data are random. A peer that fails, is wrong,
+runs out of memory or takes more than HOPELESS times as long as the best one is in a row's `left_out` with the reason.
 """
 
 import argparse
@@ -14,6 +17,8 @@ import time
 
 import numpy as np
 
+import timing
+
 HOPELESS = 10
 NOT_TRIED_MS = 200  # expected of one call that is hopeless
 TAPS = (9, 127, 511, 2047, 8191, 65535)
@@ -24,39 +29,15 @@ def parse():
     parser.add_argument("--out", help="where the results go as JSON (default: only printed)")
     parser.add_argument("--quick", action="store_true", help="smaller problems, fewer runs: to try the script")
     parser.add_argument("--only", choices=["cupy", "torch", "overhead"])
-    parser.add_argument("--limit", type=float, default=1e9, help="seconds after which no further row begins; what is missing is said [none]")
+    parser.add_argument(
+        "--limit", type=float, default=1e9, help="seconds after which no further row begins; what is missing is said [none]"
+    )
     return parser.parse_args()
 
 
-def median_ms(run, make_event, runs, budget_ms=40.0):
+def times_ms(run, events, runs, budget_ms=40.0):
     """Median and spread of one call's time, in milliseconds."""
-
-    def timed(calls):
-        begin, end = make_event(), make_event()
-        begin.record()
-        for _ in range(calls):
-            run()
-        end.record()
-        end.synchronize()
-        return elapsed(begin, end) / calls
-
-    timed(2)
-    once = timed(1)
-    calls = max(1, min(50, int(budget_ms / runs / max(once, 1e-3))))
-    times = [timed(calls) for _ in range(runs)]
-    return statistics.median(times), min(times), max(times)
-
-
-def elapsed(begin, end):
-    if hasattr(begin, "elapsed_time"):
-        return begin.elapsed_time(end)
-    import cupy
-
-    return cupy.cuda.get_elapsed_time(begin, end)
-
-
-def relative_error(got, wanted):
-    return float(np.linalg.norm(got - wanted) / np.linalg.norm(wanted))
+    return timing.spread(timing.paced(run, events, runs, 1e-3 * budget_ms), 1e3)
 
 
 def check_convolve(result, x, h):
@@ -67,7 +48,7 @@ def check_convolve(result, x, h):
         begin, end = first - k // 2, first - k // 2 + m + k - 1
         part = np.pad(x[max(begin, 0) : min(end, n)].astype(np.float64), (max(-begin, 0), max(end - n, 0)))
         wanted = np.convolve(part, h.astype(np.float64), "valid")
-        errors.append(relative_error(result[first : first + m].get().astype(np.float64), wanted))
+        errors.append(timing.relative_error(result[first : first + m].get(), wanted))
     return max(errors)
 
 
@@ -76,14 +57,18 @@ class Peers:
 
     def __init__(self, runs):
         self.runs = runs
-        self.direct = None  # (samples x taps, milliseconds of one call) of the last call of the direct method
+        self.events = timing.events_of_cupy()
+        self.direct: tuple[int, float] | None = (
+            None  # (samples x taps, milliseconds of one call) of the last call of the direct method
+        )
 
     def measure(self, x, h, there, taps):
         """Times in milliseconds and errors by method, and why the others have none."""
-        import cupy
         from cupyx.scipy import signal as theirs
 
-        times, errors, left_out = {}, {}, {}
+        times: dict[str, dict] = {}
+        errors: dict[str, float] = {}
+        left_out: dict[str, str] = {}
         methods = {
             "fftconvolve": lambda: theirs.fftconvolve(there, taps, "same"),
             "oaconvolve": lambda: theirs.oaconvolve(there, taps, "same"),
@@ -95,11 +80,13 @@ class Peers:
             if name == "convolve, direct" and self.direct is not None:
                 expected = self.direct[1] * work / self.direct[0]  # it looks at each tap for each output
                 if expected > max(HOPELESS * best, NOT_TRIED_MS):
-                    left_out[name] = f"not tried, {in_ms(expected)} expected from the filter before, {expected / best:,.0f} times the best"
+                    left_out[name] = (
+                        f"not tried, {in_ms(expected)} expected from the filter before, {expected / best:,.0f} times the best"
+                    )
                     continue
             try:
                 error = check_convolve(run(), x, h)
-                once = median_ms(run, cupy.cuda.Event, 1, 0)[0]
+                once = times_ms(run, self.events, 1, 0)["median"]
                 if name == "convolve, direct":
                     self.direct = work, once
                 if not error < 1e-4:
@@ -107,9 +94,9 @@ class Peers:
                 elif once > HOPELESS * best:
                     left_out[name] = f"{in_ms(once)} for one call, {once / best:,.0f} times the best"
                 else:
-                    times[name] = spread(run, cupy.cuda.Event, self.runs)
+                    times[name] = times_ms(run, self.events, self.runs)
                     errors[name] = error
-            except Exception as failure:  # out of memory, a transform that cuFFT does not plan: whatever it is, the row says so
+            except Exception as failure:  # noqa: BLE001  out of memory, a transform that cuFFT does not plan: the row says which
                 left_out[name] = f"{type(failure).__name__}: {str(failure).strip()[:100]}".replace("\n", " ")
             release_memory()
         return times, errors, left_out
@@ -127,13 +114,10 @@ def release_memory():
     cupy.get_default_memory_pool().free_all_blocks()
 
 
-def spread(run, event, runs, *budget_ms):
-    return dict(zip(("median", "min", "max"), median_ms(run, event, runs, *budget_ms)))
-
-
 def convolve_row(x, there, h, copy, runs, peers):
     """tapline on a CuPy array beside cupyx.scipy.signal, checked and timed."""
     import cupy
+
     import tapline
 
     k, taps = h.size, cupy.asarray(h)
@@ -142,12 +126,10 @@ def convolve_row(x, there, h, copy, runs, peers):
         "host_taps": lambda: tapline.convolve(there, h, "same"),
         "drop_in": lambda: tapline.signal.oaconvolve(there, taps, "same"),
     }
-    row = {"n": x.size, "taps": k, "copy_ms": copy, "times_ms": {}, "error": {}}
+    row: dict = {"n": x.size, "taps": k, "copy_ms": copy, "times_ms": {}, "error": {}}
     for name, run in ours.items():
-        row["error"][name] = check_convolve(run(), x, h)
-        if not row["error"][name] < 1e-4:
-            raise RuntimeError(f"{name}: relative error {row['error'][name]} at {k} taps")
-        row["times_ms"][name] = spread(run, cupy.cuda.Event, runs)
+        row["error"][name] = timing.require(f"{name} at {k} taps", check_convolve(run(), x, h), 1e-4)
+        row["times_ms"][name] = times_ms(run, peers.events, runs)
     release_memory()
     times, errors, row["left_out"] = peers.measure(x, h, there, taps)
     row["times_ms"] |= times
@@ -158,8 +140,11 @@ def convolve_row(x, there, h, copy, runs, peers):
     row["times_faster"] = t[row["best_peer"]] / t["gpu_taps"] if times else None
     row["share_of_copy"] = copy / t["gpu_taps"]
     beside = f"{row['best_peer']} {t[row['best_peer']]:8.3f} ms: {row['times_faster']:6.1f}x" if times else "no peer"
-    print(f"n=2^{x.size.bit_length() - 1} k={k:6} {row['algorithm']:18} ours {t['gpu_taps']:8.4f} ms (host taps "
-          f"{t['host_taps']:8.4f}, drop-in {t['drop_in']:8.4f}), {beside}, {100 * row['share_of_copy']:.0f}% of the copy's speed", flush=True)
+    print(
+        f"n=2^{x.size.bit_length() - 1} k={k:6} {row['algorithm']:18} ours {t['gpu_taps']:8.4f} ms (host taps "
+        f"{t['host_taps']:8.4f}, drop-in {t['drop_in']:8.4f}), {beside}, {100 * row['share_of_copy']:.0f}% of the copy's speed",
+        flush=True,
+    )
     for name, why in row["left_out"].items():
         print(f"    {name} left out: {why}", flush=True)
     return row
@@ -177,7 +162,7 @@ def against_cupy(quick, runs, is_late):
         x = rng.standard_normal(1 << log2n, dtype=np.float32)
         there = cupy.asarray(x)
         y = cupy.empty_like(there)
-        copy = median_ms(functools.partial(cupy.copyto, y, there), cupy.cuda.Event, runs)[0]
+        copy = times_ms(functools.partial(cupy.copyto, y, there), peers.events, runs)["median"]
         del y
         for k in (127, 2047) if quick else TAPS:
             if is_late():
@@ -191,9 +176,6 @@ def depthwise_row(shape, dtype, k, runs):
     import torch
 
     import tapline.torch
-
-    def event():
-        return torch.cuda.Event(enable_timing=True)
 
     torch.manual_seed(1)
     _, channels, n = shape
@@ -216,14 +198,19 @@ def depthwise_row(shape, dtype, k, runs):
         "ours_both": lambda: torch.autograd.grad(ours(), (x, taps), g),
         "theirs_both": lambda: torch.autograd.grad(theirs(), (x, taps), g),
     }
-    row["times_ms"] = {name: spread(run, event, runs, 100.0) for name, run in runners.items()}
+    events = timing.events_of_torch()
+    row["times_ms"] = {name: times_ms(run, events, runs, 100.0) for name, run in runners.items()}
     t = {name: value["median"] for name, value in row["times_ms"].items()}
     row["times_faster"] = t["theirs_both"] / t["ours_both"]
     row["times_faster_forward"] = t["theirs_forward"] / t["ours_forward"]
-    row["share_of_memory_speed"] = 2.5 * t["copy"] / t["ours_both"]  # x and y, then grad_y, x and grad_x: five tensors, a copy moves two
-    print(f"{shape} {row['dtype']} k={k}: forward {t['ours_forward']:.3f} ms ({t['theirs_forward']:.3f}), both {t['ours_both']:.3f} "
-          f"({t['theirs_both']:.3f}): {row['times_faster']:.1f}x; copy {t['copy']:.3f}, {100 * row['share_of_memory_speed']:.0f}% of the "
-          "memory's speed", flush=True)
+    # x and y, then grad_y, x and grad_x: five tensors, a copy moves two.
+    row["share_of_memory_speed"] = 2.5 * t["copy"] / t["ours_both"]
+    print(
+        f"{shape} {row['dtype']} k={k}: forward {t['ours_forward']:.3f} ms ({t['theirs_forward']:.3f}), both {t['ours_both']:.3f} "
+        f"({t['theirs_both']:.3f}): {row['times_faster']:.1f}x; copy {t['copy']:.3f}, {100 * row['share_of_memory_speed']:.0f}% of "
+        "the memory's speed",
+        flush=True,
+    )
     return row
 
 
@@ -241,9 +228,7 @@ def depthwise_errors(ours, x, taps, g):
     limit = {torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}[x.dtype]
     errors = {}
     for name, got, wanted in (("y", y[:, some], z), ("grad_x", of_x[:, some], a.grad), ("grad_taps", of_taps[some], b.grad)):
-        errors[name] = float((got.detach().double() - wanted).norm() / wanted.norm())
-        if not errors[name] < limit:
-            raise RuntimeError(f"{name}: relative error {errors[name]}")
+        errors[name] = timing.require(name, float((got.detach().double() - wanted).norm() / wanted.norm()), limit)
     return errors
 
 
@@ -259,16 +244,18 @@ def against_torch(quick, runs):
 def overhead(quick):
     """Microseconds of a call's Python, at 1,000 samples and 9 taps: many calls in a row, waited for at the end."""
     import cupy
-    import tapline
-    import tapline.torch
     import torch
     from cupyx.scipy import signal as theirs
+
+    import tapline
+    import tapline.torch
 
     rng = np.random.default_rng(1)
     x, h = rng.standard_normal(1000, dtype=np.float32), rng.standard_normal(9, dtype=np.float32)
     there, taps, out = cupy.asarray(x), cupy.asarray(h), cupy.empty(1000, cupy.float32)
     tensor, of_tensor = torch.from_numpy(x).cuda(), torch.from_numpy(h).cuda()
     plan = tapline.Plan(x.shape, h, "same", dtype="float32")
+    count = 20 if quick else 1000
     calls = {
         "CuPy array, NumPy taps": lambda: tapline.convolve(there, h, "same"),
         "CuPy array, NumPy taps, out": lambda: tapline.convolve(there, h, "same", out=out),
@@ -286,18 +273,16 @@ def overhead(quick):
         result = run()
         result = (result if isinstance(result, cupy.ndarray) else result.cpu().numpy()).reshape(-1)
         expected = np.correlate(x.astype(np.float64), h.astype(np.float64), "same") if "conv1d" in name else wanted
-        error = relative_error(np.asarray(result.get() if hasattr(result, "get") else result, np.float64), expected)
-        if not error < 1e-5:
-            raise RuntimeError(f"{name}: relative error {error}")
-        times = []
-        for _ in range(5):
-            torch.cuda.synchronize()
-            begin = time.perf_counter()
-            for _ in range(20 if quick else 1000):
+        got = result.get() if hasattr(result, "get") else result
+        timing.require(name, timing.relative_error(got, expected), 1e-5)
+
+        def in_a_row(run=run):
+            for _ in range(count):
                 run()
             torch.cuda.synchronize()
-            times.append((time.perf_counter() - begin) / (20 if quick else 1000))
-        microseconds = 1e6 * statistics.median(times)
+
+        torch.cuda.synchronize()
+        microseconds = 1e6 * statistics.median(timing.wall(in_a_row) for _ in range(5)) / count
         print(f"{name:36} {microseconds:6.1f} us", flush=True)
         yield {"call": name, "microseconds": microseconds}
 
@@ -310,8 +295,8 @@ def main():
     import torch
 
     versions = {"python": platform.python_version(), "cupy": cupy.__version__, "torch": torch.__version__}
-    results = {"format": 1, "device": torch.cuda.get_device_name(), "versions": versions}
-    parts = {
+    results: dict = {"format": 1, "device": torch.cuda.get_device_name(), "versions": versions}
+    parts: dict[str, tuple] = {
         "convolve": ("cupy", lambda: against_cupy(options.quick, runs, lambda: time.monotonic() - begin > options.limit)),
         "depthwise": ("torch", lambda: against_torch(options.quick, runs)),
         "overhead": ("overhead", lambda: overhead(options.quick)),

@@ -1,11 +1,14 @@
-"""Turns the JSON of bench/gpu_python.py into docs/python_gpu.md: `python3 bench/gpu_python_report.py bench/results/gpu_python.json`."""
+#!/usr/bin/env python3
+"""Turns the JSON of bench/gpu_python.py into docs/python_gpu.md.
 
-import json
-import pathlib
+python3 bench/gpu_python_report.py bench/results/gpu_python.json
+"""
+
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-HOPELESS = 10  # as in gpu_python.py, which needs NumPy
+import page
+from gpu_python import HOPELESS
+
 BAR_CUPY, BAR_TORCH = 8, 4  # what the project asks of itself, from 127 taps and for 4 taps
 
 
@@ -23,7 +26,7 @@ def beside_peers(row, t):
 
 def left_out(data):
     """What has no time in the table, and why."""
-    reasons = {}
+    reasons: dict[tuple[int, str], list[str]] = {}
     for row in data["convolve"]:
         for name, why in row.get("left_out", {}).items():
             reasons.setdefault((row["n"], name), []).append(f"{row['taps']:,} taps: {why}")
@@ -33,29 +36,29 @@ def left_out(data):
 
 
 def convolve_table(rows):
-    lines = ["| samples | taps | algorithm | tapline | taps on the host | oaconvolve | best of CuPy | | times faster | taps on the host | share of the copy's speed |",
-             "|---|---|---|---|---|---|---|---|---|---|---|"]
+    lines = []
     for row in rows:
         t = {name: value["median"] for name, value in row["times_ms"].items()}
-        cells = [f"2^{row['n'].bit_length() - 1}", f"{row['taps']:,}", row["algorithm"], ms(t["gpu_taps"]), ms(t["host_taps"]), ms(t["drop_in"]),
-                 *beside_peers(row, t), f"{100 * row['share_of_copy']:.0f}%"]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        cells = [f"2^{row['n'].bit_length() - 1}", f"{row['taps']:,}", row["algorithm"]]
+        cells += [ms(t[name]) for name in ("gpu_taps", "host_taps", "drop_in")]
+        lines.append([*cells, *beside_peers(row, t), f"{100 * row['share_of_copy']:.0f}%"])
+    ours = ("samples", "taps", "algorithm", "tapline", "taps on the host", "oaconvolve")
+    beside = ("best of CuPy", "", "times faster", "taps on the host", "share of the copy's speed")
+    return page.table(ours + beside, lines)
 
 
 def depthwise_table(rows):
-    lines = ["| type | taps | forward | PyTorch's | forward and backward | PyTorch's | times faster | share of the memory's speed |",
-             "|---|---|---|---|---|---|---|---|"]
+    lines = []
     for row in rows:
         t = {name: ms(value["median"]) for name, value in row["times_ms"].items()}
-        cells = [row["dtype"], str(row["taps"]), t["ours_forward"], t["theirs_forward"], t["ours_both"], t["theirs_both"],
-                 f"**{row['times_faster']:.1f}**", f"{100 * row['share_of_memory_speed']:.0f}%"]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        cells = [row["dtype"], str(row["taps"]), t["ours_forward"], t["theirs_forward"], t["ours_both"], t["theirs_both"]]
+        lines.append([*cells, f"**{row['times_faster']:.1f}**", f"{100 * row['share_of_memory_speed']:.0f}%"])
+    forward, both = ("forward", "PyTorch's"), ("forward and backward", "PyTorch's")
+    return page.table(("type", "taps", *forward, *both, "times faster", "share of the memory's speed"), lines)
 
 
 def overhead_table(rows):
-    return "\n".join(["| call | us |", "|---|---|"] + [f"| {row['call']} | {row['microseconds']:.1f} |" for row in rows])
+    return page.table(("call", "us"), [(row["call"], f"{row['microseconds']:.1f}") for row in rows])
 
 
 def bar_by_length(rows):
@@ -72,40 +75,43 @@ def bar_by_length(rows):
 
 
 def main():
-    data = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    worst = max(error for row in data["convolve"] for name, error in row["error"].items() if name in ("gpu_taps", "host_taps", "drop_in"))
+    data = page.read(sys.argv[1])
+    versions = data["versions"]
+    worst = max(
+        error for row in data["convolve"] for name, error in row["error"].items() if name in ("gpu_taps", "host_taps", "drop_in")
+    )
     text = f"""# Benchmarks: Python on a GPU
 
-Made by `bench/gpu_python_report.py` from `bench/results/gpu_python.json`, which `bench/gpu_python.py` measures; nothing here is typed by
-hand. {data['device']}; Python {data['versions']['python']}, CuPy {data['versions']['cupy']}, PyTorch {data['versions']['torch']}. Times are
+Made by `bench/gpu_python_report.py` from `bench/results/gpu_python.json`, which `bench/gpu_python.py` measures; nothing here is
+typed by hand. {data["device"]}; Python {versions["python"]}, CuPy {versions["cupy"]}, PyTorch {versions["torch"]}. Times are
 milliseconds, medians between two events; results are checked against float64 first.
 
 ## CuPy arrays: tapline.convolve, float32, mode same
 
-The peers are `fftconvolve`, `oaconvolve` and `convolve(method="direct")` of cupyx.scipy.signal; the fastest of them counts, and what
-failed or took more than {HOPELESS} times as long is listed below the table. Taps lie on the GPU but for the columns that say otherwise,
-and are made ready there. oaconvolve is tapline.signal's. Calls follow each other; at
-2^20 samples Python's part of them, which the last table has, is most of the time. Largest relative error of tapline's: {worst:.1e}. The
-bar is {BAR_CUPY} times from 127 taps on:
+The peers are `fftconvolve`, `oaconvolve` and `convolve(method="direct")` of cupyx.scipy.signal; the fastest of them counts, and
+what failed or took more than {HOPELESS} times as long is listed below the table. Taps lie on the GPU but for the columns that say
+otherwise, and are made ready there. oaconvolve is tapline.signal's. Calls follow each other; at 2^20 samples Python's part of them,
+which the last table has, is most of the time. Largest relative error of tapline's: {worst:.1e}. The bar is {BAR_CUPY} times from
+127 taps on:
 
-{chr(10).join(bar_by_length(data['convolve']))}
+{chr(10).join(bar_by_length(data["convolve"]))}
 
-{convolve_table(data['convolve'])}{left_out(data)}
+{convolve_table(data["convolve"])}{left_out(data)}
 
-## Tensors: tapline.torch.conv1d, causal, {' x '.join(str(n) for n in data['depthwise'][0]['shape'])}
+## Tensors: tapline.torch.conv1d, causal, {" x ".join(str(n) for n in data["depthwise"][0]["shape"])}
 
-The peer is torch.nn.functional.conv1d with groups = channels. Forward and backward move five tensors, a copy two; the last column compares
-by that. The bar is {BAR_TORCH} times for 4 taps.
+The peer is torch.nn.functional.conv1d with groups = channels. Forward and backward move five tensors, a copy two; the last column
+compares by that. The bar is {BAR_TORCH} times for 4 taps.
 
-{depthwise_table(data['depthwise'])}
+{depthwise_table(data["depthwise"])}
 
 ## A call's Python: 1,000 samples, 9 taps, float32
 
 Many calls in a row, waited for at the end.
 
-{overhead_table(data['overhead'])}
+{overhead_table(data["overhead"])}
 """
-    (ROOT / "docs/python_gpu.md").write_text(text)
+    page.write("python_gpu.md", text)
 
 
 if __name__ == "__main__":

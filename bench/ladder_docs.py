@@ -1,82 +1,72 @@
 #!/usr/bin/env python3
-"""Turns the JSON of `tapline ladder --json` into docs/ladder.md and its plots.
+"""Turns the JSON of `tapline ladder --json` into docs/ladder.md, of `tapline ladder --image --json`, a file a problem, into
+docs/ladder_images.md, and both into plots. A page is written if its results are given.
 
     tapline ladder --peers peers.json --json bench/results/ladder.json
-    python3 bench/ladder_docs.py bench/results/ladder.json
+    for k in 3 5 7 15 31 63; do tapline ladder --image 4096x4096 --mask $k --json bench/results/ladder_image_$k.json; done
+    python3 bench/ladder_docs.py bench/results/ladder*.json
 """
 
-import json
-import math
+import argparse
+import itertools
 import pathlib
 import sys
 
-import matplotlib
+import page
+import plot
+from page import number_text, seconds_text, share_text, times_text
 
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402
+FAMILY_COLORS = {"A": "#a16207", "B": "#0f766e", "C": "#2563eb", "D": "#be185d", "E": "#7c3aed"}  # by write-up
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FAMILY_COLORS = {"A": "#a16207", "B": "#0f766e", "C": "#2563eb", "D": "#be185d", "E": "#7c3aed", "": "#c2410c"}
-LINE_COLORS = ["#2563eb", "#15803d", "#7c3aed", "#be185d", "#0f766e", "#475569"]  # of the write-ups' rungs
-OUR_LINE_COLORS = ["#c2410c", "#f59e0b", "#7f1d1d", "#a16207", "#db2777", "#06b6d4", "#65a30d", "#0f172a"]
-OURS = "#c2410c"
-
-# What the write-ups report of their own machines (C: a Tesla T4). Everything else on the page is measured.
+# What the write-ups report of their own machines (C: a Tesla T4). Everything else on the pages is measured.
 PUBLISHED_MS = {"C0": 18.29, "C1": 0.107, "C2": 0.0251, "C3": 0.0158, "C4": 0.0147, "C5": 0.0124, "C6": 0.0405}
 # (rung, what its author found, rung that it was compared with); a difference of less than SAME counts as none.
 E_CLAIMS = [("E2", "same", "E1"), ("E3", "slower", "E1"), ("E4", "slower", "E3")]
 SAME = 0.05
 
 
-def style():
-    plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "tapline",
-                         "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e5e7eb", "figure.facecolor": "white"})
-
-
 def label(row):
     return f"{row['number']} {row['name']}".strip()
 
 
-def seconds_text(seconds):
-    for factor, unit in ((1e9, "ns"), (1e6, "us"), (1e3, "ms"), (1, "s")):
-        if seconds * factor < 999.5 or unit == "s":
-            return f"{seconds * factor:.3g} {unit}"
+def label_with_origin(row):
+    return label(row) + (f" ({row['origin']})" if row["origin"] else "")
 
 
-def share_text(share):
-    percent = 100 * share
-    return f"{percent:,.1f}%" if percent >= 0.995 else f"{percent:.2g}%"
+def stop_at_wrong(source, rows):
+    """Ends the program, before anything is written, where a row holds a failure."""
+    wrong = [f"{label(row)}: {row['failure']}" for row in rows if row.get("failure")]
+    if wrong:
+        sys.exit(f"{source} holds wrong rungs; nothing was written: " + "; ".join(wrong))
 
 
-def times_text(factor):
-    if not factor:
-        return ""
-    return f"{factor:,.0f}" if factor >= 99.95 else f"{factor:.3g}"
+def lessons_text(lessons):
+    text = "## The lesson of each rung\n\n"
+    for lesson in lessons:
+        text += (
+            f"### {label_with_origin(lesson)}\n\n- Idea: {lesson['idea']}\n- Changed: {lesson['changed']}\n"
+            f"- Requires: {lesson['requires']}\n- Limited by: {lesson['limited_by']}\n- Source: {lesson['source']}\n\n"
+        )
+    return text
 
 
-def number_text(value):
-    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
+def line_of(axes, row, points, colors):
+    """A rung's line, in the next colour of its kind."""
+    theirs, ours = colors
+    if points:
+        plot.line(axes, points, label_with_origin(row), next(theirs if row["origin"] else ours), ours=not row["origin"])
 
 
-def count_text(count):
-    power = int(math.log2(count))
-    return f"2^{power}" if count >= 16384 and 2**power == count else f"{count:,}"
+# Signals: one file with a table a case.
 
 
 def problem_text(problem):
-    text = f"n = {count_text(problem['length'])}, k = {problem['taps']:,}, mode {problem['mode']}, {problem['operation']}"
+    text = f"n = {page.count_text(problem['length'])}, k = {problem['taps']:,}, mode {problem['mode']}, {problem['operation']}"
     return text + (f", result clamped to [{problem['clamp'][0]:g}, {problem['clamp'][1]:g}]" if problem["clamp"] else "")
 
 
 def median(row):
     return row["seconds"]["median"]
-
-
-def right_rows(table):
-    wrong = [f"{label(row)}: {row['failure']}" for row in table["rows"] if not row["ok"]]
-    if wrong:
-        sys.exit(f"case {table['case']} holds wrong rungs; nothing was written: " + "; ".join(wrong))
-    return table["rows"]
 
 
 def family(row):
@@ -85,75 +75,55 @@ def family(row):
 
 def time_plot(table, path):
     """Time over rungs: bars on a logarithmic axis, the copy as a line."""
-    style()
-    rows = table["rows"]
-    figure, axes = plt.subplots(figsize=(8, 1.1 + 0.3 * len(rows)))
-    names = [label(row) + (f" ({row['origin']})" if row["origin"] and row["origin"] != row["number"] else "") for row in rows]
-    times = [1e6 * median(row) for row in rows]
-    copy = 1e6 * table["copy"]["seconds"]["median"]
-    axes.barh(range(len(rows)), times, color=[FAMILY_COLORS.get(family(row), OURS) for row in rows], height=0.65)
-    axes.set_yticks(range(len(rows)), names)
-    axes.invert_yaxis()
-    axes.set_xscale("log")
-    axes.set_xlim(min(times + [copy]) / 1.6, max(times + [copy]) * 4)
-    for i, time in enumerate(times):
-        axes.text(time * 1.06, i, seconds_text(1e-6 * time), va="center", fontsize=9, backgroundcolor="white", bbox={"fc": "white", "ec": "none", "pad": 0.6})
-    axes.axvline(copy, color="#111827", lw=1.2, ls="--")
-    axes.set_xlabel(f"microseconds; dashed: the copy of the signal, {seconds_text(1e-6 * copy)}")
-    axes.grid(axis="y", visible=False)
-    save(figure, path)
+    figure, (axes,) = plot.panels(8, 1.1 + 0.3 * len(table["rows"]))
+    copy = median(table["copy"])
+    bars = []
+    for row in table["rows"]:
+        name = label(row) if row["origin"] == row["number"] else label_with_origin(row)
+        bars.append((name, 1e6 * median(row), FAMILY_COLORS.get(family(row), plot.OURS), seconds_text(median(row))))
+    plot.bars(axes, bars, 1e6 * copy)
+    axes.set_xlabel(f"microseconds; dashed: the copy of the signal, {seconds_text(copy)}")
+    plot.save(figure, path)
 
 
-def sweep_plots(sweep, folder):
-    for name, key, axis_label in (("ladder_bandwidth", "gigabytes_per_second", "GB/s of signal, taps and output"),
-                                  ("ladder_share", "copy_fraction", "share of the copy's speed")):
-        style()
-        figure, axes = plt.subplots(figsize=(8, 4.4))
-        colors, our_colors = iter(LINE_COLORS * 3), iter(OUR_LINE_COLORS * 3)
-        for line in sweep["lines"]:
-            ours = not line["origin"]
-            axes.plot([p["length"] for p in line["points"]], [p[key] for p in line["points"]], "o-", ms=3.5, lw=2.2 if ours else 1.4,
-                      color=next(our_colors) if ours else next(colors), label=label(line) + (f" ({line['origin']})" if line["origin"] else ""), zorder=3 if ours else 2)
-        axes.plot([p["length"] for p in sweep["copy"]], [p[key] for p in sweep["copy"]], "--", color="#111827", lw=1.2, label="copy")
-        axes.set_xscale("log", base=2)
-        axes.set_xlabel("samples of the signal")
-        axes.set_ylabel(axis_label)
-        if key == "copy_fraction":
-            axes.set_ylim(bottom=0)
-            axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
-        else:
-            axes.set_yscale("log")
-        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, -0.16), ncol=3, fontsize=9)
-        save(figure, folder / f"{name}.svg")
-
-
-def save(figure, path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
-    plt.close(figure)
+def sweep_plot(sweep, key, axis_label, path):
+    figure, (axes,) = plot.panels(8, 4.4)
+    colors = plot.colors()
+    for row in sweep["lines"]:
+        line_of(axes, row, [(p["length"], p[key]) for p in row["points"]], colors)
+    plot.rule(axes, [(p["length"], p[key]) for p in sweep["copy"]], "copy")
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("samples of the signal")
+    axes.set_ylabel(axis_label)
+    if key == "copy_fraction":
+        plot.shares(axes)
+    else:
+        axes.set_yscale("log")
+    plot.legend_below([axes])
+    plot.save(figure, path)
 
 
 def table_text(table):
-    warm = table["copy"]["warm_seconds"] is not None
-    head = ["rung", "of", "time"] + (["warm L2"] if warm else []) + ["times naive", "times previous", "GB/s", "of copy", "GFLOP/s", "error"]
-    lines = ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) - 2)]
+    copy, warm = table["copy"], table["copy"]["warm_seconds"] is not None
+    head = ["rung", "of", "time"] + ["warm L2"] * warm + ["times naive", "times previous", "GB/s", "of copy", "GFLOP/s", "error"]
     fastest = min(table["rows"], key=median, default=None)
+    rows = []
     for row in table["rows"]:
         time = seconds_text(median(row))
         cells = [label(row), row["origin"], f"**{time}**" if row is fastest else time]
         if warm:
             cells.append(seconds_text(row["warm_seconds"]["median"]) if row["warm_seconds"] else "")
-        cells += [times_text(row["times_naive"]), times_text(row["times_previous"]), number_text(row["gigabytes_per_second"]),
-                  share_text(row["copy_fraction"]), number_text(row["gflops"]), f"{row['error']:.1e}"]
-        lines.append("| " + " | ".join(cells) + " |")
-    copy = table["copy"]
-    cells = ["copy of the signal", "", seconds_text(copy["seconds"]["median"])]
-    cells += ([seconds_text(copy["warm_seconds"]["median"])] if warm else []) + ["", "", number_text(copy["gigabytes_per_second"]), "100%", "", ""]
-    return "\n".join(lines + ["| " + " | ".join(cells) + " |"])
+        cells += [times_text(row["times_naive"]), times_text(row["times_previous"]), number_text(row["gigabytes_per_second"])]
+        cells += [share_text(row["copy_fraction"]), number_text(row["gflops"]), f"{row['error']:.1e}"]
+        rows.append(cells)
+    cells = ["copy of the signal", "", seconds_text(median(copy))]
+    cells += [seconds_text(copy["warm_seconds"]["median"])] if warm else []
+    rows.append([*cells, "", "", number_text(copy["gigabytes_per_second"]), "100%", "", ""])
+    return page.table(head, rows, "ll" + "r" * (len(head) - 2))
 
 
 def skipped_text(table):
-    reasons = {}
+    reasons: dict[str, list[str]] = {}
     for entry in table["skipped"]:
         reasons.setdefault(entry["reason"], []).append(label(entry))
     return "".join(f"- not here: {', '.join(names)}: {reason}\n" for reason, names in reasons.items())
@@ -162,11 +132,11 @@ def skipped_text(table):
 def order_text(rows):
     """Rungs from the fastest on, each with its distance from the one before."""
     ordered = sorted(rows, key=median)
-    parts = [f"{label(ordered[0])} ({ordered[0]['origin']}) {seconds_text(median(ordered[0]))}"]
-    for before, row in zip(ordered, ordered[1:]):
+    parts = [f"{label_with_origin(ordered[0])} {seconds_text(median(ordered[0]))}"]
+    for before, row in itertools.pairwise(ordered):
         ratio = median(row) / median(before)
         distance = "as fast" if ratio < 1 + SAME else f"{ratio:.3g} times as long"
-        parts.append(f"{label(row)} ({row['origin']}) {seconds_text(median(row))}, {distance}")
+        parts.append(f"{label_with_origin(row)} {seconds_text(median(row))}, {distance}")
     return "; ".join(parts)
 
 
@@ -206,16 +176,16 @@ def published_text(table):
     first = next((row for row in rows if row["origin"] == "C0"), None)
     if first is None or len(rows) < 2:
         return ""
-    lines = ["Beside what the write-up reports of its T4:", "", "| rung | of | published | times C0 | here | times C0 |", "|---|---|---:|---:|---:|---:|"]
+    cells = []
     for row in rows:
         published = 1e-3 * PUBLISHED_MS[row["origin"]]
-        cells = [label(row), row["origin"], seconds_text(published), times_text(1e-3 * PUBLISHED_MS["C0"] / published), seconds_text(median(row)),
-                 times_text(median(first) / median(row))]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n\n"
+        theirs = [seconds_text(published), times_text(1e-3 * PUBLISHED_MS["C0"] / published)]
+        cells.append([label(row), row["origin"], *theirs, seconds_text(median(row)), times_text(median(first) / median(row))])
+    head = ("rung", "of", "published", "times C0", "here", "times C0")
+    return "Beside what the write-up reports of its T4:\n\n" + page.table(head, cells, "llrrrr") + "\n\n"
 
 
-def section(table):
+def case_text(table):
     text = f"## {table['case']}: {table['title']}\n\n{problem_text(table['problem'])}"
     if table["known_answers"]:
         text += f"; every rung gives the {'outputs' if table['known_answers'] == 1 else 'sets of outputs'} that the write-up prints"
@@ -229,52 +199,159 @@ def section(table):
     return text.rstrip("\n") + "\n\n" + (published_text(table) if table["case"] == "C" else "")
 
 
-def lesson_text(lesson):
-    origin = f" ({lesson['origin']})" if lesson["origin"] else ""
-    return (f"### {label(lesson)}{origin}\n\n- Idea: {lesson['idea']}\n- Changed: {lesson['changed']}\n- Requires: {lesson['requires']}\n"
-            f"- Limited by: {lesson['limited_by']}\n- Source: {lesson['source']}\n\n")
+def sweep_text(sweep):
+    clamp = sweep["problem"]["clamp"]
+    text = f"## Over lengths\n\nk = {sweep['problem']['taps']:,}, mode {sweep['problem']['mode']}"
+    text += f", clamped to [{clamp[0]:g}, {clamp[1]:g}]" if clamp else ""
+    return f"""{text}.
+
+![bandwidth over lengths](images/ladder_bandwidth.svg)
+
+![share of the copy's speed over lengths](images/ladder_share.svg)
+
+"""
 
 
-def page(run, source):
+def signals_page(run, source):
     device = run["device"]
     facts = ", ".join(f"{name} {value}" for name, value in device["facts"].items())
-    lessons = {label(lesson): lesson for lesson in run["lessons"]}
+    cold = ", with a cold L2 cache unless the column says warm" if device["engine"] == "cuda" else ""
     text = f"""# The ladder
 
 Made by `bench/ladder_docs.py` from `{source}`, which `tapline ladder --json` measures; nothing here is typed by hand but what the
-write-ups report of their own machines. {device['description']} ({facts}), {run['date']} UTC, tapline {run['version']}.
+write-ups report of their own machines. {device["description"]} ({facts}), {run["date"]} UTC, tapline {run["version"]}.
 
-Every rung was checked against the textbook sum before it was timed. Times are medians{', with a cold L2 cache unless the column says warm' if device['engine'] == 'cuda' else ''};
-the copy was measured in the same run, and `of copy` is its time divided by the rung's. docs/benchmarking.md says how it is measured,
-docs/adding_a_rung.md how a rung is added.
+Every rung was checked against the textbook sum before it was timed. Times are medians{cold};
+the copy was measured in the same run, and `of copy` is its time divided by the rung's. docs/benchmarking.md says how it is
+measured, docs/adding_a_rung.md how a rung is added.
 
 """
+    text += "".join(case_text(table) for table in run["tables"])
+    text += family_e_text(run["tables"], {label(lesson): lesson for lesson in run["lessons"]})
+    return text + (sweep_text(run["sweep"]) if run["sweep"] else "") + lessons_text(run["lessons"])
+
+
+def write_signals(run, source, docs):
     for table in run["tables"]:
-        text += section(table)
-    text += family_e_text(run["tables"], lessons)
-    if run["sweep"]:
-        sweep = run["sweep"]
-        clamp = sweep["problem"]["clamp"]
-        text += f"## Over lengths\n\nk = {sweep['problem']['taps']:,}, mode {sweep['problem']['mode']}" + (f", clamped to [{clamp[0]:g}, {clamp[1]:g}]" if clamp else "")
-        text += ".\n\n![bandwidth over lengths](images/ladder_bandwidth.svg)\n\n![share of the copy's speed over lengths](images/ladder_share.svg)\n\n"
-    text += "## The lesson of each rung\n\n" + "".join(lesson_text(lesson) for lesson in run["lessons"])
-    return text.rstrip("\n") + "\n"
+        stop_at_wrong(f"case {table['case']}", table["rows"])
+    sweep = run["sweep"]
+    if sweep and sweep["failures"]:
+        sys.exit("the sweep holds wrong rungs; nothing was written: " + "; ".join(sweep["failures"]))
+    for table in run["tables"]:
+        if len(table["rows"]) > 1:
+            time_plot(table, docs / f"images/ladder_{table['case'].lower()}.svg")
+    if sweep:
+        sweep_plot(sweep, "gigabytes_per_second", "GB/s of signal, taps and output", docs / "images/ladder_bandwidth.svg")
+        sweep_plot(sweep, "copy_fraction", "share of the copy's speed", docs / "images/ladder_share.svg")
+    page.write("ladder.md", signals_page(run, f"bench/results/{source.name}").rstrip("\n") + "\n", docs)
+
+
+# Images: a file a problem.
+
+
+def size_of(run):
+    return f"{run['height']} x {run['width']}" + (f" x {run['channels']}" if run["channels"] > 1 else "")
+
+
+def mask_of(run):
+    return f"{run['mask_height']} x {run['mask_width']}" + (", separable" if run["separable"] else "")
+
+
+def taps_of(run):
+    return run["mask_height"] * run["mask_width"]
+
+
+def image_text(run):
+    rows = [row for row in run["rungs"] if "seconds" in row]
+    fastest = min(rows, key=lambda row: row["seconds"])
+    lines = []
+    for row in rows:
+        time = seconds_text(row["seconds"])
+        cells = [label(row), row["origin"], f"**{time}**" if row is fastest else time, seconds_text(row["warm_seconds"])]
+        cells += [times_text(rows[0]["seconds"] / row["seconds"]), share_text(row["copy_fraction"]), f"{row['error']:.1e}"]
+        lines.append([*cells, row["detail"]])
+    lines.append(
+        ["copy of the image", "", seconds_text(run["copy_seconds"]), seconds_text(run["copy_warm_seconds"]), "", "100%", "", ""]
+    )
+    head = ("rung", "of", "time", "warm L2", "times first", "of copy", "error", "")
+    text = f"## {size_of(run)}, mask {mask_of(run)}\n\nMode same, {run['boundary']} boundary.\n\n"
+    text += page.table(head, lines, "llrrrrrl") + "\n\n"
+    skipped = [f"- {label(row)} is not there: {row['skipped']}\n" for row in run["rungs"] if "skipped" in row]
+    return text + "".join(skipped) + ("\n" if skipped else "")
+
+
+def masks_plot(runs, path):
+    """Share of the copy's speed over masks, a line a rung: dense masks of the first image that has several. Returns its size."""
+    dense: dict[str, list] = {}
+    for run in runs:
+        if not run["separable"]:
+            dense.setdefault(size_of(run), []).append(run)
+    size, chosen = next(((size, group) for size, group in dense.items() if len(group) > 1), (None, []))
+    if size is None:
+        return None
+    figure, (axes,) = plot.panels(8, 4.4)
+    colors = plot.colors()
+    for row in chosen[0]["rungs"]:
+        points = [
+            (taps_of(run), other["copy_fraction"])
+            for run in chosen
+            for other in run["rungs"]
+            if label(other) == label(row) and "seconds" in other
+        ]
+        line_of(axes, row, points, colors)
+    axes.set_xscale("log")
+    axes.set_xticks([taps_of(run) for run in chosen], [mask_of(run).replace(" ", "") for run in chosen])
+    axes.minorticks_off()
+    plot.shares(axes)
+    axes.set_xlabel("mask")
+    axes.set_ylabel("share of the copy's speed")
+    plot.legend_below([axes])
+    plot.save(figure, path)
+    return size
+
+
+def images_page(runs, plotted):
+    text = f"""# The ladder of images
+
+Made by `bench/ladder_docs.py` from what `tapline ladder --image --json` measures; nothing here is typed by hand.
+{runs[0]["device"]}, tapline {runs[0]["version"]}, f32.
+
+Every rung was checked against the textbook sum before it was timed. Times are medians, with a cold L2 cache unless the column says
+warm; the copy was measured in the same run, and `of copy` is its time divided by the rung's.
+
+"""
+    if plotted:
+        text += f"![share of the copy's speed over masks, {plotted}](images/ladder_images.svg)\n\n"
+    lessons = {label(row): row for run in runs for row in run["rungs"]}
+    return text + "".join(image_text(run) for run in runs) + lessons_text(lessons[name] for name in sorted(lessons))
+
+
+def write_images(runs, docs):
+    for key in ("version", "device"):
+        if len({run[key] for run in runs}) != 1:
+            sys.exit(f"the files of images differ in their {key}; measure them with one build on one machine")
+    runs = sorted(runs, key=lambda run: (run["height"] * run["width"] * run["channels"], run["separable"], taps_of(run)))
+    plotted = masks_plot(runs, docs / "images/ladder_images.svg")
+    page.write("ladder_images.md", images_page(runs, plotted).rstrip("\n") + "\n", docs)
 
 
 def main():
-    source = pathlib.Path(sys.argv[1])
-    run = json.loads(source.read_text())
-    if run.get("schema") != "tapline-ladder-1":
-        sys.exit(f"{source}: its schema is not tapline-ladder-1")
-    docs = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "docs"
-    for table in run["tables"]:
-        if len(right_rows(table)) > 1:
-            time_plot(table, docs / f"images/ladder_{table['case'].lower()}.svg")
-    if run["sweep"]:
-        if run["sweep"]["failures"]:
-            sys.exit("the sweep holds wrong rungs; nothing was written: " + "; ".join(run["sweep"]["failures"]))
-        sweep_plots(run["sweep"], docs / "images")
-    (docs / "ladder.md").write_text(page(run, f"bench/results/{source.name}"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="+", type=pathlib.Path, help="what `tapline ladder --json` wrote, with or without --image")
+    parser.add_argument("--docs", type=pathlib.Path, default=page.DOCS, help="where the pages go [docs]")
+    options = parser.parse_args()
+    images = []
+    for path in options.results:
+        run = page.read(path)
+        if run.get("schema") == "tapline-ladder-1":
+            write_signals(run, path, options.docs)
+        elif run.get("schema") == "tapline-ladder-image-1":
+            stop_at_wrong(path, run["rungs"])
+            images.append(run)
+        else:
+            sys.exit(f"{path}: its schema is neither tapline-ladder-1 nor tapline-ladder-image-1")
+    if images:
+        write_images(images, options.docs)
 
 
 if __name__ == "__main__":

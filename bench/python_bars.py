@@ -3,27 +3,27 @@
 
     python3 bench/python_bars.py                                                       # exit status 1 if a bar is missed
     python3 bench/python_bars.py --output bench/results/python_cpu.json --docs         # writes docs/python_cpu.md, too
+    python3 bench/python_bars.py --results bench/results/python_cpu.json --docs        # writes it again, and measures nothing
 
 Data are random, results are checked against float64 first, and what is compared takes turns.
 """
 
 import argparse
+import functools
 import json
 import pathlib
 import platform
-import statistics
 import subprocess
 import sys
-import time
-import timeit
 
 import numpy as np
 import scipy
 import scipy.signal
 
+import page
 import tapline
+import timing
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHORT, FEW = 1000, 9
 LONG, MANY = 1 << 24, 2047
 CONVOLVE_MICROSECONDS, PLAN_MICROSECONDS, TIMES_SCIPY = 3.0, 1.5, 8.0
@@ -42,11 +42,7 @@ def short_calls():
     }
     for call in calls.values():
         np.testing.assert_allclose(call(), np.convolve(x, h, "same"), rtol=0, atol=1e-13)
-    times = {name: [] for name in calls}
-    for _ in range(31):
-        for name, call in calls.items():
-            times[name].append(1e6 * timeit.timeit(call, number=2000) / 2000)
-    return {name: statistics.median(each) for name, each in times.items()}
+    return timing.medians(timing.in_turns(calls, 31, functools.partial(timing.wall, calls=2000)), 1e6)
 
 
 def long_filter(rounds):
@@ -62,16 +58,8 @@ def long_filter(rounds):
     }
     exact = scipy.signal.oaconvolve(x.astype(np.float64), h.astype(np.float64), "same")
     for name, call in calls.items():
-        error = float(np.linalg.norm(call() - exact) / np.linalg.norm(exact))
-        if not error < 1e-5:
-            raise RuntimeError(f"{name}: relative error {error}")
-    times = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            begin = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - begin)
-    return {name: statistics.median(each) for name, each in times.items()}
+        timing.require(name, timing.relative_error(call(), exact), 1e-5)
+    return timing.medians(timing.in_turns(calls, rounds))
 
 
 # getrusage's ru_maxrss would not do: a new process inherits that of the one that started it.
@@ -94,42 +82,42 @@ def peak_memory():
     """What a call's peak adds, in sizes of its signal; the result is one of them."""
     calls = {"tapline.signal.oaconvolve": "import tapline", "scipy.signal.oaconvolve": "import scipy.signal"}
     code = {name: PEAK.format(imports=imports, call=name) for name, imports in calls.items()}
-    return {name: float(subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout)
-            for name, text in code.items()}
-
-
-def processor():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor()
+    return {
+        name: float(subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout)
+        for name, text in code.items()
+    }
 
 
 def bars(results):
     """(what, measured, wanted, unit, whether it holds); written so that a NaN misses."""
     short, long, peak = results["short_microseconds"], results["long_seconds"], results["peak_signals"]
     times = long["scipy.signal.oaconvolve"] / long["tapline.signal.oaconvolve"]
-    yield "a call of convolve", short["tapline.convolve"], CONVOLVE_MICROSECONDS, "us at most", short["tapline.convolve"] <= CONVOLVE_MICROSECONDS
-    yield "a call of a Plan with out", short["tapline.Plan, out"], PLAN_MICROSECONDS, "us at most", short["tapline.Plan, out"] <= PLAN_MICROSECONDS
+    for what, name, most in (
+        ("a call of convolve", "tapline.convolve", CONVOLVE_MICROSECONDS),
+        ("a call of a Plan with out", "tapline.Plan, out", PLAN_MICROSECONDS),
+    ):
+        yield what, short[name], most, "us at most", short[name] <= most
     yield "2^24 samples, 2,047 taps", times, TIMES_SCIPY, "times scipy.signal.oaconvolve at least", times >= TIMES_SCIPY
     ours, theirs = peak["tapline.signal.oaconvolve"], peak["scipy.signal.oaconvolve"]
     yield "its peak memory above the signal", ours, theirs, "sizes of the signal at most, SciPy's", ours <= theirs
 
 
-def table(head, rows):
-    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head)] + ["| " + " | ".join(row) + " |" for row in rows])
-
-
-def page(results):
-    held = table(("bar", "measured", "wanted", "held"),
-                 [(what, f"{value:.2f}", f"{wanted:.2f} {unit}", "yes" if holds else "**no**") for what, value, wanted, unit, holds in bars(results)])
-    short = table(("call", "us"), [(name, f"{value:.2f}") for name, value in results["short_microseconds"].items()])
-    long = table(("call", "ms"), [(name, f"{1e3 * value:.1f}") for name, value in results["long_seconds"].items()])
+def page_text(results):
+    held = page.table(
+        ("bar", "measured", "wanted", "held"),
+        [
+            (what, f"{value:.2f}", f"{wanted:.2f} {unit}", "yes" if holds else "**no**")
+            for what, value, wanted, unit, holds in bars(results)
+        ],
+    )
+    short = page.table(("call", "us"), [(name, f"{value:.2f}") for name, value in results["short_microseconds"].items()])
+    long = page.table(("call", "ms"), [(name, f"{1e3 * value:.1f}") for name, value in results["long_seconds"].items()])
     versions = results["versions"]
     return f"""# Benchmarks: Python on a CPU
 
-Made by `bench/python_bars.py`, which measures and checks; nothing here is typed by hand. {results['processor']},
-{results['threads']} threads; Python {versions['python']}, NumPy {versions['numpy']}, SciPy {versions['scipy']}. Medians of rounds in which the calls take turns.
+Made by `bench/python_bars.py`, which measures and checks; nothing here is typed by hand. {results["processor"]},
+{results["threads"]} threads; Python {versions["python"]}, NumPy {versions["numpy"]}, SciPy {versions["scipy"]}. Medians of
+rounds in which the calls take turns.
 
 {held}
 
@@ -143,28 +131,33 @@ Made by `bench/python_bars.py`, which measures and checks; nothing here is typed
 """
 
 
+def measure(rounds):
+    return {
+        "format": 1,
+        "processor": timing.machine()["processor"],
+        "threads": tapline.info()["threads"],
+        "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
+        "short_microseconds": short_calls(),
+        "long_seconds": long_filter(rounds),
+        "peak_signals": peak_memory(),
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", help="where the results go as JSON")
     parser.add_argument("--docs", action="store_true", help="write docs/python_cpu.md")
     parser.add_argument("--rounds", type=int, default=15, help="of the long filter (default: 15)")
+    parser.add_argument("--results", help="results that were kept, instead of measuring")
     options = parser.parse_args()
-    results = {
-        "format": 1,
-        "processor": processor(),
-        "threads": tapline.info()["threads"],
-        "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
-        "short_microseconds": short_calls(),
-        "long_seconds": long_filter(options.rounds),
-        "peak_signals": peak_memory(),
-    }
+    results = page.read(options.results) if options.results else measure(options.rounds)
     print(json.dumps({key: results[key] for key in ("short_microseconds", "long_seconds", "peak_signals")}, indent=1))
     for what, value, wanted, unit, holds in bars(results):
         print(f"{'ok    ' if holds else 'MISSED'} {what}: {value:.2f} ({wanted:.2f} {unit})")
     if options.output:
         pathlib.Path(options.output).write_text(json.dumps(results, indent=1) + "\n")
     if options.docs:
-        (ROOT / "docs/python_cpu.md").write_text(page(results))
+        page.write("python_cpu.md", page_text(results))
     return 0 if all(holds for *_, holds in bars(results)) else 1
 
 

@@ -9,18 +9,20 @@ all shares refer to the copy of that case. Errors are relative L2 errors on the 
 
 import argparse
 import ctypes
+import functools
 import json
-import os
 import pathlib
-import platform
+import statistics
 import subprocess
 import tempfile
-import time
 
 import cv2
 import numpy as np
 import scipy
 import scipy.signal
+
+import command
+import timing
 
 TAPS = [3, 8, 16, 32, 64, 127, 255, 511, 1023, 2047, 4095, 8191, 16383, 65535, 262143, 1048576]
 # The slowest a peer may be predicted to be before it is left out: seconds for one convolution.
@@ -46,21 +48,13 @@ class Library:
 
 
 def bench(tapline, length, taps, dtype="f32", algorithms="auto", threads=0):
-    command = [tapline, "bench", "--lengths", str(length), "--taps", str(taps), "--mode", "same", "--dtype", dtype]
-    command += ["--algorithms", algorithms, "--threads", str(threads), "--json", "-"]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return [json.loads(line) for line in text.splitlines()]
+    words = [tapline, "bench", "--lengths", str(length), "--taps", str(taps), "--mode", "same", "--dtype", dtype]
+    return command.run([*words, "--algorithms", algorithms, "--threads", str(threads), "--json", "-"])
 
 
-def median_seconds(call, runs=5, budget=3.0):
+def median_seconds(call):
     call()
-    times = []
-    begin = time.perf_counter()
-    while len(times) < runs and (not times or time.perf_counter() - begin < budget):
-        t = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - t)
-    return float(np.median(times))
+    return statistics.median(timing.repeat(call, seconds=3, least=1, most=5))
 
 
 def opencv_row(x, h):
@@ -75,32 +69,32 @@ PEERS = {
 }
 
 
-def relative_error(got, exact):
-    return float(np.linalg.norm(got.astype(np.float64) - exact) / np.linalg.norm(exact))
-
-
 def errors(library, random, taps, length=1 << 18):
     length = max(length, 4 * taps)
     x = random.standard_normal(length).astype(np.float32)
     h = random.standard_normal(taps).astype(np.float32)
     exact = scipy.signal.oaconvolve(x.astype(np.float64), h.astype(np.float64), "same")
-    row = {"tapline": relative_error(library.convolve(x, h), exact)}
-    row["scipy.signal.oaconvolve"] = relative_error(scipy.signal.oaconvolve(x, h, "same"), exact)
+    row = {"tapline": timing.relative_error(library.convolve(x, h), exact)}
+    row["scipy.signal.oaconvolve"] = timing.relative_error(scipy.signal.oaconvolve(x, h, "same"), exact)
     if taps <= 4095:
-        row["numpy.convolve"] = relative_error(np.convolve(x, h, "same"), exact)
+        row["numpy.convolve"] = timing.relative_error(np.convolve(x, h, "same"), exact)
     return row
+
+
+def transforms(library):
+    """What convolves by transforms, where an error at one place may reach others."""
+    peers = ("scipy.signal.oaconvolve", "scipy.signal.fftconvolve")
+    return {"tapline": library.convolve} | {name: PEERS[name][0] for name in peers}
 
 
 def loud_and_quiet(library, random, taps=127, length=1 << 16):
     """A signal whose second half is a million times louder: the relative error of the quiet half's outputs."""
     x = random.standard_normal(length).astype(np.float32)
-    x[length // 2:] *= np.float32(1e6)
+    x[length // 2 :] *= np.float32(1e6)
     h = random.standard_normal(taps).astype(np.float32)
     exact = np.convolve(x.astype(np.float64), h.astype(np.float64), "same")
     quiet = slice(0, length // 2 - taps)
-    call = {"tapline": library.convolve, "scipy.signal.oaconvolve": lambda a, b: scipy.signal.oaconvolve(a, b, "same"),
-            "scipy.signal.fftconvolve": lambda a, b: scipy.signal.fftconvolve(a, b, "same")}
-    return {name: relative_error(f(x, h)[quiet], exact[quiet]) for name, f in call.items()}
+    return {name: timing.relative_error(f(x, h)[quiet], exact[quiet]) for name, f in transforms(library).items()}
 
 
 def one_nan(library, random, taps=127, length=1 << 16):
@@ -108,27 +102,29 @@ def one_nan(library, random, taps=127, length=1 << 16):
     x = random.standard_normal(length).astype(np.float32)
     x[length // 2] = np.nan
     h = random.standard_normal(taps).astype(np.float32)
-    call = {"tapline": library.convolve, "scipy.signal.oaconvolve": lambda a, b: scipy.signal.oaconvolve(a, b, "same"),
-            "scipy.signal.fftconvolve": lambda a, b: scipy.signal.fftconvolve(a, b, "same")}
-    return {name: int(np.count_nonzero(~np.isfinite(f(x, h)))) for name, f in call.items()}
+    return {name: int(np.count_nonzero(~np.isfinite(f(x, h)))) for name, f in transforms(library).items()}
 
 
-def throughput(options, random, length, taps_list, peers):
+def throughput(options, library, random, length, taps_list):
     rows = []
     for taps in taps_list:
         row = bench(options.tapline, length, taps)[0]
         x = random.standard_normal(length).astype(np.float32)
         h = random.standard_normal(taps).astype(np.float32)
+        ours = library.convolve(x, h).astype(np.float64)
         row["peers"] = {}
-        for name in peers:
-            call, predicted = PEERS[name]
+        for name, (call, predicted) in PEERS.items():
             if predicted(length, taps) <= PEER_LIMIT_SECONDS:
-                row["peers"][name] = median_seconds(lambda: call(x, h))
+                timing.require(name, timing.relative_error(call(x, h), ours), 1e-5)
+                row["peers"][name] = median_seconds(functools.partial(call, x, h))
         again = bench(options.tapline, length, taps)[0]  # before and after the peers: the machine may have changed
         if again["copy_fraction"] > row["copy_fraction"]:
             row.update(again)
-        print(f"{length} x {taps}: {row['algorithm']} {100 * row['copy_fraction']:.1f}% of the copy, "
-              + ", ".join(f"{n} {100 * row['copy_seconds'] / s:.1f}%" for n, s in row["peers"].items()), flush=True)
+        print(
+            f"{length} x {taps}: {row['algorithm']} {100 * row['copy_fraction']:.1f}% of the copy, "
+            + ", ".join(f"{n} {100 * row['copy_seconds'] / s:.1f}%" for n, s in row["peers"].items()),
+            flush=True,
+        )
         rows.append(row)
     return rows
 
@@ -145,29 +141,29 @@ def write_float_wav(path, samples, rate):
 def file_to_file(options, random):
     """300 s of 48 kHz stereo float against a stereo impulse response of 2 s, from file to file."""
     rate = 48000
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
         signal, room = folder / "signal.wav", folder / "room.wav"
         write_float_wav(signal, 0.1 * random.standard_normal((300 * rate, 2)), rate)
         decay = np.exp(-3 * np.arange(2 * rate) / rate)[:, None]
         write_float_wav(room, 0.01 * random.standard_normal((2 * rate, 2)) * decay, rate)
-        ours = [options.tapline, "convolve", str(signal), str(room), "-o", str(folder / "ours.wav")]
-        theirs = ["ffmpeg", "-y", "-v", "error", "-i", str(signal), "-i", str(room), "-lavfi", "afir",
-                  "-c:a", "pcm_f32le", str(folder / "theirs.wav")]
-        run = lambda command: subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
-        pairs = []
-        for _ in range(7):  # alternating, so that both see the same machine
-            pairs.append([median_seconds(lambda c=c: run(c), runs=1) for c in (ours, theirs)])
-        ours_seconds, theirs_seconds = np.median(np.array(pairs), axis=0)
-    print(f"file to file: {ours_seconds:.3f} s, ffmpeg afir {theirs_seconds:.3f} s", flush=True)
-    return {"tapline_seconds": float(ours_seconds), "ffmpeg_afir_seconds": float(theirs_seconds)}
+        commands = {
+            "tapline": [options.tapline, "convolve", signal, room, "-o", folder / "ours.wav"],
+            "ffmpeg_afir": [
+                *("ffmpeg", "-y", "-v", "error", "-i", signal, "-i", room, "-lavfi", "afir"),
+                *("-c:a", "pcm_f32le", folder / "theirs.wav"),
+            ],
+        }
+        run = functools.partial(subprocess.run, check=True, stdin=subprocess.DEVNULL)
+        calls = {name: functools.partial(run, words) for name, words in commands.items()}
+        timing.in_turns(calls, 1)  # files and programs in memory
+        seconds = timing.medians(timing.in_turns(calls, 7))
+    print(f"file to file: {seconds['tapline']:.3f} s, ffmpeg afir {seconds['ffmpeg_afir']:.3f} s", flush=True)
+    return {f"{name}_seconds": value for name, value in seconds.items()}
 
 
 def machine():
-    text = pathlib.Path("/proc/cpuinfo").read_text()
-    model = next((line.split(": ")[1] for line in text.splitlines() if line.startswith("model name")), platform.machine())
-    return {"processor": model, "cores": len(os.sched_getaffinity(0)), "numpy": np.__version__, "scipy": scipy.__version__,
-            "opencv": cv2.__version__, "date": time.strftime("%Y-%m-%d")}
+    return timing.machine() | {"numpy": np.__version__, "scipy": scipy.__version__, "opencv": cv2.__version__}
 
 
 def main():
@@ -181,10 +177,12 @@ def main():
     library = Library(options.library)
     taps_list = [3, 32, 511] if options.quick else TAPS
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    result = {"machine": machine(), "info": json.loads(subprocess.run([options.tapline, "info", "--json"], check=True,
-                                                                      capture_output=True, text=True).stdout)}
-    result["one_signal"] = throughput(options, random, 1 << 24, taps_list, list(PEERS))
-    result["short_signal"] = throughput(options, random, 1_500_000, [2047], list(PEERS))
+    result = {
+        "machine": machine(),
+        "info": json.loads(subprocess.run([options.tapline, "info", "--json"], check=True, capture_output=True, text=True).stdout),
+    }
+    result["one_signal"] = throughput(options, library, random, 1 << 24, taps_list)
+    result["short_signal"] = throughput(options, library, random, 1_500_000, [2047])
     result["small_call"] = bench(options.tapline, 1000, 9, threads=1)
     if not options.quick:
         result["f64"] = [bench(options.tapline, 1 << 24, k, "f64")[0] for k in TAPS]

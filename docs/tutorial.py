@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Tutorial: filters from Python
 #
-# This page is docs/tutorial.py, a notebook in the percent format; its outputs and plots were made by `scripts/tutorial.py`, and a test
-# runs it again and compares. Open the file as a notebook to change it.
+# This page is docs/tutorial.py, a notebook in the percent format; its outputs and plots were made by `scripts/tutorial.py`, and a
+# test runs it again and compares. Open the file as a notebook to change it.
 #
 # ## An electrocardiogram: drift and hum away
 #
@@ -10,27 +10,29 @@
 
 # %%
 import numpy as np
+
 import tapline
 from tapline import ndimage
 
 rate = 500
 rng = np.random.default_rng(1)
 t = np.arange(10 * rate) / rate
-beat = sum(a * np.exp(-0.5 * (((t * 1.2) % 1 - at) / width) ** 2)
-           for a, at, width in [(0.15, 0.2, 0.03), (-0.12, 0.34, 0.01), (1, 0.37, 0.012), (-0.2, 0.40, 0.012), (0.3, 0.65, 0.05)])
+beat = sum(
+    a * np.exp(-0.5 * (((t * 1.2) % 1 - at) / width) ** 2)
+    for a, at, width in [(0.15, 0.2, 0.03), (-0.12, 0.34, 0.01), (1, 0.37, 0.012), (-0.2, 0.40, 0.012), (0.3, 0.65, 0.05)]
+)
 ecg = beat + 0.4 * np.sin(2 * np.pi * 0.25 * t) + 0.15 * np.sin(2 * np.pi * 50 * t) + 0.03 * rng.standard_normal(t.size)
 
 # %% [markdown]
-# A mean over 20 ms is one period of the hum, so it takes the hum out. The drift is what is left under a wide Gaussian; beyond the ends the
-# signal is mirrored, so that nothing pulls the ends towards zero.
+# A mean over 20 ms is one period of the hum, so it takes the hum out. The drift is what is left under a wide Gaussian; beyond the
+# ends the signal is mirrored, so that nothing pulls the ends towards zero.
 
 # %%
 period = rate // 50
 smooth = tapline.convolve(ecg, np.full(period, 1 / period), "same", boundary="reflect")
 drift = ndimage.gaussian_filter1d(smooth, 0.6 * rate, mode="reflect")
 clean = smooth - drift
-error = lambda x: np.sqrt(np.mean((x - (beat - beat.mean())) ** 2))
-print(f"error before {error(ecg - ecg.mean()):.2f}, after {error(clean - clean.mean()):.2f}")
+print(f"error before {np.std(ecg - beat):.2f}, after {np.std(clean - beat):.2f}")
 
 # %% plot tutorial_ecg
 axes.plot(t[:2000], ecg[:2000], lw=0.7, color="0.6", label="recorded")
@@ -51,8 +53,8 @@ print(len(peaks), "beats,", np.round(60 * rate / np.diff(peaks).mean(), 1), "a m
 # %% [markdown]
 # ## A room
 #
-# Two seconds of speech-like noise in a room whose echo lasts a second: 48,000 taps. Nothing changes but the number; the plan says what it
-# chose.
+# Two seconds of speech-like noise in a room whose echo lasts a second: 48,000 taps. Nothing changes but the number; the plan says
+# what it chose.
 
 # %%
 rate = 48_000
@@ -64,8 +66,8 @@ plan = tapline.Plan(dry.shape, room, "causal", dtype=np.float32)
 print(plan.algorithm.startswith(("overlap_save", "partitioned")), np.abs(plan(dry) - wet).max())
 
 # %% [markdown]
-# The same plan on both channels, or on sixty-four, is one call: every axis but the filtered one is rows. With `taps` of as many axes each
-# row has a filter of its own.
+# The same plan on both channels, or on sixty-four, is one call: every axis but the filtered one is rows. With `taps` of as many
+# axes each row has a filter of its own.
 
 # %%
 ears = np.stack([room, np.roll(room, 20)])
@@ -80,8 +82,8 @@ axes.legend(loc="lower right")
 # %% [markdown]
 # ## An image
 #
-# Discs with noise, as bytes. Smoothing and the gradient by the drop-ins for scipy.ndimage; `out=` rounds, saturates and scales in the
-# same pass.
+# Discs with noise, as bytes. Smoothing and the gradient by the drop-ins for scipy.ndimage; `out=` rounds, saturates and scales in
+# the same pass.
 
 # %%
 y, x = np.mgrid[0:256, 0:256]
@@ -100,8 +102,8 @@ axes.set_axis_off()
 # %% [markdown]
 # ## Integers and missing samples
 #
-# Integers are exact, and an overflow is an error unless wrapping is asked for. A NaN reaches the outputs whose window holds it, and no others,
-# also through an FFT.
+# Integers are exact, and an overflow is an error unless wrapping is asked for. A NaN reaches the outputs whose window holds it, and
+# no others, also through an FFT.
 
 # %%
 try:
@@ -123,9 +125,9 @@ print(np.isnan(tapline.convolve(long, np.ones(3000) / 3000, "same")).sum())
 print([engine["name"] for engine in tapline.info()["engines"]])
 
 # %% [markdown]
-# Arrays that are on a GPU stay there. Here it is a matched filter: a chirp of 65,535 samples was sent, and its echoes lie in 2^24 samples of
-# noise, each far below it. `correlate` is given a CuPy array and gives one; nothing is copied to the host until the echoes' places are
-# printed. (These outputs and the plot were made on a machine with a GPU: `scripts/tutorial.py --gpu`.)
+# Arrays that are on a GPU stay there. Here it is a matched filter: a chirp of 65,535 samples was sent, and its echoes lie in 2^24
+# samples of noise, each far below it. `correlate` is given a CuPy array and gives one; nothing is copied to the host until the
+# echoes' places are printed. (These outputs and the plot were made on a machine with a GPU: `scripts/tutorial.py --gpu`.)
 
 # %% gpu
 import cupy
@@ -136,7 +138,9 @@ recording = cupy.asarray(np.random.default_rng(2).standard_normal(n, dtype=np.fl
 for place, strength in [(3_000_000, 0.1), (9_500_000, 0.08), (9_503_000, 0.06), (15_000_000, 0.05)]:
     recording[place : place + k] += strength * cupy.asarray(chirp)
 echo = tapline.correlate(recording, chirp, "valid", scale=2 / k)
-print(type(echo), echo.shape, "by", tapline.Plan(n, chirp, "valid", dtype="float32", device="cuda", operation="correlation").algorithm)
+print(
+    type(echo), echo.shape, "by", tapline.Plan(n, chirp, "valid", dtype="float32", device="cuda", operation="correlation").algorithm
+)
 
 # %% gpu
 strong = cupy.flatnonzero(echo > 0.035).get()

@@ -1,4 +1,4 @@
-// The teaching rungs of overlap-save on the host: tables and launches.
+// The lessons of overlap-save on the host: tables and launches.
 #include "lessons/transform_lesson.hpp"
 
 #include <cstring>
@@ -61,11 +61,11 @@ std::vector<Complex> packed_spectrum(const float* taps, int k) {
     return by_root(overlap_save::Spectra(1, false).of([&](std::int64_t t) { return Complex(taps[t]); }, k, 0));
 }
 
-std::vector<Complex> packed_twiddles() { return overlap_save::twists_of(1, false, true); }
+std::vector<Complex> packed_twiddles() { return overlap_save::twiddles_of(1, false, true); }
 
 std::vector<Complex> warp_tables(const float* taps, int k) {
     std::vector<Complex> all = overlap_save::pairs_of_lanes();
-    for (const Complex& twiddle : overlap_save::twists_of(1, false, true)) { all.push_back(twiddle); }
+    for (const Complex& twiddle : overlap_save::twiddles_of(1, false, true)) { all.push_back(twiddle); }
     for (const Complex& factor : overlap_save::Spectra(1, false).of([&](std::int64_t t) { return Complex(taps[t]); }, k, 0)) {
         all.push_back(factor);
     }

@@ -1,4 +1,4 @@
-// What the teaching rungs of overlap-save share: segments of 2,048 samples, their tables, outputs that are not finite.
+// What the lessons of overlap-save share: segments of 2,048 samples, their tables, outputs that are not finite.
 #pragma once
 
 #include <complex>

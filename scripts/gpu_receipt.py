@@ -11,7 +11,8 @@ Results of `write`:
   --tests REPORTS LIST STATUS      GoogleTest's JSON reports, comma-separated, the output of --gtest_list_tests, and 0 or the exit
                                    status of a program that failed
   --sanitizer TOOL LOG STATUS      compute-sanitizer's output; STATUS may be a reason why it was not started
-  --bars FILE STATUS               {"bars": [{"name", "wanted", "held", "reached", "met", "holds", ...}], "missing": [NAME]} and the program's exit status
+  --bars FILE STATUS               {"bars": [{"name", "wanted", "held", "reached", "met", "holds", ...}], "missing": [NAME]} and the
+                                   program's exit status
 
 The hash covers include/, lessons/, src/core, src/cuda, src/gpu_host, tests/gpu and tests/support as they lie there, in git or not.
 """
@@ -43,8 +44,8 @@ def covered_files(root):
         for folder, folders, names in os.walk(os.path.join(root, top)):
             folders[:] = [name for name in folders if not name.startswith((".", "__pycache__", "emulated"))]
             paths += [os.path.relpath(os.path.join(folder, name), root) for name in names]
-    hidden = lambda path: os.path.basename(path).startswith(".") or path.endswith((".pyc", "~"))
-    return sorted(path for path in paths if path != RECEIPT and not hidden(path))
+    hidden = [path for path in paths if os.path.basename(path).startswith(".") or path.endswith((".pyc", "~"))]
+    return sorted(set(paths) - {RECEIPT, *hidden})
 
 
 def tree_hash(root):
@@ -86,8 +87,8 @@ def write_atomically(path, receipt):
 def listed_tests(text):
     """Names from --gtest_list_tests; a line at the margin is a suite. Disabled tests are left out."""
     names, suite = [], ""
-    for line in text.splitlines():
-        line = line.split("#")[0].rstrip()
+    for printed in text.splitlines():
+        line = printed.split("#")[0].rstrip()
         if not line or line.startswith("Running main"):
             continue
         if not line.startswith(" "):
@@ -165,7 +166,10 @@ def merge_sanitizer(section, log_path, status, tree, date):
         section.update(result="failed", reason=f"the tests ended with status {status} under it")
     else:
         lines = [line for line in log.splitlines() if line.strip()]
-        said = next((line for line in lines if re.search(r"=+ .*(Error|Internal|not supported|denied)", line)), lines[-1] if lines else "nothing")
+        said = next(
+            (line for line in lines if re.search(r"=+ .*(Error|Internal|not supported|denied)", line)),
+            lines[-1] if lines else "nothing",
+        )
         section.update(result="not run", reason=f"status {status}; it said: {said.lstrip('= ')[:500]}")
     section.setdefault("last_passed", None)
 
@@ -198,7 +202,9 @@ def write(options):
     if receipt.get("tree") != tree:
         # Only what the sanitizer last passed on outlives a change of the tree.
         kept = {tool: {key: row.get(key) for key in ("last_passed", "last_passed_date")} for tool, row in sanitizer.items()}
-        receipt = {"sanitizer": {tool: {"result": "not run", "reason": "not run on this tree", **row} for tool, row in kept.items()}}
+        receipt = {
+            "sanitizer": {tool: {"result": "not run", "reason": "not run on this tree", **row} for tool, row in kept.items()}
+        }
     where = {"date": date, "device": options.device, "driver": options.driver}
     receipt.update(format=FORMAT, tree=tree, **where)
     if options.tests:
@@ -242,8 +248,10 @@ def first_fault(receipt, tree):
     missed = [bar for bar in bars["bars"] if bar.get("holds", bar.get("met")) is not True]
     if missed:
         first = missed[0]
-        return (f"{len(missed)} of {len(bars['bars'])} bars do not hold, first {first.get('name')}: "
-                f"{first.get('reached')} instead of {first.get('held', first.get('wanted'))}")
+        return (
+            f"{len(missed)} of {len(bars['bars'])} bars do not hold, first {first.get('name')}: "
+            f"{first.get('reached')} instead of {first.get('held', first.get('wanted'))}"
+        )
     for tool in SANITIZERS:
         row = receipt.get("sanitizer", {}).get(tool)
         if row is None:

@@ -13,7 +13,7 @@ declare -A groups=(
     [test]="$build python3" # the receipt of the GPU tests
     [python]="$build python3-dev python3-venv" # the rest comes from PyPI into build/python/env (scripts/python_test.sh)
     [demo]="$build alsa-utils" # the recordings in /usr/share/sounds/alsa
-    [lint]="$build clang-format clang-tidy"
+    [lint]="$build clang-format clang-tidy python3-venv" # ruff and mypy come from PyPI into build/python/lint (scripts/lint.sh)
     [sanitize]="$build clang libclang-rt-dev"
     [docs]="doxygen"
 )

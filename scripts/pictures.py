@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Draws a picture, filters it with `tapline image`, and writes docs/pictures.md with what came out. Needs nothing but Python.
 
-    python3 scripts/pictures.py build/default/bin/tapline
-    python3 scripts/pictures.py build/default/bin/tapline --check     compares instead, to within one grey level
+python3 scripts/pictures.py build/default/bin/tapline
+python3 scripts/pictures.py build/default/bin/tapline --check     compares instead, to within one grey level
 """
 
 import argparse
+import itertools
 import math
 import pathlib
 import random
@@ -20,21 +21,25 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WIDTH, HEIGHT = 256, 160
 
 # name, picture that it is made from, options of the command, what to say
-PARTS = [
+# fmt: off
+PARTS: list[tuple[str, list[tuple]]] = [
     ("Blur and sharpen", [
         ("blurred", "before", "--mask gaussian:2", "A Gaussian of two pixels; its 17 x 17 taps are two passes of 17."),
         ("sharper", "blurred", "--mask sharpen", "The blurred picture, sharpened: not what it was, but crisper."),
         ("moved", "before", "--mask motion:21,30", "As if the camera had moved by 21 pixels along a line of 30 degrees."),
     ]),
     ("Edges and relief", [
-        ("slope", "before", "--mask sobel-x --scale 0.5 --bias 128", "The slope to the right. Pixels cannot be negative: `--bias 128` makes "
-         "grey of none, `--scale` leaves room above and below."),
-        ("edges", "before", '--mask "0,1,0;1,-4,1;0,1,0" --scale -2', "The Laplacian, written as its taps; `--mask laplacian` is the same."),
+        ("slope", "before", "--mask sobel-x --scale 0.5 --bias 128",
+         ("The slope to the right. Pixels cannot be negative: `--bias 128` makes grey of none, "
+          "`--scale` leaves room above and below.")),
+        ("edges", "before", '--mask "0,1,0;1,-4,1;0,1,0" --scale -2',
+         "The Laplacian, written as its taps; `--mask laplacian` is the same."),
         ("relief", "before", "--mask emboss", "A relief, lit from the upper left."),
     ]),
     ("What lies outside", [
         ("dark_edges", "before", "--mask box:41 --boundary zero", "A mean over 41 x 41 pixels, black outside the picture."),
-        ("reflected", "before", "--mask box:41 --boundary reflect", "The same with the picture reflected at its edges, the default."),
+        ("reflected", "before", "--mask box:41 --boundary reflect",
+         "The same with the picture reflected at its edges, the default."),
         ("wrapped", "before", "--mask box:41 --boundary wrap", "And as if it were a tile: the sky's light comes in from below."),
     ]),
     ("Noise", [
@@ -47,6 +52,7 @@ PARTS = [
         ("soft", "cut_out", "--mask gaussian:3 --alpha filter", "With `--alpha filter` it is filtered as the colours are."),
     ]),
 ]
+# fmt: on
 
 
 def scene(x, y):
@@ -80,12 +86,13 @@ def write_png(path, rows, channels):
 
 def draw(folder):
     pixels = [[scene(x, y) for x in range(WIDTH)] for y in range(HEIGHT)]
-    write_png(folder / "before.png", [sum(row, []) for row in pixels], 3)
+    write_png(folder / "before.png", [itertools.chain.from_iterable(row) for row in pixels], 3)
     noise = random.Random(1)
     noisy = [[min(255, max(0, round(c + noise.gauss(0, 18)))) for pixel in row for c in pixel] for row in pixels]
     write_png(folder / "noisy.png", noisy, 3)
-    opaque = lambda x, y: [255 if math.hypot(x - 190, y - 45) < 24 else 0]
-    write_png(folder / "cut_out.png", [sum((p + opaque(x, y) for x, p in enumerate(row)), []) for y, row in enumerate(pixels)], 4)
+    alpha = [[255 if math.hypot(x - 190, y - 45) < 24 else 0 for x in range(WIDTH)] for y in range(HEIGHT)]
+    cut = [[c for p, a in zip(row, opaque, strict=True) for c in (*p, a)] for row, opaque in zip(pixels, alpha, strict=True)]
+    write_png(folder / "cut_out.png", cut, 4)
 
 
 def filter_all(command, folder):
@@ -101,12 +108,15 @@ def names():
 
 
 def page():
-    parts = ["""# Pictures: before and after
+    parts = [
+        """# Pictures: before and after
 
-This page and its pictures are made by `scripts/pictures.py`, which draws the first one and lets `tapline image` make the others; a test
-makes them again and compares. `tapline image --help` lists all masks and options; [images](images.md) says how they are computed.
+This page and its pictures are made by `scripts/pictures.py`, which draws the first one and lets `tapline image` make the others; a
+test makes them again and compares. `tapline image --help` lists all masks and options; [images](images.md) says how they are
+computed.
 
-![before](images/pictures/before.png)"""]
+![before](images/pictures/before.png)"""
+    ]
     for title, pictures in PARTS:
         parts.append(f"## {title}")
         for name, source, options, text in pictures:
@@ -119,13 +129,15 @@ makes them again and compares. `tapline image --help` lists all masks and option
     tapline image field.npy -o smooth.npy --mask psf.npy --boundary wrap --dtype f64
     curl -s URL | tapline image - -o - --mask box:3 --to png | display
 
-PNG keeps 8 or 16 bits; colour profile, resolution and Exif data go along. `--explain` says which algorithm was chosen and why, `--json`
-what was done and how long it took.""")
+PNG keeps 8 or 16 bits; colour profile, resolution and Exif data go along. `--explain` says which algorithm was chosen and why,
+`--json` what was done and how long it took.""")
     return "\n\n".join(parts) + "\n"
 
 
 def decoded(command, path):
-    array = subprocess.run([command, "image", str(path), "-o", "-", "--mask", "1", "--to", "npy"], check=True, capture_output=True).stdout
+    array = subprocess.run(
+        [command, "image", str(path), "-o", "-", "--mask", "1", "--to", "npy"], check=True, capture_output=True
+    ).stdout
     return array[:128], array[128:]
 
 
@@ -134,7 +146,7 @@ def check(command, folder, kept):
     wrong = [] if (ROOT / "docs/pictures.md").read_text() == page() else ["docs/pictures.md"]
     for name in names():
         (head, now), (head_before, before) = decoded(command, folder / f"{name}.png"), decoded(command, kept / f"{name}.png")
-        if head != head_before or max(abs(a - b) for a, b in zip(now, before)) > 1:
+        if head != head_before or max(abs(a - b) for a, b in zip(now, before, strict=True)) > 1:
             wrong.append(f"{name}.png")
     return wrong
 

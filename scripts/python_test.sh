@@ -14,14 +14,8 @@ wheels=$PWD/build/python/wheels
 python=${PYTHON:-python3}
 quick=${1:-}
 
-requirements=(nanobind scikit-build-core numpy scipy pytest hypothesis pooch)
-stamp="$("$python" --version) ${requirements[*]}"
-if [ ! -f "$env/stamp" ] || [ "$(cat "$env/stamp")" != "$stamp" ]; then
-    rm -rf "$env"
-    "$python" -m venv "$env"
-    "$env/bin/python" -m pip install --quiet --disable-pip-version-check "${requirements[@]}"
-    echo "$stamp" >"$env/stamp"
-fi
+source scripts/python_env.sh
+python_env "$env" nanobind scikit-build-core numpy scipy pytest hypothesis pooch
 
 rm -rf "$wheels"
 "$env/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$wheels" . \

@@ -4,8 +4,8 @@
     build/python/env/bin/python scripts/tutorial.py
     python3 scripts/tutorial.py --gpu                  # where a GPU and CuPy are: its cells, too
 
-What the cells for a GPU printed is kept in docs/tutorial_gpu.json, beside their code: a cell that was changed since is an error without
---gpu. tests/python/test_tutorial.py runs all this without plots and compares.
+What the cells for a GPU printed is kept in docs/tutorial_gpu.json, beside their code: a cell that was changed since is an error
+without --gpu. tests/python/test_tutorial.py runs all this without plots and compares.
 """
 
 import argparse
@@ -43,9 +43,10 @@ def recorded(code):
 
 
 def page(draw=None, record=None):
-    """The page as Markdown. `draw(name, code, variables)` makes a plot; without it plots are only referred to. `record`: a list that
-    gets what cells for a GPU print; without it they are not run, and their kept outputs are taken."""
-    parts, variables = [], {}
+    """The page as Markdown. `draw(name, code, variables)` makes a plot; without it plots are only referred to. `record`: a list
+    that gets what cells for a GPU print; without it they are not run, and their kept outputs are taken."""
+    parts: list[str] = []
+    variables: dict = {}
     for kind, argument, body in cells((DOCS / "tutorial.py").read_text()):
         if kind == "[markdown]":
             parts.append(re.sub(r"^# ?", "", body, flags=re.MULTILINE))
@@ -78,7 +79,7 @@ def draw(name, code, variables):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gpu", action="store_true", help="run the cells for a GPU, too, and keep what they print")
-    record = [] if parser.parse_args().gpu else None
+    record: list | None = [] if parser.parse_args().gpu else None
     text = page(draw, record)
     if record is not None:
         RECORD.write_text(json.dumps(record, indent=1) + "\n")

@@ -9,10 +9,10 @@ from tapline import numpy as numpy
 from tapline import signal as signal
 from tapline._typing import ArrayOnGpu, OnGpu
 
-Mode: TypeAlias = Literal["full", "same", "valid", "causal", "leading"]
-Boundary: TypeAlias = Literal["zero", "constant", "nearest", "reflect", "mirror", "wrap"]
-Accuracy: TypeAlias = Literal["standard", "strict", "fast"]
-Overflow: TypeAlias = Literal["error", "wrap"]
+_Mode: TypeAlias = Literal["full", "same", "valid", "causal", "leading"]
+_Boundary: TypeAlias = Literal["zero", "constant", "nearest", "reflect", "mirror", "wrap"]
+_Accuracy: TypeAlias = Literal["standard", "strict", "fast"]
+_Overflow: TypeAlias = Literal["error", "wrap"]
 
 __version__: str
 
@@ -20,134 +20,134 @@ __version__: str
 def convolve(
     signal: NDArray[Any],
     taps: ArrayLike,
-    mode: Mode = "full",
+    mode: _Mode = "full",
     *,
     axis: int = -1,
-    boundary: Boundary = "zero",
+    boundary: _Boundary = "zero",
     constant: complex = 0,
     origin: int | None = None,
-    accuracy: Accuracy = "standard",
+    accuracy: _Accuracy = "standard",
     device: str = "auto",
     out: NDArray[Any] | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
     bias: float = 0.0,
     clamp: tuple[float, float] | None = None,
-    overflow: Overflow = "error",
+    overflow: _Overflow = "error",
     threads: int = 0,
 ) -> NDArray[Any]: ...
 @overload
 def convolve(
     signal: OnGpu,
     taps: ArrayLike | ArrayOnGpu,
-    mode: Mode = "full",
+    mode: _Mode = "full",
     *,
     axis: int = -1,
-    boundary: Boundary = "zero",
+    boundary: _Boundary = "zero",
     constant: complex = 0,
     origin: int | None = None,
-    accuracy: Accuracy = "standard",
+    accuracy: _Accuracy = "standard",
     device: str = "auto",
     out: OnGpu | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
     bias: float = 0.0,
     clamp: tuple[float, float] | None = None,
-    overflow: Overflow = "error",
+    overflow: _Overflow = "error",
     threads: int = 0,
 ) -> OnGpu: ...
 @overload
 def convolve(
     signal: ArrayLike,
     taps: ArrayLike,
-    mode: Mode = "full",
+    mode: _Mode = "full",
     *,
     axis: int = -1,
-    boundary: Boundary = "zero",
+    boundary: _Boundary = "zero",
     constant: complex = 0,
     origin: int | None = None,
-    accuracy: Accuracy = "standard",
+    accuracy: _Accuracy = "standard",
     device: str = "auto",
     out: NDArray[Any] | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
     bias: float = 0.0,
     clamp: tuple[float, float] | None = None,
-    overflow: Overflow = "error",
+    overflow: _Overflow = "error",
     threads: int = 0,
 ) -> NDArray[Any]: ...
 @overload
 def correlate(
     signal: NDArray[Any],
     taps: ArrayLike,
-    mode: Mode = "full",
+    mode: _Mode = "full",
     *,
     axis: int = -1,
-    boundary: Boundary = "zero",
+    boundary: _Boundary = "zero",
     constant: complex = 0,
     origin: int | None = None,
-    accuracy: Accuracy = "standard",
+    accuracy: _Accuracy = "standard",
     device: str = "auto",
     out: NDArray[Any] | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
     bias: float = 0.0,
     clamp: tuple[float, float] | None = None,
-    overflow: Overflow = "error",
+    overflow: _Overflow = "error",
     threads: int = 0,
 ) -> NDArray[Any]: ...
 @overload
 def correlate(
     signal: OnGpu,
     taps: ArrayLike | ArrayOnGpu,
-    mode: Mode = "full",
+    mode: _Mode = "full",
     *,
     axis: int = -1,
-    boundary: Boundary = "zero",
+    boundary: _Boundary = "zero",
     constant: complex = 0,
     origin: int | None = None,
-    accuracy: Accuracy = "standard",
+    accuracy: _Accuracy = "standard",
     device: str = "auto",
     out: OnGpu | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
     bias: float = 0.0,
     clamp: tuple[float, float] | None = None,
-    overflow: Overflow = "error",
+    overflow: _Overflow = "error",
     threads: int = 0,
 ) -> OnGpu: ...
 @overload
 def correlate(
     signal: ArrayLike,
     taps: ArrayLike,
-    mode: Mode = "full",
+    mode: _Mode = "full",
     *,
     axis: int = -1,
-    boundary: Boundary = "zero",
+    boundary: _Boundary = "zero",
     constant: complex = 0,
     origin: int | None = None,
-    accuracy: Accuracy = "standard",
+    accuracy: _Accuracy = "standard",
     device: str = "auto",
     out: NDArray[Any] | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
     bias: float = 0.0,
     clamp: tuple[float, float] | None = None,
-    overflow: Overflow = "error",
+    overflow: _Overflow = "error",
     threads: int = 0,
 ) -> NDArray[Any]: ...
 @overload
 def image(
     image: NDArray[Any],
     taps: ArrayLike,
-    mode: Mode = "same",
+    mode: _Mode = "same",
     *,
     channel_axis: Literal[-1] | None = None,
-    boundary: Boundary = "zero",
+    boundary: _Boundary = "zero",
     constant: complex | None = None,
     origin: int | tuple[int | None, int | None] | None = None,
     operation: Literal["convolution", "correlation"] = "convolution",
-    accuracy: Accuracy = "standard",
+    accuracy: _Accuracy = "standard",
     out: NDArray[Any] | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
@@ -159,14 +159,14 @@ def image(
 def image(
     image: OnGpu,
     taps: ArrayLike | ArrayOnGpu,
-    mode: Mode = "same",
+    mode: _Mode = "same",
     *,
     channel_axis: Literal[-1] | None = None,
-    boundary: Boundary = "zero",
+    boundary: _Boundary = "zero",
     constant: complex | None = None,
     origin: int | tuple[int | None, int | None] | None = None,
     operation: Literal["convolution", "correlation"] = "convolution",
-    accuracy: Accuracy = "standard",
+    accuracy: _Accuracy = "standard",
     out: OnGpu | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
@@ -178,14 +178,14 @@ def image(
 def image(
     image: ArrayLike,
     taps: ArrayLike,
-    mode: Mode = "same",
+    mode: _Mode = "same",
     *,
     channel_axis: Literal[-1] | None = None,
-    boundary: Boundary = "zero",
+    boundary: _Boundary = "zero",
     constant: complex | None = None,
     origin: int | tuple[int | None, int | None] | None = None,
     operation: Literal["convolution", "correlation"] = "convolution",
-    accuracy: Accuracy = "standard",
+    accuracy: _Accuracy = "standard",
     out: NDArray[Any] | None = None,
     dtype: DTypeLike | None = None,
     scale: float = 1.0,
@@ -199,15 +199,15 @@ class Plan:
         self,
         shape: int | Sequence[int],
         taps: ArrayLike,
-        mode: Mode = "full",
+        mode: _Mode = "full",
         *,
         dtype: DTypeLike | None = None,
         axis: int = -1,
-        boundary: Boundary = "zero",
+        boundary: _Boundary = "zero",
         constant: complex = 0,
         origin: int | None = None,
         operation: Literal["convolution", "correlation"] = "convolution",
-        accuracy: Accuracy = "standard",
+        accuracy: _Accuracy = "standard",
         effort: Literal["estimate", "measure"] = "estimate",
         device: str = "auto",
         algorithm: str | None = None,
@@ -215,7 +215,7 @@ class Plan:
         scale: float = 1.0,
         bias: float = 0.0,
         clamp: tuple[float, float] | None = None,
-        overflow: Overflow = "error",
+        overflow: _Overflow = "error",
     ) -> None: ...
     @overload
     def __call__(self, signal: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]: ...
@@ -243,7 +243,7 @@ class Plan:
     @property
     def output_dtype(self) -> np.dtype[Any]: ...
 
-class Measurement(TypedDict):
+class _Measurement(TypedDict):
     taps: int
     seconds: float
     copy_seconds: float
@@ -256,9 +256,9 @@ def bench(
     taps: int | Sequence[int] = (9, 127, 2047),
     *,
     dtype: DTypeLike = "float32",
-    mode: Mode = "same",
+    mode: _Mode = "same",
     seconds: float = 0.5,
     **options: Any,
-) -> list[Measurement]: ...
+) -> list[_Measurement]: ...
 def info() -> dict[str, Any]: ...
 def clear_plan_cache() -> None: ...

@@ -9,7 +9,7 @@ from tapline._core import Plan
 
 def _median_seconds(run, budget):
     run()  # warm: pages, plans, caches
-    times = []
+    times: list[float] = []
     end = time.perf_counter() + budget
     while len(times) < 3 or time.perf_counter() < end:
         begin = time.perf_counter()

@@ -11,7 +11,7 @@ from tapline import _gpu
 KNOWN = frozenset("?bhilqBHILQefdFD")
 
 # How often each original was asked, by its full name; tests read it.
-asked = Counter()
+asked: Counter = Counter()
 
 # Whether a call that tapline can serve may go to SciPy because SciPy is faster at it. Tests switch it off.
 prefer_faster = True
@@ -42,8 +42,10 @@ def scipy_function(source, name):
 def refuse_gpu(name, *arrays):
     """NumPy and SciPy do not take arrays in GPU memory."""
     if _gpu.is_array(*arrays) or any(_gpu.is_on_gpu(a) for a in arrays):
-        raise TypeError(f"{name}: this call is for NumPy or SciPy, which take no arrays in GPU memory; copy them to host memory "
-                        "(CuPy: .get(), PyTorch: .cpu(), JAX: numpy.asarray)")
+        raise TypeError(
+            f"{name}: this call is for NumPy or SciPy, which take no arrays in GPU memory; copy them to host memory "
+            "(CuPy: .get(), PyTorch: .cpu(), JAX: numpy.asarray)"
+        )
 
 
 def ask_scipy(source, name, why, *args, **kwargs):

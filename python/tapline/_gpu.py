@@ -1,6 +1,7 @@
 """Arrays in GPU memory as the drop-ins handle them, and the entry for calls with such arrays."""
 
 import functools
+import typing
 
 import numpy as np
 
@@ -40,7 +41,8 @@ class Array:
 
     def __getitem__(self, index):
         index = index if isinstance(index, tuple) else (index,)
-        back = [a for a, i in enumerate(index) if isinstance(i, slice) and i.step == -1]  # whole axes: PyTorch has no negative strides
+        # Whole axes: PyTorch has no negative strides.
+        back = [a for a, i in enumerate(index) if isinstance(i, slice) and i.step == -1]
         own = self.library.flip(self.own, tuple(back)) if back else self.own
         return Array(own[tuple(slice(None) if a in back else i for a, i in enumerate(index))], self.library)
 
@@ -76,15 +78,17 @@ class Array:
     def __ne__(self, other):
         return Array(self.own != other, self.library)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # Python's way to say that a class has none
 
     def __array_function__(self, function, types, args, kwargs):
         handler = _HANDLERS.get(function)
         return NotImplemented if handler is None else handler(*args, **kwargs)
 
     def __array__(self, *_, **__):
-        raise TypeError("an array in GPU memory is not copied to the host without being asked; copy it yourself (CuPy: .get(), PyTorch: "
-                        ".cpu(), JAX: numpy.asarray)")
+        raise TypeError(
+            "an array in GPU memory is not copied to the host without being asked; copy it yourself (CuPy: .get(), PyTorch: "
+            ".cpu(), JAX: numpy.asarray)"
+        )
 
 
 def call(function, **values):
@@ -119,7 +123,7 @@ def _may_share_memory(x, y):
     return x.library is not y.library or x.library.may_share_memory(x.own, y.own)
 
 
-_HANDLERS = {
+_HANDLERS: dict[typing.Any, typing.Callable] = {
     np.moveaxis: _moveaxis,
     np.result_type: _result_type,
     np.take: _take,
@@ -148,8 +152,8 @@ def pair(in1, in2, mode=None):
 
 
 def one_call(function, in1, in2, mode, **options):
-    """tapline.convolve or correlate (`function`) of two lines of floating samples, the first on a GPU, the second there too or NumPy's;
-    None for other arguments. 'same' is centred as the full result's middle."""
+    """tapline.convolve or correlate (`function`) of two lines of floating samples, the first on a GPU, the second there too or
+    NumPy's; None for other arguments. 'same' is centred as the full result's middle."""
     taps_there = type(in2) is not np.ndarray
     if type(in1) is Array or not _core.is_on_gpu(in1) or (taps_there and not _core.is_on_gpu(in2)):
         return None

@@ -19,7 +19,7 @@ _EXACT_LIMIT = 2**53
 # Taps in GPU memory as they were when they were last read, by place; the oldest go first. Longer ones are not worth their memory.
 _MAX_RECENT_TAPS = 32
 _MAX_RECENT_BYTES = 1 << 20
-_recent_taps = {}
+_recent_taps: dict[tuple, np.ndarray] = {}
 
 # Calls that read their taps where they lie, by all that decides what is executed; None: the algorithm needs the taps' values.
 _MAX_CALLS = 32
@@ -30,8 +30,8 @@ _OPTIONS = frozenset({"mode", "axis", "boundary", "constant", "origin", "accurac
 
 
 def check_places(values, subject="signal"):
-    """The signal's library and place, the place of `out`, if any, and that of a signal's taps if this library has them in GPU memory;
-    ValueError where arrays lie in different memories.
+    """The signal's library and place, the place of `out`, if any, and that of a signal's taps if this library has them in GPU
+    memory; ValueError where arrays lie in different memories.
 
     `subject`: what the signal is called in `values` and in messages."""
     signal, taps, out = values[subject], values.get("taps"), values.get("out")
@@ -39,14 +39,16 @@ def check_places(values, subject="signal"):
     if not _core.is_on_gpu(signal):
         other = "taps" if taps_there else "out"
         device = library_of(values[other]).place(values[other]).device
-        raise ValueError(f"{subject}: in host memory, but {other} is on cuda:{device}; move the {subject} there "
-                         "(cupy.asarray, torch's .to, jax.device_put) or the other to host memory")
+        raise ValueError(
+            f"{subject}: in host memory, but {other} is on cuda:{device}; move the {subject} there "
+            "(cupy.asarray, torch's .to, jax.device_put) or the other to host memory"
+        )
     library = library_of(signal)
     place = library.place(signal)
     to = library_of(out).place(out) if out_there else None
     is_beside = taps_there and subject == "signal" and library_of(taps) is library
     of_taps = library.place(taps) if is_beside else None
-    device = of_taps.device if is_beside else _device_of_taps(taps) if taps_there else place.device
+    device = of_taps.device if of_taps is not None else _device_of_taps(taps) if taps_there else place.device
     if device != place.device:
         raise ValueError(f"taps: on cuda:{device}, the {subject} is on cuda:{place.device}; move one of them")
     if to is not None and to.device != place.device:
@@ -57,7 +59,9 @@ def check_places(values, subject="signal"):
         raise ValueError(f"out: in host memory, the {subject} is on cuda:{place.device}; give an array there, or copy the result")
     device = values.get("device", "auto")
     if device not in ("auto", "cuda", f"cuda:{place.device}") or (device == "cuda" and place.device != 0):
-        raise ValueError(f"device: {device!r}, but the {subject} is on cuda:{place.device}; leave device away, or move the {subject}")
+        raise ValueError(
+            f"device: {device!r}, but the {subject} is on cuda:{place.device}; leave device away, or move the {subject}"
+        )
     return library, place, to, of_taps
 
 
@@ -67,7 +71,7 @@ def _device_of_taps(taps):
     return library_of(taps).place(taps).device
 
 
-def taps_in_host_memory(taps):
+def taps_in_host_memory(taps) -> tuple[np.ndarray, str]:
     """(array, the name of its type). Taps on a GPU are copied, which waits for them."""
     if _core.is_on_gpu(taps):
         library = library_of(taps)
@@ -119,9 +123,9 @@ def _new_output(library, place, planned):
 
 
 def _call_with_taps_there(function, place, taps, wanted, to, options):
-    """(a call whose plan reads the taps in GPU memory, the same arranged, whether it reads the array that was given): nothing depends on
-    their values, so that nobody waits for them. Taps of another type, or with gaps between them, are converted there first. None where
-    the algorithm needs them beforehand, or the signal would have to be converted or copied."""
+    """(a call whose plan reads the taps in GPU memory, the same arranged, whether it reads the array that was given): nothing
+    depends on their values, so that nobody waits for them. Taps of another type, or with gaps between them, are converted there
+    first. None where the algorithm needs them beforehand, or the signal would have to be converted or copied."""
     if len(taps.shape) != 1 or taps.shape[0] == 0 or not _PLAIN.issuperset(map(type, options.values())):
         return None
     if _is_integer(place.dtype):
@@ -153,8 +157,8 @@ def _make_call(function, place, taps, wanted, to, options):
 
 
 def _with_taps_copied(library, taps, execute, out):
-    """The plan needs the taps' values. Waiting for them would leave the GPU without work, so the call goes ahead with those that were
-    there the last time, and goes again if they have changed: on one stream, before anyone can read the result."""
+    """The plan needs the taps' values. Waiting for them would leave the GPU without work, so the call goes ahead with those that
+    were there the last time, and goes again if they have changed: on one stream, before anyone can read the result."""
     place = library.place(taps)
     bytes_of_taps = math.prod(place.shape) * 8
     if _is_integer(place.dtype) or bytes_of_taps > _MAX_RECENT_BYTES:  # integers' values decide how the sums are taken
@@ -181,15 +185,25 @@ def _integers(function, library, place, signal, taps, options, wanted, out, over
     largest = 2 ** (bits if place.dtype.startswith(("u", "b")) else bits - 1)
     sums = largest * sum(abs(int(t)) for t in taps.ravel())
     if bits > 32 or sums >= _EXACT_LIMIT:
-        raise TypeError(f"signal: {place.dtype} in GPU memory, with taps whose sums may pass 2^53, is not exact there; "
-                        "convert the signal to float64, or copy it to host memory")
+        raise TypeError(
+            f"signal: {place.dtype} in GPU memory, with taps whose sums may pass 2^53, is not exact there; "
+            "convert the signal to float64, or copy it to host memory"
+        )
     natural = wanted or "int64"
     if _is_integer(natural) and natural != "int64" and overflow != "wrap" and sums > np.iinfo(natural).max:
         raise TypeError(f"dtype: {natural} could overflow, which a GPU does not report; give overflow='wrap' or leave it int64")
     signal = library.astype(signal, "float64")
     options = {**options, "accuracy": "strict"}
-    planned = _core.GpuCall(function, place.shape, "float64", taps.astype(np.float64), "float64",
-                            "int64" if _is_integer(natural) else natural, f"cuda:{place.device}", options)
+    planned = _core.GpuCall(
+        function,
+        place.shape,
+        "float64",
+        taps.astype(np.float64),
+        "float64",
+        "int64" if _is_integer(natural) else natural,
+        f"cuda:{place.device}",
+        options,
+    )
     direct = natural == "int64" or not _is_integer(natural)
     y = run(library, library.place(signal), signal, planned, out if direct else None)
     if direct:
@@ -213,7 +227,8 @@ def call_plan(plan, signal, out):
 
 
 def run(library, place, signal, planned, out, to=None):
-    """Executes `planned`; converts and copies on the GPU only what the engine cannot read or write as it lies. `to`: the place of `out`."""
+    """Executes `planned`; converts and copies on the GPU only what the engine cannot read or write as it lies. `to`: the place of
+    `out`."""
     if planned.signal_type != place.dtype:
         signal = library.astype(signal, planned.signal_type)
         place = library.place(signal)
@@ -240,8 +255,8 @@ def run(library, place, signal, planned, out, to=None):
 
 
 def launch(library, place, signal, arranged, of_work, work, out, taps=None):
-    """Executes what is `arranged` on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another one. `taps`: an array of
-    `library`, for a call that reads them where they lie."""
+    """Executes what is `arranged` on the library's stream into `work`, an array of `of_work`; then into `out`, if that is another
+    one. `taps`: an array of `library`, for a call that reads them where they lie."""
     workspace = library.empty((arranged.workspace_bytes,), "uint8", place.device) if arranged.workspace_bytes > 0 else None
     keep = [arranged, work, signal, workspace, taps]
 
@@ -277,4 +292,4 @@ def check_out(library, place, shape):
 
 
 def _read_strides(place):
-    return tuple(0 if count == 1 else stride for stride, count in zip(place.strides, place.shape))
+    return tuple(0 if count == 1 else stride for stride, count in zip(place.strides, place.shape, strict=True))

@@ -1,4 +1,4 @@
-"""Images in GPU memory: tapline.image where the image's library, not NumPy, owns the pixels; one execution on its current stream."""
+"""Images in GPU memory: tapline.image where the image's library, not NumPy, owns the pixels, in one execution on its stream."""
 
 import math
 
@@ -39,7 +39,7 @@ def _outline(shape, strides, dtype, has_channels):
         shape, strides = (*shape, 1), (*strides, size)
     batch = math.prod(shape[:-3])
     by_image, images = 0, 1
-    for count, stride in zip(shape[-4::-1], strides[-4::-1]):  # from the innermost axis of the batch on
+    for count, stride in zip(shape[-4::-1], strides[-4::-1], strict=True):  # from the innermost axis of the batch on
         if count == 1:
             continue
         if stride <= 0 or (by_image and stride != by_image * images):

@@ -7,12 +7,19 @@ import collections
 import functools
 import sys
 import threading
+import typing
 
 import numpy as np
 
-from tapline import _core
 
-Place = collections.namedtuple("Place", "shape strides dtype device address")  # strides in bytes, dtype NumPy's name for it
+class Place(typing.NamedTuple):
+    """Where an array lies, and how."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # bytes
+    dtype: str  # NumPy's name for it
+    device: int
+    address: int
 
 
 def c_strides(shape, itemsize):
@@ -29,7 +36,7 @@ def _overlap(x, y):
     for place in (x, y):
         if 0 in place.shape:
             return False
-        reach = [(n - 1) * stride for n, stride in zip(place.shape, place.strides)]
+        reach = [(n - 1) * stride for n, stride in zip(place.shape, place.strides, strict=True)]
         itemsize = 2 if place.dtype == "bfloat16" else np.dtype(place.dtype).itemsize
         ends.append((place.address + sum(r for r in reach if r < 0), place.address + sum(r for r in reach if r > 0) + itemsize))
     return x.device == y.device and ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1]
@@ -42,6 +49,9 @@ def name_of(dtype):
 
 class _Writable:
     """Of arrays that can be changed."""
+
+    def place(self, x):
+        raise NotImplementedError
 
     def put(self, x, index, value):
         view = x[index]
@@ -187,8 +197,8 @@ class _Torch(_Writable):
 
 
 class _Export:
-    """What jax.dlpack.from_dlpack asks: memory of an array, which is written on the stream that JAX names in the question and then waits
-    for."""
+    """What jax.dlpack.from_dlpack asks: memory of an array, which is written on the stream that JAX names in the question and then
+    waits for."""
 
     def __init__(self, array, write):
         self.array, self.write = array, write
@@ -202,7 +212,8 @@ class _Export:
 
 
 class _Jax:
-    """JAX shows no stream of its own, and names another one each time it takes in an array of others: the engine works on that one."""
+    """JAX shows no stream of its own, and names another one each time it takes in an array of others: the engine works on
+    that one."""
 
     name = "JAX"
     makes_arrays = True
@@ -210,20 +221,24 @@ class _Jax:
     def __init__(self, module):
         self.jax = module
         self.devices = {}
-        self.pending = collections.deque()  # (result, what it reads): kept until the result is ready
+        self.pending: collections.deque = collections.deque()  # (result, what it reads): kept until the result is ready
         self.one_at_a_time = threading.Lock()  # of `pending`: what another thread sees ready must be what it takes out
 
     def _device(self, x):
         devices = x.devices()
         if len(devices) != 1:
-            raise ValueError(f"signal: spread over {len(devices)} devices; gather it on one (jax.device_put) or call once for each shard")
+            raise ValueError(
+                f"signal: spread over {len(devices)} devices; gather it on one (jax.device_put) or call once for each shard"
+            )
         return next(iter(devices))
 
     def place(self, x):
         shape = tuple(x.shape)
         device = self._device(x)
         self.devices[device.local_hardware_id] = device
-        return Place(shape, c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer())
+        return Place(
+            shape, c_strides(shape, x.dtype.itemsize), name_of(x.dtype), device.local_hardware_id, x.unsafe_buffer_pointer()
+        )
 
     def empty(self, shape, dtype, device):
         return self._of_type(self.jax.numpy.empty(shape, dtype, device=self.devices[device]), dtype)
@@ -231,8 +246,10 @@ class _Jax:
     def _of_type(self, x, dtype):
         """x, unless JAX made it of a narrower type: it does without 64 bits until told otherwise."""
         if x.dtype.name != (dtype if isinstance(dtype, str) else np.dtype(dtype).name):
-            raise TypeError(f"signal, taps or result: {dtype} is needed, and JAX has {x.dtype.name} in its place; give signal and taps one type "
-                            "of 32 bits, or call jax.config.update('jax_enable_x64', True)")
+            raise TypeError(
+                f"signal, taps or result: {dtype} is needed, and JAX has {x.dtype.name} in its place; give signal and taps one "
+                "type of 32 bits, or call jax.config.update('jax_enable_x64', True)"
+            )
         return x
 
     def contiguous(self, x):
@@ -304,22 +321,25 @@ class _Other:
         return x.__cuda_array_interface__.get("stream") or 0
 
     def _refuse(self, *_):
-        raise TypeError("signal: an array of an unknown library must need no conversion, and its result needs `out`; "
-                        "or make it an array of CuPy (cupy.asarray), PyTorch or JAX, which costs no copy")
+        raise TypeError(
+            "signal: an array of an unknown library must need no conversion, and its result needs `out`; "
+            "or make it an array of CuPy (cupy.asarray), PyTorch or JAX, which costs no copy"
+        )
 
-    empty = contiguous = astype = to_host = from_host = put = add = take = moveaxis = flip = conj = assign = may_share_memory = _refuse
+    empty = contiguous = astype = to_host = from_host = put = _refuse
+    add = take = moveaxis = flip = conj = assign = may_share_memory = _refuse
 
     def address(self, x, stream):
         return x.__cuda_array_interface__["data"][0], None
 
 
 _ROOTS = {"cupy": ("cupy", _Cupy), "torch": ("torch", _Torch), "jax": ("jax", _Jax), "jaxlib": ("jax", _Jax)}
-_made = {}
+_made: dict[str | None, object] = {}
 
 
 def library_of(x):
     """The library of an array in GPU memory."""
-    return _library_of_type(type(x))
+    return _library_of_type(type(x))  # type: ignore[arg-type]  # mypy takes the hash of a class for that of its objects
 
 
 @functools.lru_cache(maxsize=64)

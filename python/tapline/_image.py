@@ -1,5 +1,7 @@
 """Images: which axes are rows, pixels and channels, and the result's type."""
 
+import math
+
 import numpy as np
 
 from tapline import _core, _gpu, _gpu_image
@@ -24,7 +26,7 @@ def _pixels_lie_packed(x):
 def _four_axes(x, channels):
     """(batch, height, width, channels); a view wherever that is possible."""
     x = x if channels else x[..., None]
-    return x.reshape((-1, *x.shape[-3:])) if x.ndim != 4 else x
+    return x.reshape((math.prod(x.shape[:-3]), *x.shape[-3:])) if x.ndim != 4 else x
 
 
 def _outline(x):
@@ -177,8 +179,15 @@ def image(
     height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
     shape = (*x.shape[: x.ndim - 2 - channels], height, width, *x.shape[x.ndim - channels :])
     to = None if out is None else _writable(out, shape, channels)
-    y = filtered(four, taps, options, correlation=operation == "correlation", origins=_origins(origin), out=to,
-                 dtype=np.float32 if wanted.char == "e" else wanted)
+    y = filtered(
+        four,
+        taps,
+        options,
+        correlation=operation == "correlation",
+        origins=_origins(origin),
+        out=to,
+        dtype=np.float32 if wanted.char == "e" else wanted,
+    )
     if out is None:
         return y.reshape(shape).astype(wanted, copy=False)
     if to is None:

@@ -9,7 +9,7 @@ from tapline import _core
 
 # Plans of recent calls: a plan for a mask of 31 x 31 takes 0.1 ms and more, for its singular values or its spectrum.
 _MAX_PLANS = 32
-_plans = collections.OrderedDict()
+_plans: collections.OrderedDict = collections.OrderedDict()
 _lock = threading.Lock()
 
 

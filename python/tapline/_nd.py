@@ -1,8 +1,8 @@
 """Filters of several dimensions as sums of one-dimensional ones.
 
 An output is ``sum_t w[t] * x(o + t - origin)`` over all axes of `w`. One axis, the longest of the filter, is the engine's; each
-index of the filter's other axes adds one pass. A filter that is a product of one-dimensional ones takes a pass for each instead. Two
-neighbouring axes of floating-point samples, rows and columns, are the engine's images: one call (tapline/_image.py).
+index of the filter's other axes adds one pass. A filter that is a product of one-dimensional ones takes a pass for each instead.
+Two neighbouring axes of floating-point samples, rows and columns, are the engine's images: one call (tapline/_image.py).
 """
 
 import itertools
@@ -63,14 +63,14 @@ def factors(w, axes, dtype):
     peak = w[pivot]
     if peak == 0:
         return None
-    parts = []
+    parts: list[np.ndarray] = []
     for axis in axes:
-        line = list(pivot)
+        line: list = list(pivot)
         line[axis] = slice(None)
         part = w[tuple(line)]
         parts.append(part if not parts else part / peak)
-    product = 1
-    for axis, part in zip(axes, parts):
+    product = np.ones([1] * w.ndim, w.dtype)
+    for axis, part in zip(axes, parts, strict=True):
         shape = [1] * w.ndim
         shape[axis] = -1
         product = product * part.reshape(shape)
@@ -113,7 +113,7 @@ def _as_image(x, w, axes, lengths, origins, boundary, constant, options, out):
         return None
     order = sorted(range(2), key=lambda i: axes[i])
     axes, lengths, origins = ([values[i] for i in order] for values in (axes, lengths, origins))
-    sizes = [(x.shape[a], w.shape[a], length) for a, length in zip(axes, lengths)]
+    sizes = [(x.shape[a], w.shape[a], length) for a, length in zip(axes, lengths, strict=True)]
     if all(n == length for n, _, length in sizes):
         mode, places = "same", tuple(origins)
     elif all(n + k - 1 == length for n, k, length in sizes):
@@ -138,7 +138,7 @@ def _as_image(x, w, axes, lengths, origins, boundary, constant, options, out):
         return out
     y = _image.filtered(x4, taps, options, origins=places)
     shape = list(x.shape)
-    for a, length in zip(axes, lengths):
+    for a, length in zip(axes, lengths, strict=True):
         shape[a] = length
     return y.reshape(shape)
 
@@ -171,7 +171,7 @@ def correlate(x, w, axes, lengths, origins, boundary="zero", constant=0, dtype=N
     one_filter = w.size == math.prod(w.shape[a] for a in axes)
     parts = factors(w, axes, np.result_type(x, w)) if one_filter and (boundary != "constant" or constant == 0) else None
     if parts is not None:
-        for axis, part, length, origin in zip(axes, parts, lengths, origins):
+        for axis, part, length, origin in zip(axes, parts, lengths, origins, strict=True):
             shape = [1] * w.ndim
             shape[axis] = -1
             x = _along(x, part.reshape(shape), axis, length, origin, boundary, constant, options)
@@ -184,21 +184,33 @@ def _sum_of_passes(x, w, axes, lengths, origins, boundary, constant, options):
     *other_lengths, last_length = lengths
     other_origins = list(origins[:-1])
     if boundary != "zero":  # the engine extends its own axis; the others are extended here
-        for i, (axis, length) in enumerate(zip(others, other_lengths)):
+        for i, (axis, length) in enumerate(zip(others, other_lengths, strict=True)):
             n, k, origin = x.shape[axis], w.shape[axis], other_origins[i]
             before, after = max(origin, 0), max(length + k - 1 - origin - n, 0)
             x = extend(x, axis, before, after, boundary, constant)
             other_origins[i] = origin - before
     shape = list(np.broadcast_shapes(*([1 if a in axes else n for a, n in enumerate(v.shape)] for v in (x, w))))
-    for axis, length in zip(axes, lengths):
+    for axis, length in zip(axes, lengths, strict=True):
         shape[axis] = length
     dtype = options.get("dtype", np.result_type(x, w))
     sums = _gpu.zeros_like(x, shape, np.int64 if dtype == np.bool_ else dtype)  # passes over bools count
     slab = others[0]
     rows = shape[slab] if _gpu.is_array(x) else max(1, _SLAB_BYTES * shape[slab] // max(sums.nbytes, 1))
     for first in range(0, shape[slab], rows):
-        _add_slab(sums, x, w, others, other_origins, (first, min(first + rows, shape[slab])), last, last_length, origins[-1],
-                  boundary, constant, options)
+        _add_slab(
+            sums,
+            x,
+            w,
+            others,
+            other_origins,
+            (first, min(first + rows, shape[slab])),
+            last,
+            last_length,
+            origins[-1],
+            boundary,
+            constant,
+            options,
+        )
     return sums
 
 
@@ -208,7 +220,7 @@ def _add_slab(sums, x, w, others, other_origins, slab, last, last_length, last_o
         of_w = [slice(None)] * w.ndim
         of_x = [slice(None)] * w.ndim
         of_sums = [slice(None)] * w.ndim
-        for i, (axis, t) in enumerate(zip(others, index)):
+        for i, (axis, t) in enumerate(zip(others, index, strict=True)):
             of_w[axis] = slice(t, t + 1)
             shift = t - other_origins[i]  # output o reads row o + shift
             begin, end = slab if i == 0 else (0, sums.shape[axis])

@@ -206,9 +206,7 @@ def _correlate1d(image, weights, axis, output, mode, cval, origin):
     axis = _axis(axis, image.ndim)
     k = len(weights)
     if origin < -(k // 2) or origin > (k - 1) // 2:
-        raise ValueError(
-            "Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2"
-        )
+        raise ValueError("Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2")
     shape = [1] * image.ndim
     shape[axis] = k
     _filter(image, weights.reshape(shape), [axis], [k // 2 + operator.index(origin)], output, _boundary(mode), cval)
@@ -269,9 +267,9 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
         _check_constant(cval, image, weights)
     shape = [1] * image.ndim
     places = []
-    origin_of = dict(zip(which, origins))
+    origin_of = dict(zip(which, origins, strict=True))
     which = sorted(which)  # as SciPy has it: origins go with the axes as given, the weights' axes with them in order
-    for a, k in zip(which, weights.shape):
+    for a, k in zip(which, weights.shape, strict=True):
         o = operator.index(origin_of[a])
         if convolution:
             o = -o if k & 1 else -o - 1
@@ -344,9 +342,7 @@ def _gaussian(sigma, order, radius):
 
 
 @_gpu.returns_the_callers_kind
-def gaussian_filter1d(
-    input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None
-):
+def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None):
     """One-dimensional Gaussian filter: scipy.ndimage.gaussian_filter1d.
 
     Examples
@@ -362,9 +358,7 @@ def gaussian_filter1d(
 
 
 @_gpu.returns_the_callers_kind
-def gaussian_filter(
-    input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None, axes=None
-):
+def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None, axes=None):
     """Multidimensional Gaussian filter, an axis at a time: scipy.ndimage.gaussian_filter.
 
     Examples
@@ -378,11 +372,15 @@ def gaussian_filter(
     image = _gpu.asarray(input)
     output = _output(output, image)
     axes = _axes(axes, image.ndim)
-    each = zip(axes, *(_sequence(v, len(axes)) for v in (sigma, order, mode, radius)))
+    each = zip(axes, *(_sequence(v, len(axes)) for v in (sigma, order, mode, radius)), strict=True)
     each = [one for one in each if one[1] > 1e-15]
     if len(each) == 2 and all(o == 0 for _, _, o, _, _ in each):
         halves = [int(truncate * float(s) + 0.5) if r is None else r for _, s, _, _, r in each]
-        lines = [_gaussian(s, 0, h) for (_, s, _, _, _), h in zip(each, halves) if isinstance(h, numbers.Integral) and h >= 0]
+        lines = [
+            _gaussian(s, 0, h)
+            for (_, s, _, _, _), h in zip(each, halves, strict=True)
+            if isinstance(h, numbers.Integral) and h >= 0
+        ]
         if len(lines) == 2 and _as_image(image, lines, [e[0] for e in each], [e[3] for e in each], halves, output, cval):
             return output
     for axis, s, o, m, r in each:
@@ -438,12 +436,12 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
     image = _gpu.asarray(input)
     output = _output(output, image, image.dtype.kind == "c")
     axes = _axes(axes, image.ndim)
-    each = zip(axes, *(_sequence(v, len(axes)) for v in (size, origin, mode)))
+    each = zip(axes, *(_sequence(v, len(axes)) for v in (size, origin, mode)), strict=True)
     each = [one for one in each if one[1] > 1]
     if len(each) == 2:
         places = [int(s) // 2 + operator.index(o) for _, s, o, _ in each]
         lines = [np.full(int(s), 1 / int(s)) for _, s, _, _ in each]
-        inside = all(0 <= place < int(s) for place, (_, s, _, _) in zip(places, each))
+        inside = all(0 <= place < int(s) for place, (_, s, _, _) in zip(places, each, strict=True))
         if inside and _as_image(image, lines, [e[0] for e in each], [e[3] for e in each], places, output, cval):
             return output
     for axis, s, o, m in each:
@@ -468,7 +466,7 @@ def _as_image(image, lines, axes, modes, places, output, cval):
     if np.iscomplexobj(cval) or max(len(line) for line in lines) >= _LONG_LINE or not isinstance(modes[0], str):
         return False
     shape = [1] * image.ndim
-    for axis, line in zip(axes, lines):
+    for axis, line in zip(axes, lines, strict=True):
         shape[axis] = len(line)
     if axes[0] > axes[1]:
         axes, lines, places = axes[::-1], lines[::-1], places[::-1]
@@ -537,7 +535,7 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     output = _output(output, image)
     axes = _axes(axes, image.ndim)
     modes = _sequence(mode, len(axes)) if axes else []
-    for i, (axis, m) in enumerate(zip(axes, modes)):
+    for i, (axis, m) in enumerate(zip(axes, modes, strict=True)):
         if i == 0:
             correlate1d(image, [1, -2, 1], axis, output, m, cval, 0)
         else:

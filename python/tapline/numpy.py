@@ -27,7 +27,8 @@ def _is_mode(mode):
 
 
 def _is_plain(a, v, mode):
-    """Lines of one floating type in host memory, the filter the shorter one: what takes no more than a microsecond is not looked at further."""
+    """Lines of one floating type in host memory, the filter the shorter one: what takes no more than a microsecond is not looked at
+    further."""
     return (
         type(a) is _np.ndarray
         and type(v) is _np.ndarray

@@ -38,8 +38,8 @@ _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular"
 # What the names of the engines' algorithms that transform begin with.
 _TRANSFORMS = ("overlap_save", "partitioned")
 
-# N-dimensional filters of more passes than this, each over many outputs, are for SciPy's N-dimensional FFT: on a 2-core machine 31 x 31
-# taps on 2048 x 2048 f32 samples took 94 ms in 31 passes and 87 ms there, 217 and 91 ms with the cores shared.
+# N-dimensional filters of more passes than this, each over many outputs, are for SciPy's N-dimensional FFT: on a 2-core machine
+# 31 x 31 taps on 2048 x 2048 f32 samples took 94 ms in 31 passes and 87 ms there, 217 and 91 ms with the cores shared.
 _MANY_PASSES = 16
 _MANY_OUTPUTS = 1 << 14
 
@@ -103,6 +103,16 @@ def _one_call(name, in1, in2, mode, method):
     return _gpu.one_call(name, in1, in2, mode, accuracy=_accuracy(method))
 
 
+def _check(first, second, names, mode, method):
+    """SciPy's errors, in its words."""
+    if first.ndim != second.ndim:
+        raise ValueError(f"{names} should have the same dimensionality")
+    if mode not in _MODES:
+        raise ValueError(_BAD_MODE)
+    if method not in _METHODS:
+        raise ValueError(_BAD_METHOD)
+
+
 @_gpu.returns_the_callers_kind
 def convolve(in1, in2, mode="full", method="auto"):
     """Convolve two N-dimensional arrays: scipy.signal.convolve.
@@ -124,12 +134,7 @@ def convolve(in1, in2, mode="full", method="auto"):
     volume, kernel = _arrays(in1, in2, mode)
     if volume.ndim == kernel.ndim == 0:
         return volume * kernel
-    if volume.ndim != kernel.ndim:
-        raise ValueError("volume and kernel should have the same dimensionality")
-    if mode not in _MODES:
-        raise ValueError(_BAD_MODE)
-    if method not in _METHODS:
-        raise ValueError(_BAD_METHOD)
+    _check(volume, kernel, "volume and kernel", mode, method)
     if not _fallback.is_known(volume, kernel):
         return _fallback.ask_scipy("signal", "convolve", _fallback.types_of(volume, kernel), in1, in2, mode, method)
     if volume.size == 0 or kernel.size == 0:
@@ -157,12 +162,7 @@ def correlate(in1, in2, mode="full", method="auto"):
     first, second = _arrays(in1, in2, mode)
     if first.ndim == second.ndim == 0:
         return first * (second.conj() if second.dtype.kind == "c" else second)
-    if first.ndim != second.ndim:
-        raise ValueError("in1 and in2 should have the same dimensionality")
-    if mode not in _MODES:
-        raise ValueError(_BAD_MODE)
-    if method not in _METHODS:
-        raise ValueError(_BAD_METHOD)
+    _check(first, second, "in1 and in2", mode, method)
     if not _fallback.is_known(first, second):
         return _fallback.ask_scipy("signal", "correlate", _fallback.types_of(first, second), in1, in2, mode, method)
     if first.size == 0 or second.size == 0:
@@ -203,7 +203,10 @@ def _better_by_fft(x, h, axes):
         return False
     if not _fallback.prefer_faster or math.prod(x.shape) < _MANY_OUTPUTS:
         return False
-    return _nd.passes_of(h, axes, _fallback.result_type(x, h)) > _MANY_PASSES and _fallback.scipy_function("signal", "fftconvolve") is not None
+    return (
+        _nd.passes_of(h, axes, _fallback.result_type(x, h)) > _MANY_PASSES
+        and _fallback.scipy_function("signal", "fftconvolve") is not None
+    )
 
 
 def _by_fft(name, in1, in2, mode, axes):
@@ -302,7 +305,9 @@ def choose_conv_method(in1, in2, mode="full", measure=False):
     axis = int(np.argmax(kernel.shape))
     x, h, dtype = _prepared(volume, kernel)
     n, k = x.shape[axis], h.shape[axis]
-    plan = Plan((x.size // n, n), np.ones(k, h.dtype), "full", dtype=dtype, device=f"cuda:{x.device}" if _gpu.is_array(x) else "auto")
+    plan = Plan(
+        (x.size // n, n), np.ones(k, h.dtype), "full", dtype=dtype, device=f"cuda:{x.device}" if _gpu.is_array(x) else "auto"
+    )
     return "fft" if plan.algorithm.startswith(_TRANSFORMS) else "direct"
 
 
@@ -350,9 +355,9 @@ def _in_two_dimensions(name, in1, in2, mode, boundary, fillvalue, reverse):
     if constant != 0 and x.dtype != dtype:
         x = x.astype(dtype)  # the constant is of the result's type
     w = np.flip(h) if reverse else h.conj()
-    pairs = [_shape_along(mode, n, k) for n, k in zip(x.shape, w.shape)]
+    pairs = [_shape_along(mode, n, k) for n, k in zip(x.shape, w.shape, strict=True)]
     if mode == "same" and not reverse:  # SciPy's middle is a tap earlier here
-        pairs = [(n, (k - 1) // 2) for n, k in zip(x.shape, w.shape)]
+        pairs = [(n, (k - 1) // 2) for n, k in zip(x.shape, w.shape, strict=True)]
     options = {"dtype": dtype} if dtype.kind in "iu" else {}
     y = _nd.correlate(x, w, [0, 1], [p[0] for p in pairs], [p[1] for p in pairs], boundary=ours, constant=constant, **options)
     if dtype.kind == "b":

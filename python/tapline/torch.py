@@ -1,9 +1,9 @@
 """Depthwise one-dimensional convolution for PyTorch, on the CPU and on GPUs: short filters and very long ones.
 
-`import tapline.torch` needs PyTorch; nothing else of tapline does. Tensors are read and written in place; float16 and bfloat16 are summed
-in float32 and rounded once. Gradients of both arguments, to any order, are made of the operators `tapline::correlate_rows`,
-`tapline::dot_rows` and `tapline::correlate_rows_gradients`, on a GPU one kernel for both, one for each if the filters are long (12 taps
-and more, of 16-bit types 32); torch.compile takes them as they are.
+`import tapline.torch` needs PyTorch; nothing else of tapline does. Tensors are read and written in place; float16 and bfloat16 are
+summed in float32 and rounded once. Gradients of both arguments, to any order, are made of the operators `tapline::correlate_rows`,
+`tapline::dot_rows` and `tapline::correlate_rows_gradients`, on a GPU one kernel for both, one for each if the filters are long
+(12 taps and more, of 16-bit types 32); torch.compile takes them as they are.
 """
 
 import numpy as np
@@ -226,8 +226,8 @@ def conv1d(x, taps, padding="causal"):
     taps : torch.Tensor
         (channels, k), or (k,) for all channels; of any length.
     padding : {'causal', 'same'} or int
-        'causal': output i reads inputs up to i. 'same': as PyTorch's, centred, for even k one more zero after the end than before it.
-        An integer: so many zeros at both ends.
+        'causal': output i reads inputs up to i. 'same': as PyTorch's, centred, for even k one more zero after the end than before
+        it. An integer: so many zeros at both ends.
 
     Examples
     --------

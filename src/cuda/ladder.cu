@@ -9,6 +9,7 @@
 #include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
+#include "cuda/families/tensor/tensor.hpp"
 #include "cuda/rung.hpp"
 
 namespace tapline::cuda {

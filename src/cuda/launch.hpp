@@ -50,7 +50,8 @@ void launch_clusters(void (*kernel)(Parameters...), int blocks, dim3 grid, dim3 
 template <class... Parameters>
 int clusters_held(void (*kernel)(Parameters...), int blocks, dim3 block, std::size_t shared_bytes) {
     cudaLaunchAttribute attribute{};
-    const cudaLaunchConfig_t config = cluster_config(attribute, blocks, static_cast<unsigned>(blocks), block, shared_bytes, nullptr);
+    const cudaLaunchConfig_t config =
+        cluster_config(attribute, blocks, static_cast<unsigned>(blocks), block, shared_bytes, nullptr);
     int clusters = 0;
     check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config), "clusters");
     return clusters < 1 ? 1 : clusters;

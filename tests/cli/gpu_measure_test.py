@@ -40,8 +40,16 @@ class Measure(unittest.TestCase):
         path.chmod(0o755)
 
     def run_script(self, *arguments, gpus=4, **environment):
-        variables = os.environ | {"PATH": f"{self.root / 'path'}:{os.environ['PATH']}", "GPUS": str(gpus), "CALLS": str(self.root / "calls"),
-                                  "GPU_BUNDLE": str(self.root / "bundle")} | environment
+        variables = (
+            os.environ
+            | {
+                "PATH": f"{self.root / 'path'}:{os.environ['PATH']}",
+                "GPUS": str(gpus),
+                "CALLS": str(self.root / "calls"),
+                "GPU_BUNDLE": str(self.root / "bundle"),
+            }
+            | environment
+        )
         done = subprocess.run(["bash", SCRIPT, *arguments], env=variables, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 

@@ -21,7 +21,14 @@ class Tree(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.root = self.folder.name
-        for path in ["include/a.hpp", "src/core/b.cpp", "src/cuda/x/c.cu", "tests/gpu/d.cpp", "tests/support/e.hpp", "src/cpu/f.cpp"]:
+        for path in [
+            "include/a.hpp",
+            "src/core/b.cpp",
+            "src/cuda/x/c.cu",
+            "tests/gpu/d.cpp",
+            "tests/support/e.hpp",
+            "src/cpu/f.cpp",
+        ]:
             self.put(path, path)
 
     def number(self):
@@ -36,7 +43,9 @@ class Tree(unittest.TestCase):
         return path
 
     def run_script(self, *arguments):
-        done = subprocess.run([sys.executable, SCRIPT, *arguments, "--root", self.root], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, SCRIPT, *arguments, "--root", self.root], capture_output=True, text=True, check=False
+        )
         return done.returncode, done.stdout + done.stderr
 
     def hash(self):
@@ -68,7 +77,10 @@ class Tree(unittest.TestCase):
                 test.update(result="SKIPPED", skipped=[{"message": "one device only"}])
             suite.append(test)
         report = self.put(f"report{self.number()}.json", json.dumps({"testsuites": [{"name": "Suite", "testsuite": suite}]}))
-        names = self.put(f"list{self.number()}", "Running main() from somewhere\nSuite.\n" + "".join(f"  {n}  # param\n" for n in listed or results))
+        names = self.put(
+            f"list{self.number()}",
+            "Running main() from somewhere\nSuite.\n" + "".join(f"  {n}  # param\n" for n in listed or results),
+        )
         return ["--tests", report, names, status]
 
     def bars(self, *met):
@@ -79,8 +91,10 @@ class Tree(unittest.TestCase):
         return ["--sanitizer", tool, self.put(tool + ".log", log), status]
 
     def clean(self):
-        return [*self.sanitizer("memcheck", CLEAN.format(summary="ERROR SUMMARY: 0 errors")),
-                *self.sanitizer("racecheck", CLEAN.format(summary="RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"))]
+        return [
+            *self.sanitizer("memcheck", CLEAN.format(summary="ERROR SUMMARY: 0 errors")),
+            *self.sanitizer("racecheck", CLEAN.format(summary="RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)")),
+        ]
 
     def all_well(self):
         return [*self.results({"A": "passed", "B": "skipped"}), *self.bars(True, True), *self.clean()]
@@ -156,9 +170,19 @@ class Check(Tree):
         self.assertIn("1 of 2 bars do not hold, first bar 1: 0.5 instead of 0.97", line)
 
     def test_a_bar_that_is_not_reached_yet(self):
-        rows = [{"name": "bar", "wanted": 0.97, "held": held, "reached": 0.5, "met": False, "holds": held <= 0.5} for held in (0.4, 0.6)]
-        for row, wanted_status, text in [(rows[0], 0, "0 bars met on A GPU, 2 not reached yet"), (rows[1], 1, "0.5 instead of 0.6")]:
-            self.write(*self.all_well(), "--bars", self.put("bars.json", json.dumps({"bars": [row | {"name": "bar 0"}, row | {"name": "bar 1"}]})), "0")
+        rows = [
+            {"name": "bar", "wanted": 0.97, "held": held, "reached": 0.5, "met": False, "holds": held <= 0.5} for held in (0.4, 0.6)
+        ]
+        for row, wanted_status, text in [
+            (rows[0], 0, "0 bars met on A GPU, 2 not reached yet"),
+            (rows[1], 1, "0.5 instead of 0.6"),
+        ]:
+            self.write(
+                *self.all_well(),
+                "--bars",
+                self.put("bars.json", json.dumps({"bars": [row | {"name": "bar 0"}, row | {"name": "bar 1"}]})),
+                "0",
+            )
             status, line = self.check()
             self.assertEqual(status, wanted_status)
             self.assertIn(text, line)
@@ -179,9 +203,12 @@ class Check(Tree):
         self.assertIn("3 bars met", line)
 
     def test_parts_that_are_missing(self):
-        for parts, text in [([], "no tests"), (self.results({"A": "passed"}), "no bars"),
-                            ([*self.results({"A": "passed"}), *self.bars(True)], "memcheck"),
-                            ([*self.results({"A": "skipped"}), *self.bars(True), *self.clean()], "every test was skipped")]:
+        for parts, text in [
+            ([], "no tests"),
+            (self.results({"A": "passed"}), "no bars"),
+            ([*self.results({"A": "passed"}), *self.bars(True)], "memcheck"),
+            ([*self.results({"A": "skipped"}), *self.bars(True), *self.clean()], "every test was skipped"),
+        ]:
             self.put("tests/gpu/receipt.json", "")
             self.write(*parts)
             status, line = self.check()
@@ -236,8 +263,15 @@ class Sanitizer(Tree):
         passed_on = self.hash()
         self.put("src/core/b.cpp", "changed")
         denied = "========= Error: Target application could not be debugged: permission denied\n"
-        self.write(*self.results({"A": "passed"}), *self.bars(True), *self.sanitizer("memcheck", denied, "1"),
-                   "--sanitizer", "racecheck", os.path.join(self.root, "none"), "compute-sanitizer is not installed")
+        self.write(
+            *self.results({"A": "passed"}),
+            *self.bars(True),
+            *self.sanitizer("memcheck", denied, "1"),
+            "--sanitizer",
+            "racecheck",
+            os.path.join(self.root, "none"),
+            "compute-sanitizer is not installed",
+        )
         self.assertEqual(self.row()["result"], "not run")
         self.assertIn("permission denied", self.row()["reason"])
         self.assertEqual(self.row()["last_passed"], passed_on)

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "support/images.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline {

@@ -9,7 +9,7 @@ namespace {
 
 // In a process whose engine cannot be used for a reason that says `text`.
 void expect_cpu_only(const std::string& text) {
-    const core::CudaLibrary& library = core::cuda_library();
+    const gpu_host::CudaLibrary& library = gpu_host::library();
     EXPECT_EQ(library.api, nullptr);
     EXPECT_EQ(library.devices, 0);
     EXPECT_NE(library.reason.find(text), std::string::npos) << library.reason;
@@ -51,10 +51,10 @@ TEST(Absent, ARelativePathIsRefused) {
 }
 
 TEST(Absent, NoDeviceIsVisible) {
-    if (core::cuda_library().api != nullptr && !has_driver()) { GTEST_SKIP() << "the emulated engine always has devices"; }
+    if (gpu_host::library().api != nullptr && !has_driver()) { GTEST_SKIP() << "the emulated engine always has devices"; }
     if (!in_own_process({"CUDA_VISIBLE_DEVICES="})) { return; }
     expect_cpu_only("");
-    EXPECT_NE(core::cuda_library().reason, "");
+    EXPECT_NE(gpu_host::library().reason, "");
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ protected:
     void SetUp() override {
         BadInput::SetUp();
         if (IsSkipped() || HasFatalFailure()) { return; }
-        if (core::cuda_library().devices < 2) { GTEST_SKIP() << "this machine has one device"; }
+        if (gpu_host::library().devices < 2) { GTEST_SKIP() << "this machine has one device"; }
     }
 };
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/choice/engine.hpp"
 #include "gpu/driver.hpp"
 #include "gpu/gpu.hpp"
 #include "support/draw.hpp"
@@ -18,16 +19,11 @@ Problem same(std::int64_t n, std::int64_t k) {
     return p;
 }
 
-// Every algorithm that plans may use for a problem; those that only teach (one of them works with a single block) for few taps.
+// Every algorithm that plans may use for a problem.
 std::vector<Plan> all_plans(const Problem& problem, const void* taps) {
-    constexpr std::int64_t kTeachingTaps = 40;
     std::vector<Plan> plans;
     for (const AlgorithmInfo& info : algorithms(problem, "cuda")) {
-        const int rung = rung_named(info.name);
-        const bool teaches = rung >= 0 && api().rung(rung).takes_pieces == 0;
-        if (info.supported && !(teaches && problem.taps > kTeachingTaps)) {
-            plans.push_back(make_plan(problem, taps, {.device = "cuda", .algorithm = info.name}));
-        }
+        if (info.supported) { plans.push_back(make_plan(problem, taps, {.device = "cuda", .algorithm = info.name})); }
     }
     return plans;
 }
@@ -63,31 +59,31 @@ protected:
         const std::int64_t unit = executable.granularity();
         const DeviceBuffer workspace(plan.workspace_bytes());
         const DeviceStream stream;
-        std::vector<std::byte> out(bytes_of(r.batch * r.output_length, r.output_dtype));
-        for (std::int64_t first = 0; first < r.output_length;) {
-            const std::int64_t count = std::min(r.output_length - first, unit * between(1, 1 + 3000 / unit, random));
-            const std::int64_t from = std::clamp<std::int64_t>(first - r.origin, 0, r.n - 1);
+        std::vector<std::byte> out(bytes_of(r.batch.length * r.x.outputs, r.output_dtype));
+        for (std::int64_t first = 0; first < r.x.outputs;) {
+            const std::int64_t count = std::min(r.x.outputs - first, unit * between(1, 1 + 3000 / unit, random));
+            const std::int64_t from = std::clamp<std::int64_t>(first - r.x.origin, 0, r.x.n - 1);
             const std::int64_t to =
-                std::clamp<std::int64_t>(first + count - r.origin + r.k - 1 + executable.lookahead(), from + 1, r.n);
-            std::vector<std::byte> piece(bytes_of(r.batch * (to - from), r.dtype));
-            for (std::int64_t row = 0; row < r.batch; ++row) {
+                std::clamp<std::int64_t>(first + count - r.x.origin + r.x.k - 1 + executable.lookahead(), from + 1, r.x.n);
+            std::vector<std::byte> piece(bytes_of(r.batch.length * (to - from), r.dtype));
+            for (std::int64_t row = 0; row < r.batch.length; ++row) {
                 std::memcpy(piece.data() + static_cast<std::size_t>(row * (to - from)) * in_size,
-                            in.data() + static_cast<std::size_t>(row * r.n + from) * in_size,
+                            in.data() + static_cast<std::size_t>(row * r.x.n + from) * in_size,
                             static_cast<std::size_t>(to - from) * in_size);
             }
             const DeviceBuffer device_in = DeviceBuffer::of(piece, in_size * static_cast<std::size_t>(between(0, 5, random)));
-            const DeviceBuffer device_out(bytes_of(r.batch * count, r.output_dtype));
+            const DeviceBuffer device_out(bytes_of(r.batch.length * count, r.output_dtype));
             const core::Input input{
-                .main = {.data = device_in.data(), .first = from, .last = to, .row_stride = to - from, .sample_stride = 1},
+                .main = {.data = device_in.data(), .first = from, .last = to, .batch_stride = to - from, .stride = 1},
                 .extra = {},
-                .n = r.n};
-            executable.execute({.data = device_out.data(), .first = first, .count = count, .row_stride = count, .sample_stride = 1},
+                .n = r.x.n};
+            executable.execute({.data = device_out.data(), .first = first, .count = count, .batch_stride = count, .stride = 1},
                                input, workspace.span(), stream.get());
             stream.synchronize();
             EXPECT_TRUE(device_out.guards_intact()) << plan.algorithm();
             const std::vector<std::byte> got = device_out.values<std::byte>();
-            for (std::int64_t row = 0; row < r.batch; ++row) {
-                std::memcpy(out.data() + static_cast<std::size_t>(row * r.output_length + first) * out_size,
+            for (std::int64_t row = 0; row < r.batch.length; ++row) {
+                std::memcpy(out.data() + static_cast<std::size_t>(row * r.x.outputs + first) * out_size,
                             got.data() + static_cast<std::size_t>(row * count) * out_size,
                             static_cast<std::size_t>(count) * out_size);
             }
@@ -114,8 +110,7 @@ TEST_F(Pieces, GiveTheBitsOfTheWhole) {
                     fill_random(in.data(), dtype, input_extent(p), random);
                     fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
                     for (const Plan& plan : all_plans(p, taps.data())) {
-                        const int rung = rung_named(plan.algorithm());
-                        if (rung >= 0 && api().rung(rung).takes_pieces == 0) { continue; }
+                        if (rung_named(plan.algorithm()).info().takes_pieces == 0) { continue; }
                         ASSERT_EQ(in_pieces(plan, in, random), execute_on_device<std::byte>(plan, in.data()))
                             << plan.algorithm() << ": " << describe(p);
                     }

@@ -6,7 +6,8 @@
 #include <stdexcept>
 
 #include "gpu/driver.hpp"
-#include "support/draw.hpp"
+#include "gpu_host/problem.hpp"
+#include "support/case.hpp"
 
 namespace tapline::test {
 namespace {
@@ -48,7 +49,7 @@ std::int64_t environment(const char* name, std::int64_t fallback) {
 
 bool gpu_required() { return environment("TAPLINE_REQUIRE_GPU", 0) != 0; }
 
-const cuda_abi::Api& api() { return *core::cuda_library().api; }
+const cuda_abi::Api& api() { return *gpu_host::library().api; }
 
 void require(bool ok, const cuda_abi::Status& status, const char* what) {
     if (!ok) { throw std::runtime_error(std::string(what) + ": " + status.message); }
@@ -65,27 +66,44 @@ std::vector<float> random_floats(std::int64_t count, Random& random) {
     return values;
 }
 
-int rung_named(const std::string& name) {
-    for (int i = 0; i < api().rung_count(); ++i) {
-        if (name == api().rung(i).name) { return i; }
+std::vector<Rung> rungs_of_rank(int rank) {
+    std::vector<Rung> rungs;
+    for (const cuda_abi::Api* library : {&api(), gpu_host::lessons_library().api}) {
+        for (std::int32_t i = 0; library != nullptr && i < library->rung_count(); ++i) {
+            if (library->rung(i).rank == rank) { rungs.push_back({library, i}); }
+        }
     }
-    return -1;
+    std::stable_sort(rungs.begin(), rungs.end(), [](const Rung& a, const Rung& b) {
+        return std::string_view(a.info().number) < std::string_view(b.info().number);
+    });
+    return rungs;
 }
 
-bool is_elementwise(int rung) {
-    if (rung < 0) { return true; }
-    if (api().rung(rung).is_local == 0) { return false; }
-    cuda_abi::Problem p;
-    p.n = p.output_length = 64;
-    p.k = 8;
+Rung rung_named(const std::string& name, int rank) {
+    for (const Rung& rung : rungs_of_rank(rank)) {
+        if (name == rung.info().name) { return rung; }
+    }
+    return {};
+}
+
+bool is_elementwise(const Rung& rung) {
+    if (!rung) { return true; }
+    if (rung.info().is_local == 0) { return false; }
+    Problem problem{.length = 64, .taps = 8, .mode = Mode::same};
+    if (rung.info().rank == 2) { problem = ImageProblem{.height = 64, .width = 64, .mask_height = 3, .mask_width = 3}; }
+    cuda_abi::Problem p = gpu_host::to_abi(core::resolve(problem), {});
     cuda_abi::Status status;
-    if (!api().supports(rung, 0, &p, &status)) { return true; }
-    p.accuracy = static_cast<std::int32_t>(Accuracy::strict);
-    return api().supports(rung, 0, &p, &status);
+    if (!rung.library->supports(rung.index, 0, &p, &status)) { return true; }
+    p.accuracy = Accuracy::strict;
+    return rung.library->supports(rung.index, 0, &p, &status);
+}
+
+bool is_elementwise(const Plan& plan) {
+    return is_elementwise(rung_named(plan.algorithm(), plan.state().resolved.rank));
 }
 
 void GpuTest::SetUp() {
-    const core::CudaLibrary& library = core::cuda_library();
+    const gpu_host::CudaLibrary& library = gpu_host::library();
     if (library.api == nullptr) { TAPLINE_GPU_MISSING("no GPU: " + library.reason); }
 }
 

@@ -11,6 +11,7 @@
 
 #include "gpu_host/library.hpp"
 #include "support/buffers.hpp"
+#include "tapline/plan.hpp"
 
 namespace tapline::test {
 
@@ -40,12 +41,27 @@ const cuda_abi::Api& api();
 /// Throws std::runtime_error with the status's message unless `ok`. For steps that a test only stands on.
 void require(bool ok, const cuda_abi::Status& status, const char* what);
 
-/// The rung of this name, or -1.
-int rung_named(const std::string& name);
+/// A rung of the ladder: a family, which the engine's library has, or a lesson of the other one.
+struct Rung {
+    const cuda_abi::Api* library = nullptr;  ///< null: no rung
+    std::int32_t index = 0;
+    explicit operator bool() const { return library != nullptr; }
+    [[nodiscard]] cuda_abi::RungInfo info() const { return library->rung(index); }
+    [[nodiscard]] bool is_lesson() const { return library != &api(); }
+};
 
-/// Whether a rung (-1: none) keeps the bound of strict accuracy for each output, not only the norm's: it does not refuse strict
-/// plans.
-bool is_elementwise(int rung);
+/// Those for problems of so many filtered axes, in reading order.
+std::vector<Rung> rungs_of_rank(int rank);
+
+/// The rung of this name, or none.
+Rung rung_named(const std::string& name, int rank = 1);
+
+/// Whether a rung (or what is none: the CPU's) keeps the bound of strict accuracy for each output, not only the norm's: it does not
+/// refuse strict plans.
+bool is_elementwise(const Rung& rung);
+
+/// The same of a plan.
+bool is_elementwise(const Plan& plan);
 
 /// Skips every test with the reason if there is no GPU, or fails it (gpu_required()).
 class GpuTest : public ::testing::Test {
@@ -125,16 +141,23 @@ private:
 /// Waits for all work of a device; throws if some of it failed.
 void synchronize_device(int device = 0);
 
-/// Executes a plan on device buffers with a workspace of its own, waits, and returns the output's bytes as elements of T.
+/// The address of an element.
+inline void* element_at(const DeviceBuffer& buffer, std::int64_t index, Dtype dtype) {
+    return static_cast<std::byte*>(buffer.data()) + bytes_of(index, dtype);
+}
+
+/// Executes a plan on device buffers with a workspace of its own, waits, and returns the output's bytes as elements of T. `in` is the
+/// input's lowest address.
 template <class T>
 std::vector<T> execute_on_device(const Plan& plan, const void* in, std::size_t out_offset = 0, std::size_t in_offset = 0) {
-    const std::size_t in_bytes = static_cast<std::size_t>(input_extent(plan.problem())) * size_of(plan.problem().dtype);
-    const std::size_t out_bytes = static_cast<std::size_t>(output_extent(plan.problem())) * size_of(output_dtype(plan.problem()));
+    const Problem& p = plan.problem();
+    const std::size_t in_bytes = bytes_of(input_extent(p), p.dtype);
     const DeviceBuffer device_in = DeviceBuffer::of({static_cast<const std::byte*>(in), in_bytes}, in_offset);
-    const DeviceBuffer device_out(out_bytes, Guard::output, out_offset);
+    const DeviceBuffer device_out(bytes_of(output_extent(p), output_dtype(p)), Guard::output, out_offset);
     const DeviceBuffer workspace(plan.workspace_bytes());
     const DeviceStream stream;
-    plan.execute(device_out.data(), device_in.data(), workspace.span(), stream.get());
+    plan.execute(element_at(device_out, output_start(p), output_dtype(p)), element_at(device_in, input_start(p), p.dtype),
+                 workspace.span(), stream.get());
     stream.synchronize();
     EXPECT_TRUE(device_in.guards_intact()) << plan.algorithm() << " wrote outside the input";
     EXPECT_TRUE(device_out.guards_intact()) << plan.algorithm() << " wrote outside the output";

@@ -1,7 +1,7 @@
 // Ordinary host memory through the GPU: execute_host and Stream.
-#include "gpu_host/host_chunks.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/own_process.hpp"
+#include "gpu_host/chunks.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
 #include "tapline/tapline.hpp"
@@ -29,8 +29,7 @@ std::string host_failure(const Plan& plan, const HostCase& c, std::size_t offset
     GuardedBuffer out(bytes_of(output_extent(p), output_dtype(p)), offset * size_of(real_part_of(output_dtype(p))));
     plan.execute_host(out.data(), c.in.data());
     if (!out.guards_intact()) { return "wrote outside the output"; }
-    const int rung = rung_named(plan.algorithm());
-    return compare(p, out.data(), c.in.data(), c.taps.data(), is_elementwise(rung));
+    return compare(p, out.data(), c.in.data(), c.taps.data(), is_elementwise(plan));
 }
 
 class HostBuffers : public GpuTest {};
@@ -90,8 +89,8 @@ void expect_large_signals(std::int64_t n) {
 }
 
 TEST_F(HostBuffers, SignalsOfManyChunks) {
-    core::HostPipelineSettings& settings = core::host_pipeline_settings();
-    const core::HostPipelineSettings before = settings;
+    gpu_host::PipelineSettings& settings = gpu_host::pipeline_settings();
+    const gpu_host::PipelineSettings before = settings;
     settings.chunk_bytes = 1 << 16;
     expect_large_signals(300'007);
     settings = before;

@@ -139,7 +139,7 @@ protected:
         plan.execute(out.data(), in.data(), workspace.span(), stream.get());
         stream.synchronize();
         EXPECT_TRUE(out.guards_intact() && in.guards_intact() && workspace.guards_intact());
-        expect_blocks(p, taps, out, is_elementwise(rung_named(plan.algorithm())));
+        expect_blocks(p, taps, out, is_elementwise(plan));
     }
 };
 
@@ -225,8 +225,7 @@ TEST_F(Large, LongFiltersAreExact) {
     }
     int ran = 0;
     for (const AlgorithmInfo& info : algorithms(p, "cuda")) {
-        const int rung = rung_named(info.name);
-        if (!info.supported || rung < 0 || api().rung(rung).is_local == 0) { continue; }
+        if (!info.supported || rung_named(info.name).info().is_local == 0) { continue; }
         const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = info.name});
         EXPECT_EQ(execute_on_device<float>(plan, in.data()), wanted) << info.name;
         ++ran;

@@ -19,7 +19,7 @@ protected:
         GpuTest::SetUp();
         if (IsSkipped() || HasFatalFailure()) { return; }
         rung_ = rung_named(kName);
-        if (rung_ < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_cluster"); }
+        if (!rung_) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_cluster"); }
         const std::string refused = refusal(rung_, correlation_of(1000, 100));
         if (refused.find("compute capability") != std::string::npos) { GTEST_SKIP() << refused; }
     }
@@ -46,7 +46,7 @@ protected:
         }
     }
 
-    int rung_ = -1;
+    Rung rung_;
 };
 
 TEST_F(OverlapSaveCluster, SegmentsOfEverySize) {

@@ -23,7 +23,7 @@ protected:
         GpuTest::SetUp();
         if (IsSkipped() || HasFatalFailure()) { return; }
         rung_ = rung_named(kName);
-        if (rung_ < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_large"); }
+        if (!rung_) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_large"); }
     }
 
     // Outputs [first, first + count) of an f32 correlation against the textbook sum in double: they are few, the taps many. A
@@ -35,14 +35,14 @@ protected:
         for (const float x : in) { power += static_cast<double>(x) * static_cast<double>(x); }
         double gain = 0;
         for (const float tap : taps) { gain += static_cast<double>(tap) * static_cast<double>(tap); }
-        const double whole_window = std::sqrt(gain * power / static_cast<double>(std::max(r.n, r.k)));
+        const double whole_window = std::sqrt(gain * power / static_cast<double>(std::max(r.x.n, r.x.k)));
         double difference = 0;
         int outputs = 0;
-        for (std::int64_t o = std::max<std::int64_t>(first, 0); o < std::min(first + count, r.output_length); ++o) {
+        for (std::int64_t o = std::max<std::int64_t>(first, 0); o < std::min(first + count, r.x.outputs); ++o) {
             double sum = 0;
-            for (std::int64_t t = 0; t < r.k; ++t) {
-                const std::int64_t at = o + t - r.origin;
-                if (at < 0 || at >= r.n) { continue; }
+            for (std::int64_t t = 0; t < r.x.k; ++t) {
+                const std::int64_t at = o + t - r.x.origin;
+                if (at < 0 || at >= r.x.n) { continue; }
                 sum +=
                     static_cast<double>(taps[static_cast<std::size_t>(t)]) * static_cast<double>(in[static_cast<std::size_t>(at)]);
             }
@@ -53,7 +53,7 @@ protected:
         ASSERT_LE(std::sqrt(difference / outputs), 1e-6 * whole_window) << describe(p) << ", outputs from " << first;
     }
 
-    int rung_ = -1;
+    Rung rung_;
 };
 
 // The ends of segments of every size.
@@ -149,7 +149,7 @@ TEST_F(OverlapSaveLarge, LongRowsOfEveryType) {
             std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
             fill_random(in.data(), dtype, input_extent(p), random);
             for (const std::int64_t first :
-                 {std::int64_t{0}, core::resolve(p).origin - kDrawn, core::resolve(p).origin, k - kDrawn}) {
+                 {std::int64_t{0}, origin(p) - kDrawn, origin(p), k - kDrawn}) {
                 fill_random(taps.data() + bytes_of(first, taps_dtype(p)), taps_dtype(p), kDrawn, random);
             }
             const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});

@@ -20,7 +20,7 @@ protected:
         GpuTest::SetUp();
         if (IsSkipped() || HasFatalFailure()) { return; }
         rung_ = rung_named(kName);
-        if (rung_ < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save"); }
+        if (!rung_) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save"); }
     }
 
     // Every size of segment that takes the problem: the first against the textbook, the others against the first, which costs less.
@@ -51,7 +51,7 @@ protected:
         return 2e-6 * taps_sum * norm_of(in) * std::sqrt(again);
     }
 
-    int rung_ = -1;
+    Rung rung_;
 };
 
 TEST_F(OverlapSave, SegmentsOfEverySize) {
@@ -78,8 +78,8 @@ TEST_F(OverlapSave, ManySegmentsOfTheLargestSize) {
 // Segments enough for several rounds of a device's multiprocessors, the last of which is not full: those that have one more read
 // first. The textbook would take minutes: direct summation is the reference.
 TEST_F(OverlapSave, RoundsThatAreNotFull) {
-    const int direct = rung_named("direct");
-    ASSERT_GE(direct, 0);
+    const Rung direct = rung_named("direct");
+    ASSERT_TRUE(direct);
     Random random(94);
     for (const std::int64_t n : {std::int64_t{4600000}, std::int64_t{9100003}}) {
         const Problem p = correlation_of(n, 501);

@@ -11,10 +11,10 @@ namespace {
 class OwnCases : public GpuTest {
 protected:
     // A rung by the name of its origin.
-    static std::vector<int> rungs_of(const std::string& origin) {
-        std::vector<int> found;
-        for (const int rung : all_rungs()) {
-            if ((" " + std::string(api().rung(rung).origin) + " ").find(" " + origin + " ") != std::string::npos) {
+    static std::vector<Rung> rungs_of(const std::string& origin) {
+        std::vector<Rung> found;
+        for (const Rung& rung : rungs_of_rank(1)) {
+            if ((" " + std::string(rung.info().origin) + " ").find(" " + origin + " ") != std::string::npos) {
                 found.push_back(rung);
             }
         }
@@ -22,25 +22,25 @@ protected:
         return found;
     }
 
-    static void expect(int rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,
+    static void expect(const Rung& rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,
                        const std::vector<float>& wanted) {
-        ASSERT_EQ(refusal(rung, problem), "") << rung_name(rung);
+        ASSERT_EQ(refusal(rung, problem), "") << rung.info().name;
         const RungRun run = run_rung(rung, problem, in, taps);
-        EXPECT_EQ(run.failure, "") << rung_name(rung);
-        EXPECT_EQ(run.out, wanted) << rung_name(rung);
+        EXPECT_EQ(run.failure, "") << rung.info().name;
+        EXPECT_EQ(run.out, wanted) << rung.info().name;
     }
 
     // On a case too large to type its outputs: all of them against the textbook.
-    static void expect_textbook(int rung, const Problem& problem) {
-        ASSERT_EQ(refusal(rung, problem), "") << rung_name(rung);
+    static void expect_textbook(const Rung& rung, const Problem& problem) {
+        ASSERT_EQ(refusal(rung, problem), "") << rung.info().name;
         Random random(24);
         std::vector<float> in(static_cast<std::size_t>(problem.length));
         std::vector<float> taps(static_cast<std::size_t>(problem.taps));
         fill_random(in.data(), Dtype::f32, problem.length, random);
         fill_random(taps.data(), Dtype::f32, problem.taps, random);
         const RungRun run = run_rung(rung, problem, in, taps);
-        EXPECT_EQ(run.failure, "") << rung_name(rung);
-        EXPECT_EQ(compare(problem, run.out.data(), in.data(), taps.data(), is_elementwise(rung)), "") << rung_name(rung);
+        EXPECT_EQ(run.failure, "") << rung.info().name;
+        EXPECT_EQ(compare(problem, run.out.data(), in.data(), taps.data(), is_elementwise(rung)), "") << rung.info().name;
     }
 };
 
@@ -51,20 +51,20 @@ std::vector<float> count_up(std::size_t count) {
 }
 
 TEST_F(OwnCases, ABlockPuzzle) {
-    for (const int rung : rungs_of("A")) {
+    for (const Rung& rung : rungs_of("A")) {
         expect(rung, correlation_of(6, 3, Mode::leading), count_up(6), count_up(3), {5, 8, 11, 14, 5, 0});
     }
 }
 
 TEST_F(OwnCases, A2BlockBoundary) {
-    for (const int rung : rungs_of("A2")) {
+    for (const Rung& rung : rungs_of("A2")) {
         expect(rung, correlation_of(15, 4, Mode::leading), count_up(15), count_up(4),
                {14, 20, 26, 32, 38, 44, 50, 56, 62, 68, 74, 80, 41, 14, 0});
     }
 }
 
 TEST_F(OwnCases, BBroadcastBlock) {
-    for (const int rung : rungs_of("B")) {
+    for (const Rung& rung : rungs_of("B")) {
         expect(rung, correlation_of(5, 3, Mode::valid), {1, 2, 3, 4, 5}, {1, 0, -1}, {-2, -2, -2});
     }
 }
@@ -79,7 +79,7 @@ TEST_F(OwnCases, BBroadcastBlockAtItsLargest) {
     std::vector<float> taps(static_cast<std::size_t>(p.taps));
     for (float& x : in) { x = uniform(random); }
     for (float& x : taps) { x = uniform(random); }
-    for (const int rung : rungs_of("B")) {
+    for (const Rung& rung : rungs_of("B")) {
         ASSERT_EQ(refusal(rung, p), "");
         const RungRun run = run_rung(rung, p, in, taps);
         ASSERT_EQ(run.failure, "");
@@ -97,14 +97,14 @@ TEST_F(OwnCases, CFullConvolution) {
     p.length = brief ? 300 : 16384;
     p.taps = 32;
     for (const char* origin : {"C0", "C1", "C2", "C3", "C4", "C5"}) {
-        for (const int rung : rungs_of(origin)) { expect_textbook(rung, p); }
+        for (const Rung& rung : rungs_of(origin)) { expect_textbook(rung, p); }
     }
 }
 
 TEST_F(OwnCases, DRadiusAndPadding) {
     const std::vector<float> signal{2, 1, 4, 1, 1, 0, 1, 3, 1, 2, 2, 4};
     const std::vector<float> taps{1, 4, 2, -1, -5};
-    for (const int rung : rungs_of("D")) {
+    for (const Rung& rung : rungs_of("D")) {
         expect(rung, correlation_of(12, 5, Mode::same), signal, taps, {-17, 1, 8, 18, 5, -11, -5, -1, 3, -11, 9, 18});
         Problem convolution = correlation_of(12, 5, Mode::same);
         convolution.operation = Operation::convolution;
@@ -117,7 +117,7 @@ TEST_F(OwnCases, DRadiusAndPadding) {
 
 TEST_F(OwnCases, EClampedCorrelation) {
     for (const char* origin : {"E1", "E2", "E3", "E4"}) {
-        for (const int rung : rungs_of(origin)) {
+        for (const Rung& rung : rungs_of(origin)) {
             Problem p = correlation_of(12, 5, Mode::same);
             p.clamp = Clamp{0, 1};
             expect(rung, p, {2, 1, 4, 1, 1, 0, 1, 3, 1, 2, 2, 4}, {1, 4, 2, -1, -5}, {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1});

@@ -2,26 +2,16 @@
 
 #include <algorithm>
 
+#include "gpu_host/problem.hpp"
+
 namespace tapline::test {
 
-std::vector<int> all_rungs() {
-    std::vector<int> rungs;
-    for (int i = 0; i < api().rung_count(); ++i) { rungs.push_back(i); }
-    return rungs;
-}
+cuda_abi::Problem ladder_problem(const Problem& problem) { return gpu_host::to_abi(core::resolve(problem), {}); }
 
-std::string rung_name(int rung) { return api().rung(rung).name; }
-
-cuda_abi::Problem ladder_problem(const Problem& problem) {
-    cuda_abi::Problem p = core::to_abi(core::resolve(problem), {});
-    p.ladder = 1;
-    return p;
-}
-
-std::string refusal(int rung, const Problem& problem) {
+std::string refusal(const Rung& rung, const Problem& problem) {
     const cuda_abi::Problem p = ladder_problem(problem);
     cuda_abi::Status status;
-    if (api().supports(rung, 0, &p, &status)) { return {}; }
+    if (rung.library->supports(rung.index, 0, &p, &status)) { return {}; }
     return *status.message != 0 ? status.message : "(no reason given)";
 }
 
@@ -34,11 +24,11 @@ Problem correlation_of(std::int64_t n, std::int64_t k, Mode mode) {
     return p;
 }
 
-std::vector<cuda_abi::Policy> policies_of(int rung, const Problem& problem) {
+std::vector<cuda_abi::Policy> policies_of(const Rung& rung, const Problem& problem) {
     const cuda_abi::Problem p = ladder_problem(problem);
     std::vector<cuda_abi::Policy> all(64);
-    all.resize(
-        std::min(all.size(), static_cast<std::size_t>(api().policies(rung, 0, &p, all.data(), static_cast<int>(all.size())))));
+    const std::int32_t count = rung.library->policies(rung.index, 0, &p, all.data(), static_cast<std::int32_t>(all.size()));
+    all.resize(std::min(all.size(), static_cast<std::size_t>(count)));
     return all;
 }
 
@@ -47,30 +37,31 @@ std::vector<float> correlation_order(const Problem& problem, std::vector<float> 
     return taps;
 }
 
-PreparedRung prepare_rung(int rung, const Problem& problem, const std::vector<float>& taps, const cuda_abi::Policy& policy,
+PreparedRung prepare_rung(const Rung& rung, const Problem& problem, const std::vector<float>& taps, const cuda_abi::Policy& policy,
                           cuda_abi::Status& status) {
     const cuda_abi::Problem p = ladder_problem(problem);
     const std::vector<float> ordered = correlation_order(problem, taps);
-    return PreparedRung(api().prepare(rung, 0, &p, ordered.data(), &policy, &status));
+    const cuda_abi::HostTaps all{ordered.data()};
+    return PreparedRung(rung.library->prepare(rung.index, 0, &p, &all, &policy, &status), {rung.library});
 }
 
 cuda_abi::Job whole_job(const Problem& problem, void* out, const void* in) {
     const core::Resolved r = core::resolve(problem);
     cuda_abi::Job job;
     job.out = out;
-    job.count = r.output_length;
-    job.out_row = r.out_row;
-    job.out_sample = r.out_sample;
+    job.count = r.cut().outputs;
+    job.out_batch = r.batch.out_stride;
+    job.out_stride = r.cut().out_stride;
     job.in = in;
-    job.in_last = r.n;
-    job.in_row = r.in_row;
-    job.in_sample = r.in_sample;
-    job.rows = r.batch;
-    job.n = r.n;
+    job.in_last = r.cut().n;
+    job.in_batch = r.batch.in_stride;
+    job.in_stride = r.cut().in_stride;
+    job.batch = r.batch.length;
+    job.n = r.cut().n;
     return job;
 }
 
-RungRun run_rung(int rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,
+RungRun run_rung(const Rung& rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,
                  const cuda_abi::Policy& policy) {
     RungRun run;
     cuda_abi::Status status;
@@ -78,11 +69,11 @@ RungRun run_rung(int rung, const Problem& problem, const std::vector<float>& in,
     if (!prepared) { return {{}, std::string("prepare: ") + status.message}; }
     const DeviceBuffer device_in = DeviceBuffer::of(in);
     const DeviceBuffer device_out(static_cast<std::size_t>(output_extent(problem)) * sizeof(float));
-    const DeviceBuffer workspace(static_cast<std::size_t>(api().workspace_bytes(prepared.get())));
+    const DeviceBuffer workspace(static_cast<std::size_t>(rung.library->workspace_bytes(prepared.get())));
     const cuda_abi::Job job = whole_job(problem, device_out.data(), device_in.data());
     const DeviceStream stream;
-    if (!api().execute(prepared.get(), &job, workspace.data(), static_cast<std::int64_t>(workspace.size()), stream.abi(),
-                       &status)) {
+    if (!rung.library->execute(prepared.get(), &job, workspace.data(), static_cast<std::int64_t>(workspace.size()), stream.abi(),
+                               &status)) {
         return {{}, std::string("execute: ") + status.message};
     }
     stream.synchronize();

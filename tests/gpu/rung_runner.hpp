@@ -10,33 +10,29 @@
 
 namespace tapline::test {
 
-/// Every rung's index, in reading order.
-std::vector<int> all_rungs();
-
-std::string rung_name(int rung);
-
-/// The problem as the engine gets it from the ladder.
+/// The problem as the ladder asks for it.
 cuda_abi::Problem ladder_problem(const Problem& problem);
 
 /// Empty if the rung solves the problem, else its reason.
-std::string refusal(int rung, const Problem& problem);
+std::string refusal(const Rung& rung, const Problem& problem);
 
 /// A problem as rungs see it: a correlation of f32, zero boundary.
 Problem correlation_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same);
 
 /// What the rung may be run with: first what it chooses itself, then every choice.
-std::vector<cuda_abi::Policy> policies_of(int rung, const Problem& problem);
+std::vector<cuda_abi::Policy> policies_of(const Rung& rung, const Problem& problem);
 
 /// Taps as rungs take them: reversed for a convolution (real taps, one filter).
 std::vector<float> correlation_order(const Problem& problem, std::vector<float> taps);
 
 struct ReleasePrepared {
-    void operator()(cuda_abi::Prepared* prepared) const { api().release(prepared); }
+    const cuda_abi::Api* library;
+    void operator()(cuda_abi::Prepared* prepared) const { library->release(prepared); }
 };
 using PreparedRung = std::unique_ptr<cuda_abi::Prepared, ReleasePrepared>;
 
 /// `taps` in the user's order. Null with the status filled if the rung refuses.
-PreparedRung prepare_rung(int rung, const Problem& problem, const std::vector<float>& taps, const cuda_abi::Policy& policy,
+PreparedRung prepare_rung(const Rung& rung, const Problem& problem, const std::vector<float>& taps, const cuda_abi::Policy& policy,
                           cuda_abi::Status& status);
 
 /// The whole problem on buffers that hold it.
@@ -48,7 +44,7 @@ struct RungRun {
 };
 
 /// An f32 problem on one rung with guard zones and a poisoned output.
-RungRun run_rung(int rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,
+RungRun run_rung(const Rung& rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,
                  const cuda_abi::Policy& policy = {});
 
 }  // namespace tapline::test

@@ -19,7 +19,7 @@ protected:
     void SetUp() override {
         GpuTest::SetUp();
         if (IsSkipped() || HasFatalFailure()) { return; }
-        if (rung_named("overlap_save") < 0) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save"); }
+        if (!rung_named("overlap_save")) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save"); }
     }
 
     static PlanOptions by_overlap_save(const char* name = "overlap_save") {
@@ -52,7 +52,7 @@ protected:
     static void expect_right(const Problem& p, std::span<const std::byte> in, std::span<const std::byte> taps, const Plan& plan,
                              std::size_t offset = 0) {
         const std::vector<std::byte> values = executed(p, in, taps, plan, offset);
-        EXPECT_EQ(compare(p, values.data(), in.data(), taps.data(), is_elementwise(rung_named(plan.algorithm()))), "")
+        EXPECT_EQ(compare(p, values.data(), in.data(), taps.data(), is_elementwise(plan)), "")
             << p.taps << " taps, " << plan.algorithm() << ": " << plan.explain();
     }
 
@@ -135,7 +135,7 @@ TEST_F(TapsOnDevice, OfLongSegmentsRowsAndStrides) {
 TEST_F(TapsOnDevice, OfSegmentsInClustersAndInMemory) {
     Random random(95);
     for (const char* name : {"overlap_save_cluster", "overlap_save_large"}) {
-        if (rung_named(name) < 0) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
+        if (!rung_named(name)) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
         for (const Dtype dtype : {Dtype::f32, Dtype::complex64, Dtype::f64}) {
             for (const std::int64_t k : {5000, 9000}) {
                 Problem p;
@@ -173,7 +173,7 @@ std::vector<std::byte> drawn_here_and_there(const Problem& p, Random& random) {
 TEST_F(TapsOnDevice, OfLargeSegmentsOfEveryType) {
     Random random(97);
     const char* const name = "overlap_save_large";
-    if (rung_named(name) < 0) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
+    if (!rung_named(name)) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
     struct Case {
         Dtype dtype;
         bool complex_taps;
@@ -204,7 +204,7 @@ TEST_F(TapsOnDevice, OfLargeSegmentsOfEveryType) {
 TEST_F(TapsOnDevice, OfManyLargeSegments) {
     Random random(98);
     const char* const name = "overlap_save_large";
-    if (rung_named(name) < 0) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
+    if (!rung_named(name)) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
     for (const std::int64_t k : {4500, 180001}) {
         Problem p;
         p.length = 200;
@@ -228,7 +228,7 @@ TEST_F(TapsOnDevice, OfManyLargeSegments) {
 TEST_F(TapsOnDevice, OfSegmentsWithLongRows) {
     Random random(96);
     const char* const name = "overlap_save_large";
-    if (rung_named(name) < 0) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
+    if (!rung_named(name)) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
     for (const Dtype dtype : {Dtype::f32, Dtype::complex64, Dtype::f64}) {
         for (const std::int64_t k : {350001, 600001}) {
             Problem p;

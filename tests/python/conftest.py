@@ -15,4 +15,3 @@ def gpu(request):
         if os.environ.get("TAPLINE_REQUIRE_GPU") == "1":
             raise
         pytest.skip(f"{request.param.__name__}: {error}")
-

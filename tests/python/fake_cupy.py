@@ -1,7 +1,7 @@
-"""A module `cupy` whose arrays lie in the memory of the emulated GPU (tests/support/emulated_cuda), for tests on machines without one.
+"""A module `cupy` whose arrays lie in the memory of the emulated GPU (tests/support/emulated_cuda), for machines without one.
 
-Its arrays are NumPy's, so that everything NumPy can do with them works; what a GPU library would refuse, using one as an array of the
-host, is an error here too.
+Its arrays are NumPy's, so that everything NumPy can do with them works; what a GPU library would refuse, using one as an array of
+the host, is an error here too.
 """
 
 import ctypes
@@ -60,8 +60,14 @@ def install(engine):
 
         @property
         def __cuda_array_interface__(self):
-            return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.ctypes.data, False), "strides": self.strides,
-                    "version": 3, "stream": 1}
+            return {
+                "shape": self.shape,
+                "typestr": self.dtype.str,
+                "data": (self.ctypes.data, False),
+                "strides": self.strides,
+                "version": 3,
+                "stream": 1,
+            }
 
         def __dlpack_device__(self):
             return 2, self._device

@@ -1,7 +1,7 @@
 """What the tests of arrays in GPU memory share: libraries, random arrays, comparison.
 
-TAPLINE_TEST_EMULATED names the emulated engine: then the same tests run on a machine without a GPU, with a CuPy whose arrays lie in the
-emulated memory (test_gpu_emulated.py does that).
+TAPLINE_TEST_EMULATED names the emulated engine: then the same tests run on a machine without a GPU, with a CuPy whose arrays lie
+in the emulated memory (test_gpu_emulated.py does that).
 """
 
 import importlib
@@ -21,8 +21,9 @@ import tapline  # noqa: E402
 
 HAS_GPU = tapline.info()["engines"][1]["available"]
 on_real_gpu = pytest.mark.skipif(not HAS_GPU or bool(EMULATED), reason="needs a GPU")
-needs_gpu = pytest.mark.skipif(not HAS_GPU and os.environ.get("TAPLINE_REQUIRE_GPU") != "1",
-                               reason=f"no GPU: {tapline.info()['engines'][1]['reason']}")
+needs_gpu = pytest.mark.skipif(
+    not HAS_GPU and os.environ.get("TAPLINE_REQUIRE_GPU") != "1", reason=f"no GPU: {tapline.info()['engines'][1]['reason']}"
+)
 
 
 class Cupy:
@@ -51,7 +52,8 @@ class Torch:
         return self.torch.from_numpy(np.ascontiguousarray(x)).cuda()
 
     def get(self, x):
-        assert type(x) is self.torch.Tensor and x.is_cuda, type(x)
+        assert type(x) is self.torch.Tensor, type(x)
+        assert x.is_cuda
         return x.cpu().numpy()
 
     def empty(self, shape, dtype):
@@ -69,7 +71,8 @@ class Jax:
         return self.jax.device_put(x, self.gpu)
 
     def get(self, x):
-        assert isinstance(x, self.jax.Array) and next(iter(x.devices())).platform == "gpu", type(x)
+        assert isinstance(x, self.jax.Array), type(x)
+        assert next(iter(x.devices())).platform == "gpu"
         return np.asarray(x)
 
 
@@ -85,7 +88,7 @@ TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "complex64": 2e-6, "float64": 1e-
 
 
 def assert_close(got, wanted, scale=1.0):
-    assert got.shape == wanted.shape and got.dtype == wanted.dtype, (got.shape, got.dtype, wanted.shape, wanted.dtype)
+    assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
     if wanted.dtype.kind in "iub":
         assert (got == wanted).all()
         return

@@ -57,8 +57,12 @@ TESTS = {
 }
 
 # Of TestNdimageFilters, which tests every filter of ndimage: these are about the functions that tapline has.
-NDIMAGE = ("correlate", "convolve", "gauss", "filter_axes", "derivative", "invalid", "subset", "mismatch", "prewitt", "sobel",
-           "laplace", "uniform", "magnitude", "extend", "generic")
+# fmt: off
+NDIMAGE = (
+    "correlate", "convolve", "gauss", "filter_axes", "derivative", "invalid", "subset", "mismatch", "prewitt", "sobel", "laplace",
+    "uniform", "magnitude", "extend", "generic",
+)
+# fmt: on
 
 # name of a test (a beginning of it will do) -> why tapline's answer is another one
 SINGLE = "float32 images are filtered in float32, not in float64; the error is some 1e-7 of the values"

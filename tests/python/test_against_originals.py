@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+
 import tapline
 from tapline import _fallback
 
@@ -91,7 +92,7 @@ def test_signal_direct_and_fft(name, seed):
     rng = np.random.default_rng(seed)
     mode = str(rng.choice(["full", "same", "valid"]))
     x, h = shapes(rng, int(rng.integers(1, 4)), mode == "valid")
-    a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, *INTEGERS[1:]], 2)))
+    a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, *INTEGERS[1:]], 2), strict=True))
     method = str(rng.choice(["auto", "direct", "fft"]))
     # SciPy's FFT of integers is only as exact as float64; its direct method is the one to agree with.
     theirs = "direct" if np.result_type(a, v).kind in "iu" else method
@@ -119,7 +120,7 @@ def test_signal_by_fft(name, seed):
                 x[a] = 1
         if len(axes) == 1 and rng.random() < 0.5:
             axes = axes[0] - ndim
-    a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, "int16", "bool"], 2)))
+    a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, "int16", "bool"], 2), strict=True))
     single = a.dtype.char in "fF" or v.dtype.char in "fF"  # then SciPy transforms that one in single precision
     assert_same(
         getattr(tapline.signal, name)(a, v, mode, axes),
@@ -137,11 +138,9 @@ def test_signal_2d(name, seed):
     boundary = str(rng.choice(["fill", "wrap", "symm"]))
     if boundary != "fill":  # SciPy reads outside of arrays that are smaller than the filter
         x, h = np.maximum(x, h), np.minimum(x, h)
-    a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, *INTEGERS[1:]], 2)))
+    a, v = (drawn(rng, s, k) for s, k in zip((x, h), rng.choice([*FLOATS, *INTEGERS[1:]], 2), strict=True))
     fill = int(rng.integers(0, 3))
-    assert_same(
-        getattr(tapline.signal, name)(a, v, mode, boundary, fill), getattr(scipy_signal, name)(a, v, mode, boundary, fill)
-    )
+    assert_same(getattr(tapline.signal, name)(a, v, mode, boundary, fill), getattr(scipy_signal, name)(a, v, mode, boundary, fill))
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -200,9 +199,8 @@ def test_ndimage_weights(name, seed):
         sizes = tuple(int(s) for s in rng.integers(1, 5, ndim))
         arguments["origin"] = [int(rng.integers(-(s // 2), (s - 1) // 2 + 1)) for s in sizes]
     weights = rng.integers(0, 4, sizes)
-    if output is None or np.dtype(output).kind == "f":
-        if np.dtype(kind).kind in "fc":
-            weights = drawn(rng, sizes, rng.choice(FLOATS if np.dtype(kind).kind == "c" else FLOATS[:2]))
+    if (output is None or np.dtype(output).kind == "f") and np.dtype(kind).kind in "fc":
+        weights = drawn(rng, sizes, rng.choice(FLOATS if np.dtype(kind).kind == "c" else FLOATS[:2]))
     single = np.dtype(output or kind).char in "fF"
     assert_same(
         getattr(tapline.ndimage, name)(image, weights, **arguments),
@@ -262,7 +260,7 @@ MODULES = {tapline.numpy: np, tapline.signal: scipy_signal, tapline.ndimage: sci
 FUNCTIONS = [(ours, theirs, name) for ours, theirs in MODULES.items() for name in ours.__all__]
 
 
-@pytest.mark.parametrize("ours, theirs, name", FUNCTIONS)
+@pytest.mark.parametrize(("ours", "theirs", "name"), FUNCTIONS)
 def test_signatures(ours, theirs, name):
     assert str(inspect.signature(getattr(ours, name))) == str(inspect.signature(getattr(theirs, name)))
 

@@ -1,16 +1,17 @@
 """tapline.convolve, correlate, Plan, info and bench: values, strides, types, errors and lifetimes."""
 
 import inspect
-import typing
 import subprocess
 import sys
 import threading
 import time
 import timeit
 import tracemalloc
+import typing
 
 import numpy as np
 import pytest
+
 import tapline
 from tapline import _core
 
@@ -98,7 +99,8 @@ def test_axes_strides_and_filters_of_each_row(seed):
     outer = np.broadcast_shapes(rows.shape[:-1], filters.shape[:-1])
     pairs = zip(
         np.broadcast_to(rows, outer + rows.shape[-1:]).reshape(-1, rows.shape[-1]),
-        np.broadcast_to(filters, outer + (k,)).reshape(-1, k),
+        np.broadcast_to(filters, (*outer, k)).reshape(-1, k),
+        strict=True,
     )
     expected = np.array([textbook(a, b, mode) for a, b in pairs])
     expected = np.moveaxis(expected.reshape(outer + expected.shape[-1:]), -1, axis)
@@ -123,7 +125,7 @@ def test_a_plan_takes_any_strides(seed):
     plan = tapline.Plan(shape, h, "same", axis=axis, boundary="mirror")
     for _ in range(4):
         steps = tuple(int(s) for s in rng.integers(1, 4, len(shape)))
-        x = rng.standard_normal(tuple(n * s for n, s in zip(shape, steps)))[tuple(slice(None, None, s) for s in steps)]
+        x = rng.standard_normal(tuple(n * s for n, s in zip(shape, steps, strict=True)))[tuple(slice(None, None, s) for s in steps)]
         if rng.random() < 0.5:
             x = np.asfortranarray(x)
         expected = np.moveaxis(textbook(np.moveaxis(x, axis, -1), h, "same", None, "mirror"), -1, axis)
@@ -173,11 +175,12 @@ def test_nan_reaches_only_its_window():
     x[10_000] = np.nan
     y = tapline.convolve(x, np.ones(2000), "causal")
     assert np.isnan(y[10_000:12_000]).all()
-    assert np.isfinite(y[:10_000]).all() and np.isfinite(y[12_000:]).all()
+    assert np.isfinite(y[:10_000]).all()
+    assert np.isfinite(y[12_000:]).all()
 
 
 @pytest.mark.parametrize(
-    "arguments, named, error, words",
+    ("arguments", "named", "error", "words"),
     [
         (([], [1.0]), {}, ValueError, "length: 0"),
         (([1.0], []), {}, ValueError, "taps: 0"),
@@ -259,8 +262,11 @@ def test_plan():
     np.testing.assert_allclose(plan(x), textbook(x, np.array([1.0, 2, 3]), "same", None, "wrap"))
     assert (plan.shape, plan.output_shape) == ((2, 10), (2, 10))
     assert (plan.dtype, plan.output_dtype) == (np.float64, np.float64)  # float64 taps beside a float32 signal
-    assert isinstance(plan.workspace_bytes, int) and plan.workspace_bytes >= 0
-    assert plan.predicted_seconds > 0 and plan.threads >= 1 and plan.device == "cpu"
+    assert isinstance(plan.workspace_bytes, int)
+    assert plan.workspace_bytes >= 0
+    assert plan.predicted_seconds > 0
+    assert plan.threads >= 1
+    assert plan.device == "cpu"
     assert "same convolution of 2 x 10 f64 samples" in plan.explain()
     assert "2 x 10" in repr(plan)
     with pytest.raises(ValueError, match="shape is not the plan's"):
@@ -286,7 +292,8 @@ def test_a_plan_of_each_algorithm(algorithm):
     assert plan.algorithm == algorithm
     np.testing.assert_allclose(plan(x), np.correlate(x, h, "full"), rtol=0, atol=1e-10)
     told = {a["name"]: a for a in _core.algorithms(plan)}
-    assert told[algorithm]["supported"] and not told["integer"]["supported"]
+    assert told[algorithm]["supported"]
+    assert not told["integer"]["supported"]
 
 
 def test_plans_are_kept_by_content():

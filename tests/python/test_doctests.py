@@ -4,6 +4,7 @@ import doctest
 
 import numpy as np
 import pytest
+
 import tapline
 
 MODULES = [tapline.numpy, tapline.signal, tapline.ndimage]

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import tapline
-from tapline._gpu_libraries import library_of
 
+import tapline
 from gpu_arrays import EMULATED, Cupy, Jax, assert_close, drawn, needs_gpu
+from tapline._gpu_libraries import library_of
 
 pytestmark = needs_gpu
 
@@ -30,8 +30,17 @@ def test_boundaries_and_epilogue(gpu, boundary):
 
 
 def test_mixed_types_promote_as_numpys(gpu):
-    for signal, taps in [("float32", "float64"), ("float64", "float32"), ("float32", "complex64"),
-                         ("int16", "float32"), ("int32", "float32"), ("float16", "float32"), ("float32", "float16"), ("uint8", "float16"), ("float32", "int8")]:
+    for signal, taps in [
+        ("float32", "float64"),
+        ("float64", "float32"),
+        ("float32", "complex64"),
+        ("int16", "float32"),
+        ("int32", "float32"),
+        ("float16", "float32"),
+        ("float32", "float16"),
+        ("uint8", "float16"),
+        ("float32", "int8"),
+    ]:
         x, h = (10 * drawn(50)).astype(signal), (10 * drawn(5)).astype(taps)
         assert_close(gpu.get(tapline.convolve(gpu.put(x), h)), tapline.convolve(x, h), 20)
 
@@ -78,7 +87,7 @@ def test_out(gpu):
         tapline.convolve(gpu.put(x), h, out=gpu.empty((3, 50), "float32"))
     with pytest.raises(ValueError, match="out: in host memory"):
         tapline.convolve(gpu.put(x), h, out=np.empty((3, 53), np.float32))
-    with pytest.raises(ValueError, match="out: on cuda:0|signal: in host memory"):
+    with pytest.raises(ValueError, match=r"out: on cuda:0|signal: in host memory"):
         tapline.convolve(x, h, out=out)
     with pytest.raises(ValueError, match="overlap"):
         tapline.convolve(out, h, "same", out=out)
@@ -99,9 +108,9 @@ def test_integers_are_exact_or_refused(gpu):
 
 def test_nothing_in_or_nothing_out(gpu):
     assert gpu.get(tapline.convolve(gpu.put(drawn(0, 5)), drawn(2))).shape == (0, 6)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="a signal needs at least 1"):
         tapline.convolve(gpu.put(drawn(2, 0)), drawn(2))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="5 taps are longer than the signal's 3 samples"):
         tapline.convolve(gpu.put(drawn(3)), drawn(5), "valid")
 
 

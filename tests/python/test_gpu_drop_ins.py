@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import tapline
 
+import tapline
 from gpu_arrays import EMULATED, Jax, assert_close, drawn, needs_gpu
 
 pytestmark = needs_gpu
@@ -23,7 +23,11 @@ DROP_INS = [
     ("signal.correlate", (X, H), {"mode": "same"}),
     ("signal.correlate", (X[0], X[1]), {}),
     ("signal.correlate", (X.astype(complex), 1j * H), {}),
-    *(("signal." + name, (X[0], X[1, :9]), {"mode": mode}) for name in ("convolve", "correlate", "oaconvolve") for mode in ("full", "same", "valid")),
+    *(
+        ("signal." + name, (X[0], X[1, :9]), {"mode": mode})
+        for name in ("convolve", "correlate", "oaconvolve")
+        for mode in ("full", "same", "valid")
+    ),
     ("signal.correlate", (X[0], X[1, :8].astype(complex) * 1j), {"mode": "same", "method": "direct"}),
     ("signal.fftconvolve", (X[0].astype(np.float64), X[1, :8]), {"mode": "same"}),
     ("signal.convolve", (X[0, :5], X[1]), {"mode": "same"}),
@@ -41,8 +45,10 @@ DROP_INS = [
     ("signal.correlate2d", (X, H), {"boundary": "wrap", "mode": "same"}),
     ("signal.correlate2d", (H, X), {"mode": "valid"}),
     ("signal.upfirdn", (H[0], X), {"up": 3, "down": 2}),
-    *(("signal.upfirdn", (H[0], X), {"up": 2, "down": 3, "mode": mode, "cval": 2.0})
-      for mode in ("constant", "wrap", "edge", "symmetric", "reflect", "smooth", "line", "antisymmetric", "antireflect")),
+    *(
+        ("signal.upfirdn", (H[0], X), {"up": 2, "down": 3, "mode": mode, "cval": 2.0})
+        for mode in ("constant", "wrap", "edge", "symmetric", "reflect", "smooth", "line", "antisymmetric", "antireflect")
+    ),
     ("signal.upfirdn", (H[0], X[:, :1]), {"up": 2, "axis": 0, "mode": "antireflect"}),
     ("signal.upfirdn", (drawn(40), X[:1, :3]), {"mode": "antireflect"}),
     ("signal.upfirdn", (drawn(40), X[:1, :3]), {"mode": "antisymmetric"}),
@@ -63,7 +69,10 @@ DROP_INS = [
     ("ndimage.prewitt", (LEVELS.astype(np.int32),), {"axis": 0}),
     ("ndimage.laplace", (X,), {}),
     ("ndimage.gaussian_filter", (X, 2.0), {"output": np.float64}),
-    *(("ndimage.convolve", (X, H), {"mode": mode, "origin": (1, -1)}) for mode in ("reflect", "mirror", "nearest", "wrap", "constant")),
+    *(
+        ("ndimage.convolve", (X, H), {"mode": mode, "origin": (1, -1)})
+        for mode in ("reflect", "mirror", "nearest", "wrap", "constant")
+    ),
     ("ndimage.gaussian_filter", (X, (2.0, 1.0)), {"mode": "mirror", "order": (0, 1)}),
     ("ndimage.gaussian_filter", (drawn(3, 20, 21), 1.0), {"axes": (1, 2), "mode": "constant", "cval": 2.0}),
     ("ndimage.correlate", (X.astype(np.float64), W), {}),
@@ -117,7 +126,11 @@ def test_drop_ins_write_beside_what_they_read(gpu):
     tapline.ndimage.convolve1d(both[0], W[0], output=both[1])
     assert_close(gpu.get(both[1]), wanted, 50)
     assert_close(gpu.get(both[0]), X)
-    for function, arguments in [(tapline.ndimage.convolve1d, (W[0],)), (tapline.ndimage.convolve, (W,)), (tapline.ndimage.gaussian_filter, (1.5,))]:
+    for function, arguments in [
+        (tapline.ndimage.convolve1d, (W[0],)),
+        (tapline.ndimage.convolve, (W,)),
+        (tapline.ndimage.gaussian_filter, (1.5,)),
+    ]:
         there = gpu.put(X)
         function(there, *arguments, output=there)  # onto itself, as SciPy's may
         assert_close(gpu.get(there), function(X, *arguments), 50)

@@ -5,8 +5,8 @@ import threading
 
 import numpy as np
 import pytest
-import tapline
 
+import tapline
 from gpu_arrays import EMULATED, Jax, assert_close, drawn, needs_gpu
 
 pytestmark = needs_gpu
@@ -47,7 +47,12 @@ def kinds_of_strides(gpu, x):
     """(the signal on the host, the same on the GPU) as it lies in memory in several ways; JAX has one."""
     n = x.shape[1] // 2
     there = gpu.put(x)
-    halves = [(x[:, :n], there[:, :n]), (x[:, ::2], there[:, ::2]), (x[:, n:], there[:, n:]), (x[::-1, :n].copy(), gpu.put(x[::-1, :n]))]
+    halves = [
+        (x[:, :n], there[:, :n]),
+        (x[:, ::2], there[:, ::2]),
+        (x[:, n:], there[:, n:]),
+        (x[::-1, :n].copy(), gpu.put(x[::-1, :n])),
+    ]
     return [(x[:, :n], gpu.put(x[:, :n]))] if isinstance(gpu, Jax) else halves
 
 
@@ -110,10 +115,7 @@ def test_threads_share_a_plan(gpu, k):
 
         def work(number, plan=plan, barrier=barrier):
             barrier.wait()
-            results = []
-            for i in range(number, number + 12):
-                results.append((i % len(cases), gpu.get(plan(cases[i % len(cases)][1]))))
-            return results
+            return [(i % len(cases), gpu.get(plan(cases[i % len(cases)][1]))) for i in range(number, number + 12)]
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             for results in pool.map(work, range(8)):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import tapline
 
+import tapline
 from gpu_arrays import Jax, assert_close, drawn, needs_gpu
 
 pytestmark = needs_gpu
@@ -25,7 +25,9 @@ def test_taps_in_gpu_memory_may_change_between_calls(gpu, count):
         taps[step % 2] += 1
     h[0, 3] = taps[0, 3] = np.nan
     for _ in range(2):
-        np.testing.assert_allclose(gpu.get(tapline.convolve(there, taps[0])), tapline.convolve(x, h[0]), 1e-4, 1e-4 if count < 65 else 2e-3)
+        np.testing.assert_allclose(
+            gpu.get(tapline.convolve(there, taps[0])), tapline.convolve(x, h[0]), 1e-4, 1e-4 if count < 65 else 2e-3
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
@@ -57,8 +59,10 @@ def test_strict_accuracy_reads_taps_where_they_are(gpu):
 def test_taps_are_converted_where_they_are(gpu):
     x, wide = drawn(3, 300), drawn(20, dtype=np.float64)
     cases = [
-        (x.astype(np.float64), wide[::2].astype(np.float32)), (x.astype(np.float16), wide.astype(np.float16)),
-        (x.astype(np.complex64), wide.astype(np.float32)), (x, np.arange(-4, 5, dtype=np.int8)),
+        (x.astype(np.float64), wide[::2].astype(np.float32)),
+        (x.astype(np.float16), wide.astype(np.float16)),
+        (x.astype(np.complex64), wide.astype(np.float32)),
+        (x, np.arange(-4, 5, dtype=np.int8)),
     ]
     for signal, taps in cases:
         tapline.clear_plan_cache()
@@ -85,7 +89,9 @@ def test_taps_that_are_not_finite_meet_nothing_outside_the_signal(gpu, place, va
     x, h = drawn(2, 1000), drawn(9)
     x[:, 20], h[place] = 0, value
     for mode in ("full", "same"):
-        np.testing.assert_allclose(gpu.get(tapline.convolve(gpu.put(x), gpu.put(h), mode)), tapline.convolve(x, h, mode), 1e-4, 1e-4)
+        np.testing.assert_allclose(
+            gpu.get(tapline.convolve(gpu.put(x), gpu.put(h), mode)), tapline.convolve(x, h, mode), 1e-4, 1e-4
+        )
 
 
 def test_taps_where_they_are_beside_what_would_be_converted(gpu):
@@ -99,7 +105,9 @@ def test_taps_where_they_are_beside_what_would_be_converted(gpu):
     many = gpu.put(np.stack([h, h + 1]))
     if not isinstance(gpu, Jax):
         assert_close(gpu.get(tapline.convolve(there[:, ::2], many[0])), tapline.convolve(x[:, ::2], h), 80)
-    assert_close(gpu.get(tapline.convolve(there, taps, scale=0.5, clamp=[-1, 1])), tapline.convolve(x, h, scale=0.5, clamp=[-1, 1]), 80)
+    assert_close(
+        gpu.get(tapline.convolve(there, taps, scale=0.5, clamp=[-1, 1])), tapline.convolve(x, h, scale=0.5, clamp=[-1, 1]), 80
+    )
     assert_close(gpu.get(tapline.convolve(there, taps, scale=0.5, bias=2)), tapline.convolve(x, h, scale=0.5, bias=2), 80)
     if not isinstance(gpu, Jax):
         for shape in ((3, 200), (279,), (2, 279)):

@@ -1,5 +1,5 @@
-"""tapline.torch against torch.nn.functional.conv1d, on the CPU and, where there is one, a GPU; skipped where PyTorch is not installed
-(it is large)."""
+"""tapline.torch against torch.nn.functional.conv1d, on the CPU and, where there is one, a GPU; skipped where PyTorch, which is
+large, is not installed."""
 
 import doctest
 import shutil
@@ -47,7 +47,7 @@ def test_values(n, k, padding):
     torch.testing.assert_close(ours(x, taps[0], padding), expected(x, taps[:1].repeat(3, 1), padding))
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float16, 4e-3), (torch.bfloat16, 3e-2)])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float16, 4e-3), (torch.bfloat16, 3e-2)])
 def test_types(dtype, tolerance):
     x, taps = drawn(2, 3, 50, dtype=dtype), drawn(3, 7, dtype=dtype)
     y = ours(x, taps)
@@ -62,7 +62,7 @@ def test_strides():
 
 
 @pytest.mark.parametrize("padding", ["causal", "same", 0, 2])
-@pytest.mark.parametrize("n, k", [(6, 1), (6, 4), (5, 8), (24, 18)])
+@pytest.mark.parametrize(("n", "k"), [(6, 1), (6, 4), (5, 8), (24, 18)])
 def test_gradients(n, k, padding):
     if padding in (0, 2) and n + 2 * padding < k:
         pytest.skip("no output")
@@ -79,7 +79,7 @@ def test_long_filters_and_their_gradients():
         y = function(a, b, "causal")
         (y * y).sum().backward()
         results.append((y.detach(), a.grad, b.grad))
-    for mine, other in zip(*results):
+    for mine, other in zip(*results, strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-9 * float(other.abs().max()))
 
 
@@ -88,7 +88,7 @@ def test_the_same_bits_each_time():
     first = torch.autograd.grad(ours(x, taps).square().sum(), (x, taps))
     for _ in range(5):
         again = torch.autograd.grad(ours(x, taps).square().sum(), (x, taps))
-        assert all(torch.equal(a, b) for a, b in zip(first, again))
+        assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
 
 
 def test_operators_are_registered_well(device):
@@ -120,13 +120,14 @@ def test_kernels_of_a_gpu(shape, k, dtype, device):
             to.extend((z.detach(), p.grad, q.grad))
         unit = {torch.float64: 2.0**-52, torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}[dtype]
         sums = 2.0**-52 if dtype == torch.float64 else 2.0**-23  # storage rounds once, sums have a unit of their own
-        for got, wanted, magnitude in zip((y, a.grad, b.grad), wide, magnitudes):
+        for got, wanted, magnitude in zip((y, a.grad, b.grad), wide, magnitudes, strict=True):
             assert got.dtype == dtype
             error = (got.double() - wanted).abs()
             least = torch.finfo(dtype).smallest_normal * unit  # half the distance of numbers too small for a unit
             assert (error <= unit * wanted.abs() + least + 16 * sums * magnitude).all(), (padding, error.max(), magnitude.max())
         again = torch.autograd.grad(ours(a, b, padding), (a, b), g)
-        assert torch.equal(again[0], a.grad) and torch.equal(again[1], b.grad)
+        assert torch.equal(again[0], a.grad)
+        assert torch.equal(again[1], b.grad)
         only = torch.autograd.grad(ours(x, b, padding), b, g)[0]
         assert torch.equal(only, b.grad)
 
@@ -167,12 +168,12 @@ def test_compile(backend, device):
     x, taps = drawn(2, 3, 30).requires_grad_(), drawn(3, 4).requires_grad_()
     wanted = torch.autograd.grad(model(x, taps), (x, taps))
     got = torch.autograd.grad(torch.compile(model, fullgraph=True, backend=backend)(x, taps), (x, taps))
-    for a, b in zip(got, wanted):
+    for a, b in zip(got, wanted, strict=True):
         torch.testing.assert_close(a, b)
 
 
 @pytest.mark.parametrize(
-    "arguments, error, words",
+    ("arguments", "error", "words"),
     [
         (([1.0], torch.ones(1)), TypeError, "x: a list"),
         ((torch.ones(2, 5), torch.ones(3, 2)), ValueError, "for 2 channels"),

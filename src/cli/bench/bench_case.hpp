@@ -1,102 +1,62 @@
-// One benchmark case: check the result, then time it beside the copy.
+// One case of `tapline bench`: a problem with its data, solved by some algorithms, each checked and then timed beside the copy.
 #pragma once
 
-#include <cstdint>
-#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/shared/elements.hpp"
-#include "tapline/plan.hpp"
+#include "cli/measure/cuda_device.hpp"
+#include "cli/measure/reference_blocks.hpp"
+#include "tapline/info.hpp"
 
 namespace tapline::cli {
 
-/// Random signals and taps of a problem, and room for its output and for the copy.
-struct BenchData {
-    Bytes signal;
-    Bytes taps;
-    Bytes output;
-    Bytes copied;  ///< as large as the signal
+/// What all cases of a run have in common.
+struct BenchSetup {
+    Accuracy accuracy = Accuracy::standard;
+    std::string device = "cpu";
+    std::string algorithms = "auto";
+    double within = std::numeric_limits<double>::infinity();
+    std::int64_t threads = 0;
+    bool rounded_taps = false;
+    bool separable = false;
+    bool host = false;
+    double seconds = 1;
+    [[nodiscard]] bool on_gpu() const { return names_cuda(device); }
+    [[nodiscard]] PlanOptions plan_options(const std::string& algorithm) const {
+        return {.device = device, .accuracy = accuracy, .algorithm = algorithm, .threads = static_cast<int>(threads)};
+    }
 };
 
-/// Floating values are uniform in [-1, 1); integers so small that no sum can overflow. The same data for the same problem.
-/// Every page of signal and taps, and of `copied` if it is wanted, is touched.
-BenchData make_bench_data(const Problem& problem, bool with_copy = true);
-
-/// Rounds the taps, f32, to the type of the signal, f16 or bf16, as taps are where all else is of that type.
-void round_taps(BenchData& data, const Problem& problem);
-
-/// Elements as above; f16 and bf16 too.
-Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed);
-
-struct CheckResult {
-    double error = 0;  ///< relative L2 error over the checked outputs; for integers the number of wrong ones
-    double tolerance = 0;
-    std::int64_t unwritten = 0;  ///< outputs that are still NaN although all data are finite; not for integers
-    [[nodiscard]] bool ok() const { return error <= tolerance && unwritten == 0; }
-    /// "error 1.2e-03, allowed 2.0e-06", and how many outputs are unwritten.
-    [[nodiscard]] std::string describe() const;
-};
-
-/// What blocks of a problem's output must be: at both ends, in the middle and at random places of the first, the last and
-/// other rows, or all of it if that is little work. Signals and output are packed.
-class ReferenceBlocks {
+class BenchCase {
 public:
-    struct Block {
-        std::int64_t row;
-        std::int64_t first;  ///< output of the row
-        std::int64_t count;
-        std::int64_t offset;  ///< of its first output in the packed output, in elements
-    };
+    /// `gpu`: null without one; outlives this.
+    BenchCase(const BenchSetup& setup, const Problem& problem, const CudaDevice* gpu);
 
-    /// Sums up the textbook way at once; keeps no reference to the data.
-    ReferenceBlocks(const Problem& problem, const BenchData& data);
+    /// The algorithms to time: those that setup.algorithms names and that can. Throws a usage error for a name that is none.
+    [[nodiscard]] std::vector<std::string> entries() const;
 
-    [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
-
-    /// `outputs_of` gives a block's outputs, elements of the problem's output type side by side.
-    [[nodiscard]] CheckResult compare(Accuracy accuracy, const std::function<const std::byte*(const Block&)>& outputs_of) const;
-
-    /// The same for a whole output in host memory, which was filled with ones before; counts unwritten elements too.
-    [[nodiscard]] CheckResult compare(Accuracy accuracy, const std::byte* output) const;
+    /// A line of the JSON. Throws Error for a wrong result.
+    [[nodiscard]] nlohmann::ordered_json run(const std::string& algorithm);
 
 private:
-    struct Exact {
-        std::vector<long double> real;
-        std::vector<long double> imag;
-        std::vector<__int128> integers;
-    };
+    [[nodiscard]] double check(const Plan& plan);
+    /// Of what is in data_.output.
+    [[nodiscard]] double require_right(const Plan& plan) const;
 
+    const BenchSetup& setup_;
     Problem problem_;
-    std::vector<Block> blocks_;
-    std::vector<Exact> exact_;  // of each block
+    const CudaDevice* gpu_;
+    CaseData data_;
+    ReferenceBlocks expected_;
+    std::optional<CudaProblem> on_gpu_;
+    Plan automatic_;
 };
 
-/// Executes once into an output full of NaN and compares.
-CheckResult check(const Plan& plan, const BenchData& data, const ReferenceBlocks& expected);
-
-struct Timing {
-    double median = 0;
-    double least = 0;
-    double most = 0;
-    int runs = 0;
-};
-
-struct CaseTimes {
-    Timing convolution;
-    double copy_seconds = 0;            ///< std::memcpy of the signal on the plan's threads, median
-    double streaming_copy_seconds = 0;  ///< with streaming stores
-};
-
-/// Convolution, copy and streaming copy take turns for about `seconds`, at least three times each. Short ones are repeated
-/// inside one measurement, so that the clock does not count.
-CaseTimes time_case(const Plan& plan, const BenchData& data, double seconds);
-
-/// The same for any `run` whose input is `in`, as large as `copied`, and which is predicted to take so long.
-CaseTimes time_beside_copy(const std::function<void()>& run, const Bytes& copied, const Bytes& in, int threads,
-                           double predicted_seconds, double seconds);
-
-/// Multiplications and additions of the textbook sum for one execution.
-double textbook_flops(const Problem& problem);
+/// `images`: the table is about images.
+void print_bench_header(std::FILE* to, bool images);
+void print_bench_row(std::FILE* to, const nlohmann::ordered_json& json);
 
 }  // namespace tapline::cli

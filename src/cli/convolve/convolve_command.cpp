@@ -4,7 +4,6 @@
 #include "cli/commands.hpp"
 #include "cli/convolve/convolve_job.hpp"
 #include "cli/shared/numbers.hpp"
-#include "cli/shared/option_values.hpp"
 #include "cli/shared/shared_options.hpp"
 #include "design/design.hpp"
 
@@ -54,18 +53,7 @@ std::string footer() {
 
 void add_filtering(CLI::App& sub, ConvolveJob& job) {
     constexpr const char* kGroup = "Filtering";
-    add_parsed(sub, "--mode", job.mode, mode_from_string, "one of full, same, valid, causal, leading",
-               "full, same, valid, causal or leading [full]")
-        ->type_name("MODE")
-        ->group(kGroup);
-    add_parsed(sub, "--boundary", job.boundary, boundary_from_string, "one of zero, constant, nearest, reflect, mirror, wrap",
-               "What lies outside the signal: zero, constant, nearest, reflect, mirror or wrap [zero]")
-        ->type_name("RULE")
-        ->group(kGroup);
-    add_parsed(sub, "--constant", job.constant, parse_constant, "a number, or REAL,IMAGINARY",
-               "The value of boundary constant; implies it")
-        ->type_name("C")
-        ->group(kGroup);
+    add_rules(sub, job, kGroup);
     add_parsed(sub, "--origin", job.origin, parse_count, "a whole number",
                "Which tap sits on the output's position, after any reversal [the mode's]")
         ->type_name("I")
@@ -77,10 +65,7 @@ void add_filtering(CLI::App& sub, ConvolveJob& job) {
 
 void add_files(CLI::App& sub, ConvolveJob& job) {
     constexpr const char* kGroup = "Types and formats";
-    constexpr const char* kDtypes = "an element type such as f32, f64, complex64, i16, u8, bool";
-    add_parsed(sub, "--dtype", job.dtype, dtype_from_string, kDtypes, "Element type of the output")
-        ->type_name("TYPE")
-        ->group(kGroup);
+    add_dtype(sub, "--dtype", job.dtype, "Element type of the output")->group(kGroup);
     add_parsed(sub, "--overflow", job.overflow, parse_overflow, "error or wrap",
                "An integer result that does not fit: error or wrap [error]")
         ->type_name("RULE")
@@ -89,22 +74,10 @@ void add_files(CLI::App& sub, ConvolveJob& job) {
         ->type_name("FORMAT")
         ->group(kGroup);
     sub.add_option("--to", job.to, "Format of OUT, likewise [its name's; for - the signal's]")->type_name("FORMAT")->group(kGroup);
-    add_parsed(sub, "--raw-dtype", job.raw_dtype, dtype_from_string, kDtypes, "Element type of raw files (.raw, .bin)")
-        ->type_name("TYPE")
-        ->group(kGroup);
+    add_dtype(sub, "--raw-dtype", job.raw_dtype, "Element type of raw files (.raw, .bin)")->group(kGroup);
     add_parsed(sub, "--rate", job.rate, parse_rate, "a number of samples a second", "Sample rate in Hz of a signal that has none")
         ->type_name("HZ")
         ->group(kGroup);
-}
-
-void add_reports(CLI::App& sub, ConvolveJob& job) {
-    constexpr const char* kGroup = "Reports";
-    sub.add_flag("--explain", job.explain, "Say on standard error what was chosen and why")->group(kGroup);
-    sub.add_flag("--json", job.json, "Print one JSON object about the run")->group(kGroup);
-    sub.add_option("--plot", job.plot, "Draw signal, taps, output and their spectra (.png or .svg)")
-        ->type_name("FILE")
-        ->group(kGroup);
-    sub.add_flag("-q,--quiet", job.quiet, "No warnings, no progress line")->group(kGroup);
 }
 
 }  // namespace
@@ -118,12 +91,12 @@ void add_convolve(CLI::App& app) {
     add_filtering(*sub, *job);
     add_files(*sub, *job);
     add_computing(*sub, *job, "tapline bench --algorithms all");
-    add_reports(*sub, *job);
+    add_reports(*sub, *job, "No warnings, no progress line");
+    sub->add_option("--plot", job->plot, "Draw signal, taps, output and their spectra (.png or .svg)")
+        ->type_name("FILE")
+        ->group("Reports");
     sub->footer(footer());
-    sub->callback([job, sub] {
-        settle_boundary(*sub, *job);
-        run_convolve(*job);
-    });
+    run_when_named(*sub, job, run_convolve);
 }
 
 }  // namespace tapline::cli

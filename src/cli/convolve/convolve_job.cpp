@@ -1,6 +1,5 @@
 #include "cli/convolve/convolve_job.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -8,13 +7,13 @@
 
 #include "cli/commands.hpp"
 #include "cli/convolve/filtering.hpp"
-#include "cli/shared/numbers.hpp"
-#include "cli/plot/plot.hpp"
-#include "cli/shared/progress.hpp"
 #include "cli/convolve/promotion.hpp"
-#include "core/choice/engine.hpp"
+#include "cli/plot/plot.hpp"
+#include "cli/shared/numbers.hpp"
+#include "cli/shared/progress.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
+#include "tapline/info.hpp"
 
 namespace tapline::cli {
 namespace {
@@ -67,7 +66,7 @@ void check_filters(const TapsSet& taps, const io::Layout& layout) {
 io::WriteOptions write_options(const ConvolveJob& job, const io::Info& info, const io::Layout& layout, const Problem& problem,
                                double rate) {
     io::WriteOptions options;
-    const std::int64_t outputs = core::resolve(problem, true).output_length;
+    const std::int64_t outputs = layout.length == kUnknownLength ? 0 : output_length(problem);
     options.dtype = output_dtype(problem);
     options.sample_rate = static_cast<int>(std::lround(rate));
     options.audio = info.audio;
@@ -93,11 +92,7 @@ io::WriteOptions write_options(const ConvolveJob& job, const io::Info& info, con
 }
 
 struct Outcome {
-    std::string algorithm;
-    std::string device;
-    std::string reason;
-    int threads = 0;
-    double predicted_seconds = 0;
+    std::optional<Plan> plan;  ///< the first one
     double seconds = 0;
     std::int64_t samples = 0;
 };
@@ -129,13 +124,13 @@ Json report(const ConvolveJob& job, const FilteringTask& task, const io::Reader&
     json["mode"] = to_string(problem.mode);
     json["boundary"] = to_string(problem.boundary);
     json["operation"] = to_string(problem.operation);
-    json["origin"] = core::resolve(problem, true).origin;
+    json["origin"] = origin(with_length(problem));
     json["computed_in"] = to_string(problem.dtype);
     json["accuracy"] = to_string(job.accuracy);
-    json["algorithm"] = outcome.algorithm;
-    json["device"] = outcome.device;
-    json["threads"] = outcome.threads;
-    json["reason"] = outcome.reason;
+    json["algorithm"] = outcome.plan->algorithm();
+    json["device"] = outcome.plan->device();
+    json["threads"] = outcome.plan->threads();
+    json["reason"] = outcome.plan->reason();
     json["seconds"] = outcome.seconds;
     json["samples_per_second"] = static_cast<double>(outcome.samples) / outcome.seconds;
     if (rate > 0 && task.layout.outer == 1) {
@@ -164,7 +159,7 @@ PlotTexts plot_texts(const ConvolveJob& job, const FilteringTask& task, const io
         reader.info().description + (rate > 0 && reader.info().sample_rate == 0 ? ", " + format_si(rate) + "Hz" : "");
     texts.subtitle = std::string(to_string(problem.mode)) + " " + to_string(problem.operation) + ", " +
                      to_string(problem.boundary) + " boundary, " + format_count(task.taps->taps) + " taps, computed in " +
-                     to_string(problem.dtype) + " by " + outcome.algorithm + " on " + outcome.device;
+                     to_string(problem.dtype) + " by " + outcome.plan->algorithm() + " on " + outcome.plan->device();
     return texts;
 }
 
@@ -222,18 +217,6 @@ FilteringTask task_for(const ConvolveJob& job, io::Reader& reader, const TapsSet
     return task;
 }
 
-// What the first plan says goes into the report, and to standard error if asked for.
-void observe_plan(FilteringTask& task, Outcome& outcome, bool explain) {
-    task.on_plan = [&outcome, explain](const Plan& plan) {
-        outcome.algorithm = plan.algorithm();
-        outcome.device = plan.device();
-        outcome.reason = plan.state().reason;
-        outcome.threads = plan.threads();
-        outcome.predicted_seconds = plan.predicted_seconds();
-        if (explain) std::fputs(plan.explain().c_str(), stderr);
-    };
-}
-
 void filter_all(const ConvolveJob& job, FilteringTask& task, io::Reader& reader, io::Writer& writer, const Cutting& cutting,
                 double rate, Outcome& outcome) {
     const io::Layout& layout = task.layout;
@@ -251,7 +234,7 @@ void filter_all(const ConvolveJob& job, FilteringTask& task, io::Reader& reader,
 
 void run_convolve(const ConvolveJob& job) {
     check_job(job);
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const auto reader = io::Reader::open(job.signal, open_options(job));
     const double rate = sample_rate_of(job, reader->info());
     const TapsSet taps = load_taps(job.taps, rate, {.format = {}, .raw_dtype = job.raw_dtype, .need_seek = false});
@@ -261,7 +244,10 @@ void run_convolve(const ConvolveJob& job) {
     task.writer_channels = written.channels;
     const Cutting cutting = cutting_for(task);
     Outcome outcome;
-    observe_plan(task, outcome, job.explain);
+    task.on_plan = [&](const Plan& plan) {
+        outcome.plan = plan;
+        if (job.explain) std::fputs(plan.explain().c_str(), stderr);
+    };
     std::optional<PlotCollector> plot;
     if (!job.plot.empty()) {
         plot.emplace(job.plot, task.problem.dtype, written.dtype, task.layout.inner);
@@ -277,7 +263,7 @@ void run_convolve(const ConvolveJob& job) {
     if (plot) plot->draw(plot_texts(job, task, *reader, *writer, outcome, rate), taps, rate);
     writer->commit();
     if (plot) plot->commit();
-    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    outcome.seconds = watch.seconds();
     warn_after(job, *writer);
     if (job.json) std::cout << report(job, task, *reader, *writer, written, outcome, rate).dump(2) << '\n';
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/problem/resolved.hpp"
-
 namespace tapline::cli {
 namespace {
 
@@ -143,19 +141,24 @@ private:
 
 }  // namespace
 
+Problem with_length(Problem problem) {
+    if (problem.length == kUnknownLength) problem.length = std::max<std::int64_t>(problem.taps, 1);
+    return problem;
+}
+
 Cutting cutting_for(const FilteringTask& task) {
     Cutting cutting{.layout = task.layout};
-    const core::Resolved resolved = core::resolve(task.problem, true);
-    const std::int64_t element = std::max(bytes_of(task.file_dtype), bytes_of(resolved.dtype));
+    const Problem problem = with_length(task.problem);
+    const std::int64_t element = std::max(bytes_of(task.file_dtype), bytes_of(problem.dtype));
     const std::int64_t block_bytes =
-        std::max(task.layout.length * task.layout.inner * element, resolved.output_length * bytes_of(resolved.output_dtype));
+        std::max(task.layout.length * task.layout.inner * element, output_length(problem) * bytes_of(output_dtype(problem)));
     if (task.layout.outer > 1 && task.layout.inner == 1 && block_bytes <= kBlockBytes) {
         cutting.blocks_per_chunk = std::max<std::int64_t>(1, kBlockBytes / block_bytes);
         return cutting;
     }
     cutting.frames_per_chunk = std::max<std::int64_t>(1, kChunkBytes / (task.layout.inner * element));
     if (task.problem.boundary == Boundary::wrap && task.layout.length > 0) {
-        cutting.tail_frames = std::clamp<std::int64_t>(resolved.origin, 0, task.layout.length);
+        cutting.tail_frames = std::clamp<std::int64_t>(origin(problem), 0, task.layout.length);
     }
     return cutting;
 }

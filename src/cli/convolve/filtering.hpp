@@ -28,6 +28,9 @@ struct FilteringTask {
     std::function<void(std::int64_t frames)> on_progress;  ///< frames of the layout done, over all blocks
 };
 
+/// The problem with a length that does for what does not depend on it, where it is not known.
+Problem with_length(Problem problem);
+
 /// Where the chunks of a task end. Blocks of up to a few MiB are computed several at a time by a Plan; longer ones, and those of
 /// interleaved columns, go through a Stream part by part.
 Cutting cutting_for(const FilteringTask& task);

@@ -5,14 +5,6 @@
 namespace tapline::cli {
 namespace {
 
-Dtype wider(Dtype a, Dtype b) { return a == Dtype::f64 || b == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
-
-// The real floating type of an element beside floating ones, as tapline::convolve promotes.
-Dtype floating_of(Dtype dtype) {
-    if (!is_integer(dtype)) return real_part_of(dtype);
-    return size_of(dtype) <= 2 ? Dtype::f32 : Dtype::f64;
-}
-
 // Integers with integers stay exact. Else the wider floating type, except that taps which are written in place or are a sound
 // take the signal's, and an --dtype that is wider is computed in.
 void set_types(Problem& problem, const ConvolveJob& job, const io::Info& info, const TapsSet& taps) {

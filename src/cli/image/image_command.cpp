@@ -4,7 +4,6 @@
 #include "cli/commands.hpp"
 #include "cli/image/image_job.hpp"
 #include "cli/shared/numbers.hpp"
-#include "cli/shared/option_values.hpp"
 #include "cli/shared/shared_options.hpp"
 #include "design/mask.hpp"
 
@@ -66,18 +65,7 @@ void add_filtering(CLI::App& sub, ImageJob& job) {
         ->required()
         ->type_name("MASK")
         ->group(kGroup);
-    add_parsed(sub, "--mode", job.mode, mode_from_string, "one of full, same, valid, causal, leading",
-               "full, same, valid, causal or leading [same]")
-        ->type_name("MODE")
-        ->group(kGroup);
-    add_parsed(sub, "--boundary", job.boundary, boundary_from_string, "one of zero, constant, nearest, reflect, mirror, wrap",
-               "What lies outside the image: zero, constant, nearest, reflect, mirror or wrap [reflect]")
-        ->type_name("RULE")
-        ->group(kGroup);
-    add_parsed(sub, "--constant", job.constant, parse_constant, "a number, or REAL,IMAGINARY",
-               "The value of boundary constant; implies it")
-        ->type_name("C")
-        ->group(kGroup);
+    add_rules(sub, job, kGroup);
     add_parsed(sub, "--origin", job.origin, parse_origin, "a whole number, or Y,X",
                "Which tap sits on the output's position, after any turning [the mode's]")
         ->type_name("Y,X")
@@ -92,10 +80,7 @@ void add_filtering(CLI::App& sub, ImageJob& job) {
 
 void add_files(CLI::App& sub, ImageJob& job) {
     constexpr const char* kGroup = "Types and formats";
-    add_parsed(sub, "--dtype", job.dtype, dtype_from_string, "an element type such as u8, u16, f32, complex64",
-               "Element type of the output [the image's]")
-        ->type_name("TYPE")
-        ->group(kGroup);
+    add_dtype(sub, "--dtype", job.dtype, "Element type of the output [the image's]")->group(kGroup);
     sub.add_option("--to", job.to, "Format of the outputs: png, jpg or npy [their names']")->type_name("FORMAT")->group(kGroup);
     add_parsed(sub, "--quality", job.quality, between(1, 100), "a number from 1 to 100", "Of JPEG, 1 to 100 [95]")
         ->type_name("Q")
@@ -104,13 +89,6 @@ void add_files(CLI::App& sub, ImageJob& job) {
                "Of PNG, 0 (fast) to 9 (small) [" + std::to_string(job.compression) + "]")
         ->type_name("N")
         ->group(kGroup);
-}
-
-void add_reports(CLI::App& sub, ImageJob& job) {
-    constexpr const char* kGroup = "Reports";
-    sub.add_flag("--explain", job.explain, "Say on standard error what was chosen and why")->group(kGroup);
-    sub.add_flag("--json", job.json, "Print one JSON object about the run")->group(kGroup);
-    sub.add_flag("-q,--quiet", job.quiet, "No progress line")->group(kGroup);
 }
 
 }  // namespace
@@ -123,12 +101,9 @@ void add_image(CLI::App& app) {
     add_filtering(*sub, *job);
     add_files(*sub, *job);
     add_computing(*sub, *job, "tapline bench --image 64x64 --algorithms all");
-    add_reports(*sub, *job);
+    add_reports(*sub, *job, "No progress line");
     sub->footer(footer());
-    sub->callback([job, sub] {
-        settle_boundary(*sub, *job);
-        run_image(*job);
-    });
+    run_when_named(*sub, job, run_image);
 }
 
 }  // namespace tapline::cli

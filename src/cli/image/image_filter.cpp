@@ -7,14 +7,6 @@ namespace {
 
 bool is_pixel_integer(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::u16; }
 
-Dtype wider(Dtype a, Dtype b) { return a == Dtype::f64 || b == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
-
-// The real floating type of an element beside floating ones, as tapline::convolve promotes.
-Dtype floating_of(Dtype dtype) {
-    if (!is_integer(dtype)) { return real_part_of(dtype); }
-    return size_of(dtype) <= 2 ? Dtype::f32 : Dtype::f64;
-}
-
 // u8 and u16 stay what they are. Else the wider floating type of image and mask, except that masks which are written in place take
 // the image's, and an --dtype that is wider is computed in.
 void set_types(ImageProblem& problem, const ImageJob& job, const io::Image& image, const MaskSet& mask) {
@@ -54,7 +46,7 @@ bool same_kind(const ImageProblem& a, const ImageProblem& b) {
 Bytes taps_for(const ImageProblem& problem, const MaskSet& mask) {
     const Dtype dtype = taps_dtype(problem);
     const std::int64_t given = mask.masks * mask.height * mask.width;
-    const std::int64_t wanted = image_taps_extent(problem);
+    const std::int64_t wanted = taps_extent(problem);
     Bytes taps(static_cast<std::size_t>(wanted) * size_of(dtype));
     convert(taps.data(), dtype, mask.data.data(), mask.dtype, given);
     std::memset(taps.data() + static_cast<std::size_t>(given) * size_of(dtype), 0,
@@ -78,9 +70,8 @@ To converted_alpha(From value) {
 
 // Each output's alpha is that of the pixel under the middle of its window; beyond the edges, that of the nearest pixel.
 template <class To, class From>
-void keep_alpha(To* out, const From* in, const io::Image& image, const ImagePlan& plan) {
-    const ImageProblem& p = plan.problem();
-    const ImageSize origin = image_origin(p), size = plan.output_size();
+void keep_alpha(To* out, const From* in, const io::Image& image, const ImageProblem& p) {
+    const ImageSize origin = image_origin(p), size = image_output_size(p);
     const std::int64_t shift_y = p.mask_height / 2 - origin.height, shift_x = p.mask_width / 2 - origin.width;
     for (std::int64_t y = 0; y < size.height; ++y) {
         const std::int64_t from_y = std::clamp<std::int64_t>(y + shift_y, 0, image.height - 1);
@@ -92,11 +83,11 @@ void keep_alpha(To* out, const From* in, const io::Image& image, const ImagePlan
     }
 }
 
-void keep_alpha(io::Image& out, const io::Image& image, const ImagePlan& plan) {
+void keep_alpha(io::Image& out, const io::Image& image, const ImageProblem& problem) {
     const auto from = [&](auto* to) {
         const std::byte* pixels = image.pixels.get();
-        if (image.dtype == Dtype::u8) { return keep_alpha(to, reinterpret_cast<const std::uint8_t*>(pixels), image, plan); }
-        keep_alpha(to, reinterpret_cast<const std::uint16_t*>(pixels), image, plan);
+        if (image.dtype == Dtype::u8) { return keep_alpha(to, reinterpret_cast<const std::uint8_t*>(pixels), image, problem); }
+        keep_alpha(to, reinterpret_cast<const std::uint16_t*>(pixels), image, problem);
     };
     visit_dtype(out.dtype, [&]<class T>(std::type_identity<T>) { from(reinterpret_cast<T*>(out.pixels.get())); });
 }
@@ -125,20 +116,17 @@ ImageProblem image_problem(const ImageJob& job, const io::Image& image, const Ma
     return problem;
 }
 
-ImagePlan ImagePlans::plan_for(const ImageProblem& problem) {
+Plan ImagePlans::plan_for(const ImageProblem& problem) {
     constexpr std::size_t kMostKept = 8;
     const std::scoped_lock lock(mutex_);
-    const auto found = std::ranges::find_if(kept_, [&](const ImagePlan& plan) { return same_kind(plan.problem(), problem); });
-    if (found != kept_.end()) { return *found; }
+    const auto found = std::ranges::find_if(kept_, [&](const Kept& kept) { return same_kind(kept.problem, problem); });
+    if (found != kept_.end()) { return found->plan; }
     const Bytes taps = taps_for(problem, mask_);
     if (kept_.size() == kMostKept) { kept_.erase(kept_.begin()); }
-    kept_.push_back(make_image_plan(problem, taps.data(),
-                                    {.device = job_.device,
-                                     .accuracy = job_.accuracy,
-                                     .effort = Effort::estimate,
-                                     .algorithm = job_.algorithm,
-                                     .threads = static_cast<int>(job_.threads)}));
-    return kept_.back();
+    const PlanOptions options{
+        .device = job_.device, .accuracy = job_.accuracy, .algorithm = job_.algorithm, .threads = static_cast<int>(job_.threads)};
+    kept_.push_back({problem, make_plan(problem, taps.data(), options)});
+    return kept_.back().plan;
 }
 
 io::Image output_shape(const io::Image& image, const ImageProblem& problem) {
@@ -164,18 +152,17 @@ void drop_alpha(io::Image& image) {
     image.alpha = false;
 }
 
-void filter_image(io::Image& out, io::Image& image, const ImagePlan& plan, Alpha alpha) {
-    const ImageProblem& problem = plan.problem();
+void filter_image(io::Image& out, io::Image& image, const ImageProblem& problem, const Plan& plan, Alpha alpha) {
     const bool keep = image.alpha && alpha == Alpha::keep;
     out.pixels = core::allocate(out.bytes(), "output");
-    core::AlignedBytes converted;
+    Bytes converted;
     if (image.dtype != problem.dtype) {
-        converted = core::allocate(static_cast<std::size_t>(image.elements()) * size_of(problem.dtype), "image");
-        convert(converted.get(), problem.dtype, image.pixels.get(), image.dtype, image.elements());
+        converted = Bytes(static_cast<std::size_t>(image.elements()) * size_of(problem.dtype));
+        convert(converted.data(), problem.dtype, image.pixels.get(), image.dtype, image.elements());
         if (!keep) { image.pixels.reset(); }
     }
-    plan.execute_host(out.pixels.get(), converted ? converted.get() : image.pixels.get());
-    if (keep) { keep_alpha(out, image, plan); }
+    plan.execute_host(out.pixels.get(), converted.size() > 0 ? converted.data() : image.pixels.get());
+    if (keep) { keep_alpha(out, image, problem); }
 }
 
 }  // namespace tapline::cli

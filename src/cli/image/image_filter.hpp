@@ -17,13 +17,17 @@ class ImagePlans {
 public:
     ImagePlans(const ImageJob& job, const MaskSet& mask) : job_(job), mask_(mask) {}
 
-    ImagePlan plan_for(const ImageProblem& problem);
+    Plan plan_for(const ImageProblem& problem);
 
 private:
     const ImageJob& job_;
     const MaskSet& mask_;
     std::mutex mutex_;
-    std::vector<ImagePlan> kept_;
+    struct Kept {
+        ImageProblem problem;
+        Plan plan;
+    };
+    std::vector<Kept> kept_;
 };
 
 /// An image of the output's size and type without pixels, for check_writable().
@@ -32,7 +36,7 @@ io::Image output_shape(const io::Image& image, const ImageProblem& problem);
 /// Leaves the last channel out.
 void drop_alpha(io::Image& image);
 
-/// Allocates out's pixels and fills them. `image` may be converted to the type computed in.
-void filter_image(io::Image& out, io::Image& image, const ImagePlan& plan, Alpha alpha);
+/// Allocates out's pixels and fills them. `plan` is one of `problem`, for whose type `image` may be converted.
+void filter_image(io::Image& out, io::Image& image, const ImageProblem& problem, const Plan& plan, Alpha alpha);
 
 }  // namespace tapline::cli

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -17,50 +16,19 @@
 #include "cli/image/image_filter.hpp"
 #include "cli/image/image_names.hpp"
 #include "cli/shared/numbers.hpp"
+#include "cli/shared/progress.hpp"
 #include "tapline/info.hpp"
 
 namespace tapline::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// One line on a terminal while several images are filtered.
-class ProgressLine {
-public:
-    ProgressLine(std::size_t images, bool enabled) : images_(images), enabled_(enabled && isatty(STDERR_FILENO) != 0) {}
-    ~ProgressLine() { clear(); }
-    ProgressLine(const ProgressLine&) = delete;
-    ProgressLine& operator=(const ProgressLine&) = delete;
-
-    void clear() {
-        if (shown_) { std::fputs("\r\033[K", stderr); }
-        shown_ = false;
-    }
-
-    void update(std::size_t done, double pixels) {
-        if (!enabled_ || done == images_) { return; }
-        const double elapsed = seconds_since(start_);
-        const double left = elapsed * static_cast<double>(images_ - done) / static_cast<double>(done);
-        std::fprintf(stderr, "\r\033[K%zu of %zu images, %s left, %s pixels/s", done, images_, format_seconds(left).c_str(),
-                     format_si(pixels / elapsed).c_str());
-        shown_ = true;
-    }
-
-private:
-    std::size_t images_;
-    bool enabled_;
-    bool shown_ = false;
-    Clock::time_point start_ = Clock::now();
-};
 
 std::int64_t memory_bytes() { return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
 
 // The system hands out memory that it does not have and then ends whoever uses it.
-void check_memory(const io::Image& image, const io::Image& out, const ImagePlan& plan, const std::string& name) {
+void check_memory(const io::Image& image, const io::Image& out, const Plan& plan, const std::string& name) {
     const auto computed = static_cast<double>(image.elements()) * static_cast<double>(size_of(plan.problem().dtype));
     const double needed = static_cast<double>(image.bytes()) + (image.dtype == plan.problem().dtype ? 0 : computed) +
                           static_cast<double>(plan.workspace_bytes()) +
@@ -70,24 +38,13 @@ void check_memory(const io::Image& image, const io::Image& out, const ImagePlan&
                                        format_si(static_cast<double>(memory_bytes())) + "; cut the image into parts");
 }
 
-class Stopwatch {
-public:
-    double lap() {
-        const auto before = std::exchange(last_, Clock::now());
-        return std::chrono::duration<double>(last_ - before).count();
-    }
-
-private:
-    Clock::time_point last_ = Clock::now();
-};
-
 Json pixels_json(const std::string& name, io::ImageFormat format, const io::Image& image) {
     return {{"name", name},         {"format", to_string(format)}, {"height", image.height},
             {"width", image.width}, {"channels", image.channels},  {"dtype", to_string(image.dtype)},
             {"alpha", image.alpha}};
 }
 
-Json describe(const ImagePlan& plan) {
+Json describe(const Plan& plan) {
     const ImageSize origin = image_origin(plan.problem());
     return {{"input", nullptr},  // filled in later, but the first to be seen
             {"output", nullptr},
@@ -104,7 +61,11 @@ Json describe(const ImagePlan& plan) {
 class Run {
 public:
     Run(const ImageJob& job, const MaskSet& mask, std::vector<ImageFiles> files)
-        : job_(job), mask_(mask), files_(std::move(files)), plans_(job, mask), progress_(files_.size(), !job.quiet && !job.json) {
+        : job_(job),
+          mask_(mask),
+          files_(std::move(files)),
+          plans_(job, mask),
+          progress_(files_.size() > 1 && !job.quiet && !job.json) {
         reports_.resize(files_.size());
     }
 
@@ -138,8 +99,15 @@ private:
             const std::scoped_lock lock(mutex_);
             ++done_;
             if (!message.empty()) { note_failure(i, message); }
-            progress_.update(done_, pixels_);
+            if (done_ < files_.size()) { show_progress(); }
         }
+    }
+
+    void show_progress() {
+        const double elapsed = watch_.seconds();
+        const double left = elapsed * static_cast<double>(files_.size() - done_) / static_cast<double>(done_);
+        progress_.say(std::to_string(done_) + " of " + std::to_string(files_.size()) + " images, " + format_seconds(left) +
+                      " left, " + format_si(pixels_ / elapsed) + " pixels/s");
     }
 
     void note_failure(std::size_t i, const std::string& message) {
@@ -162,12 +130,12 @@ private:
                                             .quality = static_cast<int>(job_.quality),
                                             .compression = static_cast<int>(job_.compression)};
         io::check_writable(out, options, output);
-        const ImagePlan plan = plans_.plan_for(problem);
+        const Plan plan = plans_.plan_for(problem);
         explain(plan);
         check_memory(image, out, plan, input);
         io::OutputFile file;
         file.create(output, false);  // before the work: a name that cannot be written fails at once
-        filter_image(out, image, plan, job_.alpha);
+        filter_image(out, image, problem, plan, job_.alpha);
         image.pixels.reset();
         const double filter_seconds = watch.lap();
 
@@ -187,7 +155,7 @@ private:
     }
 
     // Once for each kind of image.
-    void explain(const ImagePlan& plan) {
+    void explain(const Plan& plan) {
         if (!job_.explain) { return; }
         const std::scoped_lock lock(mutex_);
         const std::string text = plan.explain();
@@ -202,7 +170,8 @@ private:
     ImagePlans plans_;
     std::atomic<std::size_t> next_ = 0;
     std::mutex mutex_;
-    ProgressLine progress_;
+    StatusLine progress_;
+    Stopwatch watch_;
     std::size_t done_ = 0;
     std::size_t failed_ = 0;
     double pixels_ = 0;
@@ -278,14 +247,14 @@ const char* to_string(Alpha alpha) noexcept {
 
 void run_image(const ImageJob& job) {
     check_job(job);
-    const auto start = Clock::now();
+    const Stopwatch watch;
     std::vector<ImageFiles> files = image_files(job);
     const MaskSet mask = load_mask(job.mask);
     const OutputFolder folder(job);
     const std::size_t images = files.size();
     Run run(job, mask, std::move(files));
     run.filter_all();
-    if (job.json) { std::cout << report(job, mask, run, seconds_since(start)).dump(2) << '\n'; }
+    if (job.json) { std::cout << report(job, mask, run, watch.seconds()).dump(2) << '\n'; }
     if (run.failed() > 0) {
         throw Error(ErrorCode::io, std::to_string(run.failed()) + " of " + std::to_string(images) + " images failed" +
                                        (run.failed() < images ? "; the others are written" : ""));

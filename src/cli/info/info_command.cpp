@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/shared/copy_speed.hpp"
+#include "cli/measure/copy_speed.hpp"
+#include "cli/measure/cuda_device.hpp"
 #include "cli/shared/numbers.hpp"
-#include "gpu_host/wisdom.hpp"
 #include "tapline/info.hpp"
 
 namespace tapline::cli {
@@ -40,7 +40,7 @@ Json gather(int threads) {
     json["wisdom"] = wisdom_path();
     std::error_code ignored;
     json["wisdom_exists"] = std::filesystem::exists(wisdom_path(), ignored);
-    const core::WisdomState wisdom = core::wisdom_state();
+    const auto wisdom = wisdom_state();
     json["wisdom_entries"] = wisdom.entries;
     json["wisdom_ignored"] = wisdom.reason;
     const CopySpeed speed = measure_copy_speed(kCopyBytes, threads);

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/measure/problems.hpp"
+
 namespace tapline::cli {
 namespace {
 
@@ -30,9 +32,10 @@ Bytes bytes_of(const std::vector<float>& values) {
 
 }  // namespace
 
-BenchData make_ladder_data(const Problem& problem) {
-    BenchData data = make_bench_data(problem, false);
-    if (problem.clamp && std::isfinite(problem.clamp->high - problem.clamp->low)) {
+CaseData ladder_data(const LadderCase& contest) {
+    const Problem& problem = contest.problem;
+    CaseData data = make_case_data(problem, {.with_copy = false, .separable = contest.separable});
+    if (!is_image(problem) && problem.clamp && std::isfinite(problem.clamp->high - problem.clamp->low)) {
         // Sums of k products of numbers uniform in [-1, 1) spread by sqrt(k) / 3.
         const double scale = (problem.clamp->high - problem.clamp->low) / std::sqrt(static_cast<double>(problem.taps));
         auto* taps = reinterpret_cast<float*>(data.taps.data());
@@ -41,8 +44,8 @@ BenchData make_ladder_data(const Problem& problem) {
     return data;
 }
 
-BenchData as_bench_data(const KnownAnswer& known) {
-    BenchData data;
+CaseData data_of(const KnownAnswer& known) {
+    CaseData data;
     data.signal = bytes_of(known.signal);
     data.taps = bytes_of(known.taps);
     return data;

@@ -1,19 +1,15 @@
 // tapline ladder: every rung on one problem, checked, then timed beside the copy and beside its neighbours.
-#include <unistd.h>
-
 #include <algorithm>
-#include <ctime>
+#include <cctype>
 #include <memory>
 
-#include "cli/commands.hpp"
 #include "cli/ladder/ladder_cases.hpp"
-#include "cli/ladder/ladder_image.hpp"
-#include "cli/ladder/ladder_json.hpp"
-#include "cli/ladder/ladder_print.hpp"
-#include "cli/ladder/ladder_report.hpp"
+#include "cli/ladder/ladder_output.hpp"
 #include "cli/ladder/ladder_run.hpp"
-#include "cli/shared/numbers.hpp"
-#include "io/output_file.hpp"
+#include "cli/measure/problems.hpp"
+#include "cli/shared/progress.hpp"
+#include "cli/shared/report_file.hpp"
+#include "cli/shared/shared_options.hpp"
 #include "tapline/info.hpp"
 
 namespace tapline::cli {
@@ -25,35 +21,21 @@ struct LadderOptions {
     std::optional<std::int64_t> taps;
     std::optional<Mode> mode;
     std::optional<Clamp> clamp;
+    std::optional<ImageSizes> image;
+    std::optional<ImageSize> mask;
+    Boundary boundary = Boundary::zero;
+    bool separable = false;
     std::string contest;
     std::string only;
     std::string json;
     std::string report;
     std::string peers;
     ClimbOptions climb;
-    std::optional<std::vector<std::int64_t>> image;
-    std::optional<std::vector<std::int64_t>> mask;
-    Boundary boundary = Boundary::zero;
-    bool separable = false;
 };
 
-std::optional<std::int64_t> parse_positive(const std::string& text) {
-    const auto count = parse_count(text);
-    return count && *count >= 1 ? count : std::nullopt;
-}
-
-std::optional<double> parse_duration(const std::string& text) {
-    const auto value = parse_number(text);
-    return value && *value >= 0 && *value <= 3600 ? value : std::nullopt;
-}
-
 std::optional<Clamp> parse_limits(const std::string& text) {
-    const auto fields = split_commas(text);
-    if (fields.size() != 2) return std::nullopt;
-    const auto low = parse_number(fields[0]);
-    const auto high = parse_number(fields[1]);
-    if (!low || !high || !(*low < *high)) return std::nullopt;
-    return Clamp{*low, *high};
+    const auto clamp = parse_clamp(text);
+    return clamp && clamp->low < clamp->high ? clamp : std::nullopt;
 }
 
 bool has_own_problem(const LadderOptions& options) { return options.length || options.taps || options.mode || options.clamp; }
@@ -70,7 +52,19 @@ LadderCase case_named(const std::string& name, bool gpu) {
     throw usage_error("--case: '" + name + "' is not one of " + ladder_case_keys());
 }
 
+LadderCase image_case(const LadderOptions& options) {
+    ImageSizes sizes = *options.image;
+    sizes.mask = options.mask.value_or(sizes.mask);
+    ImageProblem problem = image_problem(sizes);
+    problem.boundary = options.boundary;
+    problem.clamp = options.clamp;
+    validate(problem);
+    return {
+        .key = "own", .title = "the image that the options give", .problem = problem, .known = {}, .separable = options.separable};
+}
+
 std::vector<LadderCase> cases_of(const LadderOptions& options, bool gpu) {
+    if (options.image) return {image_case(options)};
     if (options.contest.empty() && !has_own_problem(options)) return ladder_cases(gpu);
     LadderCase contest = case_named(options.contest.empty() ? "ours" : options.contest, gpu);
     if (has_own_problem(options)) {
@@ -106,38 +100,6 @@ std::vector<std::string> only_of(const std::string& text, const LadderEngine& en
     return names;
 }
 
-std::string now_utc() {
-    const std::time_t now = std::time(nullptr);
-    std::tm fields{};
-    gmtime_r(&now, &fields);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &fields);
-    return text;
-}
-
-/// One line on a terminal about what is measured now.
-class Status {
-public:
-    Status() : shown_(isatty(STDERR_FILENO) != 0) {}
-    ~Status() { clear(); }
-    Status(const Status&) = delete;
-    Status& operator=(const Status&) = delete;
-    void say(const std::string& text) const {
-        if (shown_) std::fprintf(stderr, "\r\033[K%s", text.c_str());
-    }
-    void clear() const {
-        if (shown_) std::fputs("\r\033[K", stderr);
-    }
-
-private:
-    bool shown_;
-};
-
-void write_whole(io::OutputFile& file, const std::string& text) {
-    file.write(text.data(), text.size());
-    file.commit();
-}
-
 /// Throws for the first rung that is wrong, after everything has been shown.
 void require_all_right(const LadderRun& run) {
     for (const auto& table : run.tables) {
@@ -150,77 +112,66 @@ void require_all_right(const LadderRun& run) {
     if (run.sweep && !run.sweep->failures.empty()) throw Error(ErrorCode::device, run.sweep->failures.front());
 }
 
-std::optional<std::vector<std::int64_t>> parse_image(const std::string& text) { return parse_image_size(text, false); }
-std::optional<std::vector<std::int64_t>> parse_mask(const std::string& text) { return parse_image_size(text, true); }
-
-void run_images(const LadderOptions& options) {
-    if (has_own_problem(options) && (options.length || options.taps || options.mode)) {
+void check_options(const LadderOptions& options) {
+    if (options.image && (options.length || options.taps || options.mode || !options.contest.empty() || !options.peers.empty())) {
         throw usage_error(
-            "--image: takes --mask, --boundary, --clamp and --separable; --length, --taps and --mode are for signals");
+            "--image: takes --mask, --boundary, --clamp and --separable; --length, --taps, --mode, --case and --peers are for "
+            "signals");
     }
-    if (!options.contest.empty() || !options.report.empty() || !options.peers.empty()) {
-        throw usage_error("--image: --case, --report and --peers are for signals");
-    }
-    ImageLadderOptions image;
-    image.device = options.device;
-    image.problem.height = options.image->at(0);
-    image.problem.width = options.image->at(1);
-    image.problem.channels = options.image->size() > 2 ? options.image->at(2) : 1;
-    image.problem.mask_height = options.mask ? options.mask->at(0) : 3;
-    image.problem.mask_width = options.mask ? options.mask->at(1) : 3;
-    image.problem.boundary = options.boundary;
-    image.problem.clamp = options.clamp;
-    image.separable = options.separable;
-    if (!options.only.empty()) image.only = split_commas(options.only);
-    image.json = options.json;
-    image.seconds = options.climb.seconds;
-    climb_image_ladder(image);
-}
-
-void run(const LadderOptions& options) {
-    if (options.image) return run_images(options);
-    if (options.mask || options.separable) throw usage_error("--mask and --separable: need --image HxW");
+    if (!options.image && (options.mask || options.separable)) throw usage_error("--mask and --separable: need --image HxW");
     if (options.json == "-" && options.report == "-") {
         throw usage_error("--json and --report: both cannot go to standard output");
     }
-    const auto engine = ladder_engine(options.device);
+}
+
+/// Nothing where a small device has no memory for one of several cases.
+std::optional<LadderTable> table_of(const LadderEngine& engine, const LadderCase& contest, const ClimbOptions& options,
+                                    bool one_of_many, std::FILE* to, StatusLine& status) {
+    try {
+        LadderTable table =
+            climb(engine, contest, options, [&](const std::string& what) { status.say(contest.key + ": " + what); });
+        status.clear();
+        return table;
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::memory || !one_of_many) throw;
+        status.clear();
+        std::fprintf(to, "\n%s: left out: %s\n", contest.key.c_str(), error.what());
+        return std::nullopt;
+    }
+}
+
+void run(const LadderOptions& options) {
+    check_options(options);
+    const auto engine = ladder_engine(options.device, options.image ? 2 : 1);
     ClimbOptions climbing = options.climb;
     climbing.only = only_of(options.only, *engine);
     const auto cases = cases_of(options, engine->measures_cold());
     const auto peers = options.peers.empty() ? std::vector<Peer>{} : read_peers(options.peers);
-    io::OutputFile json;  // names that cannot be written fail before the work
-    io::OutputFile report;
-    if (!options.json.empty()) json.create(options.json, false);
-    if (!options.report.empty()) report.create(options.report, false);
+    ReportFile json(options.json);
+    ReportFile report(options.report);
 
-    std::FILE* to = options.json == "-" || options.report == "-" ? stderr : stdout;
+    std::FILE* const to = options.report == "-" ? report.table() : json.table();
     const int columns = terminal_columns(to);
-    LadderRun result{.device = engine->device(), .date = now_utc(), .version = version(), .tables = {}, .sweep = {}};
-    print_device(to, result.device, columns);
-    const Status status;
+    LadderRun result{
+        .device = engine->device(), .date = utc_now("%Y-%m-%d %H:%M"), .version = version(), .tables = {}, .sweep = {}};
+    print_device(to, result.device, engine->missing(), columns);
+    StatusLine status;
     for (const auto& contest : cases) {
-        const auto progress = [&](const std::string& what) { status.say(contest.key + ": " + what); };
-        LadderTable table;
-        try {
-            table = climb(*engine, contest, climbing, progress);
-        } catch (const Error& error) {  // a small device still climbs the other cases
-            if (error.code() != ErrorCode::memory || cases.size() == 1) throw;
-            status.clear();
-            std::fprintf(to, "\n%s: left out: %s\n", contest.key.c_str(), error.what());
-            continue;
-        }
-        merge_peers(peers, table);
-        status.clear();
-        print_table(to, table, columns);
-        result.tables.push_back(std::move(table));
+        auto table = table_of(*engine, contest, climbing, cases.size() > 1, to, status);
+        if (!table) continue;
+        merge_peers(peers, *table);
+        print_table(to, *table, columns);
+        result.tables.push_back(std::move(*table));
     }
     const auto swept = std::ranges::find_if(cases, &LadderCase::sweeps);
     if (swept != cases.end() && !(options.json.empty() && options.report.empty())) {
         result.sweep = sweep_lengths(*engine, swept->problem, climbing, [&](const std::string& what) { status.say(what); });
         status.clear();
     }
-    if (!options.json.empty()) write_whole(json, ladder_json(result));
-    if (!options.report.empty()) write_whole(report, ladder_report(result));
+    if (!options.json.empty()) json.write(ladder_json(result));
+    if (!options.report.empty()) report.write(ladder_report(result));
+    json.commit();
+    report.commit();
     require_all_right(result);
 }
 
@@ -235,6 +186,8 @@ constexpr const char* kFooter =
     "cold L2 cache on a GPU), times faster than the naive rung and than the one before, GB/s of signal, taps\n"
     "and output, copy: the time of a copy of the signal as a share of the rung's, GFLOP/s of the textbook\n"
     "sum, error: relative L2. 100 columns show the time with a warm cache too.\n"
+    "\n"
+    "--image climbs the rungs for images instead.\n"
     "\n"
     "--json and --report measure the rungs of E and our own over lengths as well.\n"
     "\n"
@@ -251,13 +204,9 @@ void add_ladder(CLI::App& app) {
     auto& o = *options;
     sub->add_option("--device", o.device, "auto (a GPU if there is one), cpu, cuda or cuda:N [auto]")->type_name("DEVICE");
     sub->add_option("--case", o.contest, "One case: " + ladder_case_keys() + " [all]")->type_name("CASE");
-    add_parsed(*sub, "--length", o.length, parse_positive, "a positive number such as 1000, 2^20, 16M", "Samples of the signal")
-        ->type_name("N");
-    add_parsed(*sub, "--taps", o.taps, parse_positive, "a positive number such as 32", "Coefficients of the filter")
-        ->type_name("K");
-    add_parsed(*sub, "--mode", o.mode, mode_from_string, "one of full, same, valid, causal, leading",
-               "full, same, valid, causal or leading")
-        ->type_name("MODE");
+    add_positive(*sub, "--length", o.length, "Samples of the signal");
+    add_positive(*sub, "--taps", o.taps, "Coefficients of the filter")->type_name("K");
+    add_mode(*sub, o.mode, "");
     add_parsed(*sub, "--clamp", o.clamp, parse_limits, "two numbers LO,HI with LO below HI", "Limits of the output")
         ->type_name("LO,HI");
     add_parsed(*sub, "--image", o.image, parse_image, "HxW or HxWxC", "The rungs for images instead, on an image of this size")
@@ -268,14 +217,10 @@ void add_ladder(CLI::App& app) {
         ->type_name("RULE");
     sub->add_flag("--separable", o.separable, "A mask that is a column times a row");
     sub->add_option("--only", o.only, "Rungs by number, name or the write-up's name, with commas [all]")->type_name("NAMES");
-    add_parsed(*sub, "--seconds", o.climb.seconds, parse_duration, "a number of seconds from 0 to 3600",
-               "Time of one measurement [0.2]")
-        ->type_name("S");
-    add_parsed(*sub, "--tune-seconds", o.climb.tune_seconds, parse_duration, "a number of seconds from 0 to 3600",
-               "Time for the search behind the row autotuned, a case [5]")
-        ->type_name("S");
+    add_duration(*sub, "--seconds", o.climb.seconds, "Time of one measurement [0.2]");
+    add_duration(*sub, "--tune-seconds", o.climb.tune_seconds, "Time for the search behind the row autotuned, a case [5]");
     sub->add_option("--peers", o.peers, "Rows of other libraries, from bench/gpu_peers.py")->type_name("FILE");
-    sub->add_option("--json", o.json, "Write the results to FILE, - for standard output")->type_name("FILE");
+    add_json_file(*sub, o.json);
     sub->add_option("--report", o.report, "Write one page with tables, plots and lessons to FILE.html")->type_name("FILE");
     sub->footer(kFooter);
     sub->callback([options] { run(*options); });

@@ -1,9 +1,9 @@
 // The CPU's ladder: the library's own algorithms, from the naive loop to all cores and transforms.
 #include <algorithm>
-#include <chrono>
 
-#include "cli/shared/copy_speed.hpp"
 #include "cli/ladder/ladder_engine.hpp"
+#include "cli/measure/copy_speed.hpp"
+#include "cli/measure/problems.hpp"
 #include "tapline/info.hpp"
 #include "tapline/plan.hpp"
 
@@ -12,13 +12,13 @@ namespace {
 
 struct CpuRung {
     Lesson lesson;
-    const char* algorithm;
-    const char* target;  ///< instruction set; empty: the best
-    int threads;         ///< 0: all
+    std::string algorithm;
+    std::string target = {};  ///< instruction set; empty: the best
+    int threads = 0;          ///< 0: all
 };
 
-const std::vector<CpuRung>& table() {
-    static const std::vector<CpuRung> rungs = {
+std::vector<CpuRung> rungs_for_signals() {
+    return {
         {{.number = "01",
           .name = "naive_loop",
           .origin = "",
@@ -76,13 +76,21 @@ const std::vector<CpuRung>& table() {
          "",
          0},
     };
+}
+
+/// Every algorithm as it is.
+std::vector<CpuRung> rungs_for_images() {
+    std::vector<CpuRung> rungs;
+    for (const AlgorithmInfo& info : algorithms(image_problem({.size = {8, 8}}))) {
+        rungs.push_back({.lesson = {.name = info.name, .idea = info.summary}, .algorithm = info.name});
+    }
     return rungs;
 }
 
 /// Plans made while it lives are for this instruction set.
 class TargetScope {
 public:
-    explicit TargetScope(const char* target) : forced_(*target != '\0') {
+    explicit TargetScope(const std::string& target) : forced_(!target.empty()) {
         if (forced_) force_cpu_target(target);
     }
     ~TargetScope() {
@@ -95,42 +103,20 @@ private:
     bool forced_;
 };
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// At least three runs; short ones are repeated inside one measurement, so that the clock does not count.
-template <class Run>
-Timing repeat(Run run, double seconds) {
-    constexpr double kLeastSeconds = 50e-6;  // a thousand times the clock's own cost
-    constexpr std::size_t kLeastRuns = 3;
-    constexpr std::size_t kMostRuns = 10000;
-    run();  // touches and wakes what sleeps
-    auto start = Clock::now();
-    run();
-    const int repeats = std::clamp(static_cast<int>(kLeastSeconds / std::max(seconds_since(start), 1e-9)), 1, 1 << 20);
-    std::vector<double> times;
-    for (const auto begin = Clock::now();
-         times.size() < kLeastRuns || (times.size() < kMostRuns && seconds_since(begin) < seconds);) {
-        start = Clock::now();
-        for (int i = 0; i < repeats; ++i) run();
-        times.push_back(seconds_since(start) / repeats);
-    }
-    std::ranges::sort(times);
-    return {times[times.size() / 2], times.front(), times.back(), static_cast<int>(times.size())};
-}
-
 class CpuSite final : public LadderSite {
 public:
-    CpuSite(const Problem& problem, const BenchData& data)
-        : problem_(problem),
+    CpuSite(const std::vector<CpuRung>& rungs, const Problem& problem, const CaseData& data)
+        : rungs_(rungs),
+          problem_(problem),
           data_(data),
-          out_(static_cast<std::size_t>(std::max(output_length(problem), problem.length) + kGuard) * sizeof(float)) {}
+          out_(static_cast<std::size_t>(std::max(output_extent(problem), input_extent(problem))) * sizeof(float)) {}
 
-    [[nodiscard]] int policies(int) override { return 1; }
+    [[nodiscard]] std::string refusal(int rung) const override { return ask(rung).reason; }
+    [[nodiscard]] double estimate_seconds(int rung) const override { return ask(rung).predicted_seconds; }
+    std::optional<Found> search(const ReferenceBlocks&, double, const LadderProgress&) override { return std::nullopt; }
 
-    void prepare(int rung, int) override {
-        const CpuRung& entry = table()[static_cast<std::size_t>(rung)];
+    void prepare(int rung) override {
+        const CpuRung& entry = at(rung);
         const TargetScope scope(entry.target);
         plan_.emplace(
             make_plan(problem_, data_.taps.data(), {.device = "cpu", .algorithm = entry.algorithm, .threads = entry.threads}));
@@ -142,24 +128,36 @@ public:
     }
 
     [[nodiscard]] Bytes run() override {
-        Bytes out(static_cast<std::size_t>(output_length(problem_) + kGuard) * sizeof(float));
+        Bytes out(static_cast<std::size_t>(output_extent(problem_) + kGuard) * sizeof(float));
         std::memset(out.data(), 0xFF, out.size());
         plan_->execute(out.data(), data_.signal.data(), workspace_.span());
         return out;
     }
 
     [[nodiscard]] Timing measure(bool, double seconds) override {
-        return repeat([this] { plan_->execute(out_.data(), data_.signal.data(), workspace_.span()); }, seconds);
+        return timed([this] { plan_->execute(out_.data(), data_.signal.data(), workspace_.span()); }, seconds);
     }
 
     [[nodiscard]] Timing measure_copy(bool, double seconds) override {
         const int threads = available_threads();
-        return repeat([&] { copy(out_.data(), data_.signal.data(), data_.signal.size(), threads); }, seconds);
+        return timed([&] { copy(out_.data(), data_.signal.data(), data_.signal.size(), threads); }, seconds);
     }
 
 private:
+    static Timing timed(const std::function<void()>& run, double seconds) {
+        return time_in_turns({{run}}, {.seconds = seconds}).front();
+    }
+    [[nodiscard]] const CpuRung& at(int rung) const { return rungs_[static_cast<std::size_t>(rung)]; }
+    [[nodiscard]] AlgorithmInfo ask(int rung) const {
+        const CpuRung& entry = at(rung);
+        const TargetScope scope(entry.target);
+        const auto infos = algorithms(problem_, "cpu", Accuracy::standard, entry.threads, data_.taps.data());
+        return *std::ranges::find(infos, entry.algorithm, &AlgorithmInfo::name);
+    }
+
+    const std::vector<CpuRung>& rungs_;
     Problem problem_;
-    const BenchData& data_;
+    const CaseData& data_;
     Bytes out_;
     Bytes workspace_;
     std::optional<Plan> plan_;
@@ -167,41 +165,32 @@ private:
 
 class CpuLadder final : public LadderEngine {
 public:
-    CpuLadder() {
-        for (const auto& rung : table()) lessons_.push_back(rung.lesson);
+    explicit CpuLadder(int rank) : rungs_(rank == 1 ? rungs_for_signals() : rungs_for_images()) {
+        for (const auto& rung : rungs_) { lessons_.push_back(rung.lesson); }
     }
 
     [[nodiscard]] LadderDevice device() const override {
         LadderDevice device{.engine = "cpu", .name = "cpu", .description = {}, .facts = {}};
         for (const auto& engine : engines()) {
-            if (engine.name == "cpu" && !engine.devices.empty()) device.description = engine.devices.front().description;
+            if (engine.name == "cpu" && !engine.devices.empty()) { device.description = engine.devices.front().description; }
         }
         device.facts = {{"threads", std::to_string(available_threads())}, {"instruction set", cpu_target()}};
         return device;
     }
 
     [[nodiscard]] const std::vector<Lesson>& rungs() const override { return lessons_; }
-    [[nodiscard]] std::string refusal(int rung, const Problem& problem) const override { return ask(rung, problem).reason; }
-    [[nodiscard]] double estimate_seconds(int rung, const Problem& problem) const override {
-        return ask(rung, problem).predicted_seconds;
-    }
     [[nodiscard]] bool measures_cold() const override { return false; }
-    [[nodiscard]] std::unique_ptr<LadderSite> site(const Problem& problem, const BenchData& data) const override {
-        return std::make_unique<CpuSite>(problem, data);
+    [[nodiscard]] std::unique_ptr<LadderSite> site(const Problem& problem, const CaseData& data) const override {
+        return std::make_unique<CpuSite>(rungs_, problem, data);
     }
 
 private:
-    static AlgorithmInfo ask(int rung, const Problem& problem) {
-        const CpuRung& entry = table()[static_cast<std::size_t>(rung)];
-        const TargetScope scope(entry.target);
-        auto infos = algorithms(problem, "cpu", Accuracy::standard, entry.threads);
-        return *std::ranges::find(infos, entry.algorithm, &AlgorithmInfo::name);
-    }
+    std::vector<CpuRung> rungs_;
     std::vector<Lesson> lessons_;
 };
 
 }  // namespace
 
-std::unique_ptr<LadderEngine> cpu_ladder() { return std::make_unique<CpuLadder>(); }
+std::unique_ptr<LadderEngine> cpu_ladder(int rank) { return std::make_unique<CpuLadder>(rank); }
 
 }  // namespace tapline::cli

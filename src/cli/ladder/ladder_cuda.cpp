@@ -1,128 +1,102 @@
-// The GPU's ladder: the rungs of libtapline_cuda.so, through its table of functions.
+// The GPU's ladder: the lessons and what ships, through their libraries' tables of functions.
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
-#include "cli/shared/cuda_device.hpp"
 #include "cli/ladder/ladder_engine.hpp"
-#include "cli/tune/tune_search.hpp"
+#include "cli/measure/cuda_search.hpp"
+#include "tapline/info.hpp"
 
 namespace tapline::cli {
 namespace {
 
-using cuda_abi::Job;
-using cuda_abi::Policy;
+constexpr std::size_t kGuardBytes = static_cast<std::size_t>(kGuard) * sizeof(float);
 
-cuda_abi::Problem ladder_problem(const Problem& problem) {
-    cuda_abi::Problem plain = core::to_abi(core::resolve(problem), {});
-    plain.ladder = 1;
-    return plain;
-}
-
-std::vector<float> correlation_taps(const Problem& problem, const BenchData& data) {
-    const auto* taps = reinterpret_cast<const float*>(data.taps.data());
-    std::vector<float> ordered(taps, taps + problem.taps);
-    if (problem.operation == Operation::convolution) std::ranges::reverse(ordered);
-    return ordered;
-}
+std::string label_of(const CudaRung& rung) { return Lesson{.number = rung.info.number, .name = rung.info.name}.label(); }
 
 class CudaSite final : public LadderSite {
 public:
-    CudaSite(const CudaDevice& device, const Problem& problem, const BenchData& data)
-        : device_(device),
-          api_(device.api()),
-          problem_(ladder_problem(problem)),
-          taps_(correlation_taps(problem, data)),
-          in_(device, bytes_of(problem_.n)),
-          out_(device, bytes_of(std::max(problem_.n, problem_.output_length) + kGuard)),
-          prepared_(nullptr, api_.release) {
-        job_.out = out_.data();
-        job_.count = job_.out_row = problem_.output_length;
-        job_.in = in_.data();
-        job_.in_last = job_.in_row = job_.n = problem_.n;
-        job_.rows = 1;
-        device.upload(in_.data(), data.signal.data(), data.signal.size());
+    CudaSite(const CudaDevice& device, const std::vector<CudaRung>& rungs, const Problem& problem, const CaseData& data)
+        : rungs_(rungs),
+          output_bytes_(static_cast<std::size_t>(output_extent(problem)) * sizeof(float)),
+          problem_(device, problem, data, Accuracy::standard, kGuardBytes) {}
+
+    [[nodiscard]] std::string refusal(int rung) const override { return problem_.refusal(at(rung)); }
+    [[nodiscard]] double estimate_seconds(int rung) const override { return problem_.estimate_seconds(at(rung)); }
+    void prepare(int rung) override {
+        const auto policies = problem_.policies(at(rung));
+        problem_.prepare(at(rung), policies.empty() ? Policy{} : policies.front());
     }
 
-    [[nodiscard]] int policies(int rung) override {
-        const int count = std::max(api_.policies(rung, device_.index(), &problem_, nullptr, 0), 0);
-        policies_.assign(static_cast<std::size_t>(std::max(count, 1)), Policy{});
-        api_.policies(rung, device_.index(), &problem_, policies_.data(), count);
-        return std::max(count, 1);
+    std::optional<Found> search(const ReferenceBlocks& expected, double seconds, const LadderProgress& progress) override {
+        std::vector<CudaRung> rungs;
+        std::size_t all = 0;
+        for (const CudaRung& rung : rungs_) {
+            const std::size_t policies = problem_.refusal(rung).empty() ? problem_.policies(rung).size() : 0;
+            if (policies < 2) { continue; }
+            rungs.push_back(rung);
+            all += policies;
+        }
+        if (rungs.empty()) { return std::nullopt; }
+        const SearchOptions options{.seconds = std::max(seconds / static_cast<double>(all), 1e-3),
+                                    .most_seconds = seconds,
+                                    .progress = [&](const SearchedRung&, int, int so_far) {
+                                        progress("policy " + std::to_string(so_far + 1) + " of " + std::to_string(all));
+                                    }};
+        const SearchResult result = cli::search(problem_, rungs, expected, options);
+        Found found{.detail = {}, .failure = wrong_ones(result)};
+        if (result.fastest < 0) {
+            if (found.failure.empty()) { found.failure = "no size could be prepared"; }
+            return found;
+        }
+        const SearchedRung& winner = result.rungs[static_cast<std::size_t>(result.fastest)];
+        problem_.prepare(winner.rung, winner.kept().policy);
+        found.detail = label_of(winner.rung) + ": " + describe() + "; best of " + std::to_string(result.measured) +
+                       (result.measured < result.of ? " measured of " + std::to_string(result.of) : "");
+        return found;
     }
 
-    void prepare(int rung, int policy) override {
-        if (policy >= policies(rung)) throw Error(ErrorCode::argument, "policy: the rung has fewer");
-        prepared_.reset();
-        workspace_.reset();
-        policy_ = policies_[static_cast<std::size_t>(policy)];
-        prepared_.reset(cuda_call(api_.prepare, rung, device_.index(), &problem_, static_cast<const void*>(taps_.data()),
-                                  static_cast<const Policy*>(&policy_)));
-        workspace_bytes_ = api_.workspace_bytes(prepared_.get());
-        if (workspace_bytes_ > 0) workspace_ = std::make_unique<CudaMemory>(device_, static_cast<std::size_t>(workspace_bytes_));
-    }
-
-    [[nodiscard]] std::string describe() const override {
-        std::array<char, 256> text{};
-        api_.describe(prepared_.get(), text.data(), text.size());
-        text.back() = '\0';
-        return text.front() != '\0' ? text.data() : describe_policy(policy_);
-    }
+    [[nodiscard]] std::string describe() const override { return problem_.describe(); }
 
     [[nodiscard]] Bytes run() override {
-        Bytes out(bytes_of(problem_.output_length + kGuard));
-        device_.fill(out_.data(), 0xFF, out_.size());
-        cuda_call(api_.execute, prepared(), job(), workspace(), workspace_bytes_, kStream);
-        device_.synchronize();
-        device_.download(out.data(), out_.data(), out.size());
+        Bytes out(output_bytes_ + kGuardBytes);
+        problem_.execute();
+        problem_.download(out.data(), 0, out.size());
         return out;
     }
 
-    [[nodiscard]] Timing measure(bool cold, double seconds) override { return measure(prepared(), cold, seconds); }
-    [[nodiscard]] Timing measure_copy(bool cold, double seconds) override { return measure(nullptr, cold, seconds); }
+    [[nodiscard]] Timing measure(bool cold, double seconds) override { return problem_.measure(cold, seconds); }
+    [[nodiscard]] Timing measure_copy(bool cold, double seconds) override { return problem_.measure_copy(cold, seconds); }
 
 private:
-    static constexpr cuda_abi::Stream* kStream = nullptr;  // the default one
-    static std::size_t bytes_of(std::int64_t floats) { return static_cast<std::size_t>(floats) * sizeof(float); }
-    [[nodiscard]] const cuda_abi::Prepared* prepared() const { return prepared_.get(); }
-    [[nodiscard]] const Job* job() const { return &job_; }
-    [[nodiscard]] void* workspace() const { return workspace_ ? workspace_->data() : nullptr; }
-
-    /// Of a copy of the signal if nothing is `prepared`.
-    [[nodiscard]] Timing measure(const cuda_abi::Prepared* what, bool cold, double seconds) const {
-        cuda_abi::Measurement m;
-        cuda_call(api_.measure, device_.index(), what, job(), workspace(), workspace_bytes_, static_cast<std::int64_t>(in_.size()),
-                  cold, seconds, &m);
-        return {m.median_seconds, m.least_seconds, m.most_seconds, m.runs};
+    static std::string wrong_ones(const SearchResult& result) {
+        std::string text;
+        for (const SearchedRung& searched : result.rungs) {
+            for (const Candidate& c : searched.candidates) {
+                if (!c.wrong) { continue; }
+                text += (text.empty() ? "" : "; ") + label_of(searched.rung) + ", " + describe_policy(c.policy) + ": " + c.failure;
+            }
+        }
+        return text;
     }
+    [[nodiscard]] const CudaRung& at(int rung) const { return rungs_[static_cast<std::size_t>(rung)]; }
 
-    const CudaDevice& device_;
-    const cuda_abi::Api& api_;
-    cuda_abi::Problem problem_;
-    std::vector<float> taps_;  // in correlation order
-    CudaMemory in_;
-    CudaMemory out_;  // large enough for a copy of the signal and for the guard
-    Job job_;
-    std::vector<Policy> policies_;
-    Policy policy_;
-    std::unique_ptr<cuda_abi::Prepared, void (*)(cuda_abi::Prepared*)> prepared_;
-    std::int64_t workspace_bytes_ = 0;
-    std::unique_ptr<CudaMemory> workspace_;
+    const std::vector<CudaRung>& rungs_;
+    std::size_t output_bytes_;
+    CudaProblem problem_;
 };
 
 class CudaLadder final : public LadderEngine {
 public:
-    explicit CudaLadder(const std::string& name) : device_(name) {
-        for (std::int32_t i = 0; i < device_.api().rung_count(); ++i) {
-            const cuda_abi::RungInfo info = device_.api().rung(i);
-            lessons_.push_back({.number = info.number,
-                                .name = info.name,
-                                .origin = info.origin,
-                                .idea = info.idea,
-                                .changed = info.changed,
-                                .requirements = info.requirements,
-                                .limited_by = info.limited_by,
-                                .source = info.source});
+    CudaLadder(const std::string& name, int rank) : device_(name), rungs_(device_.ladder(rank, missing_)) {
+        for (const CudaRung& rung : rungs_) {
+            lessons_.push_back({.number = rung.info.number,
+                                .name = rung.info.name,
+                                .origin = rung.info.origin,
+                                .idea = rung.info.idea,
+                                .changed = rung.info.changed,
+                                .requirements = rung.info.requirements,
+                                .limited_by = rung.info.limited_by,
+                                .source = rung.info.source});
         }
     }
 
@@ -143,38 +117,34 @@ public:
     }
 
     [[nodiscard]] const std::vector<Lesson>& rungs() const override { return lessons_; }
-
-    [[nodiscard]] std::string refusal(int rung, const Problem& problem) const override {
-        cuda_abi::Status status;
-        const cuda_abi::Problem plain = ladder_problem(problem);
-        if (device_.api().supports(rung, device_.index(), &plain, &status)) return {};
-        return status.message[0] != '\0' ? status.message : "not supported";
-    }
-
-    [[nodiscard]] double estimate_seconds(int rung, const Problem& problem) const override {
-        const cuda_abi::Problem plain = ladder_problem(problem);
-        return device_.api().estimate_seconds(rung, device_.index(), &plain);
-    }
-
+    [[nodiscard]] std::string missing() const override { return missing_; }
     [[nodiscard]] bool measures_cold() const override { return true; }
-
-    [[nodiscard]] std::unique_ptr<LadderSite> site(const Problem& problem, const BenchData& data) const override {
-        return std::make_unique<CudaSite>(device_, problem, data);
+    [[nodiscard]] std::unique_ptr<LadderSite> site(const Problem& problem, const CaseData& data) const override {
+        return std::make_unique<CudaSite>(device_, rungs_, problem, data);
     }
 
 private:
     CudaDevice device_;
+    std::string missing_;
+    std::vector<CudaRung> rungs_;
     std::vector<Lesson> lessons_;
 };
 
+bool has_gpu() {
+    const auto all = engines();
+    return std::any_of(all.begin(), all.end(), [](const EngineInfo& engine) { return engine.name == "cuda" && engine.available; });
+}
+
 }  // namespace
 
-std::unique_ptr<LadderEngine> cuda_ladder(const std::string& device) { return std::make_unique<CudaLadder>(device); }
+std::unique_ptr<LadderEngine> cuda_ladder(const std::string& device, int rank) {
+    return std::make_unique<CudaLadder>(device, rank);
+}
 
-std::unique_ptr<LadderEngine> ladder_engine(const std::string& device) {
-    if (device == "auto") return core::cuda_library().api != nullptr ? cuda_ladder("cuda:0") : cpu_ladder();
+std::unique_ptr<LadderEngine> ladder_engine(const std::string& device, int rank) {
+    if (device == "auto") { return has_gpu() ? cuda_ladder("cuda:0", rank) : cpu_ladder(rank); }
     // Names that are no device's are refused there.
-    return device == "cpu" ? cpu_ladder() : cuda_ladder(device);
+    return device == "cpu" ? cpu_ladder(rank) : cuda_ladder(device, rank);
 }
 
 }  // namespace tapline::cli

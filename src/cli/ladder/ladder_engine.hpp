@@ -1,7 +1,9 @@
 // What the ladder needs of a device: its rungs, one problem's data on it, a rung executed and measured there.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +12,15 @@
 
 namespace tapline::cli {
 
-/// Signal, taps and output of one problem on the device. One rung at a time is prepared; the others' calls refer to it.
+using LadderProgress = std::function<void(const std::string&)>;  ///< hears what is measured now
+
+/// What a search over sizes found.
+struct Found {
+    std::string detail;   ///< the rung, its sizes, and how many were measured
+    std::string failure;  ///< sizes that gave a wrong result; empty: none
+};
+
+/// Signal, taps and output of one problem on the device. One rung at a time is prepared; calls without a rung refer to it.
 class LadderSite {
 public:
     LadderSite() = default;
@@ -18,10 +28,14 @@ public:
     LadderSite& operator=(const LadderSite&) = delete;
     virtual ~LadderSite() = default;
 
-    /// Sizes that a rung may be launched with, its default first; 1 for a rung without a choice.
-    [[nodiscard]] virtual int policies(int rung) = 0;
+    /// Empty: the rung takes the problem; else why not.
+    [[nodiscard]] virtual std::string refusal(int rung) const = 0;
+    [[nodiscard]] virtual double estimate_seconds(int rung) const = 0;
     /// Throws Error.
-    virtual void prepare(int rung, int policy) = 0;
+    virtual void prepare(int rung) = 0;
+    /// Measures every size that rungs may be launched with, for so many seconds in all, and prepares the fastest. Nothing where no
+    /// rung has a choice. Throws Error.
+    virtual std::optional<Found> search(const ReferenceBlocks& expected, double seconds, const LadderProgress& progress) = 0;
     [[nodiscard]] virtual std::string describe() const = 0;
     /// Executes once into an output of ones (NaN) and returns it with kGuard floats behind it. Throws Error.
     [[nodiscard]] virtual Bytes run() = 0;
@@ -41,18 +55,17 @@ public:
     [[nodiscard]] virtual LadderDevice device() const = 0;
     /// In reading order; a rung's index is what the other functions take.
     [[nodiscard]] virtual const std::vector<Lesson>& rungs() const = 0;
-    /// Empty: yes; else why not.
-    [[nodiscard]] virtual std::string refusal(int rung, const Problem& problem) const = 0;
-    [[nodiscard]] virtual double estimate_seconds(int rung, const Problem& problem) const = 0;
+    /// Why rungs are missing, empty if none is.
+    [[nodiscard]] virtual std::string missing() const { return {}; }
     /// The device has a cache that can be emptied before a run.
     [[nodiscard]] virtual bool measures_cold() const = 0;
-    [[nodiscard]] virtual std::unique_ptr<LadderSite> site(const Problem& problem, const BenchData& data) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<LadderSite> site(const Problem& problem, const CaseData& data) const = 0;
 };
 
-std::unique_ptr<LadderEngine> cpu_ladder();
-/// "cuda", "cuda:N". Throws Error (device) with the reason if it cannot be used.
-std::unique_ptr<LadderEngine> cuda_ladder(const std::string& device);
-/// "auto", "cpu", "cuda", "cuda:N". Throws Error.
-std::unique_ptr<LadderEngine> ladder_engine(const std::string& device);
+/// The rungs for problems of `rank` filtered axes: 1 or 2. `device` is auto, cpu, cuda or cuda:N. Throws Error (device) with the
+/// reason if it cannot be used.
+std::unique_ptr<LadderEngine> ladder_engine(const std::string& device, int rank);
+std::unique_ptr<LadderEngine> cpu_ladder(int rank);
+std::unique_ptr<LadderEngine> cuda_ladder(const std::string& device, int rank);
 
 }  // namespace tapline::cli

@@ -16,8 +16,14 @@ std::string format_share(double fraction);
 std::string format_giga(double value);
 /// "1.6e-07".
 std::string format_error(double error);
-/// "n = 16 384, k = 32, mode full, convolution".
-std::string format_problem(const Problem& problem);
+/// "n = 16 384, k = 32, mode full, convolution", "480x640x3 f32, mask 5x5, zero boundary, mode same, convolution".
+std::string format_problem(const LadderCase& contest);
+
+/// What a row is compared by: times naive, times previous, GB/s, share of the copy's speed, GFLOP/s, error.
+std::vector<std::string> compared(const LadderRow& row);
+
+/// "copy of the signal", "copy of the image".
+std::string copy_label(const LadderTable& table);
 
 /// Rungs that are left out for the same reason, in reading order.
 struct SkippedGroup {

@@ -1,4 +1,4 @@
-#include "cli/ladder/ladder_json.hpp"
+#include "cli/ladder/ladder_output.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/ladder/ladder_format.hpp"
+#include "cli/measure/problems.hpp"
 #include "tapline/error.hpp"
 
 namespace tapline::cli {
@@ -15,6 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kLadderSchema = "tapline-ladder-1";
+constexpr const char* kImageSchema = "tapline-ladder-image-1";
 constexpr const char* kPeersSchema = "tapline-peers-1";
 
 Json timing_json(const Timing& timing) {
@@ -37,6 +39,14 @@ Json problem_json(const Problem& problem) {
 Json identity_json(const Lesson& lesson) { return {{"number", lesson.number}, {"name", lesson.name}, {"origin", lesson.origin}}; }
 
 const char* kind_name(RowKind kind) { return kind == RowKind::rung ? "rung" : kind == RowKind::autotuned ? "autotuned" : "peer"; }
+
+void add_lesson(Json& json, const Lesson& lesson) {
+    json["idea"] = lesson.idea;
+    json["changed"] = lesson.changed;
+    json["requires"] = lesson.requirements;
+    json["limited_by"] = lesson.limited_by;
+    json["source"] = lesson.source;
+}
 
 // NaN and infinity (the error of a wrong rung) have no JSON number: nlohmann writes null.
 Json row_json(const LadderRow& row) {
@@ -98,6 +108,44 @@ Json sweep_json(const Sweep& sweep) {
     return json;
 }
 
+// One table, of images: a row a rung with its lesson, medians only.
+std::string image_json(const LadderRun& run) {
+    const LadderTable& table = run.tables.front();
+    const Problem& problem = table.contest.problem;
+    const auto warm = [](const std::optional<Timing>& second, const Timing& first) {
+        return second ? second->median : first.median;
+    };
+    Json json{{"schema", kImageSchema}, {"version", run.version}, {"device", run.device.name + ": " + run.device.description}};
+    add_sizes(json, image_sizes(problem));
+    json["separable"] = table.contest.separable;
+    json["boundary"] = to_string(problem.boundary);
+    json["copy_seconds"] = table.copy.time.median;
+    json["copy_warm_seconds"] = warm(table.copy.warm, table.copy.time);
+    json["rungs"] = Json::array();
+    for (const LadderRow& row : table.rows) {
+        Json entry = identity_json(row.lesson);
+        add_lesson(entry, row.lesson);
+        if (row.failure.empty()) {
+            entry["detail"] = row.detail;
+            entry["seconds"] = row.time.median;
+            entry["warm_seconds"] = warm(row.warm, row.time);
+            entry["predicted_seconds"] = row.predicted;
+            entry["copy_fraction"] = row.copy_fraction;
+            entry["error"] = row.error;
+        } else {
+            entry["failure"] = row.failure;
+        }
+        json["rungs"].push_back(std::move(entry));
+    }
+    for (const Skipped& skipped : table.skipped) {
+        Json entry = identity_json(skipped.lesson);
+        add_lesson(entry, skipped.lesson);
+        entry["skipped"] = skipped.reason;
+        json["rungs"].push_back(std::move(entry));
+    }
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Timing peer_timing(const Json& json) {
     Timing timing{json.at("median"), json.at("min"), json.at("max"), json.at("runs")};
     if (!(timing.median > 0)) throw Error(ErrorCode::io, "a time is not positive");
@@ -119,6 +167,7 @@ Peer peer_of(const Json& json) {
 }  // namespace
 
 std::string ladder_json(const LadderRun& run) {
+    if (!run.tables.empty() && is_image(run.tables.front().contest.problem)) { return image_json(run); }
     Json json{{"schema", kLadderSchema}, {"version", run.version}, {"date", run.date}};
     json["device"] = {{"engine", run.device.engine}, {"name", run.device.name}, {"description", run.device.description}};
     json["device"]["facts"] = Json::object();
@@ -126,11 +175,7 @@ std::string ladder_json(const LadderRun& run) {
     json["lessons"] = Json::array();
     for (const auto& lesson : lessons_of(run)) {
         Json entry = identity_json(lesson);
-        entry["idea"] = lesson.idea;
-        entry["changed"] = lesson.changed;
-        entry["requires"] = lesson.requirements;
-        entry["limited_by"] = lesson.limited_by;
-        entry["source"] = lesson.source;
+        add_lesson(entry, lesson);
         json["lessons"].push_back(std::move(entry));
     }
     json["tables"] = Json::array();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/measure/problems.hpp"
+
 namespace tapline::cli {
 namespace {
 
@@ -18,14 +20,9 @@ const LadderRow* naive_row(const LadderTable& table) {
 
 }  // namespace
 
-double moved_bytes(const Problem& problem) {
-    return static_cast<double>(size_of(problem.dtype)) *
-           (static_cast<double>(problem.length) + static_cast<double>(problem.taps) + static_cast<double>(output_length(problem)));
-}
-
 void finish(LadderTable& table) {
     const Problem& problem = table.contest.problem;
-    const double copied = 2 * static_cast<double>(problem.length) * static_cast<double>(size_of(problem.dtype));
+    const double copied = 2 * static_cast<double>(input_extent(problem)) * static_cast<double>(size_of(problem.dtype));
     if (table.copy.time.median > 0) table.copy.bytes_per_second = copied / table.copy.time.median;
     const LadderRow* naive = naive_row(table);
     if (naive != nullptr) table.naive = naive->lesson.label();

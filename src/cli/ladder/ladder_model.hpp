@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/bench/bench_case.hpp"
+#include "cli/shared/timing.hpp"
 #include "tapline/problem.hpp"
 
 namespace tapline::cli {
@@ -25,19 +25,20 @@ struct LadderCase {
     std::string title;  ///< in words
     Problem problem;    ///< f32
     std::vector<KnownAnswer> known;
-    bool sweeps = false;  ///< its rungs are also measured over the lengths
+    bool sweeps = false;     ///< its rungs are also measured over the lengths
+    bool separable = false;  ///< of an image: the mask is a column times a row
 };
 
 /// What a rung says about itself.
 struct Lesson {
-    std::string number;  ///< "05"; empty if it has none
-    std::string name;    ///< "reduction_over_taps"
-    std::string origin;  ///< "C1"; empty: tapline's own
-    std::string idea;
-    std::string changed;
-    std::string requirements;
-    std::string limited_by;
-    std::string source;
+    std::string number = {};  ///< "05"; empty if it has none
+    std::string name = {};    ///< "reduction_over_taps"
+    std::string origin = {};  ///< "C1"; empty: tapline's own
+    std::string idea = {};
+    std::string changed = {};
+    std::string requirements = {};
+    std::string limited_by = {};
+    std::string source = {};
     [[nodiscard]] std::string label() const { return number.empty() ? name : number + " " + name; }
 };
 
@@ -51,6 +52,7 @@ struct LadderRow {
     const char* verdict = "WRONG";  ///< with a failure: or "FAILED", if there is no result to judge
     double error = 0;               ///< relative L2
     double tolerance = 0;
+    double predicted = 0;        ///< seconds; 0: nobody predicts it
     Timing time;                 ///< on a GPU with a cold L2 cache
     std::optional<Timing> warm;  ///< on a GPU: with what is in the L2 cache since the run before
     // Filled in by finish().
@@ -113,9 +115,6 @@ struct LadderRun {
     std::vector<LadderTable> tables;
     std::optional<Sweep> sweep;
 };
-
-/// Bytes of signal, taps and output: what has to move at least.
-double moved_bytes(const Problem& problem);
 
 /// Fills in what rows owe to each other and to the copy. The naive one is the first rung of family C that ran, else the
 /// first row that did.

@@ -1,4 +1,4 @@
-#include "cli/ladder/ladder_print.hpp"
+#include "cli/ladder/ladder_output.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ void print_wrapped(std::FILE* to, const std::string& head, const std::string& te
 }
 
 void print_copy(std::FILE* to, const LadderTable& table, const std::vector<Column>& columns, bool warm, int gap) {
-    std::vector<std::string> cells = {"copy of the signal", "", format_seconds(table.copy.time.median)};
+    std::vector<std::string> cells = {copy_label(table), "", format_seconds(table.copy.time.median)};
     if (warm) cells.push_back(format_seconds(table.copy.warm->median));
     for (const auto& cell : {std::string(), std::string(), format_giga(table.copy.bytes_per_second), std::string("100%")}) {
         cells.push_back(cell);
@@ -84,10 +84,11 @@ int terminal_columns(std::FILE* file) {
     return kDefault;
 }
 
-void print_device(std::FILE* to, const LadderDevice& device, int columns) {
+void print_device(std::FILE* to, const LadderDevice& device, const std::string& missing, int columns) {
     std::string text = device.description;
     for (const auto& [name, value] : device.facts) text.append(", ").append(name).append(" ").append(value);
     print_wrapped(to, device.name + ": ", text, columns, 2);
+    if (!missing.empty()) print_wrapped(to, "  no lessons: ", missing, columns, 4);
 }
 
 void print_table(std::FILE* to, const LadderTable& table, int columns) {
@@ -96,7 +97,7 @@ void print_table(std::FILE* to, const LadderTable& table, int columns) {
     const auto layout = columns_of(warm);
     std::fputc('\n', to);
     print_wrapped(to, table.contest.key + ": ", table.contest.title, columns, 2);
-    print_wrapped(to, "", format_problem(table.contest.problem), columns, 2);
+    print_wrapped(to, "", format_problem(table.contest), columns, 2);
     std::vector<std::string> titles;
     titles.reserve(layout.size());
     for (const auto& column : layout) titles.emplace_back(column.title);
@@ -108,11 +109,7 @@ void print_table(std::FILE* to, const LadderTable& table, int columns) {
         } else {
             cells.push_back(format_seconds(row.time.median));
             if (warm) cells.push_back(row.warm ? format_seconds(row.warm->median) : "");
-            for (const auto& cell :
-                 {format_times(row.times_naive), format_times(row.times_previous), format_giga(row.bytes_per_second),
-                  format_share(row.copy_fraction), format_giga(row.flops), format_error(row.error)}) {
-                cells.push_back(cell);
-            }
+            for (auto& cell : compared(row)) cells.push_back(std::move(cell));
         }
         print_cells(to, layout, cells, gap);
     }

@@ -1,9 +1,10 @@
-#include "cli/ladder/ladder_report.hpp"
+#include "cli/ladder/ladder_output.hpp"
 
 #include <algorithm>
 
 #include "cli/ladder/ladder_format.hpp"
-#include "cli/ladder/ladder_plots.hpp"
+#include "cli/plot/canvas.hpp"
+#include "cli/plot/charts.hpp"
 #include "cli/shared/numbers.hpp"
 
 namespace tapline::cli {
@@ -17,9 +18,7 @@ constexpr const char* kStyle =
     "th,td{padding:.25rem .55rem;text-align:right;white-space:nowrap;border-bottom:1px solid #e5e7eb}"
     "th:nth-child(-n+2),td:nth-child(-n+2){text-align:left}th{border-bottom:2px solid #9ca3af}tr.copy td{color:#374151}"
     "tr.best td{font-weight:600}ul{padding-left:1.2rem;margin:.4rem 0}"
-    "svg{display:block;width:100%;max-width:32rem;height:auto;margin:.5rem 0;font:12px system-ui,sans-serif}"
-    "svg text{fill:#111827}svg .small{font-size:11px}svg .bar{fill:#93c5fd}svg .strong{fill:#c2410c}svg .grid{stroke:#e5e7eb}"
-    "svg .axis{stroke:#374151}svg .mark{stroke:#111827;stroke-width:1.5}"
+    "svg{display:block;width:100%;max-width:32rem;height:auto;margin:.5rem 0}"
     ".plots,.lessons{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:1rem}"
     "article{border:1px solid #d1d5db;border-radius:.5rem;padding:.8rem;min-width:0}"
     "dl{margin:0;font-size:.9rem}dt{font-weight:600;margin-top:.3rem}dd{margin:0;overflow-wrap:anywhere}"
@@ -27,7 +26,7 @@ constexpr const char* kStyle =
 
 std::string tag(const char* name, const std::string& text, const char* style = nullptr) {
     const std::string attributes = style == nullptr ? "" : std::string(" class=\"") + style + "\"";
-    return std::string("<") + name + attributes + ">" + escape_html(text) + "</" + name + ">";
+    return std::string("<") + name + attributes + ">" + escape_markup(text) + "</" + name + ">";
 }
 
 std::string cells(const char* name, const std::vector<std::string>& texts) {
@@ -63,15 +62,13 @@ std::string table_html(const LadderTable& table) {
         html += cells("td", {row.lesson.label(), row.lesson.origin});
         if (ran(row)) {
             html += cells("td", timing(row.time, row.warm));
-            html += cells("td", {format_times(row.times_naive), format_times(row.times_previous), format_giga(row.bytes_per_second),
-                                 format_share(row.copy_fraction), format_giga(row.flops), format_error(row.error)});
+            html += cells("td", compared(row));
         } else {
             html += tag("td", row.verdict, "wrong");
         }
         html += "</tr>";
     }
-    html += "<tr class=\"copy\">" + cells("td", {"copy of the signal", ""}) +
-            cells("td", timing(table.copy.time, table.copy.warm)) +
+    html += "<tr class=\"copy\">" + cells("td", {copy_label(table), ""}) + cells("td", timing(table.copy.time, table.copy.warm)) +
             cells("td", {"", "", format_giga(table.copy.bytes_per_second), "100%", "", ""}) + "</tr></tbody></table></div>\n";
     return html;
 }
@@ -102,15 +99,15 @@ std::string times_plot(const LadderTable& table) {
     }
     if (bars.empty()) return {};
     return bars_svg("Case " + table.contest.key + ": time over rungs, logarithmic", bars, table.copy.time.median,
-                    "copy of the signal: " + format_seconds(table.copy.time.median));
+                    copy_label(table) + ": " + format_seconds(table.copy.time.median));
 }
 
-std::string anchor_of(const LadderTable& table) { return "case-" + escape_html(table.contest.key); }
+std::string anchor_of(const LadderTable& table) { return "case-" + escape_markup(table.contest.key); }
 
 std::string section_html(const LadderTable& table) {
     std::string html = "<section id=\"" + anchor_of(table) + "\">";
     html += tag("h2", table.contest.key + ": " + table.contest.title);
-    html += tag("p", format_problem(table.contest.problem), "note");
+    html += tag("p", format_problem(table.contest), "note");
     html += table_html(table) + times_plot(table) + notes_html(table) + "</section>\n";
     return html;
 }
@@ -190,7 +187,8 @@ std::string ladder_report(const LadderRun& run) {
         "and output once; GFLOP/s the textbook sum's operations; the error is relative (L2).",
         "note");
     html += "<nav>";
-    for (const auto& table : run.tables) html += "<a href=\"#" + anchor_of(table) + "\">" + escape_html(table.contest.key) + "</a>";
+    for (const auto& table : run.tables)
+        html += "<a href=\"#" + anchor_of(table) + "\">" + escape_markup(table.contest.key) + "</a>";
     if (run.sweep) html += "<a href=\"#lengths\">lengths</a>";
     html += "<a href=\"#lessons\">lessons</a></nav>\n";
     for (const auto& table : run.tables) html += section_html(table);

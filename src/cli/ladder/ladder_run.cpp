@@ -1,17 +1,13 @@
 #include "cli/ladder/ladder_run.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 
+#include "cli/measure/problems.hpp"
 #include "cli/shared/numbers.hpp"
 #include "tapline/error.hpp"
 
 namespace tapline::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-using Progress = std::function<void(const std::string&)>;
 
 // A rung that is expected to take longer than this for one run is left out unless --only names it: it would be run at
 // least five times.
@@ -30,7 +26,6 @@ struct Climb {
     const LadderEngine& engine;
     const LadderCase& contest;
     const ClimbOptions& options;
-    const BenchData& data;
     const ReferenceBlocks& expected;
     LadderSite& site;
     bool warm = true;  ///< measure with a warm cache too
@@ -39,10 +34,10 @@ struct Climb {
 std::string check_known_answers(const Climb& climb, int rung) {
     for (const auto& known : climb.contest.known) {
         const Problem problem = problem_of(known, climb.contest.problem);
-        if (!climb.engine.refusal(rung, problem).empty()) continue;
-        const BenchData data = as_bench_data(known);
+        const CaseData data = data_of(known);
         const auto site = climb.engine.site(problem, data);
-        site->prepare(rung, 0);
+        if (!site->refusal(rung).empty()) continue;
+        site->prepare(rung);
         if (auto wrong = check_known(known, site->run()); !wrong.empty()) return wrong;
     }
     return {};
@@ -66,7 +61,8 @@ LadderRow climb_rung(const Climb& climb, int rung) {
     try {
         row.failure = check_known_answers(climb, rung);
         if (!row.failure.empty()) return row;
-        climb.site.prepare(rung, 0);
+        row.predicted = climb.site.estimate_seconds(rung);
+        climb.site.prepare(rung);
         row.detail = climb.site.describe();
         check_and_time(climb, row);
     } catch (const Error& error) {  // one rung's failure does not hide the others
@@ -76,23 +72,8 @@ LadderRow climb_rung(const Climb& climb, int rung) {
     return row;
 }
 
-struct Candidate {
-    int rung = 0;
-    int policy = 0;
-};
-
-std::vector<Candidate> candidates_of(const Climb& climb) {
-    std::vector<Candidate> candidates;
-    for (int rung = 0; rung < static_cast<int>(climb.engine.rungs().size()); ++rung) {
-        if (!climb.engine.refusal(rung, climb.contest.problem).empty()) continue;
-        const int count = climb.site.policies(rung);
-        for (int policy = 0; policy < count && count > 1; ++policy) candidates.push_back({rung, policy});
-    }
-    return candidates;
-}
-
-/// Every policy of the rungs that have more than one is measured for its share of tune_seconds; the fastest is kept.
-void add_autotuned(const Climb& climb, LadderTable& table, const Progress& progress) {
+/// Every size of the rungs that have a choice is measured for its share of tune_seconds; the fastest is kept.
+void add_autotuned(const Climb& climb, LadderTable& table, const LadderProgress& progress) {
     LadderRow row;
     row.kind = RowKind::autotuned;
     row.lesson = {.number = "",
@@ -105,32 +86,11 @@ void add_autotuned(const Climb& climb, LadderTable& table, const Progress& progr
                   .source = "src/cuda/tuning"};
     if (!is_wanted(climb.options, row.lesson)) return;
     try {
-        const auto candidates = candidates_of(climb);
-        if (candidates.empty()) return;
-        const double share = std::max(climb.options.tune_seconds / static_cast<double>(candidates.size()), 1e-3);
-        const auto deadline = Clock::now() + std::chrono::duration<double>(climb.options.tune_seconds);
-        double best = std::numeric_limits<double>::infinity();
-        Candidate winner = candidates.front();
-        std::size_t measured = 0;
-        for (const Candidate& candidate : candidates) {
-            if (measured > 0 && Clock::now() > deadline) break;
-            progress("policy " + std::to_string(measured + 1) + " of " + std::to_string(candidates.size()));
-            ++measured;
-            double seconds = 0;
-            try {
-                climb.site.prepare(candidate.rung, candidate.policy);
-                seconds = climb.site.measure(climb.engine.measures_cold(), share).median;
-            } catch (const Error&) { continue; }  // sizes that this device or problem refuses
-            if (seconds < best) {
-                best = seconds;
-                winner = candidate;
-            }
-        }
-        climb.site.prepare(winner.rung, winner.policy);
-        row.detail = climb.engine.rungs()[static_cast<std::size_t>(winner.rung)].label() + ": " + climb.site.describe() +
-                     "; best of " + std::to_string(measured) +
-                     (measured < candidates.size() ? " measured of " + std::to_string(candidates.size()) : "");
-        check_and_time(climb, row);
+        const auto found = climb.site.search(climb.expected, climb.options.tune_seconds, progress);
+        if (!found) return;
+        row.detail = found->detail;
+        row.failure = found->failure;
+        if (row.failure.empty()) check_and_time(climb, row);
     } catch (const Error& error) {
         row.failure = error.what();
         row.verdict = "FAILED";
@@ -140,9 +100,8 @@ void add_autotuned(const Climb& climb, LadderTable& table, const Progress& progr
 
 /// Why a rung is left out of a table; empty: it is not.
 std::string why_skipped(const Climb& climb, int rung) {
-    const Problem& problem = climb.contest.problem;
-    if (auto reason = climb.engine.refusal(rung, problem); !reason.empty()) return reason;
-    const double estimate = climb.engine.estimate_seconds(rung, problem);
+    if (auto reason = climb.site.refusal(rung); !reason.empty()) return reason;
+    const double estimate = climb.site.estimate_seconds(rung);
     if (estimate <= kLongestRunSeconds || is_named(climb.options, climb.engine.rungs()[static_cast<std::size_t>(rung)])) return {};
     return "one run would take about " + format_seconds(estimate) + "; --only runs it all the same";
 }
@@ -155,18 +114,17 @@ void keep_faster(Timing& kept, const Timing& again) {
 
 /// One length of the sweep: the copy and every chosen rung that can and need not take long.
 void add_length(Sweep& sweep, const LadderEngine& engine, const Problem& problem, const ClimbOptions& options,
-                const std::vector<int>& chosen, const Progress& progress) {
+                const std::vector<int>& chosen, const LadderProgress& progress) {
     constexpr double kLongestPointSeconds = 1;
     const LadderCase contest{.key = "sweep", .title = {}, .problem = problem, .known = {}};
-    const BenchData data = make_ladder_data(problem);
+    const CaseData data = ladder_data(contest);
     const ReferenceBlocks expected(problem, data);
     const auto site = engine.site(problem, data);
-    const Climb climb{engine, contest, options, data, expected, *site, false};
+    const Climb climb{engine, contest, options, expected, *site, false};
     const double copied = 2 * static_cast<double>(data.signal.size());
     Timing copy = site->measure_copy(engine.measures_cold(), options.seconds);
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-        if (!engine.refusal(chosen[i], problem).empty()) continue;
-        if (engine.estimate_seconds(chosen[i], problem) > kLongestPointSeconds) continue;
+        if (!site->refusal(chosen[i]).empty() || site->estimate_seconds(chosen[i]) > kLongestPointSeconds) continue;
         const std::string what = sweep.lines[i].lesson.label() + " with " + std::to_string(problem.length) + " samples";
         progress(what);
         const LadderRow row = climb_rung(climb, chosen[i]);
@@ -187,13 +145,14 @@ void add_length(Sweep& sweep, const LadderEngine& engine, const Problem& problem
 
 }  // namespace
 
-LadderTable climb(const LadderEngine& engine, const LadderCase& contest, const ClimbOptions& options, const Progress& progress) {
+LadderTable climb(const LadderEngine& engine, const LadderCase& contest, const ClimbOptions& options,
+                  const LadderProgress& progress) {
     LadderTable table{.contest = contest, .rows = {}, .copy = {}, .skipped = {}, .naive = {}};
     progress("data and textbook sums");
-    const BenchData data = make_ladder_data(contest.problem);
+    const CaseData data = ladder_data(contest);
     const ReferenceBlocks expected(contest.problem, data);
     const auto site = engine.site(contest.problem, data);
-    const Climb climb{engine, contest, options, data, expected, *site};
+    const Climb climb{engine, contest, options, expected, *site};
     table.copy.time = site->measure_copy(engine.measures_cold(), options.seconds);
     if (engine.measures_cold()) table.copy.warm = site->measure_copy(false, options.seconds);
     for (int rung = 0; rung < static_cast<int>(engine.rungs().size()); ++rung) {
@@ -213,7 +172,8 @@ LadderTable climb(const LadderEngine& engine, const LadderCase& contest, const C
     return table;
 }
 
-Sweep sweep_lengths(const LadderEngine& engine, const Problem& problem, const ClimbOptions& options, const Progress& progress) {
+Sweep sweep_lengths(const LadderEngine& engine, const Problem& problem, const ClimbOptions& options,
+                    const LadderProgress& progress) {
     constexpr int kFirst = 12;
     const int last = engine.measures_cold() ? 26 : 24;
     Sweep sweep{.problem = problem, .copy = {}, .lines = {}, .failures = {}};

@@ -1,8 +1,6 @@
 // Climbs the ladder: each rung is checked, then timed beside the copy.
 #pragma once
 
-#include <functional>
-
 #include "cli/ladder/ladder_engine.hpp"
 
 namespace tapline::cli {
@@ -16,12 +14,11 @@ struct ClimbOptions {
 /// The name that the row of the search has in `only`, beside its origin C6.
 inline constexpr const char* kAutotuned = "autotuned";
 
-/// `progress` hears what is measured now.
 LadderTable climb(const LadderEngine& engine, const LadderCase& contest, const ClimbOptions& options,
-                  const std::function<void(const std::string&)>& progress);
+                  const LadderProgress& progress);
 
 /// The rungs of family E and our own (on a CPU: all) over lengths from 2^12 to 2^26 (2^24).
 Sweep sweep_lengths(const LadderEngine& engine, const Problem& problem, const ClimbOptions& options,
-                    const std::function<void(const std::string&)>& progress);
+                    const LadderProgress& progress);
 
 }  // namespace tapline::cli

@@ -1,12 +1,11 @@
 #include "cli/plot/canvas.hpp"
 
-#include <cairo-svg.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
+#include <utility>
 
 #include "tapline/error.hpp"
 
@@ -20,10 +19,23 @@ cairo_status_t append(void* to, const unsigned char* data, unsigned length) {
     return CAIRO_STATUS_SUCCESS;
 }
 
-cairo_surface_t* make_surface(Canvas::Kind kind, double width, double height, std::string* bytes) {
-    if (kind == Canvas::Kind::svg) return cairo_svg_surface_create_for_stream(append, bytes, width, height);
-    return cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width * kPngScale),
-                                      static_cast<int>(height * kPngScale));
+cairo_surface_t* make_surface(Canvas::Kind kind, double width, double height) {
+    const bool png = kind == Canvas::Kind::png;
+    return cairo_image_surface_create(CAIRO_FORMAT_RGB24, png ? static_cast<int>(width * kPngScale) : 1,
+                                      png ? static_cast<int>(height * kPngScale) : 1);
+}
+
+// name="value" of SVG, to a tenth of a pixel.
+std::string attribute(const char* name, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), " %s=\"%.1f\"", name, value);
+    return text.data();
+}
+
+std::string coordinates(double a, double b) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.1f,%.1f", a, b);
+    return text.data();
 }
 
 std::string printed(const char* format, int digits, double value) {
@@ -40,12 +52,35 @@ std::string with_minus(std::string text) {
 
 }  // namespace
 
-Canvas::Canvas(Kind kind, double width, double height)
-    : kind_(kind), surface_(make_surface(kind, width, height, &bytes_)), cairo_(cairo_create(surface_)) {
+std::string escape_markup(const std::string& text) {
+    constexpr std::array<std::pair<char, const char*>, 5> kEntities = {
+        {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}, {'\'', "&#39;"}}};
+    std::string safe;
+    for (const char c : text) {
+        const auto* entity = std::ranges::find(kEntities, c, &std::pair<char, const char*>::first);
+        if (entity != kEntities.end()) {
+            safe += entity->second;
+        } else {
+            safe += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+        }
+    }
+    return safe;
+}
+
+Canvas::Canvas(Kind kind, double width, double height, const std::string& title)
+    : kind_(kind), surface_(make_surface(kind, width, height)), cairo_(cairo_create(surface_)) {
     if (kind == Kind::png) cairo_scale(cairo_, kPngScale, kPngScale);
-    colour(hex(0xFFFFFF));
-    cairo_paint(cairo_);
     cairo_set_line_join(cairo_, CAIRO_LINE_JOIN_ROUND);
+    if (is_svg()) {
+        bytes_ = "<svg viewBox=\"0 0 " + coordinates(width, height) + "\" font-family=\"sans-serif\"";
+        if (kind == Kind::inline_svg) {
+            bytes_ += " role=\"img\" aria-label=\"" + escape_markup(title) + "\"><title>" + escape_markup(title) + "</title>";
+            return;
+        }
+        bytes_ += " xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", width) + attribute("height", height) + ">\n";
+    }
+    colour(hex(0xFFFFFF));
+    rectangle({0, 0, width, height});
 }
 
 Canvas::~Canvas() {
@@ -53,17 +88,40 @@ Canvas::~Canvas() {
     cairo_surface_destroy(surface_);
 }
 
-void Canvas::colour(Colour c, double opacity) { cairo_set_source_rgba(cairo_, c.red, c.green, c.blue, opacity); }
+void Canvas::colour(Colour c, double opacity) {
+    colour_ = c;
+    opacity_ = opacity;
+    cairo_set_source_rgba(cairo_, c.red, c.green, c.blue, opacity);
+}
 
-double Canvas::text_width(const std::string& text, double size, bool bold) {
+std::string Canvas::paint(const char* attribute_name) const {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), " %s=\"#%02x%02x%02x\"", attribute_name,
+                  static_cast<unsigned>(std::lround(colour_.red * 255)), static_cast<unsigned>(std::lround(colour_.green * 255)),
+                  static_cast<unsigned>(std::lround(colour_.blue * 255)));
+    return text.data() + (opacity_ < 1 ? " opacity=\"" + printed("%.*g", 3, opacity_) + "\"" : "");
+}
+
+void Canvas::select_font(double size, bool bold) {
     cairo_select_font_face(cairo_, "sans-serif", CAIRO_FONT_SLANT_NORMAL, bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(cairo_, size);
+}
+
+double Canvas::text_width(const std::string& text, double size, bool bold) {
+    select_font(size, bold);
     cairo_text_extents_t extents;
     cairo_text_extents(cairo_, text.c_str(), &extents);
     return extents.x_advance;
 }
 
 void Canvas::text(double x, double baseline, const std::string& text, double size, Align align, bool bold) {
+    if (is_svg()) {
+        constexpr const char* kAnchors[] = {"start", "middle", "end"};
+        bytes_ += "<text" + attribute("x", x) + attribute("y", baseline) + attribute("font-size", size) + paint("fill") +
+                  " text-anchor=\"" + kAnchors[static_cast<int>(align)] + "\"" + (bold ? " font-weight=\"bold\"" : "") + ">" +
+                  escape_markup(text) + "</text>\n";
+        return;
+    }
     const double width = text_width(text, size, bold);
     cairo_move_to(cairo_, align == Align::left ? x : align == Align::right ? x - width : x - width / 2, baseline);
     cairo_show_text(cairo_, text.c_str());
@@ -71,6 +129,12 @@ void Canvas::text(double x, double baseline, const std::string& text, double siz
 }
 
 void Canvas::upright_text(double x, double y, const std::string& label, double size) {
+    if (is_svg()) {
+        bytes_ += "<g transform=\"translate(" + coordinates(x, y) + ") rotate(-90)\">";
+        text(0, 0, label, size, Align::centre);
+        bytes_ += "</g>\n";
+        return;
+    }
     cairo_save(cairo_);
     cairo_translate(cairo_, x, y);
     cairo_rotate(cairo_, -std::numbers::pi / 2);
@@ -88,27 +152,60 @@ std::string Canvas::fitted(const std::string& text, double size, double width, b
     return shown;
 }
 
-void Canvas::line(double x0, double y0, double x1, double y1, double width) {
+void Canvas::polyline(const std::vector<Point>& points, double width, double dash) {
+    if (is_svg()) {
+        bytes_ += "<polyline fill=\"none\"" + paint("stroke") + attribute("stroke-width", width) + " stroke-linejoin=\"round\"" +
+                  (dash > 0 ? attribute("stroke-dasharray", dash) : "") + " points=\"";
+        for (const Point& point : points) bytes_ += coordinates(point.x, point.y) + " ";
+        bytes_ += "\"/>\n";
+        return;
+    }
     cairo_set_line_width(cairo_, width);
-    cairo_move_to(cairo_, x0, y0);
-    cairo_line_to(cairo_, x1, y1);
+    cairo_set_dash(cairo_, &dash, dash > 0 ? 1 : 0, 0);
+    for (const Point& point : points) cairo_line_to(cairo_, point.x, point.y);
     cairo_stroke(cairo_);
 }
 
-void Canvas::rectangle(const Box& box) {
-    cairo_rectangle(cairo_, box.left, box.top, box.width(), box.height());
+void Canvas::rectangles(const std::vector<Box>& boxes) {
+    if (is_svg()) {
+        bytes_ += "<path" + paint("fill") + " d=\"";
+        for (const Box& box : boxes) {
+            bytes_ += "M" + coordinates(box.left, box.top) + "L" + coordinates(box.right, box.top) + "L" +
+                      coordinates(box.right, box.bottom) + "L" + coordinates(box.left, box.bottom) + "Z";
+        }
+        bytes_ += "\"/>\n";
+        return;
+    }
+    for (const Box& box : boxes) cairo_rectangle(cairo_, box.left, box.top, box.width(), box.height());
     cairo_fill(cairo_);
 }
 
+// An element of its own shows nothing outside its box.
 void Canvas::clip(const Box& box) {
+    if (is_svg()) {
+        bytes_ += "<svg" + attribute("x", box.left) + attribute("y", box.top) + attribute("width", box.width()) +
+                  attribute("height", box.height()) + " viewBox=\"" + coordinates(box.left, box.top) + " " +
+                  coordinates(box.width(), box.height()) + "\">\n";
+        return;
+    }
     cairo_save(cairo_);
     cairo_rectangle(cairo_, box.left, box.top, box.width(), box.height());
     cairo_clip(cairo_);
 }
 
-void Canvas::unclip() { cairo_restore(cairo_); }
+void Canvas::unclip() {
+    if (is_svg()) {
+        bytes_ += "</svg>\n";
+    } else {
+        cairo_restore(cairo_);
+    }
+}
 
 void Canvas::dot(double x, double y, double radius) {
+    if (is_svg()) {
+        bytes_ += "<circle" + attribute("cx", x) + attribute("cy", y) + attribute("r", radius) + paint("fill") + "/>\n";
+        return;
+    }
     cairo_arc(cairo_, x, y, radius, 0, 2 * std::numbers::pi);
     cairo_fill(cairo_);
 }
@@ -120,9 +217,11 @@ void Canvas::check(cairo_status_t status) const {
 
 std::string Canvas::finish() {
     check(cairo_status(cairo_));
-    if (kind_ == Kind::png) check(cairo_surface_write_to_png_stream(surface_, append, &bytes_));
-    cairo_surface_finish(surface_);
-    check(cairo_surface_status(surface_));
+    if (is_svg()) {
+        bytes_ += "</svg>\n";
+    } else {
+        check(cairo_surface_write_to_png_stream(surface_, append, &bytes_));
+    }
     return std::move(bytes_);
 }
 
@@ -156,16 +255,30 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted, double least
     return ticks;
 }
 
-std::vector<Tick> frequency_ticks(double low, double high) {
-    std::vector<Tick> ticks;
-    for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10) {
-        for (const double factor : {1.0, 2.0, 5.0}) {
-            const double value = factor * power;
-            if (value < low * 0.999 || value > high * 1.001) continue;
-            const bool mega = value >= 1e6;
-            const bool kilo = value >= 1e3;
-            ticks.push_back({value, printed("%.*g", 6, value / (mega ? 1e6 : kilo ? 1e3 : 1)) + (mega ? "M" : kilo ? "k" : "")});
+std::vector<Tick> logarithmic_ticks(double low, double high, std::size_t most) {
+    const auto ticks_at = [&](const std::vector<double>& factors) {
+        std::vector<Tick> ticks;
+        for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10) {
+            for (const double factor : factors) {
+                const double value = factor * power;
+                if (value < low * 0.999 || value > high * 1.001) continue;
+                const bool mega = value >= 1e6;
+                const bool kilo = value >= 1e3;
+                ticks.push_back({value, printed("%.*g", 6,
+                                                value / (mega   ? 1e6
+                                                         : kilo ? 1e3
+                                                                : 1)) +
+                                            (mega   ? "M"
+                                             : kilo ? "k"
+                                                    : "")});
+            }
         }
+        return ticks;
+    };
+    std::vector<Tick> ticks = ticks_at({1, 2, 5});
+    if (ticks.size() > most) ticks = ticks_at({1});
+    while (ticks.size() > most) {
+        for (std::size_t i = 1; i < ticks.size(); ++i) ticks.erase(ticks.begin() + static_cast<std::ptrdiff_t>(i));
     }
     return ticks;
 }

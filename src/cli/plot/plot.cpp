@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
-#include "cli/plot/canvas.hpp"
 #include "cli/commands.hpp"
+#include "cli/plot/canvas.hpp"
 #include "cli/shared/numbers.hpp"
 
 namespace tapline::cli {
@@ -14,9 +15,6 @@ namespace {
 constexpr double kWidth = 1280;
 constexpr double kHeight = 980;
 
-constexpr Colour kInk = hex(0x1F2933);
-constexpr Colour kGrey = hex(0x6B7785);
-constexpr Colour kGrid = hex(0xE4E8ED);
 constexpr Colour kPaper = hex(0xFAFBFC);
 constexpr Colour kSignal = hex(0x3572B0);
 constexpr Colour kSignalPale = hex(0x9CBFE4);  // the wide line under the output's
@@ -113,14 +111,14 @@ TimeUnit time_unit(double samples, double rate) {
 // Where NaN and infinite samples are.
 void draw_bad(Canvas& canvas, const Box& box, const Envelope& envelope, const Axis& x, double unit) {
     const double bin_width = static_cast<double>(envelope.samples_per_bin()) * unit;
+    std::vector<Box> boxes;
     for (std::size_t i = 0; i < envelope.bins().size(); ++i) {
         if (envelope.bins()[i].bad == 0) continue;
         const double left = x.at(static_cast<double>(i) * bin_width);
-        cairo_rectangle(canvas.cairo(), left, box.top, std::max(1.0, x.at(static_cast<double>(i + 1) * bin_width) - left),
-                        box.height());
+        boxes.push_back({left, box.top, std::max(left + 1, x.at(static_cast<double>(i + 1) * bin_width)), box.bottom});
     }
     canvas.colour(kBad, 0.5);
-    cairo_fill(canvas.cairo());
+    if (!boxes.empty()) canvas.rectangles(boxes);
 }
 
 // Every sample of a short signal, with dots if there is room.
@@ -128,25 +126,15 @@ void draw_samples(Canvas& canvas, const Box& box, const Envelope& envelope, cons
                   Colour colour) {
     const double spacing = std::abs(x.at(unit) - x.at(0));
     const bool dots = spacing >= 7;
-    cairo_t* cairo = canvas.cairo();
     canvas.colour(colour, dots ? 0.45 : 1);
-    cairo_set_line_width(cairo, dots ? 1.5 : 1.3);
-    bool pen = false;
-    for (std::size_t i = 0; i < envelope.bins().size(); ++i) {
-        const auto& bin = envelope.bins()[i];
-        if (bin.count == 0) {
-            pen = false;
-            continue;
+    std::vector<Point> points;  // as far as samples are finite
+    for (std::size_t i = 0; i <= envelope.bins().size(); ++i) {
+        if (i < envelope.bins().size() && envelope.bins()[i].count > 0) {
+            points.push_back({x.at(static_cast<double>(i) * unit), y.at(envelope.bins()[i].most)});
+        } else if (!points.empty()) {
+            canvas.polyline(std::exchange(points, {}), dots ? 1.5 : 1.3);
         }
-        const double px = x.at(static_cast<double>(i) * unit);
-        if (pen) {
-            cairo_line_to(cairo, px, y.at(bin.most));
-        } else {
-            cairo_move_to(cairo, px, y.at(bin.most));
-        }
-        pen = true;
     }
-    cairo_stroke(cairo);
     canvas.colour(colour);
     for (std::size_t i = 0; dots && i < envelope.bins().size(); ++i) {
         const auto& bin = envelope.bins()[i];
@@ -160,22 +148,22 @@ void draw_bands(Canvas& canvas, const Box& box, const Envelope& envelope, const 
                 Colour colour) {
     const double bin_width = static_cast<double>(envelope.samples_per_bin()) * unit;
     const auto bars = [&](auto low_of, auto high_of) {
+        std::vector<Box> boxes;
         for (std::size_t i = 0; i < envelope.bins().size(); ++i) {
             const auto& bin = envelope.bins()[i];
             if (bin.count == 0) continue;
             const double left = x.at(static_cast<double>(i) * bin_width);
-            const double right = std::max(x.at(static_cast<double>(i + 1) * bin_width), left + 1);
             const double top = y.at(high_of(bin));
-            cairo_rectangle(canvas.cairo(), left, top, right - left, std::max(1.0, y.at(low_of(bin)) - top));
+            boxes.push_back({left, top, std::max(x.at(static_cast<double>(i + 1) * bin_width), left + 1),
+                             std::max(y.at(low_of(bin)), top + 1)});
         }
-        cairo_fill(canvas.cairo());
+        canvas.rectangles(boxes);
     };
     const auto deviation = [](const Envelope::Bin& bin) {
         const auto count = static_cast<double>(bin.count);
         return std::sqrt(std::max(0.0, bin.squares / count - bin.sum / count * (bin.sum / count)));
     };
     const auto mean = [](const Envelope::Bin& bin) { return bin.sum / static_cast<double>(bin.count); };
-    cairo_set_fill_rule(canvas.cairo(), CAIRO_FILL_RULE_WINDING);
     canvas.colour({(colour.red + 1.2) / 2.2, (colour.green + 1.2) / 2.2, (colour.blue + 1.2) / 2.2});
     bars([](const auto& bin) { return bin.least; }, [](const auto& bin) { return bin.most; });
     canvas.colour(colour);
@@ -290,7 +278,7 @@ void draw_spectra(Canvas& canvas, const Box& box, std::vector<Curve> curves, dou
            .last = box.right,
            .logarithmic = logarithmic,
            .ticks = {}};
-    x.ticks = logarithmic ? frequency_ticks(x.low, x.high) : linear_ticks(x.low, x.high, 6);
+    x.ticks = logarithmic ? logarithmic_ticks(x.low, x.high) : linear_ticks(x.low, x.high, 6);
     double highest = -1e9;
     double least = 1e9;
     for (auto& curve : curves) {
@@ -313,12 +301,12 @@ void draw_spectra(Canvas& canvas, const Box& box, std::vector<Curve> curves, dou
     draw_grid(canvas, box, x, y);
     canvas.clip(box);
     for (const auto& curve : curves) {
-        canvas.colour(curve.colour);
-        cairo_set_line_width(canvas.cairo(), curve.width);
+        std::vector<Point> points;
         for (std::size_t i = 0; i < curve.decibels.size(); ++i) {
-            cairo_line_to(canvas.cairo(), box.left + static_cast<double>(i), y.at(std::max(curve.decibels[i], bottom - 50)));
+            points.push_back({box.left + static_cast<double>(i), y.at(std::max(curve.decibels[i], bottom - 50))});
         }
-        cairo_stroke(canvas.cairo());
+        canvas.colour(curve.colour);
+        canvas.polyline(points, curve.width);
     }
     canvas.unclip();
     draw_frame(canvas, box);

@@ -16,39 +16,24 @@
 
 namespace tapline::cli {
 
+template <class Visitor, class T, class... More>
+decltype(auto) visit_one_of(Dtype dtype, Visitor&& visitor, std::type_identity<T> type, std::type_identity<More>... more) {
+    if (dtype == dtype_of<T>) return visitor(type);
+    if constexpr (sizeof...(More) > 0) return visit_one_of(dtype, std::forward<Visitor>(visitor), more...);
+    throw Error(ErrorCode::unsupported, std::string("dtype: ") + to_string(dtype) + " cannot be computed with here");
+}
+
+template <class Visitor, class... All>
+decltype(auto) visit_types(Dtype dtype, Visitor&& visitor) {
+    return visit_one_of(dtype, std::forward<Visitor>(visitor), std::type_identity<All>{}...);
+}
+
 /// Calls visitor(std::type_identity<T>{}) with the C++ type of a dtype.
 template <class Visitor>
 decltype(auto) visit_dtype(Dtype dtype, Visitor&& visitor) {
-    switch (dtype) {
-        case Dtype::f32:
-            return visitor(std::type_identity<float>{});
-        case Dtype::f64:
-            return visitor(std::type_identity<double>{});
-        case Dtype::complex64:
-            return visitor(std::type_identity<std::complex<float>>{});
-        case Dtype::complex128:
-            return visitor(std::type_identity<std::complex<double>>{});
-        case Dtype::boolean:
-            return visitor(std::type_identity<bool>{});
-        case Dtype::i8:
-            return visitor(std::type_identity<std::int8_t>{});
-        case Dtype::i16:
-            return visitor(std::type_identity<std::int16_t>{});
-        case Dtype::i32:
-            return visitor(std::type_identity<std::int32_t>{});
-        case Dtype::i64:
-            return visitor(std::type_identity<std::int64_t>{});
-        case Dtype::u8:
-            return visitor(std::type_identity<std::uint8_t>{});
-        case Dtype::u16:
-            return visitor(std::type_identity<std::uint16_t>{});
-        case Dtype::u32:
-            return visitor(std::type_identity<std::uint32_t>{});
-        case Dtype::u64:
-            return visitor(std::type_identity<std::uint64_t>{});
-        default:
-            throw Error(ErrorCode::unsupported, std::string("dtype: ") + to_string(dtype) + " cannot be computed with here");
-    }
+    return visit_types<Visitor, float, double, std::complex<float>, std::complex<double>, bool, std::int8_t, std::int16_t,
+                       std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
+        dtype, std::forward<Visitor>(visitor));
 }
 
 template <class T>
@@ -58,6 +43,13 @@ inline constexpr bool kIsComplex<std::complex<T>> = true;
 
 /// The dtype that `real` has as a complex type.
 inline Dtype complex_of(Dtype real) { return real_part_of(real) == Dtype::f64 ? Dtype::complex128 : Dtype::complex64; }
+
+/// f32 or f64, as tapline::convolve promotes: of an element beside floating ones, and of two.
+inline Dtype floating_of(Dtype dtype) {
+    if (!is_integer(dtype)) { return real_part_of(dtype); }
+    return size_of(dtype) <= 2 ? Dtype::f32 : Dtype::f64;
+}
+inline Dtype wider(Dtype a, Dtype b) { return a == Dtype::f64 || b == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
 
 /// out[i] = To(in[i]). The caller has made sure that the values fit: it only widens, or rounds f64 to f32.
 inline void convert(void* out, Dtype to, const void* in, Dtype from, std::int64_t count) {

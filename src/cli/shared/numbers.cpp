@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
+#include <limits>
 #include <utility>
 
 namespace tapline::cli {
@@ -75,24 +77,69 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
     return static_cast<std::int64_t>(value);
 }
 
-std::vector<std::string> split_commas(std::string_view text) {
+std::optional<std::int64_t> parse_positive(std::string_view text) {
+    const auto count = parse_count(text);
+    return count && *count >= 1 ? count : std::nullopt;
+}
+
+std::optional<double> parse_duration(std::string_view text) {
+    const auto value = parse_number(text);
+    return value && *value >= 0 && *value <= 3600 ? value : std::nullopt;
+}
+
+std::optional<Clamp> parse_clamp(std::string_view text) {
+    const auto fields = split_commas(text);
+    if (fields.size() != 2) return std::nullopt;
+    const auto low = parse_number(fields[0]);
+    const auto high = parse_number(fields[1]);
+    if (!low || !high || *low > *high) return std::nullopt;
+    return Clamp{*low, *high};
+}
+
+std::optional<std::complex<double>> parse_constant(std::string_view text) {
+    const auto fields = split_commas(text);
+    if (fields.size() > 2) return std::nullopt;
+    double parts[2] = {0, 0};
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        if (fields[i] == "nan") {
+            parts[i] = std::numeric_limits<double>::quiet_NaN();
+            continue;
+        }
+        const auto number = parse_number(fields[i]);
+        if (!number) return std::nullopt;
+        parts[i] = *number;
+    }
+    return std::complex<double>(parts[0], parts[1]);
+}
+
+std::optional<std::int64_t> parse_threads(std::string_view text) {
+    const auto count = parse_count(text);
+    return count && (*count < 0 || *count > 1024) ? std::nullopt : count;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
     std::vector<std::string> fields;
     for (std::size_t start = 0;;) {
-        const auto comma = text.find(',', start);
-        fields.emplace_back(text.substr(start, comma - start));
-        if (comma == std::string_view::npos) return fields;
-        start = comma + 1;
+        const auto end = text.find(separator, start);
+        fields.emplace_back(text.substr(start, end - start));
+        if (end == std::string_view::npos) return fields;
+        start = end + 1;
     }
 }
 
-std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text) {
-    std::vector<std::int64_t> counts;
-    for (const auto& field : split_commas(text)) {
-        const auto count = parse_count(field);
-        if (!count || *count < 1) return std::nullopt;
-        counts.push_back(*count);
-    }
-    return counts;
+std::vector<std::string> split_commas(std::string_view text) { return split(text, ','); }
+
+std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text) { return parse_list(text, parse_positive); }
+
+std::string format(const char* format, double value) { return print(format, value); }
+
+std::string utc_now(const char* format) {
+    const std::time_t now = std::time(nullptr);
+    std::tm fields{};
+    gmtime_r(&now, &fields);
+    char text[32];
+    std::strftime(text, sizeof text, format, &fields);
+    return text;
 }
 
 std::string format_seconds(double seconds) {

@@ -1,11 +1,74 @@
-// Options that commands share whose jobs have members of the same names.
+// Options that several commands have.
 #pragma once
 
 #include "cli/commands.hpp"
 #include "cli/shared/numbers.hpp"
-#include "cli/shared/option_values.hpp"
 
 namespace tapline::cli {
+
+// ---- One option each ----
+
+template <class Target>
+CLI::Option* add_mode(CLI::App& sub, Target& mode, const std::string& standard) {
+    return add_parsed(sub, "--mode", mode, mode_from_string, "one of full, same, valid, causal, leading",
+                      "full, same, valid, causal or leading" + standard)
+        ->type_name("MODE");
+}
+
+template <class Target>
+CLI::Option* add_dtype(CLI::App& sub, const std::string& name, Target& dtype, const std::string& description) {
+    return add_parsed(sub, name, dtype, dtype_from_string, "an element type such as f32, f64, complex64, i16, u8", description)
+        ->type_name("TYPE");
+}
+
+inline CLI::Option* add_accuracy(CLI::App& sub, Accuracy& accuracy,
+                                 const std::string& description = "standard, strict or fast [standard]") {
+    return add_parsed(sub, "--accuracy", accuracy, accuracy_from_string, "one of standard, strict, fast", description)
+        ->type_name("LEVEL");
+}
+
+inline CLI::Option* add_threads(CLI::App& sub, std::int64_t& threads, const std::string& description) {
+    return add_parsed(sub, "--threads", threads, parse_threads, "a number from 0 (all) to 1024", description)->type_name("N");
+}
+
+/// A number that is at least 1.
+template <class Target>
+CLI::Option* add_positive(CLI::App& sub, const std::string& name, Target& count, const std::string& description) {
+    return add_parsed(sub, name, count, parse_positive, "a positive number such as 1000, 2^20, 16M: at least 1", description)
+        ->type_name("N");
+}
+
+/// Several of them.
+inline CLI::Option* add_counts(CLI::App& sub, const std::string& name, std::vector<std::int64_t>& counts,
+                               const std::string& description) {
+    return add_parsed(sub, name, counts, parse_counts, "a list of positive numbers such as 1000,2^20,16M,1.5e6", description)
+        ->type_name("A,B");
+}
+
+inline CLI::Option* add_duration(CLI::App& sub, const std::string& name, double& seconds, const std::string& description) {
+    return add_parsed(sub, name, seconds, parse_duration, "a number of seconds from 0 to 3600", description)->type_name("S");
+}
+
+/// Of the measuring commands.
+inline CLI::Option* add_json_file(CLI::App& sub, std::string& path) {
+    return sub.add_option("--json", path, "Write the results to FILE, - for standard output")->type_name("FILE");
+}
+
+// ---- Those of commands that filter files, whose jobs have members of the same names ----
+
+/// --mode, --boundary, --constant; `outside`: what lies outside what.
+template <class Job>
+void add_rules(CLI::App& sub, Job& job, const char* group) {
+    add_mode(sub, job.mode, std::string(" [") + to_string(job.mode) + "]")->group(group);
+    add_parsed(sub, "--boundary", job.boundary, boundary_from_string, "one of zero, constant, nearest, reflect, mirror, wrap",
+               std::string("What lies outside: zero, constant, nearest, reflect, mirror or wrap [") + to_string(job.boundary) + "]")
+        ->type_name("RULE")
+        ->group(group);
+    add_parsed(sub, "--constant", job.constant, parse_constant, "a number, or REAL,IMAGINARY",
+               "The value of boundary constant; implies it")
+        ->type_name("C")
+        ->group(group);
+}
 
 /// --scale, --bias, --clamp.
 template <class Job>
@@ -21,27 +84,36 @@ void add_epilogue(CLI::App& sub, Job& job, const char* group) {
 template <class Job>
 void add_computing(CLI::App& sub, Job& job, const char* list_of_algorithms) {
     constexpr const char* kGroup = "Computing";
-    add_parsed(sub, "--accuracy", job.accuracy, accuracy_from_string, "one of standard, strict, fast",
-               "standard, strict (direct summation only) or fast [standard]")
-        ->type_name("LEVEL")
-        ->group(kGroup);
+    add_accuracy(sub, job.accuracy, "standard, strict (direct summation only) or fast [standard]")->group(kGroup);
     sub.add_option("--device", job.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE")->group(kGroup);
     sub.add_option("--algorithm", job.algorithm, std::string("Use this one; `") + list_of_algorithms + "` lists them")
         ->type_name("NAME")
         ->group(kGroup);
-    add_parsed(sub, "--threads", job.threads, parse_threads, "a number from 0 (all) to 1024", "CPU threads, 0 for all [0]")
-        ->type_name("N")
-        ->group(kGroup);
+    add_threads(sub, job.threads, "CPU threads, 0 for all [0]")->group(kGroup);
 }
 
-/// --constant chooses the boundary of its name, and contradicts every other. Throws a usage error.
+/// --explain, --json, --quiet.
 template <class Job>
-void settle_boundary(const CLI::App& sub, Job& job) {
-    if (!job.constant) { return; }
-    if (sub.count("--boundary") > 0 && job.boundary != Boundary::constant) {
-        throw usage_error("--constant: only boundary constant has one, not " + std::string(to_string(job.boundary)));
-    }
-    job.boundary = Boundary::constant;
+void add_reports(CLI::App& sub, Job& job, const char* quiet) {
+    constexpr const char* kGroup = "Reports";
+    sub.add_flag("--explain", job.explain, "Say on standard error what was chosen and why")->group(kGroup);
+    sub.add_flag("--json", job.json, "Print one JSON object about the run")->group(kGroup);
+    sub.add_flag("-q,--quiet", job.quiet, quiet)->group(kGroup);
+}
+
+/// Runs `run(job)` when the command is named. --constant chooses the boundary of its name, and contradicts every other: a usage
+/// error.
+template <class Job>
+void run_when_named(CLI::App& sub, std::shared_ptr<Job> job, void (*run)(const Job&)) {
+    sub.callback([&sub, job, run] {
+        if (job->constant) {
+            if (sub.count("--boundary") > 0 && job->boundary != Boundary::constant) {
+                throw usage_error("--constant: only boundary constant has one, not " + std::string(to_string(job->boundary)));
+            }
+            job->boundary = Boundary::constant;
+        }
+        run(*job);
+    });
 }
 
 }  // namespace tapline::cli

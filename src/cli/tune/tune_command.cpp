@@ -1,15 +1,13 @@
 // tapline tune: measures the sizes that the GPU's kernels can be launched with and remembers the fastest.
-#include <unistd.h>
-
+#include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "cli/commands.hpp"
-#include "cli/shared/numbers.hpp"
-#include "cli/tune/tune_search.hpp"
-#include "io/output_file.hpp"
+#include "cli/measure/cuda_search.hpp"
+#include "cli/measure/problems.hpp"
+#include "cli/shared/progress.hpp"
+#include "cli/shared/report_file.hpp"
+#include "cli/shared/shared_options.hpp"
 #include "tapline/info.hpp"
 
 namespace tapline::cli {
@@ -23,6 +21,9 @@ struct TuneOptions {
     std::string device = "cuda";
     std::vector<std::int64_t> taps = {2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 127, 129, 255};
     std::vector<std::int64_t> lengths = {1 << 14, 1 << 18, 1 << 22, 1 << 26};
+    std::vector<ImageSizes> images = {};
+    std::vector<ImageSize> masks = {{3, 3}, {5, 5}, {7, 7}, {15, 15}, {31, 31}};
+    bool separable = false;
     std::vector<Dtype> dtypes = {Dtype::f32};
     Accuracy accuracy = Accuracy::standard;
     std::int64_t batch = 1;
@@ -32,23 +33,38 @@ struct TuneOptions {
     std::string json;
 };
 
-std::optional<std::vector<Dtype>> parse_dtypes(std::string_view text) {
-    std::vector<Dtype> dtypes;
-    for (const auto& name : split_commas(text)) {
-        const auto dtype = dtype_from_string(name);
-        if (!dtype || is_integer(*dtype)) return std::nullopt;
-        dtypes.push_back(*dtype);
-    }
-    return dtypes.empty() ? std::nullopt : std::optional(dtypes);
+std::optional<Dtype> parse_floating(const std::string& name) {
+    const auto dtype = dtype_from_string(name);
+    return dtype && is_integer(*dtype) ? std::nullopt : dtype;
 }
 
-std::string now() {
-    const std::time_t seconds = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    char text[32];
-    std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return text;
+// A correlation, so that real taps reach the kernels as they are; mode same.
+std::vector<Problem> problems_of(const TuneOptions& options) {
+    std::vector<Problem> problems;
+    for (const Dtype dtype : options.dtypes) {
+        for (ImageSizes image : options.images) {
+            for (const ImageSize& mask : options.masks) {
+                image.mask = mask;
+                ImageProblem problem = image_problem(image);
+                problem.operation = Operation::correlation;
+                problem.dtype = dtype;
+                problems.emplace_back(problem);
+            }
+        }
+        for (std::size_t i = 0; i < options.lengths.size() && options.images.empty(); ++i) {
+            for (const std::int64_t taps : options.taps) {
+                if (taps > options.lengths[i]) { continue; }
+                problems.push_back({.length = options.lengths[i],
+                                    .taps = taps,
+                                    .batch = options.batch,
+                                    .filters = options.per_row ? Filters::per_row : Filters::shared,
+                                    .mode = Mode::same,
+                                    .operation = Operation::correlation,
+                                    .dtype = dtype});
+            }
+        }
+    }
+    return problems;
 }
 
 std::string gpu_of(const std::string& device) {
@@ -60,87 +76,85 @@ std::string gpu_of(const std::string& device) {
     return device == "auto" ? "cuda" : device;
 }
 
-Json json_of(const cuda_abi::Policy& policy) {
+Json json_of(const Policy& policy) {
     return {{"vectors_per_thread", policy.vectors_per_thread},
             {"threads_per_block", policy.threads_per_block},
             {"tiles_per_block", policy.tiles_per_block},
             {"windows_per_warp", policy.windows_per_warp}};
 }
 
-Json json_of(const CudaDevice& device, const TuneResult& result, const TuneRung& rung) {
-    const Problem& problem = result.problem;
-    Json json{{"device", device.name()}, {"device_name", device.facts().name}, {"driver", device.facts().driver_version}};
-    json["version"] = version();
-    json["dtype"] = to_string(problem.dtype);
-    json["length"] = problem.length;
-    json["taps"] = problem.taps;
-    json["batch"] = problem.batch;
-    json["filters"] = to_string(problem.filters);
-    json["narrow_taps"] = result.plain.narrow_taps != 0;
-    json["rung"] = rung.name;
-    json["fastest"] = result.fastest >= 0 && &rung == &result.rungs[static_cast<std::size_t>(result.fastest)];
-    json["copy_seconds"] = result.copy_cold.median;
-    if (rung.best >= 0) {
-        json["policy"] = json_of(rung.kept().policy);
-        json["seconds_median"] = rung.kept().cold.median;
-        json["seconds_median_warm"] = rung.kept().warm.median;
-        json["default_seconds"] = rung.default_seconds();
-        json["gain"] = rung.default_seconds() / rung.kept().cold.median;
-        json["copy_fraction"] = result.copy_cold.median / rung.kept().cold.median;
+Json json_of(const Candidate& candidate) {
+    Json json{{"policy", json_of(candidate.policy)}};
+    if (!candidate.failure.empty()) {
+        json["failure"] = candidate.failure;
+        return json;
     }
-    json["candidates"] = Json::array();
-    for (const TuneCandidate& c : rung.candidates) {
-        Json one{{"policy", json_of(c.policy)}};
-        if (c.failure.empty()) {
-            one["error"] = c.error;
-            one["seconds_median"] = c.cold.median;
-            one["seconds_min"] = c.cold.least;
-            one["seconds_max"] = c.cold.most;
-            one["runs"] = c.cold.runs;
-            one["seconds_median_warm"] = c.warm.median;
-        } else {
-            one["failure"] = c.failure;
-        }
-        json["candidates"].push_back(std::move(one));
-    }
+    json["error"] = candidate.error;
+    add_timing(json, candidate.cold);
+    json["seconds_median_warm"] = candidate.warm.median;
     return json;
 }
 
 constexpr const char* kRowFormat = "%-10s %-10s %6s  %-26s %-30s %10s  %8s  %8s\n";
 
-void print_header(std::FILE* to) {
-    std::fprintf(to, kRowFormat, "dtype", "length", "taps", "rung", "policy", "time", "gain", "of copy");
+void print_header(std::FILE* to, bool images) {
+    std::fprintf(to, kRowFormat, "dtype", images ? "image" : "length", images ? "mask" : "taps", "rung", "policy", "time", "gain",
+                 "of copy");
 }
 
-void print_row(std::FILE* to, const TuneResult& result, const TuneRung& rung, bool fastest) {
-    const Problem& p = result.problem;
-    const std::string length = (p.batch > 1 ? format_count(p.batch) + " x " : "") + format_count(p.length);
-    if (rung.best < 0) {
-        std::fprintf(to, kRowFormat, to_string(p.dtype), length.c_str(), format_count(p.taps).c_str(), rung.name.c_str(),
-                     "none is right", "", "", "");
-        return;
-    }
-    const double seconds = rung.kept().cold.median;
-    char gain[32];
-    char share[32];
-    std::snprintf(gain, sizeof(gain), "%+.1f%%", 100 * (rung.default_seconds() / seconds - 1));
-    std::snprintf(share, sizeof(share), "%.1f%%", 100 * result.copy_cold.median / seconds);
-    std::fprintf(to, kRowFormat, to_string(p.dtype), length.c_str(), format_count(p.taps).c_str(),
-                 (rung.name + (fastest ? " *" : "")).c_str(), describe_policy(rung.kept().policy).c_str(),
-                 format_seconds(seconds).c_str(), gain, share);
-    std::fflush(to);
-}
+/// A problem that is being searched: what is measured, and how it is shown.
+struct Searched {
+    const CudaDevice& device;
+    const Problem& problem;
+    bool narrow_taps = false;
+    double copy_seconds = 0;
 
-/// A line that says what is measured now, on a terminal only.
-class ProgressLine {
-public:
-    void show(const std::string& text) const {
-        if (on_) std::fprintf(stderr, "\r\033[K%s", text.c_str());
-    }
-    void clear() const { show(""); }
+    [[nodiscard]] std::string shape() const { return std::string(to_string(problem.dtype)) + ", " + shape_text(problem); }
 
-private:
-    bool on_ = ::isatty(STDERR_FILENO) == 1;
+    [[nodiscard]] Json json_of(const SearchedRung& rung, bool fastest) const {
+        Json json{{"device", device.name()}, {"device_name", device.facts().name}, {"driver", device.facts().driver_version}};
+        json["version"] = version();
+        json["dtype"] = to_string(problem.dtype);
+        add_shape(json, problem);
+        json["batch"] = problem.batch;
+        json["filters"] = to_string(problem.filters);
+        json["narrow_taps"] = narrow_taps;
+        json["rung"] = rung.rung.info.name;
+        json["fastest"] = fastest;
+        json["copy_seconds"] = copy_seconds;
+        if (rung.best >= 0) {
+            const double seconds = rung.kept().cold.median;
+            json["policy"] = cli::json_of(rung.kept().policy);
+            json["seconds_median"] = seconds;
+            json["seconds_median_warm"] = rung.kept().warm.median;
+            json["default_seconds"] = rung.default_seconds();
+            json["gain"] = rung.default_seconds() / seconds;
+            json["copy_fraction"] = copy_seconds / seconds;
+        }
+        json["candidates"] = Json::array();
+        for (const Candidate& c : rung.candidates) { json["candidates"].push_back(cli::json_of(c)); }
+        return json;
+    }
+
+    void print_row(std::FILE* to, const SearchedRung& rung, bool fastest) const {
+        const bool image = is_image(problem);
+        const std::string size =
+            image ? image_text(image_sizes(problem))
+                  : (problem.batch > 1 ? format_count(problem.batch) + " x " : "") + format_count(problem.length);
+        const std::string taps = image ? mask_text(image_sizes(problem)) : format_count(problem.taps);
+        const std::string name = std::string(rung.rung.info.name) + (fastest ? " *" : "");
+        std::string policy = "none is right", time, gain, share;
+        if (rung.best >= 0) {
+            const double seconds = rung.kept().cold.median;
+            policy = describe_policy(rung.kept().policy);
+            time = format_seconds(seconds);
+            gain = format("%+.1f%%", 100 * (rung.default_seconds() / seconds - 1));
+            share = format("%.1f%%", 100 * copy_seconds / seconds);
+        }
+        std::fprintf(to, kRowFormat, to_string(problem.dtype), size.c_str(), taps.c_str(), name.c_str(), policy.c_str(),
+                     time.c_str(), gain.c_str(), share.c_str());
+        std::fflush(to);
+    }
 };
 
 class Tuning {
@@ -149,64 +163,75 @@ public:
 
     void run() {
         for (const Dtype dtype : options_.dtypes) {
-            if (options_.rounded_taps) check_rounded_taps(dtype);
+            if (options_.rounded_taps) { check_rounded_taps(dtype); }
         }
-        std::FILE* const table = options_.json == "-" ? stderr : stdout;
-        io::OutputFile file;
-        const bool write_json = !options_.json.empty();
-        if (write_json) file.create(options_.json, false);
-        const core::WisdomState state = core::wisdom_state();
+        ReportFile json(options_.json);
+        const auto state = wisdom_state();
         if (!state.reason.empty()) {
             std::fprintf(stderr,
                          "tapline: warning: %s is ignored: %s; a new one will take its place, the old one is kept as %s.damaged\n",
                          state.path.c_str(), state.reason.c_str(), state.path.c_str());
         }
-        print_header(table);
-        for (const Dtype dtype : options_.dtypes) {
-            for (const std::int64_t length : options_.lengths) {
-                for (const std::int64_t taps : options_.taps) {
-                    if (taps > length) continue;
-                    one_problem(tune_problem(length, taps, dtype, options_.batch, options_.per_row), table,
-                                write_json ? &file : nullptr);
-                }
-            }
+        print_header(json.table(), !options_.images.empty());
+        for (const Problem& problem : problems_of(options_)) {
+            validate(problem);
+            one_problem(problem, json);
         }
-        if (write_json) file.commit();
-        finish(table);
+        json.commit();
+        finish(json.table());
     }
 
 private:
-    void one_problem(const Problem& problem, std::FILE* table, io::OutputFile* file) {
-        validate(problem);
-        const std::string shape = std::string(to_string(problem.dtype)) + ", " + format_count(problem.length) + " samples, " +
-                                  format_count(problem.taps) + " taps";
-        const TuneResult result =
-            tune_search(device_, problem, options_.accuracy, options_.rounded_taps, options_.seconds,
-                        [&](const std::string& rung, int at, int of) {
-                            line_.show(shape + ": " + rung + ", " + std::to_string(at + 1) + " of " + std::to_string(of));
-                        });
-        line_.clear();
-        if (result.rungs.empty()) std::fprintf(stderr, "tapline: %s: no kernel has a choice of sizes for it\n", shape.c_str());
-        for (const TuneRung& rung : result.rungs) {
-            report_failures(shape, rung);
-            print_row(table, result, rung, result.fastest >= 0 && &rung == &result.rungs[static_cast<std::size_t>(result.fastest)]);
-            if (file != nullptr) {
-                const std::string text = json_of(device_, result, rung).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-                file->write(text.data(), text.size());
-                if (file->direct()) file->flush();
-            }
-        }
-        // At once, so that an interrupted search has not been for nothing.
-        const auto entries = wisdom_entries(result, now());
-        core::remember(device_.facts(), entries);
-        remembered_ += entries.size();
+    // Those that take the problem and have a choice of sizes, or whose speed the choice between rungs wants to know.
+    [[nodiscard]] std::vector<CudaRung> rungs_for(const CudaProblem& on_device, const Problem& problem) const {
+        std::vector<CudaRung> rungs = device_.families(is_image(problem) ? 2 : 1);
+        std::erase_if(rungs, [&](const CudaRung& rung) {
+            if (!on_device.refusal(rung).empty()) { return true; }
+            const std::size_t policies = on_device.policies(rung).size();
+            return policies == 0 || (policies == 1 && rung.info.takes_pieces == 0);
+        });
+        return rungs;
     }
 
-    void report_failures(const std::string& shape, const TuneRung& rung) {
-        for (const TuneCandidate& c : rung.candidates) {
-            if (c.failure.empty()) continue;
+    void one_problem(const Problem& problem, ReportFile& json) {
+        const CaseData data =
+            make_case_data(problem, {.with_copy = false, .rounded_taps = options_.rounded_taps, .separable = options_.separable});
+        CudaProblem on_device(device_, problem, data, options_.accuracy);
+        Searched searched{.device = device_, .problem = problem, .narrow_taps = on_device.narrow_taps()};
+        const std::vector<CudaRung> rungs = rungs_for(on_device, problem);
+        if (rungs.empty()) {
+            std::fprintf(stderr, "tapline: %s: no kernel has a choice of sizes for it\n", searched.shape().c_str());
+            return;
+        }
+        const ReferenceBlocks expected(problem, data);
+        searched.copy_seconds = on_device.measure_copy(true, options_.seconds).median;
+        const SearchResult result = search(
+            on_device, rungs, expected,
+            {.accuracy = options_.accuracy, .seconds = options_.seconds, .progress = [&](const SearchedRung& rung, int of, int) {
+                 line_.say(searched.shape() + ": " + rung.rung.info.name + ", " + std::to_string(rung.candidates.size() + 1) +
+                           " of " + std::to_string(of));
+             }});
+        line_.clear();
+        std::vector<TunedRung> tuned;
+        for (std::size_t i = 0; i < result.rungs.size(); ++i) {
+            const SearchedRung& rung = result.rungs[i];
+            const bool fastest = static_cast<int>(i) == result.fastest;
+            report_failures(searched.shape(), rung);
+            searched.print_row(json.table(), rung, fastest);
+            json.write_line(searched.json_of(rung, fastest));
+            if (rung.best >= 0) {
+                tuned.push_back({rung.rung.info.name, rung.kept().policy, rung.kept().cold.median, rung.default_seconds()});
+            }
+        }
+        on_device.remember(tuned, utc_now("%Y-%m-%dT%H:%M:%SZ"));  // at once, so that an interrupted search was not for nothing
+        remembered_ += tuned.size();
+    }
+
+    void report_failures(const std::string& shape, const SearchedRung& rung) {
+        for (const Candidate& c : rung.candidates) {
+            if (c.failure.empty()) { continue; }
             wrong_ += c.wrong ? 1 : 0;
-            std::fprintf(stderr, "tapline: %s: %s with %s: %s\n", shape.c_str(), rung.name.c_str(),
+            std::fprintf(stderr, "tapline: %s: %s with %s: %s\n", shape.c_str(), rung.rung.info.name,
                          describe_policy(c.policy).c_str(), c.failure.c_str());
         }
     }
@@ -217,13 +242,14 @@ private:
             throw Error(ErrorCode::device,
                         std::to_string(wrong_) + " of the kernels measured gave wrong results (above); none of them is kept");
         }
-        if (remembered_ == 0)
+        if (remembered_ == 0) {
             throw Error(ErrorCode::unsupported, "nothing was measured: no kernel of this device has a choice of sizes");
+        }
     }
 
     const TuneOptions& options_;
     CudaDevice device_;
-    ProgressLine line_;
+    StatusLine line_;
     std::size_t remembered_ = 0;
     int wrong_ = 0;
 };
@@ -235,13 +261,16 @@ constexpr const char* kFooter =
     "version, and every plan made from then on uses it. `gain` is what it is faster than the kernel's default;\n"
     "`*` marks the fastest kernel. Default taps: 2,3,4,5,7,9,13,17,25,33,49,65,127,129,255.\n"
     "\n"
+    "With --image the problems are images, of each size with each mask.\n"
+    "\n"
     "The file is the one that `tapline info` names; TAPLINE_WISDOM sets another. It is replaced at once or not at\n"
     "all, results of other devices, drivers and versions stay in it, and a damaged one is ignored.\n"
     "\n"
     "Examples:\n"
     "  tapline tune\n"
     "  tapline tune --taps 9,33 --lengths 2^28 --dtypes f32,bf16 --json -\n"
-    "  tapline tune --lengths 8192 --batch 16384 --per-row --taps 4,64,128";
+    "  tapline tune --lengths 8192 --batch 16384 --per-row --taps 4,64,128\n"
+    "  tapline tune --image 2048x2048 --mask 3,5,7";
 
 }  // namespace
 
@@ -249,36 +278,22 @@ void add_tune(CLI::App& app) {
     auto* sub = app.add_subcommand("tune", "Measure the GPU kernels' sizes on this machine and remember the fastest");
     auto options = std::make_shared<TuneOptions>();
     auto& o = *options;
-    const std::string counts = "a list of positive numbers such as 1000,2^20,16M,1.5e6";
     sub->add_option("--device", o.device, "cuda or cuda:N [cuda]")->type_name("DEVICE");
-    add_parsed(*sub, "--taps", o.taps, parse_counts, counts, "Coefficients of the filter, several with commas [see below]")
-        ->type_name("A,B");
-    add_parsed(*sub, "--lengths", o.lengths, parse_counts, counts, "Samples of the signal [2^14,2^18,2^22,2^26]")->type_name("A,B");
-    add_parsed(*sub, "--dtypes", o.dtypes, parse_dtypes, "a list of f16, bf16, f32, f64, complex64, complex128",
-               "Element types [f32]")
-        ->type_name("A,B");
+    auto* taps = add_counts(*sub, "--taps", o.taps, "Coefficients of the filter, several with commas [see below]");
+    auto* lengths = add_counts(*sub, "--lengths", o.lengths, "Samples of the signal [2^14,2^18,2^22,2^26]");
+    auto* image = add_images(*sub, o.images, o.masks, "[3,5,7,15,31]");
+    image->excludes(lengths)->excludes(taps);
+    sub->add_flag("--separable", o.separable, "Masks of rank 1 (default: dense)")->needs(image);
     add_parsed(
-        *sub, "--batch", o.batch,
-        [](const std::string& text) {
-            auto count = parse_count(text);
-            return count && *count < 1 ? std::nullopt : count;
-        },
-        "a number that is at least 1", "Signals, one after the other in memory [1]")
-        ->type_name("N");
-    sub->add_flag("--per-row", o.per_row, "A filter for each signal of the batch (default: one for all)");
+        *sub, "--dtypes", o.dtypes, [](const std::string& text) { return parse_list(text, parse_floating); },
+        "a list of f16, bf16, f32, f64, complex64, complex128", "Element types [f32]")
+        ->type_name("A,B");
+    add_positive(*sub, "--batch", o.batch, "Signals, one after the other in memory [1]")->excludes(image);
+    sub->add_flag("--per-row", o.per_row, "A filter for each signal of the batch (default: one for all)")->excludes(image);
     sub->add_flag("--rounded-taps", o.rounded_taps, "Taps rounded to the signals' type, f16 or bf16 (default: any f32)");
-    add_parsed(*sub, "--accuracy", o.accuracy, accuracy_from_string, "one of standard, strict, fast",
-               "standard, strict or fast [standard]")
-        ->type_name("LEVEL");
-    add_parsed(
-        *sub, "--seconds", o.seconds,
-        [](const std::string& text) {
-            auto value = parse_number(text);
-            return value && !(*value >= 0 && *value <= 3600) ? std::nullopt : value;
-        },
-        "a number of seconds from 0 to 3600", "Measuring time of one size [0.05]")
-        ->type_name("S");
-    sub->add_option("--json", o.json, "Write the results to FILE, - for standard output")->type_name("FILE");
+    add_accuracy(*sub, o.accuracy);
+    add_duration(*sub, "--seconds", o.seconds, "Measuring time of one size [0.05]");
+    add_json_file(*sub, o.json);
     sub->footer(kFooter);
     sub->callback([options] { Tuning(*options).run(); });
 }

@@ -1,4 +1,4 @@
-// What every production kernel gets: a Job and its problem, rows and pieces resolved.
+// What every kernel of a family gets: a Job and its problem, rows and pieces resolved.
 #pragma once
 
 #include <cstdint>

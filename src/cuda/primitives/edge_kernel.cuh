@@ -3,8 +3,8 @@
 // speed, H200), even where it never happens.
 #pragma once
 
-#include "cuda/primitives/tile_window.cuh"
 #include "cuda/primitives/slow_tile.cuh"
+#include "cuda/primitives/tile_window.cuh"
 
 namespace tapline::cuda {
 
@@ -33,13 +33,13 @@ __global__ void __launch_bounds__(kEdgeThreads)
     const std::int64_t stretch = index / per_stretch;
     if (stretch >= head + tail) { return; }
     const TileWindow p = tile_window_of(row, stretch < head ? stretch : a.tiles - tail + (stretch - head), outputs,
-                             segments > 1 ? outputs + (taps + kPerVector<S> - 1) / kPerVector<S> * kPerVector<S> : size);
+                                        segments > 1 ? outputs + (taps + kPerVector<S> - 1) / kPerVector<S> * kPerVector<S> : size);
     if (p.fast) { return; }
     const std::int64_t o = p.o + (index - stretch * per_stretch) * kTile;
     if (o >= a.count) { return; }
     auto* const sums = static_cast<typename Element<S>::Sum*>(partial);
-    slow_tile<S, H, 1>(a, sums == nullptr ? nullptr : sums + (segment * a.rows + row.row) * a.count, row.row, o, tap_first,
-                       taps, kEdgeSlots, stage, lane);
+    slow_tile<S, H, 1>(a, sums == nullptr ? nullptr : sums + (segment * a.rows + row.row) * a.count, row.row, o, tap_first, taps,
+                       kEdgeSlots, stage, lane);
 }
 
 }  // namespace tapline::cuda

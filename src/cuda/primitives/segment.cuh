@@ -10,7 +10,7 @@ namespace tapline::cuda::overlap_save {
 inline constexpr int kPoints = 1024;           // that a warp transforms
 inline constexpr int kBufferPoints = 32 * 33;  // one point more a row: rows and columns are free of bank conflicts
 inline constexpr int kPairs = 16 * 32;         // (c, t) of every lane's second transform, fft.cuh
-inline constexpr int kTwiddledWarps = 16;       // of a segment at most, whose twiddles are products
+inline constexpr int kTwiddledWarps = 16;      // of a segment at most, whose twiddles are products
 
 /// Points of 8 bytes are read two at a time where a lane reads many, from tables of couples: element i of lane p at
 /// couple_place(i, p). An exchange's rows then have two points more, so that all begin on 16 bytes and the lanes still in other

@@ -82,6 +82,9 @@ cudaError_t launch(const cudaLaunchConfig_t* config, void (*kernel)(Parameters..
 #define cudaFuncSetAttribute(kernel, attribute, value) \
     (static_cast<void>(kernel), static_cast<void>(attribute), static_cast<void>(value), cudaSuccess)
 
+// Before names that its fields have become macros.
+#include "cuda/launch.hpp"
+
 #define threadIdx (::tapline::test::on_host::thread_index())
 #define blockIdx (::tapline::test::on_host::block_index())
 #define blockDim (::tapline::test::on_host::block_size())

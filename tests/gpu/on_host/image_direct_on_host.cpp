@@ -4,9 +4,9 @@
 namespace tapline::cuda::image_direct_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
 }
+#include "cuda/families/common/images.cu"
 #include "cuda/families/direct/image_direct.cu"
 #include "cuda/families/direct/image_direct_kernels.cu"
-#include "cuda/families/images.cu"
 
 namespace tapline::cuda {
 

@@ -13,7 +13,8 @@
 #include "core/problem/taps_facts.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "gpu/on_host/image_rungs.hpp"
-#include "support/images.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {

@@ -28,10 +28,10 @@ Arguments arguments_of(const Prepared& prepared, const Job& job, const OnDevice&
     a.output_type = p.output_dtype;
     a.plain_store = p.trivial_epilogue;
     a.converts = p.output_dtype != p.dtype;
-    a.exact_edges = p.x.boundary != kZero      ? kMayMultiplyZeros
-                    : p.taps_come_later ? kExactUnlessFinite
-                    : !p.taps_finite  ? kExact
-                                             : kMayMultiplyZeros;
+    a.exact_edges = p.x.boundary != kZero ? kMayMultiplyZeros
+                    : p.taps_come_later   ? kExactUnlessFinite
+                    : !p.taps_finite      ? kExact
+                                          : kMayMultiplyZeros;
     a.has_clamp = p.has_clamp;
     const auto type_bytes = static_cast<std::int64_t>(type_of(p, prepared.device).bytes);
     a.plain_layout = job.in_stride == 1 && job.out_stride == 1 && a.converts == 0;

@@ -6,9 +6,7 @@
 namespace tapline::cuda {
 
 /// Shared memory that a block may use.
-inline std::size_t shared_limit(const cuda_abi::Device& device) {
-    return static_cast<std::size_t>(device.shared_bytes_per_block);
-}
+inline std::size_t shared_limit(const cuda_abi::Device& device) { return static_cast<std::size_t>(device.shared_bytes_per_block); }
 
 /// Blocks of a loaded kernel that a multiprocessor holds, one at least.
 template <class... Parameters>

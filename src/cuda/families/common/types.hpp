@@ -54,8 +54,7 @@ auto with_sample_type(Dtype dtype, const Body& body) -> decltype(body(ElementTyp
 
 /// body(ElementType<S>, ElementType<H>) with the types of samples and taps.
 template <class Body>
-auto with_types(Dtype dtype, Dtype taps_dtype, const Body& body)
-    -> decltype(body(ElementType<float>{}, ElementType<float>{})) {
+auto with_types(Dtype dtype, Dtype taps_dtype, const Body& body) -> decltype(body(ElementType<float>{}, ElementType<float>{})) {
     switch (dtype) {
         case Dtype::f32:
             return body(ElementType<float>{}, ElementType<float>{});

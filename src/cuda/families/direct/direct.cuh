@@ -4,9 +4,9 @@
 #include "cuda/families/direct/direct_staged.hpp"
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/exact_tile.cuh"
-#include "cuda/primitives/tile_window.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
+#include "cuda/primitives/tile_window.cuh"
 
 namespace tapline::cuda::staged {
 
@@ -18,8 +18,8 @@ namespace tapline::cuda::staged {
 /// taps. segments > 1: block x does taps [(x % segments) * segment_taps, ...) and writes bare sums to
 /// partial[(segment * rows + row) * count + o].
 template <class S, class H, int kVectors>
-__global__ void __launch_bounds__(kThreads) direct_kernel(const __grid_constant__ Arguments a, int chunk, int segments,
-                                                          std::int64_t segment_taps, void* partial) {
+__global__ void __launch_bounds__(kThreads)
+    direct_kernel(const __grid_constant__ Arguments a, int chunk, int segments, std::int64_t segment_taps, void* partial) {
     constexpr int V = kPerVector<S>;
     constexpr int O = kVectors * V;
     constexpr int kTile = 32 * O;

@@ -16,8 +16,8 @@ namespace {
 
 using few::kFewTaps;
 
-// Fitted, as those of rungs 18 and 19, to 70,003 to 25,000,000 samples of all types, one row and 700, with 3 to 1,900 taps, and to 2^28 of
-// f32 with 3 to 33, on an H200: within 4%, root of the mean square.
+// Fitted, as those of rungs 18 and 19, to 70,003 to 25,000,000 samples of all types, one row and 700, with 3 to 1,900 taps, and to
+// 2^28 of f32 with 3 to 33, on an H200: within 4%, root of the mean square.
 constexpr Cost kFewCost{6.1e-6, {1.5, 0.87, 1.5, 1.5, 1.5}, 1.56, 19.8, 6, 0.11, 1.9e-6, 0.038e-6};
 
 class DirectFew final : public DirectRung {
@@ -108,7 +108,8 @@ private:
         Edges edges;
     };
 
-    static bool launch_short(const ChosenFew& chosen, const Arguments& a, const few::TapsByValue<float>& taps, cudaStream_t stream) {
+    static bool launch_short(const ChosenFew& chosen, const Arguments& a, const few::TapsByValue<float>& taps,
+                             cudaStream_t stream) {
         constexpr std::int64_t kMost = std::int64_t{1} << 30;
         const std::int64_t offset = a.first - a.origin - a.in_first;
         const std::int64_t length = a.in_last - a.in_first;

@@ -4,9 +4,9 @@
 #include "cuda/families/direct/direct_few.hpp"
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/exact_tile.cuh"
-#include "cuda/primitives/tile_window.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
+#include "cuda/primitives/tile_window.cuh"
 
 namespace tapline::cuda::few {
 

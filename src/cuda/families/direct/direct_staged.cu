@@ -38,7 +38,8 @@ Staged load(const Prepared& prepared, int vectors, std::int64_t segment_taps) {
     s.chunk = static_cast<int>(chunk);
     s.shared_bytes = static_cast<std::size_t>(bytes(chunk));
     load_kernel(s.kernel, s.shared_bytes, prepared.device);
-    s.edges = load_edges(prepared, {s.tile, s.tile + divide_up(segment_taps, s.per_vector) * s.per_vector, s.segments, segment_taps});
+    s.edges =
+        load_edges(prepared, {s.tile, s.tile + divide_up(segment_taps, s.per_vector) * s.per_vector, s.segments, segment_taps});
     return s;
 }
 

@@ -13,8 +13,8 @@
 namespace tapline::cuda {
 namespace {
 
-// Fitted, as those of rungs 17 and 19, to 70,003 to 25,000,000 samples of all types, one row and 700, with 3 to 1,900 taps, and to 2^28 of
-// f32 with 3 to 33, on an H200: within 7%, root of the mean square.
+// Fitted, as those of rungs 17 and 19, to 70,003 to 25,000,000 samples of all types, one row and 700, with 3 to 1,900 taps, and to
+// 2^28 of f32 with 3 to 33, on an H200: within 7%, root of the mean square.
 constexpr Cost kWindowCost{7.2e-6, {1.23, 1.11, 1.53, 1.51, 1.69}, 1.42, 21.6, 5, 0.19, 2.56e-6, 0.012e-6};
 
 class DirectWindow final : public DirectRung {
@@ -78,10 +78,9 @@ public:
             [&](auto kernel) {
                 if (kernel == nullptr) { refuse_policy(); }
                 load_kernel(kernel, shape.shared_bytes, prepared.device);
-                chosen->most_blocks = policy.windows_per_warp == 1
-                                          ? kMostBlocks
-                                          : std::int64_t{prepared.device.multiprocessors} *
-                                                blocks_held(kernel, window::kThreads, shape.shared_bytes);
+                chosen->most_blocks = policy.windows_per_warp == 1 ? kMostBlocks
+                                                                   : std::int64_t{prepared.device.multiprocessors} *
+                                                                         blocks_held(kernel, window::kThreads, shape.shared_bytes);
             },
             chosen->kernel);
         chosen->edges = load_edges(prepared, {static_cast<int>(shape.outputs), shape.samples});

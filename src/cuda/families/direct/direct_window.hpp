@@ -35,8 +35,7 @@ struct Windows {
 template <class H>
 using KernelWithTaps = void (*)(Arguments a, TapsByValue<H> taps, Windows windows);
 /// By the taps' type; null if there is no such kernel.
-using WindowKernel =
-    std::variant<KernelWithTaps<float>, KernelWithTaps<double>, KernelWithTaps<float2>, KernelWithTaps<double2>>;
+using WindowKernel = std::variant<KernelWithTaps<float>, KernelWithTaps<double>, KernelWithTaps<float2>, KernelWithTaps<double2>>;
 
 WindowKernel kernel_of(Dtype dtype, Dtype taps_dtype, int vectors, bool row_taps);
 /// For f32 and one filter, null if there is none for so many taps; `vectors` is set to what a thread then makes.

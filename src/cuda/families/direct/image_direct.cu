@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "cuda/families/images.hpp"
+#include "cuda/families/common/images.hpp"
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda {

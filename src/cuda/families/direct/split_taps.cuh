@@ -7,8 +7,7 @@ namespace tapline::cuda::split {
 
 /// One thread an output: the segments' sums in order, so that the result does not depend on how blocks were scheduled.
 template <class S>
-__global__ void __launch_bounds__(128)
-    sum_segments_kernel(const __grid_constant__ Arguments a, const void* partial, int segments) {
+__global__ void __launch_bounds__(128) sum_segments_kernel(const __grid_constant__ Arguments a, const void* partial, int segments) {
     using Sum = typename Element<S>::Sum;
     const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i >= a.rows * a.count) { return; }

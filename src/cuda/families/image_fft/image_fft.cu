@@ -7,9 +7,9 @@
 #include <cstring>
 #include <numbers>
 
+#include "cuda/families/common/images.hpp"
 #include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/image_fft/image_fft.cuh"
-#include "cuda/families/images.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/primitives/fft.cuh"
 

@@ -199,12 +199,13 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
         } else {
             value = {share * value.x, share * value.y};
         }
-        auto* const spectrum = reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.shape.ready_bytes) + std::int64_t{run} * kPoints;
+        auto* const spectrum =
+            reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.shape.ready_bytes) + std::int64_t{run} * kPoints;
         const int row = f / 32;
         const int lane = f % 32;
         spectrum[g.shape.order == SpectrumOrder::couples  ? couple_place(row, lane)
                  : g.shape.order == SpectrumOrder::halves ? fft::halves_place(row, lane)
-                                                    : f] = value;
+                                                          : f] = value;
     }
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cuda/families/images.hpp"
+#include "cuda/families/common/images.hpp"
 #include "cuda/families/separable/separable.cuh"
 #include "cuda/families/separable/separable_halves.cuh"
 #include "cuda/families/separable/separable_march.cuh"

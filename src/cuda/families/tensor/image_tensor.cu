@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "cuda/families/common/images.hpp"
 #include "cuda/families/direct/image_direct.hpp"
-#include "cuda/families/images.hpp"
 #include "cuda/families/tensor/image_tensor.cuh"
 #include "cuda/launch.hpp"
 

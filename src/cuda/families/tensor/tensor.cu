@@ -1,4 +1,4 @@
-// The production rung on tensor cores: what it supports, how it is launched.
+// Rung 21, on tensor cores: what it supports, how it is launched.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -88,9 +88,7 @@ public:
                    (p.dtype == kF32 ? "" : ", " + std::to_string(kMostTapsOnce) + " of the signal's type (compute capability 9.0)");
         }
         if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }
-        if (p.accuracy == Accuracy::strict) {
-            return "tensor cores cut sums off: not under strict accuracy";
-        }
+        if (p.accuracy == Accuracy::strict) { return "tensor cores cut sums off: not under strict accuracy"; }
         if (p.x.in_stride != 1 || p.x.out_stride != 1) { return "samples must lie side by side"; }
         if (p.output_dtype != p.dtype) { return "the output must be of the signal's type"; }
         return {};
@@ -124,9 +122,9 @@ public:
         const Way way = way_of(prepared);
         if (way == Way::rows) {
             return "tiles of " + std::to_string(granularity(prepared)) + " outputs four warps in turn, " +
-                   (pieces_of(prepared.problem) == 2    ? "two products"
-                    : prepared.problem.narrow_taps ? "taps are of the signal's type: one product"
-                                                        : "one product");
+                   (pieces_of(prepared.problem) == 2 ? "two products"
+                    : prepared.problem.narrow_taps   ? "taps are of the signal's type: one product"
+                                                     : "one product");
         }
         const Problem& p = prepared.problem;
         const std::int64_t tiles = p.batch.length * divide_up(p.x.outputs, tile_of(p, way));
@@ -244,10 +242,10 @@ private:
     static double rows_seconds(const Problem& p, const cuda_abi::Device& device, double moved) {
         const int chunks = chunks_of(p);
         const int pieces = pieces_of(p);
-        const RowsCost cost = pieces == 2                              ? kRowsTwice
+        const RowsCost cost = pieces == 2                          ? kRowsTwice
                               : p.dtype == kBf16 && !p.narrow_taps ? kRowsOnceConverted
-                              : chunks > tensor::kMostChunks           ? kRowsOnceMany
-                                                                       : kRowsOnce;
+                              : chunks > tensor::kMostChunks       ? kRowsOnceMany
+                                                                   : kRowsOnce;
         // Every warpgroup takes as many tiles as any.
         const double tile = tensor::rows_tile(chunks, pieces);
         const double groups = static_cast<double>(device.multiprocessors) * tensor::row_groups(chunks);
@@ -287,9 +285,7 @@ private:
         return static_cast<int>(divide_up(p.x.k + before_of(p) + tensor::kChunk - 1, tensor::kChunk));
     }
     /// One 16-bit number is enough under fast accuracy, and if it is all of the tap: small integers, say, or what was of that type.
-    static int pieces_of(const Problem& p) {
-        return p.narrow_taps || p.accuracy == Accuracy::fast ? 1 : 2;
-    }
+    static int pieces_of(const Problem& p) { return p.narrow_taps || p.accuracy == Accuracy::fast ? 1 : 2; }
     // One filter, whose places fill shared memory.
     static bool rows_take(const Problem& p, const cuda_abi::Device& device) {
         return p.dtype != kF32 && device.major == 9 && p.filters <= 1 &&

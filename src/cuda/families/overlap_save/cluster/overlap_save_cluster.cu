@@ -9,8 +9,7 @@ namespace {
 
 Kernel cluster_kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum) {
     if (spectrum != Spectrum::passing) { return {}; }
-    return with_sample_type(
-        p.dtype, [&]<class S>(ElementType<S>) { return pick_cluster_kernel<S>(warps / kRemainders, plain); });
+    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) { return pick_cluster_kernel<S>(warps / kRemainders, plain); });
 }
 
 class OverlapSaveCluster final : public SegmentRung {

@@ -100,8 +100,7 @@ LargeOrder order_of(const Problem& p, const LargeCut& cut, const Ring& ring, int
 
 bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
     const LargeKernel kernel = kernel_of(p, bits);
-    return kernel.function != nullptr && kernel.shared_bytes <= device.shared_bytes_per_block &&
-           cut_of(p, bits).outputs != 0;
+    return kernel.function != nullptr && kernel.shared_bytes <= device.shared_bytes_per_block && cut_of(p, bits).outputs != 0;
 }
 
 double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
@@ -187,7 +186,8 @@ public:
         if (p.x.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: short segments need one pass only"; }
         if (p.filters > 1) { return "a filter for each row: a large segment's spectrum would be read for one row only"; }
         if (best_bits(p, device) == 0) {
-            return std::to_string(p.x.k) + " taps: more than a segment of the largest size has room for, or too little shared memory";
+            return std::to_string(p.x.k) +
+                   " taps: more than a segment of the largest size has room for, or too little shared memory";
         }
         return {};
     }
@@ -230,13 +230,12 @@ public:
         if (p.taps_come_later && kernel.with_taps != nullptr) {
             load_kernel(kernel.with_taps, shared_bytes, prepared.device);
         } else if (p.taps_come_later) {
-            chosen->spectrum =
-                load_spectrum(p, {.ready_bytes = chosen->ready_bytes,
-                                  .skip = chosen->cut.skip,
-                                  .rows = 32 * kernel.radix,
-                                  .warps = kernel.warps,
-                                  .for_block = 0,
-                                  .order = chosen->type.is_wide() ? SpectrumOrder::plain : SpectrumOrder::halves});
+            chosen->spectrum = load_spectrum(p, {.ready_bytes = chosen->ready_bytes,
+                                                 .skip = chosen->cut.skip,
+                                                 .rows = 32 * kernel.radix,
+                                                 .warps = kernel.warps,
+                                                 .for_block = 0,
+                                                 .order = chosen->type.is_wide() ? SpectrumOrder::plain : SpectrumOrder::halves});
         }
         return chosen;
     }

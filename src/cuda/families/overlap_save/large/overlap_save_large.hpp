@@ -1,8 +1,8 @@
 // Overlap-save with segments larger than shared memory: what the kernel and its launch share.
 #pragma once
 
-#include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_order.hpp"
+#include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/primitives/fft.cuh"
 
 namespace tapline::cuda::overlap_save {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/families/common/grids.hpp"
+#include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/primitives/arguments.cuh"
 
 namespace tapline::cuda::overlap_save {

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "cuda/families/common/grids.hpp"
-#include "cuda/launch.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
 #include "cuda/families/overlap_save/row/overlap_save_causal_row.cuh"
+#include "cuda/launch.hpp"
 
 namespace tapline::cuda::overlap_save {
 namespace {
@@ -91,7 +91,9 @@ RowPlan load_rows(const Prepared& prepared, int warps) {
     plan.whole = kernel_of<true>(p.dtype, warps, plan.by_halves);
     plan.in_block = rows_of_block(warps, prepared.device);
     plan.sample_bytes = point_type_of(p).bytes;
-    for (const SegmentKernel kernel : {plan.some, plan.whole}) { load_kernel(kernel, shared_bytes(plan, plan.in_block), prepared.device); }
+    for (const SegmentKernel kernel : {plan.some, plan.whole}) {
+        load_kernel(kernel, shared_bytes(plan, plan.in_block), prepared.device);
+    }
     if (plan.by_halves) {
         constexpr std::int64_t kLeftBytes = std::int64_t{kCausalRowLeft} * kLongRowThreads * sizeof(float4);
         plan.workspace_bytes = prepared.device.multiprocessors * kLeftBytes;
@@ -141,7 +143,8 @@ void launch_rows(const Prepared& prepared, const RowPlan& plan, const Job& job, 
     }
     if (is_long) {
         const std::int64_t clusters = std::min<std::int64_t>(plan.clusters, job.batch);
-        return launch_clusters(kernel, 2, static_cast<unsigned>(2 * clusters), kLongRowThreads, shared_bytes(plan, 1), stream, a, g);
+        return launch_clusters(kernel, 2, static_cast<unsigned>(2 * clusters), kLongRowThreads, shared_bytes(plan, 1), stream, a,
+                               g);
     }
     // Few rows are spread over all multiprocessors.
     const std::int64_t of_each = divide_up(job.batch, std::int64_t{prepared.device.multiprocessors});

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
-#include "cuda/families/overlap_save/row/overlap_save_row.hpp"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
+#include "cuda/families/overlap_save/row/overlap_save_row.hpp"
 #include "cuda/primitives/segment.cuh"
 #include "cuda/primitives/transform_by_table.cuh"
 

@@ -77,8 +77,8 @@ int frequency_of(const RowPlan& plan, int block, int thread, int value) {
 
 /// sum_t taps[t] z^(origin - t - lag) / M at z = e^(i (pi/2 + 2 pi j)/M), where z^M = i, M the transform's points, of powers
 /// from -M to M; as threads read it, two values at a time.
-void append_spectrum(std::vector<Complex>& to, const HostTransform& transform, int points, const RowPlan& plan, const std::byte* taps,
-                     const Problem& p, std::int64_t lag) {
+void append_spectrum(std::vector<Complex>& to, const HostTransform& transform, int points, const RowPlan& plan,
+                     const std::byte* taps, const Problem& p, std::int64_t lag) {
     std::vector<Complex> folded(static_cast<std::size_t>(points));
     for (std::int64_t t = 0; t < p.x.k; ++t) {
         const std::int64_t power = p.x.origin - t - lag;
@@ -96,7 +96,8 @@ void append_spectrum(std::vector<Complex>& to, const HostTransform& transform, i
         for (int value = 0; value < values; value += 2) {
             for (int i = 0; i < 2 * together; ++i) {
                 const int thread = first + i / 2;
-                const int frequency = frequency_of(plan, thread / kLongRowThreads, thread % kLongRowThreads, value + i % 2) % points;
+                const int frequency =
+                    frequency_of(plan, thread / kLongRowThreads, thread % kLongRowThreads, value + i % 2) % points;
                 to.push_back(folded[static_cast<std::size_t>(frequency)] / static_cast<double>(points));
             }
         }

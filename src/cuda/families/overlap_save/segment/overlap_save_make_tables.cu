@@ -34,10 +34,10 @@ std::vector<std::byte> make_tables(const Prepared& prepared, const SegmentPlan& 
         if (cut.warps > kRemainders) { append(bytes, divisions_of(cut.warps, type.is_complex), wide); }
     } else {
         append(bytes, pairs_of_warps(cut.warps, type.is_complex, kernel.in_couples), wide);
-        append(
-            bytes,
-            in_order(kernel.twiddle_table ? twiddles_of(cut.warps, type.is_complex, true) : twiddles_in_rows(cut.warps, type.is_complex)),
-            wide);
+        append(bytes,
+               in_order(kernel.twiddle_table ? twiddles_of(cut.warps, type.is_complex, true)
+                                             : twiddles_in_rows(cut.warps, type.is_complex)),
+               wide);
     }
     const std::size_t before = bytes.size();
     bytes.resize(before + static_cast<std::size_t>(spectra) * each);

@@ -16,7 +16,9 @@ constexpr std::int64_t kSegmentsAtOnce = 4;
 Cut cut_of_part(const Problem& p, const cuda_abi::Device& device) {
     for (auto warps = kWarpCounts.rbegin(); warps != kWarpCounts.rend(); ++warps) {
         const std::int64_t samples = cut_of(p, *warps, 1).samples;
-        if (*warps >= kLeastWarpsOfParts && has_size(segment_kernel_of, p, *warps, samples / 2, device)) { return cut_of(p, *warps, samples / 2); }
+        if (*warps >= kLeastWarpsOfParts && has_size(segment_kernel_of, p, *warps, samples / 2, device)) {
+            return cut_of(p, *warps, samples / 2);
+        }
     }
     return {};
 }
@@ -33,7 +35,7 @@ public:
         info.changed = "the filter is longer than a segment, so the signal passes once for every part";
         info.requirements = "more taps than half of the longest segment has samples; not for strict accuracy";
         info.limited_by = "transforms: each part's are made anew for every chunk";
-        info.source = "src/cuda/families/overlap_save/overlap_save_parts.cu";
+        info.source = "src/cuda/families/overlap_save/segment/overlap_save_parts.cu";
         info.takes_pieces = 1;
         info.is_local = 0;
         return info;

@@ -1,0 +1,100 @@
+#include "cuda/families/common/images.hpp"
+
+#include "cuda/check.hpp"
+
+namespace tapline::cuda {
+
+namespace {
+
+bool stays_inside(const core::Axis& a) { return a.origin <= 0 && a.outputs - 1 + a.k - 1 - a.origin < a.n; }
+
+}  // namespace
+
+Refusal refuse_image(const Problem& p) {
+    if (p.x.boundary != p.y.boundary && !stays_inside(p.x) && !stays_inside(p.y)) {
+        return "takes one rule for what lies outside the image, not one for each axis";
+    }
+    if (is_pixel_type(p.dtype)) { return p.taps_dtype == kF32 ? "" : "takes u8 and u16 with f32 taps only"; }
+    return is_integer(p.dtype) ? "takes no integers but u8 and u16" : refuse_types(p);
+}
+
+Type image_type_of(const Problem& p, const cuda_abi::Device& device) {
+    switch (p.dtype) {
+        case kU8:
+            return {1, 4, 1, 1};
+        case kU16:
+            return {2, 4, 1, 1};
+        default:
+            return type_of(p, device);
+    }
+}
+
+Boundary image_boundary(const Problem& p) { return stays_inside(p.y) ? p.x.boundary : p.y.boundary; }
+
+double image_bytes(const Problem& p) {
+    return static_cast<double>(p.samples()) * image_type_of(p, {}).bytes + image_outputs(p) * stored_bytes(p.output_dtype);
+}
+
+dim3 image_grid(ImageArguments& a, int tile_rows, int tile_elements) {
+    a.tiles_x = divide_up(a.out_elements, tile_elements);
+    a.tiles_y = divide_up(a.rows, tile_rows);
+    const double blocks = static_cast<double>(a.tiles_x) * static_cast<double>(a.tiles_y) * static_cast<double>(a.images);
+    if (blocks > static_cast<double>(kMostBlocks)) {
+        throw CudaError(cuda_abi::Code::unsupported, "problem: more images or tiles than one launch has blocks; divide the batch");
+    }
+    return {static_cast<unsigned>(a.tiles_x * a.tiles_y * a.images)};
+}
+
+dim3 image_grid_of_planes(ImageArguments& a, int tile_rows, int tile_pixels) {
+    dim3 grid = image_grid(a, tile_rows, tile_pixels * a.channels);
+    if (std::int64_t{grid.x} * a.channels > kMostBlocks) {
+        throw CudaError(cuda_abi::Code::unsupported, "problem: more tiles than one launch has blocks; divide the batch");
+    }
+    grid.x *= static_cast<unsigned>(a.channels);
+    return grid;
+}
+
+ImageArguments image_arguments_of(const Prepared& prepared, const Job& job, const OnDevice& on_device) {
+    const Problem& p = prepared.problem;
+    const Boundary boundary = image_boundary(p);
+    ImageArguments a{};
+    a.out = job.out;
+    a.in = job.in;
+    a.taps = on_device.taps;
+    a.table = on_device.tables;
+    a.first = job.first;
+    a.rows = job.count;
+    a.out_row = job.out_stride;
+    a.out_image = job.out_batch;
+    a.in_first = job.in_first;
+    a.in_last = job.in_last;
+    a.in_row = job.in_stride;
+    a.in_image = job.in_batch;
+    a.images = job.batch;
+    a.height = p.y.n;
+    a.width = p.x.n;
+    a.row_elements = p.x.n * p.channels.length;
+    a.out_elements = p.x.outputs * p.channels.length;
+    a.origin_y = p.y.origin;
+    a.origin_x = p.x.origin;
+    a.mask_taps = p.filters > 1 ? prepared.taps_pitch_bytes / image_type_of(p, prepared.device).tap_bytes : 0;
+    a.mask_height = static_cast<int>(p.y.k);
+    a.mask_width = static_cast<int>(p.x.k);
+    a.channels = static_cast<int>(p.channels.length);
+    a.exact_edges = boundary == kZero && !p.taps_finite;
+    a.integers = is_pixel_type(p.dtype);
+    a.common.boundary = boundary;
+    a.common.output_type = p.output_dtype;
+    a.common.converts = p.output_dtype != p.dtype;
+    a.common.plain_store = p.scale == 1 && p.bias == 0 && !p.has_clamp;
+    a.common.has_clamp = p.has_clamp;
+    a.common.constant_real = p.constant.real();
+    a.common.constant_imag = p.constant.imag();
+    a.common.scale = p.scale;
+    a.common.bias = p.bias;
+    a.common.low = p.clamp.low;
+    a.common.high = p.clamp.high;
+    return a;
+}
+
+}  // namespace tapline::cuda
