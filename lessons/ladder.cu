@@ -1,4 +1,4 @@
-// What this library offers: the lessons, in reading order, one line each.
+// What this library offers: the lessons, in reading order, one line each; those for images are in images/ladder.cu.
 #include "cuda/api_functions.hpp"
 #include "lessons/01_one_block.cuh"
 #include "lessons/02_guarded_store.cuh"
@@ -16,15 +16,14 @@
 #include "lessons/14_tiled.cuh"
 #include "lessons/15_cached_halo.cuh"
 #include "lessons/16_register_tile.cuh"
-#include "lessons/images/01_basic.cuh"
-#include "lessons/images/02_constant_memory.cuh"
-#include "lessons/images/03_tiled.cuh"
 #include "lessons/transform_lesson.hpp"
 
 namespace tapline::cuda {
 
-const std::vector<const Rung*>& ladder() {
-    static const std::vector<const Rung*> rungs = {
+namespace {
+
+std::vector<const Rung*> signal_lessons() {
+    return {
         &one_block::rung(),
         &guarded_store::rung(),
         &block_boundary::rung(),
@@ -47,11 +46,17 @@ const std::vector<const Rung*>& ladder() {
         &unordered_transform(),
         &warp_transform(),
         &persistent_transform(),
-        // Images.
-        &image_basic::rung(),
-        &image_constant_memory::rung(),
-        &image_tiled::rung(),
     };
+}
+
+}  // namespace
+
+const std::vector<const Rung*>& ladder() {
+    static const std::vector<const Rung*> rungs = [] {
+        std::vector<const Rung*> all = signal_lessons();
+        for (const Rung* lesson : image_lessons()) { all.push_back(lesson); }
+        return all;
+    }();
     return rungs;
 }
 

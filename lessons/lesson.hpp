@@ -73,4 +73,7 @@ protected:
     virtual void launch_image(const Image&, cudaStream_t) const = 0;
 };
 
+/// images/ladder.cu.
+std::vector<const Rung*> image_lessons();
+
 }  // namespace tapline::cuda

@@ -18,8 +18,8 @@ enum class ErrorCode {
     device,       ///< the GPU or its driver failed
 };
 
-/// What tapline throws for everything that it refuses or that fails. Functions that return or grow a std::vector or a std::string may
-/// also let std::bad_alloc out.
+/// What tapline throws for everything that it refuses or that fails. Functions that return or grow a std::vector or a std::string
+/// may also let std::bad_alloc out.
 class TAPLINE_EXPORT Error : public std::runtime_error {
 public:
     Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}

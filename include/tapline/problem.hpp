@@ -75,7 +75,8 @@ struct BatchAxis {
 ///
 /// A signal is written with length, taps and batch: `Problem{.length = n, .taps = k}`. Images and volumes are written as
 /// ImageProblem and VolumeProblem, which turn into a Problem; anything else with `axes` and `batch_axes`. What is not given a
-/// stride is packed: batch axes outermost, in order, then filtered axes; the last one fastest.
+/// stride is packed: batch axes outermost, in order, then filtered axes; the last one fastest; each steps over all that lies inside
+/// it.
 struct Problem {
     std::int64_t length = 0;  ///< n, samples of one signal, at least 1
     std::int64_t taps = 0;    ///< k, coefficients of one filter, at least 1

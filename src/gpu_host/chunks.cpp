@@ -12,7 +12,7 @@ using core::Input;
 using core::Output;
 using core::Resolved;
 
-// A chunk has at least so many outputs an item (or all): fewer would be launched for longer than they take.
+// A signal's chunk has at least so many outputs an item (or all): fewer would be launched for longer than they take.
 constexpr std::int64_t kLeastOutputs = 1024;
 // Rows of signals that lie interleaved are read together, at least so many samples of each at a time.
 constexpr std::int64_t kInterleavedOutputs = 4096;
@@ -90,8 +90,7 @@ Chunks pieces_within(const Resolved& problem, const Output& output, const Input&
     chunks.items = std::clamp<std::int64_t>(wanted_positions / each, 1, problem.batch.length);
     const std::int64_t wanted =
         std::min(output.count, std::max(wanted_positions / chunks.items, kOutputsPerTap * std::min(sizes.halo, output.count)));
-    const std::int64_t least_positions = std::max<std::int64_t>(kLeastOutputs / position_elements(problem).out, 1);
-    const std::int64_t least = std::min({least_positions, wanted_positions, wanted});
+    const std::int64_t least = std::min({problem.rank == 1 ? kLeastOutputs : std::int64_t{1}, wanted_positions, wanted});
     for (chunks.slots = settings.slots;; --chunks.slots) {
         if (chunks.slots == 0 && chunks.items > 1) {
             chunks.items = 1;

@@ -9,17 +9,11 @@
 #include <cstring>
 #include <system_error>
 
+#include "io/block_sizes.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
 
 namespace tapline::io {
-
-namespace {
-
-constexpr std::size_t kBufferBytes = 64 << 10;
-constexpr std::size_t kSpoolBlockBytes = 1 << 20;
-
-}  // namespace
 
 std::unique_ptr<ByteSource> ByteSource::open(const std::string& path) {
     if (path == "-") return std::unique_ptr<ByteSource>(new ByteSource("standard input", STDIN_FILENO, false));
@@ -44,6 +38,7 @@ ByteSource::ByteSource(std::string name, int fd, bool owned) : name_(std::move(n
             size_ = std::max<std::int64_t>(0, status.st_size - at);
         }
     }
+    static_assert(kBufferBytes >= kPeekBytes);
     buffer_.resize(kBufferBytes);
 }
 

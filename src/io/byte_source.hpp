@@ -36,7 +36,7 @@ public:
     [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] std::int64_t base() const { return base_; }
 
-    static constexpr std::size_t kPeekBytes = 4096;
+    static constexpr std::size_t kPeekBytes = 64;
 
 private:
     ByteSource(std::string name, int fd, bool owned);

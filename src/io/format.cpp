@@ -2,6 +2,7 @@
 
 #include <sndfile.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -45,16 +46,10 @@ constexpr std::array kExtensions{
 };
 
 const Extension* find_extension(std::string_view path) {
-    const auto slash = path.rfind('/');
-    const auto base = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    const auto dot = base.rfind('.');
-    if (dot == std::string_view::npos) return nullptr;
-    std::string lower;
-    for (const char c : base.substr(dot)) { lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-    for (const Extension& extension : kExtensions) {
-        if (extension.name == lower) return &extension;
-    }
-    return nullptr;
+    const std::string name = extension_of(path);
+    const auto* found =
+        std::find_if(kExtensions.begin(), kExtensions.end(), [&](const Extension& extension) { return extension.name == name; });
+    return found != kExtensions.end() ? found : nullptr;
 }
 
 std::string format_name(int command, int code) {
@@ -78,6 +73,15 @@ const char* to_string(Format format) noexcept {
             return "text";
     }
     return "unknown";
+}
+
+std::string extension_of(std::string_view path) {
+    const auto slash = path.rfind('/');
+    const auto base = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    const auto dot = base.rfind('.');
+    std::string lower(dot == std::string_view::npos ? std::string_view() : base.substr(dot));
+    for (char& c : lower) { c = static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+    return lower;
 }
 
 std::optional<Format> format_of_name(std::string_view path) {

@@ -21,6 +21,9 @@ struct AudioFormat {
     std::vector<int> channel_map = {};  ///< libsndfile's SF_CHANNEL_MAP_*, one a channel; may be empty
 };
 
+/// What follows the last dot of a path's last part, the dot included, in small letters; empty without a dot.
+std::string extension_of(std::string_view path);
+
 /// By the name's extension in any case of letters; nothing for an unknown one.
 std::optional<Format> format_of_name(std::string_view path);
 

@@ -12,6 +12,7 @@
 #include <random>
 #include <utility>
 
+#include "io/block_sizes.hpp"
 #include "io/system.hpp"
 #include "io/temporaries.hpp"
 #include "tapline/error.hpp"
@@ -19,9 +20,6 @@
 namespace tapline::io {
 
 namespace {
-
-constexpr std::size_t kBufferBytes = 64 << 10;
-constexpr std::size_t kSpoolBlockBytes = 1 << 20;
 
 std::string folder_of(const std::string& path) {
     const auto slash = path.rfind('/');

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <exception>
 
-#include "io/npy_header.hpp"
+#include "io/npy/header.hpp"
 #include "io/readers.hpp"
+#include "io/shape.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
 
@@ -68,6 +69,8 @@ std::int64_t Reader::read(void* out, std::int64_t max_frames) {
     std::int64_t frames = max_frames;
     if (info_.frames != kUnknownLength) frames = std::min(frames, info_.frames - position_);
     if (frames == 0) return 0;
+    checked_product({frames, info_.channels, static_cast<std::int64_t>(size_of(info_.dtype))}, ErrorCode::argument,
+                    "max_frames: bytes to read", "no buffer is so large, read in parts");
     const std::int64_t got = read_frames(out, frames);
     position_ += got;
     return got;
@@ -99,23 +102,18 @@ Layout layout_along(const Info& info, int axis) {
                     "axis: " + std::to_string(axis) + " is outside the array's shape " + describe_shape(info.shape));
     }
     // Fortran order is C order of the reversed shape.
-    std::vector<std::int64_t> shape = info.shape;
+    Shape shape = info.shape;
     int at = axis < 0 ? axis + dimensions : axis;
     if (info.fortran) {
         std::reverse(shape.begin(), shape.end());
         at = dimensions - 1 - at;
     }
-    Layout layout;
-    for (int d = 0; d < dimensions; ++d) {
-        if (d < at) {
-            layout.outer *= shape[static_cast<std::size_t>(d)];
-        } else if (d == at) {
-            layout.length = shape[static_cast<std::size_t>(d)];
-        } else {
-            layout.inner *= shape[static_cast<std::size_t>(d)];
-        }
-    }
-    return layout;
+    const auto split = shape.begin() + at;
+    const auto blocks = [&](Shape::const_iterator begin, Shape::const_iterator end) {
+        return checked_product({begin, end}, ErrorCode::argument, "shape: elements beside axis " + std::to_string(axis),
+                               "cut the array into parts");
+    };
+    return {blocks(shape.begin(), split), *split, blocks(split + 1, shape.end())};
 }
 
 Contents read_all(const std::string& path, std::int64_t max_bytes, const OpenOptions& options) {

@@ -13,7 +13,7 @@
 
 namespace tapline::io {
 
-/// What a file holds, as read() hands it out.
+/// What a file holds, as read() hands it out. Where the length is known, all its elements together have fewer than 2^63 bytes.
 struct Info {
     Format format = Format::raw;
     Dtype dtype = Dtype::f32;   ///< of the elements that read() gives

@@ -1,5 +1,6 @@
 #include "io/writer.hpp"
 
+#include "io/shape.hpp"
 #include "io/system.hpp"
 #include "io/writers.hpp"
 #include "tapline/error.hpp"
@@ -33,10 +34,13 @@ void Writer::write(const void* in, std::int64_t frames) {
     if (frames < 0) throw Error(ErrorCode::argument, "frames: " + std::to_string(frames) + "; it must not be negative");
     if (committed_) throw Error(ErrorCode::argument, file_.name() + ": write after commit");
     if (options_.frames != kUnknownLength && frames > options_.frames - frames_written_) {
+        const auto all = static_cast<std::uint64_t>(frames_written_) + static_cast<std::uint64_t>(frames);
         throw Error(ErrorCode::argument, file_.name() + ": " + std::to_string(options_.frames) + " frames were promised, " +
-                                             std::to_string(frames_written_ + frames) + " are written");
+                                             std::to_string(all) + " are written");
     }
     if (frames == 0) return;
+    checked_product({frames, options_.channels, static_cast<std::int64_t>(size_of(options_.dtype))}, ErrorCode::argument,
+                    "frames: bytes to write", "no buffer is so large, write in parts");
     write_frames(in, frames);
     frames_written_ += frames;
     if (file_.direct()) file_.flush();

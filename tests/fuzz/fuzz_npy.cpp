@@ -1,5 +1,5 @@
 // A .npy file, from a file or (odd last byte) a pipe; then the header's dict alone.
-#include "io/npy_header.hpp"
+#include "io/npy/header.hpp"
 #include "reading.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

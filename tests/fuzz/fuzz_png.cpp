@@ -1,23 +1,15 @@
 // A PNG file whose checksums are put right first, since almost every change of a byte would end at them; odd last byte: as it is.
+#include "../io/png_bytes.hpp"
 #include "images.hpp"
 
 namespace {
-
-std::uint32_t crc_of(const std::uint8_t* data, std::size_t size) {
-    std::uint32_t crc = 0xffffffffU;
-    for (std::size_t i = 0; i < size; ++i) {
-        crc ^= data[i];
-        for (int bit = 0; bit < 8; ++bit) { crc = (crc & 1U) != 0 ? crc >> 1 ^ 0xedb88320U : crc >> 1; }
-    }
-    return ~crc;
-}
 
 void repair_checksums(std::vector<std::uint8_t>& png) {
     for (std::size_t at = 8; at + 12 <= png.size();) {
         std::size_t bytes = 0;
         for (std::size_t i = 0; i < 4; ++i) { bytes = bytes << 8 | png[at + i]; }
         if (bytes > png.size() - at - 12) { return; }
-        const std::uint32_t crc = crc_of(png.data() + at + 4, bytes + 4);
+        const std::uint32_t crc = tapline::io::test::png_crc({reinterpret_cast<const char*>(png.data()) + at + 4, bytes + 4});
         for (std::size_t i = 0; i < 4; ++i) { png[at + 8 + bytes + i] = static_cast<std::uint8_t>(crc >> (24 - 8 * i)); }
         at += bytes + 12;
     }

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "io/image.hpp"
+#include "io/image/image.hpp"
 #include "reading.hpp"
 
 namespace tapline::io::fuzz {

@@ -17,30 +17,38 @@
 
 namespace tapline::io::fuzz {
 
-// A descriptor from which `data` can be read; small enough for a pipe's buffer of 64 KiB.
+// A descriptor from which `data` can be read: an end of a pipe, as long as its buffer takes all, or the one file in memory.
 class Input {
 public:
     Input(const std::uint8_t* data, std::size_t size, bool through_pipe) {
         int ends[2];
-        if (through_pipe && size <= 60000 && ::pipe(ends) == 0) {
+        if (through_pipe && size <= kPipeBytes && ::pipe(ends) == 0) {
             put(ends[1], data, size);
             ::close(ends[1]);
-            fd_ = ends[0];
+            fd_ = pipe_ = ends[0];
         } else {
-            fd_ = ::memfd_create("fuzz", MFD_CLOEXEC);
+            static const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
+            fd_ = file;
+            if (::lseek(fd_, 0, SEEK_SET) != 0) std::abort();
             put(fd_, data, size);
+            if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) std::abort();
         }
     }
-    ~Input() { ::close(fd_); }
+    ~Input() {
+        if (pipe_ >= 0) ::close(pipe_);
+    }
     Input(const Input&) = delete;
     Input& operator=(const Input&) = delete;
     [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
 
 private:
+    static constexpr std::size_t kPipeBytes = 60000;
+
     static void put(int fd, const std::uint8_t* data, std::size_t size) {
         if (::write(fd, data, size) != static_cast<ssize_t>(size)) std::abort();
     }
     int fd_ = -1;
+    int pipe_ = -1;
 };
 
 inline void require(bool condition) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "io/image.hpp"
-#include "io/npy_header.hpp"
+#include "io/image/image.hpp"
+#include "io/npy/header.hpp"
 #include "io/writer.hpp"
 #include "tapline/error.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "io/image.hpp"
+#include "io/image/image.hpp"
 #include "tapline/image.hpp"
 
 namespace tapline::cli {

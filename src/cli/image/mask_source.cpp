@@ -2,7 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "design/mask.hpp"
-#include "io/image.hpp"
+#include "io/image/image.hpp"
 
 namespace tapline::cli {
 namespace {

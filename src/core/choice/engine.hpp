@@ -181,6 +181,7 @@ const Engine* first_accelerator(std::string& reason);
 struct PlanState {
     Problem problem;    ///< as given
     Resolved resolved;  ///< with all its outer axes
+    Extent in_extent, out_extent;
     Request request;
     std::string device;
     bool host_buffers = false;  ///< Plan::execute takes host memory although the device is a GPU: device "auto", streams
@@ -198,5 +199,8 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
 
 /// The same behind make_plan_without_taps.
 std::shared_ptr<const PlanState> make_state_without_taps(const Problem& problem, const PlanOptions& options);
+
+/// What holds for all sets of filters that the outer axes step through; `taps`: the caller's, or null.
+TapsFacts facts_of_all(const Resolved& problem, const void* taps);
 
 }  // namespace tapline::core

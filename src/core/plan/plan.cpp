@@ -12,11 +12,10 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
 
-void check_pointers(const core::Resolved& r, const void* out, const void* in) {
-    const core::Extent out_extent = core::output_extent_of(r), in_extent = core::input_extent_of(r);
-    if (out == nullptr) { refuse("out: a null pointer; give a buffer of " + std::to_string(out_extent.elements) + " elements"); }
-    if (in == nullptr) { refuse("in: a null pointer; give a buffer of " + std::to_string(in_extent.elements) + " elements"); }
-    core::check_buffers({out, r.output_dtype, out_extent}, {in, r.dtype, in_extent});
+void check_pointers(const core::PlanState& s, const void* out, const void* in) {
+    if (out == nullptr) { refuse("out: a null pointer; give a buffer of " + std::to_string(s.out_extent.elements) + " elements"); }
+    if (in == nullptr) { refuse("in: a null pointer; give a buffer of " + std::to_string(s.in_extent.elements) + " elements"); }
+    core::check_buffers({out, s.resolved.output_dtype, s.out_extent}, {in, s.resolved.dtype, s.in_extent});
 }
 
 }  // namespace
@@ -24,7 +23,7 @@ void check_pointers(const core::Resolved& r, const void* out, const void* in) {
 void Plan::execute(void* out, const void* in, std::span<std::byte> workspace, void* stream) const {
     const core::PlanState& s = *state_;
     if (s.host_buffers) { return execute_host(out, in); }
-    check_pointers(s.resolved, out, in);
+    check_pointers(s, out, in);
     core::check_workspace(workspace, s.workspace_bytes);
     s.executable->execute(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in), workspace, stream);
 }
@@ -34,7 +33,7 @@ void Plan::execute_with_taps(void* out, const void* in, const void* taps, std::s
     if (!s.request.taps_come_later || taps == nullptr) {
         refuse("taps: an address in GPU memory, for a plan made by make_plan_without_taps");
     }
-    check_pointers(s.resolved, out, in);
+    check_pointers(s, out, in);
     core::check_workspace(workspace, s.workspace_bytes);
     const bool convolution = s.resolved.operation == Operation::convolution;
     s.executable->execute_with_taps(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in),
@@ -44,13 +43,13 @@ void Plan::execute_with_taps(void* out, const void* in, const void* taps, std::s
 void Plan::execute(void* out, const void* in) const {
     const core::PlanState& s = *state_;
     if (s.host_buffers || s.executable->takes_host_memory()) { return execute_host(out, in); }
-    check_pointers(s.resolved, out, in);
+    check_pointers(s, out, in);
     s.executable->execute_alone(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in));
 }
 
 void Plan::execute_host(void* out, const void* in) const {
     const core::PlanState& s = *state_;
-    check_pointers(s.resolved, out, in);
+    check_pointers(s, out, in);
     const std::size_t bytes = s.executable->host_workspace_bytes();
     core::AlignedBytes own;
     s.executable->execute_host(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in),
@@ -147,11 +146,11 @@ Plan make_plan_without_taps(const Problem& problem, const PlanOptions& options) 
 std::vector<AlgorithmInfo> algorithms(const Problem& problem, const std::string& device, Accuracy accuracy, int threads,
                                       const void* taps) {
     const core::Engine& engine = core::engine_for(device);
-    const core::Resolved resolved = core::without_outer(core::resolve(problem));
+    const core::Resolved resolved = core::resolve(problem);
     const core::Request request{
-        .accuracy = accuracy, .threads = core::resolve_threads(threads), .facts = core::facts_of(resolved, taps)};
+        .accuracy = accuracy, .threads = core::resolve_threads(threads), .facts = core::facts_of_all(resolved, taps)};
     std::vector<AlgorithmInfo> infos;
-    for (const core::Candidate& c : core::candidates(engine, resolved, request)) {
+    for (const core::Candidate& c : core::candidates(engine, core::without_outer(resolved), request)) {
         infos.push_back({.name = std::string(c.algorithm->name()),
                          .summary = std::string(c.algorithm->summary()),
                          .supported = c.support.ok,

@@ -18,8 +18,7 @@ std::vector<AlignedBytes> ordered_sets(const Resolved& r, const void* taps) {
     return sets;
 }
 
-// What holds for all sets.
-TapsFacts facts_of_all(const Resolved& one, const std::vector<AlignedBytes>& sets) {
+TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& sets) {
     TapsFacts all = facts_of(one, sets.front().get());
     for (std::size_t i = 1; i < sets.size(); ++i) {
         const TapsFacts facts = facts_of(one, sets[i].get());
@@ -28,6 +27,13 @@ TapsFacts facts_of_all(const Resolved& one, const std::vector<AlignedBytes>& set
         if (facts.rank() == 0 || facts.rank() > all.rank()) { all.separable = facts.separable; }
     }
     return all;
+}
+
+void resolve_into(PlanState& state, const Problem& problem, bool allow_unknown_length) {
+    state.problem = problem;
+    state.resolved = resolve(problem, allow_unknown_length);
+    state.in_extent = input_extent_of(state.resolved);
+    state.out_extent = output_extent_of(state.resolved);
 }
 
 class Maker {
@@ -120,13 +126,17 @@ private:
 
 }  // namespace
 
+TapsFacts facts_of_all(const Resolved& problem, const void* taps) {
+    const Resolved one = without_outer(problem);
+    return taps == nullptr ? facts_of(one, nullptr) : facts_of_sets(one, ordered_sets(problem, taps));
+}
+
 std::shared_ptr<const PlanState> make_state_without_taps(const Problem& problem, const PlanOptions& options) {
     if (!options.device.starts_with("cuda") || options.effort == Effort::measure) {
         throw Error(ErrorCode::argument, "taps: a plan without is for a GPU that options.device names, with Effort::estimate");
     }
     auto state = std::make_shared<PlanState>();
-    state->problem = problem;
-    state->resolved = resolve(problem, false);
+    resolve_into(*state, problem, false);
     const Request request{
         .accuracy = options.accuracy, .threads = resolve_threads(options.threads), .taps_come_later = true, .facts = {}};
     Maker maker(*state, options, {});
@@ -138,8 +148,7 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
                                             bool allow_unknown_length) {
     try {
         auto state = std::make_shared<PlanState>();
-        state->problem = problem;
-        state->resolved = resolve(problem, allow_unknown_length);
+        resolve_into(*state, problem, allow_unknown_length);
         if (taps == nullptr) { throw Error(ErrorCode::argument, "taps: a null pointer; give the filter's coefficients"); }
         if (options.accuracy < Accuracy::standard || options.accuracy > Accuracy::fast) {
             throw Error(ErrorCode::argument, "accuracy: an unknown value");
@@ -148,7 +157,7 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
         const Request request{.accuracy = options.accuracy,
                               .threads = resolve_threads(options.threads),
                               .host_buffers = allow_unknown_length,  // a stream's memory is the host's
-                              .facts = facts_of_all(without_outer(state->resolved), sets)};
+                              .facts = facts_of_sets(without_outer(state->resolved), sets)};
         Maker maker(*state, options, std::move(sets));
         const DeviceChoice choice = choose_device(options.device, maker.one(), request, options.algorithm);
         try {

@@ -8,9 +8,8 @@
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
 #include "gpu/on_host/image_rungs.hpp"
-#include "lessons/images/02_constant_memory.cuh"
-#include "lessons/images/03_tiled.cuh"
 #include "lessons/images/image_lesson.cu"
+#include "lessons/images/ladder.cu"
 
 namespace tapline::test::on_host {
 namespace {
@@ -25,10 +24,9 @@ const bool added = [] {
 }  // namespace
 
 std::vector<const cuda::Rung*> image_rungs() {
-    return {&cuda::image_basic::rung(), &cuda::image_constant_memory::rung(),
-            &cuda::image_tiled::rung(), &cuda::image_direct(),
-            &cuda::image_separable(),   &cuda::image_tensor(),
-            &cuda::image_fft()};
+    std::vector<const cuda::Rung*> all = cuda::image_lessons();
+    all.insert(all.end(), {&cuda::image_direct(), &cuda::image_separable(), &cuda::image_tensor(), &cuda::image_fft()});
+    return all;
 }
 
 }  // namespace tapline::test::on_host
