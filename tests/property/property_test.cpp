@@ -42,8 +42,10 @@ bool is_elementwise(const std::string& algorithm) { return algorithm == "direct"
 std::string failure_with(Case& c, const Expected& expected, const std::string& algorithm, int threads) {
     const Plan plan = make_plan(c.problem, c.taps.data(), {.device = "cpu", .algorithm = algorithm, .threads = threads});
     if (plan.algorithm() != algorithm) { return "runs " + plan.algorithm(); }
-    const std::int64_t together = plan.state().executable->granularity();
-    return failure_of(c, expected, plan, is_elementwise(algorithm), together > 1 ? together : kDirectBlock);
+    const core::Executable& executable = *plan.state().executable;
+    const std::int64_t together = executable.granularity();
+    return failure_of(c, expected, plan, is_elementwise(algorithm),
+                      {together > 1 ? together : kDirectBlock, executable.lookahead()});
 }
 
 void run_case(std::uint64_t seed) {

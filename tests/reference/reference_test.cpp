@@ -172,7 +172,7 @@ TEST(Comparison, ABlockHasTheScaleOfItsOwnInput) {
     convolve(p, out.data(), in.data(), taps.data());
     out[10] += 1e-3F;
     EXPECT_EQ(test::compare(p, out.data(), in.data(), taps.data(), false), "");
-    EXPECT_NE(test::compare(p, out.data(), in.data(), taps.data(), false, 50), "");
+    EXPECT_NE(test::compare(p, out.data(), in.data(), taps.data(), false, {50}), "");
 }
 
 }  // namespace

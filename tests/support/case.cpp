@@ -50,7 +50,7 @@ Case draw_case(const Problem& p, Random& random) {
     return c;
 }
 
-std::string failure_of(Case& c, const Expected& expected, const Plan& plan, bool elementwise, std::int64_t block) {
+std::string failure_of(Case& c, const Expected& expected, const Plan& plan, bool elementwise, const Block& block) {
     std::memset(c.out.data(), 0xFF, c.out.size());
     GuardedBuffer workspace(plan.workspace_bytes());
     plan.execute(c.first_out(), c.first_in(), {reinterpret_cast<std::byte*>(workspace.data()), workspace.size()});

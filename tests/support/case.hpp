@@ -28,8 +28,7 @@ struct Case {
 /// often are separable.
 Case draw_case(const Problem& problem, Random& random);
 
-/// "" or what is wrong with how the plan solves the case from host memory: outputs, or bytes written elsewhere. `block`: of
-/// Expected::compare.
-std::string failure_of(Case& c, const Expected& expected, const Plan& plan, bool elementwise, std::int64_t block = 0);
+/// "" or what is wrong with how the plan solves the case from host memory: outputs, or bytes written elsewhere.
+std::string failure_of(Case& c, const Expected& expected, const Plan& plan, bool elementwise, const Block& block = {});
 
 }  // namespace tapline::test

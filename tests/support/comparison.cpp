@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 #include <sstream>
 
 #include "reference/numbers.hpp"
@@ -75,23 +75,21 @@ bool is_right(Dtype dtype, const Part& part) {
     return overflows(dtype, part.got, part.wanted, part.tolerance) || std::abs(part.got - part.wanted) <= part.tolerance;
 }
 
-// How many positions that outputs [first, last) of an axis read hold each sample, and how many the constant.
+// How many positions that are taken in hold each sample of an axis, and how many the constant.
 struct Counts {
     std::vector<long double> samples;
     long double constants = 0;
-    [[nodiscard]] long double inside() const {
-        long double sum = 0;
-        for (const long double count : samples) { sum += count; }
-        return sum;
-    }
+    [[nodiscard]] long double inside() const { return std::accumulate(samples.begin(), samples.end(), 0.0L); }
 };
 
-Counts counts_of(const reference::Axis& axis, std::int64_t first, std::int64_t last) {
+// For outputs [first, last), which may lie past the axis' own, and `lookahead` positions more; `all`: every sample is taken in.
+Counts counts_of(const reference::Axis& axis, std::int64_t first, std::int64_t last, std::int64_t lookahead, bool all) {
     const std::int64_t start = axis.position(first, 0);
-    std::vector<bool> read(static_cast<std::size_t>(axis.position(last - 1, axis.k - 1) - start + 1));
+    std::vector<bool> read(static_cast<std::size_t>(axis.position(last - 1, axis.k - 1) + lookahead - start + 1));
     for (std::int64_t o = first; o < last; ++o) {
         for (std::int64_t t = 0; t < axis.k; ++t) { read[static_cast<std::size_t>(axis.position(o, t) - start)] = true; }
     }
+    std::fill(read.end() - lookahead, read.end(), true);
     Counts counts{std::vector<long double>(static_cast<std::size_t>(axis.n))};
     for (std::size_t i = 0; i < read.size(); ++i) {
         if (!read[i]) { continue; }
@@ -99,6 +97,7 @@ Counts counts_of(const reference::Axis& axis, std::int64_t first, std::int64_t l
         if (sample >= 0) { counts.samples[static_cast<std::size_t>(sample)] += 1; }
         if (sample == reference::kConstantTerm) { counts.constants += 1; }
     }
+    for (long double& count : counts.samples) { count = all ? std::max(count, 1.0L) : count; }
     return counts;
 }
 
@@ -122,9 +121,9 @@ struct Expected::Parts {
     [[nodiscard]] Part part_of(const void* out, const reference::Item& item, std::size_t sum, std::int64_t index, bool real) const;
     void give_tolerance(Part& part, std::size_t sum, bool real, long double of_sum) const;
     [[nodiscard]] std::string compare_exact(const void* out) const;
-    [[nodiscard]] std::string compare_block(const void* out, std::size_t item, std::int64_t first, std::int64_t last,
+    [[nodiscard]] std::string compare_block(const void* out, std::size_t item, std::int64_t first, const Block& block,
                                             bool elementwise) const;
-    [[nodiscard]] long double allowed_l2(const reference::Item& item, std::int64_t first, std::int64_t last) const;
+    [[nodiscard]] long double allowed_l2(const reference::Item& item, std::int64_t first, const Block& block) const;
     [[nodiscard]] std::string difference(std::size_t item, std::int64_t index, const Part& part) const;
     [[nodiscard]] std::string wrong_bool(const void* out) const;
 };
@@ -158,13 +157,14 @@ std::string Expected::Parts::difference(std::size_t item, std::int64_t index, co
     return text.str();
 }
 
-// sum |taps| of the item's filter times the L2 norm of what outputs [first, last) of the outermost axis read, times the factor.
-long double Expected::Parts::allowed_l2(const reference::Item& item, std::int64_t first, std::int64_t last) const {
+// sum |taps| of the item's filter times the L2 norm of what the block that starts at an output takes in, times the factor.
+long double Expected::Parts::allowed_l2(const reference::Item& item, std::int64_t first, const Block& block) const {
     std::array<Counts, 3> counts;
     for (std::size_t i = 0; i < 3; ++i) {
         const reference::Axis& axis = shape.axes[i];
-        const bool is_cut = &axis == &shape.outermost();
-        counts[i] = counts_of(axis, is_cut ? first : 0, is_cut ? last : axis.outputs);
+        const bool is_cut = &axis == &shape.outermost() && block.outputs > 0;
+        counts[i] = is_cut ? counts_of(axis, first, first + block.outputs, block.lookahead, false)
+                           : counts_of(axis, 0, axis.outputs, 0, true);
     }
     const auto& [z, y, x] = shape.axes;
     long double squares = 0, all = 1, inside = 1;
@@ -193,11 +193,13 @@ long double Expected::Parts::allowed_l2(const reference::Item& item, std::int64_
     return (sum_epsilon(problem) == 0x1p-23L ? 1e-6L : 1e-14L) * sum * std::sqrt(squares);
 }
 
-std::string Expected::Parts::compare_block(const void* out, std::size_t item, std::int64_t first, std::int64_t last,
+std::string Expected::Parts::compare_block(const void* out, std::size_t item, std::int64_t first, const Block& block,
                                            bool elementwise) const {
-    const std::int64_t within = shape.outputs() / shape.outermost().outputs;  // outputs to one of the outermost axis
+    const std::int64_t outputs = shape.outermost().outputs;
+    const std::int64_t last = block.outputs > 0 ? std::min(first + block.outputs, outputs) : outputs;
+    const std::int64_t within = shape.outputs() / outputs;  // outputs to one of the outermost axis
     const Dtype type = output_dtype(problem);
-    const long double allowed = elementwise ? 0 : allowed_l2(shape.items[item], first, last);
+    const long double allowed = elementwise ? 0 : allowed_l2(shape.items[item], first, block);
     const long double terms = static_cast<long double>(shape.taps() + 2) * sum_epsilon(problem);
     long double squares = 0, rounding_squares = 0;
     for (std::int64_t index = first * within; index < last * within; ++index) {
@@ -271,14 +273,13 @@ Expected::Expected(const Problem& problem, const void* in, const void* taps) {
 
 Expected::~Expected() = default;
 
-std::string Expected::compare(const void* out, bool elementwise, std::int64_t block) const {
+std::string Expected::compare(const void* out, bool elementwise, const Block& block) const {
     if (std::string wrong = parts_->wrong_bool(out); !wrong.empty()) { return wrong; }
     if (is_exact(parts_->problem)) { return parts_->compare_exact(out); }
     const std::int64_t outputs = parts_->shape.outermost().outputs;
-    const std::int64_t together = block > 0 ? std::min(block, outputs) : outputs;
     for (std::size_t item = 0; item < parts_->shape.items.size(); ++item) {
-        for (std::int64_t first = 0; first < outputs; first += together) {
-            std::string wrong = parts_->compare_block(out, item, first, std::min(first + together, outputs), elementwise);
+        for (std::int64_t first = 0; first<outputs; first += block.outputs> 0 ? block.outputs : outputs) {
+            std::string wrong = parts_->compare_block(out, item, first, block, elementwise);
             if (!wrong.empty()) { return wrong; }
         }
     }
@@ -286,7 +287,7 @@ std::string Expected::compare(const void* out, bool elementwise, std::int64_t bl
 }
 
 std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool elementwise,
-                    std::int64_t block) {
+                    const Block& block) {
     return Expected(problem, in, taps).compare(out, elementwise, block);
 }
 

@@ -13,6 +13,12 @@
 
 namespace tapline::test {
 
+/// Outputs along the outermost filtered axis that are transformed together, and what their transform takes in.
+struct Block {
+    std::int64_t outputs = 0;    ///< 0: not known; all of them, from all of the input
+    std::int64_t lookahead = 0;  ///< positions behind the last one that the block's last output reads
+};
+
 /// What the textbook makes of a problem. `in`, `out` and `taps` are the addresses that Plan::execute and make_plan take; `in` and
 /// `taps` are kept and read again.
 class Expected {
@@ -23,13 +29,15 @@ public:
     /// Checks outputs against what docs/numerics.md promises; an empty string or what is wrong.
     ///
     /// elementwise == true: |error| <= (k + 2) eps sum|taps||x| for each real component, eps = 2^-23 or 2^-52 of the type in which
-    /// sums are formed, which every direct sum keeps; k of several axes is the product of theirs. false: the L2 error of each
-    /// `block` outputs along the outermost filtered axis (0: all), whole along the others, is at most 1e-6 (f32) or 1e-14 (f64)
-    /// times sum|taps| times the L2 norm of the input that they read, with the positions outside the signal that the boundary
-    /// fills. An epilogue scales the tolerance by |scale| and adds its own roundings, storing 16 bits adds one; an integer output
-    /// is the saturated cast of some number within the tolerance. Sums of integers are exact. Outputs that the textbook makes NaN
-    /// or infinite must be just that.
-    [[nodiscard]] std::string compare(const void* out, bool elementwise, std::int64_t block = 0) const;
+    /// sums are formed, which every direct sum keeps; k of several axes is the product of theirs. false: the L2 error of each block
+    /// of outputs, whole along the other axes, is at most 1e-6 (f32) or 1e-14 (f64) times sum|taps| times the L2 norm of the input
+    /// that its transform takes in: what its outputs read, also those past the last one that is wanted, with the positions outside
+    /// the signal that the boundary fills.
+    ///
+    /// An epilogue scales the tolerance by |scale| and adds its own roundings, storing 16 bits adds one; an integer output is the
+    /// saturated cast of some number within the tolerance. Sums of integers are exact. Outputs that the textbook makes NaN or
+    /// infinite must be just that.
+    [[nodiscard]] std::string compare(const void* out, bool elementwise, const Block& block = {}) const;
 
 private:
     struct Parts;
@@ -38,6 +46,6 @@ private:
 
 /// Expected(problem, in, taps).compare(out, elementwise, block).
 std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool elementwise,
-                    std::int64_t block = 0);
+                    const Block& block = {});
 
 }  // namespace tapline::test
