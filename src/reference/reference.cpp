@@ -172,13 +172,16 @@ void convolve(const Problem& problem, void* out, const void* in, const void* tap
         }
     };
     if (is_integer(problem.dtype) && is_integer(taps_dtype(problem))) {
-        const bool plain = problem.scale == 1 && problem.bias == 0 && !problem.clamp && is_integer(out_type);
+        const bool plain = problem.scale == 1 && problem.bias == 0 && !problem.clamp;
         const std::vector<__int128> exact = integer_sums(problem, in, taps);
         each([&](std::size_t at, std::int64_t place) {
-            if (plain) {
+            const long double value = epilogue(problem, static_cast<long double>(exact[at]), true);
+            if (plain && is_integer(out_type)) {
                 put_wrapped(out, out_type, place, exact[at]);
+            } else if (is_integer(out_type) && problem.overflow == Overflow::wrap) {
+                put_wrapped(out, out_type, place, static_cast<__int128>(std::nearbyint(value)));
             } else {
-                put_number(out, out_type, place, epilogue(problem, static_cast<long double>(exact[at]), true));
+                put_number(out, out_type, place, value);
             }
         });
         return;

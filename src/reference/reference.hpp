@@ -64,7 +64,8 @@ std::vector<__int128> integer_sums(const Problem& problem, const void* in, const
 /// scale * sum + bias within the limits, of one component of a sum; the real one has the bias.
 long double epilogue(const Problem& problem, long double sum, bool is_real_part);
 
-/// The whole problem with its epilogue, written to `out` as the problem lays it out.
+/// The whole problem with its epilogue, written to `out` as the problem lays it out. Exact integers that do not fit wrap, or with
+/// Overflow::error saturate: they have no result then.
 void convolve(const Problem& problem, void* out, const void* in, const void* taps);
 
 }  // namespace tapline::reference
