@@ -54,7 +54,7 @@ public:
     [[nodiscard]] core::Support accepts(const core::Resolved& problem, const core::Request& /*request*/) const override {
         const auto is_half = [](Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; };
         if (is_half(problem.dtype) || is_half(problem.output_dtype)) {
-            return core::Support::no("f16 and bf16 are for a GPU only");
+            return core::Support::no("f16 and bf16 are for a GPU only; convert to f32");
         }
         return core::Support::yes();
     }

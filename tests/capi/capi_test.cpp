@@ -147,8 +147,13 @@ TEST(CApi, StatusesTellWhatWentWrong) {
     std::int64_t length = 0;
     EXPECT_EQ(tapline_output_length(&length, &c), TAPLINE_TYPE);
     c = problem_of(6, 3);
-    c.down = 2;
-    EXPECT_EQ(tapline_output_length(&length, &c), TAPLINE_UNSUPPORTED);
+    c.dtype = TAPLINE_F16;
+    tapline_plan_options on_cpu;
+    ASSERT_EQ(tapline_plan_options_init(&on_cpu), TAPLINE_OK);
+    on_cpu.device = "cpu";
+    tapline_plan* none = nullptr;
+    EXPECT_EQ(tapline_plan_create(&none, &c, kTaps.data(), &on_cpu), TAPLINE_UNSUPPORTED);
+    EXPECT_EQ(none, nullptr);
     c = problem_of(6, 3);
     c.scale = std::numeric_limits<double>::quiet_NaN();
     EXPECT_EQ(tapline_output_length(&length, &c), TAPLINE_ARGUMENT);

@@ -38,12 +38,18 @@ if [ -n "${TAPLINE_EMULATED_CUDA:-}" ]; then
     export TAPLINE_CUDA_LIBRARY=$TAPLINE_EMULATED_CUDA
     succeed "$TAPLINE" bench --image 64x64x3 --mask 3,5x4 --device cuda --seconds 0
     grep -q "64x64x3 *5x4 *emulated_image \*" stdout || fail "the GPU's table: $(cat stdout)"
+    succeed "$TAPLINE" bench --image 64x64x3 --mask 3 --device cuda --seconds 0 --host --json -
+    grep -q '"host":{"error":' stdout || fail "no times from host memory to host memory: $(cat stdout)"
     succeed "$TAPLINE" ladder --image 40x50x3 --mask 5x4 --separable --boundary mirror --seconds 0
     grep -q "^emulated_image_whole " stdout || fail "the GPU's ladder: $(cat stdout)"
     unset TAPLINE_CUDA_LIBRARY
 fi
 succeed "$TAPLINE" ladder --image 64x64 --mask 7 --device cpu --seconds 0 --only direct,overlap_save
 grep -q "^overlap_save " stdout || fail "the CPU's ladder: $(cat stdout)"
+succeed "$TAPLINE" ladder --image 64x48x3 --mask 5 --device cpu --seconds 0 --boundary wrap --json ladder.json --report ladder.html
+grep -q '"schema": "tapline-ladder-image-1"' ladder.json || fail "the ladder's JSON of images: $(head -c 300 ladder.json)"
+grep -q 'copy of the image' ladder.html || fail "the ladder's page of images"
+rm ladder.json ladder.html
 expect 2 "HxWxC" "$TAPLINE" ladder --image 64
 expect 2 "signals" "$TAPLINE" ladder --image 64x64 --taps 3
 expect 2 "need --image" "$TAPLINE" ladder --mask 3

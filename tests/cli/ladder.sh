@@ -93,6 +93,11 @@ if [ -e "$emulated" ]; then
     grep -q "^autotuned  *C6 " stdout || fail "no row for the search"
     grep -q "autotuned is emulated_pieces: " stdout || fail "the search does not say what it found"
     [ "$(awk 'length($0) > 120' stdout | wc -l)" -eq 0 ] || fail "lines longer than 120 columns"
+    if [ -e "$(dirname "$emulated")/libtapline_lessons.so" ]; then
+        grep -q "^emulated_lesson " stdout || fail "the lessons are not there: $(cat stdout)"
+    else
+        grep -q "no lessons: " stdout || fail "nothing says why the lessons are not there: $(cat stdout)"
+    fi
     [ "$(grep -c '"warm_seconds": {' gpu.json)" -ge 5 ] || fail "no warm times in the document"
     succeed gpu --case D --device cuda:1 --only emulated_whole
     grep -q "autotuned" stdout && fail "--only does not leave out the search"

@@ -53,6 +53,14 @@ grep -q '^{"format"' cache/wisdom.json.damaged || fail "the damaged file is gone
 [ "$(bench_seconds 9)" = '"seconds_median":1.5e-06' ] || fail "the new file is not used"
 rm cache/wisdom.json.damaged
 
+# Images: their own problems, in the same file.
+succeed "$TAPLINE" tune --image 40x50x3,64x64 --mask 5x4 --separable --seconds 0 --json images.jsonl
+[ "$(grep -c '"mask_height":5,"mask_width":4' images.jsonl)" -eq "$(wc -l <images.jsonl)" ] || fail "tune of images: $(cat images.jsonl)"
+grep -q '"height":40,"width":50,"channels":3' images.jsonl || fail "tune of images lacks their sizes: $(cat images.jsonl)"
+expect 2 "excludes" "$TAPLINE" tune --image 64x64 --lengths 5000
+expect 2 "requires --image" "$TAPLINE" tune --mask 3
+rm images.jsonl
+
 # A wrong kernel is reported and not kept, however fast.
 TAPLINE_EMULATED_WRONG=1 expect 1 "512 threads.*wrong result" "$TAPLINE" tune --taps 9 --lengths 5000 --seconds 0
 grep -q '"threads_per_block": 512' cache/wisdom.json && fail "a wrong kernel was kept"

@@ -248,16 +248,16 @@ TEST(Image, NonsenseIsRefusedWithTheNameAndTheRemedy) {
     };
     const auto contains = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
     constexpr std::int64_t kMany = std::int64_t{1} << 40;
-    EXPECT_TRUE(contains(of([](auto& p) { p.height = 0; }), "height"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.width = -3; }), "width"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.height = 0; }), "axis 0 (y): length: 0"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.width = -3; }), "axis 1 (x): length: -3"));
     EXPECT_TRUE(contains(of([](auto& p) { p.channels = 0; }), "channels"));
     EXPECT_TRUE(contains(of([](auto& p) { p.batch = 0; }), "batch"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.mask_width = 0; }), "width"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.height = p.width = kMany; }), "2^56"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.mask_width = 0; }), "axis 1 (x): taps: 0"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.height = p.width = kMany; }), "2^60 bytes"));
     EXPECT_TRUE(contains(of([](auto& p) { p.mask_height = p.mask_width = kMany; }), "2^56"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.width = p.channels = kMany; }), "2^56"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.width = p.channels = kMany; }), "2^60 bytes"));
     EXPECT_TRUE(contains(of([](auto& p) { p.output_row_stride = 9; }), "output stride: 9"));
-    EXPECT_TRUE(contains(of([](auto& p) { p.output_row_stride = -1; }), "output stride: -1"));
+    EXPECT_TRUE(contains(of([](auto& p) { p.output_row_stride = -1; }), "output stride: "));
     EXPECT_TRUE(contains(of([](auto& p) { p.batch = 2, p.output_image_stride = 99; }), "output stride: 99"));
     EXPECT_TRUE(
         contains(of([](auto& p) { p.mode = Mode::valid, p.mask_height = 11; }), "axis 0 (y): taps: 11 taps are longer than"));

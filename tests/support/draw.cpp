@@ -260,6 +260,9 @@ void draw_epilogue(Problem& problem, Random& random) {
     if (!is_complex(problem.dtype) && chance(0.5, random)) {
         problem.clamp = Clamp{chance(0.2, random) ? -HUGE_VAL : -2.5, chance(0.2, random) ? HUGE_VAL : 3.0};
     }
+    // Exact sums that wrap do so after the epilogue, which the comparison cannot follow: they keep their size in a floating type.
+    const bool exact = is_integer(problem.dtype) && !problem.real_taps;
+    if (exact && is_integer(output_dtype(problem))) { problem.output_dtype = chance(0.5, random) ? Dtype::f32 : Dtype::f64; }
 }
 
 void spoil(void* data, Dtype dtype, std::int64_t count, Random& random) {

@@ -5,12 +5,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.hpp"
 #include "cli/convolve/filtering.hpp"
 #include "cli/convolve/promotion.hpp"
 #include "cli/plot/plot.hpp"
-#include "cli/shared/numbers.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/shared_options.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "tapline/info.hpp"
@@ -208,11 +207,7 @@ FilteringTask task_for(const ConvolveJob& job, io::Reader& reader, const TapsSet
     task.layout = layout_of(job, reader);
     task.problem.length = task.layout.length;
     task.file_dtype = reader.info().dtype;
-    task.plan = {.device = job.device,
-                 .accuracy = job.accuracy,
-                 .effort = Effort::estimate,
-                 .algorithm = job.algorithm,
-                 .threads = static_cast<int>(job.threads)};
+    task.plan = plan_options(job);
     check_filters(taps, task.layout);
     return task;
 }

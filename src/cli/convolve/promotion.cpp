@@ -1,5 +1,6 @@
 #include "cli/convolve/promotion.hpp"
 
+#include "cli/shared/shared_options.hpp"
 #include "tapline/convolve.hpp"
 
 namespace tapline::cli {
@@ -41,14 +42,8 @@ void check_integer_taps(const Problem& problem, const TapsSet& taps) {
 Problem promoted_problem(const ConvolveJob& job, const io::Info& info, const TapsSet& taps) {
     Problem problem;
     problem.taps = taps.taps;
-    problem.mode = job.mode;
-    problem.boundary = job.boundary;
-    problem.constant = job.constant.value_or(0);
+    apply_rules(problem, job);
     problem.origin = job.origin;
-    problem.operation = job.correlate ? Operation::correlation : Operation::convolution;
-    problem.scale = job.scale;
-    problem.bias = job.bias;
-    problem.clamp = job.clamp;
     problem.overflow = job.overflow;
     set_types(problem, job, info, taps);
     check_integer_taps(problem, taps);

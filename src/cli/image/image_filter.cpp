@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/shared/shared_options.hpp"
+
 namespace tapline::cli {
 namespace {
 
@@ -99,17 +101,11 @@ ImageProblem image_problem(const ImageJob& job, const io::Image& image, const Ma
     problem.height = image.height;
     problem.width = image.width;
     problem.channels = image.channels;
-    problem.mode = job.mode;
-    problem.boundary = job.boundary;
-    problem.constant = job.constant.value_or(0);
+    apply_rules(problem, job);
     if (job.origin) {
         problem.origin_y = job.origin->height;
         problem.origin_x = job.origin->width;
     }
-    problem.operation = job.correlate ? Operation::correlation : Operation::convolution;
-    problem.scale = job.scale;
-    problem.bias = job.bias;
-    problem.clamp = job.clamp;
     set_masks(problem, job, image, mask);
     set_types(problem, job, image, mask);
     validate(problem);
@@ -123,9 +119,7 @@ Plan ImagePlans::plan_for(const ImageProblem& problem) {
     if (found != kept_.end()) { return found->plan; }
     const Bytes taps = taps_for(problem, mask_);
     if (kept_.size() == kMostKept) { kept_.erase(kept_.begin()); }
-    const PlanOptions options{
-        .device = job_.device, .accuracy = job_.accuracy, .algorithm = job_.algorithm, .threads = static_cast<int>(job_.threads)};
-    kept_.push_back({problem, make_plan(problem, taps.data(), options)});
+    kept_.push_back({problem, make_plan(problem, taps.data(), plan_options(job_))});
     return kept_.back().plan;
 }
 

@@ -178,7 +178,6 @@ public:
         return device;
     }
 
-    [[nodiscard]] const std::vector<Lesson>& rungs() const override { return lessons_; }
     [[nodiscard]] bool measures_cold() const override { return false; }
     [[nodiscard]] std::unique_ptr<LadderSite> site(const Problem& problem, const CaseData& data) const override {
         return std::make_unique<CpuSite>(rungs_, problem, data);
@@ -186,7 +185,6 @@ public:
 
 private:
     std::vector<CpuRung> rungs_;
-    std::vector<Lesson> lessons_;
 };
 
 }  // namespace

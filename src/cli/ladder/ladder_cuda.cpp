@@ -116,8 +116,6 @@ public:
         return device;
     }
 
-    [[nodiscard]] const std::vector<Lesson>& rungs() const override { return lessons_; }
-    [[nodiscard]] std::string missing() const override { return missing_; }
     [[nodiscard]] bool measures_cold() const override { return true; }
     [[nodiscard]] std::unique_ptr<LadderSite> site(const Problem& problem, const CaseData& data) const override {
         return std::make_unique<CudaSite>(device_, rungs_, problem, data);
@@ -125,9 +123,7 @@ public:
 
 private:
     CudaDevice device_;
-    std::string missing_;
     std::vector<CudaRung> rungs_;
-    std::vector<Lesson> lessons_;
 };
 
 bool has_gpu() {

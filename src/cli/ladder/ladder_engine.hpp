@@ -54,12 +54,16 @@ public:
 
     [[nodiscard]] virtual LadderDevice device() const = 0;
     /// In reading order; a rung's index is what the other functions take.
-    [[nodiscard]] virtual const std::vector<Lesson>& rungs() const = 0;
-    /// Why rungs are missing, empty if none is.
-    [[nodiscard]] virtual std::string missing() const { return {}; }
+    [[nodiscard]] const std::vector<Lesson>& rungs() const { return lessons_; }
+    /// Why the lessons are not there; empty if they are.
+    [[nodiscard]] const std::string& missing() const { return missing_; }
     /// The device has a cache that can be emptied before a run.
     [[nodiscard]] virtual bool measures_cold() const = 0;
     [[nodiscard]] virtual std::unique_ptr<LadderSite> site(const Problem& problem, const CaseData& data) const = 0;
+
+protected:
+    std::vector<Lesson> lessons_;
+    std::string missing_;
 };
 
 /// The rungs for problems of `rank` filtered axes: 1 or 2. `device` is auto, cpu, cuda or cuda:N. Throws Error (device) with the

@@ -66,6 +66,7 @@ SearchResult search(CudaProblem& problem, const std::vector<CudaRung>& rungs, co
     std::vector<std::vector<Policy>> policies;
     for (const CudaRung& rung : rungs) {
         policies.push_back(problem.policies(rung));
+        if (policies.back().empty()) { policies.back().emplace_back(); }  // its own
         result.of += static_cast<int>(policies.back().size());
     }
     const Stopwatch watch;

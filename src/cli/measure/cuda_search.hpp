@@ -45,7 +45,8 @@ struct SearchOptions {
     std::function<void(const SearchedRung& rung, int candidates_of_it, int so_far)> progress;
 };
 
-/// Each policy is checked against the reference and then measured. Throws Error if the device fails.
+/// Each policy (of a rung without a choice its own) is checked against the reference and then measured. Throws Error if the device
+/// fails.
 SearchResult search(CudaProblem& problem, const std::vector<CudaRung>& rungs, const ReferenceBlocks& expected,
                     const SearchOptions& options);
 

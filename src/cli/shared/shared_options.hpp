@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/numbers.hpp"
+#include "tapline/plan.hpp"
 
 namespace tapline::cli {
 
@@ -78,6 +79,23 @@ void add_epilogue(CLI::App& sub, Job& job, const char* group) {
     add_parsed(sub, "--clamp", job.clamp, parse_clamp, "LO,HI with LO <= HI", "Limits of the output")
         ->type_name("LO,HI")
         ->group(group);
+}
+
+/// What the options above say, as fields of a problem.
+template <class AnyProblem, class Job>
+void apply_rules(AnyProblem& problem, const Job& job) {
+    problem.mode = job.mode;
+    problem.boundary = job.boundary;
+    problem.constant = job.constant.value_or(0);
+    problem.operation = job.correlate ? Operation::correlation : Operation::convolution;
+    problem.scale = job.scale;
+    problem.bias = job.bias;
+    problem.clamp = job.clamp;
+}
+
+template <class Job>
+PlanOptions plan_options(const Job& job) {
+    return {.device = job.device, .accuracy = job.accuracy, .algorithm = job.algorithm, .threads = static_cast<int>(job.threads)};
 }
 
 /// --accuracy, --device, --algorithm, --threads; the command that lists the algorithms, for the help.

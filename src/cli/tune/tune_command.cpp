@@ -184,11 +184,12 @@ public:
 private:
     // Those that take the problem and have a choice of sizes, or whose speed the choice between rungs wants to know.
     [[nodiscard]] std::vector<CudaRung> rungs_for(const CudaProblem& on_device, const Problem& problem) const {
-        std::vector<CudaRung> rungs = device_.families(is_image(problem) ? 2 : 1);
+        const bool image = is_image(problem);
+        std::vector<CudaRung> rungs = device_.families(image ? 2 : 1);
         std::erase_if(rungs, [&](const CudaRung& rung) {
             if (!on_device.refusal(rung).empty()) { return true; }
             const std::size_t policies = on_device.policies(rung).size();
-            return policies == 0 || (policies == 1 && rung.info.takes_pieces == 0);
+            return policies < 2 && (rung.info.takes_pieces == 0 || (policies == 0 && !image));
         });
         return rungs;
     }

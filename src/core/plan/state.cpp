@@ -24,7 +24,8 @@ TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& se
         const TapsFacts facts = facts_of(one, sets[i].get());
         all.finite = all.finite && facts.finite;
         all.narrow = all.narrow && facts.narrow;
-        if (facts.rank() == 0 || facts.rank() > all.rank()) { all.separable = facts.separable; }
+        // The worst of them: one that is no sum of separable masks, else the one of the largest rank.
+        if (all.rank() != 0 && (facts.rank() == 0 || facts.rank() > all.rank())) { all.separable = facts.separable; }
     }
     return all;
 }

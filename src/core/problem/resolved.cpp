@@ -374,7 +374,7 @@ std::vector<Batch> resolve_batches(const Resolved& r, const UpTo<BatchAxis, 4>& 
 }  // namespace
 
 const char* role_of_axis(int index, int rank) {
-    constexpr const char* kRoles[] = {"z, depth", "y, height", "x, width"};
+    constexpr const char* kRoles[] = {"z", "y", "x"};
     return kRoles[3 - rank + index];
 }
 

@@ -86,7 +86,7 @@ struct Extent {
 Extent input_extent_of(const Resolved& problem);
 Extent output_extent_of(const Resolved& problem);
 
-/// The role of filtered axis `index` of `rank`: "x, width", "y, height" or "z, depth".
+/// The role of filtered axis `index` of `rank`: "x", "y" or "z".
 const char* role_of_axis(int index, int rank);
 
 }  // namespace tapline::core

@@ -98,9 +98,7 @@ void ImageFft<T>::add_infinities(const Unit& unit, const Tile& tile, int side) c
             if (!std::isinf(line[e])) { continue; }
             const int from = shape_.pairs ? side : static_cast<int>(e % 2);
             add_sample(unit, tile, from, row, e / parts(), line[e], 0);
-            if (problem_.complex_taps) {
-                add_sample(unit, tile, 1 - from, row, e / parts(), from == 1 ? -line[e] : line[e], 1);
-            }
+            if (problem_.complex_taps) { add_sample(unit, tile, 1 - from, row, e / parts(), from == 1 ? -line[e] : line[e], 1); }
         }
     });
 }

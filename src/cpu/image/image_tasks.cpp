@@ -30,20 +30,22 @@ Segment ImageTasks::segment(std::int64_t index) const {
 }
 
 template <class T>
-ImageTasks divide(const core::Resolved& p, const ImageLines<T>& lines, const void* out, std::int64_t block,
-                  std::int64_t least_band, int threads, bool split_edges) {
+ImageTasks divide(const core::Resolved& p, const ImageLines<T>& lines, const void* out, std::int64_t block, std::int64_t least_band,
+                  int threads, bool split_edges) {
     ImageTasks tasks;
     tasks.elements = lines.out_elements();
     tasks.planes = lines.planes();
     tasks.block = block;
     const auto bytes = static_cast<std::int64_t>(sizeof(T));
-    tasks.stream = p.batch.length * p.y.outputs * tasks.elements * static_cast<std::int64_t>(size_of(p.output_dtype)) > kStreamBytes;
+    tasks.stream =
+        p.batch.length * p.y.outputs * tasks.elements * static_cast<std::int64_t>(size_of(p.output_dtype)) > kStreamBytes;
     std::int64_t first = split_edges ? std::max<std::int64_t>(p.x.origin, 0) * lines.step() : 0;
     const std::int64_t last = std::min(tasks.elements, lines.in_elements() - (p.x.k - 1 - p.x.origin) * lines.step());
     if (lines.is_plain_output()) {
         const auto address = reinterpret_cast<std::uintptr_t>(out) + static_cast<std::uintptr_t>(first * bytes);
         const auto ahead = static_cast<std::int64_t>((kCacheLine - address % kCacheLine) % kCacheLine) / bytes;
-        const std::int64_t row_bytes = p.y.out_stride * lines.parts() * bytes, image_bytes = p.batch.out_stride * lines.parts() * bytes;
+        const std::int64_t row_bytes = p.y.out_stride * lines.parts() * bytes,
+                           image_bytes = p.batch.out_stride * lines.parts() * bytes;
         if (split_edges ? ahead % lines.parts() == 0 : ahead == 0) {
             first += ahead;
             tasks.aligned = row_bytes % kCacheLine == 0 && (p.batch.length == 1 || image_bytes % kCacheLine == 0);
@@ -67,9 +69,9 @@ ImageTasks divide(const core::Resolved& p, const ImageLines<T>& lines, const voi
     return tasks;
 }
 
-template ImageTasks divide<float>(const core::Resolved&, const ImageLines<float>&, const void*, std::int64_t, std::int64_t,
-                                  int, bool);
-template ImageTasks divide<double>(const core::Resolved&, const ImageLines<double>&, const void*, std::int64_t, std::int64_t,
-                                   int, bool);
+template ImageTasks divide<float>(const core::Resolved&, const ImageLines<float>&, const void*, std::int64_t, std::int64_t, int,
+                                  bool);
+template ImageTasks divide<double>(const core::Resolved&, const ImageLines<double>&, const void*, std::int64_t, std::int64_t, int,
+                                   bool);
 
 }  // namespace tapline::cpu

@@ -36,9 +36,9 @@ template <class T>
 ImageTasks divide(const core::Resolved& problem, const ImageLines<T>& lines, const void* out, std::int64_t block,
                   std::int64_t least_band, int threads, bool split_edges);
 
-extern template ImageTasks divide<float>(const core::Resolved&, const ImageLines<float>&, const void*, std::int64_t,
-                                         std::int64_t, int, bool);
-extern template ImageTasks divide<double>(const core::Resolved&, const ImageLines<double>&, const void*, std::int64_t,
-                                          std::int64_t, int, bool);
+extern template ImageTasks divide<float>(const core::Resolved&, const ImageLines<float>&, const void*, std::int64_t, std::int64_t,
+                                         int, bool);
+extern template ImageTasks divide<double>(const core::Resolved&, const ImageLines<double>&, const void*, std::int64_t, std::int64_t,
+                                          int, bool);
 
 }  // namespace tapline::cpu

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/problem/epilogue.hpp"
 #include "core/plan/parallel.hpp"
+#include "core/problem/epilogue.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -79,8 +79,7 @@ const T* SegmentIo<T>::pairs_view(const Call& call, const Unit& unit, std::int64
     if (is_complex_signal()) {
         return reinterpret_cast<const T*>(core::direct_view<std::complex<T>>(call.input, unit.row[0], first, count));
     }
-    const bool interleaved =
-        pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && main.stride == 2 && main.batch_stride == 1;
+    const bool interleaved = pairing_ == Pairing::rows && unit.row[0] != unit.row[1] && main.stride == 2 && main.batch_stride == 1;
     if (!interleaved || first < main.first || first + count > main.last) { return nullptr; }
     return static_cast<const T*>(main.data) + unit.row[0] + 2 * (first - main.first);
 }

@@ -104,7 +104,8 @@ double units_of(const core::Resolved& p, std::int64_t block) {
         case Pairing::segments:
             return static_cast<double>(p.batch.length) * std::ceil(segments / 2);
         default:
-            return static_cast<double>(p.batch.length / 2) * segments + static_cast<double>(p.batch.length % 2) * std::ceil(segments / 2);
+            return static_cast<double>(p.batch.length / 2) * segments +
+                   static_cast<double>(p.batch.length % 2) * std::ceil(segments / 2);
     }
 }
 

@@ -59,7 +59,8 @@ int Repair<T>::exponent(const Call& call, const Unit& unit) const {
         const std::int64_t begin = io_.window_begin(unit, side);
         const std::int64_t outputs = io_.wanted(call, unit, side).first + io_.wanted(call, unit, side).count;
         // All samples that the transform reads, also those past the wanted outputs: they must not overflow either.
-        const std::int64_t count = std::min(std::max(outputs + problem_.x.k - 1, fft_.size() + problem_.x.k), call.needed_end - begin);
+        const std::int64_t count =
+            std::min(std::max(outputs + problem_.x.k - 1, fft_.size() + problem_.x.k), call.needed_end - begin);
         visit_samples<T>(problem_, call, unit.row[side], begin, count, [&](std::int64_t, const T* values, std::int64_t samples) {
             for (std::int64_t i = 0; i < samples * parts; ++i) {
                 const T magnitude = std::abs(values[i]);

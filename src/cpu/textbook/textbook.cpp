@@ -20,9 +20,10 @@ using core::Resolved;
 constexpr std::int64_t kTile = 256;
 // One scalar multiply-add in order takes the latency of an addition, 4 cycles at about 2.7 GHz.
 constexpr double kSecondsPerProduct = 1.5e-9;
-// Of a call and of an output: more than of any other algorithm, so that none loses to this one where a sum has one term or two.
+// More than of any other algorithm, so that none loses to this one in the shortest signals.
 constexpr double kSecondsPerCall = 0.5e-6;
-constexpr double kSecondsPerOutput = 20e-9;
+// Exact sums are stored one by one.
+constexpr double kSecondsPerExactOutput = 20e-9;
 
 // ---- Products ----
 
@@ -74,6 +75,13 @@ struct Met {
     const Piece* piece = nullptr;  ///< along the cut axis: where it lies, and counted from there
 };
 
+/// Taps [first, last) that meet samples of one piece, `step` elements from one to the next.
+struct Run {
+    std::int64_t first = 0, last = 0;
+    Met met;  ///< by tap `first`
+    std::int64_t step = 0;
+};
+
 /// Finds samples along one axis, whose positions are those of the signal with up - 1 zeros behind each sample.
 class Finder {
 public:
@@ -91,6 +99,21 @@ public:
         const std::int64_t index = core::boundary_index(axis_.boundary, position, n_);
         if (index >= 0) { return at(index); }
         return {axis_.boundary == Boundary::constant ? Met::What::constant : Met::What::absent};
+    }
+
+    /// Of output o, in the main piece and without the boundary rule: most taps of most outputs.
+    [[nodiscard]] Run run(std::int64_t o) const {
+        if (axis_.up != 1) { return {}; }
+        const std::int64_t begin = pieces_ != nullptr ? pieces_->main.first : 0, end = pieces_ != nullptr ? pieces_->main.last : n_;
+        const std::int64_t position = o * axis_.down - axis_.origin, d = axis_.dilation;
+        const auto steps_to = [&](std::int64_t to) {  // taps before the first that meets `to` or what lies behind it
+            const std::int64_t distance = std::max<std::int64_t>(to - position, 0);
+            return d == 1 ? distance : (distance + d - 1) / d;
+        };
+        const std::int64_t first = std::min(steps_to(begin), axis_.k), last = std::min(steps_to(end), axis_.k);
+        if (first >= last) { return {}; }
+        const std::int64_t stride = pieces_ != nullptr ? pieces_->main.stride : axis_.in_stride;
+        return {first, last, at(position + first * d), d * stride};
     }
 
 private:
@@ -178,7 +201,7 @@ private:
         for (std::int64_t o = x.first; o < x.last; o += kTile) {
             const std::int64_t count = std::min(kTile, x.last - o);
             if (log.before(place.item, before + o)) { return; }
-            for (std::int64_t i = 0; i < count; ++i) { sums[i] = sum_at(lines, place, o + i, taps, element, channel); }
+            sum(sums, lines, place, o, count, taps);
             to.data = static_cast<std::byte*>(output.data) + (offset + (o - x.first) * x.stride) * bytes;
             to.first = before + o;
             to.count = count;
@@ -190,31 +213,54 @@ private:
         }
     }
 
-    Sum sum_at(const Lines& lines, const Place& place, std::int64_t o, const H* taps, std::int64_t element,
-               std::int64_t channel) const {
-        Sum sum{};
+    /// A line of samples and the taps that meet it.
+    struct Row {
+        bool is_constant;
+        const Piece* piece;  ///< null: x is the cut axis
+        std::int64_t element, offset;
+        const H* taps;
+    };
+
+    // Outputs [first, first + count) of a line.
+    void sum(Sum* sums, const Lines& lines, const Place& place, std::int64_t first, std::int64_t count, const H* taps) const {
+        std::fill(sums, sums + count, Sum{});
+        const std::int64_t channels = problem_.channels.length;
         for (std::int64_t tz = 0; tz < problem_.z.k; ++tz) {
             const Met z = lines.z.meet(place.z, tz);
             if (z.what == Met::What::absent) { continue; }
             for (std::int64_t ty = 0; ty < problem_.y.k; ++ty) {
                 const Met y = lines.y.meet(place.y, ty);
                 if (y.what == Met::What::absent) { continue; }
-                const H* const row = taps + (tz * problem_.y.k + ty) * problem_.x.k;
-                for (std::int64_t tx = 0; tx < problem_.x.k; ++tx) {
-                    const Met x = lines.x.meet(o, tx);
-                    if (x.what == Met::What::absent) { continue; }
-                    add_product(sum, sample(z, y, x, element, channel), row[tx]);
-                }
+                const Row row{.is_constant = z.what == Met::What::constant || y.what == Met::What::constant,
+                              .piece = z.piece != nullptr ? z.piece : y.piece,
+                              .element = place.item / channels,
+                              .offset = place.item % channels * problem_.channels.in_stride + z.offset + y.offset,
+                              .taps = taps + (tz * problem_.y.k + ty) * problem_.x.k};
+                for (std::int64_t i = 0; i < count; ++i) { sums[i] = add_row(sums[i], lines.x, row, first + i); }
             }
         }
+    }
+
+    Sum add_row(Sum sum, const Finder& x, const Row& row, std::int64_t o) const {
+        const Run run = row.is_constant ? Run{} : x.run(o);
+        for (std::int64_t t = 0; t < run.first; ++t) { add(sum, x.meet(o, t), row, t); }
+        if (run.first < run.last) {
+            const X* at = address(row, run.met);
+            for (std::int64_t t = run.first; t < run.last; ++t, at += run.step) { add_product(sum, load(at), row.taps[t]); }
+        }
+        for (std::int64_t t = run.last; t < problem_.x.k; ++t) { add(sum, x.meet(o, t), row, t); }
         return sum;
     }
 
-    X sample(const Met& z, const Met& y, const Met& x, std::int64_t element, std::int64_t channel) const {
-        if (z.what == Met::What::constant || y.what == Met::What::constant || x.what == Met::What::constant) { return constant_; }
-        const Piece* const piece = z.piece != nullptr ? z.piece : y.piece != nullptr ? y.piece : x.piece;
-        const std::int64_t item = element * piece->batch_stride + channel * problem_.channels.in_stride;
-        return load(static_cast<const X*>(piece->data) + item + z.offset + y.offset + x.offset);
+    void add(Sum& sum, const Met& x, const Row& row, std::int64_t t) const {
+        if (x.what == Met::What::absent) { return; }
+        const bool is_constant = row.is_constant || x.what == Met::What::constant;
+        add_product(sum, is_constant ? constant_ : load(address(row, x)), row.taps[t]);
+    }
+
+    const X* address(const Row& row, const Met& x) const {
+        const Piece& piece = row.piece != nullptr ? *row.piece : *x.piece;
+        return static_cast<const X*>(piece.data) + row.element * piece.batch_stride + row.offset + x.offset;
     }
 
     Resolved problem_;
@@ -238,7 +284,8 @@ public:
         const double items = static_cast<double>(problem.batch.length) * static_cast<double>(problem.channels.length);
         const double outputs = known ? static_cast<double>(problem.outputs()) : items;
         const double products = static_cast<double>(problem.taps()) * (is_complex(problem.dtype) ? 2 : 1);
-        return (known ? kSecondsPerCall : 0) + outputs * (products * kSecondsPerProduct + kSecondsPerOutput);
+        const double store = problem.is_exact() ? kSecondsPerExactOutput : 0;
+        return (known ? kSecondsPerCall : 0) + outputs * (products * kSecondsPerProduct + store);
     }
 
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,
