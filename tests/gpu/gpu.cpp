@@ -92,6 +92,7 @@ bool is_elementwise(const Rung& rung) {
     Problem problem{.length = 64, .taps = 8, .mode = Mode::same};
     if (rung.info().rank == 2) { problem = ImageProblem{.height = 64, .width = 64, .mask_height = 3, .mask_width = 3}; }
     cuda_abi::Problem p = gpu_host::to_abi(core::resolve(problem), {});
+    p.separable = 1;  // what rungs for such masks alone take
     cuda_abi::Status status;
     if (!rung.library->supports(rung.index, 0, &p, &status)) { return true; }
     p.accuracy = Accuracy::strict;
