@@ -142,12 +142,12 @@ TEST(Errors, NameTheAxis) {
         return [p] { validate(p); };
     };
     const FilteredAxis good{.length = 10, .taps = 3};
-    expect_error(ErrorCode::argument, {"axis 0 (y, height)", "length", "0"}, with({{.length = 0, .taps = 3}, good}));
-    expect_error(ErrorCode::argument, {"axis 1 (x, width)", "taps", "-2"}, with({good, {.length = 10, .taps = -2}}));
-    expect_error(ErrorCode::argument, {"axis 0 (z, depth)", "up", "0"}, with({{.length = 10, .taps = 3, .up = 0}, good, good}));
-    expect_error(ErrorCode::argument, {"axis 1 (y, height)", "output_stride", "0"},
+    expect_error(ErrorCode::argument, {"axis 0 (y)", "length", "0"}, with({{.length = 0, .taps = 3}, good}));
+    expect_error(ErrorCode::argument, {"axis 1 (x)", "taps", "-2"}, with({good, {.length = 10, .taps = -2}}));
+    expect_error(ErrorCode::argument, {"axis 0 (z)", "up", "0"}, with({{.length = 10, .taps = 3, .up = 0}, good, good}));
+    expect_error(ErrorCode::argument, {"axis 1 (y)", "output_stride", "0"},
                  with({good, {.length = 10, .taps = 3, .output_stride = 0}, good}));
-    expect_error(ErrorCode::argument, {"axis 2 (x, width)", "taps", "longer"},
+    expect_error(ErrorCode::argument, {"axis 2 (x)", "taps", "longer"},
                  with({good, good, {.length = 2, .taps = 3, .mode = Mode::valid}}));
     expect_error(ErrorCode::argument, {"batch axis 1", "length", "0"}, with({good}, {{.length = 2}, {.length = 0}}));
     expect_error(ErrorCode::argument, {"batch axis 0", "output_stride", "0"},

@@ -260,7 +260,7 @@ TEST(Image, NonsenseIsRefusedWithTheNameAndTheRemedy) {
     EXPECT_TRUE(contains(of([](auto& p) { p.output_row_stride = -1; }), "output stride: "));
     EXPECT_TRUE(contains(of([](auto& p) { p.batch = 2, p.output_image_stride = 99; }), "output stride: 99"));
     EXPECT_TRUE(
-        contains(of([](auto& p) { p.mode = Mode::valid, p.mask_height = 11; }), "axis 0 (y, height): taps: 11 taps are longer than"));
+        contains(of([](auto& p) { p.mode = Mode::valid, p.mask_height = 11; }), "axis 0 (y): taps: 11 taps are longer than"));
     EXPECT_TRUE(contains(of([](auto& p) { p.scale = NAN; }), "scale: NaN"));
     EXPECT_TRUE(contains(of([](auto& p) { p.clamp = Clamp{1, 0}; }), "clamp"));
     EXPECT_TRUE(contains(of([](auto& p) { p.complex_taps = true; }, ErrorCode::type), "complex_taps"));
