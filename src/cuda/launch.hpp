@@ -65,14 +65,14 @@ cudaFuncAttributes load_kernel(void (*kernel)(Parameters...)) {
     return attributes;
 }
 
-/// The same of a kernel that is launched with `shared_bytes` of dynamic shared memory. If that is more than every kernel may have,
-/// it is allowed all that there is: the limit belongs to the kernel, and a plan that needs less must not take from another one what
-/// it launches with.
+/// The same of a kernel that is launched with `shared_bytes` of dynamic shared memory. If with its own that is more than all may
+/// have, it is allowed all that there is: the limit belongs to the kernel, and a plan that needs less must not take from another
+/// one what it launches with.
 template <class... Parameters>
 cudaFuncAttributes load_kernel(void (*kernel)(Parameters...), std::size_t shared_bytes, const cuda_abi::Device& device) {
     constexpr std::size_t kAllowedAnyway = 48 * 1024;
     const cudaFuncAttributes attributes = load_kernel(kernel);
-    if (shared_bytes > kAllowedAnyway) {
+    if (shared_bytes + attributes.sharedSizeBytes > kAllowedAnyway) {
         const int most = device.shared_bytes_per_block - static_cast<int>(attributes.sharedSizeBytes);
         check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "shared memory");
     }

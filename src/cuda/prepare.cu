@@ -130,6 +130,7 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         made->device = device_of(device);
         const Refusal reason = refusal(*made->rung, *problem, made->device);
         if (!reason.empty()) { throw CudaError(Code::unsupported, reason); }
+        if (taps != nullptr && taps->taps == nullptr) { taps = nullptr; }
         if ((taps == nullptr) != problem->taps_come_later) { throw CudaError(Code::argument, "taps: they come now or later"); }
         const DeviceScope scope(device);
         const RelaxedCapture relaxed;
