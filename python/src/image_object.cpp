@@ -19,7 +19,7 @@ ImageProblem common(const Problem& from) {
 }
 
 Plan make(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
-               std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x) {
+          std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x) {
     const Dtype taps_type = dtype_of_array(taps, "taps");
     const int own = PyArray_NDIM(taps) - 2;  // 1: a mask for each channel
     ImageProblem problem = common(request.problem);

@@ -111,7 +111,9 @@ bool is_steppable(PyArrayObject* array, int axis) {
 Layout layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps) {
     const int axis = shape.axis;
     const auto samples_apart = [axis](PyArrayObject* array) {
-        return PyArray_DIM(array, axis) <= 1 ? 1 : PyArray_STRIDE(array, axis) / PyArray_ITEMSIZE(array);
+        // Arrays without elements may have strides of 0.
+        const npy_intp stride = PyArray_STRIDE(array, axis) / PyArray_ITEMSIZE(array);
+        return PyArray_DIM(array, axis) <= 1 || stride == 0 ? 1 : stride;
     };
     problem.input_sample_stride = samples_apart(signal);
     problem.output_sample_stride = samples_apart(output);

@@ -169,7 +169,8 @@ public:
         : complex_(is_complex),
           pairs_(cuda::overlap_save::pairs_of_warps(kWarps, is_complex, false)),
           twiddles_(cuda::overlap_save::as_tangents(
-              cuda::overlap_save::turn_rows(cuda::overlap_save::twiddles_of(kWarps, is_complex, true), kWarps, is_complex), false)) {}
+              cuda::overlap_save::turn_rows(cuda::overlap_save::twiddles_of(kWarps, is_complex, true), kWarps, is_complex),
+              false)) {}
 
     // Outputs i of sum_t taps[t] x[i + t + skip].
     std::vector<Complex> convolve(const std::vector<Complex>& samples, const std::vector<Complex>& taps, int skip) const {

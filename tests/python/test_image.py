@@ -156,7 +156,7 @@ def test_plans_are_found_again():
 
 def test_nothing_in():
     assert tapline.image(np.ones((0, 5, 6)), np.ones((2, 2))).shape == (0, 5, 6)
-    with pytest.raises(ValueError, match="height: length: 0"):
+    with pytest.raises(ValueError, match=r"axis 0 \(y\): length: 0"):
         tapline.image(np.ones((0, 6)), np.ones((2, 2)))
 
 
