@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <sstream>
 
 #include "reference/numbers.hpp"
@@ -101,6 +102,11 @@ Counts counts_of(const reference::Axis& axis, std::int64_t first, std::int64_t l
     return counts;
 }
 
+// The L2 norms of an error and of what an epilogue and storing add to it.
+struct Errors {
+    long double squares = 0, rounding_squares = 0;
+};
+
 // The squares of an element's finite components: real taps read a finite part beside a NaN in the other.
 long double squares_of(const Wide& x) {
     long double squares = 0;
@@ -121,10 +127,11 @@ struct Expected::Parts {
     [[nodiscard]] Part part_of(const void* out, const reference::Item& item, std::size_t sum, std::int64_t index, bool real) const;
     void give_tolerance(Part& part, std::size_t sum, bool real, long double of_sum) const;
     [[nodiscard]] std::string compare_exact(const void* out) const;
-    [[nodiscard]] std::string compare_block(const void* out, std::size_t item, std::int64_t first, const Block& block,
-                                            bool elementwise) const;
+    [[nodiscard]] std::string compare_part(const void* out, std::size_t item, std::int64_t first, std::int64_t last,
+                                           std::optional<long double> allowed, Errors& errors) const;
+    [[nodiscard]] std::string compare_norm(const void* out, std::size_t first_item, std::size_t last_item, std::int64_t first,
+                                           const Block& block) const;
     [[nodiscard]] long double allowed_l2(const reference::Item& item, std::int64_t first, const Block& block) const;
-    [[nodiscard]] long double allowed_l2_of_transform(std::size_t item, std::int64_t first, const Block& block) const;
     [[nodiscard]] std::string difference(std::size_t item, std::int64_t index, const Part& part) const;
     [[nodiscard]] std::string wrong_bool(const void* out) const;
 };
@@ -194,43 +201,49 @@ long double Expected::Parts::allowed_l2(const reference::Item& item, std::int64_
     return (sum_epsilon(problem) == 0x1p-23L ? 1e-6L : 1e-14L) * sum * std::sqrt(squares);
 }
 
-// Two real items may be the halves of one complex transform, whose error is that of the louder one.
-long double Expected::Parts::allowed_l2_of_transform(std::size_t item, std::int64_t first, const Block& block) const {
-    if (is_complex(problem.dtype)) { return allowed_l2(shape.items[item], first, block); }
-    long double most = 0;
-    for (const reference::Item& each : shape.items) { most = std::max(most, allowed_l2(each, first, block)); }
-    return most;
-}
-
-std::string Expected::Parts::compare_block(const void* out, std::size_t item, std::int64_t first, const Block& block,
-                                           bool elementwise) const {
-    const std::int64_t outputs = shape.outermost().outputs;
-    const std::int64_t last = block.outputs > 0 ? std::min(first + block.outputs, outputs) : outputs;
-    const std::int64_t within = shape.outputs() / outputs;  // outputs to one of the outermost axis
+// Outputs [first, last) along the outermost axis of one item, whose sums may each be off by `allowed` (elementwise: by their own
+// bound).
+std::string Expected::Parts::compare_part(const void* out, std::size_t item, std::int64_t first, std::int64_t last,
+                                          std::optional<long double> allowed, Errors& errors) const {
+    const std::int64_t within = shape.outputs() / shape.outermost().outputs;  // outputs to one of the outermost axis
     const Dtype type = output_dtype(problem);
-    const long double allowed = elementwise ? 0 : allowed_l2_of_transform(item, first, block);
     const long double terms = static_cast<long double>(shape.taps() + 2) * sum_epsilon(problem);
-    long double squares = 0, rounding_squares = 0;
     for (std::int64_t index = first * within; index < last * within; ++index) {
         const std::size_t sum = item * static_cast<std::size_t>(shape.outputs()) + static_cast<std::size_t>(index);
         for (int c = 0; c < (is_complex(problem.dtype) ? 2 : 1); ++c) {
             const long double magnitude = c == 0 ? sums.real_magnitude[sum] : sums.imag_magnitude[sum];
             Part part = part_of(out, shape.items[item], sum, index, c == 0);
-            give_tolerance(part, sum, c == 0, elementwise ? terms * magnitude : allowed);
+            give_tolerance(part, sum, c == 0, allowed.value_or(terms * magnitude));
             if (!is_right(type, part)) { return difference(item, index, part); }
             if (is_integer(type) || !std::isfinite(part.wanted) || !std::isfinite(part.got)) { continue; }
-            squares += (part.got - part.wanted) * (part.got - part.wanted);
-            rounding_squares += part.rounding * part.rounding;
+            errors.squares += (part.got - part.wanted) * (part.got - part.wanted);
+            errors.rounding_squares += part.rounding * part.rounding;
         }
     }
-    const long double most = std::abs(problem.scale) * allowed + std::sqrt(rounding_squares) + kUnderflow;
-    if (!elementwise && !(std::sqrt(squares) <= most)) {
-        std::ostringstream text;
-        text << "item " << item << ", outputs " << first << " to " << last - 1 << ": L2 error " << std::sqrt(squares) << " above "
-             << most;
-        return text.str();
-    }
     return {};
+}
+
+// A block of some items in the L2 norm.
+std::string Expected::Parts::compare_norm(const void* out, std::size_t first_item, std::size_t last_item, std::int64_t first,
+                                          const Block& block) const {
+    const std::int64_t outputs = shape.outermost().outputs;
+    const std::int64_t last = block.outputs > 0 ? std::min(first + block.outputs, outputs) : outputs;
+    long double squares = 0;
+    for (std::size_t item = first_item; item < last_item; ++item) {
+        squares += std::pow(allowed_l2(shape.items[item], first, block), 2.0L);
+    }
+    const long double allowed = std::sqrt(squares);
+    Errors errors;
+    for (std::size_t item = first_item; item < last_item; ++item) {
+        std::string wrong = compare_part(out, item, first, last, allowed, errors);
+        if (!wrong.empty()) { return wrong; }
+    }
+    const long double most = std::abs(problem.scale) * allowed + std::sqrt(errors.rounding_squares) + kUnderflow;
+    if (std::sqrt(errors.squares) <= most) { return {}; }
+    std::ostringstream text;
+    text << "items from " << first_item << ", outputs " << first << " to " << last - 1 << ": L2 error " << std::sqrt(errors.squares)
+         << " above " << most;
+    return text.str();
 }
 
 // Integers of integers: the bits of the textbook. Through an epilogue in floating point that has its roundings.
@@ -286,13 +299,18 @@ std::string Expected::compare(const void* out, bool elementwise, const Block& bl
     if (std::string wrong = parts_->wrong_bool(out); !wrong.empty()) { return wrong; }
     if (is_exact(parts_->problem)) { return parts_->compare_exact(out); }
     const std::int64_t outputs = parts_->shape.outermost().outputs;
-    for (std::size_t item = 0; item < parts_->shape.items.size(); ++item) {
-        for (std::int64_t first = 0; first<outputs; first += block.outputs> 0 ? block.outputs : outputs) {
-            std::string wrong = parts_->compare_block(out, item, first, block, elementwise);
-            if (!wrong.empty()) { return wrong; }
-        }
+    const std::size_t items = parts_->shape.items.size();
+    std::string wrong;
+    for (std::size_t item = 0; item < items && wrong.empty(); ++item) {
+        Errors errors;
+        wrong = elementwise ? parts_->compare_part(out, item, 0, outputs, std::nullopt, errors)
+                            : parts_->compare_norm(out, item, item + 1, 0, {});
     }
-    return {};
+    if (elementwise || block.outputs <= 0) { return wrong; }
+    for (std::int64_t first = 0; first < outputs && wrong.empty(); first += block.outputs) {
+        wrong = parts_->compare_norm(out, 0, items, first, block);
+    }
+    return wrong;
 }
 
 std::string compare(const Problem& problem, const void* out, const void* in, const void* taps, bool elementwise,
