@@ -62,10 +62,17 @@ def run(name, limit):
     for folder in (found_folder(name), os.path.join(KEPT, name), FINDINGS):
         os.makedirs(folder, exist_ok=True)
     log = os.path.join(FINDINGS, name + ".log")
-    command = [program(name), limit, *OPTIONS, "-print_final_stats=1", f"-artifact_prefix={FINDINGS}/{name}-",
-               found_folder(name), os.path.join(KEPT, name)]
+    command = [
+        program(name),
+        limit,
+        *OPTIONS,
+        "-print_final_stats=1",
+        f"-artifact_prefix={FINDINGS}/{name}-",
+        found_folder(name),
+        os.path.join(KEPT, name),
+    ]
     with open(log, "wb") as output:
-        status = subprocess.run(command, stdout=output, stderr=output, env=environment()).returncode
+        status = subprocess.run(command, check=False, stdout=output, stderr=output, env=environment()).returncode
     with open(log, errors="replace") as output:
         counts = re.findall(r"^stat::number_of_executed_units:\s*(\d+)", output.read(), re.MULTILINE)
     executions = int(counts[-1]) if counts else 0
@@ -80,8 +87,13 @@ def keep(name):
     seeds = os.path.join(BUILD, "tests/fuzz/seeds", name)
     with tempfile.TemporaryDirectory(dir=BUILD) as merged:
         sources = [folder for folder in (kept, seeds, found_folder(name)) if os.path.isdir(folder)]
-        subprocess.run([program(name), "-merge=1", "-set_cover_merge=1", *OPTIONS, merged, *sources], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+        subprocess.run(
+            [program(name), "-merge=1", "-set_cover_merge=1", *OPTIONS, merged, *sources],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment(),
+        )
         inputs = sorted(os.scandir(merged), key=lambda entry: (entry.stat().st_size, entry.name))
         size = sum(entry.stat().st_size for entry in inputs)
         while size > MOST_KEPT_BYTES:
@@ -150,7 +162,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
         if not arguments.keep and not arguments.table:
             bound = f"-runs={arguments.executions}" if arguments.executions else f"-max_total_time={arguments.seconds}"
-            results = dict(zip(names, pool.map(lambda name: run(name, bound), names)))
+            results = dict(zip(names, pool.map(lambda name: run(name, bound), names), strict=True))
             add_executions({name: executions for name, (executions, _) in results.items()}, arguments.restart)
             clean = all(good for _, good in results.values())
         if not arguments.table:

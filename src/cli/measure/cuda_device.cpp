@@ -205,14 +205,15 @@ void CudaProblem::prepare(const CudaRung& rung, const Policy& policy) {
     const cuda_abi::Problem* const problem = &asked_->abi;
     const Policy* const sizes = &policy;
     auto* const own = call(rung.api->prepare, rung.index, device_.index(), problem, &taps, sizes);
-    prepared_.reset(new Prepared{gpu_host::PreparedHandle(own, {rung.api}), std::nullopt, rung.api, own, policy});
+    prepared_ =
+        std::make_unique<Prepared>(Prepared{gpu_host::PreparedHandle(own, {rung.api}), std::nullopt, rung.api, own, policy});
     make_workspace(static_cast<std::size_t>(std::max<std::int64_t>(rung.api->workspace_bytes(own), 0)));
 }
 
 void CudaProblem::prepare(const Plan& plan) {
     const auto* executable = dynamic_cast<const gpu_host::CudaExecutable*>(plan.state().executable.get());
     if (executable == nullptr) { throw Error(ErrorCode::device, "device: the plan is not one of a GPU"); }
-    prepared_.reset(new Prepared{{}, plan, &device_.api(), executable->prepared(), {}});
+    prepared_ = std::make_unique<Prepared>(Prepared{{}, plan, &device_.api(), executable->prepared(), {}});
     make_workspace(plan.workspace_bytes());
 }
 
@@ -258,6 +259,7 @@ void CudaProblem::remember(const std::vector<TunedRung>& rungs, const std::strin
     const auto problem_class = gpu_host::class_of(asked_->abi);
     if (!problem_class) { return; }
     std::vector<gpu_host::WisdomEntry> entries;
+    entries.reserve(rungs.size());
     for (const TunedRung& rung : rungs) {
         entries.push_back({.rung = rung.name,
                            .problem = *problem_class,

@@ -57,6 +57,7 @@ std::vector<Timing> time_in_turns(const std::vector<Timed>& all, const TimingLim
         }
     }
     std::vector<Timing> timings;
+    timings.reserve(seconds.size());
     for (std::vector<double>& each : seconds) { timings.push_back(timing_of(std::move(each))); }
     return timings;
 }
