@@ -11,6 +11,7 @@
 #include "cli/shared/progress.hpp"
 #include "cli/shared/shared_options.hpp"
 #include "io/reader.hpp"
+#include "io/shape.hpp"
 #include "io/writer.hpp"
 #include "tapline/info.hpp"
 
@@ -77,7 +78,11 @@ io::WriteOptions write_options(const ConvolveJob& job, const io::Info& info, con
         options.format = info.format;
     }
     options.channels = layout.outer == 1 ? layout.inner : 1;
-    if (layout.length != kUnknownLength) options.frames = layout.outer * layout.inner * outputs / options.channels;
+    if (layout.length != kUnknownLength) {
+        options.frames =
+            io::checked_product({layout.outer, layout.inner, outputs}, ErrorCode::argument, "output", "give a smaller array") /
+            options.channels;
+    }
     if (options.format == io::Format::npy && info.format == io::Format::npy) {
         options.shape = info.shape;
         const int axis = job.axis < 0 ? job.axis + static_cast<int>(info.shape.size()) : job.axis;
