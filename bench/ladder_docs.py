@@ -223,7 +223,7 @@ write-ups report of their own machines. {device["description"]} ({facts}), {run[
 
 Every rung was checked against the textbook sum before it was timed. Times are medians{cold};
 the copy was measured in the same run, and `of copy` is its time divided by the rung's. docs/benchmarking.md says how it is
-measured, docs/adding_a_rung.md how a rung is added.
+measured, docs/adding_a_lesson.md how a lesson is added.
 
 """
     text += "".join(case_text(table) for table in run["tables"])

@@ -10,16 +10,12 @@
 
 namespace tapline::cuda::one_block {
 
-inline constexpr RungInfo kInfo{
-    .number = "01",
-    .name = "one_block",
-    .origin = "A",
-    .idea = "A thread makes one output; signal and taps are copied to shared memory once and every sum is taken from there.",
-    .changed = "The first rung.",
-    .requirements = "Mode leading; a signal of one block, n <= 1024; k <= n.",
-    .limited_by = "One multiprocessor works and all others are idle; what is measured is the launch.",
-    .source = "lessons/01_one_block.cuh",
-};
+inline constexpr Head kHead("01", "one_block", "A", R"(
+Idea: A thread makes one output; signal and taps are copied to shared memory once and every sum is taken from there.
+Changed: The first rung.
+Requires: Mode leading; a signal of one block, n <= 1024; k <= n.
+Limited by: One multiprocessor works and all others are idle; what is measured is the launch.
+)");
 
 inline constexpr int kMaxThreads = 1024;
 inline constexpr int kMinThreads = 8;
@@ -48,7 +44,7 @@ static __global__ void __launch_bounds__(kMaxThreads) kernel(Signal s) {
     }
 }
 
-using Kernel = void (*)(Signal);
+using Kernel = SignalLesson::Kernel;
 
 /// Entry k is the kernel for k taps, entry 0 the one for any number.
 template <int... kTaps>
@@ -57,31 +53,20 @@ constexpr std::array<Kernel, sizeof...(kTaps)> kernel_table(std::integer_sequenc
 }
 inline const auto kKernels = kernel_table(std::make_integer_sequence<int, kMaxUnrolled + 1>{});
 
-class OneBlock final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.x.origin != 0 || p.x.outputs != p.x.n) { return "needs mode leading: one output a sample, origin 0"; }
-        if (p.x.n > kMaxThreads) { return "one block: takes at most 1024 samples, not " + std::to_string(p.x.n); }
-        if (p.x.k > p.x.n) { return "takes no more taps than samples"; }
-        return {};
-    }
-    [[nodiscard]] double seconds_per_product() const override { return 1e-11; }
-    void load_kernels(const cuda_abi::Device&) const override {
-        for (const Kernel entry : kKernels) { load_kernel(entry); }
-    }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        const unsigned threads = std::max<unsigned>(kMinThreads, std::bit_ceil(static_cast<unsigned>(s.n)));
-        const Kernel entry = kKernels[s.k <= kMaxUnrolled ? static_cast<std::size_t>(s.k) : 0];
-        entry<<<1, threads, 0, stream>>>(s);
-    }
-};
-
-inline const Rung& rung() {
-    static const OneBlock instance;
-    return instance;
+inline Refusal needs(const Problem& p) {
+    if (p.x.origin != 0 || p.x.outputs != p.x.n) { return "needs mode leading: one output a sample, origin 0"; }
+    if (p.x.n > kMaxThreads) { return "one block: takes at most 1024 samples, not " + std::to_string(p.x.n); }
+    if (p.x.k > p.x.n) { return "takes no more taps than samples"; }
+    return {};
 }
+
+inline Kernel kernel_for(const Problem& p) { return kKernels[p.x.k <= kMaxUnrolled ? static_cast<std::size_t>(p.x.k) : 0]; }
+
+inline Blocks blocks_for(const Problem& p) {
+    return {.threads = std::max<unsigned>(kMinThreads, std::bit_ceil(static_cast<unsigned>(p.x.n)))};
+}
+
+inline constexpr SignalLesson lesson{
+    .head = kHead, .kernel_for = kernel_for, .blocks_for = blocks_for, .needs = needs, .seconds_per_product = 1e-11};
 
 }  // namespace tapline::cuda::one_block

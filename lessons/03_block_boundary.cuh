@@ -4,23 +4,16 @@
 #include <algorithm>
 #include <bit>
 
-#include "cuda/primitives/grid.hpp"
-#include "cuda/primitives/zero_boundary.cuh"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::block_boundary {
 
-inline constexpr RungInfo kInfo{
-    .number = "03",
-    .name = "block_boundary",
-    .origin = "A2",
-    .idea = "Cut the signal into tiles of one block; a block also loads the k - 1 samples that follow its tile, its halo.",
-    .changed =
-        "Any number of blocks; the halo; zeros past the end; bounds are those of the signal, since a tile has none of its own.",
-    .requirements = "Mode leading; k <= 512, so that a block of at most 1024 threads has k - 1 left over to load the halo.",
-    .limited_by = "Two loads from shared memory for each product, and a barrier before the first one.",
-    .source = "lessons/03_block_boundary.cuh",
-};
+inline constexpr Head kHead("03", "block_boundary", "A2", R"(
+Idea: Cut the signal into tiles of one block; a block also loads the k - 1 samples that follow its tile, its halo.
+Changed: Any number of blocks; the halo; zeros past the end; bounds are those of the signal, since a tile has none of its own.
+Requires: Mode leading; k <= 512, so that a block of at most 1024 threads has k - 1 left over to load the halo.
+Limited by: Two loads from shared memory for each product, and a barrier before the first one.
+)");
 
 inline constexpr int kThreads = 256;
 inline constexpr int kMaxThreads = 1024;
@@ -53,34 +46,20 @@ static __global__ void __launch_bounds__(kMaxThreads) kernel(Signal s) {
 }
 
 /// Short signals get short blocks, so that they have a block boundary too.
-inline unsigned threads_for(std::int64_t n, std::int64_t k) {
-    const int least = n < kThreads ? kMinThreads : kThreads;
-    return std::max(static_cast<unsigned>(least), std::bit_ceil(static_cast<unsigned>(2 * k - 1)));
+inline Blocks blocks_for(const Problem& p) {
+    const unsigned least = p.x.n < kThreads ? kMinThreads : kThreads;
+    return {.threads = std::max(least, std::bit_ceil(static_cast<unsigned>(2 * p.x.k - 1)))};
 }
 
-class BlockBoundary final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.x.origin != 0 || p.x.outputs != p.x.n) { return "needs mode leading: one output a sample, origin 0"; }
-        if (p.x.k > kMaxTaps) {
-            return "the spare threads of a block load the halo: takes at most 512 taps, not " + std::to_string(p.x.k);
-        }
-        return refuse_grid(p.x.outputs, threads_for(p.x.n, p.x.k));
+inline Refusal needs(const Problem& p) {
+    if (p.x.origin != 0 || p.x.outputs != p.x.n) { return "needs mode leading: one output a sample, origin 0"; }
+    if (p.x.k > kMaxTaps) {
+        return "the spare threads of a block load the halo: takes at most 512 taps, not " + std::to_string(p.x.k);
     }
-    [[nodiscard]] double seconds_per_product() const override { return 1e-12; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        const unsigned threads = threads_for(s.n, s.k);
-        kernel<<<grid_of(s.m, threads), threads, 0, stream>>>(s);
-    }
-};
-
-inline const Rung& rung() {
-    static const BlockBoundary instance;
-    return instance;
+    return {};
 }
+
+inline constexpr SignalLesson lesson{
+    .head = kHead, .kernel = kernel, .blocks_for = blocks_for, .needs = needs, .seconds_per_product = 1e-12};
 
 }  // namespace tapline::cuda::block_boundary

@@ -1,23 +1,17 @@
 // 04: a block as one program that works on 2048 outputs at once.
 #pragma once
 
-#include "cuda/primitives/grid.hpp"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::broadcast_block {
 
-inline constexpr RungInfo kInfo{
-    .number = "04",
-    .name = "broadcast_block",
-    .origin = "B",
-    .idea =
-        "Think in blocks, not threads: 2048 outputs take 4 taps at a time, broadcast over a (2048 x 4) window of loads that is "
-        "multiplied and summed along the taps.",
-    .changed = "No shared memory: the cache serves the window's overlap. A thread makes 8 outputs, so a tap is loaded once for 8.",
-    .requirements = "Mode valid: every window lies inside the signal, so nothing is tested.",
-    .limited_by = "A load from the cache for each product: neighbouring outputs of a thread are 256 apart and share none of them.",
-    .source = "lessons/04_broadcast_block.cuh",
-};
+inline constexpr Head kHead("04", "broadcast_block", "B", R"(
+Idea: Think in blocks, not threads: 2048 outputs take 4 taps at a time, broadcast over a (2048 x 4) window of loads that is
+    multiplied and summed along the taps.
+Changed: No shared memory: the cache serves the window's overlap. A thread makes 8 outputs, so a tap is loaded once for 8.
+Requires: Mode valid: every window lies inside the signal, so nothing is tested.
+Limited by: A load from the cache for each product: neighbouring outputs of a thread are 256 apart and share none of them.
+)");
 
 inline constexpr int kThreads = 256;
 inline constexpr int kOutputsPerThread = 8;
@@ -60,26 +54,18 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     }
 }
 
-/// Also what examples/solve launches.
+/// What examples/solve launches.
 inline void launch(const Signal& s, cudaStream_t stream) { kernel<<<grid_of(s.m, kOutputs), kThreads, 0, stream>>>(s); }
 
-class BroadcastBlock final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.x.origin != 0 || p.x.outputs != p.x.n - p.x.k + 1) { return "needs mode valid: windows that lie inside the signal"; }
-        return refuse_grid(p.x.outputs, kOutputs);
-    }
-    [[nodiscard]] double seconds_per_product() const override { return 3e-13; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override { broadcast_block::launch(s, stream); }
-};
-
-inline const Rung& rung() {
-    static const BroadcastBlock instance;
-    return instance;
+inline Refusal needs(const Problem& p) {
+    if (p.x.origin == 0 && p.x.outputs == p.x.n - p.x.k + 1) { return {}; }
+    return "needs mode valid: windows that lie inside the signal";
 }
+
+inline constexpr SignalLesson lesson{.head = kHead,
+                                     .kernel = kernel,
+                                     .blocks = {.threads = kThreads, .outputs = kOutputs},
+                                     .needs = needs,
+                                     .seconds_per_product = 3e-13};
 
 }  // namespace tapline::cuda::broadcast_block

@@ -1,22 +1,16 @@
 // 06: the loop over what matters.
 #pragma once
 
-#include "cuda/primitives/grid.hpp"
-#include "cuda/primitives/zero_boundary.cuh"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::reduction_over_taps {
 
-inline constexpr RungInfo kInfo{
-    .number = "06",
-    .name = "reduction_over_taps",
-    .origin = "C1",
-    .idea = "Loop over the k taps and compute the sample that each meets, rather than search all positions for them.",
-    .changed = "k steps instead of n + k - 1; nothing else.",
-    .requirements = "At most 2^31 - 1 outputs, one block each.",
-    .limited_by = "One thread a block: 31 of a warp's 32 lanes are switched off, and every step waits for the sum's way to memory.",
-    .source = "lessons/06_reduction_over_taps.cuh",
-};
+inline constexpr Head kHead("06", "reduction_over_taps", "C1", R"(
+Idea: Loop over the k taps and compute the sample that each meets, rather than search all positions for them.
+Changed: k steps instead of n + k - 1; nothing else.
+Requires: At most 2^31 - 1 outputs, one block each.
+Limited by: One thread a block: 31 of a warp's 32 lanes are switched off, and every step waits for the sum's way to memory.
+)");
 
 /// One thread, its sum in global memory.
 static __global__ void kernel(Signal s) {
@@ -29,20 +23,6 @@ static __global__ void kernel(Signal s) {
     }
 }
 
-class ReductionOverTaps final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, 1); }
-    [[nodiscard]] double seconds_per_product() const override { return 1e-10; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override { kernel<<<grid_of(s.m, 1), 1, 0, stream>>>(s); }
-};
-
-inline const Rung& rung() {
-    static const ReductionOverTaps instance;
-    return instance;
-}
+inline constexpr SignalLesson lesson{.head = kHead, .kernel = kernel, .blocks = {.threads = 1}, .seconds_per_product = 1e-10};
 
 }  // namespace tapline::cuda::reduction_over_taps

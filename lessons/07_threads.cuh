@@ -1,22 +1,16 @@
 // 07: more than one thread a block.
 #pragma once
 
-#include "cuda/primitives/grid.hpp"
-#include "cuda/primitives/zero_boundary.cuh"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::threads {
 
-inline constexpr RungInfo kInfo{
-    .number = "07",
-    .name = "threads",
-    .origin = "C2",
-    .idea = "Eight threads a block, an output each: they share a warp, so one instruction does eight outputs' work.",
-    .changed = "8 threads a block instead of 1, an eighth of the blocks; the last block needs a guard.",
-    .requirements = "At most 2^31 - 1 blocks of 8 outputs.",
-    .limited_by = "24 of a warp's 32 lanes are still switched off; the sum still lies in global memory.",
-    .source = "lessons/07_threads.cuh",
-};
+inline constexpr Head kHead("07", "threads", "C2", R"(
+Idea: Eight threads a block, an output each: they share a warp, so one instruction does eight outputs' work.
+Changed: 8 threads a block instead of 1, an eighth of the blocks; the last block needs a guard.
+Requires: At most 2^31 - 1 blocks of 8 outputs.
+Limited by: 24 of a warp's 32 lanes are still switched off; the sum still lies in global memory.
+)");
 
 inline constexpr int kThreads = 8;
 
@@ -31,22 +25,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     }
 }
 
-class Threads final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
-    [[nodiscard]] double seconds_per_product() const override { return 2e-11; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        kernel<<<grid_of(s.m, kThreads), kThreads, 0, stream>>>(s);
-    }
-};
-
-inline const Rung& rung() {
-    static const Threads instance;
-    return instance;
-}
+inline constexpr SignalLesson lesson{
+    .head = kHead, .kernel = kernel, .blocks = {.threads = kThreads}, .seconds_per_product = 2e-11};
 
 }  // namespace tapline::cuda::threads

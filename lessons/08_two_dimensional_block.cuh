@@ -1,22 +1,16 @@
 // 08: a block with two axes.
 #pragma once
 
-#include "cuda/primitives/grid.hpp"
-#include "cuda/primitives/zero_boundary.cuh"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::two_dimensional_block {
 
-inline constexpr RungInfo kInfo{
-    .number = "08",
-    .name = "two_dimensional_block",
-    .origin = "C3",
-    .idea = "Arrange the threads of a block as 4 x 4: the hardware lines them up into the same warp, row after row.",
-    .changed = "16 threads a block instead of 8. That they form a square changes the index, not the machine.",
-    .requirements = "At most 2^31 - 1 blocks of 16 outputs.",
-    .limited_by = "Half of a warp's lanes are switched off; the sum still lies in global memory.",
-    .source = "lessons/08_two_dimensional_block.cuh",
-};
+inline constexpr Head kHead("08", "two_dimensional_block", "C3", R"(
+Idea: Arrange the threads of a block as 4 x 4: the hardware lines them up into the same warp, row after row.
+Changed: 16 threads a block instead of 8. That they form a square changes the index, not the machine.
+Requires: At most 2^31 - 1 blocks of 16 outputs.
+Limited by: Half of a warp's lanes are switched off; the sum still lies in global memory.
+)");
 
 inline constexpr int kColumns = 4;
 inline constexpr int kRows = 4;
@@ -33,22 +27,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     }
 }
 
-class TwoDimensionalBlock final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
-    [[nodiscard]] double seconds_per_product() const override { return 1e-11; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        kernel<<<grid_of(s.m, kThreads), dim3(kColumns, kRows), 0, stream>>>(s);
-    }
-};
-
-inline const Rung& rung() {
-    static const TwoDimensionalBlock instance;
-    return instance;
-}
+inline constexpr SignalLesson lesson{
+    .head = kHead, .kernel = kernel, .blocks = {.threads = {kColumns, kRows}, .outputs = kThreads}, .seconds_per_product = 1e-11};
 
 }  // namespace tapline::cuda::two_dimensional_block

@@ -1,22 +1,16 @@
 // 09: sums in registers, taps in shared memory.
 #pragma once
 
-#include "cuda/primitives/grid.hpp"
-#include "cuda/primitives/zero_boundary.cuh"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::memory_hierarchy {
 
-inline constexpr RungInfo kInfo{
-    .number = "09",
-    .name = "memory_hierarchy",
-    .origin = "C4",
-    .idea = "Keep what is used again close: the sum in a register until it is finished, the taps in shared memory, 4 at a time.",
-    .changed = "A register instead of global memory for the sum; staged taps; 32 threads, a whole warp, in one row.",
-    .requirements = "At most 2^31 - 1 blocks of 32 outputs.",
-    .limited_by = "Two barriers and the loop's own arithmetic for every 4 products; the taps were in the cache anyway.",
-    .source = "lessons/09_memory_hierarchy.cuh",
-};
+inline constexpr Head kHead("09", "memory_hierarchy", "C4", R"(
+Idea: Keep what is used again close: the sum in a register until it is finished, the taps in shared memory, 4 at a time.
+Changed: A register instead of global memory for the sum; staged taps; 32 threads, a whole warp, in one row.
+Requires: At most 2^31 - 1 blocks of 32 outputs.
+Limited by: Two barriers and the loop's own arithmetic for every 4 products; the taps were in the cache anyway.
+)");
 
 inline constexpr int kThreads = 32;
 inline constexpr int kStage = 4;
@@ -41,22 +35,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     if (o < s.m) { s.out[o] = sum; }
 }
 
-class MemoryHierarchy final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
-    [[nodiscard]] double seconds_per_product() const override { return 2e-12; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        kernel<<<grid_of(s.m, kThreads), kThreads, 0, stream>>>(s);
-    }
-};
-
-inline const Rung& rung() {
-    static const MemoryHierarchy instance;
-    return instance;
-}
+inline constexpr SignalLesson lesson{
+    .head = kHead, .kernel = kernel, .blocks = {.threads = kThreads}, .seconds_per_product = 2e-12};
 
 }  // namespace tapline::cuda::memory_hierarchy

@@ -1,22 +1,16 @@
 // 10: the loop over staged taps, unrolled.
 #pragma once
 
-#include "cuda/primitives/grid.hpp"
-#include "cuda/primitives/zero_boundary.cuh"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::unrolled {
 
-inline constexpr RungInfo kInfo{
-    .number = "10",
-    .name = "unrolled",
-    .origin = "C5",
-    .idea = "Stage 8 taps at a time and write their 8 products out: no loop arithmetic, and 8 loads of samples in flight at once.",
-    .changed = "8 taps a stage instead of 4, unrolled; the 32 threads stand as 8 x 4.",
-    .requirements = "At most 2^31 - 1 blocks of 32 outputs.",
-    .limited_by = "A load and a bounds test for each product; two barriers for every 8; blocks of one warp fill no multiprocessor.",
-    .source = "lessons/10_unrolled.cuh",
-};
+inline constexpr Head kHead("10", "unrolled", "C5", R"(
+Idea: Stage 8 taps at a time and write their 8 products out: no loop arithmetic, and 8 loads of samples in flight at once.
+Changed: 8 taps a stage instead of 4, unrolled; the 32 threads stand as 8 x 4.
+Requires: At most 2^31 - 1 blocks of 32 outputs.
+Limited by: A load and a bounds test for each product; two barriers for every 8; blocks of one warp fill no multiprocessor.
+)");
 
 inline constexpr int kColumns = 8;
 inline constexpr int kRows = 4;
@@ -48,22 +42,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     if (o < s.m) { s.out[o] = sum; }
 }
 
-class Unrolled final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
-    [[nodiscard]] double seconds_per_product() const override { return 1e-12; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        kernel<<<grid_of(s.m, kThreads), dim3(kColumns, kRows), 0, stream>>>(s);
-    }
-};
-
-inline const Rung& rung() {
-    static const Unrolled instance;
-    return instance;
-}
+inline constexpr SignalLesson lesson{
+    .head = kHead, .kernel = kernel, .blocks = {.threads = {kColumns, kRows}, .outputs = kThreads}, .seconds_per_product = 1e-12};
 
 }  // namespace tapline::cuda::unrolled

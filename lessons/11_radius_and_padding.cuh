@@ -3,24 +3,17 @@
 
 #include <algorithm>
 
-#include "cuda/primitives/grid.hpp"
-#include "cuda/primitives/zero_boundary.cuh"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::radius_and_padding {
 
-inline constexpr RungInfo kInfo{
-    .number = "11",
-    .name = "radius_and_padding",
-    .origin = "D",
-    .idea =
-        "A block copies its samples and a radius on either side to shared memory, zeros where the signal has none; the sum "
-        "then needs no bounds test at all.",
-    .changed = "The signal is staged rather than the taps; the test moves from each product to each load; blocks of 256.",
-    .requirements = "At most 2^31 - 1 blocks of 256 outputs; more than 4096 taps take turns on the tile.",
-    .limited_by = "Two loads, a sample from shared memory and a tap from the cache, for each product.",
-    .source = "lessons/11_radius_and_padding.cuh",
-};
+inline constexpr Head kHead("11", "radius_and_padding", "D", R"(
+Idea: A block copies its samples and a radius on either side to shared memory, zeros where the signal has none; the sum then needs
+    no bounds test at all.
+Changed: The signal is staged rather than the taps; the test moves from each product to each load; blocks of 256.
+Requires: At most 2^31 - 1 blocks of 256 outputs; more than 4096 taps take turns on the tile.
+Limited by: Two loads, a sample from shared memory and a tap from the cache, for each product.
+)");
 
 inline constexpr int kThreads = 256;
 inline constexpr int kTapsAtOnce = 4096;
@@ -49,24 +42,11 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     if (first + thread < s.m) { s.out[first + thread] = sum; }
 }
 
-class RadiusAndPadding final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
-    [[nodiscard]] double seconds_per_product() const override { return 4e-13; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        const auto count = static_cast<std::size_t>(std::min<std::int64_t>(s.k, kTapsAtOnce));
-        const std::size_t tile_bytes = (kThreads + count - 1) * sizeof(float);  // 17 KB at most
-        kernel<<<grid_of(s.m, kThreads), kThreads, tile_bytes, stream>>>(s);
-    }
-};
-
-inline const Rung& rung() {
-    static const RadiusAndPadding instance;
-    return instance;
+inline Blocks blocks_for(const Problem& p) {
+    const auto count = static_cast<std::size_t>(std::min<std::int64_t>(p.x.k, kTapsAtOnce));
+    return {.threads = kThreads, .shared_bytes = (kThreads + count - 1) * sizeof(float)};  // 17 KB at most
 }
+
+inline constexpr SignalLesson lesson{.head = kHead, .kernel = kernel, .blocks_for = blocks_for, .seconds_per_product = 4e-13};
 
 }  // namespace tapline::cuda::radius_and_padding

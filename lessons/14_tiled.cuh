@@ -4,25 +4,17 @@
 #include <algorithm>
 #include <bit>
 
-#include "cuda/primitives/epilogue.cuh"
-#include "cuda/primitives/grid.hpp"
-#include "cuda/primitives/zero_boundary.cuh"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::tiled {
 
-inline constexpr RungInfo kInfo{
-    .number = "14",
-    .name = "tiled",
-    .origin = "E3",
-    .idea = "Load every sample that a block needs once, its own and a halo of k/2 on both sides, and sum from shared memory.",
-    .changed = "Samples from shared memory; no bounds test in the sum; taps from global memory again.",
-    .requirements = "k/2 <= 1024: a thread loads its own sample and at most one of each halo.",
-    .limited_by =
-        "A barrier between loading and summing, and still two loads for each product: where the samples were in the "
-        "first-level cache anyway, copying them to the same chip memory by hand buys little.",
-    .source = "lessons/14_tiled.cuh",
-};
+inline constexpr Head kHead("14", "tiled", "E3", R"(
+Idea: Load every sample that a block needs once, its own and a halo of k/2 on both sides, and sum from shared memory.
+Changed: Samples from shared memory; no bounds test in the sum; taps from global memory again.
+Requires: k/2 <= 1024: a thread loads its own sample and at most one of each halo.
+Limited by: A barrier between loading and summing, and still two loads for each product: where the samples were in the first-level
+    cache anyway, copying them to the same chip memory by hand buys little.
+)");
 
 inline constexpr int kThreads = 256;
 inline constexpr int kMaxThreads = 1024;
@@ -49,30 +41,17 @@ static __global__ void __launch_bounds__(kMaxThreads) kernel(Signal s) {
     s.out[o] = clamp_pass_nan(sum, s.low, s.high);
 }
 
-inline unsigned threads_for(std::int64_t k) { return std::max<unsigned>(kThreads, std::bit_ceil(static_cast<unsigned>(k / 2))); }
-
-class Tiled final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.x.k / 2 > kMaxThreads) { return "a block of 1024 threads loads a halo of 1024: takes at most 2049 taps"; }
-        return refuse_grid(p.x.outputs, threads_for(p.x.k));
-    }
-    [[nodiscard]] bool clamps() const override { return true; }
-    [[nodiscard]] double seconds_per_product() const override { return 3e-13; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        const unsigned threads = threads_for(s.k);
-        const std::size_t tile_bytes = (threads + 2 * static_cast<std::size_t>(s.k / 2)) * sizeof(float);  // 12 KB at most
-        kernel<<<grid_of(s.m, threads), threads, tile_bytes, stream>>>(s);
-    }
-};
-
-inline const Rung& rung() {
-    static const Tiled instance;
-    return instance;
+inline Blocks blocks_for(const Problem& p) {
+    const auto radius = static_cast<unsigned>(p.x.k / 2);
+    const unsigned threads = std::max<unsigned>(kThreads, std::bit_ceil(radius));
+    return {.threads = threads, .shared_bytes = (threads + 2 * radius) * sizeof(float)};  // 12 KB at most
 }
+
+inline Refusal needs(const Problem& p) {
+    return p.x.k / 2 > kMaxThreads ? "a block of 1024 threads loads a halo of 1024: takes at most 2049 taps" : "";
+}
+
+inline constexpr SignalLesson lesson{
+    .head = kHead, .kernel = kernel, .blocks_for = blocks_for, .needs = needs, .clamps = true, .seconds_per_product = 3e-13};
 
 }  // namespace tapline::cuda::tiled

@@ -1,26 +1,17 @@
 // 15: the tile without its halo.
 #pragma once
 
-#include "cuda/primitives/epilogue.cuh"
-#include "cuda/primitives/grid.hpp"
-#include "cuda/primitives/zero_boundary.cuh"
 #include "lessons/lesson.hpp"
 
 namespace tapline::cuda::cached_halo {
 
-inline constexpr RungInfo kInfo{
-    .number = "15",
-    .name = "cached_halo",
-    .origin = "E4",
-    .idea =
-        "A block's halo is its neighbour's tile, which has just been read: leave it to the cache and copy only the own samples.",
-    .changed = "The halo is read from global memory, through the cache; any k, since nobody has to load it first.",
-    .requirements = "At most 2^31 - 1 blocks of 256 outputs.",
-    .limited_by =
-        "A choice between two memories for each product: a warp at a tile's edge goes both ways, and every lane pays the "
-        "tests that were to be saved.",
-    .source = "lessons/15_cached_halo.cuh",
-};
+inline constexpr Head kHead("15", "cached_halo", "E4", R"(
+Idea: A block's halo is its neighbour's tile, which has just been read: leave it to the cache and copy only the own samples.
+Changed: The halo is read from global memory, through the cache; any k, since nobody has to load it first.
+Requires: At most 2^31 - 1 blocks of 256 outputs.
+Limited by: A choice between two memories for each product: a warp at a tile's edge goes both ways, and every lane pays the tests
+    that were to be saved.
+)");
 
 inline constexpr int kThreads = 256;
 
@@ -46,23 +37,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     s.out[o] = clamp_pass_nan(sum, s.low, s.high);
 }
 
-class CachedHalo final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override { return refuse_grid(p.x.outputs, kThreads); }
-    [[nodiscard]] bool clamps() const override { return true; }
-    [[nodiscard]] double seconds_per_product() const override { return 4e-13; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        kernel<<<grid_of(s.m, kThreads), kThreads, 0, stream>>>(s);
-    }
-};
-
-inline const Rung& rung() {
-    static const CachedHalo instance;
-    return instance;
-}
+inline constexpr SignalLesson lesson{
+    .head = kHead, .kernel = kernel, .blocks = {.threads = kThreads}, .clamps = true, .seconds_per_product = 4e-13};
 
 }  // namespace tapline::cuda::cached_halo

@@ -1,14 +1,22 @@
 // 16: many outputs a thread.
 #pragma once
 
-#include "cuda/primitives/epilogue.cuh"
 #include "lessons/lesson.hpp"
 
-namespace tapline::cuda {
+namespace tapline::cuda::register_tile {
+
+inline constexpr Head kHead("16", "register_tile", "", R"(
+Idea: a thread makes 12 neighbouring outputs: a sample loaded once serves 12 products, a tap as well
+Changed: one output a thread: each product needed a sample and a tap from a cache or shared memory. Now the window lies in
+    registers and slides
+Requires: nothing beyond f32, one signal and a zero boundary
+Limited by: its stores: each lane's 48 bytes lie apart from its neighbour's, so that one store of a warp touches 12 to 32 lines; a
+    copy stores the same bytes in 4
+)");
 
 /// Thread i makes outputs [12 i, 12 i + 12) from a window that slides through 16 registers, four samples a load.
 /// Windows are read by 16-byte loads where they lie inside the signal and aligned, one by one elsewhere.
-__global__ void __launch_bounds__(128) register_tile_kernel(const __grid_constant__ Signal s) {
+static __global__ void __launch_bounds__(128) kernel(const __grid_constant__ Signal s) {
     constexpr int kOutputs = 12;
     const std::int64_t o = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kOutputs;
     if (o >= s.m) { return; }
@@ -46,41 +54,7 @@ __global__ void __launch_bounds__(128) register_tile_kernel(const __grid_constan
     }
 }
 
-class RegisterTile final : public SignalLesson {
-public:
-    [[nodiscard]] RungInfo info() const override {
-        RungInfo info;
-        info.number = "16";
-        info.name = "register_tile";
-        info.idea = "a thread makes 12 neighbouring outputs: a sample loaded once serves 12 products, a tap as well";
-        info.changed =
-            "one output a thread: each product needed a sample and a tap from a cache or shared memory. Now the window lies "
-            "in registers and slides";
-        info.requirements = "nothing beyond f32, one signal and a zero boundary";
-        info.limited_by =
-            "its stores: each lane's 48 bytes lie apart from its neighbour's, so that one store of a warp touches 12 to 32 "
-            "lines; a copy stores the same bytes in 4";
-        info.source = "lessons/16_register_tile.cuh";
-        return info;
-    }
+inline constexpr SignalLesson lesson{
+    .head = kHead, .kernel = kernel, .blocks = {.threads = 128, .outputs = 12 * 128}, .clamps = true, .seconds_per_product = 1e-12};
 
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.x.outputs > 12ll * 128 * 0x7fffffff) { return "more outputs than one launch has threads for"; }
-        return {};
-    }
-    [[nodiscard]] bool clamps() const override { return true; }
-    [[nodiscard]] double seconds_per_product() const override { return 1e-12; }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&register_tile_kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        constexpr std::int64_t kPerBlock = 12 * 128;
-        register_tile_kernel<<<static_cast<unsigned>((s.m + kPerBlock - 1) / kPerBlock), 128, 0, stream>>>(s);
-    }
-};
-
-inline const Rung& register_tile() {
-    static const RegisterTile rung;
-    return rung;
-}
-
-}  // namespace tapline::cuda
+}  // namespace tapline::cuda::register_tile

@@ -2,29 +2,34 @@
 #pragma once
 
 #include "cuda/primitives/block_fft.cuh"
-#include "cuda/primitives/grid.hpp"
 #include "lessons/transform_lesson.hpp"
 
-namespace tapline::cuda::transforms::block {
+namespace tapline::cuda::block_transform {
 
-inline constexpr RungInfo kInfo{
-    .number = "22",
-    .name = "block_transform",
-    .origin = "",
-    .idea =
-        "A block transforms 2,048 samples, multiplies them by the filter's spectrum and transforms back. The product belongs to "
-        "a signal that repeats after 2,048 samples, so the last k - 1 outputs are wrong; segments overlap by them.",
-    .changed = "An output no longer costs a product a tap but a share of two transforms, whatever the number of taps.",
-    .requirements = "At most 1,537 taps; not for strict accuracy.",
-    .limited_by =
-        "Waiting: each transform is 11 steps with a barrier between them, every point passes through shared memory in each, "
-        "and half of all numbers are zero, the imaginary parts of real samples.",
-    .source = "lessons/22_block_transform.cuh",
-    .is_local = 0,
-};
+inline constexpr Head kHead("22", "block_transform", "", R"(
+Idea: A block transforms 2,048 samples, multiplies them by the filter's spectrum and transforms back. The product belongs to a
+    signal that repeats after 2,048 samples, so the last k - 1 outputs are wrong; segments overlap by them.
+Changed: An output no longer costs a product a tap but a share of two transforms, whatever the number of taps.
+Requires: At most 1,537 taps; not for strict accuracy.
+Limited by: Waiting: each transform is 11 steps with a barrier between them, every point passes through shared memory in each, and
+    half of all numbers are zero, the imaginary parts of real samples.
+)");
 
 inline constexpr int kThreads = 256;
-inline constexpr int kM = kSamples;  // points
+inline constexpr int kM = kSegmentSamples;  // points
+
+/// Points in order times the spectrum, in bit-reversed order again for the way back: two points change places.
+template <int kPoints>
+static __device__ __forceinline__ void multiply_and_reverse(float2* x, const float2* spectrum) {
+    for (int i = static_cast<int>(threadIdx.x); i < kPoints; i += kThreads) {
+        const int j = bit_reversed<kPoints>(i);
+        if (i > j) { continue; }
+        const float2 at_i = product(x[i], spectrum[i]);
+        const float2 at_j = product(x[j], spectrum[j]);
+        x[j] = at_i;
+        x[i] = at_j;
+    }
+}
 
 static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     __shared__ float2 x[kM];
@@ -34,15 +39,7 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
         x[bit_reversed<kM>(i)] = {sample_or_zero(s.in, first + i - s.origin, s.n), 0};
     }
     transform_from_reversed<kM, kThreads>(x, 1);
-    // Times the spectrum, and in bit-reversed order again for the way back: two points change places.
-    for (int i = static_cast<int>(threadIdx.x); i < kM; i += kThreads) {
-        const int j = bit_reversed<kM>(i);
-        if (i > j) { continue; }
-        const float2 at_i = product(x[i], spectrum[i]);
-        const float2 at_j = product(x[j], spectrum[j]);
-        x[j] = at_i;
-        x[i] = at_j;
-    }
+    multiply_and_reverse<kM>(x, spectrum);
     transform_from_reversed<kM, kThreads>(x, -1);
 
     // Every output depends on every sample of the segment.
@@ -52,22 +49,8 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     }
 }
 
-}  // namespace tapline::cuda::transforms::block
+inline Blocks blocks_for(const Problem& p) { return {.threads = kThreads, .outputs = outputs_of(p.x.k)}; }
 
-namespace tapline::cuda::transforms {
+inline constexpr SignalLesson lesson = transform_lesson(kHead, kernel, blocks_for, plain_spectrum);
 
-class BlockTransform final : public TransformLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return block::kInfo; }
-
-protected:
-    [[nodiscard]] std::vector<std::complex<double>> points(const float* taps, int k) const override {
-        return plain_spectrum(taps, k);
-    }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&block::kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        block::kernel<<<grid_of(s.m, outputs_of(s.k)), block::kThreads, 0, stream>>>(s);
-    }
-};
-
-}  // namespace tapline::cuda::transforms
+}  // namespace tapline::cuda::block_transform

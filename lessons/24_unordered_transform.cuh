@@ -1,29 +1,23 @@
 // 24: nothing is reordered.
 #pragma once
 
-#include "cuda/primitives/block_fft.cuh"
+#include <utility>
+
 #include "cuda/primitives/fft.cuh"
-#include "cuda/primitives/grid.hpp"
-#include "lessons/transform_lesson.hpp"
+#include "lessons/23_packed_transform.cuh"
 
-namespace tapline::cuda::transforms::unordered {
+namespace tapline::cuda::unordered_transform {
 
-inline constexpr RungInfo kInfo{
-    .number = "24",
-    .name = "unordered_transform",
-    .origin = "",
-    .idea =
-        "A transform that begins with the long butterflies leaves its frequencies in bit-reversed order; one that begins with the "
-        "short ones takes them so. In between only products are made, for which any order does if the spectrum has the same.",
-    .changed = "Forward by decimation in frequency, back by decimation in time, and a spectrum stored as the frequencies lie.",
-    .requirements = "At most 1,537 taps; not for strict accuracy.",
-    .limited_by = "Barriers of 256 threads between steps in which each makes two butterflies, and sines computed on the way.",
-    .source = "lessons/24_unordered_transform.cuh",
-    .is_local = 0,
-};
+inline constexpr Head kHead("24", "unordered_transform", "", R"(
+Idea: A transform that begins with the long butterflies leaves its frequencies in bit-reversed order; one that begins with the
+    short ones takes them so. In between only products are made, for which any order does if the spectrum has the same.
+Changed: Forward by decimation in frequency, back by decimation in time, and a spectrum stored as the frequencies lie.
+Requires: At most 1,537 taps; not for strict accuracy.
+Limited by: Barriers of 256 threads between steps in which each makes two butterflies, and sines computed on the way.
+)");
 
-inline constexpr int kThreads = 256;
-inline constexpr int kM = kSamples / 2;  // points
+using packed_transform::kM;
+using packed_transform::kThreads;
 
 static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     __shared__ float2 x[kM];
@@ -31,41 +25,24 @@ static __global__ void __launch_bounds__(kThreads) kernel(Signal s) {
     const float2* twiddles = spectrum + kM;
     const std::int64_t first = std::int64_t{blockIdx.x} * outputs_of(s.k);
     for (int i = static_cast<int>(threadIdx.x); i < kM; i += kThreads) {
-        const float2 point{sample_or_zero(s.in, first + i - s.origin, s.n), sample_or_zero(s.in, first + i + kM - s.origin, s.n)};
-        x[i] = product(point, twiddles[i]);
+        x[i] = packed_transform::load_point(s, first, i, twiddles);
     }
     transform_to_reversed<kM, kThreads>(x, 1);
     for (int i = static_cast<int>(threadIdx.x); i < kM; i += kThreads) { x[i] = product(x[i], spectrum[i]); }
     transform_from_reversed<kM, kThreads>(x, -1);
-
-    const bool repair = !isfinite(x[0].x) || !isfinite(x[0].y);
-    for (int i = static_cast<int>(threadIdx.x); i < outputs_of(s.k) && first + i < s.m; i += kThreads) {
-        const int n = i % kM;
-        const float2 point = product(x[n], {twiddles[n].x, -twiddles[n].y});
-        s.out[first + i] = repair ? direct_sum(s, first + i) : i < kM ? point.x : point.y;
-    }
+    packed_transform::store_outputs(s, first, x, twiddles);
 }
 
-}  // namespace tapline::cuda::transforms::unordered
-
-namespace tapline::cuda::transforms {
-
-class UnorderedTransform final : public TransformLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return unordered::kInfo; }
-
-protected:
-    [[nodiscard]] std::vector<std::complex<double>> points(const float* taps, int k) const override {
-        const std::vector<std::complex<double>> in_order = packed_spectrum(taps, k);
-        std::vector<std::complex<double>> all;
-        for (int i = 0; i < unordered::kM; ++i) { all.push_back(in_order[static_cast<std::size_t>(fft::reversed(i, 10))]); }
-        for (const std::complex<double>& twiddle : packed_twiddles()) { all.push_back(twiddle); }
-        return all;
+/// Those of rung 23, its spectrum as the frequencies lie.
+inline Points points(const float* taps, int k) {
+    Points all = packed_tables(taps, k);
+    for (int i = 0; i < kM; ++i) {
+        const int j = fft::reversed(i, 10);
+        if (i < j) { std::swap(all[static_cast<std::size_t>(i)], all[static_cast<std::size_t>(j)]); }
     }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&unordered::kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        unordered::kernel<<<grid_of(s.m, outputs_of(s.k)), unordered::kThreads, 0, stream>>>(s);
-    }
-};
+    return all;
+}
 
-}  // namespace tapline::cuda::transforms
+inline constexpr SignalLesson lesson = transform_lesson(kHead, kernel, block_transform::blocks_for, points);
+
+}  // namespace tapline::cuda::unordered_transform

@@ -1,26 +1,18 @@
 // 25: a warp owns a segment.
 #pragma once
 
-#include "cuda/primitives/grid.hpp"
 #include "cuda/primitives/segment.cuh"
 #include "lessons/transform_lesson.hpp"
 
-namespace tapline::cuda::transforms::warps {
+namespace tapline::cuda::warp_transform {
 
-inline constexpr RungInfo kInfo{
-    .number = "25",
-    .name = "warp_transform",
-    .origin = "",
-    .idea =
-        "1,024 points are 32 rows of 32: each lane of a warp transforms 32 points in its registers, all exchange them once through "
-        "shared memory, and each transforms 32 again. The way back is the same with real and imaginary parts exchanged.",
-    .changed =
-        "One exchange for ten steps, and no barrier of a block: other warps compute while one waits. Factors come from tables.",
-    .requirements = "At most 1,537 taps; not for strict accuracy.",
-    .limited_by = "The tables, 20 KB that each warp reads anew for 2,048 samples of 8 KB.",
-    .source = "lessons/25_warp_transform.cuh",
-    .is_local = 0,
-};
+inline constexpr Head kHead("25", "warp_transform", "", R"(
+Idea: 1,024 points are 32 rows of 32: each lane of a warp transforms 32 points in its registers, all exchange them once through
+    shared memory, and each transforms 32 again. The way back is the same with real and imaginary parts exchanged.
+Changed: One exchange for ten steps, and no barrier of a block: other warps compute while one waits. Factors come from tables.
+Requires: At most 1,537 taps; not for strict accuracy.
+Limited by: The tables, 20 KB that each warp reads anew for 2,048 samples of 8 KB.
+)");
 
 inline constexpr int kWarps = 4;  // of a block; they have nothing to do with each other
 using overlap_save::kBufferPoints;
@@ -99,20 +91,8 @@ static __global__ void __launch_bounds__(32 * kWarps) kernel(Signal s) {
     store_points(s, first, lane, re, im);
 }
 
-}  // namespace tapline::cuda::transforms::warps
+inline Blocks blocks_for(const Problem& p) { return {.threads = 32 * kWarps, .outputs = kWarps * outputs_of(p.x.k)}; }
 
-namespace tapline::cuda::transforms {
+inline constexpr SignalLesson lesson = transform_lesson(kHead, kernel, blocks_for, warp_tables);
 
-class WarpTransform final : public TransformLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return warps::kInfo; }
-
-protected:
-    [[nodiscard]] std::vector<std::complex<double>> points(const float* taps, int k) const override { return warp_tables(taps, k); }
-    void load_kernels(const cuda_abi::Device&) const override { load_kernel(&warps::kernel); }
-    void launch_signal(const Signal& s, cudaStream_t stream) const override {
-        warps::kernel<<<grid_of(s.m, std::int64_t{warps::kWarps} * outputs_of(s.k)), 32 * warps::kWarps, 0, stream>>>(s);
-    }
-};
-
-}  // namespace tapline::cuda::transforms
+}  // namespace tapline::cuda::warp_transform

@@ -16,37 +16,41 @@
 #include "lessons/14_tiled.cuh"
 #include "lessons/15_cached_halo.cuh"
 #include "lessons/16_register_tile.cuh"
-#include "lessons/transform_lesson.hpp"
+#include "lessons/22_block_transform.cuh"
+#include "lessons/23_packed_transform.cuh"
+#include "lessons/24_unordered_transform.cuh"
+#include "lessons/25_warp_transform.cuh"
+#include "lessons/26_persistent_transform.cuh"
 
 namespace tapline::cuda {
 
 namespace {
 
 std::vector<const Rung*> signal_lessons() {
-    return {
-        &one_block::rung(),
-        &guarded_store::rung(),
-        &block_boundary::rung(),
-        &broadcast_block::rung(),
-        &naive_reduction::rung(),
-        &reduction_over_taps::rung(),
-        &threads::rung(),
-        &two_dimensional_block::rung(),
-        &memory_hierarchy::rung(),
-        &unrolled::rung(),
-        &radius_and_padding::rung(),
-        &basic::rung(),
-        &constant_memory::rung(),
-        &tiled::rung(),
-        &cached_halo::rung(),
-        &register_tile(),
+    return rungs_of<Signal>({
+        &one_block::lesson,
+        &guarded_store::lesson,
+        &block_boundary::lesson,
+        &broadcast_block::lesson,
+        &naive_reduction::lesson,
+        &reduction_over_taps::lesson,
+        &threads::lesson,
+        &two_dimensional_block::lesson,
+        &memory_hierarchy::lesson,
+        &unrolled::lesson,
+        &radius_and_padding::lesson,
+        &basic::lesson,
+        &constant_memory::lesson,
+        &tiled::lesson,
+        &cached_halo::lesson,
+        &register_tile::lesson,
         // After the families 17 to 21, on the way to overlap-save.
-        &block_transform(),
-        &packed_transform(),
-        &unordered_transform(),
-        &warp_transform(),
-        &persistent_transform(),
-    };
+        &block_transform::lesson,
+        &packed_transform::lesson,
+        &unordered_transform::lesson,
+        &warp_transform::lesson,
+        &persistent_transform::lesson,
+    });
 }
 
 }  // namespace

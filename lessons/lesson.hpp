@@ -1,20 +1,18 @@
-// What all lessons have in common: the problems they take, and the way from a Job to them. ladder.cu lists them all.
+// What all lessons have in common: the problems they take, and what each says for itself. ladder.cu lists them all. With it come
+// the words of the problem: inside(), sample_or_zero(), clamp_pass_nan().
 #pragma once
 
-#include <limits>
+#include <complex>
+#include <initializer_list>
 
 #include "cuda/launch.hpp"
+#include "cuda/primitives/epilogue.cuh"
+#include "cuda/primitives/grid.hpp"
+#include "cuda/primitives/zero_boundary.cuh"
 #include "cuda/rung.hpp"
+#include "lessons/head.hpp"
 
 namespace tapline::cuda {
-
-/// Limits of the output.
-inline float low_of(const Problem& p) {
-    return p.has_clamp ? static_cast<float>(p.clamp.low) : -std::numeric_limits<float>::infinity();
-}
-inline float high_of(const Problem& p) {
-    return p.has_clamp ? static_cast<float>(p.clamp.high) : std::numeric_limits<float>::infinity();
-}
 
 /// The lessons' problem: f32, one signal, unit strides, zero boundary:
 /// out[o] = clamp(sum_t taps[t] * x(o + t - origin)), 0 <= o < m, x() zero outside [0, n).
@@ -24,29 +22,7 @@ struct Signal {
     const float* taps;  // (k), correlation order
     std::int64_t n, k, m, origin;
     float low, high;               // limits of the output, -inf and inf without a clamp
-    const void* tables = nullptr;  // what the lesson's tables() returned
-    int multiprocessors = 0;       // of the device
-};
-
-/// A lesson on that problem: it says what it needs beyond and launches.
-class SignalLesson : public Rung {
-public:
-    [[nodiscard]] Refusal supports(const Problem&, const cuda_abi::Device&) const final;
-    [[nodiscard]] double estimate_seconds(const Problem&, const cuda_abi::Device&) const final;
-    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared&) const final;
-    void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const final;
-
-protected:
-    /// What this lesson needs besides f32, one signal, unit strides, zero boundary, finite sizes.
-    [[nodiscard]] virtual Refusal requires_more(const Problem&) const { return {}; }
-    /// What it needs of the device.
-    [[nodiscard]] virtual Refusal requires_device(const cuda_abi::Device&) const { return {}; }
-    [[nodiscard]] virtual bool clamps() const { return false; }
-    /// Rough cost: seconds a product, and seconds at least.
-    [[nodiscard]] virtual double seconds_per_product() const = 0;
-    /// load_kernel() of all that launch_signal() launches.
-    virtual void load_kernels(const cuda_abi::Device&) const = 0;
-    virtual void launch_signal(const Signal&, cudaStream_t) const = 0;
+    const void* tables = nullptr;  // what Lesson::points returned, in float
 };
 
 /// The lessons' problem for images: packed f32, zero boundary, out (height, width, channels) =
@@ -59,19 +35,43 @@ struct Image {
     float low, high;  // limits of the output, -inf and inf without a clamp
 };
 
-/// A lesson on that problem: it says what it needs beyond and launches.
-class ImageLesson : public Rung {
-public:
-    [[nodiscard]] Refusal supports(const Problem&, const cuda_abi::Device&) const final;
-    [[nodiscard]] double estimate_seconds(const Problem&, const cuda_abi::Device&) const final;
-    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared&) const final;
-    void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const final;
-
-protected:
-    [[nodiscard]] virtual Refusal requires_more(const Problem&) const { return {}; }
-    virtual void load_kernels() const = 0;
-    virtual void launch_image(const Image&, cudaStream_t) const = 0;
+/// The blocks of a launch, kernel<<<grid, threads, shared_bytes, stream>>>(problem); the grid has as many as all outputs take.
+struct Blocks {
+    dim3 threads;
+    dim3 outputs = threads;  ///< of a block, along x and y
+    std::size_t shared_bytes = 0;
+    bool persistent = false;  ///< at most one a multiprocessor: a block goes on until there are no outputs left
 };
+
+/// Points that are computed on the host and read by kernels in float.
+using Points = std::vector<std::complex<double>>;
+
+/// A lesson: a way to compute `T`, Signal or Image. It is a constant; rungs_of() makes rungs of the table's (lesson_rung.hpp),
+/// which launch the kernel.
+template <class T>
+struct Lesson {
+    using Kernel = void (*)(T);
+
+    Head head;
+    Kernel kernel = nullptr;
+    Kernel (*kernel_for)(const Problem&) = nullptr;  ///< in its place where the problem decides
+    Blocks blocks{};
+    Blocks (*blocks_for)(const Problem&) = nullptr;        ///< in their place where the problem decides
+    void (*before)(const T&, cudaStream_t) = nullptr;      ///< what the stream does before each launch
+    Points (*points)(const float* taps, int k) = nullptr;  ///< what Signal::tables holds, made of a filter in correlation order
+    /// Empty, or why not: what it needs besides its problem, a large enough grid and the shared memory.
+    Refusal (*needs)(const Problem&) = nullptr;
+    bool clamps = false;             ///< its outputs lie in [low, high]
+    bool is_local = true;            ///< an output's error depends on the terms of its own sum alone
+    double seconds_per_product = 0;  ///< a rough cost
+};
+
+using SignalLesson = Lesson<Signal>;
+using ImageLesson = Lesson<Image>;
+
+/// The rungs of lessons, in their order; they live until the process ends.
+template <class T>
+std::vector<const Rung*> rungs_of(std::initializer_list<const Lesson<T>*> lessons);
 
 /// images/ladder.cu.
 std::vector<const Rung*> image_lessons();

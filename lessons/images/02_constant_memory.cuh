@@ -1,21 +1,16 @@
 // 02: the mask in constant memory.
 #pragma once
 
-#include "lessons/images/01_basic.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::image_constant_memory {
 
-inline constexpr RungInfo kInfo{
-    .number = "02",
-    .name = "image_constant_memory",
-    .origin = "E6",
-    .idea = "Every thread reads the same tap at the same time: constant memory gives it to a whole warp at once.",
-    .changed = "The mask is a global __constant__ array, copied there before each launch.",
-    .requirements = "At most 16384 taps; one plan at a time, since the array is one.",
-    .limited_by = "One load of the image and a bounds test for each product.",
-    .source = "lessons/images/02_constant_memory.cuh",
-    .rank = 2,
-};
+inline constexpr Head kHead("02", "image_constant_memory", "E6", R"(
+Idea: Every thread reads the same tap at the same time: constant memory gives it to a whole warp at once.
+Changed: The mask is a global __constant__ array, copied there before each launch.
+Requires: At most 16384 taps; one plan at a time, since the array is one.
+Limited by: One load of the image and a bounds test for each product.
+)");
 
 inline constexpr int kSide = 16;
 inline constexpr int kMaxTaps = 64 * 1024 / 4;
@@ -41,26 +36,21 @@ static __global__ void __launch_bounds__(kSide* kSide) kernel(Image s) {
     }
 }
 
-class ConstantMemory final : public ImageLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        const std::int64_t taps = p.y.k * p.x.k;
-        return taps > kMaxTaps ? "constant memory holds 16384 taps, not " + std::to_string(taps) : "";
-    }
-    void load_kernels() const override { load_kernel(&kernel); }
-    void launch_image(const Image& s, cudaStream_t stream) const override {
-        const std::size_t bytes = static_cast<std::size_t>(s.mask_height) * static_cast<std::size_t>(s.mask_width) * sizeof(float);
-        check(cudaMemcpyToSymbolAsync(mask, s.mask, bytes, 0, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyToSymbolAsync");
-        launch_kernel(&kernel, image_basic::grid_of(s), dim3(kSide, kSide), 0, stream, s);
-    }
-};
-
-inline const Rung& rung() {
-    static const ConstantMemory instance;
-    return instance;
+inline void fill(const Image& s, cudaStream_t stream) {
+    const std::size_t bytes = static_cast<std::size_t>(s.mask_height) * static_cast<std::size_t>(s.mask_width) * sizeof(float);
+    check(cudaMemcpyToSymbolAsync(mask, s.mask, bytes, 0, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyToSymbolAsync");
 }
+
+inline Refusal needs(const Problem& p) {
+    return p.taps() > kMaxTaps ? "constant memory holds 16384 taps, not " + std::to_string(p.taps()) : "";
+}
+
+inline constexpr ImageLesson lesson{.head = kHead,
+                                    .kernel = kernel,
+                                    .blocks = {.threads = {kSide, kSide}},
+                                    .before = fill,
+                                    .needs = needs,
+                                    .clamps = true,
+                                    .seconds_per_product = 4.5e-13};
 
 }  // namespace tapline::cuda::image_constant_memory

@@ -1,25 +1,18 @@
 // 03: a block is a tile of the input; fewer of its threads have an output.
 #pragma once
 
-#include "lessons/images/01_basic.cuh"
+#include "lessons/lesson.hpp"
 
 namespace tapline::cuda::image_tiled {
 
-inline constexpr RungInfo kInfo{
-    .number = "03",
-    .name = "image_tiled",
-    .origin = "E7",
-    .idea =
-        "A block loads a tile of 32 x 32 pixels to shared memory, a pixel a thread and one channel at a time; its output tile is "
-        "smaller by the mask's size minus one, and the threads outside it wait.",
-    .changed = "Pixels come from shared memory, without a bounds test in the sum; the mask from global memory again.",
-    .requirements = "Mask sides of at most 17, so that the output tile has at least 16 x 16 pixels.",
-    .limited_by =
-        "A load of the tile and one of the mask for each product, two barriers a channel, and threads that only load: 12% of them "
-        "with a 3 x 3 mask, 68% with 15 x 15.",
-    .source = "lessons/images/03_tiled.cuh",
-    .rank = 2,
-};
+inline constexpr Head kHead("03", "image_tiled", "E7", R"(
+Idea: A block loads a tile of 32 x 32 pixels to shared memory, a pixel a thread and one channel at a time; its output tile is
+    smaller by the mask's size minus one, and the threads outside it wait.
+Changed: Pixels come from shared memory, without a bounds test in the sum; the mask from global memory again.
+Requires: Mask sides of at most 17, so that the output tile has at least 16 x 16 pixels.
+Limited by: A load of the tile and one of the mask for each product, two barriers a channel, and threads that only load: 12% of
+    them with a 3 x 3 mask, 68% with 15 x 15.
+)");
 
 inline constexpr int kTile = 32;
 inline constexpr int kMostSide = 17;
@@ -50,28 +43,17 @@ static __global__ void __launch_bounds__(kTile* kTile) kernel(Image s) {
     }
 }
 
-class Tiled final : public ImageLesson {
-public:
-    [[nodiscard]] RungInfo info() const override { return kInfo; }
-
-protected:
-    [[nodiscard]] Refusal requires_more(const Problem& p) const override {
-        if (p.y.k <= kMostSide && p.x.k <= kMostSide) { return {}; }
-        return "its tile of 32 x 32 leaves too few outputs: mask sides of at most 17";
-    }
-    void load_kernels() const override { load_kernel(&kernel); }
-    void launch_image(const Image& s, cudaStream_t stream) const override {
-        const int out_width = kTile - s.mask_width + 1;
-        const int out_height = kTile - s.mask_height + 1;
-        const dim3 grid(static_cast<unsigned>((s.width + out_width - 1) / out_width),
-                        static_cast<unsigned>((s.height + out_height - 1) / out_height));
-        launch_kernel(&kernel, grid, dim3(kTile, kTile), 0, stream, s);
-    }
-};
-
-inline const Rung& rung() {
-    static const Tiled instance;
-    return instance;
+inline Blocks blocks_for(const Problem& p) {
+    return {.threads = {kTile, kTile},
+            .outputs = {static_cast<unsigned>(kTile - p.x.k + 1), static_cast<unsigned>(kTile - p.y.k + 1)}};
 }
+
+inline Refusal needs(const Problem& p) {
+    if (p.y.k <= kMostSide && p.x.k <= kMostSide) { return {}; }
+    return "its tile of 32 x 32 leaves too few outputs: mask sides of at most 17";
+}
+
+inline constexpr ImageLesson lesson{
+    .head = kHead, .kernel = kernel, .blocks_for = blocks_for, .needs = needs, .clamps = true, .seconds_per_product = 4.5e-13};
 
 }  // namespace tapline::cuda::image_tiled

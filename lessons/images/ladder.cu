@@ -6,11 +6,11 @@
 namespace tapline::cuda {
 
 std::vector<const Rung*> image_lessons() {
-    return {
-        &image_basic::rung(),
-        &image_constant_memory::rung(),
-        &image_tiled::rung(),
-    };
+    return rungs_of<Image>({
+        &image_basic::lesson,
+        &image_constant_memory::lesson,
+        &image_tiled::lesson,
+    });
 }
 
 }  // namespace tapline::cuda
