@@ -10,6 +10,12 @@
 
 namespace tapline::cuda {
 
+/// A kernel as the runtime's untyped functions take it.
+template <class... Parameters>
+const void* address_of(void (*kernel)(Parameters...)) {
+    return reinterpret_cast<const void*>(kernel);
+}
+
 /// Of a launch of clusters; it points to `attribute`.
 inline cudaLaunchConfig_t cluster_config(cudaLaunchAttribute& attribute, int blocks, dim3 grid, dim3 block,
                                          std::size_t shared_bytes, cudaStream_t stream) {
@@ -53,7 +59,7 @@ int clusters_held(void (*kernel)(Parameters...), int blocks, dim3 block, std::si
     const cudaLaunchConfig_t config =
         cluster_config(attribute, blocks, static_cast<unsigned>(blocks), block, shared_bytes, nullptr);
     int clusters = 0;
-    check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config), "clusters");
+    check(cudaOccupancyMaxActiveClusters(&clusters, address_of(kernel), &config), "clusters");
     return clusters < 1 ? 1 : clusters;
 }
 
@@ -61,7 +67,7 @@ int clusters_held(void (*kernel)(Parameters...), int blocks, dim3 block, std::si
 template <class... Parameters>
 cudaFuncAttributes load_kernel(void (*kernel)(Parameters...)) {
     cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
+    check(cudaFuncGetAttributes(&attributes, address_of(kernel)), "loading a kernel");
     return attributes;
 }
 
@@ -74,7 +80,7 @@ cudaFuncAttributes load_kernel(void (*kernel)(Parameters...), std::size_t shared
     const cudaFuncAttributes attributes = load_kernel(kernel);
     if (shared_bytes + attributes.sharedSizeBytes > kAllowedAnyway) {
         const int most = device.shared_bytes_per_block - static_cast<int>(attributes.sharedSizeBytes);
-        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "shared memory");
+        check(cudaFuncSetAttribute(address_of(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, most), "shared memory");
     }
     return attributes;
 }

@@ -1,6 +1,6 @@
 // A rung made ready for one problem: taps and tables on the device, kernels chosen and loaded.
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -32,20 +32,21 @@ std::int64_t bytes_of_tap(Dtype type) {
     }
 }
 
-bool all_finite(const std::byte* taps, std::int64_t bytes, Dtype type) {
-    const bool is_double = type == Dtype::f64 || type == Dtype::complex128;
-    for (std::int64_t i = 0; i < bytes; i += is_double ? 8 : 4) {
-        double value = 0;
-        if (is_double) {
-            std::memcpy(&value, taps + i, 8);
-        } else {
-            float single = 0;
-            std::memcpy(&single, taps + i, 4);
-            value = single;
-        }
-        if (!std::isfinite(value)) { return false; }
+// By exponents of all ones, without a branch for each.
+template <class Bits>
+bool all_finite(const std::byte* taps, std::int64_t bytes, Bits exponent) {
+    bool finite = true;
+    for (std::int64_t i = 0; i < bytes; i += static_cast<std::int64_t>(sizeof(Bits))) {
+        Bits bits;
+        std::memcpy(&bits, taps + i, sizeof bits);
+        finite &= (bits & exponent) != exponent;
     }
-    return true;
+    return finite;
+}
+
+bool all_finite(const std::byte* taps, std::int64_t bytes, Dtype type) {
+    return type == Dtype::f64 || type == Dtype::complex128 ? all_finite(taps, bytes, std::uint64_t{0x7ff} << 52)
+                                                           : all_finite(taps, bytes, std::uint32_t{0xff} << 23);
 }
 
 // Device memory that is given back unless released.
@@ -62,16 +63,24 @@ struct DeviceMemory {
     void* pointer;
 };
 
-// Copies to the current device and waits, without touching the caller's streams.
-void upload(void* to, const void* from, std::size_t bytes) {
+// A stream beside the caller's.
+class OwnStream {
+public:
+    OwnStream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+    ~OwnStream() { cudaStreamDestroy(stream_); }
+    OwnStream(const OwnStream&) = delete;
+    OwnStream& operator=(const OwnStream&) = delete;
+    [[nodiscard]] cudaStream_t get() const { return stream_; }
+
+private:
+    cudaStream_t stream_ = nullptr;
+};
+
+// Copies to the current device and waits.
+void upload(void* to, const void* from, std::size_t bytes, const OwnStream& stream) {
     if (bytes == 0) { return; }
-    cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    const cudaError_t copied = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream);
-    const cudaError_t finished = cudaStreamSynchronize(stream);
-    cudaStreamDestroy(stream);
-    check(copied, "copying the taps");
-    check(finished, "copying the taps");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream.get()), "copying the taps");
+    check(cudaStreamSynchronize(stream.get()), "copying the taps");
 }
 
 // Bytes of the taps on the device.
@@ -112,11 +121,15 @@ void add_made_tables(cuda_abi::Prepared& made) {
 void fill_device(cuda_abi::Prepared& made) {
     const int device = made.device.index;
     const std::int64_t bytes = made.problem.taps_come_later ? 0 : padded_bytes(made);
+    const OwnStream stream;
     DeviceMemory taps(device, bytes == 0 ? 0 : bytes + kTapSlackBytes);
-    upload(taps.pointer, made.host_taps.data(), static_cast<std::size_t>(bytes));
+    upload(taps.pointer, made.host_taps.data(), static_cast<std::size_t>(bytes), stream);
     const std::vector<std::byte> all = made.rung->tables(made);
-    DeviceMemory tables(device, static_cast<std::int64_t>(all.size()));
-    upload(tables.pointer, all.data(), all.size());
+    const std::int64_t filled = bytes == 0 ? 0 : made.rung->filled_table_bytes(made);
+    DeviceMemory tables(device, static_cast<std::int64_t>(all.size()) + filled);
+    upload(tables.pointer, all.data(), all.size(), stream);
+    made.on_device = {taps.pointer, tables.pointer};
+    if (filled != 0) { made.rung->fill_tables(made, static_cast<std::byte*>(tables.pointer) + all.size(), stream.get()); }
     made.on_device = {taps.release(), tables.release()};
 }
 

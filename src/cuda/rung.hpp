@@ -83,6 +83,10 @@ public:
     [[nodiscard]] virtual std::int64_t granularity(const Prepared&) const { return info().granularity; }
     /// What launch() finds in device memory at OnDevice::tables; called once, after load(), with all taps in host_taps.
     [[nodiscard]] virtual std::vector<std::byte> tables(Prepared&) const { return {}; }
+    /// Bytes behind those, a multiple of 16, that fill_tables() fills on the device; 0: none.
+    [[nodiscard]] virtual std::int64_t filled_table_bytes(const Prepared&) const { return 0; }
+    /// Called once, after tables(), with the taps in Prepared::on_device. May allocate; waits for the stream.
+    virtual void fill_tables(const Prepared&, void* /*to*/, cudaStream_t) const {}
     /// Launches on the current device. Throws CudaError.
     virtual void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const = 0;
 };
@@ -128,7 +132,7 @@ protected:
 };
 
 /// Every rung of this library, in reading order: those for signals, then those for images. The engine and the library of lessons
-/// have a table each (ladder.cu, lessons/ladder.cu).
+/// have a table each (ladder.cpp, lessons/ladder.cu).
 const std::vector<const Rung*>& ladder();
 
 }  // namespace tapline::cuda

@@ -13,6 +13,7 @@
 #include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
 #include "cuda/primitives/fft.cuh"
 #include "support/draw.hpp"
+#include "support/large_spectrum.hpp"
 
 namespace tapline::test {
 namespace {

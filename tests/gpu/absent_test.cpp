@@ -2,6 +2,7 @@
 #include "gpu/driver.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/own_process.hpp"
+#include "support/errors.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -14,17 +15,9 @@ void expect_cpu_only(const std::string& text) {
     EXPECT_EQ(library.devices, 0);
     EXPECT_NE(library.reason.find(text), std::string::npos) << library.reason;
     const std::vector<float> taps{1, 2, 3};
-    Problem p;
-    p.length = 100;
-    p.taps = 3;
+    const Problem p{.length = 100, .taps = 3};
     EXPECT_EQ(make_plan(p, taps, {.device = "auto"}).device(), "cpu");
-    try {
-        make_plan(p, taps, {.device = "cuda"});
-        ADD_FAILURE() << "a plan for a GPU that is not there";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::device);
-        EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-    }
+    expect_error(ErrorCode::device, text, [&] { make_plan(p, taps, {.device = "cuda"}); });
     bool told = false;
     for (const EngineInfo& engine : engines()) {
         if (engine.name != "cuda") { continue; }

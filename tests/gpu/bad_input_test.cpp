@@ -1,6 +1,7 @@
 // What bad input gets: a clear error, after which the plan goes on working.
 #include "gpu/gpu.hpp"
 #include "support/comparison.hpp"
+#include "support/errors.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -12,13 +13,9 @@ protected:
         GpuTest::SetUp();
         if (IsSkipped() || HasFatalFailure()) { return; }
         Random random(80);
-        problem_.length = 1000;
-        problem_.taps = 5;
-        problem_.mode = Mode::same;
-        in_.resize(1000);
-        taps_.resize(5);
-        fill_random(in_.data(), Dtype::f32, 1000, random);
-        fill_random(taps_.data(), Dtype::f32, 5, random);
+        problem_ = {.length = 1000, .taps = 5, .mode = Mode::same};
+        in_ = random_floats(problem_.length, random);
+        taps_ = random_floats(problem_.taps, random);
     }
 
     Plan plan() { return make_plan(problem_, taps_, {.device = "cuda"}); }
@@ -26,19 +23,6 @@ protected:
     void expect_still_works(const Plan& plan) {
         const std::vector<float> out = execute_on_device<float>(plan, in_.data());
         EXPECT_EQ(compare(problem_, out.data(), in_.data(), taps_.data(), true), "");
-    }
-
-    // `body` throws an Error of one of the codes whose message says `text`.
-    template <class Body>
-    static void expect_error(std::initializer_list<ErrorCode> codes, const std::string& text, const Body& body) {
-        try {
-            body();
-            ADD_FAILURE() << "no error; expected one that says '" << text << "'";
-        } catch (const Error& error) {
-            EXPECT_NE(std::find(codes.begin(), codes.end(), error.code()), codes.end())
-                << to_string(error.code()) << ": " << error.what();
-            EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-        }
     }
 
     Problem problem_;
@@ -57,10 +41,10 @@ TEST_F(BadInput, NullAndHostPointers) {
     const DeviceBuffer workspace(p.workspace_bytes());
     const DeviceStream stream;
     std::vector<float> host(1000);
-    expect_error({ErrorCode::argument}, "out", [&] { p.execute(nullptr, in.data(), workspace.span(), stream.get()); });
-    expect_error({ErrorCode::argument}, "in", [&] { p.execute(out.data(), nullptr, workspace.span(), stream.get()); });
-    expect_error({ErrorCode::argument}, "out", [&] { p.execute(host.data(), in.data(), workspace.span(), stream.get()); });
-    expect_error({ErrorCode::argument}, "in", [&] { p.execute(out.data(), host.data(), workspace.span(), stream.get()); });
+    expect_error(ErrorCode::argument, "out", [&] { p.execute(nullptr, in.data(), workspace.span(), stream.get()); });
+    expect_error(ErrorCode::argument, "in", [&] { p.execute(out.data(), nullptr, workspace.span(), stream.get()); });
+    expect_error(ErrorCode::argument, "out", [&] { p.execute(host.data(), in.data(), workspace.span(), stream.get()); });
+    expect_error(ErrorCode::argument, "in", [&] { p.execute(out.data(), host.data(), workspace.span(), stream.get()); });
     EXPECT_EQ(host, std::vector<float>(1000));
     expect_still_works(p);
 }
@@ -71,9 +55,9 @@ TEST_F(BadInput, OverlappingBuffers) {
     const DeviceBuffer workspace(p.workspace_bytes());
     const DeviceStream stream;
     for (const std::ptrdiff_t distance : {0, 4, 2000, 3996}) {
-        expect_error({ErrorCode::argument}, "overlap",
+        expect_error(ErrorCode::argument, "overlap",
                      [&] { p.execute(at(both, distance), at(both, 0), workspace.span(), stream.get()); });
-        expect_error({ErrorCode::argument}, "overlap",
+        expect_error(ErrorCode::argument, "overlap",
                      [&] { p.execute(at(both, 0), at(both, distance), workspace.span(), stream.get()); });
     }
     p.execute(at(both, 4000), at(both, 0), workspace.span(), stream.get());  // side by side is no overlap
@@ -88,10 +72,8 @@ TEST_F(BadInput, MisalignedBuffers) {
     const DeviceBuffer workspace(p.workspace_bytes());
     const DeviceStream stream;
     for (const std::ptrdiff_t offset : {1, 2, 3}) {
-        expect_error({ErrorCode::argument}, "align",
-                     [&] { p.execute(at(out, offset), at(in, 0), workspace.span(), stream.get()); });
-        expect_error({ErrorCode::argument}, "align",
-                     [&] { p.execute(at(out, 0), at(in, offset), workspace.span(), stream.get()); });
+        expect_error(ErrorCode::argument, "align", [&] { p.execute(at(out, offset), at(in, 0), workspace.span(), stream.get()); });
+        expect_error(ErrorCode::argument, "align", [&] { p.execute(at(out, 0), at(in, offset), workspace.span(), stream.get()); });
     }
     expect_still_works(p);
 }
@@ -114,12 +96,11 @@ TEST_F(BadInput, WorkspaceTooSmallOnTheHostOrMisaligned) {
         const DeviceStream stream;
         std::vector<std::byte> host(with.workspace_bytes() + 64);
         const auto run = [&](std::span<std::byte> space) { with.execute(out.data(), in.data(), space, stream.get()); };
-        expect_error({ErrorCode::argument}, "workspace", [&] { run({}); });
-        expect_error({ErrorCode::argument}, "workspace", [&] { run(workspace.span().first(with.workspace_bytes() - 1)); });
-        expect_error({ErrorCode::argument}, "workspace", [&] { run(workspace.span().subspan(4, with.workspace_bytes())); });
+        expect_error(ErrorCode::argument, "workspace", [&] { run({}); });
+        expect_error(ErrorCode::argument, "workspace", [&] { run(workspace.span().first(with.workspace_bytes() - 1)); });
+        expect_error(ErrorCode::argument, "workspace", [&] { run(workspace.span().subspan(4, with.workspace_bytes())); });
         const std::size_t aligned = 64 - reinterpret_cast<std::uintptr_t>(host.data()) % 64;
-        expect_error({ErrorCode::argument}, "workspace",
-                     [&] { run(std::span(host).subspan(aligned % 64, with.workspace_bytes())); });
+        expect_error(ErrorCode::argument, "workspace", [&] { run(std::span(host).subspan(aligned % 64, with.workspace_bytes())); });
         run(workspace.span().first(with.workspace_bytes()));
         stream.synchronize();
         const auto sum = static_cast<float>(p.length);
@@ -133,15 +114,15 @@ TEST_F(BadInput, WorkspaceTooSmallOnTheHostOrMisaligned) {
 TEST_F(BadInput, ZeroAndHugeSizes) {
     Problem p = problem_;
     p.length = 0;
-    expect_error({ErrorCode::argument}, "length", [&] { make_plan(p, taps_, {.device = "cuda"}); });
+    expect_error(ErrorCode::argument, "length", [&] { make_plan(p, taps_, {.device = "cuda"}); });
     p.length = std::int64_t{1} << 60;
-    expect_error({ErrorCode::argument}, "length", [&] { make_plan(p, taps_, {.device = "cuda"}); });
+    expect_error(ErrorCode::argument, "length", [&] { make_plan(p, taps_, {.device = "cuda"}); });
     p = problem_;
     p.taps = 0;
-    expect_error({ErrorCode::argument}, "taps", [&] { make_plan(p, taps_.data(), {.device = "cuda"}); });
+    expect_error(ErrorCode::argument, "taps", [&] { make_plan(p, taps_.data(), {.device = "cuda"}); });
     p = problem_;
     p.batch = 0;
-    expect_error({ErrorCode::argument}, "batch", [&] { make_plan(p, taps_, {.device = "cuda"}); });
+    expect_error(ErrorCode::argument, "batch", [&] { make_plan(p, taps_, {.device = "cuda"}); });
     // Far more than any device has, within what a problem may be: the plan is a value, the buffers cannot exist.
     p = problem_;
     p.length = std::int64_t{1} << 50;
@@ -150,8 +131,8 @@ TEST_F(BadInput, ZeroAndHugeSizes) {
         const DeviceBuffer in = DeviceBuffer::of(in_);
         const DeviceBuffer out(4000);
         const DeviceBuffer workspace(64);
-        expect_error({ErrorCode::argument, ErrorCode::memory, ErrorCode::unsupported}, "",
-                     [&] { huge.execute(out.data(), in.data(), workspace.span(), nullptr); });
+        huge.execute(out.data(), in.data(), workspace.span(), nullptr);
+        ADD_FAILURE() << "no error";
     } catch (const Error& error) { EXPECT_NE(error.code(), ErrorCode::device) << error.what(); }
     cuda_abi::Status status;
     EXPECT_EQ(api().allocate(0, -5, &status), nullptr) << "an allocation of a negative size";
@@ -177,7 +158,7 @@ TEST_F(BadInput, IntegersAreRefusedWithAReason) {
     Problem p = problem_;
     p.dtype = Dtype::i32;
     const std::vector<std::int64_t> taps(5, 1);
-    expect_error({ErrorCode::unsupported, ErrorCode::type}, "integer", [&] { make_plan(p, taps, {.device = "cuda"}); });
+    expect_error(ErrorCode::unsupported, "integer", [&] { make_plan(p, taps, {.device = "cuda"}); });
 }
 
 // All of a bad call's launches are refused together: nothing is written when a buffer is wrong.
@@ -209,9 +190,9 @@ TEST_F(TwoDevices, PointersAndStreamsOfTheOtherAreRefused) {
     const DeviceBuffer other_out(4000, Guard::output, 0, 1);
     const DeviceStream stream;
     const DeviceStream other_stream(1);
-    expect_error({ErrorCode::argument}, "out", [&] { p.execute(other_out.data(), in.data(), workspace.span(), stream.get()); });
-    expect_error({ErrorCode::argument}, "in", [&] { p.execute(out.data(), other_in.data(), workspace.span(), stream.get()); });
-    expect_error({ErrorCode::argument}, "stream", [&] { p.execute(out.data(), in.data(), workspace.span(), other_stream.get()); });
+    expect_error(ErrorCode::argument, "out", [&] { p.execute(other_out.data(), in.data(), workspace.span(), stream.get()); });
+    expect_error(ErrorCode::argument, "in", [&] { p.execute(out.data(), other_in.data(), workspace.span(), stream.get()); });
+    expect_error(ErrorCode::argument, "stream", [&] { p.execute(out.data(), in.data(), workspace.span(), other_stream.get()); });
     expect_still_works(p);
 }
 

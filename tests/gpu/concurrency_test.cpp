@@ -11,13 +11,7 @@
 namespace tapline::test {
 namespace {
 
-Problem same(std::int64_t n, std::int64_t k) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = Mode::same;
-    return p;
-}
+Problem same(std::int64_t n, std::int64_t k) { return {.length = n, .taps = k, .mode = Mode::same}; }
 
 // Every algorithm that plans may use for a problem.
 std::vector<Plan> all_plans(const Problem& problem, const void* taps) {
@@ -105,10 +99,8 @@ TEST_F(Pieces, GiveTheBitsOfTheWhole) {
                     p.filters = batch > 1 ? Filters::per_row : Filters::shared;
                     p.boundary = boundary;
                     p.constant = boundary == Boundary::constant ? 0.5 : 0;
-                    std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-                    std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
-                    fill_random(in.data(), dtype, input_extent(p), random);
-                    fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+                    std::vector<std::byte> in = random_elements(dtype, input_extent(p), random);
+                    std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
                     for (const Plan& plan : all_plans(p, taps.data())) {
                         if (rung_named(plan.algorithm()).info().takes_pieces == 0) { continue; }
                         ASSERT_EQ(in_pieces(plan, in, random), execute_on_device<std::byte>(plan, in.data()))

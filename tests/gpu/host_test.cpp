@@ -52,13 +52,7 @@ TEST_F(HostBuffers, ProblemsDrawnAtRandom) {
 }
 
 Problem large(std::int64_t n, std::int64_t k, Boundary boundary) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = Mode::same;
-    p.boundary = boundary;
-    p.constant = boundary == Boundary::constant ? 0.5 : 0;
-    return p;
+    return {.length = n, .taps = k, .mode = Mode::same, .boundary = boundary, .constant = boundary == Boundary::constant ? 0.5 : 0};
 }
 
 // Signals of many chunks: each boundary rule at both ends and every chunk's halo.

@@ -118,12 +118,8 @@ protected:
     }
 
     static void expect_long_signal(Dtype dtype, std::int64_t k) {
-        Problem p;
-        p.length = kTwoTo31 + 4099;
-        p.taps = k;
-        p.mode = Mode::same;
-        p.operation = Operation::correlation;
-        p.dtype = dtype;
+        const Problem p{
+            .length = kTwoTo31 + 4099, .taps = k, .mode = Mode::same, .operation = Operation::correlation, .dtype = dtype};
         const auto bytes = static_cast<std::size_t>(p.length) * size_of(dtype);
         if (const std::string reason = lacks(2 * static_cast<std::int64_t>(bytes) + (1 << 28), 1 << 30); !reason.empty()) {
             GTEST_SKIP() << reason;

@@ -13,13 +13,9 @@ protected:
     void SetUp() override {
         GpuTest::SetUp();
         Random random(90);
-        problem_.length = 5000;
-        problem_.taps = 17;
-        problem_.mode = Mode::same;
-        in_.resize(5000);
-        taps_.resize(17);
-        fill_random(in_.data(), Dtype::f32, 5000, random);
-        fill_random(taps_.data(), Dtype::f32, 17, random);
+        problem_ = {.length = 5000, .taps = 17, .mode = Mode::same};
+        in_ = random_floats(problem_.length, random);
+        taps_ = random_floats(problem_.taps, random);
     }
 
     void expect_cpu_works() {

@@ -1,11 +1,7 @@
 // Overlap-save by clusters: every size of segment, several of a row, types, layouts, boundaries, and what transforms endanger.
 #include <array>
-#include <cmath>
 
-#include "gpu/difference.hpp"
-#include "gpu/rung_runner.hpp"
-#include "support/comparison.hpp"
-#include "support/draw.hpp"
+#include "gpu/rung_test.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -13,40 +9,25 @@ namespace {
 
 constexpr const char* kName = "overlap_save_cluster";
 
-class OverlapSaveCluster : public GpuTest {
+class OverlapSaveCluster : public RungTest {
 protected:
+    OverlapSaveCluster() : RungTest(kName) {}
+
     void SetUp() override {
-        GpuTest::SetUp();
+        RungTest::SetUp();
         if (IsSkipped() || HasFatalFailure()) { return; }
-        rung_ = rung_named(kName);
-        if (!rung_) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_cluster"); }
         const std::string refused = refusal(rung_, correlation_of(1000, 100));
         if (refused.find("compute capability") != std::string::npos) { GTEST_SKIP() << refused; }
     }
 
-    // The first size of segment that takes the problem against the textbook, which takes long, the others against the first.
+    // Every size of segment that takes the problem.
     void expect_right(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps, int* sizes = nullptr) const {
-        ASSERT_EQ(refusal(rung_, p), "") << describe(p);
-        std::vector<cuda_abi::Policy> all = policies_of(rung_, p);
+        const std::vector<cuda_abi::Policy> all = policies_of(rung_, p);
         ASSERT_FALSE(all.empty());
-        all.erase(all.begin());  // the default is among the others
-        std::vector<float> first;
-        for (const cuda_abi::Policy& policy : all) {
-            const RungRun run = run_rung(rung_, p, in, taps, policy);
-            ASSERT_EQ(run.failure, "") << policy.threads_per_block << " threads: " << describe(p);
-            if (first.empty()) {
-                ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "")
-                    << policy.threads_per_block << " threads: " << describe(p);
-                first = run.out;
-            } else {
-                ASSERT_EQ(difference(run.out, first, 2e-6 * norm_of(first)), "")
-                    << policy.threads_per_block << " threads: " << describe(p);
-            }
-            if (sizes != nullptr) { ++*sizes; }
-        }
+        const auto others = std::span(all).subspan(1);  // the default is among them
+        expect_right_with(
+            others, p, in, taps, [](const std::vector<float>& out) { return 2e-6 * norm_of(out); }, sizes);
     }
-
-    Rung rung_;
 };
 
 TEST_F(OverlapSaveCluster, SegmentsOfEverySize) {
@@ -102,16 +83,8 @@ TEST_F(OverlapSaveCluster, EveryTypeBoundaryAndLayout) {
             p.batch = more ? 2 : 1;
             p.filters = more ? Filters::per_row : Filters::shared;
             if (more) { p.scale = 0.5; }
-            std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-            std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
-            fill_random(in.data(), dtype, input_extent(p), random);
-            fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
-            const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
-            const std::size_t part = size_of(real_part_of(dtype));
-            const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
-            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
-            // On addresses that are multiples of the parts' size only.
-            ASSERT_EQ(execute_on_device<std::byte>(plan, in.data(), part, part), out) << describe(p);
+            expect_right_anywhere(p, random);
+            if (HasFatalFailure()) { return; }
         }
     }
 }
@@ -121,24 +94,18 @@ TEST_F(OverlapSaveCluster, NanAndInfinityReachTheirWindowsOnly) {
     for (const std::int64_t n : {70011, 140011}) {
         const Problem p = correlation_of(n, 1030);
         std::vector<float> in = random_floats(n, random);
-        in[static_cast<std::size_t>(between(0, n - 1, random))] = NAN;
-        in[static_cast<std::size_t>(between(0, n - 1, random))] = HUGE_VALF;
-        in[0] = -HUGE_VALF;
+        spoil_three(in, random);
         expect_right(p, in, random_floats(p.taps, random));
         if (HasFatalFailure()) { return; }
     }
 }
 
-// Finite sums whose transforms are not.
 TEST_F(OverlapSaveCluster, Overflow) {
     Random random(185);
     Problem p = correlation_of(70001, 200);
     p.clamp = Clamp{-1e36, HUGE_VAL};
-    std::vector<float> in = random_floats(p.length, random);
-    for (std::size_t i = 3000; i < 6000; ++i) { in[i] = 3e38F; }
-    std::vector<float> taps = random_floats(p.taps, random);
-    for (float& tap : taps) { tap *= 1e-3F; }
-    expect_right(p, in, taps);
+    const Drawn d = near_overflow(p, 3000, 6000, 1e-3F, random);
+    expect_right(p, d.in, d.taps);
 }
 
 // Beyond the filters of segments in one multiprocessor: clusters, or segments in the L2 cache, whichever is predicted to be faster.

@@ -5,10 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "gpu/difference.hpp"
-#include "gpu/rung_runner.hpp"
-#include "support/comparison.hpp"
-#include "support/draw.hpp"
+#include "gpu/rung_test.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -17,14 +14,9 @@ namespace {
 constexpr const char* kName = "overlap_save_large";
 constexpr const char* kParts = "overlap_save_parts";
 
-class OverlapSaveLarge : public GpuTest {
+class OverlapSaveLarge : public RungTest {
 protected:
-    void SetUp() override {
-        GpuTest::SetUp();
-        if (IsSkipped() || HasFatalFailure()) { return; }
-        rung_ = rung_named(kName);
-        if (!rung_) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save_large"); }
-    }
+    OverlapSaveLarge() : RungTest(kName) {}
 
     // Outputs [first, first + count) of an f32 correlation against the textbook sum in double: they are few, the taps many. A
     // transform's errors are those of whole windows, also for outputs at the signal's ends whose windows are mostly empty.
@@ -52,8 +44,6 @@ protected:
         ASSERT_GT(outputs, 0);
         ASSERT_LE(std::sqrt(difference / outputs), 1e-6 * whole_window) << describe(p) << ", outputs from " << first;
     }
-
-    Rung rung_;
 };
 
 // The ends of segments of every size.
@@ -106,6 +96,39 @@ TEST_F(OverlapSaveLarge, LengthsNextToWholeSegments) {
     }
 }
 
+// Filters about as long as the signal: one segment, in which windows end in zeros that wrap around. The spectrum is made on the
+// device, when the plan is made or of taps that come later.
+TEST_F(OverlapSaveLarge, FiltersAsLongAsTheSignal) {
+    Random random(99);
+    constexpr std::int64_t kLong = std::int64_t{1} << 18;
+    struct Sizes {
+        std::int64_t n, k;
+        Mode mode;
+    };
+    for (const auto& [n, k, mode] : {Sizes{kLong, kLong, Mode::full}, Sizes{kLong + 1, kLong, Mode::full},
+                                     Sizes{kLong - 77, kLong + 78, Mode::full}, Sizes{1000, 2 * kLong - 999, Mode::full},
+                                     Sizes{2 * kLong - 40, kLong / 2, Mode::causal}, Sizes{4 * kLong, 4 * kLong, Mode::full}}) {
+        Problem p = correlation_of(n, k, mode);
+        const std::vector<float> in = random_floats(n, random);
+        const std::vector<float> taps = random_floats(k, random);
+        const RungRun run = run_rung(rung_, p, in, taps);
+        ASSERT_EQ(run.failure, "") << describe(p);
+        const std::int64_t outputs = output_length(p);
+        for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 10, outputs - 20}) {
+            expect_exact(p, run.out, in, taps, std::min(at, outputs - 20), 20);
+        }
+        const Plan later = make_plan_without_taps(p, {.device = "cuda", .algorithm = kName});
+        const DeviceBuffer device_in = DeviceBuffer::of(in), device_taps = DeviceBuffer::of(taps);
+        const DeviceBuffer out(run.out.size() * sizeof(float)), workspace(later.workspace_bytes());
+        const DeviceStream stream;
+        later.execute_with_taps(out.data(), device_in.data(), device_taps.data(), workspace.span(), stream.get());
+        stream.synchronize();
+        ASSERT_TRUE(out.guards_intact() && workspace.guards_intact() && device_taps.guards_intact());
+        ASSERT_EQ(difference(out.values<float>(), run.out, 1e-6 * norm_of(run.out)), "") << describe(p);
+        if (HasFatalFailure()) { return; }
+    }
+}
+
 TEST_F(OverlapSaveLarge, EveryTypeModeAndBoundary) {
     Random random(92);
     int number = 0;
@@ -120,15 +143,8 @@ TEST_F(OverlapSaveLarge, EveryTypeModeAndBoundary) {
                 p.scale = 0.5;
                 p.bias = is_complex(dtype) ? 0 : 2;
             }
-            std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-            std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
-            fill_random(in.data(), dtype, input_extent(p), random);
-            fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
-            const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
-            const std::size_t part = size_of(real_part_of(dtype));
-            const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
-            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
-            ASSERT_EQ(execute_on_device<std::byte>(plan, in.data(), part, part), out) << describe(p);
+            expect_right_anywhere(p, random);
+            if (HasFatalFailure()) { return; }
         }
     }
 }
@@ -151,11 +167,9 @@ TEST_F(OverlapSaveLarge, LongRowsOfEveryType) {
             for (const std::int64_t first : {std::int64_t{0}, origin(p) - kDrawn, origin(p), k - kDrawn}) {
                 fill_random(taps.data() + bytes_of(first, taps_dtype(p)), taps_dtype(p), kDrawn, random);
             }
-            const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
-            EXPECT_NE(plan.explain().find("segments of " + std::to_string(samples) + " samples"), std::string::npos)
-                << plan.explain();
-            const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
-            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+            const RungRunBytes run = run_rung_bytes(rung_, p, in, taps.data(), {0, static_cast<int>(points / 32), 0, 0});
+            ASSERT_EQ(run.failure, "") << describe(p);
+            ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "") << describe(p);
         }
     }
 }
@@ -200,10 +214,8 @@ TEST_F(OverlapSaveLarge, PairsAtAnyAddress) {
         const std::int64_t samples = std::int64_t{1} << (is_complex(dtype) ? 18 : 19);
         Problem p = correlation_of(4 * samples + 1235, kTaps);
         p.dtype = dtype;
-        std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-        std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
-        fill_random(in.data(), dtype, input_extent(p), random);
-        fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+        std::vector<std::byte> in = random_elements(dtype, input_extent(p), random);
+        std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
         const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
         ASSERT_NE(plan.explain().find("segments of " + std::to_string(samples) + " samples"), std::string::npos) << plan.explain();
         const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
@@ -285,17 +297,13 @@ TEST_F(OverlapSaveLarge, NanAndInfinityReachTheirWindowsOnly) {
     }
 }
 
-// Finite sums whose transforms are not.
 TEST_F(OverlapSaveLarge, Overflow) {
     Random random(95);
     const Problem p = correlation_of(3000, 4500);
-    std::vector<float> in = random_floats(p.length, random);
-    for (std::size_t i = 1000; i < 2000; ++i) { in[i] = 3e38F; }
-    std::vector<float> taps = random_floats(p.taps, random);
-    for (float& tap : taps) { tap *= 1e-4F; }
-    const RungRun run = run_rung(rung_, p, in, taps);
+    const Drawn d = near_overflow(p, 1000, 2000, 1e-4F, random);
+    const RungRun run = run_rung(rung_, p, d.in, d.taps);
     ASSERT_EQ(run.failure, "");
-    ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "");
+    ASSERT_EQ(compare(p, run.out.data(), d.in.data(), d.taps.data(), false), "");
 }
 
 // More long segments than the ring has places, whose columns and rows alternate, against short ones.

@@ -1,12 +1,8 @@
 // Overlap-save: segments of every size, long filters, what transforms endanger: NaN, infinity, overflow, unlike magnitudes.
 #include <algorithm>
-#include <array>
 #include <cstring>
 
-#include "gpu/difference.hpp"
-#include "gpu/rung_runner.hpp"
-#include "support/comparison.hpp"
-#include "support/draw.hpp"
+#include "gpu/rung_test.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -14,32 +10,14 @@ namespace {
 
 constexpr const char* kName = "overlap_save";
 
-class OverlapSave : public GpuTest {
+class OverlapSave : public RungTest {
 protected:
-    void SetUp() override {
-        GpuTest::SetUp();
-        if (IsSkipped() || HasFatalFailure()) { return; }
-        rung_ = rung_named(kName);
-        if (!rung_) { TAPLINE_GPU_MISSING("this engine has no rung overlap_save"); }
-    }
+    OverlapSave() : RungTest(kName) {}
 
-    // Every size of segment that takes the problem: the first against the textbook, the others against the first, which costs less.
+    // Every size of segment that takes the problem.
     void expect_right(const Problem& p, const std::vector<float>& in, const std::vector<float>& taps, int* sizes = nullptr) const {
-        ASSERT_EQ(refusal(rung_, p), "") << describe(p);
-        std::vector<float> right;
-        for (const cuda_abi::Policy& policy : policies_of(rung_, p)) {
-            const RungRun run = run_rung(rung_, p, in, taps, policy);
-            ASSERT_EQ(run.failure, "") << policy.threads_per_block << " threads: " << describe(p);
-            if (right.empty()) {
-                ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "")
-                    << policy.threads_per_block << " threads: " << describe(p);
-                right = run.out;
-            } else {
-                ASSERT_EQ(difference(run.out, right, allowed(in, taps, right.size())), "")
-                    << policy.threads_per_block << " threads: " << describe(p);
-            }
-            if (sizes != nullptr) { ++*sizes; }
-        }
+        const auto allowed_here = [&](const std::vector<float>& out) { return allowed(in, taps, out.size()); };
+        expect_right_with(policies_of(rung_, p), p, in, taps, allowed_here, sizes);
     }
 
     // Two results that are both within the promise differ by so much at most.
@@ -50,8 +28,6 @@ protected:
         const double again = static_cast<double>(outputs + taps.size()) / static_cast<double>(in.size()) + 1;
         return 2e-6 * taps_sum * norm_of(in) * std::sqrt(again);
     }
-
-    Rung rung_;
 };
 
 TEST_F(OverlapSave, SegmentsOfEverySize) {
@@ -120,16 +96,8 @@ TEST_F(OverlapSave, EveryTypeWithLongFilters) {
                 p.batch = more ? 2 : 1;
                 p.filters = more ? Filters::per_row : Filters::shared;
                 if (more) { p.scale = 0.5; }
-                std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-                std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
-                fill_random(in.data(), dtype, input_extent(p), random);
-                fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
-                const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
-                const std::size_t part = size_of(real_part_of(dtype));
-                const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
-                ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
-                // Complex numbers on an address that is a multiple of their parts' size only.
-                ASSERT_EQ(execute_on_device<std::byte>(plan, in.data(), part, part), out) << describe(p);
+                expect_right_anywhere(p, random);
+                if (HasFatalFailure()) { return; }
             }
         }
     }
@@ -147,10 +115,8 @@ TEST_F(OverlapSave, FiltersInTurn) {
                 p.filters = Filters::per_row;
                 p.filter_count = 3;
                 p.scale = n % 2 == 0 ? 1 : 0.5;
-                std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-                std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
-                fill_random(in.data(), dtype, input_extent(p), random);
-                fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+                std::vector<std::byte> in = random_elements(dtype, input_extent(p), random);
+                std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
                 if (dtype == Dtype::f32) { reinterpret_cast<float*>(in.data())[4 * n + 300] = NAN; }
                 for (const char* name : {kName, "overlap_save_parts"}) {
                     const auto infos = algorithms(p, "cuda", Accuracy::standard);
@@ -173,6 +139,25 @@ TEST_F(OverlapSave, FiltersInTurn) {
     const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = kName});
     const std::vector<float> out = execute_on_device<float>(plan, in.data());
     ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "");
+}
+
+// Filters of their own for so many rows that their spectra are made on the device, in double whatever their type.
+TEST_F(OverlapSave, SpectraOfManyFilters) {
+    Random random(77);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::bf16}) {
+        for (const bool complex_taps : {false, true}) {
+            if (complex_taps && !is_complex(dtype)) { continue; }
+            Problem p = correlation_of(301, 257, complex_taps ? Mode::full : Mode::same);
+            p.dtype = dtype;
+            p.complex_taps = complex_taps;
+            p.operation = complex_taps ? Operation::convolution : Operation::correlation;
+            p.boundary = is_complex(dtype) ? Boundary::zero : Boundary::mirror;
+            p.batch = 41;
+            p.filters = Filters::per_row;
+            expect_right_anywhere(p, random);
+            if (HasFatalFailure()) { return; }
+        }
+    }
 }
 
 // Rows no longer than a transform with filters as long, enough of them for the kernel that takes them as a whole: at 16-byte
@@ -198,10 +183,8 @@ TEST_F(OverlapSave, WholeRows) {
         if (size.dtype == Dtype::bf16) { p.operation = Operation::convolution; }
         const std::size_t element = bytes_of(1, size.dtype);
         const std::size_t row_bytes = bytes_of(p.length, size.dtype);
-        std::vector<std::byte> in(bytes_of(input_extent(p), size.dtype));
-        std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
-        fill_random(in.data(), size.dtype, input_extent(p), random);
-        fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+        std::vector<std::byte> in = random_elements(size.dtype, input_extent(p), random);
+        std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
         if (size.dtype == Dtype::f32) { reinterpret_cast<float*>(in.data())[13 * p.length + 900] = NAN; }
         const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = kName});
         ASSERT_NE(plan.explain().find("whole rows"), std::string::npos) << plan.explain();
@@ -250,8 +233,7 @@ void expect_long_rows(std::int64_t length, Mode mode, Dtype dtype) {
     const auto infos = algorithms(p, "cuda", Accuracy::standard);
     const auto found = std::find_if(infos.begin(), infos.end(), [&](const auto& info) { return info.name == cluster; });
     if (found == infos.end() || !found->supported) { GTEST_SKIP() << "this GPU has no clusters"; }
-    std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-    fill_random(in.data(), dtype, input_extent(p), random);
+    std::vector<std::byte> in = random_elements(dtype, input_extent(p), random);
     const std::vector<float> taps = random_floats(taps_extent(p), random);
     const auto made_by = [&](const std::string& algorithm) {
         const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = algorithm});
@@ -301,24 +283,18 @@ TEST_F(OverlapSave, NanAndInfinityReachTheirWindowsOnly) {
         const std::int64_t n = 12011;
         const Problem p = correlation_of(n, k);
         std::vector<float> in = random_floats(n, random);
-        in[static_cast<std::size_t>(between(0, n - 1, random))] = NAN;
-        in[static_cast<std::size_t>(between(0, n - 1, random))] = HUGE_VALF;
-        in[0] = -HUGE_VALF;
+        spoil_three(in, random);
         expect_right(p, in, random_floats(k, random));
         if (HasFatalFailure()) { return; }
     }
 }
 
-// Finite sums whose transforms are not.
 TEST_F(OverlapSave, Overflow) {
     Random random(84);
     Problem p = correlation_of(9001, 200);
     p.clamp = Clamp{-1e36, HUGE_VAL};
-    std::vector<float> in = random_floats(p.length, random);
-    for (std::size_t i = 3000; i < 6000; ++i) { in[i] = 3e38F; }
-    std::vector<float> taps = random_floats(p.taps, random);
-    for (float& tap : taps) { tap *= 1e-3F; }
-    expect_right(p, in, taps);
+    const Drawn d = near_overflow(p, 3000, 6000, 1e-3F, random);
+    expect_right(p, d.in, d.taps);
 }
 
 // The promise is about the norm of what a transform's outputs read: checked for each segment on its own here.

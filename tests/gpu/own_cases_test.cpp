@@ -93,9 +93,7 @@ TEST_F(OwnCases, BBroadcastBlockAtItsLargest) {
 
 TEST_F(OwnCases, CFullConvolution) {
     const bool brief = environment("TAPLINE_PROPERTY_CASES", 4000) < 1000;  // C0 takes minutes under a sanitizer
-    Problem p;
-    p.length = brief ? 300 : 16384;
-    p.taps = 32;
+    const Problem p{.length = brief ? 300 : 16384, .taps = 32};
     for (const char* origin : {"C0", "C1", "C2", "C3", "C4", "C5"}) {
         for (const Rung& rung : rungs_of(origin)) { expect_textbook(rung, p); }
     }

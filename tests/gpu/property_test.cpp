@@ -134,10 +134,8 @@ TEST_F(GpuTest, EveryTypeModeAndBoundaryIsSolved) {
                 p.constant = p.boundary == Boundary::constant ? 0.5 : 0;
                 p.dtype = dtype;
                 p.complex_taps = is_complex(dtype) && mode % 2 == 0;
-                std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-                std::vector<std::byte> taps(bytes_of(taps_extent(p), taps_dtype(p)));
-                fill_random(in.data(), dtype, input_extent(p), random);
-                fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
+                std::vector<std::byte> in = random_elements(dtype, input_extent(p), random);
+                std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
                 const Plan plan = make_plan(p, taps.data(), {.device = "cuda"});
                 const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data());
                 ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), is_elementwise(plan)), "")

@@ -1,7 +1,9 @@
 #include "gpu/rung_runner.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "core/plan/taps_order.hpp"
 #include "gpu_host/problem.hpp"
 
 namespace tapline::test {
@@ -16,12 +18,7 @@ std::string refusal(const Rung& rung, const Problem& problem) {
 }
 
 Problem correlation_of(std::int64_t n, std::int64_t k, Mode mode) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = mode;
-    p.operation = Operation::correlation;
-    return p;
+    return {.length = n, .taps = k, .mode = mode, .operation = Operation::correlation};
 }
 
 std::vector<cuda_abi::Policy> policies_of(const Rung& rung, const Problem& problem) {
@@ -32,43 +29,21 @@ std::vector<cuda_abi::Policy> policies_of(const Rung& rung, const Problem& probl
     return all;
 }
 
-std::vector<float> correlation_order(const Problem& problem, std::vector<float> taps) {
-    if (problem.operation == Operation::convolution) { std::reverse(taps.begin(), taps.end()); }
-    return taps;
-}
-
-PreparedRung prepare_rung(const Rung& rung, const Problem& problem, const std::vector<float>& taps, const cuda_abi::Policy& policy,
-                          cuda_abi::Status& status) {
-    const cuda_abi::Problem p = ladder_problem(problem);
-    const std::vector<float> ordered = correlation_order(problem, taps);
-    const cuda_abi::HostTaps all{ordered.data()};
-    return PreparedRung(rung.library->prepare(rung.index, 0, &p, &all, &policy, &status), {rung.library});
-}
-
 cuda_abi::Job whole_job(const Problem& problem, void* out, const void* in) {
-    const core::Resolved r = core::resolve(problem);
-    cuda_abi::Job job;
-    job.out = out;
-    job.count = r.cut().outputs;
-    job.out_batch = r.batch.out_stride;
-    job.out_stride = r.cut().out_stride;
-    job.in = in;
-    job.in_last = r.cut().n;
-    job.in_batch = r.batch.in_stride;
-    job.in_stride = r.cut().in_stride;
-    job.batch = r.batch.length;
-    job.n = r.cut().n;
-    return job;
+    return gpu_host::whole_job(core::resolve(problem), out, in);
 }
 
-RungRun run_rung(const Rung& rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,
-                 const cuda_abi::Policy& policy) {
-    RungRun run;
+RungRunBytes run_rung_bytes(const Rung& rung, const Problem& problem, std::span<const std::byte> in, const void* taps,
+                            const cuda_abi::Policy& policy) {
+    RungRunBytes run;
     cuda_abi::Status status;
-    const PreparedRung prepared = prepare_rung(rung, problem, taps, policy, status);
+    const cuda_abi::Problem p = ladder_problem(problem);
+    const core::AlignedBytes ordered = core::correlation_taps(p, taps, 0);
+    const cuda_abi::HostTaps all{ordered.get()};
+    const gpu_host::PreparedHandle prepared(rung.library->prepare(rung.index, 0, &p, &all, &policy, &status), {rung.library});
     if (!prepared) { return {{}, std::string("prepare: ") + status.message}; }
     const DeviceBuffer device_in = DeviceBuffer::of(in);
-    const DeviceBuffer device_out(static_cast<std::size_t>(output_extent(problem)) * sizeof(float));
+    const DeviceBuffer device_out(bytes_of(output_extent(problem), output_dtype(problem)));
     const DeviceBuffer workspace(static_cast<std::size_t>(rung.library->workspace_bytes(prepared.get())));
     const cuda_abi::Job job = whole_job(problem, device_out.data(), device_in.data());
     const DeviceStream stream;
@@ -77,11 +52,19 @@ RungRun run_rung(const Rung& rung, const Problem& problem, const std::vector<flo
         return {{}, std::string("execute: ") + status.message};
     }
     stream.synchronize();
-    run.out = device_out.values<float>();
+    run.out = device_out.values<std::byte>();
     if (!device_in.guards_intact()) { run.failure = "wrote outside the input"; }
     if (!device_out.guards_intact()) { run.failure = "wrote outside the output"; }
     if (!workspace.guards_intact()) { run.failure = "wrote outside the workspace"; }
     return run;
+}
+
+RungRun run_rung(const Rung& rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,
+                 const cuda_abi::Policy& policy) {
+    const RungRunBytes run = run_rung_bytes(rung, problem, std::as_bytes(std::span(in)), taps.data(), policy);
+    RungRun result{std::vector<float>(run.out.size() / sizeof(float)), run.failure};
+    std::memcpy(result.out.data(), run.out.data(), run.out.size());
+    return result;
 }
 
 }  // namespace tapline::test

@@ -35,12 +35,7 @@ protected:
 };
 
 Problem plain(std::int64_t n, std::int64_t k, Mode mode, Operation operation) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = mode;
-    p.operation = operation;
-    return p;
+    return {.length = n, .taps = k, .mode = mode, .operation = operation};
 }
 
 constexpr std::array kModes{Mode::full, Mode::same, Mode::valid, Mode::causal, Mode::leading};
@@ -221,7 +216,8 @@ TEST_F(Rungs, RefusalsHaveReasons) {
             const cuda_abi::Policy policy;
             cuda_abi::Status status;
             const cuda_abi::HostTaps all{taps.data()};
-            const PreparedRung prepared(rung.library->prepare(rung.index, 0, &abi, &all, &policy, &status), {rung.library});
+            const gpu_host::PreparedHandle prepared(rung.library->prepare(rung.index, 0, &abi, &all, &policy, &status),
+                                                    {rung.library});
             EXPECT_EQ(prepared, nullptr) << rung.info().name << " prepared what it refuses: " << describe(p);
             EXPECT_NE(status.code, cuda_abi::Code::ok);
             EXPECT_STRNE(status.message, "");

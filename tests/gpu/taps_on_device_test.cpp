@@ -7,6 +7,7 @@
 
 #include "gpu/gpu.hpp"
 #include "support/comparison.hpp"
+#include "support/errors.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -29,9 +30,7 @@ protected:
     }
 
     static std::vector<std::byte> drawn(std::int64_t elements, Dtype dtype, Random& random) {
-        std::vector<std::byte> bytes(bytes_of(elements, dtype));
-        fill_random(bytes.data(), dtype, elements, random);
-        return bytes;
+        return random_elements(dtype, elements, random);
     }
 
     // The output. The signal, the output and the taps lie `offset` bytes behind a boundary of 256, taps where their type allows it.
@@ -83,35 +82,22 @@ protected:
 
 TEST_F(TapsOnDevice, OfEveryTypeAndSizeOfSegment) {
     Random random(91);
-    struct Case {
-        Dtype dtype;
-        bool complex_taps;
-    };
-    constexpr std::array<Case, 8> kCases{{{Dtype::f32, false},
-                                          {Dtype::f64, false},
-                                          {Dtype::f16, false},
-                                          {Dtype::bf16, false},
-                                          {Dtype::complex64, false},
-                                          {Dtype::complex64, true},
-                                          {Dtype::complex128, false},
-                                          {Dtype::complex128, true}}};
-    for (const Case& c : kCases) {
+    for_every_type([&](Dtype dtype, bool complex_taps) {
         for (const std::int64_t k : {1, 2, 127, 1500, 3000, 6000}) {
             for (const Operation operation : {Operation::convolution, Operation::correlation}) {
-                Problem p;
-                p.length = k < 1000 ? 1003 : 403;
-                p.taps = k;
-                p.dtype = c.dtype;
-                p.complex_taps = c.complex_taps;
-                p.operation = operation;
-                p.mode = operation == Operation::convolution && k < 1000 ? Mode::full : Mode::same;
-                p.boundary = operation == Operation::convolution ? Boundary::zero : Boundary::reflect;
+                const Problem p{.length = k < 1000 ? 1003 : 403,
+                                .taps = k,
+                                .mode = operation == Operation::convolution && k < 1000 ? Mode::full : Mode::same,
+                                .boundary = operation == Operation::convolution ? Boundary::zero : Boundary::reflect,
+                                .operation = operation,
+                                .dtype = dtype,
+                                .complex_taps = complex_taps};
                 const std::vector<std::byte> in = drawn(p.length, p.dtype, random);
                 expect_right(p, in, drawn(k, taps_dtype(p), random), make_plan_without_taps(p, by_overlap_save()));
                 if (HasFailure()) { return; }
             }
         }
-    }
+    });
 }
 
 TEST_F(TapsOnDevice, OfLongSegmentsRowsAndStrides) {
@@ -138,13 +124,12 @@ TEST_F(TapsOnDevice, OfSegmentsInClustersAndInMemory) {
         if (!rung_named(name)) { TAPLINE_GPU_MISSING(std::string("this engine has no rung ") + name); }
         for (const Dtype dtype : {Dtype::f32, Dtype::complex64, Dtype::f64}) {
             for (const std::int64_t k : {5000, 9000}) {
-                Problem p;
-                p.length = 803;
-                p.taps = k;
-                p.dtype = dtype;
-                p.complex_taps = dtype == Dtype::complex64;
-                p.mode = Mode::same;
-                p.operation = k == 5000 ? Operation::correlation : Operation::convolution;
+                const Problem p{.length = 803,
+                                .taps = k,
+                                .mode = Mode::same,
+                                .operation = k == 5000 ? Operation::correlation : Operation::convolution,
+                                .dtype = dtype,
+                                .complex_taps = dtype == Dtype::complex64};
                 try {
                     const Plan plan = make_plan_without_taps(p, by_overlap_save(name));
                     expect_right(p, drawn(p.length, dtype, random), drawn(k, dtype, random), plan);
@@ -252,15 +237,14 @@ TEST_F(TapsOnDevice, FewOfEveryTypeAndBoundary) {
     for_every_type([&](Dtype dtype, bool complex_taps) {
         for (std::size_t b = 0; b < kBoundaries.size(); ++b) {
             for (const Operation operation : {Operation::convolution, Operation::correlation}) {
-                Problem p;
-                p.length = 2003;
-                p.taps = kTaps[(b + (operation == Operation::convolution ? 0 : 3)) % kTaps.size()];
-                p.dtype = dtype;
-                p.complex_taps = complex_taps;
-                p.operation = operation;
-                p.boundary = kBoundaries[b];
-                p.constant = 3;
-                p.mode = b % 2 == 0 ? Mode::full : Mode::same;
+                const Problem p{.length = 2003,
+                                .taps = kTaps[(b + (operation == Operation::convolution ? 0 : 3)) % kTaps.size()],
+                                .mode = b % 2 == 0 ? Mode::full : Mode::same,
+                                .boundary = kBoundaries[b],
+                                .constant = 3,
+                                .operation = operation,
+                                .dtype = dtype,
+                                .complex_taps = complex_taps};
                 const std::vector<std::byte> in = drawn(p.length, dtype, random);
                 const std::vector<std::byte> taps = drawn(p.taps, taps_dtype(p), random);
                 const std::size_t offset = b % 3 == 1 ? size_of(dtype) : 0;
@@ -285,11 +269,7 @@ TEST_F(TapsOnDevice, FewForLongSignals) {
                                           {Dtype::f64, 620011, 12},
                                           {Dtype::complex64, 620011, 64}}};
     for (const Case& c : kCases) {
-        Problem p;
-        p.length = c.length;
-        p.taps = c.taps;
-        p.dtype = c.dtype;
-        p.mode = Mode::same;
+        const Problem p{.length = c.length, .taps = c.taps, .mode = Mode::same, .dtype = c.dtype};
         const std::vector<std::byte> in = drawn(p.length, p.dtype, random);
         const std::vector<std::byte> taps = drawn(p.taps, taps_dtype(p), random);
         for (const Plan& plan : direct_plans(p)) {
@@ -377,11 +357,7 @@ TEST_F(TapsOnDevice, FewThatAreNotFiniteMeetNoSamplesOutside) {
 // So many that tensor_direct keeps 16-bit samples in registers. The textbook takes half a minute for so many infinities.
 TEST_F(TapsOnDevice, FewThatAreNotFiniteBesideAVeryLongSignal) {
     Random random(102);
-    Problem p;
-    p.length = 12000003;
-    p.taps = 3;
-    p.dtype = Dtype::bf16;
-    p.mode = Mode::same;
+    const Problem p{.length = 12000003, .taps = 3, .mode = Mode::same, .dtype = Dtype::bf16};
     const std::vector<std::byte> in = drawn(p.length, p.dtype, random);
     const std::vector<float> taps{std::numeric_limits<float>::infinity(), 0.5F, -2.0F};
     PlanOptions options = kOnDevice;
@@ -419,10 +395,7 @@ TEST_F(TapsOnDevice, ThatAreNotFiniteReachWhatTheyReachOtherwise) {
     Random random(93);
     for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
         for (const Mode mode : {Mode::full, Mode::same}) {
-            Problem p;
-            p.length = 5000;
-            p.taps = 600;
-            p.mode = mode;
+            const Problem p{.length = 5000, .taps = 600, .mode = mode};
             std::vector<float> taps = random_floats(p.taps, random);
             taps[77] = value;
             std::vector<float> in = random_floats(p.length, random);
@@ -437,10 +410,7 @@ TEST_F(TapsOnDevice, ThatAreNotFiniteReachWhatTheyReachOtherwise) {
 TEST_F(TapsOnDevice, AreReadInTheStreamsOrder) {
     Random random(94);
     for (const std::int64_t k : {9, 64, 511}) {
-        Problem p;
-        p.length = 40000;
-        p.taps = k;
-        p.mode = Mode::same;
+        const Problem p{.length = 40000, .taps = k, .mode = Mode::same};
         const Plan plan = make_plan_without_taps(p, kOnDevice);
         const std::vector<float> in = random_floats(p.length, random);
         const DeviceBuffer device_in = DeviceBuffer::of(in);
@@ -471,18 +441,7 @@ TEST_F(TapsOnDevice, AreReadInTheStreamsOrder) {
 }
 
 TEST_F(TapsOnDevice, AreAskedForAndRefusedWithAReason) {
-    const auto expect_error = [](ErrorCode code, const std::string& text, const auto& body) {
-        try {
-            body();
-            ADD_FAILURE() << "no error; expected one that says '" << text << "'";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), code) << error.what();
-            EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-        }
-    };
-    Problem p;
-    p.length = 3000;
-    p.taps = 200;
+    const Problem p{.length = 3000, .taps = 200};
     const Plan plan = make_plan_without_taps(p, by_overlap_save());
     const std::vector<float> taps(200, 1.0F);
     const DeviceBuffer in(bytes_of(p.length, p.dtype));

@@ -27,12 +27,7 @@ protected:
     }
 
     static Problem problem(std::int64_t n, std::int64_t k, Dtype dtype = Dtype::f32) {
-        Problem p;
-        p.length = n;
-        p.taps = k;
-        p.mode = Mode::same;
-        p.dtype = dtype;
-        return p;
+        return {.length = n, .taps = k, .mode = Mode::same, .dtype = dtype};
     }
     static Plan plan(const Problem& p, const std::vector<float>& taps) {
         return make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
@@ -153,8 +148,7 @@ TEST_F(Tensor, SixteenBitSamplesOverTheirWholeRange) {
             p.batch = 3;
             p.filters = Filters::per_row;
             Random random(67);
-            std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-            fill_random(in.data(), dtype, input_extent(p), random);
+            std::vector<std::byte> in = random_elements(dtype, input_extent(p), random);
             const std::vector<float> taps = random_floats(3 * k, 68);
             const Plan made = make_plan(p, taps.data(), {.device = "cuda", .algorithm = "tensor_direct"});
             const std::vector<std::byte> out = execute_on_device<std::byte>(made, in.data());
@@ -175,8 +169,7 @@ TEST_F(Tensor, EdgesAmongZeros) {
                     p.filters = Filters::per_row;
                 }
                 Random random(90);
-                std::vector<std::byte> in(bytes_of(input_extent(p), p.dtype));
-                fill_random(in.data(), p.dtype, input_extent(p), random);
+                std::vector<std::byte> in = random_elements(p.dtype, input_extent(p), random);
                 const float nan = NAN;
                 std::memcpy(in.data() + 4 * (n - 1), &nan, 4);
                 const std::vector<float> taps = random_floats(p.batch * k, 91);
@@ -199,8 +192,7 @@ TEST_F(Tensor, SixteenBitTilesOfFourWarps) {
                 p.boundary = k % 8 < 4 ? Boundary::reflect : Boundary::zero;
                 if (k % 16 == 15) { p.scale = 0.5; }
                 Random random(70 + static_cast<std::uint64_t>(k));
-                std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-                fill_random(in.data(), dtype, input_extent(p), random);
+                std::vector<std::byte> in = random_elements(dtype, input_extent(p), random);
                 const std::uint16_t nan = 0x7fff;
                 std::memcpy(in.data() + 2 * (n / 2), &nan, 2);
                 const std::vector<float> taps = random_floats(k, 71);
@@ -311,8 +303,7 @@ TEST_F(Tensor, ManyTapsOfTheSignalsTypeOnAnyLength) {
                 if (k == 512) { p.origin = 250; }  // six samples into a vector: the most chunks, which no mode's own origin needs
                 if (n > 1000 && k == 352) { p.boundary = Boundary::wrap; }
                 Random random(91 + static_cast<std::uint64_t>(k));
-                std::vector<std::byte> in(bytes_of(input_extent(p), dtype));
-                fill_random(in.data(), dtype, input_extent(p), random);
+                std::vector<std::byte> in = random_elements(dtype, input_extent(p), random);
                 const std::vector<AlgorithmInfo> all = algorithms(p, "cuda", Accuracy::standard, 0, taps.data());
                 for (const AlgorithmInfo& info : all) {
                     if (info.name == "tensor_direct" && !info.supported) { TAPLINE_GPU_MISSING(info.reason); }

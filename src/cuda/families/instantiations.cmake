@@ -1,12 +1,18 @@
 # The kernels of families that are compiled once an element type: a source each, made from the family's .cu.in. What is not worth a
 # source of its own lists its types where its kernels are chosen.
 set(element_types f32:float f64:double f16:__half bf16:__nv_bfloat16 complex64:float2 complex128:double2)
+# Where the taps' type is what counts, which has no 16 bits.
+set(per_type_of_taps
+  overlap_save/large/overlap_save_large_spectrum_kernels)
 set(per_element_type
   overlap_save/segment/overlap_save_kernels
   overlap_save/cluster/overlap_save_cluster_kernels
   overlap_save/large/overlap_save_large_kernels)
-foreach(source ${per_element_type})
+foreach(source ${per_element_type} ${per_type_of_taps})
   foreach(named ${element_types})
+    if(source IN_LIST per_type_of_taps AND named MATCHES "f16")
+      continue()
+    endif()
     string(REGEX MATCH "^[^:]+" name ${named})
     string(REGEX REPLACE "^[^:]+:" "" ELEMENT ${named})
     set(made ${CMAKE_CURRENT_BINARY_DIR}/families/${source}_${name}.cu)

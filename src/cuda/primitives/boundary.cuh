@@ -1,7 +1,7 @@
 // x() outside the signal, and the sums that only an edge needs. Called where a tile leaves the signal, never inside it.
 #pragma once
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/elements.cuh"
 

@@ -1,7 +1,7 @@
 // scale, bias, clamp and the saturating cast, on sums on their way to the output. As core/problem/epilogue.cpp.
 #pragma once
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 #include "cuda/primitives/elements.cuh"
 
 namespace tapline::cuda {

@@ -4,21 +4,10 @@
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/epilogue.cuh"
 #include "cuda/primitives/matrix_fragments.cuh"
+#include "cuda/primitives/tile_sizes.hpp"
 #include "cuda/primitives/warpgroup.cuh"
 
 namespace tapline::cuda::tensor {
-
-inline constexpr int kGroupTile = 4096;  // 128 columns of 32 outputs
-inline constexpr int kMostSteps = 18;    // of 16 taps: their fragments and the sums fit 168 registers
-/// Blocks of a multiprocessor; with eight steps 128 registers do.
-__host__ __device__ constexpr int group_blocks(int steps) { return steps <= 8 ? 4 : 3; }
-/// Samples lie in four planes: vector q, 8 samples, is number q / 4 of plane q % 4. 32 bytes past a multiple of 128, so that the
-/// vectors of eight neighbouring threads lie in eight groups of banks.
-inline constexpr int kPlaneBytes = 17 * 128 + 32;
-inline constexpr int kPlanesBytes = 4 * kPlaneBytes;
-inline constexpr int kRawBytes = (kGroupTile - 32 + 16 * kMostSteps) * 2;
-inline constexpr int kGroupShared = 2 * kPlanesBytes + 2 * kRawBytes + kGroupTile * 2 + (16 * kMostSteps + 32) * 4 + 32;
-static_assert(kPlaneBytes / 16 * 4 >= kRawBytes / 16 && kPlaneBytes % 128 == 32 && kPlanesBytes % 128 == 0);
 
 /// Half-precision samples are operands as they are, bfloat16s become halves.
 template <class S>

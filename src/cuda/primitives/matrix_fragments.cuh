@@ -3,16 +3,10 @@
 
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/elements.cuh"
+#include "cuda/primitives/tile_sizes.hpp"
 
 namespace tapline::cuda::tensor {
 
-inline constexpr int kRow = 64;          // outputs of a row of the matrix
-inline constexpr int kTile = 16 * kRow;  // outputs of a warp at a time
-inline constexpr int kPitch = 144;       // bytes of a row of 64 halves: eight rows' pieces of 16 bytes lie in eight groups of banks
-inline constexpr int kLead = 16;         // zeros before the taps
-inline constexpr int kTopExponent = 14;  // of scaled samples and taps: 2^15 is within a half's range
-inline constexpr int kNotFinite = 1 << 20;
-inline constexpr int kMostTaps = 256;
 /// Vectors of a lane: of a tile's 1024 samples and of those that come with them.
 template <class S>
 inline constexpr int kWholeVectors = kTile / (32 * kPerVector<S>);
@@ -82,7 +76,6 @@ __device__ __forceinline__ void store_halves(char* to, int low_offset, uint4 vec
 }
 
 /// Floats that taps are kept in before they are split: kLead + before zeros, the taps, zeros.
-__host__ __device__ constexpr int padded_taps(int steps) { return 16 * steps + 20; }
 __device__ __forceinline__ void clear_padded_taps(float* padded, int steps, int lane) {
 #pragma unroll 1
     for (int e = lane; e < padded_taps(steps); e += 32) { padded[e] = 0; }

@@ -1,60 +1,11 @@
-// Rows of a tile whose 16-bit samples a warpgroup multiplies as they come: sizes, taps in shared memory, samples as halves,
-// outputs.
+// Rows of a tile whose 16-bit samples a warpgroup multiplies as they come: taps in shared memory, samples as halves, outputs.
 #pragma once
 
 #include "cuda/primitives/bulk_copy.cuh"
 #include "cuda/primitives/group_tile.cuh"
+#include "cuda/primitives/tile_sizes.hpp"
 
 namespace tapline::cuda::tensor {
-
-inline constexpr int kChunk = 32;                   // neighbouring samples, two steps of a product
-inline constexpr int kMostChunks = 9;               // of taps, and of what their places in a position add
-inline constexpr int kMostChunksOnce = 18;          // where taps are one half each
-inline constexpr int kChunkTaps = 2 * 16 * kChunk;  // entries of T for a chunk
-inline constexpr int kSharedBytes = 227 * 1024;     // of a block, compute capability 9.0
-inline constexpr int kMostBuffers = 16;             // whose barriers and numbers of copies come before all else
-inline constexpr int kRowHeaderBytes = 16 * kMostBuffers;
-
-/// Positions of 32 outputs, of a row: odd, so that two rows lie in different halves of the banks, and so many that what a row reads
-/// ends within the next one or, from 11 chunks on, the one after that. Where memory limits, small tiles begin and end sooner: one
-/// product, 127 taps, 2^26 samples 76 us instead of 79; with two they are too much to begin with (2^28 samples 310 instead of 288).
-__host__ __device__ constexpr int row_positions(int chunks, int pieces) {
-    return chunks <= 5 && pieces == 1 ? 5 : chunks <= 8 ? 7 : 9;
-}
-__host__ __device__ constexpr int row_outputs(int chunks, int pieces) { return row_positions(chunks, pieces) * kChunk; }
-__host__ __device__ constexpr int rows_tile(int chunks, int pieces) { return 64 * row_outputs(chunks, pieces); }
-/// Rows after its own that the last position of a row reads of.
-__host__ __device__ constexpr int row_rows_after(int chunks, int pieces) {
-    const int positions = row_positions(chunks, pieces);
-    return (positions + chunks - 2) / positions;
-}
-/// Chunks in registers at a time: what two positions read, and at first all that lies in rows before the last one read, as outputs
-/// take the place of a row's samples from its beginning on.
-__host__ __device__ constexpr int row_chunks_taken(int chunks, int pieces) {
-    const int rows = row_rows_after(chunks, pieces) * row_positions(chunks, pieces);
-    return chunks + 1 > rows ? chunks + 1 : rows;
-}
-/// Warpgroups of a block: as many as have registers for these and two positions' sums.
-__host__ __device__ constexpr int row_groups(int chunks) { return chunks <= kMostChunks ? 3 : 2; }
-__host__ __device__ constexpr int row_threads(int chunks) { return row_groups(chunks) * kThreads; }
-__host__ __device__ constexpr int row_samples_beyond(int chunks) { return kChunk * (chunks - 1); }
-__host__ __device__ constexpr int row_samples(int chunks, int pieces) {
-    return rows_tile(chunks, pieces) + row_samples_beyond(chunks);
-}
-/// One half of all taps.
-__host__ __device__ constexpr int row_tap_bytes(int chunks) { return kChunkTaps * 2 * chunks; }
-/// What all but the last warp of a warpgroup read of the next warp's rows.
-__host__ __device__ constexpr int row_beyond_bytes(int chunks) { return row_groups(chunks) * 3 * row_samples_beyond(chunks) * 2; }
-__host__ __device__ constexpr int row_fixed_bytes(int chunks, int pieces) {
-    return kRowHeaderBytes + pieces * row_tap_bytes(chunks) + row_beyond_bytes(chunks);
-}
-/// Tiles in shared memory: those that warpgroups work on and those on their way.
-__host__ __device__ constexpr int row_buffers(int chunks, int pieces) {
-    return (kSharedBytes - row_fixed_bytes(chunks, pieces)) / (2 * row_samples(chunks, pieces));
-}
-__host__ __device__ constexpr int row_shared_bytes(int chunks, int pieces) {
-    return row_fixed_bytes(chunks, pieces) + row_buffers(chunks, pieces) * 2 * row_samples(chunks, pieces);
-}
 
 /// How many copies to a buffer were started, and of which tile the last one: both at once, for those that wait for it.
 __device__ __forceinline__ void tell_start(std::uint64_t* started, std::uint32_t copies, std::uint32_t tile) {

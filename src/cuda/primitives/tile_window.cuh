@@ -1,7 +1,7 @@
 // Which samples a tile needs, and whether it is like most others.
 #pragma once
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 #include "cuda/primitives/elements.cuh"
 
 namespace tapline::cuda {

@@ -4,8 +4,8 @@
 namespace tapline::cuda::image_direct_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
 }
-#include "cuda/families/common/images.cu"
-#include "cuda/families/direct/image_direct.cu"
+#include "cuda/families/common/images.cpp"
+#include "cuda/families/direct/image_direct.cpp"
 #include "cuda/families/direct/image_direct_kernels.cu"
 
 namespace tapline::cuda {

@@ -17,7 +17,9 @@ alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
 #include "cuda/families/overlap_save/large/overlap_save_large_cut.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_kernels.cuh"
+#include "cuda/families/overlap_save/large/overlap_save_large_spectrum.cuh"
 #include "support/draw.hpp"
+#include "support/large_spectrum.hpp"
 
 namespace tapline::test {
 namespace {
@@ -30,11 +32,12 @@ struct Case {
     bool alternates;
     int shift = 0;  // samples from a 16-byte boundary to the first one
     std::int64_t nan_at = -1;
+    bool makes_spectrum = false;  // by the kernel that does, of taps in the order of a convolution
 };
 
 template <int kRadix, int kWarps>
 void expect_right(const Case& c, std::uint64_t seed) {
-    auto* const kernel = &overlap_save_large_kernel<float, kRadix, kWarps, false>;
+    auto* const kernel = &overlap_save_large_kernel<float, kRadix, kWarps>;
     on_host::add_kernel(kernel, reinterpret_cast<char*>(cuda::overlap_save::shared));
     on_host::set_seed(seed);
     Random random(seed);
@@ -66,6 +69,7 @@ void expect_right(const Case& c, std::uint64_t seed) {
     g.real_taps = 1;
     const auto tap = [&](std::int64_t t) { return Complex(static_cast<double>(taps[static_cast<std::size_t>(t)])); };
     std::vector<Complex> tables = large_tables(kRadix, kWarps, false, false);
+    const std::size_t spectrum_at = tables.size() * sizeof(float2);
     const std::vector<Complex> spectrum = in_halves(large_spectrum(tap, c.k, g.skip, kRadix, kWarps, false));
     tables.insert(tables.end(), spectrum.begin(), spectrum.end());
     std::vector<float4> table_vectors(tables.size() / 2 + 1);
@@ -75,12 +79,28 @@ void expect_right(const Case& c, std::uint64_t seed) {
         narrow[2 * i + 1] = static_cast<float>(tables[i].imag());
     }
     g.tables = table_vectors.data();
+    g.spectrum = reinterpret_cast<const char*>(table_vectors.data()) + spectrum_at;
     const float nan = std::numeric_limits<float>::quiet_NaN();
     std::vector<float4> points(static_cast<std::size_t>(c.slots * cut.points / 2), float4{nan, nan, nan, nan});
     g.points = points.data();
     const auto state = std::make_unique<LargeState>();
     g.state = state.get();
     void* arguments[] = {&a, &g};
+    const std::vector<float> reversed(taps.rbegin(), taps.rend());
+    std::vector<float> made_taps(taps.size() + 16, nan);
+    std::vector<float4> made(static_cast<std::size_t>(cut.points / 2), float4{nan, nan, nan, nan});
+    if (c.makes_spectrum) {
+        g.given = reversed.data();
+        g.reversed = 1;
+        g.made_taps = made_taps.data();
+        g.made_spectrum = made.data();
+        g.spectrum = made.data();
+        auto* const spectrum_kernel = &large_spectrum_kernel<float, kRadix, kWarps>;
+        on_host::add_kernel(spectrum_kernel, reinterpret_cast<char*>(cuda::overlap_save::shared));
+        on_host::run_kernel(reinterpret_cast<const void*>(spectrum_kernel), dim3(1), dim3(kTileThreads), arguments,
+                            static_cast<std::size_t>(large_kernel<float, kRadix, kWarps>().shared_bytes));
+        EXPECT_TRUE(std::equal(taps.begin(), taps.end(), made_taps.begin()));
+    }
     on_host::run_kernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(kTileThreads), arguments,
                         static_cast<std::size_t>(large_kernel<float, kRadix, kWarps>().shared_bytes));
 
@@ -111,6 +131,15 @@ TEST(LargeSegmentsOnHost, RingsAndOrders) {
     expect_right<8, 1>({.n = 1900001, .k = 5001, .lag = 1, .slots = 3, .together_bits = 0, .alternates = false}, 1);
     expect_right<8, 1>({.n = 3000001, .k = 5001, .lag = 2, .slots = 5, .together_bits = 1, .alternates = true}, 2);
     expect_right<8, 1>({.n = 1900001, .k = 70001, .lag = 2, .slots = 4, .together_bits = 1, .alternates = true, .shift = 1}, 3);
+}
+
+TEST(LargeSegmentsOnHost, SpectrumOfTapsThatComeLater) {
+    const auto later = [](std::int64_t n, std::int64_t k) {
+        return Case{.n = n, .k = k, .lag = 1, .slots = 3, .together_bits = 0, .alternates = false, .makes_spectrum = true};
+    };
+    expect_right<16, 1>(later(2200001, 5001), 21);
+    expect_right<16, 1>(later(1200001, 600001), 22);
+    expect_right<8, 4>(later(2500001, 70001), 23);
 }
 
 TEST(LargeSegmentsOnHost, RowsOfSeveralWarps) {

@@ -1,5 +1,5 @@
 // What kernels get of a job.
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 #include "cuda/families/common/types.hpp"
 

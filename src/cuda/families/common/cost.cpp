@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda {
 namespace {

@@ -1,7 +1,7 @@
 // The stretches of rows that a fast kernel leaves: which, and the launch of the kernel that does them (edge_kernel.cuh).
 #pragma once
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda {
 

@@ -4,7 +4,7 @@
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/shared_memory.hpp"
-#include "cuda/primitives/image/image_arguments.cuh"
+#include "cuda/primitives/image/image_arguments.hpp"
 
 namespace tapline::cuda {
 

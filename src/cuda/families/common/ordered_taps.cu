@@ -5,7 +5,7 @@
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/types.hpp"
 #include "cuda/launch.hpp"
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda {
 namespace {

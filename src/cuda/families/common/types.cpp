@@ -1,6 +1,6 @@
 #include "cuda/families/common/types.hpp"
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda {
 

@@ -1,7 +1,7 @@
 // What families ask of a problem's types, and kernels' instantiations by type.
 #pragma once
 
-#include "cuda/primitives/elements.cuh"
+#include "cuda/primitives/elements.hpp"
 #include "cuda/rung.hpp"
 
 namespace tapline::cuda {

@@ -5,7 +5,7 @@
 
 #include "cuda/families/depthwise/depthwise_kernels.cuh"
 #include "cuda/launch.hpp"
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 #include "cuda/primitives/grid.hpp"
 
 namespace tapline::cuda {

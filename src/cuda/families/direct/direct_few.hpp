@@ -1,7 +1,7 @@
 // Rung 17: what its kernels and their launches share.
 #pragma once
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda::few {
 

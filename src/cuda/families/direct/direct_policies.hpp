@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cuda/families/common/grids.hpp"
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda {
 

@@ -37,7 +37,7 @@ public:
         return info;
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        const Refusal refused = refuse_types(p);
+        Refusal refused = refuse_types(p);
         if (!refused.empty()) { return refused; }
         const int most = 2048 / type_of(p, device).tap_bytes;
         if (p.x.k > most) { return "more than " + std::to_string(most) + " taps"; }

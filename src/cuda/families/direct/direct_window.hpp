@@ -5,7 +5,7 @@
 
 #include <variant>
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda::window {
 

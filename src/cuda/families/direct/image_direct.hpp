@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cuda/primitives/image/image_arguments.cuh"
+#include "cuda/primitives/image/image_arguments.hpp"
 
 namespace tapline::cuda::image_direct_rung {
 

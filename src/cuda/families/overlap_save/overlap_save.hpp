@@ -4,8 +4,8 @@
 #include <cfloat>
 #include <cstdint>
 
-#include "cuda/primitives/arguments.cuh"
-#include "cuda/primitives/segment.cuh"
+#include "cuda/primitives/arguments.hpp"
+#include "cuda/primitives/segment_sizes.hpp"
 
 namespace tapline::cuda::overlap_save {
 

@@ -7,6 +7,7 @@
 #include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/epilogue.cuh"
+#include "cuda/primitives/segment.cuh"
 
 namespace tapline::cuda::overlap_save {
 

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <thread>
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda::overlap_save {
 

@@ -5,6 +5,7 @@
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/bulk_copy.cuh"
 #include "cuda/primitives/copy_async.cuh"
+#include "cuda/primitives/segment.cuh"
 
 namespace tapline::cuda::overlap_save {
 

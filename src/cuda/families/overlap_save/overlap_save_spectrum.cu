@@ -2,6 +2,7 @@
 #include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "cuda/launch.hpp"
 #include "cuda/primitives/segment.cuh"
@@ -10,13 +11,48 @@
 namespace tapline::cuda::overlap_save {
 namespace {
 
+/// The taps of one spectrum. Numbers are those of its polynomial's coefficients: of whole rows the last tap comes first.
+struct OwnTaps {
+    const void* given;
+    int k, begin, end;  // of all taps; those that there are
+    int reversed;
+    int skip;  // coefficient i belongs to the power i + skip
+    int count;
+
+    template <class Given>
+    __device__ __forceinline__ OwnTaps(const SpectrumJob& g, Given)
+        : given(g.given), k(g.k), begin(0), end(g.k), reversed(g.reversed), skip(g.shape.skip), count(g.k) {
+        const int spectrum = g.first_spectrum + static_cast<int>(blockIdx.y);
+        const SpectrumTaps& of = g.of;
+        const int filter = of.lags > 0 ? spectrum / of.lags : spectrum % of.filters;
+        const auto* bytes = static_cast<const char*>(g.given) + filter * of.pitch_bytes;
+        if (of.lags > 0) {
+            // Powers origin - t - lag are moved by one round, so that none is negative; of halves those past a round are the
+            // other half's.
+            const int points = kPoints * g.shape.rows * g.shape.warps;
+            skip = of.origin - spectrum % of.lags * points - (k - 1) + points;
+            reversed = 1;
+            if (of.lags > 1) { end = min(k, 2 * points - skip); }
+        } else if (of.part_taps > 0) {
+            const int part = spectrum / of.filters;
+            const int own = part * of.part_taps;
+            const int first = part > 0 && part == of.parts - 1 ? of.last_first : own;
+            begin = own - first;
+            end = min(own + of.part_taps, k) - first;
+            count = end;
+            bytes += static_cast<std::int64_t>(first) * (g.real_taps != 0 ? 1 : 2) * static_cast<int>(sizeof(Given));
+        }
+        given = bytes;
+    }
+};
+
 /// Tap t in correlation order, or one of its parts; zero where there is none. That is no branch: loads need not wait for each
 /// other.
-template <class T, int kParts>
-__device__ __forceinline__ T part_of_tap(const SpectrumJob& g, int t, int part = 0) {
-    const int inside = min(max(t, 0), g.k - 1);
-    const T value = static_cast<const T*>(g.given)[kParts * (g.reversed != 0 ? g.k - 1 - inside : inside) + part];
-    return t == inside ? value : T{};
+template <class T, class Given, int kParts>
+__device__ __forceinline__ T part_of_tap(const OwnTaps& g, int t, int part = 0) {
+    const int inside = min(max(t, g.begin), g.end - 1);
+    const Given value = static_cast<const Given*>(g.given)[kParts * (g.reversed != 0 ? g.k - 1 - inside : inside) + part];
+    return t == inside ? static_cast<T>(value) : T{};
 }
 
 /// e^(2 pi i e / 2^k), `whole` = 2^k.
@@ -32,7 +68,7 @@ constexpr int kMany = 64;
 
 /// What only has to be copied, by the blocks from number `transforming` on.
 template <class T>
-__device__ __forceinline__ void copy_rest(const SpectrumJob& g, int transforming) {
+__device__ __forceinline__ void copy_rest(const SpectrumJob& g, const OwnTaps& own, int transforming) {
     using Point = typename PointOf<T>::Type;
     const int first = kThreads * (static_cast<int>(blockIdx.x) - transforming) + static_cast<int>(threadIdx.x);
     const int all = kThreads * (static_cast<int>(gridDim.x) - transforming);
@@ -41,10 +77,10 @@ __device__ __forceinline__ void copy_rest(const SpectrumJob& g, int transforming
     }
     for (int t = first; t < g.k; t += all) {
         if (g.real_taps != 0) {
-            static_cast<T*>(g.taps)[t] = part_of_tap<T, 1>(g, t);
+            static_cast<T*>(g.taps)[t] = part_of_tap<T, T, 1>(own, t);
         } else {
-            const T imaginary = part_of_tap<T, 2>(g, t, 1);
-            static_cast<Point*>(g.taps)[t] = {part_of_tap<T, 2>(g, t), g.conjugated != 0 ? -imaginary : imaginary};
+            const T imaginary = part_of_tap<T, T, 2>(own, t, 1);
+            static_cast<Point*>(g.taps)[t] = {part_of_tap<T, T, 2>(own, t), g.conjugated != 0 ? -imaginary : imaginary};
         }
     }
 }
@@ -83,6 +119,28 @@ __device__ __forceinline__ void transform_runs(Point (&points)[kRuns][kPoints], 
     __syncthreads();
 }
 
+/// Where kernels of whole rows have the factor of root j of 1,024 `runs`: threads read two values at a time (frequency_of() of
+/// row/overlap_save_row_tables.cpp).
+__device__ __forceinline__ int place_of_row(SpectrumOrder order, int runs, int j) {
+    int thread = 0;
+    int value = 0;
+    int group = 32;  // threads whose values lie together
+    if (order == SpectrumOrder::square_row) {
+        const int side_bits = runs == 1 ? 5 : 6;
+        group = 1 << side_bits;
+        thread = j & (group - 1);
+        value = fft::reversed(j >> side_bits, side_bits);
+    } else if (order == SpectrumOrder::half_row) {
+        thread = 32 * fft::reversed(j % 16, 4) + j / 16 % 32;
+        value = fft::reversed(j / 512, 5);
+    } else {
+        thread = 512 * (j % 2) + 32 * fft::reversed(j / 2 % 16, 4) + j / 32 % 32;
+        value = fft::reversed(j / 1024, 5);
+    }
+    const int values = group;  // of a thread, as many
+    return thread / group * group * values + value / 2 * 2 * group + thread % group * 2 + value % 2;
+}
+
 /// A block kRuns runs of 1,024 factors, and further blocks what is only copied. The rounding is that of a segment's own transform.
 ///
 /// The factor for z is P(z) / M of the polynomial with the coefficients conj(taps[t]) at t + skip, taken modulo X^M - e^(i phi) as
@@ -97,7 +155,9 @@ __device__ __forceinline__ void transform_runs(Point (&points)[kRuns][kPoints], 
 ///
 /// The block does it in loops: code that is run once takes as long as it takes to come from memory, and rung 27's transform, all
 /// unrolled, made it 10 us for each launch.
-template <class T, int kRuns>
+///
+/// `Given`: the type of the taps' parts, and of the spectrum's.
+template <class T, class Given, int kRuns>
 __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constant__ SpectrumJob g) {
     using Point = typename PointOf<T>::Type;
     __shared__ Point points[kRuns][kPoints];
@@ -105,9 +165,12 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     const int thread = static_cast<int>(threadIdx.x);
     const int runs = g.shape.rows * g.shape.warps;
     const int first_run = static_cast<int>(blockIdx.x);
-    if (first_run >= runs / kRuns) {
-        copy_rest<T>(g, runs / kRuns);
-        return;
+    const OwnTaps taps(g, Given{});
+    if constexpr (std::is_same_v<T, Given>) {
+        if (first_run >= runs / kRuns) {
+            copy_rest<T>(g, taps, runs / kRuns);
+            return;
+        }
     }
 
     // Angles as multiples of 2 pi / 4M, exact: theta is step_of(n) of them.
@@ -117,9 +180,9 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     };
     T re[kRuns] = {};
     T im[kRuns] = {};
-    const int terms = min((g.k + g.shape.skip + kPoints - 1) / kPoints, runs);
+    const int terms = min((taps.count + taps.skip + kPoints - 1) / kPoints, runs);
     // A coefficient has two parts if taps have, or if a real one's is folded: X^M is i.
-    const bool is_folded = g.is_complex == 0 && g.k + g.shape.skip > kPoints * runs;
+    const bool is_folded = g.is_complex == 0 && taps.count + taps.skip > kPoints * runs;
     // As many loads at once as there are registers for: the latency of memory is most of the time.
     constexpr int kAtOnce = kRuns == 1 ? 4 : sizeof(T) == 8 ? 8 : 16;
     static_assert(kPoints % kAtOnce == 0 && kAtOnce % kRuns == 0);
@@ -129,7 +192,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i) {
                 const int q = group + i;
-                p[i] = coefficient(q < some ? own + kPoints * q : g.k);
+                p[i] = coefficient(q < some ? own + kPoints * q : taps.end);
             }
 #pragma unroll
             for (int i = 0; i < kAtOnce; ++i) {
@@ -147,7 +210,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     };
     for (int first = 0; first < terms; first += kPoints) {
         const int some = min(terms - first, kPoints);
-        const int own = thread + kPoints * first - g.shape.skip;
+        const int own = thread + kPoints * first - taps.skip;
         __syncthreads();
         if (thread < some + kAtOnce - 1) {
             const bool is_one = first + thread == 0 || thread >= some;
@@ -156,11 +219,11 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
         __syncthreads();
         if (g.real_taps == 0) {
             const T sign = g.conjugated != 0 ? 1 : -1;
-            add(own, some, [&](int t) { return Point{part_of_tap<T, 2>(g, t), sign * part_of_tap<T, 2>(g, t, 1)}; });
+            add(own, some, [&](int t) { return Point{part_of_tap<T, Given, 2>(taps, t), sign * part_of_tap<T, Given, 2>(taps, t, 1)}; });
         } else if (is_folded) {
-            add(own, some, [&](int t) { return Point{part_of_tap<T, 1>(g, t), part_of_tap<T, 1>(g, t + kPoints * runs)}; });
+            add(own, some, [&](int t) { return Point{part_of_tap<T, Given, 1>(taps, t), part_of_tap<T, Given, 1>(taps, t + kPoints * runs)}; });
         } else {
-            add(own, some, [&](int t) { return part_of_tap<T, 1>(g, t); });
+            add(own, some, [&](int t) { return part_of_tap<T, Given, 1>(taps, t); });
         }
     }
     __syncthreads();
@@ -192,42 +255,64 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
                 f = (thread + kPoints / 2) % kPoints;
                 value = thread % 2 == 0 ? value : Point{-value.x, -value.y};
             }
-            constexpr T kLeast = sizeof(T) == 8 ? T(0x1p-60) : T(0x1p-30);
+            constexpr T kLeast = sizeof(Given) == 8 ? T(0x1p-60) : T(0x1p-30);
             const bool is_small = !(fabs(value.x) >= kLeast * fabs(value.y));
             const T c = is_small ? copysign(kLeast * fabs(value.y), value.x) : value.x;
             value = {share * c, c == 0 ? 0 : value.y / c};
         } else {
             value = {share * value.x, share * value.y};
         }
-        auto* const spectrum =
-            reinterpret_cast<Point*>(static_cast<char*>(g.tables) + g.shape.ready_bytes) + std::int64_t{run} * kPoints;
+        const std::int64_t spectrum = g.first_spectrum + static_cast<int>(blockIdx.y);
+        auto* const to = reinterpret_cast<typename PointOf<Given>::Type*>(static_cast<char*>(g.tables) + g.shape.ready_bytes) +
+                         spectrum * kPoints * runs;
+        if (g.of.lags > 0) {  // z^-M of the powers moved, -i
+            const int j = (number - f * runs) & (kPoints * runs - 1);
+            to[place_of_row(g.shape.order, runs, j)] = {static_cast<Given>(value.y), static_cast<Given>(-value.x)};
+            continue;
+        }
         const int row = f / 32;
         const int lane = f % 32;
-        spectrum[g.shape.order == SpectrumOrder::couples  ? couple_place(row, lane)
-                 : g.shape.order == SpectrumOrder::halves ? fft::halves_place(row, lane)
-                                                          : f] = value;
+        const int at = g.shape.order == SpectrumOrder::couples  ? couple_place(row, lane)
+                       : g.shape.order == SpectrumOrder::halves ? fft::halves_place(row, lane)
+                                                                : f;
+        to[run * kPoints + at] = {static_cast<Given>(value.x), static_cast<Given>(value.y)};
     }
 }
 
 }  // namespace
 
-SpectrumPlan load_spectrum(const Problem& p, const SpectrumShape& shape) {
+namespace {
+
+SpectrumPlan plan_for(const Problem& p, const SpectrumShape& shape) {
     const PointType type = point_type_of(p);
     SpectrumPlan plan;
     plan.job.k = static_cast<int>(p.x.k);
     plan.job.is_complex = type.is_complex ? 1 : 0;
     plan.job.real_taps = has_real_taps(p) ? 1 : 0;
     plan.job.shape = shape;
-    const int runs = shape.rows * shape.warps;
+    return plan;
+}
+
+/// One or two runs a block, and the blocks for them.
+template <class T, class Given>
+void choose_kernel(SpectrumPlan& plan) {
+    const int runs = plan.job.shape.rows * plan.job.shape.warps;
     const bool together = runs >= kMany;
-    if (type.is_wide()) {
-        plan.kernel = together ? &spectrum_kernel<double, kTogether> : &spectrum_kernel<double, 1>;
-    } else {
-        plan.kernel = together ? &spectrum_kernel<float, kTogether> : &spectrum_kernel<float, 1>;
-    }
-    const int copying = std::min(1 + plan.job.k / (4 * kThreads), kMostCopying);
-    plan.blocks = static_cast<unsigned>((together ? runs / kTogether : runs) + copying);
+    plan.kernel = together ? &spectrum_kernel<T, Given, kTogether> : &spectrum_kernel<T, Given, 1>;
+    plan.blocks = static_cast<unsigned>(together ? runs / kTogether : runs);
     load_kernel(plan.kernel);
+}
+
+}  // namespace
+
+SpectrumPlan load_spectrum(const Problem& p, const SpectrumShape& shape) {
+    SpectrumPlan plan = plan_for(p, shape);
+    if (point_type_of(p).is_wide()) {
+        choose_kernel<double, double>(plan);
+    } else {
+        choose_kernel<float, float>(plan);
+    }
+    plan.blocks += static_cast<unsigned>(std::min(1 + plan.job.k / (4 * kThreads), kMostCopying));
     return plan;
 }
 
@@ -241,6 +326,30 @@ void launch_spectrum(const SpectrumPlan& plan, const void* ready, void* tables, 
     job.reversed = given.reversed;
     job.conjugated = given.conjugated;
     launch_kernel(plan.kernel, plan.blocks, kThreads, 0, stream, job);
+}
+
+SpectrumPlan load_plan_spectra(const Problem& p, const SpectrumShape& shape, const SpectrumTaps& taps) {
+    SpectrumPlan plan = plan_for(p, shape);
+    plan.job.shape.ready_bytes = 0;
+    plan.job.of = taps;
+    if (point_type_of(p).is_wide()) {
+        choose_kernel<double, double>(plan);
+    } else {
+        choose_kernel<double, float>(plan);
+    }
+    return plan;
+}
+
+void launch_plan_spectra(const SpectrumPlan& plan, const void* taps, void* to, cudaStream_t stream) {
+    constexpr int kMostAtOnce = 65535;  // rows of a grid
+    SpectrumJob job = plan.job;
+    job.given = taps;
+    job.tables = to;
+    const int spectra = job.of.filters * std::max(job.of.parts, job.of.lags);
+    for (; job.first_spectrum < spectra; job.first_spectrum += kMostAtOnce) {
+        const auto some = static_cast<unsigned>(std::min(spectra - job.first_spectrum, kMostAtOnce));
+        launch_kernel(plan.kernel, dim3(plan.blocks, some), kThreads, 0, stream, job);
+    }
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -5,7 +5,14 @@
 
 namespace tapline::cuda::overlap_save {
 
-enum class SpectrumOrder : int { plain, couples, halves };
+enum class SpectrumOrder : int {
+    plain,
+    couples,
+    halves,
+    square_row,  ///< of rows that threads take as a square of points (row/overlap_save_row.hpp)
+    long_row,    ///< of rows that two blocks take
+    half_row,    ///< of halves of them
+};
 
 /// What depends on the way of overlap-save.
 struct SpectrumShape {
@@ -16,15 +23,27 @@ struct SpectrumShape {
     SpectrumOrder order;
 };
 
+/// Which taps each of many spectra has.
+struct SpectrumTaps {
+    std::int64_t pitch_bytes = 0;  // from one filter's to the next one's
+    int filters = 1;
+    /// Of a segment's filter in parts, as Part: spectrum part * filters + filter.
+    int parts = 1, part_taps = 0, last_first = 0;  // part_taps 0: all
+    /// Of whole rows: spectrum filter * lags + lag, of powers origin - t - lag * points.
+    int lags = 0, origin = 0;
+};
+
 struct SpectrumJob {
     const void* given;  // (k) in device memory, of the plan's type of taps
-    const void* ready;  // what lies before the spectrum in a rung's tables
+    const void* ready;  // what lies before the spectrum in a rung's tables; null: nothing has to be copied
     void* tables;       // the same, then the spectrum
     void* taps;         // (k) in correlation order
     int k;
     int is_complex, real_taps;  // the samples; the taps
     int reversed, conjugated;   // correlation order is the given one reversed, conjugated
+    int first_spectrum;         // of the launch
     SpectrumShape shape;
+    SpectrumTaps of;
 };
 
 using SpectrumKernel = void (*)(SpectrumJob job);
@@ -38,5 +57,12 @@ struct SpectrumPlan {
 SpectrumPlan load_spectrum(const Problem& p, const SpectrumShape& shape);
 void launch_spectrum(const SpectrumPlan& plan, const void* ready, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
                      cudaStream_t stream);
+
+/// From so many points on spectra of a plan's taps are made on the device, in double, and rounded once, as the host would.
+inline constexpr std::int64_t kLeastPointsOnDevice = 1 << 14;
+/// For all of a plan's spectra, of taps in correlation order.
+SpectrumPlan load_plan_spectra(const Problem& p, const SpectrumShape& shape, const SpectrumTaps& taps);
+/// Writes them one behind the other to `to`.
+void launch_plan_spectra(const SpectrumPlan& plan, const void* taps, void* to, cudaStream_t stream);
 
 }  // namespace tapline::cuda::overlap_save

@@ -163,7 +163,7 @@ public:
         if (p.separable < 1 || p.separable > kMostRank) { return "the mask is no sum of a few products of a column and a row"; }
         if (p.accuracy == Accuracy::strict) { return "rounds between its passes: not under strict accuracy"; }
         if (p.channels.length > 32) { return "takes at most 32 channels"; }
-        if (const Refusal refusal = refuse_image(p); !refusal.empty()) { return refusal; }
+        if (Refusal refusal = refuse_image(p); !refusal.empty()) { return refusal; }
         if (marches(p, device)) { return {}; }
         if (p.y.k > kMostMask || p.x.k > kMostMask || layout_of(p, device).tile_rows == 0) {
             return "no tile with its halo fits in shared memory";

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "cuda/primitives/image/image_pass.cuh"
+#include "cuda/primitives/image/image_pass.hpp"
 
 namespace tapline::cuda::image_separable_rung {
 

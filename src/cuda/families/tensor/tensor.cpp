@@ -10,7 +10,6 @@
 #include "cuda/families/common/taken.hpp"
 #include "cuda/families/tensor/tensor.hpp"
 #include "cuda/launch.hpp"
-#include "cuda/primitives/row_tile.cuh"
 
 namespace tapline::cuda {
 namespace {

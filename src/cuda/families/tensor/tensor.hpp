@@ -3,11 +3,11 @@
 
 #include <cstddef>
 
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
+#include "cuda/primitives/tile_sizes.hpp"
 
 namespace tapline::cuda::tensor {
 
-inline constexpr int kThreads = 128;   // of a block where four warps make a tile
 inline constexpr int kWarpsHeld = 16;  // by a multiprocessor where one does, a block by itself
 
 /// How rows are divided into tiles and tiles among warps, or among blocks or warpgroups where four warps make a tile.

@@ -214,35 +214,29 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         if (lane == 0) { wait_stores_read(); }
         wait_for_warpgroup(group);
         if (thread == 0 && later_use != 0) { copy(later_tile, leaving, later_use); }
-        const auto make_outputs = [&](auto simple) __attribute__((always_inline)) {
-            for_turns<0, kPositions>([&](auto position) {
-                constexpr int p = decltype(position)::value;
-                if constexpr (p + 1 < kPositions) { multiply(std::integral_constant<int, p + 1>{}); }
-                auto& sums_of_p = sum[p % 2];
-                wait_warpgroup_products<(p + 1 < kPositions ? 1 : 0)>(sums_of_p);
-                if constexpr (p + kTaken < kPositions + kChunks - 1) { take(std::integral_constant<int, p + kTaken>{}); }
-                __syncwarp();
+        for_turns<0, kPositions>([&](auto position) __attribute__((always_inline)) {
+            constexpr int p = decltype(position)::value;
+            if constexpr (p + 1 < kPositions) { multiply(std::integral_constant<int, p + 1>{}); }
+            auto& sums_of_p = sum[p % 2];
+            wait_warpgroup_products<(p + 1 < kPositions ? 1 : 0)>(sums_of_p);
+            if constexpr (p + kTaken < kPositions + kChunks - 1) { take(std::integral_constant<int, p + kTaken>{}); }
+            __syncwarp();
 #pragma unroll
-                for (int half = 0; half < 2; ++half) {
-                    float sums[8];
+            for (int half = 0; half < 2; ++half) {
+                float sums[8];
 #pragma unroll
-                    for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * (kScaledTaps ? factor : 1); }
-                    uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
-                    if constexpr (decltype(simple)::value) {
-                        to = as_outputs<S>(sums);
-                    } else {
-                        to = as_finished_outputs<S>(a, float4{sums[0], sums[1], sums[2], sums[3]},
-                                                    float4{sums[4], sums[5], sums[6], sums[7]});
-                    }
+                for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * (kScaledTaps ? factor : 1); }
+                uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
+                // Asked here, not once around two loops, which took twice as long to compile. What is asked is the same for the
+                // four warps, whose products must be the same too.
+                if (a.plain_store != 0) {
+                    to = as_outputs<S>(sums);
+                } else {
+                    to = as_finished_outputs<S>(a, float4{sums[0], sums[1], sums[2], sums[3]},
+                                                float4{sums[4], sums[5], sums[6], sums[7]});
                 }
-            });
-        };
-        // Two loops, or every position would ask. What it asks is the same for the four warps, whose products must be the same too.
-        if (a.plain_store != 0) {
-            make_outputs(std::true_type{});
-        } else {
-            make_outputs(std::false_type{});
-        }
+            }
+        });
         fence_before_copy();
         __syncwarp();
         if (finite && o >= 0 && o + kOutputs <= a.count && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {

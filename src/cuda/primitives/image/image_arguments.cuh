@@ -1,8 +1,9 @@
-// What every production kernel for images gets, and the element types that only images have.
+// Pixels: the element types that only images have, where they come from and how they are stored.
 #pragma once
 
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/epilogue.cuh"
+#include "cuda/primitives/image/image_arguments.hpp"
 
 namespace tapline::cuda {
 
@@ -20,24 +21,6 @@ struct Element<std::uint16_t> {
     using Real = float;
     static __device__ Sum widen(std::uint16_t x) { return x; }
     static __device__ std::uint16_t narrow(Sum x) { return static_cast<std::uint16_t>(min(__float2uint_rn(x), 65535u)); }
-};
-
-/// A row of an image is `row_elements` = width * channels elements; a step of one tap along x is `channels` elements.
-struct ImageArguments {
-    void* out;          // output row `first` of the first image
-    const void* in;     // row in_first of the first image
-    const void* taps;   // masks of (mask_height, mask_width), mask_taps apart, or the rung's own form
-    const void* table;  // the rung's own form, if it needs both
-    std::int64_t first, rows, out_row, out_image;
-    std::int64_t in_first, in_last, in_row, in_image, images;
-    std::int64_t height, width, row_elements, out_elements;  // of a row of the image and of the output
-    std::int64_t origin_y, origin_x;
-    std::int64_t tiles_x, tiles_y;
-    std::int64_t mask_taps;  // from one channel's mask to the next, in the rung's own form; 0: one for all
-    int mask_height, mask_width, channels;
-    std::int32_t exact_edges;  // taps hold a NaN or an infinity under a zero boundary: absent terms must stay absent
-    std::int32_t integers;     // pixels are u8 or u16
-    Arguments common;          // boundary, constant, epilogue and output type; nothing else is set
 };
 
 /// The pixel outside the image under a constant boundary.

@@ -3,11 +3,9 @@
 // the number of taps is a place where the unrolled code ends.
 #pragma once
 
-#include "cuda/primitives/elements.cuh"
+#include "cuda/primitives/image/image_pass.hpp"
 
 namespace tapline::cuda {
-
-inline constexpr int kPassTaps = 32;
 
 /// sum[i] = the sum over t < count of taps[t] * p[i + t * kStep]. p lies on 16 bytes and is readable up to a multiple of 4 taps;
 /// count > 0.

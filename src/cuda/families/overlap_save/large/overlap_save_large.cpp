@@ -8,6 +8,7 @@
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_cut.hpp"
+#include "cuda/families/overlap_save/large/overlap_save_large_prepare.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
 #include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
@@ -28,10 +29,18 @@ bool is_wide(const Problem& p) { return point_type_of(p).is_wide(); }
 
 LargeKernel kernel_of(const Problem& p, int bits) {
     if (is_wide(p) && bits > kMostWideBits) { return {}; }
-    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) { return pick_large_kernel<S>(bits); });
+    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) {
+        using Taps = std::conditional_t<sizeof(S) == 2, float, S>;
+        LargeKernel kernel = pick_large_kernel<S>(bits);
+        kernel.spectrum = pick_large_spectrum<Taps>(bits);
+        return kernel;
+    });
 }
 
-LargeCut cut_of(const Problem& p, int bits) { return large_cut(bits, point_type_of(p).is_complex, p.x.k, p.x.origin); }
+LargeCut cut_of(const Problem& p, int bits) {
+    const LargeCut cut = large_cut(bits, point_type_of(p).is_complex, p.x.k, p.x.origin);
+    return p.x.boundary == kZero ? with_all_outputs(cut, p.x.n, p.x.outputs, p.x.k, p.x.origin) : cut;
+}
 
 std::int64_t tasks_of(const LargeCut& cut) { return cut.points / kTilePoints; }
 
@@ -130,7 +139,8 @@ double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& d
     return 2 * kLaunchSeconds + factor * task * (std::max(tasks, wide ? 0.8 : 1.0) + in_a_row);
 }
 
-// Of segments in an endless signal, whatever this one's length: a stream, which does not know it, gives the same bits.
+// Of segments in an endless signal, whatever this one's length, so that a stream, which does not know it, gives the same bits. But
+// where a shorter segment holds the whole of a row, that.
 int best_bits(const Problem& p, const cuda_abi::Device& device) {
     Problem endless = p;
     endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
@@ -139,13 +149,25 @@ int best_bits(const Problem& p, const cuda_abi::Device& device) {
     double least = std::numeric_limits<double>::infinity();
     for (int bits = kLeastLargeBits; bits <= kMostLargeBits; ++bits) {
         if (!has_size(p, bits, device)) { continue; }
-        const double seconds = estimate(endless, cut_of(p, bits), device);
+        const LargeCut whole = cut_of(p, bits);
+        if (whole.outputs >= p.x.outputs) {
+            return best != 0 && estimate(p, cut_of(p, best), device) < estimate(p, whole, device) ? best : bits;
+        }
+        const double seconds = estimate(endless, cut_of(endless, bits), device);
         if (seconds < least) {
             least = seconds;
             best = bits;
         }
     }
     return best;
+}
+
+// Of the shortest segments and taps that come later load_spectrum() has a kernel that is sooner done where taps are few: f32, 2^24
+// samples, 65,535 taps on an H200 149 us with it and 155 by columns and rows. But every part of a row reads all taps there: 262,144
+// samples with as many taps 89 us, of which 30 are the convolution's own; with 2^19 points and 400,001 taps 799 instead of 324.
+bool makes_short_spectrum(const Problem& p, const LargeCut& cut) {
+    constexpr std::int64_t kMostTaps = 100000;
+    return cut.bits == kLeastLargeBits && !is_wide(p) && p.x.k < kMostTaps;
 }
 
 LargeCut choose_cut(const Prepared& prepared) {
@@ -227,9 +249,11 @@ public:
         chosen->ready_bytes =
             std::int64_t{LargeTables(kernel.radix, kernel.warps, chosen->type.is_wide()).end} * chosen->type.point_bytes;
         load_kernel(kernel.function, shared_bytes, prepared.device);
-        if (p.taps_come_later && kernel.with_taps != nullptr) {
-            load_kernel(kernel.with_taps, shared_bytes, prepared.device);
-        } else if (p.taps_come_later) {
+        if (!p.taps_come_later) {
+            load_plan_spectrum(prepared, chosen->cut.bits);
+        } else if (!makes_short_spectrum(p, chosen->cut)) {
+            load_kernel(kernel.spectrum, shared_bytes, prepared.device);
+        } else {
             chosen->spectrum = load_spectrum(p, {.ready_bytes = chosen->ready_bytes,
                                                  .skip = chosen->cut.skip,
                                                  .rows = 32 * kernel.radix,
@@ -240,19 +264,18 @@ public:
         return chosen;
     }
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
-        const Problem& p = prepared.problem;
         const auto& chosen = prepared.chosen_as<ChosenLarge>();
-        const LargeKernel& kernel = chosen.kernel;
-        const bool complex_samples = chosen.type.is_complex;
-        const bool wide = chosen.type.is_wide();
-        const auto tap = [&](std::int64_t t) { return tap_at(prepared.host_taps.data(), t, p.taps_dtype); };
         std::vector<std::byte> bytes;
-        bytes.reserve(static_cast<std::size_t>(made_table_bytes(prepared)));
-        append(bytes, large_tables(kernel.radix, kernel.warps, complex_samples, wide), wide);
-        const std::vector<Complex> spectrum =
-            large_spectrum(tap, p.x.k, chosen.cut.skip, kernel.radix, kernel.warps, complex_samples);
-        append(bytes, wide ? spectrum : in_halves(spectrum), wide);
+        append(bytes, large_tables(chosen.kernel.radix, chosen.kernel.warps, chosen.type.is_complex, chosen.type.is_wide()),
+               chosen.type.is_wide());
         return bytes;
+    }
+    [[nodiscard]] std::int64_t filled_table_bytes(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenLarge>();
+        return chosen.cut.points * chosen.type.point_bytes;
+    }
+    void fill_tables(const Prepared& prepared, void* to, cudaStream_t stream) const override {
+        make_plan_spectrum(prepared, prepared.chosen_as<ChosenLarge>().cut, to, stream);
     }
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenLarge>();
@@ -299,6 +322,8 @@ private:
         const LargeCut& cut = chosen.cut;
         const Arguments a = arguments_of(prepared, job, on_device);
         g.tables = on_device.tables;
+        g.spectrum = g.made_spectrum != nullptr ? g.made_spectrum
+                                                : static_cast<const char*>(on_device.tables) + chosen.ready_bytes;
         g.state = static_cast<LargeState*>(workspace);
         g.points = static_cast<char*>(workspace) + kStateBytes;
         const std::int64_t of_row = segments_of_row(cut, job.count);
@@ -309,10 +334,12 @@ private:
         g.order = order_of(p, cut, chosen.ring, g.segments, prepared.device);
         g.real_taps = has_real_taps(p);
         check(cudaMemsetAsync(g.state, 0, sizeof(LargeState), stream), "cudaMemsetAsync");
-        const std::int64_t tasks = 2 * (g.segments + g.order.slots) * tasks_of(cut);
-        const std::int64_t blocks = std::min(blocks_at_once(p, prepared.device), tasks);
-        launch_kernel(g.given != nullptr ? chosen.kernel.with_taps : chosen.kernel.function, static_cast<unsigned>(blocks),
-                      kTileThreads, static_cast<std::size_t>(chosen.kernel.shared_bytes), stream, a, g);
+        const auto launch_tasks = [&](LargeSegmentKernel kernel, std::int64_t tasks) {
+            launch_kernel(kernel, static_cast<unsigned>(std::min(blocks_at_once(p, prepared.device), tasks)), kTileThreads,
+                          static_cast<std::size_t>(chosen.kernel.shared_bytes), stream, a, g);
+        };
+        if (g.made_spectrum != nullptr) { launch_tasks(chosen.kernel.spectrum, tasks_of(cut)); }
+        launch_tasks(chosen.kernel.function, 2 * (g.segments + g.order.slots) * tasks_of(cut));
     }
 };
 

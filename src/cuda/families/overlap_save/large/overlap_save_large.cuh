@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/families/overlap_save/large/overlap_save_columns.cuh"
-#include "cuda/families/overlap_save/large/overlap_save_large_spectrum.cuh"
+#include "cuda/families/overlap_save/large/overlap_save_large_rows.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_large_task.cuh"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 
@@ -145,8 +145,7 @@ __device__ __noinline__ void transform_slowly(const Arguments& a, const LargeSeg
 /// ago and reading the signal, working in the L2 cache and writing go on at the same time. Columns of segment s lie where those of
 /// s - slots were: a task first finishes the tile of that one.
 ///
-/// kMakesSpectrum: of taps in GPU memory, while others read the first columns.
-template <class S, int kRadix, int kWarps, bool kMakesSpectrum>
+template <class S, int kRadix, int kWarps>
 __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real) == 8 ? 1 : 2)
     overlap_save_large_kernel(const __grid_constant__ Arguments a, const __grid_constant__ LargeSegments g) {
     using Tile = Columns<S, kRadix, kWarps>;
@@ -158,10 +157,8 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     auto* const place = block.task;
     Point* const tables = block.tables;
     Point* const exchange = block.exchange;
-    const auto* const all_tables = static_cast<const Point*>(g.tables);
-    copy_by_block<Point>(tables, all_tables, Tile::kTables.end);
+    copy_by_block<Point>(tables, static_cast<const Point*>(g.tables), Tile::kTables.end);
     if (threadIdx.x % 32 == 0) { block.barriers.initialize_of(static_cast<int>(threadIdx.x) / 32); }
-    if constexpr (kMakesSpectrum) { make_spectrum<S, kRadix, kWarps>(a, g, shared); }
     Tile tile(a, g, exchange, block.turns, tables);
 
     for (;;) {
@@ -175,10 +172,6 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
                 const unsigned* done = task.is_columns != 0 ? g.state->rows_done : g.state->columns_done;
                 const int turns = g.order.turn_of(task.segment) + (task.is_columns != 0 ? 0 : 1);
                 wait_for_count(done + task.slot, static_cast<unsigned>(turns) * kTasks);
-            }
-            // Columns of later segments lie where those of these were, and came after their rows.
-            if (kMakesSpectrum && task.is_columns == 0 && before < g.order.slots) {
-                wait_for_count(g.state->taps_done + 1, kTasks);
             }
         }
         __syncthreads();
@@ -213,9 +206,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
         } else if (task.is_columns == 0 && exists(task.segment)) {
             int first = task.part * kTilePoints;
             hide(at, first);
-            const Point* spectrum = all_tables + Tile::kTables.end;
-            if constexpr (kMakesSpectrum) { spectrum = static_cast<const Point*>(g.made_spectrum); }
-            convolve_rows<T, kWarps>(at + first, spectrum + first, exchange, tables + Tile::kTables.rows,
+            convolve_rows<T, kWarps>(at + first, static_cast<const Point*>(g.spectrum) + first, exchange, tables + Tile::kTables.rows,
                                      tables + Tile::kTables.twiddles, block.barriers);
             // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.

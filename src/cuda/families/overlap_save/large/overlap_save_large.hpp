@@ -19,8 +19,7 @@ struct LargeState {
     unsigned next_task;
     unsigned columns_done[kMostSlots];  // tasks, of all segments that a slot has held
     unsigned rows_done[kMostSlots];
-    // The same of the taps: those of columns, those of rows.
-    unsigned next_of_taps[2], taps_done[2];
+    unsigned next_of_taps[2], taps_done;  // of the taps' own tasks: the next of columns and of rows, columns done
     // By segment modulo 2 * slots: whether it has samples that are not finite, and a bit for each stretch that has.
     unsigned bad[2 * kMostSlots];
     unsigned marks[2 * kMostSlots][kMostMarks / 32];
@@ -28,8 +27,9 @@ struct LargeState {
 
 /// How rows of the batch are divided into segments, and where these are on their way.
 struct LargeSegments {
-    const void* tables;  // as LargeTables, then the spectrum of taps that the plan has
-    void* points;        // (slots, points of a segment)
+    const void* tables;    // as LargeTables
+    const void* spectrum;  // (points of a segment)
+    void* points;          // (slots, points of a segment)
     LargeState* state;
     std::int64_t start;           // from sample in_first to the first one of segment 0
     int segments, of_row;         // of all rows, of one
@@ -41,7 +41,8 @@ struct LargeSegments {
     int plain;                    // outputs side by side and of the signal's type, pairs aligned
     int aligned;                  // every segment's samples begin on 16 bytes
     int paired;                   // its samples and its outputs at twice their size
-    void* made_spectrum;          // where the kernel makes the spectrum, of taps that came after the plan; else null
+    // Of taps that came after the plan, for the kernel that makes the spectrum:
+    void* made_spectrum;
     void* made_taps;              // (k) in correlation order
     const void* given;            // (k)
     int reversed, conjugated;     // correlation order is the given one reversed, conjugated
@@ -60,7 +61,7 @@ using LargeSegmentKernel = void (*)(Arguments a, LargeSegments segments);
 /// A kernel for segments of 32 * radix * 1024 * warps points.
 struct LargeKernel {
     LargeSegmentKernel function = nullptr;
-    LargeSegmentKernel with_taps = nullptr;  // the same, but makes the spectrum first; null: a kernel in front does
+    LargeSegmentKernel spectrum = nullptr;  // makes it of taps in GPU memory
     int radix = 0, warps = 0;
     int shared_bytes = 0;
 };
@@ -69,6 +70,9 @@ inline constexpr int kMostLargeBits = 23;
 /// Of samples S and 2^bits points; none if there is no such kernel.
 template <class S>
 LargeKernel pick_large_kernel(int bits);
+/// Its `spectrum`, T one of f32, f64 and the complex types; taps of 16-bit samples are f32.
+template <class T>
+LargeSegmentKernel pick_large_spectrum(int bits);
 
 }  // namespace tapline::cuda::overlap_save
 

@@ -5,7 +5,7 @@
 
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
-#include "cuda/primitives/arguments.cuh"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda::overlap_save {
 
@@ -30,6 +30,17 @@ inline LargeCut large_cut(int bits, bool is_complex, std::int64_t k, std::int64_
     const std::int64_t room = cut.samples - (k - 1) - cut.skip;
     cut.outputs = room < kUnit ? 0 : static_cast<int>(room / kUnit) * kUnit;
     cut.used = cut.outputs == 0 ? 0 : static_cast<int>(cut.skip + cut.outputs + k - 1);
+    return cut;
+}
+/// The same where one segment holds a row of n samples with zeros around it: what wraps around there is zero, so that all outputs
+/// are right, also those whose windows end past the segment.
+inline LargeCut with_all_outputs(LargeCut cut, std::int64_t n, std::int64_t outputs, std::int64_t k, std::int64_t origin) {
+    const std::int64_t read = outputs - origin + k - 1;  // where the last window ends
+    if (outputs <= cut.outputs || cut.skip + outputs > cut.samples || n + origin + cut.skip > cut.samples || read > cut.samples) {
+        return cut;
+    }
+    cut.outputs = static_cast<int>(outputs);
+    cut.used = static_cast<int>(cut.samples);
     return cut;
 }
 inline std::int64_t segments_of_row(const LargeCut& cut, std::int64_t count) { return divide_up(count, cut.outputs); }

@@ -9,11 +9,7 @@ template <class S, int kRadix, int kWarps>
 LargeKernel large_kernel() {
     using Tile = Columns<S, kRadix, kWarps>;
     LargeKernel k;
-    k.function = &overlap_save_large_kernel<S, kRadix, kWarps, false>;
-    // Of the shortest segments the spectrum is made by a kernel in front: f32, 2^24 samples, 65,535 taps on an H200 149 us instead
-    // of 155 by the same kernel. With 2^19 points it is 300 instead of 274 (2^25 samples), and as every part of a row reads all
-    // taps, with 400,001 taps 799 instead of 324, with 1,048,575 taps and 2^22 points 5,110 instead of 444.
-    if constexpr (kRadix != 8 || kWarps != 1) { k.with_taps = &overlap_save_large_kernel<S, kRadix, kWarps, true>; }
+    k.function = &overlap_save_large_kernel<S, kRadix, kWarps>;
     k.radix = kRadix;
     k.warps = kWarps;
     k.shared_bytes = kLargeHeadBytes + static_cast<int>(sizeof(typename Tile::Point)) *

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cuda/families/overlap_save/overlap_save.hpp"
+#include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
 
 namespace tapline::cuda::overlap_save {
 
@@ -82,12 +83,16 @@ struct RowPlan {
 };
 RowPlan load_rows(const Prepared& prepared, int warps);
 std::string describe_rows(const RowPlan& plan);
-/// The kernel's tables, then the spectra of all filters, appended.
-void append_row_tables(std::vector<std::byte>& to, const Prepared& prepared, const RowPlan& plan);
+/// The kernels' tables, and the spectra of all filters, appended; and the bytes of both.
+void append_row_tables(std::vector<std::byte>& to, const RowPlan& plan);
+void append_row_spectra(std::vector<std::byte>& to, const Prepared& prepared, const RowPlan& plan);
+std::int64_t all_row_bytes(const Problem& p, const RowPlan& plan);
+/// What makes the spectra on the device instead; without a kernel where it cannot.
+SpectrumPlan load_row_spectra(const Prepared& prepared, const RowPlan& plan);
 
 /// Whether a launch of rows takes the job, of which a stream's are not.
 bool takes_job(const RowPlan& plan, const Job& job);
-/// on_device.tables: what append_row_tables() made. `workspace`: of RowPlan::workspace_bytes.
+/// on_device.tables: the tables, then the spectra. `workspace`: of RowPlan::workspace_bytes.
 void launch_rows(const Prepared& prepared, const RowPlan& plan, const Job& job, const OnDevice& on_device, void* workspace,
                  cudaStream_t stream);
 

@@ -104,17 +104,52 @@ void append_spectrum(std::vector<Complex>& to, const HostTransform& transform, i
     }
 }
 
+/// Of one filter.
+std::int64_t spectrum_bytes_of(const RowPlan& plan) {
+    return row_points(plan.warps) * static_cast<std::int64_t>(sizeof(float2));
+}
+/// By halves: of lags in the first half of the samples, then of all before the output.
+int points_of_spectrum(const RowPlan& plan) { return plan.by_halves ? row_points(plan.warps) / 2 : row_points(plan.warps); }
+
 }  // namespace
 
-void append_row_tables(std::vector<std::byte>& to, const Prepared& prepared, const RowPlan& plan) {
+void append_row_tables(std::vector<std::byte>& to, const RowPlan& plan) {
+    const int side = side_of(plan.warps);
+    append(to, side > 0 ? row_table(side) : plan.by_halves ? causal_row_table() : long_row_table(), false);
+}
+
+std::int64_t all_row_bytes(const Problem& p, const RowPlan& plan) {
+    std::vector<std::byte> tables;
+    append_row_tables(tables, plan);
+    return static_cast<std::int64_t>(tables.size()) + p.filters * spectrum_bytes_of(plan);
+}
+
+SpectrumPlan load_row_spectra(const Prepared& prepared, const RowPlan& plan) {
+    const Problem& p = prepared.problem;
+    const int points = points_of_spectrum(plan);
+    if (p.x.origin >= row_points(plan.warps)) { return {}; }  // a power of a whole round
+    return load_plan_spectra(p,
+                             {.ready_bytes = 0,
+                              .skip = 0,
+                              .rows = 1,
+                              .warps = points / kPoints,
+                              .for_block = 0,
+                              .order = side_of(plan.warps) > 0 ? SpectrumOrder::square_row
+                                       : plan.by_halves        ? SpectrumOrder::half_row
+                                                               : SpectrumOrder::long_row},
+                             {.pitch_bytes = prepared.taps_pitch_bytes,
+                              .filters = static_cast<int>(p.filters),
+                              .lags = row_points(plan.warps) / points,
+                              .origin = static_cast<int>(p.x.origin)});
+}
+
+void append_row_spectra(std::vector<std::byte>& to, const Prepared& prepared, const RowPlan& plan) {
     const Problem& p = prepared.problem;
     const int warps = plan.warps;
-    append(to, side_of(warps) > 0 ? row_table(side_of(warps)) : plan.by_halves ? causal_row_table() : long_row_table(), false);
     const std::size_t before = to.size();
-    const auto each = static_cast<std::size_t>(row_points(warps) * static_cast<std::int64_t>(sizeof(float2)));
+    const auto each = static_cast<std::size_t>(spectrum_bytes_of(plan));
     to.resize(before + static_cast<std::size_t>(p.filters) * each);
-    // By halves: of lags in the first half of the samples, then of all before the output.
-    const int points = plan.by_halves ? row_points(warps) / 2 : row_points(warps);
+    const int points = points_of_spectrum(plan);
     const HostTransform transform(points);
     in_parallel(p.filters, [&](std::int64_t filter) {
         const std::byte* taps = prepared.host_taps.data() + filter * prepared.taps_pitch_bytes;

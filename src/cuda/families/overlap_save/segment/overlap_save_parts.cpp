@@ -35,7 +35,7 @@ public:
         info.changed = "the filter is longer than a segment, so the signal passes once for every part";
         info.requirements = "more taps than half of the longest segment has samples; not for strict accuracy";
         info.limited_by = "transforms: each part's are made anew for every chunk";
-        info.source = "src/cuda/families/overlap_save/segment/overlap_save_parts.cu";
+        info.source = "src/cuda/families/overlap_save/segment/overlap_save_parts.cpp";
         info.takes_pieces = 1;
         info.is_local = 0;
         return info;
@@ -66,10 +66,21 @@ public:
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenParts>();
         chosen->plan = load_segments(segment_kernel_of, prepared, cut_of_part(prepared.problem, prepared.device));
+        chosen->spectra = load_spectra_on_device(prepared, chosen->plan);
         return chosen;
     }
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
-        return make_tables(prepared, plan_of(prepared));
+        std::vector<std::byte> bytes = make_tables(plan_of(prepared));
+        if (filled_table_bytes(prepared) == 0) { append_spectra(bytes, prepared, plan_of(prepared)); }
+        return bytes;
+    }
+    [[nodiscard]] std::int64_t filled_table_bytes(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenParts>();
+        return chosen.spectra.kernel == nullptr ? 0 : all_spectra_bytes(prepared.problem, chosen.plan);
+    }
+    void fill_tables(const Prepared& prepared, void* to, cudaStream_t stream) const override {
+        launch_plan_spectra(prepared.chosen_as<ChosenParts>().spectra, prepared.on_device.taps, to, stream);
+        check(cudaStreamSynchronize(stream), "making spectra");
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
                 cudaStream_t stream) const override {
@@ -100,6 +111,7 @@ public:
 private:
     struct ChosenParts : Chosen {
         SegmentPlan plan;
+        SpectrumPlan spectra;  // where they are made on the device
     };
     static const SegmentPlan& plan_of(const Prepared& prepared) { return prepared.chosen_as<ChosenParts>().plan; }
 

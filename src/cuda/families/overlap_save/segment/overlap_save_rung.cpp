@@ -17,7 +17,8 @@ struct ChosenSegments : Chosen {
     bool by_rows = false;
     RowPlan rows;  // where they are taken as a whole
     bool takes_segments = false;
-    SpectrumPlan spectrum;  // where taps come later
+    SpectrumPlan spectrum;                  // where taps come later
+    SpectrumPlan spectra, spectra_of_rows;  // of the plan's taps, where they are made on the device
 };
 
 }  // namespace
@@ -115,24 +116,44 @@ std::unique_ptr<const Chosen> SegmentRung::load(const Prepared& prepared) const 
     } else {
         chosen->takes_segments = takes_segments(prepared, cut, p.batch.length * divide_up(p.x.outputs, cut.outputs));
     }
-    if (p.taps_come_later) {
-        const Kernel& kernel = chosen->plan.slow;
-        const std::int64_t ready_bytes = table_bytes(p, chosen->plan) - spectrum_bytes(chosen->plan);
-        chosen->spectrum = load_spectrum(p, {.ready_bytes = ready_bytes,
-                                             .skip = cut.skip,
-                                             .rows = 1,
-                                             .warps = cut.warps,
-                                             .for_block = kernel.blocks == 1 ? 1 : 0,
-                                             .order = kernel.in_couples ? SpectrumOrder::couples : SpectrumOrder::plain});
+    if (p.taps_come_later) { chosen->spectrum = load_spectrum(p, spectrum_shape(chosen->plan)); }
+    chosen->spectra = load_spectra_on_device(prepared, chosen->plan);
+    if (chosen->by_rows && chosen->spectra.kernel != nullptr) {
+        chosen->spectra_of_rows = load_row_spectra(prepared, chosen->rows);
+        if (chosen->spectra_of_rows.kernel == nullptr) { chosen->spectra = {}; }
     }
     return chosen;
 }
 
 std::vector<std::byte> SegmentRung::tables(Prepared& prepared) const {
     const auto& chosen = prepared.chosen_as<ChosenSegments>();
-    std::vector<std::byte> bytes = make_tables(prepared, chosen.plan);
-    if (chosen.by_rows) { append_row_tables(bytes, prepared, chosen.rows); }
+    std::vector<std::byte> bytes = make_tables(chosen.plan);
+    if (chosen.spectra.kernel != nullptr) { return bytes; }
+    append_spectra(bytes, prepared, chosen.plan);
+    if (chosen.by_rows) {
+        append_row_tables(bytes, chosen.rows);
+        append_row_spectra(bytes, prepared, chosen.rows);
+    }
     return bytes;
+}
+
+std::int64_t SegmentRung::filled_table_bytes(const Prepared& prepared) const {
+    const auto& chosen = prepared.chosen_as<ChosenSegments>();
+    if (chosen.spectra.kernel == nullptr) { return 0; }
+    return all_spectra_bytes(prepared.problem, chosen.plan) + (chosen.by_rows ? all_row_bytes(prepared.problem, chosen.rows) : 0);
+}
+
+void SegmentRung::fill_tables(const Prepared& prepared, void* to, cudaStream_t stream) const {
+    const auto& chosen = prepared.chosen_as<ChosenSegments>();
+    launch_plan_spectra(chosen.spectra, prepared.on_device.taps, to, stream);
+    std::vector<std::byte> row_tables;
+    if (chosen.by_rows) {
+        append_row_tables(row_tables, chosen.rows);
+        auto* const rows = static_cast<char*>(to) + all_spectra_bytes(prepared.problem, chosen.plan);
+        check(cudaMemcpyAsync(rows, row_tables.data(), row_tables.size(), cudaMemcpyHostToDevice, stream), "copying tables");
+        launch_plan_spectra(chosen.spectra_of_rows, prepared.on_device.taps, rows + row_tables.size(), stream);
+    }
+    check(cudaStreamSynchronize(stream), "making spectra");
 }
 
 void SegmentRung::launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,

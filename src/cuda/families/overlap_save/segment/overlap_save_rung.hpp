@@ -19,6 +19,8 @@ public:
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override;
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override;
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override;
+    [[nodiscard]] std::int64_t filled_table_bytes(const Prepared& prepared) const override;
+    void fill_tables(const Prepared& prepared, void* to, cudaStream_t stream) const override;
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
                 cudaStream_t stream) const override;
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override;

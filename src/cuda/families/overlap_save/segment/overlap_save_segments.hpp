@@ -6,6 +6,7 @@
 
 #include "cuda/families/common/types.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
+#include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segment.hpp"
 
 namespace tapline::cuda::overlap_save {
@@ -66,10 +67,15 @@ struct SegmentPlan {
 };
 SegmentPlan load_segments(KernelOf kernel_of, const Prepared& prepared, const Cut& cut);
 
-/// Pairs and twiddles, then the spectra of every filter for each part; and their size.
-std::vector<std::byte> make_tables(const Prepared& prepared, const SegmentPlan& plan);
+/// Pairs and twiddles; behind them the spectra of every filter for each part, made on the host. And the size of both.
+std::vector<std::byte> make_tables(const SegmentPlan& plan);
+void append_spectra(std::vector<std::byte>& tables, const Prepared& prepared, const SegmentPlan& plan);
+/// What makes the spectra on the device instead, where they are many; else without a kernel.
+SpectrumPlan load_spectra_on_device(const Prepared& prepared, const SegmentPlan& plan);
+SpectrumShape spectrum_shape(const SegmentPlan& plan);
 std::int64_t table_bytes(const Problem& p, const SegmentPlan& plan);
 std::int64_t spectrum_bytes(const SegmentPlan& plan);  // of one filter
+std::int64_t all_spectra_bytes(const Problem& p, const SegmentPlan& plan);
 
 /// Outputs [first_output, first_output + count) of rows [row, row + rows) of a job, as far as one part makes them.
 struct Launch {

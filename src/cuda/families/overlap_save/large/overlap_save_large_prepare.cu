@@ -1,0 +1,110 @@
+#include "cuda/families/overlap_save/large/overlap_save_large_prepare.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "cuda/engine_state.hpp"
+#include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
+#include "cuda/families/overlap_save/overlap_save_points.hpp"
+#include "cuda/launch.hpp"
+
+namespace tapline::cuda::overlap_save {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr unsigned kMostCopyingBlocks = 1024;
+
+unsigned blocks_for(std::int64_t elements) {
+    return static_cast<unsigned>(std::min<std::int64_t>(divide_up(elements, kThreads), kMostCopyingBlocks));
+}
+
+__global__ void widen_kernel(double* to, const float* from, std::int64_t count) {
+    for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += std::int64_t{gridDim.x} * kThreads) {
+        to[i] = from[i];
+    }
+}
+
+/// In the order in which rows in float read a spectrum, a lane's factors 2i and 2i + 1 together.
+__global__ void round_kernel(float2* to, const double2* from, std::int64_t points) {
+    for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < points; i += std::int64_t{gridDim.x} * kThreads) {
+        const int f = static_cast<int>(i % kPoints);
+        const double2 value = from[i];
+        to[i - f + fft::halves_place(f / 32, f % 32)] = {static_cast<float>(value.x), static_cast<float>(value.y)};
+    }
+}
+
+/// The kernel of such segments in double; its own shared memory and tables.
+LargeKernel wide_kernel(bool is_complex, int bits) {
+    LargeKernel kernel = is_complex ? pick_large_kernel<double2>(bits) : pick_large_kernel<double>(bits);
+    kernel.spectrum = is_complex ? pick_large_spectrum<double2>(bits) : pick_large_spectrum<double>(bits);
+    return kernel;
+}
+
+/// Device memory for as long as the scope lasts.
+class Temporary {
+public:
+    Temporary(int device, std::int64_t bytes) : device_(device), pointer_(allocate_device(device, bytes)) {}
+    ~Temporary() { free_device(device_, pointer_); }
+    Temporary(const Temporary&) = delete;
+    Temporary& operator=(const Temporary&) = delete;
+    [[nodiscard]] void* get() const { return pointer_; }
+
+private:
+    int device_;
+    void* pointer_;
+};
+
+}  // namespace
+
+void load_plan_spectrum(const Prepared& prepared, int bits) {
+    const LargeKernel wide = wide_kernel(point_type_of(prepared.problem).is_complex, bits);
+    load_kernel(wide.spectrum, static_cast<std::size_t>(wide.shared_bytes), prepared.device);
+    load_kernel(&widen_kernel);
+    load_kernel(&round_kernel);
+}
+
+void make_plan_spectrum(const Prepared& prepared, const LargeCut& cut, void* to, cudaStream_t stream) {
+    const Problem& p = prepared.problem;
+    const PointType type = point_type_of(p);
+    const int device = prepared.device.index;
+    const LargeKernel wide = wide_kernel(type.is_complex, cut.bits);
+    constexpr std::int64_t kPointBytes = sizeof(double2);
+    const bool real_taps = has_real_taps(p);
+    const std::int64_t numbers = p.x.k * (real_taps ? 1 : 2);  // of the taps
+
+    std::vector<std::byte> tables;
+    append(tables, large_tables(wide.radix, wide.warps, type.is_complex, true), true);
+    const Temporary on_device(device, static_cast<std::int64_t>(tables.size()));
+    check(cudaMemcpyAsync(on_device.get(), tables.data(), tables.size(), cudaMemcpyHostToDevice, stream), "copying tables");
+    const Temporary state(device, sizeof(LargeState));
+    check(cudaMemsetAsync(state.get(), 0, sizeof(LargeState), stream), "cudaMemsetAsync");
+    const Temporary copied_taps(device, numbers * static_cast<std::int64_t>(sizeof(double)));
+    const bool narrow = !type.is_wide();
+    const std::unique_ptr<Temporary> wide_taps =
+        narrow ? std::make_unique<Temporary>(device, numbers * static_cast<std::int64_t>(sizeof(double))) : nullptr;
+    const std::unique_ptr<Temporary> wide_spectrum = narrow ? std::make_unique<Temporary>(device, cut.points * kPointBytes) : nullptr;
+
+    Arguments a{};
+    a.k = p.x.k;
+    LargeSegments g{};
+    g.tables = on_device.get();
+    g.state = static_cast<LargeState*>(state.get());
+    g.skip = cut.skip;
+    g.real_taps = real_taps;
+    g.made_spectrum = narrow ? wide_spectrum->get() : to;
+    g.made_taps = copied_taps.get();  // nobody's: the plan has them
+    g.given = narrow ? wide_taps->get() : prepared.on_device.taps;
+    if (narrow) {
+        launch_kernel(&widen_kernel, blocks_for(numbers), kThreads, 0, stream, static_cast<double*>(wide_taps->get()),
+                      static_cast<const float*>(prepared.on_device.taps), numbers);
+    }
+    const std::int64_t blocks = std::min<std::int64_t>(prepared.device.multiprocessors, cut.points / kTilePoints);
+    launch_kernel(wide.spectrum, static_cast<unsigned>(blocks), kTileThreads, static_cast<std::size_t>(wide.shared_bytes), stream, a, g);
+    if (narrow) {
+        launch_kernel(&round_kernel, blocks_for(cut.points), kThreads, 0, stream, static_cast<float2*>(to),
+                      static_cast<const double2*>(wide_spectrum->get()), cut.points);
+    }
+    check(cudaStreamSynchronize(stream), "making a spectrum");
+}
+
+}  // namespace tapline::cuda::overlap_save

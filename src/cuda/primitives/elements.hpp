@@ -1,0 +1,59 @@
+// Element types on the GPU: how samples are stored and what sums are kept in. Host code reads it too.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+namespace tapline::cuda {
+
+/// S is the stored type of a sample: float, double, float2 and double2 (complex), __half, __nv_bfloat16.
+/// Sum is what products are added up in; a vector is 16 bytes, the widest load of one thread.
+template <class S>
+struct Element {
+    using Sum = S;
+    using Real = S;
+    static __device__ Sum widen(S x) { return x; }
+    static __device__ S narrow(Sum x) { return x; }
+};
+template <>
+struct Element<float2> {
+    using Sum = float2;
+    using Real = float;
+    static __device__ Sum widen(float2 x) { return x; }
+    static __device__ float2 narrow(Sum x) { return x; }
+};
+template <>
+struct Element<double2> {
+    using Sum = double2;
+    using Real = double;
+    static __device__ Sum widen(double2 x) { return x; }
+    static __device__ double2 narrow(Sum x) { return x; }
+};
+template <>
+struct Element<__half> {
+    using Sum = float;
+    using Real = float;
+    static __device__ Sum widen(__half x) { return __half2float(x); }
+    static __device__ __half narrow(Sum x) { return __float2half_rn(x); }
+};
+template <>
+struct Element<__nv_bfloat16> {
+    using Sum = float;
+    using Real = float;
+    static __device__ Sum widen(__nv_bfloat16 x) { return __bfloat162float(x); }
+    static __device__ __nv_bfloat16 narrow(Sum x) { return __float2bfloat16_rn(x); }
+};
+
+template <class S>
+inline constexpr int kPerVector = 16 / static_cast<int>(sizeof(S));
+
+template <class T>
+inline constexpr bool kIsComplexElement = false;
+template <>
+inline constexpr bool kIsComplexElement<float2> = true;
+template <>
+inline constexpr bool kIsComplexElement<double2> = true;
+
+}  // namespace tapline::cuda
