@@ -1,5 +1,7 @@
 #include "arguments.hpp"
 
+#include <algorithm>
+
 namespace tapline::python {
 namespace {
 
@@ -22,10 +24,7 @@ std::string repr_of(PyObject* object) {
 const char* name_of(Keyword keyword) { return kNames[static_cast<std::size_t>(keyword)]; }
 
 bool takes(std::span<const Keyword> keywords, Keyword keyword) {
-    for (const Keyword k : keywords) {
-        if (k == keyword) { return true; }
-    }
-    return false;
+    return std::find(keywords.begin(), keywords.end(), keyword) != keywords.end();
 }
 
 Keyword keyword_of(const Signature& signature, PyObject* name) {
@@ -77,29 +76,21 @@ std::string_view text_of(PyObject* object, Keyword keyword) {
     return {text, static_cast<std::size_t>(size)};
 }
 
-template <class E>
-E choice_of(PyObject* object, Keyword keyword, std::optional<E> (*from)(std::string_view), const char* choices) {
-    const std::optional<E> value = from(text_of(object, keyword));
-    if (!value) { raise(PyExc_ValueError, std::string(name_of(keyword)) + ": " + repr_of(object) + "; one of " + choices); }
-    return *value;
-}
+// In the order of the enumerations.
+constexpr std::array kModes{"full", "same", "valid", "causal", "leading"};
+constexpr std::array kBoundaries{"zero", "constant", "nearest", "reflect", "mirror", "wrap"};
+constexpr std::array kAccuracies{"standard", "strict", "fast"};
+constexpr std::array kEfforts{"estimate", "measure"};
+constexpr std::array kOverflows{"error", "wrap"};
+constexpr std::array kOperations{"convolution", "correlation"};
 
-std::optional<Overflow> overflow_from(std::string_view name) {
-    if (name == "error") { return Overflow::error; }
-    if (name == "wrap") { return Overflow::wrap; }
-    return std::nullopt;
-}
-
-std::optional<Effort> effort_from(std::string_view name) {
-    if (name == "estimate") { return Effort::estimate; }
-    if (name == "measure") { return Effort::measure; }
-    return std::nullopt;
-}
-
-std::optional<Operation> operation_from(std::string_view name) {
-    if (name == "convolution") { return Operation::convolution; }
-    if (name == "correlation") { return Operation::correlation; }
-    return std::nullopt;
+template <class E, std::size_t kCount>
+E choice_of(PyObject* object, Keyword keyword, const std::array<const char*, kCount>& choices) {
+    const auto* const found = std::find(choices.begin(), choices.end(), text_of(object, keyword));
+    if (found != choices.end()) { return static_cast<E>(found - choices.begin()); }
+    std::string all;
+    for (const char* const choice : choices) { all += (all.empty() ? "'" : ", '") + std::string(choice) + "'"; }
+    raise(PyExc_ValueError, std::string(name_of(keyword)) + ": " + repr_of(object) + "; one of " + all);
 }
 
 long long integer_of(PyObject* object, Keyword keyword) {
@@ -112,7 +103,7 @@ long long integer_of(PyObject* object, Keyword keyword) {
     return value;
 }
 
-double number_of(PyObject* object) {
+double number_of(PyObject* object, Keyword /*keyword*/) {
     const double value = PyFloat_AsDouble(object);
     if (value == -1 && PyErr_Occurred() != nullptr) { throw PythonError{}; }
     return value;
@@ -124,12 +115,13 @@ std::complex<double> complex_of(PyObject* object) {
     return {value.real, value.imag};
 }
 
-Clamp clamp_of(PyObject* object) {
+Clamp clamp_of(PyObject* object, Keyword keyword) {
     const Owned pair(PySequence_Fast(object, "clamp: give a pair of limits, (low, high)"));
     if (PySequence_Fast_GET_SIZE(pair.get()) != 2) {
         raise(PyExc_ValueError, "clamp: " + repr_of(object) + "; give a pair of limits, (low, high)");
     }
-    return {number_of(PySequence_Fast_GET_ITEM(pair.get(), 0)), number_of(PySequence_Fast_GET_ITEM(pair.get(), 1))};
+    return {number_of(PySequence_Fast_GET_ITEM(pair.get(), 0), keyword),
+            number_of(PySequence_Fast_GET_ITEM(pair.get(), 1), keyword)};
 }
 
 int small_of(PyObject* object, Keyword keyword) {
@@ -140,36 +132,41 @@ int small_of(PyObject* object, Keyword keyword) {
     return static_cast<int>(value);
 }
 
-constexpr const char* kModes = "'full', 'same', 'valid', 'causal', 'leading'";
-constexpr const char* kBoundaries = "'zero', 'constant', 'nearest', 'reflect', 'mirror', 'wrap'";
+// Arguments that were given and are not None.
+class Given {
+public:
+    explicit Given(const Values& values) : values_(values) {}
 
-std::optional<Mode> mode_from(std::string_view name) { return mode_from_string(name); }
-std::optional<Boundary> boundary_from(std::string_view name) { return boundary_from_string(name); }
-std::optional<Accuracy> accuracy_from(std::string_view name) { return accuracy_from_string(name); }
-
-void fill_problem(Problem& problem, const Values& values) {
-    const auto given = [&](Keyword keyword) { return values[keyword] != nullptr && values[keyword] != Py_None; };
-    if (given(Keyword::mode)) { problem.mode = choice_of(values[Keyword::mode], Keyword::mode, mode_from, kModes); }
-    if (given(Keyword::boundary)) {
-        problem.boundary = choice_of(values[Keyword::boundary], Keyword::boundary, boundary_from, kBoundaries);
+    [[nodiscard]] PyObject* at(Keyword keyword) const { return values_[keyword] == Py_None ? nullptr : values_[keyword]; }
+    /// to = read(object, keyword), if there is one.
+    template <class T, class Read>
+    void read(Keyword keyword, T& to, const Read& read) const {
+        if (PyObject* const object = at(keyword)) { to = read(object, keyword); }
     }
-    if (given(Keyword::constant)) {
-        problem.constant = complex_of(values[Keyword::constant]);
+    template <class E, std::size_t kCount>
+    void choose(Keyword keyword, E& to, const std::array<const char*, kCount>& choices) const {
+        if (PyObject* const object = at(keyword)) { to = choice_of<E>(object, keyword, choices); }
+    }
+
+private:
+    const Values& values_;
+};
+
+void fill_problem(Problem& problem, const Given& given) {
+    given.choose(Keyword::mode, problem.mode, kModes);
+    given.choose(Keyword::boundary, problem.boundary, kBoundaries);
+    if (given.at(Keyword::constant) != nullptr) {
+        problem.constant = complex_of(given.at(Keyword::constant));
         if (problem.boundary != Boundary::constant) {
             raise(PyExc_ValueError, "constant: it has no meaning without boundary='constant'");
         }
     }
-    if (given(Keyword::origin)) { problem.origin = integer_of(values[Keyword::origin], Keyword::origin); }
-    if (given(Keyword::scale)) { problem.scale = number_of(values[Keyword::scale]); }
-    if (given(Keyword::bias)) { problem.bias = number_of(values[Keyword::bias]); }
-    if (given(Keyword::clamp)) { problem.clamp = clamp_of(values[Keyword::clamp]); }
-    if (given(Keyword::overflow)) {
-        problem.overflow = choice_of(values[Keyword::overflow], Keyword::overflow, overflow_from, "'error', 'wrap'");
-    }
-    if (given(Keyword::operation)) {
-        problem.operation =
-            choice_of(values[Keyword::operation], Keyword::operation, operation_from, "'convolution', 'correlation'");
-    }
+    given.read(Keyword::origin, problem.origin, integer_of);
+    given.read(Keyword::scale, problem.scale, number_of);
+    given.read(Keyword::bias, problem.bias, number_of);
+    given.read(Keyword::clamp, problem.clamp, clamp_of);
+    given.choose(Keyword::overflow, problem.overflow, kOverflows);
+    given.choose(Keyword::operation, problem.operation, kOperations);
 }
 
 }  // namespace
@@ -217,20 +214,15 @@ Owned dictionary_of(const Values& values) {
 Request request_of(const Values& values, Operation operation) {
     Request request;
     request.problem.operation = operation;
-    fill_problem(request.problem, values);
-    const auto given = [&](Keyword keyword) { return values[keyword] != nullptr && values[keyword] != Py_None; };
-    PlanOptions& options = request.options;
-    if (given(Keyword::accuracy)) {
-        options.accuracy = choice_of(values[Keyword::accuracy], Keyword::accuracy, accuracy_from, "'standard', 'strict', 'fast'");
-    }
-    if (given(Keyword::device)) { options.device = text_of(values[Keyword::device], Keyword::device); }
-    if (given(Keyword::threads)) { options.threads = small_of(values[Keyword::threads], Keyword::threads); }
-    if (given(Keyword::effort)) {
-        options.effort = choice_of(values[Keyword::effort], Keyword::effort, effort_from, "'estimate', 'measure'");
-    }
-    if (given(Keyword::algorithm)) { options.algorithm = text_of(values[Keyword::algorithm], Keyword::algorithm); }
-    if (given(Keyword::axis)) { request.axis = small_of(values[Keyword::axis], Keyword::axis); }
-    if (given(Keyword::dtype)) { request.output_dtype = dtype_argument(values[Keyword::dtype]); }
+    const Given given(values);
+    fill_problem(request.problem, given);
+    given.choose(Keyword::accuracy, request.options.accuracy, kAccuracies);
+    given.read(Keyword::device, request.options.device, text_of);
+    given.read(Keyword::threads, request.options.threads, small_of);
+    given.choose(Keyword::effort, request.options.effort, kEfforts);
+    given.read(Keyword::algorithm, request.options.algorithm, text_of);
+    given.read(Keyword::axis, request.axis, small_of);
+    given.read(Keyword::dtype, request.output_dtype, [](PyObject* object, Keyword) { return dtype_argument(object); });
     return request;
 }
 

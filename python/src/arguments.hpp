@@ -3,7 +3,6 @@
 
 #include <array>
 #include <span>
-#include <string_view>
 
 #include "numpy_api.hpp"
 #include "tapline/plan.hpp"

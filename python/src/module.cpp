@@ -222,25 +222,27 @@ void add_depthwise(nb::module_& module) {
                });
 }
 
+nb::dict dict_of(std::initializer_list<std::pair<const char*, nb::object>> items) {
+    nb::dict dict;
+    for (const auto& [name, value] : items) { dict[name] = value; }
+    return dict;
+}
+
 nb::list engines_as_list() {
     nb::list list;
     for (const EngineInfo& engine : engines()) {
         nb::list devices;
         for (const DeviceInfo& device : engine.devices) {
-            nb::dict d;
-            d["name"] = device.name;
-            d["description"] = device.description;
-            d["instruction_set"] = device.instruction_set;
-            d["threads"] = device.threads;
-            d["memory_bytes"] = device.memory_bytes;
-            devices.append(d);
+            devices.append(dict_of({{"name", nb::cast(device.name)},
+                                    {"description", nb::cast(device.description)},
+                                    {"instruction_set", nb::cast(device.instruction_set)},
+                                    {"threads", nb::cast(device.threads)},
+                                    {"memory_bytes", nb::cast(device.memory_bytes)}}));
         }
-        nb::dict e;
-        e["name"] = engine.name;
-        e["available"] = engine.available;
-        e["reason"] = engine.reason;
-        e["devices"] = devices;
-        list.append(e);
+        list.append(dict_of({{"name", nb::cast(engine.name)},
+                             {"available", nb::cast(engine.available)},
+                             {"reason", nb::cast(engine.reason)},
+                             {"devices", devices}}));
     }
     return list;
 }
@@ -250,13 +252,11 @@ nb::list algorithms_as_list(const PlanObject& plan, const std::string& device) {
     nb::list list;
     const Problem& problem = plan.plan().problem();
     for (const AlgorithmInfo& algorithm : algorithms(problem, device, Accuracy::standard, plan.plan().threads())) {
-        nb::dict d;
-        d["name"] = algorithm.name;
-        d["summary"] = algorithm.summary;
-        d["supported"] = algorithm.supported;
-        d["reason"] = algorithm.reason;
-        d["predicted_seconds"] = algorithm.predicted_seconds;
-        list.append(d);
+        list.append(dict_of({{"name", nb::cast(algorithm.name)},
+                             {"summary", nb::cast(algorithm.summary)},
+                             {"supported", nb::cast(algorithm.supported)},
+                             {"reason", nb::cast(algorithm.reason)},
+                             {"predicted_seconds", nb::cast(algorithm.predicted_seconds)}}));
     }
     return list;
 }

@@ -1,6 +1,9 @@
 #define TAPLINE_IMPORTS_NUMPY
 #include "numpy_api.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace tapline::python {
 
 void raise(PyObject* type, const std::string& message) {
@@ -12,79 +15,23 @@ void import_numpy() {
     if (_import_array() < 0) { throw PythonError{}; }
 }
 
+namespace {
+
+// Of every Dtype in its order but the last, bf16, which NumPy does not know.
+constexpr std::array kNumbers{NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE, NPY_BOOL, NPY_BYTE,  NPY_SHORT,
+                              NPY_INT,   NPY_LONG,   NPY_UBYTE,  NPY_USHORT,  NPY_UINT, NPY_ULONG, NPY_HALF};
+static_assert(static_cast<std::size_t>(Dtype::bf16) == kNumbers.size() && sizeof(long) == 8, "a 64-bit Linux");
+
+}  // namespace
+
 std::optional<Dtype> dtype_of_number(int type_number) {
-    static_assert(sizeof(long) == 8 && sizeof(int) == 4, "a 64-bit Linux");
-    switch (type_number) {
-        case NPY_BOOL:
-            return Dtype::boolean;
-        case NPY_BYTE:
-            return Dtype::i8;
-        case NPY_SHORT:
-            return Dtype::i16;
-        case NPY_INT:
-            return Dtype::i32;
-        case NPY_LONG:
-        case NPY_LONGLONG:
-            return Dtype::i64;
-        case NPY_UBYTE:
-            return Dtype::u8;
-        case NPY_USHORT:
-            return Dtype::u16;
-        case NPY_UINT:
-            return Dtype::u32;
-        case NPY_ULONG:
-        case NPY_ULONGLONG:
-            return Dtype::u64;
-        case NPY_HALF:
-            return Dtype::f16;
-        case NPY_FLOAT:
-            return Dtype::f32;
-        case NPY_DOUBLE:
-            return Dtype::f64;
-        case NPY_CFLOAT:
-            return Dtype::complex64;
-        case NPY_CDOUBLE:
-            return Dtype::complex128;
-        default:
-            return std::nullopt;
-    }
+    if (type_number == NPY_LONGLONG) { return Dtype::i64; }
+    if (type_number == NPY_ULONGLONG) { return Dtype::u64; }
+    const auto* const found = std::find(kNumbers.begin(), kNumbers.end(), type_number);
+    return found == kNumbers.end() ? std::nullopt : std::optional(static_cast<Dtype>(found - kNumbers.begin()));
 }
 
-int number_of_dtype(Dtype dtype) {
-    switch (dtype) {
-        case Dtype::boolean:
-            return NPY_BOOL;
-        case Dtype::i8:
-            return NPY_BYTE;
-        case Dtype::i16:
-            return NPY_SHORT;
-        case Dtype::i32:
-            return NPY_INT;
-        case Dtype::i64:
-            return NPY_LONG;
-        case Dtype::u8:
-            return NPY_UBYTE;
-        case Dtype::u16:
-            return NPY_USHORT;
-        case Dtype::u32:
-            return NPY_UINT;
-        case Dtype::u64:
-            return NPY_ULONG;
-        case Dtype::f16:
-            return NPY_HALF;
-        case Dtype::f32:
-            return NPY_FLOAT;
-        case Dtype::f64:
-            return NPY_DOUBLE;
-        case Dtype::complex64:
-            return NPY_CFLOAT;
-        case Dtype::complex128:
-            return NPY_CDOUBLE;
-        case Dtype::bf16:
-            break;
-    }
-    return -1;
-}
+int number_of_dtype(Dtype dtype) { return dtype == Dtype::bf16 ? -1 : kNumbers[static_cast<std::size_t>(dtype)]; }
 
 std::string name_of(PyArrayObject* array) {
     const Owned text(PyObject_Str(reinterpret_cast<PyObject*>(PyArray_DESCR(array))));

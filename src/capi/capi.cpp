@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -64,7 +63,7 @@ tapline_status guarded(const Body& body) noexcept {
     }
 }
 
-// A getter's value, or `otherwise` for a null handle or a failure.
+// get(*handle), or `otherwise` for a null handle or a failure.
 template <class T, class Handle, class Get>
 T value_of(const Handle* handle, const char* name, T otherwise, const Get& get) noexcept {
     T value = otherwise;
@@ -73,6 +72,10 @@ T value_of(const Handle* handle, const char* name, T otherwise, const Get& get) 
         value = get(*handle);
     });
     return value;
+}
+
+int64_t frames_of(const tapline_stream* stream, std::int64_t (tapline::Stream::*count)() const noexcept) noexcept {
+    return value_of(stream, "stream", std::int64_t{-1}, [&](const tapline_stream& s) { return (s.stream.*count)(); });
 }
 
 void require(const void* pointer, const char* name) {
@@ -100,27 +103,22 @@ T read_struct(const T* given, T defaults, std::size_t first_version_bytes, const
     return defaults;
 }
 
+// Nothing set.
+template <class T>
+T empty_struct() {
+    T c{};
+    c.struct_size = sizeof c;
+    return c;
+}
+
 tapline_problem default_problem() {
     const tapline::Problem p;
-    tapline_problem c{};
-    c.struct_size = sizeof c;
+    auto c = empty_struct<tapline_problem>();
     c.batch = p.batch;
     c.scale = p.scale;
     c.up = p.up;
     c.down = p.down;
     c.dilation = p.dilation;
-    return c;
-}
-
-tapline_plan_options default_plan_options() {
-    tapline_plan_options c{};
-    c.struct_size = sizeof c;
-    return c;
-}
-
-tapline_stream_options default_stream_options() {
-    tapline_stream_options c{};
-    c.struct_size = sizeof c;
     return c;
 }
 
@@ -203,7 +201,8 @@ tapline::Problem to_problem(const tapline_problem* given) {
 tapline::PlanOptions to_plan_options(const tapline_plan_options* given) {
     tapline::PlanOptions options;
     if (given == nullptr) { return options; }
-    const tapline_plan_options c = read_struct(given, default_plan_options(), sizeof(tapline_plan_options), "options");
+    const tapline_plan_options c =
+        read_struct(given, empty_struct<tapline_plan_options>(), sizeof(tapline_plan_options), "options");
     if (c.device != nullptr) { options.device = c.device; }
     if (c.algorithm != nullptr) { options.algorithm = c.algorithm; }
     options.accuracy = static_cast<tapline::Accuracy>(checked_enum(c.accuracy, TAPLINE_FAST, "accuracy"));
@@ -216,7 +215,8 @@ tapline::StreamOptions to_stream_options(const tapline_plan_options* plan, const
     tapline::StreamOptions options;
     options.plan = to_plan_options(plan);
     if (given == nullptr) { return options; }
-    const tapline_stream_options c = read_struct(given, default_stream_options(), sizeof(tapline_stream_options), "stream options");
+    const tapline_stream_options c =
+        read_struct(given, empty_struct<tapline_stream_options>(), sizeof(tapline_stream_options), "stream options");
     options.tail = c.tail;
     options.tail_frames = c.tail_frames;
     options.samples_per_run = c.samples_per_run;
@@ -249,12 +249,35 @@ void keep(tapline_plan** plan, tapline::Plan made) {
     *plan = new tapline_plan{std::move(made), std::move(explanation)};
 }
 
+// body(), which executes the plan.
+template <class Body>
+tapline_status execute(const tapline_plan* plan, const void* out, const void* in, const Body& body) noexcept {
+    return guarded([&] {
+        require(plan, "plan");
+        require(out, "out");
+        require(in, "in");
+        body();
+    });
+}
+
+std::span<std::byte> scratch_of(void* workspace, std::size_t bytes) {
+    if (bytes != 0) { require(workspace, "workspace"); }
+    return {static_cast<std::byte*>(workspace), bytes};
+}
+
 // *to = function(problem).
 template <class T, class Function>
 tapline_status ask(T* to, const char* name, const tapline_problem* problem, const Function& function) noexcept {
     return guarded([&] {
         require(to, name);
         *to = static_cast<T>(function(to_problem(problem)));
+    });
+}
+
+tapline_status ask_type(int* to, const tapline_problem* problem, tapline::Dtype (*function)(const tapline::Problem&)) noexcept {
+    return ask(to, "dtype", problem, [&](const tapline::Problem& p) {
+        tapline::validate(p);
+        return function(p);
     });
 }
 
@@ -289,10 +312,10 @@ tapline_status tapline_problem_init_image(tapline_problem* problem, int64_t heig
     return initialise(problem, p, "problem");
 }
 tapline_status tapline_plan_options_init(tapline_plan_options* options) {
-    return initialise(options, default_plan_options(), "options");
+    return initialise(options, empty_struct<tapline_plan_options>(), "options");
 }
 tapline_status tapline_stream_options_init(tapline_stream_options* options) {
-    return initialise(options, default_stream_options(), "options");
+    return initialise(options, empty_struct<tapline_stream_options>(), "options");
 }
 
 tapline_status tapline_output_length(int64_t* length, const tapline_problem* problem) {
@@ -317,16 +340,10 @@ tapline_status tapline_taps_extent(int64_t* elements, const tapline_problem* pro
     return ask(elements, "elements", problem, tapline::taps_extent);
 }
 tapline_status tapline_output_dtype(int* dtype, const tapline_problem* problem) {
-    return ask(dtype, "dtype", problem, [](const tapline::Problem& p) {
-        tapline::validate(p);
-        return tapline::output_dtype(p);
-    });
+    return ask_type(dtype, problem, tapline::output_dtype);
 }
 tapline_status tapline_taps_dtype(int* dtype, const tapline_problem* problem) {
-    return ask(dtype, "dtype", problem, [](const tapline::Problem& p) {
-        tapline::validate(p);
-        return tapline::taps_dtype(p);
-    });
+    return ask_type(dtype, problem, tapline::taps_dtype);
 }
 
 tapline_status tapline_plan_create(tapline_plan** plan, const tapline_problem* problem, const void* taps,
@@ -353,43 +370,23 @@ void tapline_plan_destroy(tapline_plan* plan) { delete plan; }
 
 tapline_status tapline_plan_execute(const tapline_plan* plan, void* out, const void* in, void* workspace, size_t workspace_bytes,
                                     void* stream) {
-    return guarded([&] {
-        require(plan, "plan");
-        require(out, "out");
-        require(in, "in");
-        if (workspace_bytes != 0) { require(workspace, "workspace"); }
-        plan->plan.execute(out, in, {static_cast<std::byte*>(workspace), workspace_bytes}, stream);
-    });
+    return execute(plan, out, in, [&] { plan->plan.execute(out, in, scratch_of(workspace, workspace_bytes), stream); });
 }
 
 tapline_status tapline_plan_execute_with_taps(const tapline_plan* plan, void* out, const void* in, const void* taps,
                                               void* workspace, size_t workspace_bytes, void* stream) {
-    return guarded([&] {
-        require(plan, "plan");
-        require(out, "out");
-        require(in, "in");
+    return execute(plan, out, in, [&] {
         require(taps, "taps");
-        if (workspace_bytes != 0) { require(workspace, "workspace"); }
-        plan->plan.execute_with_taps(out, in, taps, {static_cast<std::byte*>(workspace), workspace_bytes}, stream);
+        plan->plan.execute_with_taps(out, in, taps, scratch_of(workspace, workspace_bytes), stream);
     });
 }
 
 tapline_status tapline_plan_execute_simple(const tapline_plan* plan, void* out, const void* in) {
-    return guarded([&] {
-        require(plan, "plan");
-        require(out, "out");
-        require(in, "in");
-        plan->plan.execute(out, in);
-    });
+    return execute(plan, out, in, [&] { plan->plan.execute(out, in); });
 }
 
 tapline_status tapline_plan_execute_host(const tapline_plan* plan, void* out, const void* in) {
-    return guarded([&] {
-        require(plan, "plan");
-        require(out, "out");
-        require(in, "in");
-        plan->plan.execute_host(out, in);
-    });
+    return execute(plan, out, in, [&] { plan->plan.execute_host(out, in); });
 }
 
 size_t tapline_plan_workspace_bytes(const tapline_plan* plan) {
@@ -440,9 +437,7 @@ tapline_status tapline_stream_flush(tapline_stream* stream) {
     });
 }
 
-int64_t tapline_stream_available(const tapline_stream* stream) {
-    return value_of(stream, "stream", std::int64_t{-1}, [](const tapline_stream& s) { return s.stream.available(); });
-}
+int64_t tapline_stream_available(const tapline_stream* stream) { return frames_of(stream, &tapline::Stream::available); }
 
 tapline_status tapline_stream_take(tapline_stream* stream, void* out, int64_t max_frames, int64_t* taken) {
     if (taken != nullptr) { *taken = 0; }
@@ -478,15 +473,9 @@ tapline_status tapline_stream_restore(tapline_stream* stream, const void* state,
     });
 }
 
-int64_t tapline_stream_frames_in(const tapline_stream* stream) {
-    return value_of(stream, "stream", std::int64_t{-1}, [](const tapline_stream& s) { return s.stream.frames_in(); });
-}
-int64_t tapline_stream_frames_out(const tapline_stream* stream) {
-    return value_of(stream, "stream", std::int64_t{-1}, [](const tapline_stream& s) { return s.stream.frames_out(); });
-}
-int64_t tapline_stream_latency_frames(const tapline_stream* stream) {
-    return value_of(stream, "stream", std::int64_t{-1}, [](const tapline_stream& s) { return s.stream.latency_frames(); });
-}
+int64_t tapline_stream_frames_in(const tapline_stream* stream) { return frames_of(stream, &tapline::Stream::frames_in); }
+int64_t tapline_stream_frames_out(const tapline_stream* stream) { return frames_of(stream, &tapline::Stream::frames_out); }
+int64_t tapline_stream_latency_frames(const tapline_stream* stream) { return frames_of(stream, &tapline::Stream::latency_frames); }
 
 tapline_status tapline_convolve_f32(float* out, int64_t out_capacity, const float* signal, int64_t n, const float* taps, int64_t k,
                                     int mode) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <functional>
 #include <string>
 
 #include "tapline/types.hpp"
@@ -25,19 +24,22 @@ inline void check_rounded_taps(Dtype dtype) {
     throw usage_error("--rounded-taps: only for signals of f16 or bf16, not of " + std::string(to_string(dtype)));
 }
 
-/// An option whose text `parse` turns into `target`; parse returns nothing for a text that it does not know.
+/// An option whose text, a `type` for the help, `parse` turns into `target`; parse returns nothing for a text that it does not
+/// know.
 template <class T, class Parse>
-CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& target, Parse parse, const std::string& expected,
-                        const std::string& description) {
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::string& type, T& target, Parse parse,
+                        const std::string& expected, const std::string& description) {
     const std::string shown = name.substr(name.rfind("--"));
-    return app.add_option_function<std::string>(
-        name,
-        [&target, parse, expected, shown](const std::string& text) {
-            auto value = parse(text);
-            if (!value) throw usage_error(shown + ": '" + text + "' is not " + expected);
-            target = *value;
-        },
-        description);
+    return app
+        .add_option_function<std::string>(
+            name,
+            [&target, parse, expected, shown](const std::string& text) {
+                auto value = parse(text);
+                if (!value) throw usage_error(shown + ": '" + text + "' is not " + expected);
+                target = *value;
+            },
+            description)
+        ->type_name(type);
 }
 
 }  // namespace tapline::cli

@@ -5,12 +5,9 @@
 #include <fstream>
 
 #include "core/plan/measure.hpp"
-#include "cpu/direct/direct.hpp"
-#include "cpu/image/image.hpp"
-#include "cpu/integer/integer.hpp"
-#include "cpu/overlap_save/overlap_save.hpp"
+#include "core/problem/elements.hpp"
+#include "cpu/algorithms.hpp"
 #include "cpu/targets.hpp"
-#include "cpu/textbook/textbook.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -52,8 +49,7 @@ public:
     }
 
     [[nodiscard]] core::Support accepts(const core::Resolved& problem, const core::Request& /*request*/) const override {
-        const auto is_half = [](Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; };
-        if (is_half(problem.dtype) || is_half(problem.output_dtype)) {
+        if (core::is_half(problem.dtype) || core::is_half(problem.output_dtype)) {
             return core::Support::no("f16 and bf16 are for a GPU only; convert to f32");
         }
         return core::Support::yes();

@@ -8,25 +8,16 @@ namespace tapline::cpu {
 
 enum class Target { avx512, avx2, sse4, neon, scalar };
 
-/// A time that depends on the target.
-struct TargetSeconds {
-    double avx512, avx2, sse4, neon, scalar;
-    [[nodiscard]] constexpr double of(Target target) const {
-        switch (target) {
-            case Target::avx512:
-                return avx512;
-            case Target::avx2:
-                return avx2;
-            case Target::sse4:
-                return sse4;
-            case Target::neon:
-                return neon;
-            case Target::scalar:
-                break;
-        }
-        return scalar;
+/// Something that depends on the target.
+template <class T>
+struct PerTarget {
+    T avx512, avx2, sse4, neon, scalar;
+    [[nodiscard]] constexpr T of(Target target) const {
+        const T all[] = {avx512, avx2, sse4, neon, scalar};
+        return all[static_cast<int>(target)];
     }
 };
+using TargetSeconds = PerTarget<double>;
 
 /// The kernels of one target for both real types.
 template <template <class> class Kernels>

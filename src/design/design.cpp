@@ -8,12 +8,12 @@
 #include <numeric>
 #include <utility>
 
+#include "design/text.hpp"
+
 namespace tapline::design {
 namespace {
 
 constexpr std::int64_t kMaxTaps = std::int64_t{1} << 26;  // 512 MiB of doubles: a typing error, not a filter
-
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorCode::argument, message); }
 
 std::string show(double value) {
     std::array<char, 32> text{};

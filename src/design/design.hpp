@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tapline/error.hpp"
-
 namespace tapline::design {
 
 /// exp(-x^2 / (2 sigma^2)) for |x| <= int(4 sigma + 0.5), sum 1: scipy.ndimage.gaussian_filter1d. sigma in samples.

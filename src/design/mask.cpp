@@ -2,21 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 
 #include "design/design.hpp"
+#include "design/text.hpp"
 
 namespace tapline::design {
 namespace {
 
-using Numbers = std::vector<double>;
-
 constexpr std::int64_t kMaxTaps = std::int64_t{1} << 24;  // 4096 x 4096: a typing error, not a mask
-
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorCode::argument, message); }
 
 void check_size(std::int64_t height, std::int64_t width) {
     if (height >= 1 && width >= 1 && height <= kMaxTaps / width) { return; }
@@ -45,82 +41,50 @@ std::int64_t whole(double value) {
     return static_cast<std::int64_t>(value);
 }
 
-struct Entry {
-    std::string_view name;
-    std::string_view usage;
-    std::string_view meaning;
-    std::size_t least;  // numbers after the colon; 0: none and no colon
-    std::size_t most;
-    Mask (*make)(const Numbers& numbers);
-};
+using Named = Entry<Mask (*)(const Numbers& numbers)>;
 
 // Gradients are positive where the image grows to the right and downwards; turned by a convolution, as scipy.ndimage.sobel.
 constexpr std::array kEntries = {
-    Entry{"gaussian", "gaussian:SIGMA[,SIGMA_X]", "Gaussian blur, standard deviation in pixels (y, x), cut at 4 SIGMA", 1, 2,
+    Named{"gaussian", "gaussian:SIGMA[,SIGMA_X]", "Gaussian blur, standard deviation in pixels (y, x), cut at 4 SIGMA", 1, 2,
           [](const Numbers& v) { return gaussian_mask(v[0], v.back()); }},
-    Entry{"box", "box:K[,K_X]", "mean of K x K pixels (rows, columns)", 1, 2,
+    Named{"box", "box:K[,K_X]", "mean of K x K pixels (rows, columns)", 1, 2,
           [](const Numbers& v) { return box_mask(whole(v[0]), whole(v.back())); }},
-    Entry{"sharpen", "sharpen", "0,-1,0;-1,5,-1;0,-1,0", 0, 0,
+    Named{"sharpen", "sharpen", "0,-1,0;-1,5,-1;0,-1,0", 0, 0,
           [](const Numbers&) {
               return of_rows({{0, -1, 0}, {-1, 5, -1}, {0, -1, 0}});
           }},
-    Entry{"sobel-x", "sobel-x", "slope to the right: 1,0,-1;2,0,-2;1,0,-1", 0, 0,
+    Named{"sobel-x", "sobel-x", "slope to the right: 1,0,-1;2,0,-2;1,0,-1", 0, 0,
           [](const Numbers&) {
               return of_rows({{1, 0, -1}, {2, 0, -2}, {1, 0, -1}});
           }},
-    Entry{"sobel-y", "sobel-y", "slope downwards: 1,2,1;0,0,0;-1,-2,-1", 0, 0,
+    Named{"sobel-y", "sobel-y", "slope downwards: 1,2,1;0,0,0;-1,-2,-1", 0, 0,
           [](const Numbers&) {
               return of_rows({{1, 2, 1}, {0, 0, 0}, {-1, -2, -1}});
           }},
-    Entry{"laplacian", "laplacian", "edges: 0,1,0;1,-4,1;0,1,0", 0, 0,
+    Named{"laplacian", "laplacian", "edges: 0,1,0;1,-4,1;0,1,0", 0, 0,
           [](const Numbers&) {
               return of_rows({{0, 1, 0}, {1, -4, 1}, {0, 1, 0}});
           }},
-    Entry{"emboss", "emboss", "relief, lit from the upper left: 2,1,0;1,1,-1;0,-1,-2", 0, 0,
+    Named{"emboss", "emboss", "relief, lit from the upper left: 2,1,0;1,1,-1;0,-1,-2", 0, 0,
           [](const Numbers&) {
               return of_rows({{2, 1, 0}, {1, 1, -1}, {0, -1, -2}});
           }},
-    Entry{"motion", "motion:LENGTH,DEGREES", "blur along a line, counter-clockwise from the x axis", 2, 2,
+    Named{"motion", "motion:LENGTH,DEGREES", "blur along a line, counter-clockwise from the x axis", 2, 2,
           [](const Numbers& v) { return motion_mask(v[0], v[1]); }},
 };
 
-const Entry* find_entry(std::string_view text) {
+const Named* find_entry(std::string_view text) {
     const auto colon = text.find(':');
-    const auto* entry = std::ranges::find(kEntries, text.substr(0, colon), &Entry::name);
+    const auto* entry = std::ranges::find(kEntries, text.substr(0, colon), &Named::name);
     if (entry == kEntries.end()) { return nullptr; }
     return (colon == std::string_view::npos) == (entry->most == 0) ? entry : nullptr;
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-    std::vector<std::string_view> fields;
-    for (std::size_t start = 0;;) {
-        const auto end = text.find(separator, start);
-        std::string_view field = text.substr(start, end - start);
-        while (!field.empty() && field.front() == ' ') { field.remove_prefix(1); }
-        while (!field.empty() && field.back() == ' ') { field.remove_suffix(1); }
-        fields.push_back(field);
-        if (end == std::string_view::npos) { return fields; }
-        start = end + 1;
-    }
-}
-
-double number(std::string_view text, std::string_view field) {
-    std::string_view digits = field;
-    if (digits.starts_with('+')) { digits.remove_prefix(1); }
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool whole_field = !digits.empty() && digits.front() != '+' && end == digits.data() + digits.size();
-    if (error != std::errc{} || !whole_field || !std::isfinite(value)) {
-        fail("mask '" + std::string(text) + "': '" + std::string(field) + "' is not a finite number");
-    }
-    return value;
 }
 
 Mask parse_rows(std::string_view text) {
     std::vector<std::vector<double>> rows;
     for (const auto line : split(text, ';')) {
         rows.emplace_back();
-        for (const auto field : split(line, ',')) { rows.back().push_back(number(text, field)); }
+        for (const auto field : split(line, ',')) { rows.back().push_back(finite_number("mask", text, field)); }
         if (rows.back().size() != rows.front().size()) {
             fail("mask '" + std::string(text) + "': row " + std::to_string(rows.size()) + " has " +
                  std::to_string(rows.back().size()) + " taps, the first one " + std::to_string(rows.front().size()) +
@@ -173,29 +137,12 @@ bool is_mask(std::string_view text) {
 }
 
 Mask parse_mask(std::string_view text) {
-    const Entry* entry = find_entry(text);
-    if (entry == nullptr) { return parse_rows(text); }
-    Numbers numbers;
-    if (entry->most > 0) {
-        for (const auto field : split(text.substr(entry->name.size() + 1), ',')) { numbers.push_back(number(text, field)); }
-    }
-    try {
-        if (numbers.size() < entry->least || numbers.size() > entry->most) { fail("wrong number of values"); }
-        return entry->make(numbers);
-    } catch (const Error& error) {
-        throw Error(error.code(), "mask '" + std::string(text) + "' (" + std::string(entry->usage) + "): " + error.what());
-    }
+    const Named* entry = find_entry(text);
+    return entry == nullptr ? parse_rows(text) : made_by(*entry, "mask", text);
 }
 
 std::string mask_help() {
-    std::string text;
-    for (const auto& entry : kEntries) {
-        std::string usage(entry.usage);
-        usage.resize(std::max<std::size_t>(usage.size(), 24), ' ');
-        text += "  " + usage + " " + std::string(entry.meaning) + "\n";
-    }
-    text += "  \"0,-1,0;-1,5,-1;0,-1,0\"  the taps themselves, rows separated by semicolons\n";
-    return text;
+    return help_of(kEntries, 24) + "  \"0,-1,0;-1,5,-1;0,-1,0\"  the taps themselves, rows separated by semicolons\n";
 }
 
 }  // namespace tapline::design

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tapline/error.hpp"
-
 namespace tapline::design {
 
 struct Mask {

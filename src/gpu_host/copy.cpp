@@ -1,11 +1,10 @@
 #include "gpu_host/copy.hpp"
 
 #include <cstring>
-#include <string>
 
 #include "core/plan/parallel.hpp"
+#include "core/problem/elements.hpp"
 #include "gpu_host/problem.hpp"
-#include "tapline/error.hpp"
 
 namespace tapline::gpu_host {
 namespace {
@@ -43,81 +42,37 @@ bool interleaved(std::int64_t batch_stride, std::int64_t stride) { return std::a
 
 // ---- Signals: sample by sample ----
 
-template <class T>
-void gather_as(void* to, const Resolved& problem, const Input& input, const PackedPiece& piece, int threads) {
-    for_each_tile(piece, sizeof(T), interleaved(input.main.batch_stride, input.main.stride), threads,
-                  [&](const PackedPiece& tile, std::int64_t offset) {
-                      core::gather(static_cast<T*>(to) + offset, problem, input, tile.item, tile.first, tile.count);
-                  });
+// f(T{}) with a C++ type that holds the elements as they are stored: a bool is a byte.
+template <class F>
+void with_stored_type(Dtype dtype, const F& f) {
+    core::with_type_of<float, double, std::complex<float>, std::complex<double>, std::int8_t, std::int16_t, std::int32_t,
+                       std::int64_t, std::uint16_t, std::uint32_t, std::uint64_t, std::uint8_t>(
+        core::is_half(dtype) ? Dtype::u16 : dtype, f);
 }
 
 void gather_samples(void* to, const Resolved& problem, const Input& input, const PackedPiece& piece, int threads) {
-    switch (problem.dtype) {
-        case Dtype::f32:
-            return gather_as<float>(to, problem, input, piece, threads);
-        case Dtype::f64:
-            return gather_as<double>(to, problem, input, piece, threads);
-        case Dtype::complex64:
-            return gather_as<std::complex<float>>(to, problem, input, piece, threads);
-        case Dtype::complex128:
-            return gather_as<std::complex<double>>(to, problem, input, piece, threads);
-        case Dtype::f16:
-        case Dtype::bf16:
-        case Dtype::u16:
-            return gather_as<std::uint16_t>(to, problem, input, piece, threads);
-        case Dtype::boolean:
-        case Dtype::u8:
-            return gather_as<std::uint8_t>(to, problem, input, piece, threads);
-        case Dtype::i8:
-            return gather_as<std::int8_t>(to, problem, input, piece, threads);
-        case Dtype::i16:
-            return gather_as<std::int16_t>(to, problem, input, piece, threads);
-        case Dtype::i32:
-            return gather_as<std::int32_t>(to, problem, input, piece, threads);
-        case Dtype::u32:
-            return gather_as<std::uint32_t>(to, problem, input, piece, threads);
-        case Dtype::i64:
-            return gather_as<std::int64_t>(to, problem, input, piece, threads);
-        case Dtype::u64:
-            return gather_as<std::uint64_t>(to, problem, input, piece, threads);
-    }
-}
-
-// T has the element's size and alignment; its value does not matter.
-template <class T>
-void scatter_as(const Output& output, const void* from, const PackedPiece& piece, int threads) {
-    for_each_tile(piece, sizeof(T), interleaved(output.batch_stride, output.stride), threads,
-                  [&](const PackedPiece& tile, std::int64_t offset) {
-                      const T* samples = static_cast<const T*>(from) + offset;
-                      T* to = static_cast<T*>(output.data) + tile.item * output.batch_stride +
-                              (tile.first - output.first) * output.stride;
-                      if (output.stride == 1) {
-                          std::memcpy(to, samples, static_cast<std::size_t>(tile.count) * sizeof(T));
-                          return;
-                      }
-                      for (std::int64_t i = 0; i < tile.count; ++i) { to[i * output.stride] = samples[i]; }
-                  });
+    with_stored_type(problem.dtype, [&]<class T>(T) {
+        for_each_tile(piece, sizeof(T), interleaved(input.main.batch_stride, input.main.stride), threads,
+                      [&](const PackedPiece& tile, std::int64_t offset) {
+                          core::gather(static_cast<T*>(to) + offset, problem, input, tile.item, tile.first, tile.count);
+                      });
+    });
 }
 
 void scatter_samples(const Output& output, const void* from, Dtype dtype, const PackedPiece& piece, int threads) {
-    switch (dtype) {  // elements are aligned to their real type
-        case Dtype::complex64:
-            return scatter_as<std::complex<float>>(output, from, piece, threads);
-        case Dtype::complex128:
-            return scatter_as<std::complex<double>>(output, from, piece, threads);
-        default:
-            break;
-    }
-    switch (size_of(dtype)) {
-        case 1:
-            return scatter_as<std::uint8_t>(output, from, piece, threads);
-        case 2:
-            return scatter_as<std::uint16_t>(output, from, piece, threads);
-        case 4:
-            return scatter_as<std::uint32_t>(output, from, piece, threads);
-        default:
-            return scatter_as<std::uint64_t>(output, from, piece, threads);
-    }
+    with_stored_type(dtype, [&]<class T>(T) {
+        for_each_tile(piece, sizeof(T), interleaved(output.batch_stride, output.stride), threads,
+                      [&](const PackedPiece& tile, std::int64_t offset) {
+                          const T* samples = static_cast<const T*>(from) + offset;
+                          T* to = static_cast<T*>(output.data) + tile.item * output.batch_stride +
+                                  (tile.first - output.first) * output.stride;
+                          if (output.stride == 1) {
+                              std::memcpy(to, samples, static_cast<std::size_t>(tile.count) * sizeof(T));
+                              return;
+                          }
+                          for (std::int64_t i = 0; i < tile.count; ++i) { to[i * output.stride] = samples[i]; }
+                      });
+    });
 }
 
 // ---- Images: rows of pixels that lie side by side ----

@@ -62,7 +62,7 @@ public:
             const cuda_abi::Policy own;
             prepared.reset(api_.prepare(rung_, device_.index, &abi, &all, &own, &status));
         }
-        require(prepared != nullptr, status);
+        if (prepared == nullptr) { throw_status(status); }
         return std::make_unique<CudaExecutable>(api_, device_, info_, std::move(prepared), problem, request);
     }
 
@@ -187,8 +187,7 @@ const core::Engine& engine(int device) {
     std::unique_ptr<CudaEngine>& made = engines.made[static_cast<std::size_t>(device)];
     if (made == nullptr) {
         cuda_abi::Device properties;
-        cuda_abi::Status status;
-        require(api.device(device, &properties, &status), status);
+        call(api.device, device, &properties);
         made = std::make_unique<CudaEngine>(api, properties);
     }
     return *made;

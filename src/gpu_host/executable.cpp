@@ -34,28 +34,23 @@ std::string CudaExecutable::describe() const {
 
 void CudaExecutable::execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const {
     const cuda_abi::Job job = job_of(output, input, problem_.batch.length);
-    cuda_abi::Status status;
-    require(api_.execute(prepared_.get(), &job, workspace.data(), static_cast<std::int64_t>(workspace.size()),
-                         static_cast<cuda_abi::Stream*>(stream), &status),
-            status);
+    call(api_.execute, prepared_.get(), &job, workspace.data(), static_cast<std::int64_t>(workspace.size()),
+         static_cast<cuda_abi::Stream*>(stream));
 }
 
 void CudaExecutable::execute_with_taps(const Output& output, const Input& input, const core::GivenTaps& taps,
                                        std::span<std::byte> workspace, void* stream) const {
     const cuda_abi::Job job = job_of(output, input, problem_.batch.length);
     const cuda_abi::DeviceTaps on_device{taps.data, taps.reversed ? 1 : 0, taps.conjugated ? 1 : 0};
-    cuda_abi::Status status;
-    require(api_.execute_with_taps(prepared_.get(), &job, &on_device, workspace.data(), static_cast<std::int64_t>(workspace.size()),
-                                   static_cast<cuda_abi::Stream*>(stream), &status),
-            status);
+    call(api_.execute_with_taps, prepared_.get(), &job, &on_device, workspace.data(), static_cast<std::int64_t>(workspace.size()),
+         static_cast<cuda_abi::Stream*>(stream));
 }
 
 void CudaExecutable::execute_alone(const Output& output, const Input& input) const {
     if (workspace_bytes_ == 0) { return execute(output, input, {}, nullptr); }
     const DeviceBytes workspace = allocate_device(api_, device_.index, workspace_bytes_);
     execute(output, input, {static_cast<std::byte*>(workspace.get()), workspace_bytes()}, nullptr);
-    cuda_abi::Status status;
-    require(api_.synchronize_stream(device_.index, nullptr, &status), status);
+    call(api_.synchronize_stream, device_.index, nullptr);
 }
 
 void CudaExecutable::execute_host(const Output& output, const Input& input, std::span<std::byte> /*workspace*/) const {
@@ -87,6 +82,10 @@ cuda_abi::Job job_of(const Output& output, const Input& input, std::int64_t batc
             .batch_first = 0,
             .batch = batch,
             .n = input.n};
+}
+
+cuda_abi::Job whole_job(const core::Resolved& problem, void* out, const void* in) {
+    return job_of(whole_output(problem, out), whole_input(problem, in), problem.batch.length);
 }
 
 const CudaExecutable& executable_of(const Plan& plan) {

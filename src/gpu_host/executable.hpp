@@ -53,6 +53,9 @@ private:
 /// pieces.
 cuda_abi::Job job_of(const core::Output& output, const core::Input& input, std::int64_t batch);
 
+/// Everything of a problem.
+cuda_abi::Job whole_job(const core::Resolved& problem, void* out, const void* in);
+
 /// A plan's executable, for measurements. Throws Error (device) for a plan on the CPU, (unsupported) for one that repeats an
 /// algorithm over batch axes that the algorithm does not know.
 const CudaExecutable& executable_of(const Plan& plan);

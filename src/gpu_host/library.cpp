@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>

@@ -39,9 +39,13 @@ const cuda_abi::Api& api_for(int device, const char* remedy);
 /// Throws the Error that a status describes.
 [[noreturn]] void throw_status(const cuda_abi::Status& status);
 
-/// Throws it if a function of the interface was not `done`.
-inline void require(bool done, const cuda_abi::Status& status) {
-    if (!done) { throw_status(status); }
+/// Calls a function of the interface whose last argument is a Status; throws what that says if the result is false or null.
+template <class Function, class... Arguments>
+auto call(Function function, Arguments... arguments) {
+    cuda_abi::Status status;
+    const auto result = function(arguments..., &status);
+    if (!result) { throw_status(status); }
+    return result;
 }
 
 }  // namespace tapline::gpu_host

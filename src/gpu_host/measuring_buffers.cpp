@@ -16,14 +16,12 @@ public:
         const core::Resolved layout = rung.layout();
         const core::Extent in = input_extent_of(layout), out = output_extent_of(layout);
         reserve(bytes_of(in.elements, layout.dtype), bytes_of(out.elements, layout.output_dtype));
-        const cuda_abi::Job job = job_of(whole_output(layout, at(out_, bytes_of(out.start, layout.output_dtype))),
-                                         whole_input(layout, at(in_, bytes_of(in.start, layout.dtype))), layout.batch.length);
+        const cuda_abi::Job job =
+            whole_job(layout, at(out_, bytes_of(out.start, layout.output_dtype)), at(in_, bytes_of(in.start, layout.dtype)));
         const auto bytes = static_cast<std::int64_t>(rung.workspace_bytes());
         const DeviceBytes workspace = bytes > 0 ? allocate_device(api_, device_, bytes) : none();
         cuda_abi::Measurement measured;
-        cuda_abi::Status status;
-        require(api_.measure(device_, rung.prepared(), &job, workspace.get(), bytes, 0, false, kSeconds, &measured, &status),
-                status);
+        call(api_.measure, device_, rung.prepared(), &job, workspace.get(), bytes, 0, false, kSeconds, &measured);
         return measured.least_seconds;
     }
 
@@ -40,10 +38,8 @@ private:
         in_ = allocate_device(api_, device_, in_bytes);
         out_ = allocate_device(api_, device_, out_bytes);
         constexpr int kByte = 0x3C;  // repeated, a small positive number in every floating type
-        cuda_abi::Status status;
-        require(
-            api_.fill(device_, in_.get(), kByte, in_bytes, nullptr, &status) && api_.synchronize_stream(device_, nullptr, &status),
-            status);
+        call(api_.fill, device_, in_.get(), kByte, in_bytes, nullptr);
+        call(api_.synchronize_stream, device_, nullptr);
     }
 
     const cuda_abi::Api& api_;

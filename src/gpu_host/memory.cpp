@@ -6,7 +6,6 @@ namespace tapline::gpu_host {
 namespace {
 
 using cuda_abi::Api;
-using cuda_abi::Status;
 
 // Never destroyed: when static objects are, the CUDA runtime may be gone.
 struct Pool {
@@ -17,14 +16,6 @@ struct Pool {
 Pool& pool() {
     static Pool& instance = *new Pool;
     return instance;
-}
-
-template <class Handle, class Make>
-Handle made(const Api& api, int device, const Make& make) {
-    Status status;
-    Handle handle(make(&status), {&api, device});
-    require(handle != nullptr, status);
-    return handle;
 }
 
 std::uint64_t life_of(const Api& api, int device) { return api.life == nullptr ? 0 : api.life(device); }
@@ -41,20 +32,16 @@ void reserve_pieces(const PipelineMemory& memory, std::vector<PinnedPiece>& piec
 }  // namespace
 
 DeviceBytes allocate_device(const Api& api, int device, std::int64_t bytes) {
-    return made<DeviceBytes>(api, device, [&](Status* status) { return api.allocate(device, bytes, status); });
+    return DeviceBytes(call(api.allocate, device, bytes), {&api, device});
 }
 
 PinnedBytes allocate_pinned(const Api& api, int device, std::int64_t bytes) {
-    return made<PinnedBytes>(api, device, [&](Status* status) { return api.allocate_pinned(device, bytes, status); });
+    return PinnedBytes(call(api.allocate_pinned, device, bytes), {&api, device});
 }
 
-StreamHandle make_stream(const Api& api, int device) {
-    return made<StreamHandle>(api, device, [&](Status* status) { return api.make_stream(device, status); });
-}
+StreamHandle make_stream(const Api& api, int device) { return StreamHandle(call(api.make_stream, device), {&api, device}); }
 
-EventHandle make_event(const Api& api, int device) {
-    return made<EventHandle>(api, device, [&](Status* status) { return api.make_event(device, status); });
-}
+EventHandle make_event(const Api& api, int device) { return EventHandle(call(api.make_event, device), {&api, device}); }
 
 PipelineMemory::PipelineMemory(const Api& used_api, int used_device)
     : api(&used_api),

@@ -17,8 +17,6 @@
 namespace tapline::gpu_host {
 namespace {
 
-using cuda_abi::Status;
-
 // Thrown in one half of the pipeline when the other one has failed.
 struct OtherHalfFailed {};
 
@@ -79,20 +77,12 @@ private:
     }
 
     void record(const EventHandle& event, const StreamHandle& stream) {
-        Status status;
-        require(api_.record(task_.device, event.get(), stream.get(), &status), status);
+        call(api_.record, task_.device, event.get(), stream.get());
     }
-    void wait(const StreamHandle& stream, const EventHandle& event) {
-        Status status;
-        require(api_.wait(task_.device, stream.get(), event.get(), &status), status);
-    }
-    void synchronize(const EventHandle& event) {
-        Status status;
-        require(api_.synchronize(task_.device, event.get(), &status), status);
-    }
+    void wait(const StreamHandle& stream, const EventHandle& event) { call(api_.wait, task_.device, stream.get(), event.get()); }
+    void synchronize(const EventHandle& event) { call(api_.synchronize, task_.device, event.get()); }
     void copy(void* to, const void* from, std::int64_t bytes, const StreamHandle& stream) {
-        Status status;
-        require(api_.copy(task_.device, to, from, bytes, stream.get(), &status), status);
+        call(api_.copy, task_.device, to, from, bytes, stream.get());
     }
 
     // Progress of the two halves, in chunks.
@@ -166,10 +156,7 @@ private:
                                 .batch_first = c.item,
                                 .batch = c.items,
                                 .n = far ? std::max<std::int64_t>(c.in_last, 1) : input_.n};
-        Status status;
-        require(
-            api_.execute(task_.prepared, &job, memory_.workspace.get(), memory_.workspace_bytes, memory_.compute.get(), &status),
-            status);
+        call(api_.execute, task_.prepared, &job, memory_.workspace.get(), memory_.workspace_bytes, memory_.compute.get());
     }
 
     struct Download {
@@ -229,7 +216,7 @@ private:
 
     // After a failure: what was started must not touch memory that is about to be freed.
     void settle() {
-        Status ignored;
+        cuda_abi::Status ignored;
         for (const StreamHandle* stream : {&memory_.upload, &memory_.compute, &memory_.download}) {
             api_.synchronize_stream(task_.device, stream->get(), &ignored);
         }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -24,8 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "tapline wisdom";
 constexpr int kFormatVersion = 1;
-constexpr std::int64_t kMostBytes = std::int64_t{64}
-                                    << 20;  // a thousand devices, thoroughly tuned: anything larger is another file
+constexpr std::int64_t kMostBytes = 64 << 20;  // a thousand devices, thoroughly tuned: anything larger is another file
 
 [[noreturn]] void fail(const std::string& what, int error) {
     throw Error(ErrorCode::io, "wisdom: cannot " + what + ": " + std::strerror(error) +
@@ -189,9 +187,7 @@ void replace(const std::string& path, const std::string& text) {
         throw;
     }
     const Descriptor folder(::open(std::filesystem::path(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (folder.get() >= 0) {
-        static_cast<void>(::fsync(folder.get()));
-    }  // some file systems refuse; the file is whole all the same
+    if (folder.get() >= 0) { static_cast<void>(::fsync(folder.get())); }  // some file systems refuse; the file is whole anyway
 }
 
 bool same_fact(const WisdomEntry& a, const WisdomEntry& b) {

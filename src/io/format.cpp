@@ -62,17 +62,8 @@ std::string format_name(int command, int code) {
 }  // namespace
 
 const char* to_string(Format format) noexcept {
-    switch (format) {
-        case Format::npy:
-            return "npy";
-        case Format::audio:
-            return "audio";
-        case Format::raw:
-            return "raw";
-        case Format::text:
-            return "text";
-    }
-    return "unknown";
+    constexpr const char* kNames[] = {"npy", "audio", "raw", "text"};
+    return kNames[static_cast<int>(format)];
 }
 
 std::string extension_of(std::string_view path) {

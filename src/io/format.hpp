@@ -1,7 +1,6 @@
 // The file formats and how a name tells them.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/problem/interface.hpp"
 #include "io/format.hpp"
 #include "tapline/problem.hpp"
 
@@ -48,15 +49,11 @@ struct OpenOptions {
     bool need_seek = false;               ///< spool what cannot seek (pipes) to an unnamed file in $TMPDIR
 };
 
-class Reader {
+class Reader : public core::Interface {
 public:
     /// `path` "-" is standard input. Throws Error: io if it cannot be read or is malformed, argument for an unknown extension or
     /// a missing raw dtype, type for elements that are no numbers.
     static std::unique_ptr<Reader> open(const std::string& path, const OpenOptions& options = {});
-
-    virtual ~Reader() = default;
-    Reader(const Reader&) = delete;
-    Reader& operator=(const Reader&) = delete;
 
     [[nodiscard]] const Info& info() const { return info_; }
     /// The path, or "standard input".

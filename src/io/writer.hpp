@@ -1,13 +1,13 @@
 // Writes results: to a temporary name first, so that a failed or interrupted run leaves the old file.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/problem/interface.hpp"
 #include "io/format.hpp"
 #include "io/output_file.hpp"
 #include "tapline/problem.hpp"
@@ -28,16 +28,12 @@ struct WriteOptions {
     bool fortran = false;  ///< .npy: the first index moves fastest
 };
 
-class Writer {
+class Writer : public core::Interface {
 public:
     /// `path` "-" is standard output. Throws Error before anything is created: argument for an unknown extension, type for
-    /// elements that the format cannot hold, io if the target cannot be written.
+    /// elements that the format cannot hold, io if the target cannot be written. Without commit() the temporary file is removed
+    /// and the target is as it was.
     static std::unique_ptr<Writer> create(const std::string& path, const WriteOptions& options);
-
-    /// Without commit() the temporary file is removed and the target is as it was.
-    virtual ~Writer() = default;
-    Writer(const Writer&) = delete;
-    Writer& operator=(const Writer&) = delete;
 
     void write(const void* in, std::int64_t frames);
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "core/problem/elements.hpp"
 #include "io/writer.hpp"
 
 namespace tapline::io {
@@ -18,29 +19,13 @@ inline const std::string& naming(const std::string& path, const WriteOptions& op
     return options.extension.empty() ? path : options.extension;
 }
 
-/// Calls `visit(const T*)` with the C++ type of a real dtype of at most 64 bits; false for complex and 16-bit floating types.
-template <class Visit>
-bool visit_real(Dtype dtype, const void* data, Visit&& visit) {
-    // clang-format off
-    switch (dtype) {
-        case Dtype::f32: visit(static_cast<const float*>(data)); return true;
-        case Dtype::f64: visit(static_cast<const double*>(data)); return true;
-        case Dtype::boolean: visit(static_cast<const std::uint8_t*>(data)); return true;
-        case Dtype::i8: visit(static_cast<const std::int8_t*>(data)); return true;
-        case Dtype::i16: visit(static_cast<const std::int16_t*>(data)); return true;
-        case Dtype::i32: visit(static_cast<const std::int32_t*>(data)); return true;
-        case Dtype::i64: visit(static_cast<const std::int64_t*>(data)); return true;
-        case Dtype::u8: visit(static_cast<const std::uint8_t*>(data)); return true;
-        case Dtype::u16: visit(static_cast<const std::uint16_t*>(data)); return true;
-        case Dtype::u32: visit(static_cast<const std::uint32_t*>(data)); return true;
-        case Dtype::u64: visit(static_cast<const std::uint64_t*>(data)); return true;
-        default: return false;
-    }
-    // clang-format on
-}
+inline bool is_real(Dtype dtype) { return !is_complex(dtype) && !core::is_half(dtype); }
 
-inline bool is_real(Dtype dtype) {
-    return visit_real(dtype, nullptr, [](const auto*) {});
+/// visit(const T*) with the C++ type of a dtype that is_real(); a bool is a byte.
+template <class Visit>
+void visit_real(Dtype dtype, const void* data, const Visit& visit) {
+    core::with_type_of<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint16_t, std::uint32_t,
+                       std::uint64_t, std::uint8_t>(dtype, [&]<class T>(T) { visit(static_cast<const T*>(data)); });
 }
 
 }  // namespace tapline::io

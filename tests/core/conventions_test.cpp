@@ -74,13 +74,7 @@ TEST(Conventions, Boundaries) {
 }
 
 TEST(Conventions, LengthsAndOrigins) {
-    const auto problem = [](Mode mode, std::int64_t n, std::int64_t k) {
-        Problem p;
-        p.length = n;
-        p.taps = k;
-        p.mode = mode;
-        return p;
-    };
+    const auto problem = [](Mode mode, std::int64_t n, std::int64_t k) { return Problem{.length = n, .taps = k, .mode = mode}; };
     EXPECT_EQ(output_length(problem(Mode::full, 10, 4)), 13);
     EXPECT_EQ(origin(problem(Mode::full, 10, 4)), 3);
     EXPECT_EQ(output_length(problem(Mode::same, 10, 40)), 10);

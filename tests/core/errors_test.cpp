@@ -6,28 +6,16 @@
 #include <functional>
 #include <limits>
 
+#include "support/errors.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline {
 namespace {
 
-void expect_error(ErrorCode code, const std::vector<std::string>& words, const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), code) << error.what();
-        for (const std::string& word : words) {
-            EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << "'" << word << "' is not in: " << error.what();
-        }
-        return;
-    }
-    ADD_FAILURE() << "no error";
-}
+using test::expect_error;
 
-void expect_invalid(ErrorCode code, const std::vector<std::string>& words, const std::function<void(Problem&)>& change) {
-    Problem problem;
-    problem.length = 10;
-    problem.taps = 3;
+void expect_invalid(ErrorCode code, std::initializer_list<std::string_view> words, const std::function<void(Problem&)>& change) {
+    Problem problem{.length = 10, .taps = 3};
     validate(problem);
     change(problem);
     expect_error(code, words, [&] { validate(problem); });
@@ -180,12 +168,7 @@ TEST(Errors, OneFormOrTheOther) {
     });
 }
 
-Problem small_problem() {
-    Problem p;
-    p.length = 10;
-    p.taps = 3;
-    return p;
-}
+Problem small_problem() { return {.length = 10, .taps = 3}; }
 
 TEST(Errors, Options) {
     const std::vector<float> taps(3, 1.0F);
@@ -254,9 +237,7 @@ TEST(Errors, OutOfMemoryIsAnErrorOfItsOwn) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "the sanitizers' allocators end the program instead";
 #endif
-    Problem p;
-    p.length = 1;
-    p.taps = std::int64_t{1} << 50;
+    const Problem p{.length = 1, .taps = std::int64_t{1} << 50};
     const float tap = 1;
     expect_error(ErrorCode::memory, {"bytes"}, [&] { make_plan(p, &tap); });
 }

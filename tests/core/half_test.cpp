@@ -54,11 +54,7 @@ TEST(Half, KnownValues) {
 TEST(Half, RoundsAsTheReference) {
     test::Random random(1);
     for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
-        Problem p;
-        p.length = 1;
-        p.taps = 1;
-        p.dtype = Dtype::f64;
-        p.output_dtype = dtype;
+        const Problem p{.length = 1, .taps = 1, .dtype = Dtype::f64, .output_dtype = dtype};
         const double tap = 1;
         for (int i = 0; i < 20000; ++i) {
             const int exponent = std::uniform_int_distribution<int>(-145, 140)(random);

@@ -12,13 +12,7 @@ namespace {
 
 using test::Random;
 
-Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = mode;
-    return p;
-}
+Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) { return {.length = n, .taps = k, .mode = mode}; }
 
 std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
     Random random(seed);

@@ -14,11 +14,13 @@
 #include "core/stream/stream_schedule.hpp"
 #include "core/stream/stream_state.hpp"
 #include "support/buffers.hpp"
+#include "support/errors.hpp"
 #include "tapline/info.hpp"
 
 namespace tapline {
 namespace {
 
+using test::expect_error;
 using Bytes = std::vector<std::byte>;
 using test::Random;
 
@@ -265,17 +267,6 @@ Case plain_case(std::int64_t n, std::int64_t k, Mode mode = Mode::same, Boundary
     c.signal = random_elements(random, Dtype::f32, n);
     c.taps = random_elements(random, Dtype::f32, k);
     return c;
-}
-
-template <class Body>
-void expect_error(ErrorCode code, const char* part, Body&& body) {
-    try {
-        body();
-        ADD_FAILURE() << "no error; expected one with \"" << part << "\"";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), code) << error.what();
-        EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-    }
 }
 
 TEST(Stream, OutputsComeAfterItsLatencyAtTheLatest) {

@@ -14,11 +14,7 @@ namespace tapline::core {
 namespace {
 
 Problem problem_of(std::size_t taps, Dtype dtype) {
-    Problem p;
-    p.length = 1000;
-    p.taps = static_cast<std::int64_t>(taps);
-    p.dtype = dtype;
-    return p;
+    return {.length = 1000, .taps = static_cast<std::int64_t>(taps), .dtype = dtype};
 }
 
 bool narrow(const std::vector<float>& taps, Dtype dtype) {

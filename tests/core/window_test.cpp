@@ -29,12 +29,7 @@ TEST(BoundaryIndex, EveryRuleAnyDistanceAway) {
 }
 
 Resolved resolved(Boundary boundary, std::int64_t n, Dtype dtype = Dtype::f32) {
-    Problem p;
-    p.length = n;
-    p.taps = 3;
-    p.boundary = boundary;
-    p.constant = 7;
-    p.dtype = dtype;
+    const Problem p{.length = n, .taps = 3, .boundary = boundary, .constant = 7, .dtype = dtype};
     return resolve(p, true);
 }
 

@@ -1,5 +1,4 @@
 // Integer convolution is exact: every type, extreme values, every accumulator, every target.
-#include "cpu/integer/integer.hpp"
 
 #include <gtest/gtest.h>
 

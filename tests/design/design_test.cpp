@@ -8,6 +8,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "tapline/error.hpp"
+
 namespace tapline::design {
 namespace {
 

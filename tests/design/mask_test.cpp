@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "design/design.hpp"
+#include "support/errors.hpp"
 
 namespace tapline::design {
 namespace {
@@ -16,13 +17,7 @@ double sum(const Mask& mask) { return std::accumulate(mask.taps.begin(), mask.ta
 double at(const Mask& mask, std::int64_t y, std::int64_t x) { return mask.taps[static_cast<std::size_t>(y * mask.width + x)]; }
 
 void refused(const std::string& text, const std::string& piece) {
-    try {
-        parse_mask(text);
-        ADD_FAILURE() << text;
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::argument);
-        EXPECT_NE(std::string(error.what()).find(piece), std::string::npos) << error.what();
-    }
+    test::expect_error(ErrorCode::argument, piece, [&] { parse_mask(text); });
 }
 
 TEST(Mask, RowsAreSeparatedBySemicolons) {

@@ -7,6 +7,7 @@
 
 #include "gpu_host/problem.hpp"
 #include "support/draw.hpp"
+#include "support/errors.hpp"
 #include "tapline/error.hpp"
 
 namespace tapline::gpu_host {
@@ -68,10 +69,7 @@ TEST_F(CudaChunks, CoverEveryOutputOnceAndFit) {
 }
 
 TEST_F(CudaChunks, BlocksOfOutputsStayWhole) {
-    Problem p;
-    p.length = 100000;
-    p.taps = 33;
-    p.mode = Mode::same;
+    const Problem p{.length = 100000, .taps = 33, .mode = Mode::same};
     const Case c = case_of(p);
     for (const std::int64_t bytes : {5000, 40000, 123456}) {
         pipeline_settings().chunk_bytes = bytes;
@@ -104,9 +102,7 @@ TEST_F(CudaChunks, PiecesCoverARectangleInTheOrderOfMemory) {
 }
 
 TEST_F(CudaChunks, LongFiltersGetLongChunksWhileThereIsMemory) {
-    Problem p;
-    p.length = std::int64_t{1} << 28;
-    p.taps = std::int64_t{1} << 22;
+    const Problem p{.length = std::int64_t{1} << 28, .taps = std::int64_t{1} << 22};
     const Case c = case_of(p);
     const Chunks roomy = cut_into_chunks(c.problem, c.output, c.input, true, 0, std::int64_t{8} << 30);
     EXPECT_EQ(roomy.outputs, 4 * (p.taps - 1));
@@ -114,13 +110,8 @@ TEST_F(CudaChunks, LongFiltersGetLongChunksWhileThereIsMemory) {
     const Chunks tight = cut_into_chunks(c.problem, c.output, c.input, true, 0, std::int64_t{64} << 20);
     EXPECT_LT(tight.outputs, roomy.outputs);
     EXPECT_GE(tight.outputs, p.taps - 1);
-    try {
-        cut_into_chunks(c.problem, c.output, c.input, true, 0, std::int64_t{16} << 20);
-        ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::memory);
-        EXPECT_NE(std::string(error.what()).find("fewer taps"), std::string::npos);
-    }
+    test::expect_error(ErrorCode::memory, "fewer taps",
+                       [&] { cut_into_chunks(c.problem, c.output, c.input, true, 0, std::int64_t{16} << 20); });
 }
 
 TEST_F(CudaChunks, ImagesAreCutIntoBandsOfRows) {
@@ -145,11 +136,7 @@ TEST_F(CudaChunks, ImagesAreCutIntoBandsOfRows) {
 }
 
 TEST_F(CudaChunks, WhatCannotBeCutIsOneChunkWithTheWholeSignal) {
-    Problem p;
-    p.length = 1000;
-    p.taps = 30;
-    p.batch = 3;
-    p.boundary = Boundary::wrap;
+    const Problem p{.length = 1000, .taps = 30, .batch = 3, .boundary = Boundary::wrap};
     const Case c = case_of(p);
     const Chunks chunks = cut_into_chunks(c.problem, c.output, c.input, false, 0, 1 << 20);
     ASSERT_EQ(chunks.count(), 1);

@@ -12,6 +12,7 @@
 
 #include "gpu_host/problem.hpp"
 #include "gpu_host/wisdom_file.hpp"
+#include "support/errors.hpp"
 #include "tapline/error.hpp"
 #include "tapline/image.hpp"
 #include "tapline/info.hpp"
@@ -326,13 +327,7 @@ TEST_F(Wisdom, APlaceThatCannotBeWrittenIsAnErrorWithARemedy) {
     const auto entry = entry_of("register_tiled", problem_of(1 << 20, 9), 256, 1e-5);
     for (const fs::path& path : {folder_ / "file" / "wisdom.json", fs::path("/proc/wisdom.json")}) {
         use(path);
-        try {
-            remember_one(device_of(), entry);
-            FAIL() << path << " was written";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::io);
-            EXPECT_NE(std::string(error.what()).find("TAPLINE_WISDOM"), std::string::npos) << error.what();
-        }
+        test::expect_error(ErrorCode::io, "TAPLINE_WISDOM", [&] { remember_one(device_of(), entry); });
     }
 }
 

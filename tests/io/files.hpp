@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "io/reader.hpp"
-#include "tapline/error.hpp"
+#include "support/errors.hpp"
 
 namespace tapline::io::test {
 
@@ -102,16 +102,6 @@ std::vector<T> read_values(Reader& reader, std::int64_t chunk = 7) {
     }
 }
 
-/// The action must throw Error with this code and this piece of message.
-template <class Action>
-void expect_error(ErrorCode code, const std::string& piece, Action&& action) {
-    try {
-        action();
-        ADD_FAILURE() << "no error; expected one with: " << piece;
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), code) << error.what();
-        EXPECT_NE(std::string(error.what()).find(piece), std::string::npos) << error.what();
-    }
-}
+using tapline::test::expect_error;
 
 }  // namespace tapline::io::test

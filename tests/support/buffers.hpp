@@ -97,4 +97,11 @@ inline void fill_random(void* data, Dtype dtype, std::int64_t count, Random& ran
     }
 }
 
+/// `count` elements as fill_random() draws them.
+inline std::vector<std::byte> random_elements(Dtype dtype, std::int64_t count, Random& random) {
+    std::vector<std::byte> elements(static_cast<std::size_t>(count) * size_of(dtype));
+    fill_random(elements.data(), dtype, count, random);
+    return elements;
+}
+
 }  // namespace tapline::test

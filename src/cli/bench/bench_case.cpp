@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/measure/problems.hpp"
 #include "cli/shared/numbers.hpp"
+#include "tapline/info.hpp"
 
 namespace tapline::cli {
 namespace {

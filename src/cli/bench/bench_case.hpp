@@ -9,7 +9,6 @@
 
 #include "cli/measure/cuda_device.hpp"
 #include "cli/measure/reference_blocks.hpp"
-#include "tapline/info.hpp"
 
 namespace tapline::cli {
 

@@ -140,13 +140,12 @@ void add_bench(CLI::App& app) {
                     "auto: what the library chooses; all: every one that can; or some of them by name [auto]")
         ->type_name("NAMES");
     add_parsed(
-        *sub, "--within", setup.within,
+        *sub, "--within", "F", setup.within,
         [](const std::string& text) {
             auto value = parse_number(text);
             return value && !(*value >= 1) ? std::nullopt : value;
         },
-        "a number that is at least 1", "Of those, only what is predicted to take at most F times as long as what is chosen")
-        ->type_name("F");
+        "a number that is at least 1", "Of those, only what is predicted to take at most F times as long as what is chosen");
     add_threads(*sub, setup.threads, "CPU threads, also of the copy; 0: all [0]");
     add_duration(*sub, "--seconds", setup.seconds, "Measuring time of a case [1]");
     add_json_file(*sub, options->json);

@@ -52,32 +52,26 @@ std::string footer() {
 }
 
 void add_filtering(CLI::App& sub, ConvolveJob& job) {
-    constexpr const char* kGroup = "Filtering";
-    add_rules(sub, job, kGroup);
-    add_parsed(sub, "--origin", job.origin, parse_count, "a whole number",
-               "Which tap sits on the output's position, after any reversal [the mode's]")
-        ->type_name("I")
-        ->group(kGroup);
-    sub.add_flag("--correlate", job.correlate, "Correlate: taps are not reversed, complex ones conjugated")->group(kGroup);
-    sub.add_option("--axis", job.axis, "Axis of a .npy array, negative from the end [-1]")->type_name("A")->group(kGroup);
-    add_epilogue(sub, job, kGroup);
+    begin_group(sub, "Filtering");
+    add_rules(sub, job);
+    add_parsed(sub, "--origin", "I", job.origin, parse_count, "a whole number",
+               "Which tap sits on the output's position, after any reversal [the mode's]");
+    sub.add_flag("--correlate", job.correlate, "Correlate: taps are not reversed, complex ones conjugated");
+    sub.add_option("--axis", job.axis, "Axis of a .npy array, negative from the end [-1]")->type_name("A");
+    add_epilogue(sub, job);
 }
 
 void add_files(CLI::App& sub, ConvolveJob& job) {
-    constexpr const char* kGroup = "Types and formats";
-    add_dtype(sub, "--dtype", job.dtype, "Element type of the output")->group(kGroup);
-    add_parsed(sub, "--overflow", job.overflow, parse_overflow, "error or wrap",
-               "An integer result that does not fit: error or wrap [error]")
-        ->type_name("RULE")
-        ->group(kGroup);
+    begin_group(sub, "Types and formats");
+    add_dtype(sub, "--dtype", job.dtype, "Element type of the output");
+    add_parsed(sub, "--overflow", "RULE", job.overflow, parse_overflow, "error or wrap",
+               "An integer result that does not fit: error or wrap [error]");
     sub.add_option("--from", job.from, "Format of SIGNAL, as an extension: npy, wav, f32, txt, ... [found out]")
-        ->type_name("FORMAT")
-        ->group(kGroup);
-    sub.add_option("--to", job.to, "Format of OUT, likewise [its name's; for - the signal's]")->type_name("FORMAT")->group(kGroup);
-    add_dtype(sub, "--raw-dtype", job.raw_dtype, "Element type of raw files (.raw, .bin)")->group(kGroup);
-    add_parsed(sub, "--rate", job.rate, parse_rate, "a number of samples a second", "Sample rate in Hz of a signal that has none")
-        ->type_name("HZ")
-        ->group(kGroup);
+        ->type_name("FORMAT");
+    sub.add_option("--to", job.to, "Format of OUT, likewise [its name's; for - the signal's]")->type_name("FORMAT");
+    add_dtype(sub, "--raw-dtype", job.raw_dtype, "Element type of raw files (.raw, .bin)");
+    add_parsed(sub, "--rate", "HZ", job.rate, parse_rate, "a number of samples a second",
+               "Sample rate in Hz of a signal that has none");
 }
 
 }  // namespace
@@ -92,9 +86,7 @@ void add_convolve(CLI::App& app) {
     add_files(*sub, *job);
     add_computing(*sub, *job, "tapline bench --algorithms all");
     add_reports(*sub, *job, "No warnings, no progress line");
-    sub->add_option("--plot", job->plot, "Draw signal, taps, output and their spectra (.png or .svg)")
-        ->type_name("FILE")
-        ->group("Reports");
+    sub->add_option("--plot", job->plot, "Draw signal, taps, output and their spectra (.png or .svg)")->type_name("FILE");
     sub->footer(footer());
     run_when_named(*sub, job, run_convolve);
 }

@@ -3,8 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
-#include <vector>
 
 #include "cli/convolve/pipeline.hpp"
 #include "cli/shared/taps_source.hpp"

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cli/shared/elements.hpp"
+#include "core/problem/interface.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 
@@ -31,12 +32,8 @@ struct Chunk {
 };
 
 /// Where outputs go: reserve() a buffer of at least so many bytes, fill it, send() its first `frames` frames of the writer.
-class Outlet {
+class Outlet : public core::Interface {
 public:
-    Outlet() = default;
-    Outlet(const Outlet&) = delete;
-    Outlet& operator=(const Outlet&) = delete;
-    virtual ~Outlet() = default;
     virtual Bytes reserve(std::size_t bytes) = 0;
     virtual void send(Bytes data, std::int64_t frames) = 0;
 };

@@ -60,35 +60,26 @@ std::string footer() {
 }
 
 void add_filtering(CLI::App& sub, ImageJob& job) {
-    constexpr const char* kGroup = "Filtering";
+    begin_group(sub, "Filtering");
     sub.add_option("--mask", job.mask, "The mask: a .npy file, or a text such as gaussian:2 (see below)")
         ->required()
-        ->type_name("MASK")
-        ->group(kGroup);
-    add_rules(sub, job, kGroup);
-    add_parsed(sub, "--origin", job.origin, parse_origin, "a whole number, or Y,X",
-               "Which tap sits on the output's position, after any turning [the mode's]")
-        ->type_name("Y,X")
-        ->group(kGroup);
-    sub.add_flag("--correlate", job.correlate, "Correlate: the mask is not turned, complex taps conjugated")->group(kGroup);
-    add_epilogue(sub, job, kGroup);
-    add_parsed(sub, "--alpha", job.alpha, parse_alpha, "one of keep, filter, drop",
-               "Opacity: keep it, filter it like colours, or drop it [keep]")
-        ->type_name("WHAT")
-        ->group(kGroup);
+        ->type_name("MASK");
+    add_rules(sub, job);
+    add_parsed(sub, "--origin", "Y,X", job.origin, parse_origin, "a whole number, or Y,X",
+               "Which tap sits on the output's position, after any turning [the mode's]");
+    sub.add_flag("--correlate", job.correlate, "Correlate: the mask is not turned, complex taps conjugated");
+    add_epilogue(sub, job);
+    add_parsed(sub, "--alpha", "WHAT", job.alpha, parse_alpha, "one of keep, filter, drop",
+               "Opacity: keep it, filter it like colours, or drop it [keep]");
 }
 
 void add_files(CLI::App& sub, ImageJob& job) {
-    constexpr const char* kGroup = "Types and formats";
-    add_dtype(sub, "--dtype", job.dtype, "Element type of the output [the image's]")->group(kGroup);
-    sub.add_option("--to", job.to, "Format of the outputs: png, jpg or npy [their names']")->type_name("FORMAT")->group(kGroup);
-    add_parsed(sub, "--quality", job.quality, between(1, 100), "a number from 1 to 100", "Of JPEG, 1 to 100 [95]")
-        ->type_name("Q")
-        ->group(kGroup);
-    add_parsed(sub, "--compression", job.compression, between(0, 9), "a number from 0 to 9",
-               "Of PNG, 0 (fast) to 9 (small) [" + std::to_string(job.compression) + "]")
-        ->type_name("N")
-        ->group(kGroup);
+    begin_group(sub, "Types and formats");
+    add_dtype(sub, "--dtype", job.dtype, "Element type of the output [the image's]");
+    sub.add_option("--to", job.to, "Format of the outputs: png, jpg or npy [their names']")->type_name("FORMAT");
+    add_parsed(sub, "--quality", "Q", job.quality, between(1, 100), "a number from 1 to 100", "Of JPEG, 1 to 100 [95]");
+    add_parsed(sub, "--compression", "N", job.compression, between(0, 9), "a number from 0 to 9",
+               "Of PNG, 0 (fast) to 9 (small) [" + std::to_string(job.compression) + "]");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ void keep_alpha(io::Image& out, const io::Image& image, const ImageProblem& prob
         if (image.dtype == Dtype::u8) { return keep_alpha(to, reinterpret_cast<const std::uint8_t*>(pixels), image, problem); }
         keep_alpha(to, reinterpret_cast<const std::uint16_t*>(pixels), image, problem);
     };
-    visit_dtype(out.dtype, [&]<class T>(std::type_identity<T>) { from(reinterpret_cast<T*>(out.pixels.get())); });
+    visit_dtype(out.dtype, [&]<class T>(T) { from(reinterpret_cast<T*>(out.pixels.get())); });
 }
 
 }  // namespace

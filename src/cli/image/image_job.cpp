@@ -234,15 +234,8 @@ Json report(const ImageJob& job, const MaskSet& mask, const Run& run, double sec
 }  // namespace
 
 const char* to_string(Alpha alpha) noexcept {
-    switch (alpha) {
-        case Alpha::keep:
-            return "keep";
-        case Alpha::filter:
-            return "filter";
-        case Alpha::drop:
-            return "drop";
-    }
-    return "unknown";
+    constexpr const char* kNames[] = {"keep", "filter", "drop"};
+    return kNames[static_cast<int>(alpha)];
 }
 
 void run_image(const ImageJob& job) {

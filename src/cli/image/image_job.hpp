@@ -1,12 +1,7 @@
 // One run of `tapline image`, as the command line describes it.
 #pragma once
 
-#include <complex>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
+#include "cli/shared/shared_options.hpp"
 #include "io/image/image.hpp"
 #include "tapline/image.hpp"
 
@@ -21,30 +16,15 @@ enum class Alpha {
 
 const char* to_string(Alpha alpha) noexcept;
 
-struct ImageJob {
+struct ImageJob : FilterJob {
+    ImageJob() : FilterJob{.out = {}, .mode = Mode::same, .boundary = Boundary::reflect} {}
+
     std::vector<std::string> inputs;
-    std::string out;
     std::string mask;
-    Mode mode = Mode::same;
-    Boundary boundary = Boundary::reflect;
-    std::optional<std::complex<double>> constant;
     std::optional<ImageSize> origin;  ///< its row and column
-    bool correlate = false;
-    double scale = 1;
-    double bias = 0;
-    std::optional<Clamp> clamp;
     Alpha alpha = Alpha::keep;
-    std::optional<Dtype> dtype;
-    std::string to;  ///< format of the outputs, "" for their names'
     std::int64_t quality = 95;
     std::int64_t compression = io::ImageWriteOptions{}.compression;
-    Accuracy accuracy = Accuracy::standard;
-    std::string device = "auto";
-    std::string algorithm;
-    std::int64_t threads = 0;
-    bool explain = false;
-    bool json = false;
-    bool quiet = false;
 };
 
 /// Throws Error, and CLI::ParseError for what only the command line can have got wrong. Of several images those that can be

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "cli/ladder/ladder_model.hpp"
 #include "cli/measure/reference_blocks.hpp"

@@ -207,14 +207,12 @@ void add_ladder(CLI::App& app) {
     add_positive(*sub, "--length", o.length, "Samples of the signal");
     add_positive(*sub, "--taps", o.taps, "Coefficients of the filter")->type_name("K");
     add_mode(*sub, o.mode, "");
-    add_parsed(*sub, "--clamp", o.clamp, parse_limits, "two numbers LO,HI with LO below HI", "Limits of the output")
-        ->type_name("LO,HI");
-    add_parsed(*sub, "--image", o.image, parse_image, "HxW or HxWxC", "The rungs for images instead, on an image of this size")
-        ->type_name("HxW[xC]");
-    add_parsed(*sub, "--mask", o.mask, parse_mask, "K or HxW", "Size of the mask [3]")->type_name("K[xK]");
-    add_parsed(*sub, "--boundary", o.boundary, boundary_from_string, "one of zero, nearest, reflect, mirror, wrap",
-               "Of an image: zero, nearest, reflect, mirror or wrap [zero]")
-        ->type_name("RULE");
+    add_parsed(*sub, "--clamp", "LO,HI", o.clamp, parse_limits, "two numbers LO,HI with LO below HI", "Limits of the output");
+    add_parsed(*sub, "--image", "HxW[xC]", o.image, parse_image, "HxW or HxWxC",
+               "The rungs for images instead, on an image of this size");
+    add_parsed(*sub, "--mask", "K[xK]", o.mask, parse_mask, "K or HxW", "Size of the mask [3]");
+    add_parsed(*sub, "--boundary", "RULE", o.boundary, boundary_from_string, "one of zero, nearest, reflect, mirror, wrap",
+               "Of an image: zero, nearest, reflect, mirror or wrap [zero]");
     sub->add_flag("--separable", o.separable, "A mask that is a column times a row");
     sub->add_option("--only", o.only, "Rungs by number, name or the write-up's name, with commas [all]")->type_name("NAMES");
     add_duration(*sub, "--seconds", o.climb.seconds, "Time of one measurement [0.2]");

@@ -9,6 +9,7 @@
 
 #include "cli/ladder/ladder_check.hpp"
 #include "cli/ladder/ladder_model.hpp"
+#include "core/problem/interface.hpp"
 
 namespace tapline::cli {
 
@@ -21,13 +22,8 @@ struct Found {
 };
 
 /// Signal, taps and output of one problem on the device. One rung at a time is prepared; calls without a rung refer to it.
-class LadderSite {
+class LadderSite : public core::Interface {
 public:
-    LadderSite() = default;
-    LadderSite(const LadderSite&) = delete;
-    LadderSite& operator=(const LadderSite&) = delete;
-    virtual ~LadderSite() = default;
-
     /// Empty: the rung takes the problem; else why not.
     [[nodiscard]] virtual std::string refusal(int rung) const = 0;
     [[nodiscard]] virtual double estimate_seconds(int rung) const = 0;
@@ -45,13 +41,8 @@ public:
     [[nodiscard]] virtual Timing measure_copy(bool cold, double seconds) = 0;
 };
 
-class LadderEngine {
+class LadderEngine : public core::Interface {
 public:
-    LadderEngine() = default;
-    LadderEngine(const LadderEngine&) = delete;
-    LadderEngine& operator=(const LadderEngine&) = delete;
-    virtual ~LadderEngine() = default;
-
     [[nodiscard]] virtual LadderDevice device() const = 0;
     /// In reading order; a rung's index is what the other functions take.
     [[nodiscard]] const std::vector<Lesson>& rungs() const { return lessons_; }

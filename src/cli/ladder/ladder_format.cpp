@@ -1,7 +1,6 @@
 #include "cli/ladder/ladder_format.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "cli/measure/problems.hpp"
 #include "cli/shared/numbers.hpp"

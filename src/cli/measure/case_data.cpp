@@ -31,14 +31,14 @@ Bytes random_bytes(Dtype dtype, std::int64_t count, std::uint64_t seed) {
     Bytes bytes(static_cast<std::size_t>(count) * size_of(dtype));
     in_pieces(count, [&](std::int64_t first, std::int64_t last) {
         Random random(seed + (static_cast<std::uint64_t>(first) << 12));
-        if (dtype == Dtype::f16 || dtype == Dtype::bf16) {
+        if (core::is_half(dtype)) {
             auto* elements = reinterpret_cast<std::uint16_t*>(bytes.data());
             for (std::int64_t i = first; i < last; ++i) {
                 elements[i] = dtype == Dtype::f16 ? core::to_f16(random.uniform()) : core::to_bf16(random.uniform());
             }
             return;
         }
-        visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
+        visit_dtype(dtype, [&]<class T>(T) {
             auto* elements = reinterpret_cast<T*>(bytes.data());
             for (std::int64_t i = first; i < last; ++i) { elements[i] = random_element<T>(random); }
         });
@@ -78,7 +78,7 @@ CaseData make_case_data(const Problem& problem, const DataOptions& options) {
     data.taps = random_bytes(taps_dtype(problem), taps_extent(problem), 2);
     data.output = Bytes(static_cast<std::size_t>(output_extent(problem)) * size_of(output_dtype(problem)));
     if (is_image(problem) && !problem.complex_taps) {
-        visit_dtype(taps_dtype(problem), [&]<class T>(std::type_identity<T>) {
+        visit_dtype(taps_dtype(problem), [&]<class T>(T) {
             if constexpr (std::is_floating_point_v<T>) {
                 make_blur(reinterpret_cast<T*>(data.taps.data()), image_sizes(problem).mask, options.separable);
             }

@@ -16,38 +16,13 @@ namespace {
 constexpr cuda_abi::Stream* kStream = nullptr;  // the default one
 constexpr std::size_t kStageBytes = std::size_t{16} << 20;
 
-// Calls a function of a library whose last argument is a Status; throws what that says if the result is false or null.
-template <class Function, class... Arguments>
-auto call(Function function, Arguments... arguments) {
-    cuda_abi::Status status;
-    auto result = function(arguments..., &status);
-    if (!result) { gpu_host::throw_status(status); }
-    return result;
-}
+using gpu_host::call;
 
 void add_rungs(std::vector<CudaRung>& rungs, const cuda_abi::Api& api, int rank) {
     for (std::int32_t i = 0; i < api.rung_count(); ++i) {
         const cuda_abi::RungInfo info = api.rung(i);
         if (info.rank == rank) { rungs.push_back({&api, i, info}); }
     }
-}
-
-cuda_abi::Job whole_job(const core::Resolved& r, void* out, const void* in) {
-    const core::Output output = core::whole_output(r, out);
-    const core::Input input = core::whole_input(r, in);
-    return {.out = output.data,
-            .first = output.first,
-            .count = output.count,
-            .out_batch = output.batch_stride,
-            .out_stride = output.stride,
-            .in = input.main.data,
-            .in_first = input.main.first,
-            .in_last = input.main.last,
-            .in_batch = input.main.batch_stride,
-            .in_stride = input.main.stride,
-            .batch_first = 0,
-            .batch = r.batch.length,
-            .n = input.n};
 }
 
 }  // namespace
@@ -168,7 +143,7 @@ CudaProblem::CudaProblem(const CudaDevice& device, const Problem& problem, const
       output_bytes_(static_cast<std::size_t>(output_extent(problem)) * size_of(output_dtype(problem)) + guard_bytes),
       in_(device, data.signal.size()),
       out_(device, std::max(output_bytes_, data.signal.size())),
-      job_(whole_job(asked_->resolved, out_.data(), in_.data())) {
+      job_(gpu_host::whole_job(asked_->resolved, out_.data(), in_.data())) {
     device.upload(in_.data(), data.signal.data(), data.signal.size());
 }
 
@@ -202,9 +177,7 @@ void CudaProblem::prepare(const CudaRung& rung, const Policy& policy) {
     prepared_.reset();
     workspace_.reset();
     const cuda_abi::HostTaps taps = asked_->with_factors->get();
-    const cuda_abi::Problem* const problem = &asked_->abi;
-    const Policy* const sizes = &policy;
-    auto* const own = call(rung.api->prepare, rung.index, device_.index(), problem, &taps, sizes);
+    auto* const own = call(rung.api->prepare, rung.index, device_.index(), &asked_->abi, &taps, &policy);
     prepared_ =
         std::make_unique<Prepared>(Prepared{gpu_host::PreparedHandle(own, {rung.api}), std::nullopt, rung.api, own, policy});
     make_workspace(static_cast<std::size_t>(std::max<std::int64_t>(rung.api->workspace_bytes(own), 0)));
@@ -229,8 +202,7 @@ void CudaProblem::execute() const {
     if (prepared_->plan) {
         prepared_->plan->execute(out_.data(), in_.data(), workspace_->span(), kStream);
     } else {
-        const cuda_abi::Job* const job = &job_;
-        call(prepared_->api->execute, prepared_->used, job, workspace_->data(), static_cast<std::int64_t>(workspace_->size()),
+        call(prepared_->api->execute, prepared_->used, &job_, workspace_->data(), static_cast<std::int64_t>(workspace_->size()),
              kStream);
     }
     device_.synchronize();
@@ -247,9 +219,8 @@ Timing CudaProblem::measure_copy(bool cold, double seconds) const { return timed
 Timing CudaProblem::timed(const cuda_abi::Prepared* prepared, bool cold, double seconds) const {
     const cuda_abi::Api& api = prepared == nullptr ? device_.api() : *prepared_->api;
     const CudaMemory* const workspace = prepared == nullptr ? nullptr : workspace_.get();
-    const cuda_abi::Job* const job = &job_;
     cuda_abi::Measurement m;
-    call(api.measure, device_.index(), prepared, job, workspace == nullptr ? nullptr : workspace->data(),
+    call(api.measure, device_.index(), prepared, &job_, workspace == nullptr ? nullptr : workspace->data(),
          static_cast<std::int64_t>(workspace == nullptr ? 0 : workspace->size()), static_cast<std::int64_t>(in_.size()), cold,
          seconds, &m);
     return {m.median_seconds, m.least_seconds, m.most_seconds, m.runs};

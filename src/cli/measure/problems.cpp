@@ -29,15 +29,12 @@ std::optional<ImageSize> parse_mask(const std::string& text) {
 
 CLI::Option* add_images(CLI::App& sub, std::vector<ImageSizes>& images, std::vector<ImageSize>& masks,
                         const std::string& masks_text) {
-    auto* image =
-        add_parsed(
-            sub, "--image", images, [](const std::string& text) { return parse_list(text, parse_image); },
-            "sizes such as 2048x2048 or 1080x1920x3", "Images instead of signals: height x width [x channels], several with commas")
-            ->type_name("HxW[xC]");
+    auto* image = add_parsed(
+        sub, "--image", "HxW[xC]", images, [](const std::string& text) { return parse_list(text, parse_image); },
+        "sizes such as 2048x2048 or 1080x1920x3", "Images instead of signals: height x width [x channels], several with commas");
     add_parsed(
-        sub, "--mask", masks, [](const std::string& text) { return parse_list(text, parse_mask); }, "sizes such as 3 or 5x7",
-        "Masks of images, several with commas " + masks_text)
-        ->type_name("K[xK]")
+        sub, "--mask", "K[xK]", masks, [](const std::string& text) { return parse_list(text, parse_mask); },
+        "sizes such as 3 or 5x7", "Masks of images, several with commas " + masks_text)
         ->needs(image);
     return image;
 }

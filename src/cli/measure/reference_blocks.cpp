@@ -144,12 +144,10 @@ struct Elements {
 
 template <class Visitor>
 void visit_elements(Dtype type, const std::byte* bytes, Visitor visitor) {
-    if (type == Dtype::f16) { return visitor(Elements<std::uint16_t, Dtype::f16>{reinterpret_cast<const std::uint16_t*>(bytes)}); }
-    if (type == Dtype::bf16) {
-        return visitor(Elements<std::uint16_t, Dtype::bf16>{reinterpret_cast<const std::uint16_t*>(bytes)});
-    }
-    visit_dtype(type,
-                [&]<class T>(std::type_identity<T>) { visitor(Elements<T, dtype_of<T>>{reinterpret_cast<const T*>(bytes)}); });
+    const auto* const halves = reinterpret_cast<const std::uint16_t*>(bytes);
+    if (type == Dtype::f16) { return visitor(Elements<std::uint16_t, Dtype::f16>{halves}); }
+    if (type == Dtype::bf16) { return visitor(Elements<std::uint16_t, Dtype::bf16>{halves}); }
+    visit_dtype(type, [&]<class T>(T) { visitor(Elements<T, dtype_of<T>>{reinterpret_cast<const T*>(bytes)}); });
 }
 
 // visit(i, place): the block's outputs in the order of their sums, and where each lies behind block.offset.

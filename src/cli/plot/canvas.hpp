@@ -4,7 +4,6 @@
 #include <cairo.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tapline::cli {

@@ -1,7 +1,6 @@
 // Charts for a page, as SVG elements. Each is as wide as a telephone, so that its letters stay as large as the page's.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,45 +1,28 @@
 // Elements whose type is known at run time only.
 #pragma once
 
-#include <complex>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <new>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 
+#include "core/problem/elements.hpp"
 #include "tapline/error.hpp"
-#include "tapline/types.hpp"
 
 namespace tapline::cli {
 
-template <class Visitor, class T, class... More>
-decltype(auto) visit_one_of(Dtype dtype, Visitor&& visitor, std::type_identity<T> type, std::type_identity<More>... more) {
-    if (dtype == dtype_of<T>) return visitor(type);
-    if constexpr (sizeof...(More) > 0) return visit_one_of(dtype, std::forward<Visitor>(visitor), more...);
-    throw Error(ErrorCode::unsupported, std::string("dtype: ") + to_string(dtype) + " cannot be computed with here");
-}
+using core::kIsComplex;
 
-template <class Visitor, class... All>
-decltype(auto) visit_types(Dtype dtype, Visitor&& visitor) {
-    return visit_one_of(dtype, std::forward<Visitor>(visitor), std::type_identity<All>{}...);
+/// visit(T{}) with the C++ type of a dtype. Throws Error (unsupported) for f16 and bf16, which have none.
+template <class Visit>
+void visit_dtype(Dtype dtype, const Visit& visit) {
+    if (core::is_half(dtype)) {
+        throw Error(ErrorCode::unsupported, std::string("dtype: ") + to_string(dtype) + " cannot be computed with here");
+    }
+    core::with_type(dtype, visit);
 }
-
-/// Calls visitor(std::type_identity<T>{}) with the C++ type of a dtype.
-template <class Visitor>
-decltype(auto) visit_dtype(Dtype dtype, Visitor&& visitor) {
-    return visit_types<Visitor, float, double, std::complex<float>, std::complex<double>, bool, std::int8_t, std::int16_t,
-                       std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
-        dtype, std::forward<Visitor>(visitor));
-}
-
-template <class T>
-inline constexpr bool kIsComplex = false;
-template <class T>
-inline constexpr bool kIsComplex<std::complex<T>> = true;
 
 /// The dtype that `real` has as a complex type.
 inline Dtype complex_of(Dtype real) { return real_part_of(real) == Dtype::f64 ? Dtype::complex128 : Dtype::complex64; }
@@ -57,8 +40,8 @@ inline void convert(void* out, Dtype to, const void* in, Dtype from, std::int64_
         std::memcpy(out, in, static_cast<std::size_t>(count) * size_of(to));
         return;
     }
-    visit_dtype(to, [&]<class To>(std::type_identity<To>) {
-        visit_dtype(from, [&]<class From>(std::type_identity<From>) {
+    visit_dtype(to, [&]<class To>(To) {
+        visit_dtype(from, [&]<class From>(From) {
             auto* destination = static_cast<To*>(out);
             const auto* source = static_cast<const From*>(in);
             for (std::int64_t i = 0; i < count; ++i) {

@@ -53,7 +53,7 @@ Probe::Probe(Dtype dtype, std::int64_t channels) : dtype_(dtype), complex_(is_co
 }
 
 void Probe::add(const void* data, std::int64_t frames, std::int64_t channels) {
-    visit_dtype(dtype_, [&]<class T>(std::type_identity<T>) {
+    visit_dtype(dtype_, [&]<class T>(T) {
         for (std::size_t channel = 0; channel < spectra_.size(); ++channel) {
             const auto* from = static_cast<const T*>(data) + channel;
             samples_.resize(static_cast<std::size_t>(frames));

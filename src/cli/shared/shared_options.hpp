@@ -7,47 +7,65 @@
 
 namespace tapline::cli {
 
+/// What commands that filter files have in common.
+struct FilterJob {
+    std::string out;
+    Mode mode;
+    Boundary boundary;
+    std::optional<std::complex<double>> constant = {};
+    bool correlate = false;
+    double scale = 1;
+    double bias = 0;
+    std::optional<Clamp> clamp = {};
+    std::optional<Dtype> dtype = {};
+    Accuracy accuracy = Accuracy::standard;
+    std::string device = "auto";
+    std::string algorithm = {};
+    std::int64_t threads = 0;
+    std::string to = {};  ///< format of the output, "" for its name's
+    bool explain = false;
+    bool json = false;
+    bool quiet = false;
+};
+
 // ---- One option each ----
 
 template <class Target>
 CLI::Option* add_mode(CLI::App& sub, Target& mode, const std::string& standard) {
-    return add_parsed(sub, "--mode", mode, mode_from_string, "one of full, same, valid, causal, leading",
-                      "full, same, valid, causal or leading" + standard)
-        ->type_name("MODE");
+    return add_parsed(sub, "--mode", "MODE", mode, mode_from_string, "one of full, same, valid, causal, leading",
+                      "full, same, valid, causal or leading" + standard);
 }
 
 template <class Target>
 CLI::Option* add_dtype(CLI::App& sub, const std::string& name, Target& dtype, const std::string& description) {
-    return add_parsed(sub, name, dtype, dtype_from_string, "an element type such as f32, f64, complex64, i16, u8", description)
-        ->type_name("TYPE");
+    return add_parsed(sub, name, "TYPE", dtype, dtype_from_string, "an element type such as f32, f64, complex64, i16, u8",
+                      description);
 }
 
 inline CLI::Option* add_accuracy(CLI::App& sub, Accuracy& accuracy,
                                  const std::string& description = "standard, strict or fast [standard]") {
-    return add_parsed(sub, "--accuracy", accuracy, accuracy_from_string, "one of standard, strict, fast", description)
-        ->type_name("LEVEL");
+    return add_parsed(sub, "--accuracy", "LEVEL", accuracy, accuracy_from_string, "one of standard, strict, fast", description);
 }
 
 inline CLI::Option* add_threads(CLI::App& sub, std::int64_t& threads, const std::string& description) {
-    return add_parsed(sub, "--threads", threads, parse_threads, "a number from 0 (all) to 1024", description)->type_name("N");
+    return add_parsed(sub, "--threads", "N", threads, parse_threads, "a number from 0 (all) to 1024", description);
 }
 
 /// A number that is at least 1.
 template <class Target>
 CLI::Option* add_positive(CLI::App& sub, const std::string& name, Target& count, const std::string& description) {
-    return add_parsed(sub, name, count, parse_positive, "a positive number such as 1000, 2^20, 16M: at least 1", description)
-        ->type_name("N");
+    return add_parsed(sub, name, "N", count, parse_positive, "a positive number such as 1000, 2^20, 16M: at least 1", description);
 }
 
 /// Several of them.
 inline CLI::Option* add_counts(CLI::App& sub, const std::string& name, std::vector<std::int64_t>& counts,
                                const std::string& description) {
-    return add_parsed(sub, name, counts, parse_counts, "a list of positive numbers such as 1000,2^20,16M,1.5e6", description)
-        ->type_name("A,B");
+    return add_parsed(sub, name, "A,B", counts, parse_counts, "a list of positive numbers such as 1000,2^20,16M,1.5e6",
+                      description);
 }
 
 inline CLI::Option* add_duration(CLI::App& sub, const std::string& name, double& seconds, const std::string& description) {
-    return add_parsed(sub, name, seconds, parse_duration, "a number of seconds from 0 to 3600", description)->type_name("S");
+    return add_parsed(sub, name, "S", seconds, parse_duration, "a number of seconds from 0 to 3600", description);
 }
 
 /// Of the measuring commands.
@@ -55,35 +73,31 @@ inline CLI::Option* add_json_file(CLI::App& sub, std::string& path) {
     return sub.add_option("--json", path, "Write the results to FILE, - for standard output")->type_name("FILE");
 }
 
-// ---- Those of commands that filter files, whose jobs have members of the same names ----
+// ---- Those of commands that filter files ----
 
-/// --mode, --boundary, --constant; `outside`: what lies outside what.
-template <class Job>
-void add_rules(CLI::App& sub, Job& job, const char* group) {
-    add_mode(sub, job.mode, std::string(" [") + to_string(job.mode) + "]")->group(group);
-    add_parsed(sub, "--boundary", job.boundary, boundary_from_string, "one of zero, constant, nearest, reflect, mirror, wrap",
-               std::string("What lies outside: zero, constant, nearest, reflect, mirror or wrap [") + to_string(job.boundary) + "]")
-        ->type_name("RULE")
-        ->group(group);
-    add_parsed(sub, "--constant", job.constant, parse_constant, "a number, or REAL,IMAGINARY",
-               "The value of boundary constant; implies it")
-        ->type_name("C")
-        ->group(group);
+/// The options that are added to `sub` from now on stand under this heading.
+inline void begin_group(CLI::App& sub, const char* heading) { sub.option_defaults()->group(heading); }
+
+/// --mode, --boundary, --constant.
+inline void add_rules(CLI::App& sub, FilterJob& job) {
+    add_mode(sub, job.mode, std::string(" [") + to_string(job.mode) + "]");
+    add_parsed(
+        sub, "--boundary", "RULE", job.boundary, boundary_from_string, "one of zero, constant, nearest, reflect, mirror, wrap",
+        std::string("What lies outside: zero, constant, nearest, reflect, mirror or wrap [") + to_string(job.boundary) + "]");
+    add_parsed(sub, "--constant", "C", job.constant, parse_constant, "a number, or REAL,IMAGINARY",
+               "The value of boundary constant; implies it");
 }
 
 /// --scale, --bias, --clamp.
-template <class Job>
-void add_epilogue(CLI::App& sub, Job& job, const char* group) {
-    add_parsed(sub, "--scale", job.scale, parse_number, "a number", "Multiplies the output [1]")->type_name("S")->group(group);
-    add_parsed(sub, "--bias", job.bias, parse_number, "a number", "Added after scaling [0]")->type_name("B")->group(group);
-    add_parsed(sub, "--clamp", job.clamp, parse_clamp, "LO,HI with LO <= HI", "Limits of the output")
-        ->type_name("LO,HI")
-        ->group(group);
+inline void add_epilogue(CLI::App& sub, FilterJob& job) {
+    add_parsed(sub, "--scale", "S", job.scale, parse_number, "a number", "Multiplies the output [1]");
+    add_parsed(sub, "--bias", "B", job.bias, parse_number, "a number", "Added after scaling [0]");
+    add_parsed(sub, "--clamp", "LO,HI", job.clamp, parse_clamp, "LO,HI with LO <= HI", "Limits of the output");
 }
 
 /// What the options above say, as fields of a problem.
-template <class AnyProblem, class Job>
-void apply_rules(AnyProblem& problem, const Job& job) {
+template <class AnyProblem>
+void apply_rules(AnyProblem& problem, const FilterJob& job) {
     problem.mode = job.mode;
     problem.boundary = job.boundary;
     problem.constant = job.constant.value_or(0);
@@ -93,30 +107,26 @@ void apply_rules(AnyProblem& problem, const Job& job) {
     problem.clamp = job.clamp;
 }
 
-template <class Job>
-PlanOptions plan_options(const Job& job) {
+inline PlanOptions plan_options(const FilterJob& job) {
     return {.device = job.device, .accuracy = job.accuracy, .algorithm = job.algorithm, .threads = static_cast<int>(job.threads)};
 }
 
 /// --accuracy, --device, --algorithm, --threads; the command that lists the algorithms, for the help.
-template <class Job>
-void add_computing(CLI::App& sub, Job& job, const char* list_of_algorithms) {
-    constexpr const char* kGroup = "Computing";
-    add_accuracy(sub, job.accuracy, "standard, strict (direct summation only) or fast [standard]")->group(kGroup);
-    sub.add_option("--device", job.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE")->group(kGroup);
+inline void add_computing(CLI::App& sub, FilterJob& job, const char* list_of_algorithms) {
+    begin_group(sub, "Computing");
+    add_accuracy(sub, job.accuracy, "standard, strict (direct summation only) or fast [standard]");
+    sub.add_option("--device", job.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE");
     sub.add_option("--algorithm", job.algorithm, std::string("Use this one; `") + list_of_algorithms + "` lists them")
-        ->type_name("NAME")
-        ->group(kGroup);
-    add_threads(sub, job.threads, "CPU threads, 0 for all [0]")->group(kGroup);
+        ->type_name("NAME");
+    add_threads(sub, job.threads, "CPU threads, 0 for all [0]");
 }
 
 /// --explain, --json, --quiet.
-template <class Job>
-void add_reports(CLI::App& sub, Job& job, const char* quiet) {
-    constexpr const char* kGroup = "Reports";
-    sub.add_flag("--explain", job.explain, "Say on standard error what was chosen and why")->group(kGroup);
-    sub.add_flag("--json", job.json, "Print one JSON object about the run")->group(kGroup);
-    sub.add_flag("-q,--quiet", job.quiet, quiet)->group(kGroup);
+inline void add_reports(CLI::App& sub, FilterJob& job, const char* quiet) {
+    begin_group(sub, "Reports");
+    sub.add_flag("--explain", job.explain, "Say on standard error what was chosen and why");
+    sub.add_flag("--json", job.json, "Print one JSON object about the run");
+    sub.add_flag("-q,--quiet", job.quiet, quiet);
 }
 
 /// Runs `run(job)` when the command is named. --constant chooses the boundary of its name, and contradicts every other: a usage

@@ -1,5 +1,4 @@
 // tapline tune: measures the sizes that the GPU's kernels can be launched with and remembers the fastest.
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -286,9 +285,8 @@ void add_tune(CLI::App& app) {
     image->excludes(lengths)->excludes(taps);
     sub->add_flag("--separable", o.separable, "Masks of rank 1 (default: dense)")->needs(image);
     add_parsed(
-        *sub, "--dtypes", o.dtypes, [](const std::string& text) { return parse_list(text, parse_floating); },
-        "a list of f16, bf16, f32, f64, complex64, complex128", "Element types [f32]")
-        ->type_name("A,B");
+        *sub, "--dtypes", "A,B", o.dtypes, [](const std::string& text) { return parse_list(text, parse_floating); },
+        "a list of f16, bf16, f32, f64, complex64, complex128", "Element types [f32]");
     add_positive(*sub, "--batch", o.batch, "Signals, one after the other in memory [1]")->excludes(image);
     sub->add_flag("--per-row", o.per_row, "A filter for each signal of the batch (default: one for all)")->excludes(image);
     sub->add_flag("--rounded-taps", o.rounded_taps, "Taps rounded to the signals' type, f16 or bf16 (default: any f32)");

@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "core/problem/interface.hpp"
 #include "core/problem/resolved.hpp"
 #include "core/problem/taps_facts.hpp"
 #include "core/problem/window.hpp"
@@ -45,13 +45,8 @@ struct GivenTaps {
 
 /// An algorithm with its taps prepared for one problem. Immutable; execute may be called from several threads at once with
 /// separate workspaces.
-class Executable {
+class Executable : public Interface {
 public:
-    Executable() = default;
-    Executable(const Executable&) = delete;
-    Executable& operator=(const Executable&) = delete;
-    virtual ~Executable() = default;
-
     [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
 
     /// Computes outputs [output.first, output.first + output.count) along the cut axis of every item of the batch. Bits do not
@@ -89,13 +84,8 @@ public:
 };
 
 /// One way to solve the problem. One table per engine lists them; a new one is one file and one line.
-class Algorithm {
+class Algorithm : public Interface {
 public:
-    Algorithm() = default;
-    Algorithm(const Algorithm&) = delete;
-    Algorithm& operator=(const Algorithm&) = delete;
-    virtual ~Algorithm() = default;
-
     [[nodiscard]] virtual std::string_view name() const = 0;
     [[nodiscard]] virtual std::string_view summary() const = 0;
     /// Of which numbers of filtered axes it solves problems; two algorithms may share a name if they share no rank.
@@ -124,24 +114,14 @@ struct Measured {
 };
 
 /// Input and output of one problem in the memory that an engine's executables take, with ordinary numbers in the input.
-class MeasuringBuffers {
+class MeasuringBuffers : public Interface {
 public:
-    MeasuringBuffers() = default;
-    MeasuringBuffers(const MeasuringBuffers&) = delete;
-    MeasuringBuffers& operator=(const MeasuringBuffers&) = delete;
-    virtual ~MeasuringBuffers() = default;
-
     /// Seconds of one execution: the best of a few.
     virtual double seconds_of(const Executable& executable) = 0;
 };
 
-class Engine {
+class Engine : public Interface {
 public:
-    Engine() = default;
-    Engine(const Engine&) = delete;
-    Engine& operator=(const Engine&) = delete;
-    virtual ~Engine() = default;
-
     /// `devices`: the one that this engine's plans run on.
     [[nodiscard]] virtual EngineInfo info() const = 0;
     /// The table, in the order in which ties are broken.

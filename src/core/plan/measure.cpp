@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/plan/host_memory.hpp"
+#include "core/problem/elements.hpp"
 
 namespace tapline::core {
 namespace {
@@ -17,19 +18,16 @@ std::size_t out_bytes(const Resolved& r) {
 void fill_random(std::byte* bytes, std::size_t count, Dtype dtype) {
     std::mt19937 generator(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the data only has to be ordinary numbers
     std::uniform_real_distribution<float> uniform(-1, 1);
-    const Dtype real = real_part_of(dtype);
-    if (real == Dtype::f64) {
-        for (std::size_t i = 0; i + 8 <= count; i += 8) {
-            const double value = uniform(generator);
-            std::memcpy(bytes + i, &value, 8);
+    const auto fill = [&]<class T>(T) {
+        for (std::size_t i = 0; i + sizeof(T) <= count; i += sizeof(T)) {
+            const T value = uniform(generator);
+            std::memcpy(bytes + i, &value, sizeof(T));
         }
-    } else if (real == Dtype::f32) {
-        for (std::size_t i = 0; i + 4 <= count; i += 4) {
-            const float value = uniform(generator);
-            std::memcpy(bytes + i, &value, 4);
-        }
-    } else {
+    };
+    if (is_integer(dtype) || is_half(dtype)) {
         std::fill_n(bytes, count, std::byte{1});
+    } else {
+        with_type_of<float, double>(real_part_of(dtype), fill);
     }
 }
 

@@ -1,8 +1,5 @@
 #include "tapline/plan.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "core/choice/choice.hpp"
 #include "core/plan/plan_parts.hpp"
 #include "core/plan/repeated.hpp"
@@ -16,6 +13,47 @@ void check_pointers(const core::PlanState& s, const void* out, const void* in) {
     if (out == nullptr) { refuse("out: a null pointer; give a buffer of " + std::to_string(s.out_extent.elements) + " elements"); }
     if (in == nullptr) { refuse("in: a null pointer; give a buffer of " + std::to_string(s.in_extent.elements) + " elements"); }
     core::check_buffers({out, s.resolved.output_dtype, s.out_extent}, {in, s.resolved.dtype, s.in_extent});
+}
+
+std::string number(std::int64_t value) { return std::to_string(value); }
+
+// "4096 x 4096" of the filtered axes' samples, taps, ...
+template <class Get>
+std::string over_axes(const core::Resolved& r, const char* between, const Get& get) {
+    std::string text;
+    r.for_each_axis([&](const core::Axis& axis) { text += (text.empty() ? "" : between) + get(axis); });
+    return text;
+}
+
+std::string boundary_text(const core::Resolved& r) {
+    const auto name = [](const core::Axis& axis) { return std::string(to_string(axis.boundary)); };
+    const bool same = (r.rank < 2 || r.y.boundary == r.x.boundary) && (r.rank < 3 || r.z.boundary == r.x.boundary);
+    return same ? name(r.x) : over_axes(r, ", ", name);
+}
+
+// "full convolution of 64 x 1000 f32 samples with 9 taps a row, origin 8, zero boundary, 1008 outputs"
+std::string problem_text(const core::Resolved& r) {
+    const bool known = r.x.n != kUnknownLength;
+    const std::int64_t items = r.batch.length * r.outer_length();
+    const std::string origin = over_axes(r, ", ", [](const core::Axis& a) { return number(a.origin); });
+    const auto rate = [](const core::Axis& a) { return number(a.up) + ":" + number(a.down) + ":" + number(a.dilation); };
+    const char* const what[] = {" samples", " pixels", " voxels"};
+    return std::string(to_string(r.mode)) + " " + to_string(r.operation) + " of " +
+           (items == 1 ? ""
+                       : number(items) + (r.rank == 1   ? " x "
+                                          : r.rank == 2 ? " images of "
+                                                        : " volumes of ")) +
+           (known ? over_axes(r, " x ", [](const core::Axis& a) { return number(a.n); }) : "any number of") + " " +
+           to_string(r.dtype) + what[r.rank - 1] + (r.channels.length > 1 ? " of " + number(r.channels.length) + " channels" : "") +
+           " with " + (r.rank == 1 ? "" : "a ") + over_axes(r, " x ", [](const core::Axis& a) { return number(a.k); }) +
+           (r.complex_taps ? " complex" : "") + (r.rank == 1 ? " taps" : " mask") +
+           (r.filters == 1                ? ""
+            : r.rank > 1                  ? " a channel"
+            : r.filters == r.batch.length ? " a row"
+                                          : " a row, " + number(r.filters) + " filters in turn") +
+           (r.changes_rate() ? ", up:down:dilation " + over_axes(r, ", ", rate) : "") + ", origin " +
+           (r.rank == 1 ? origin : "(" + origin + ")") + ", " + boundary_text(r) + " boundary" +
+           (known ? ", " + over_axes(r, " x ", [](const core::Axis& a) { return number(a.outputs); }) + " outputs" : "");
 }
 
 }  // namespace
@@ -68,54 +106,6 @@ int Plan::threads() const noexcept { return state_->request.threads; }
 double Plan::predicted_seconds() const noexcept { return state_->predicted_seconds; }
 double Plan::predicted_copy_seconds() const noexcept { return state_->predicted_copy_seconds; }
 bool Plan::takes_host_memory() const noexcept { return state_->host_buffers || state_->executable->takes_host_memory(); }
-
-namespace {
-
-std::string number(std::int64_t value) { return std::to_string(value); }
-
-// "4096 x 4096" of the filtered axes' samples, taps, ...
-template <class Get>
-std::string over_axes(const core::Resolved& r, const char* between, const Get& get) {
-    std::string text;
-    for (const core::Axis* axis : {&r.z, &r.y, &r.x}) {
-        if ((axis == &r.z && r.rank < 3) || (axis == &r.y && r.rank < 2)) { continue; }
-        text += (text.empty() ? "" : between) + get(*axis);
-    }
-    return text;
-}
-
-std::string boundary_text(const core::Resolved& r) {
-    const auto name = [](const core::Axis& axis) { return std::string(to_string(axis.boundary)); };
-    const bool same = (r.rank < 2 || r.y.boundary == r.x.boundary) && (r.rank < 3 || r.z.boundary == r.x.boundary);
-    return same ? name(r.x) : over_axes(r, ", ", name);
-}
-
-// "full convolution of 64 x 1000 f32 samples with 9 taps a row, origin 8, zero boundary, 1008 outputs"
-std::string problem_text(const core::Resolved& r) {
-    const bool known = r.x.n != kUnknownLength;
-    const std::int64_t items = r.batch.length * r.outer_length();
-    const std::string origin = over_axes(r, ", ", [](const core::Axis& a) { return number(a.origin); });
-    const auto rate = [](const core::Axis& a) { return number(a.up) + ":" + number(a.down) + ":" + number(a.dilation); };
-    const char* const what[] = {" samples", " pixels", " voxels"};
-    return std::string(to_string(r.mode)) + " " + to_string(r.operation) + " of " +
-           (items == 1 ? ""
-                       : number(items) + (r.rank == 1   ? " x "
-                                          : r.rank == 2 ? " images of "
-                                                        : " volumes of ")) +
-           (known ? over_axes(r, " x ", [](const core::Axis& a) { return number(a.n); }) : "any number of") + " " +
-           to_string(r.dtype) + what[r.rank - 1] + (r.channels.length > 1 ? " of " + number(r.channels.length) + " channels" : "") +
-           " with " + (r.rank == 1 ? "" : "a ") + over_axes(r, " x ", [](const core::Axis& a) { return number(a.k); }) +
-           (r.complex_taps ? " complex" : "") + (r.rank == 1 ? " taps" : " mask") +
-           (r.filters == 1                ? ""
-            : r.rank > 1                  ? " a channel"
-            : r.filters == r.batch.length ? " a row"
-                                          : " a row, " + number(r.filters) + " filters in turn") +
-           (r.changes_rate() ? ", up:down:dilation " + over_axes(r, ", ", rate) : "") + ", origin " +
-           (r.rank == 1 ? origin : "(" + origin + ")") + ", " + boundary_text(r) + " boundary" +
-           (known ? ", " + over_axes(r, " x ", [](const core::Axis& a) { return number(a.outputs); }) + " outputs" : "");
-}
-
-}  // namespace
 
 std::string Plan::explain() const {
     const core::PlanState& s = *state_;

@@ -64,14 +64,10 @@ public:
 private:
     // `only_first`: for a measurement, which executes one element of the outer axes.
     std::unique_ptr<const Executable> prepare(const Algorithm& algorithm, bool only_first) const {
-        if (state_.request.taps_come_later) { return wrapped(algorithm, {nullptr}, only_first); }
         std::vector<const void*> sets;
         for (const AlignedBytes& set : sets_) { sets.push_back(set.get()); }
-        if (only_first) { sets.resize(1); }
-        return wrapped(algorithm, sets, only_first);
-    }
-    std::unique_ptr<const Executable> wrapped(const Algorithm& algorithm, const std::vector<const void*>& sets,
-                                              bool only_first) const {
+        // Of taps that come later there is no set: a null pointer stands for them.
+        if (only_first || state_.request.taps_come_later) { sets.resize(1); }
         std::vector<std::unique_ptr<Executable>> each;
         for (const void* set : sets) {
             Request request = state_.request;

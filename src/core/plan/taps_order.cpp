@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/problem/elements.hpp"
+
 namespace tapline::core {
 namespace {
 
@@ -13,7 +15,7 @@ void order_filter(T* to, const T* from, std::int64_t k, Operation operation) {
         return;
     }
     for (std::int64_t t = 0; t < k; ++t) {
-        if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+        if constexpr (kIsComplex<T>) {
             to[t] = std::conj(from[t]);
         } else {
             to[t] = from[t];
@@ -35,18 +37,9 @@ AlignedBytes order_filters(const Resolved& r, const void* taps, std::int64_t off
 }  // namespace
 
 AlignedBytes correlation_taps(const Resolved& r, const void* taps, std::int64_t offset) {
-    switch (r.taps_dtype) {
-        case Dtype::f32:
-            return order_filters<float>(r, taps, offset);
-        case Dtype::f64:
-            return order_filters<double>(r, taps, offset);
-        case Dtype::complex64:
-            return order_filters<std::complex<float>>(r, taps, offset);
-        case Dtype::complex128:
-            return order_filters<std::complex<double>>(r, taps, offset);
-        default:
-            return order_filters<std::int64_t>(r, taps, offset);  // i64 or u64: moved, not interpreted
-    }
+    // The last is for i64 and u64: moved, not interpreted.
+    return with_type_of<float, double, std::complex<float>, std::complex<double>, std::int64_t>(
+        r.taps_dtype, [&]<class T>(T) { return order_filters<T>(r, taps, offset); });
 }
 
 }  // namespace tapline::core

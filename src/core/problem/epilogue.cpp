@@ -1,21 +1,13 @@
 #include "core/problem/epilogue.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "core/problem/elements.hpp"
+
 namespace tapline::core {
 namespace {
-
-template <class T>
-struct ScalarOf {
-    using type = T;
-};
-template <class R>
-struct ScalarOf<std::complex<R>> {
-    using type = R;
-};
 
 // Round to even, saturate, NaN to 0. The limits as T: 2^(bits-1) is exact in every floating type, its predecessor is not.
 template <class To, class From>
@@ -59,7 +51,7 @@ void cast_all(To* out, std::int64_t stride, const T* sums, std::int64_t count) {
 
 template <class T>
 void scale_and_clamp(const Resolved& problem, T* sums, std::int64_t count) {
-    using R = typename ScalarOf<T>::type;
+    using R = decltype(std::real(T{}));
     if (problem.scale != 1 || problem.bias != 0) {
         const R scale = static_cast<R>(problem.scale);
         const R bias = static_cast<R>(problem.bias);
@@ -89,41 +81,13 @@ template <class T>
 void store(const Resolved& problem, const Output& output, std::int64_t row, std::int64_t first, std::int64_t count, T* sums) {
     scale_and_clamp(problem, sums, count);
     const std::int64_t offset = row * output.batch_stride + (first - output.first) * output.stride;
-    const std::int64_t stride = output.stride;
-    const auto put = [&]<class To>(To* base) { cast_all(base + offset, stride, sums, count); };
+    const auto put = [&]<class To>(To) { cast_all(static_cast<To*>(output.data) + offset, output.stride, sums, count); };
     if constexpr (std::is_floating_point_v<T>) {
-        switch (problem.output_dtype) {
-            case Dtype::f32:
-                return put(static_cast<float*>(output.data));
-            case Dtype::f64:
-                return put(static_cast<double*>(output.data));
-            case Dtype::boolean:
-                return put(static_cast<bool*>(output.data));
-            case Dtype::i8:
-                return put(static_cast<std::int8_t*>(output.data));
-            case Dtype::i16:
-                return put(static_cast<std::int16_t*>(output.data));
-            case Dtype::i32:
-                return put(static_cast<std::int32_t*>(output.data));
-            case Dtype::i64:
-                return put(static_cast<std::int64_t*>(output.data));
-            case Dtype::u8:
-                return put(static_cast<std::uint8_t*>(output.data));
-            case Dtype::u16:
-                return put(static_cast<std::uint16_t*>(output.data));
-            case Dtype::u32:
-                return put(static_cast<std::uint32_t*>(output.data));
-            case Dtype::u64:
-                return put(static_cast<std::uint64_t*>(output.data));
-            default:
-                return;  // complex and 16-bit outputs of real sums are refused by `supports`
-        }
+        // Complex and 16-bit outputs of real sums are refused by `supports`.
+        with_type_of<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                     std::uint32_t, std::uint64_t, bool>(problem.output_dtype, put);
     } else {
-        if (problem.output_dtype == Dtype::complex64) {
-            put(static_cast<std::complex<float>*>(output.data));
-        } else {
-            put(static_cast<std::complex<double>*>(output.data));
-        }
+        with_type_of<std::complex<float>, std::complex<double>>(problem.output_dtype, put);
     }
 }
 

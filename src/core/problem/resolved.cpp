@@ -9,6 +9,7 @@
 
 #include "core/problem/arrange.hpp"
 #include "core/problem/checks.hpp"
+#include "core/problem/elements.hpp"
 
 namespace tapline {
 namespace core {
@@ -20,8 +21,6 @@ constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
 constexpr std::int64_t kMaxFactor = std::int64_t{1} << 30;
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& message) { throw Error(code, message); }
-
-bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
 
 // ---- Types and epilogue ----
 
@@ -241,14 +240,25 @@ void check_batch(const BatchAxis& axis) {
 
 // ---- Layout ----
 
-// The smallest stride that steps over `length` steps of `stride`.
-std::int64_t packed_over(const char* what, std::int64_t length, std::int64_t stride, Dtype dtype) {
-    const __int128 elements = static_cast<__int128>(length) * std::max<std::int64_t>(std::abs(stride), 1);
+std::int64_t checked_span(const char* what, __int128 elements, Dtype dtype) {
     if (elements * static_cast<__int128>(size_of(dtype)) > kMaxBytes) {
         refuse(ErrorCode::argument, std::string(what) + ": the axes and strides span more than 2^60 bytes");
     }
     return static_cast<std::int64_t>(elements);
 }
+
+// The smallest strides that step over all axes so far.
+struct Steps {
+    std::int64_t in = 1, out = 1;
+
+    void step_over(const Resolved& r, std::int64_t n, std::int64_t in_stride, std::int64_t outputs, std::int64_t out_stride) {
+        const auto over = [](std::int64_t length, std::int64_t stride) {
+            return static_cast<__int128>(std::max<std::int64_t>(length, 1)) * std::max<std::int64_t>(std::abs(stride), 1);
+        };
+        in = std::max(in, checked_span("input", over(n, in_stride), r.dtype));
+        out = std::max(out, checked_span("output", over(outputs, out_stride), r.output_dtype));
+    }
+};
 
 struct Stepped {
     std::int64_t length, stride;
@@ -260,10 +270,7 @@ Extent extent_of(const char* what, std::span<const Stepped> axes, Dtype dtype) {
         const __int128 reach = static_cast<__int128>(axis.length - 1) * axis.stride;
         (reach < 0 ? below : above) += reach;
     }
-    if ((above - below + 1) * static_cast<__int128>(size_of(dtype)) > kMaxBytes) {
-        refuse(ErrorCode::argument, std::string(what) + ": the axes and strides span more than 2^60 bytes");
-    }
-    return {static_cast<std::int64_t>(above - below + 1), static_cast<std::int64_t>(-below)};
+    return {checked_span(what, above - below + 1, dtype), static_cast<std::int64_t>(-below)};
 }
 
 std::vector<Stepped> steps_of(const Resolved& r, bool output) {
@@ -321,45 +328,37 @@ void resolve_types(Resolved& r, const Problem& p) {
     r.trivial_epilogue = p.scale == 1 && p.bias == 0 && !p.clamp && r.output_dtype == r.sum_dtype;
 }
 
-void resolve_axes(Resolved& r, const UpTo<FilteredAxis, 3>& axes, const Problem& p, bool allow_unknown_length) {
+Steps resolve_axes(Resolved& r, const UpTo<FilteredAxis, 3>& axes, const Problem& p, bool allow_unknown_length) {
     r.rank = static_cast<int>(axes.size());
     Axis* const places[] = {&r.z, &r.y, &r.x};
-    std::int64_t in_step = 1, out_step = 1;
+    Steps packed;
     for (int i = r.rank - 1; i >= 0; --i) {
         const FilteredAxis& given = axes[static_cast<std::size_t>(i)];
         const std::string name = "axis " + std::to_string(i) + " (" + role_of_axis(i, r.rank) + ")";
         on_axis(r.rank > 1, name, [&] {
             Axis& axis = *places[3 - r.rank + i];
             axis = resolve_axis(given, p, allow_unknown_length);
-            axis.in_stride = given.input_stride.value_or(in_step);
-            axis.out_stride = given.output_stride.value_or(out_step);
-            in_step = std::max(in_step, packed_over("input", std::max<std::int64_t>(axis.n, 1), axis.in_stride, r.dtype));
-            out_step =
-                std::max(out_step, packed_over("output", std::max<std::int64_t>(axis.outputs, 1), axis.out_stride, r.output_dtype));
+            axis.in_stride = given.input_stride.value_or(packed.in);
+            axis.out_stride = given.output_stride.value_or(packed.out);
+            packed.step_over(r, axis.n, axis.in_stride, axis.outputs, axis.out_stride);
         });
     }
     r.mode = axes[axes.size() - 1].mode.value_or(p.mode);
     if (static_cast<__int128>(r.z.k) * r.y.k > kMaxCount || static_cast<__int128>(r.z.k * r.y.k) * r.x.k > kMaxCount) {
         refuse(ErrorCode::argument, "taps: the axes' taps multiply to more than any memory holds (2^56)");
     }
+    return packed;
 }
 
-std::vector<Batch> resolve_batches(const Resolved& r, const UpTo<BatchAxis, 4>& batches, const Problem& p) {
-    // The smallest strides that step over all of the filtered axes.
-    std::int64_t in_step = 1, out_step = 1;
-    for (const Axis* axis : {&r.z, &r.y, &r.x}) {
-        in_step = std::max(in_step, packed_over("input", std::max<std::int64_t>(axis->n, 1), axis->in_stride, r.dtype));
-        out_step =
-            std::max(out_step, packed_over("output", std::max<std::int64_t>(axis->outputs, 1), axis->out_stride, r.output_dtype));
-    }
+// `packed`: steps over all of the filtered axes.
+std::vector<Batch> resolve_batches(const Resolved& r, const UpTo<BatchAxis, 4>& batches, const Problem& p, Steps packed) {
     std::vector<Batch> all(batches.size());
     for (std::size_t i = batches.size(); i-- > 0;) {
         on_axis(!p.batch_axes.empty(), "batch axis " + std::to_string(i), [&] {
             check_batch(batches[i]);
-            all[i] = {batches[i].length, batches[i].input_stride.value_or(in_step), batches[i].output_stride.value_or(out_step),
+            all[i] = {batches[i].length, batches[i].input_stride.value_or(packed.in), batches[i].output_stride.value_or(packed.out),
                       batches[i].taps_stride};
-            in_step = std::max(in_step, packed_over("input", all[i].length, all[i].in_stride, r.dtype));
-            out_step = std::max(out_step, packed_over("output", all[i].length, all[i].out_stride, r.output_dtype));
+            packed.step_over(r, all[i].length, all[i].in_stride, all[i].length, all[i].out_stride);
         });
     }
     // Filters in turn are two axes, of which only the inner one steps through the filters.
@@ -393,10 +392,10 @@ Resolved resolve(const Problem& problem, bool allow_unknown_length) {
     const UpTo<FilteredAxis, 3> axes = axes_of(problem);
     Resolved r;
     resolve_types(r, problem);
-    resolve_axes(r, axes, problem, allow_unknown_length);
+    const Steps packed = resolve_axes(r, axes, problem, allow_unknown_length);
     check_constant(problem);
     check_epilogue(problem);
-    const std::vector<Batch> batches = resolve_batches(r, batches_of(problem), problem);
+    const std::vector<Batch> batches = resolve_batches(r, batches_of(problem), problem, packed);
     arrange(r, batches);
     input_extent_of(r);
     output_extent_of(r);
@@ -414,20 +413,14 @@ Resolved resolve(const Problem& problem, bool allow_unknown_length) {
 }  // namespace core
 
 UpTo<std::int64_t, 3> output_shape(const Problem& problem) {
-    const core::Resolved r = core::resolve(problem);
     UpTo<std::int64_t, 3> shape;
-    if (r.rank == 3) { shape.push_back(r.z.outputs); }
-    if (r.rank >= 2) { shape.push_back(r.y.outputs); }
-    shape.push_back(r.x.outputs);
+    core::resolve(problem).for_each_axis([&](const core::Axis& axis) { shape.push_back(axis.outputs); });
     return shape;
 }
 
 UpTo<std::int64_t, 3> origins(const Problem& problem) {
-    const core::Resolved r = core::resolve(problem);
     UpTo<std::int64_t, 3> all;
-    if (r.rank == 3) { all.push_back(r.z.origin); }
-    if (r.rank >= 2) { all.push_back(r.y.origin); }
-    all.push_back(r.x.origin);
+    core::resolve(problem).for_each_axis([&](const core::Axis& axis) { all.push_back(axis.origin); });
     return all;
 }
 

@@ -54,6 +54,13 @@ struct Resolved {
     [[nodiscard]] std::int64_t taps() const { return z.k * y.k * x.k; }
     [[nodiscard]] std::int64_t samples() const { return z.n * y.n * x.n * batch.length * channels.length; }
     [[nodiscard]] std::int64_t outputs() const { return z.outputs * y.outputs * x.outputs * batch.length * channels.length; }
+    /// visit(axis) for each filtered axis, the outermost first.
+    template <class Visit>
+    void for_each_axis(const Visit& visit) const {
+        if (rank == 3) { visit(z); }
+        if (rank >= 2) { visit(y); }
+        visit(x);
+    }
     /// The outermost filtered axis: pieces of a problem are ranges of it.
     [[nodiscard]] const Axis& cut() const { return rank == 1 ? x : rank == 2 ? y : z; }
     [[nodiscard]] bool has_outer() const { return outer[0].length > 1; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "core/problem/elements.hpp"
 #include "core/problem/half.hpp"
 
 namespace tapline::core {
@@ -63,8 +64,7 @@ TapsFacts facts_of(const Resolved& problem, const void* taps) {
     const std::int64_t reals = problem.filters * problem.taps() * (is_complex(problem.taps_dtype) ? 2 : 1);
     facts.finite = is_single ? all_finite<float>(taps, reals) : all_finite<double>(taps, reals);
     if (!facts.finite) { return facts; }
-    const bool is_half = problem.dtype == Dtype::f16 || problem.dtype == Dtype::bf16;
-    facts.narrow = problem.rank == 1 && is_half && problem.filters == 1 && are_narrow(problem, taps);
+    facts.narrow = problem.rank == 1 && is_half(problem.dtype) && problem.filters == 1 && are_narrow(problem, taps);
     if (problem.rank == 2) { facts.separable = separable_masks(problem, taps); }
     return facts;
 }

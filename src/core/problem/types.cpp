@@ -1,7 +1,7 @@
 #include "tapline/types.hpp"
 
+#include <algorithm>
 #include <array>
-#include <utility>
 
 #include "tapline/error.hpp"
 
@@ -38,40 +38,24 @@ constexpr std::array<DtypeRow, 15> kDtypes{{
 
 const DtypeRow& row_of(Dtype dtype) noexcept { return kDtypes[static_cast<std::size_t>(dtype)]; }
 
-constexpr std::array<std::pair<Mode, const char*>, 5> kModes{
-    {{Mode::full, "full"}, {Mode::same, "same"}, {Mode::valid, "valid"}, {Mode::causal, "causal"}, {Mode::leading, "leading"}}};
-constexpr std::array<std::pair<Boundary, const char*>, 6> kBoundaries{{{Boundary::zero, "zero"},
-                                                                       {Boundary::constant, "constant"},
-                                                                       {Boundary::nearest, "nearest"},
-                                                                       {Boundary::reflect, "reflect"},
-                                                                       {Boundary::mirror, "mirror"},
-                                                                       {Boundary::wrap, "wrap"}}};
-constexpr std::array<std::pair<Operation, const char*>, 2> kOperations{
-    {{Operation::convolution, "convolution"}, {Operation::correlation, "correlation"}}};
-constexpr std::array<std::pair<Filters, const char*>, 2> kFilters{{{Filters::shared, "shared"}, {Filters::per_row, "per_row"}}};
-constexpr std::array<std::pair<Accuracy, const char*>, 3> kAccuracies{
-    {{Accuracy::standard, "standard"}, {Accuracy::strict, "strict"}, {Accuracy::fast, "fast"}}};
-constexpr std::array<std::pair<ErrorCode, const char*>, 6> kErrorCodes{{{ErrorCode::argument, "argument"},
-                                                                        {ErrorCode::type, "type"},
-                                                                        {ErrorCode::unsupported, "unsupported"},
-                                                                        {ErrorCode::memory, "memory"},
-                                                                        {ErrorCode::io, "io"},
-                                                                        {ErrorCode::device, "device"}}};
+// In the order of the enumerations.
+constexpr std::array kModes{"full", "same", "valid", "causal", "leading"};
+constexpr std::array kBoundaries{"zero", "constant", "nearest", "reflect", "mirror", "wrap"};
+constexpr std::array kOperations{"convolution", "correlation"};
+constexpr std::array kFilters{"shared", "per_row"};
+constexpr std::array kAccuracies{"standard", "strict", "fast"};
+constexpr std::array kErrorCodes{"argument", "type", "unsupported", "memory", "io", "device"};
 
 template <class Table, class E>
 const char* name_in(const Table& table, E value) noexcept {
-    for (const auto& [candidate, name] : table) {
-        if (candidate == value) { return name; }
-    }
-    return "?";
+    const auto index = static_cast<std::size_t>(value);
+    return index < table.size() ? table[index] : "?";
 }
 
 template <class E, class Table>
 std::optional<E> value_in(const Table& table, std::string_view wanted) noexcept {
-    for (const auto& [value, name] : table) {
-        if (wanted == name) { return value; }
-    }
-    return std::nullopt;
+    const auto found = std::find(table.begin(), table.end(), wanted);
+    return found == table.end() ? std::nullopt : std::optional(static_cast<E>(found - table.begin()));
 }
 
 }  // namespace

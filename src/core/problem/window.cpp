@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/problem/elements.hpp"
 #include "core/problem/half.hpp"
 
 namespace tapline::core {
@@ -24,15 +25,11 @@ bool holds(const Piece& piece, std::int64_t position) { return position >= piece
 template <class T>
 T boundary_constant(const Resolved& problem) {
     const std::complex<double> c = problem.x.boundary == Boundary::constant ? problem.constant : 0.0;
-    if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-        return T(static_cast<typename T::value_type>(c.real()), static_cast<typename T::value_type>(c.imag()));
-    } else {
-        if constexpr (std::is_same_v<T, std::uint16_t>) {
-            if (problem.dtype == Dtype::f16) { return to_f16(c.real()); }
-            if (problem.dtype == Dtype::bf16) { return to_bf16(c.real()); }
-        }
-        return static_cast<T>(c.real());
+    if constexpr (std::is_same_v<T, std::uint16_t>) {
+        if (problem.dtype == Dtype::f16) { return to_f16(c.real()); }
+        if (problem.dtype == Dtype::bf16) { return to_bf16(c.real()); }
     }
+    return element_of<T>(c);
 }
 
 template <class T>

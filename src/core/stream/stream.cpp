@@ -146,8 +146,8 @@ struct Stream::State {
     std::uint64_t tail_hash = 0;
     std::int64_t expected;  ///< the length if known from the problem or the tail, else kUnknownLength
     std::int64_t n;         ///< `expected`; after flush() the length
-    core::FrameMemory workspace;
-    core::FrameMemory tail;        ///< Boundary::wrap: the signal's last samples
+    core::AlignedBytes workspace;
+    core::AlignedBytes tail;       ///< Boundary::wrap: the signal's last samples
     std::int64_t tail_frames = 0;  ///< in `tail`
     std::int64_t shortest = 1;     ///< a signal has at least this many samples
 
@@ -225,20 +225,17 @@ void Stream::State::check_usable() const {
 // Where outputs [computed, computed + count) find their samples. No run needs the head and the tail: one that reads positions
 // before the signal has the history from its first sample on, which holds the whole signal if it reads positions past it, too.
 core::Input Stream::State::input_for(std::int64_t count) const {
-    const core::Piece frames{
-        .data = history.data(), .first = history.first(), .last = received, .batch_stride = 1, .stride = resolved().batch.length};
-    core::Input input{.main = frames, .extra = {}, .n = n == kUnknownLength ? core::kFarLength : n};
+    const auto piece = [&](const std::byte* frames, std::int64_t first, std::int64_t last) {
+        return core::Piece{.data = frames, .first = first, .last = last, .batch_stride = 1, .stride = resolved().batch.length};
+    };
+    core::Input input{
+        .main = piece(history.data(), history.first(), received), .extra = {}, .n = n == kUnknownLength ? core::kFarLength : n};
     if (resolved().x.boundary != Boundary::wrap) { return input; }
     const auto window = schedule.window(computed, computed + count);
-    core::Piece& extra = input.extra;
     if (window.last > input.n) {
-        extra = {.data = head.data(), .first = 0, .last = head.last(), .batch_stride = 1, .stride = resolved().batch.length};
+        input.extra = piece(head.data(), 0, head.last());
     } else if (window.first < 0) {
-        extra = {.data = tail.get(),
-                 .first = input.n - tail_frames,
-                 .last = input.n,
-                 .batch_stride = 1,
-                 .stride = resolved().batch.length};
+        input.extra = piece(tail.get(), input.n - tail_frames, input.n);
     }
     return input;
 }

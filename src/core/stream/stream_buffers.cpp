@@ -14,9 +14,8 @@ constexpr std::size_t kFirstBytes = std::size_t{1} << 20;
 
 }  // namespace
 
-FrameMemory allocate_frames(std::size_t bytes) {
-    return FrameMemory(
-        static_cast<std::byte*>(::operator new (std::max<std::size_t>(bytes, 1), std::align_val_t{kStreamAlignment})));
+AlignedBytes allocate_frames(std::size_t bytes) {
+    return AlignedBytes(static_cast<std::byte*>(::operator new[](std::max<std::size_t>(bytes, 1), std::align_val_t{kAlignment})));
 }
 
 void FrameHistory::move_back() {
@@ -34,7 +33,7 @@ void FrameHistory::make_room(std::int64_t count) {
     }
     const auto first_frames = static_cast<std::int64_t>(kFirstBytes / frame_bytes_);
     const std::int64_t grown = std::max(needed, std::min(target_, std::max(first_frames, 2 * capacity_)));
-    FrameMemory memory = allocate_frames(bytes(grown));
+    AlignedBytes memory = allocate_frames(bytes(grown));
     if (count_ > 0) { std::memcpy(memory.get(), data(), bytes(count_)); }
     memory_ = std::move(memory);
     capacity_ = grown;

@@ -4,23 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
-#include <new>
 #include <span>
 #include <vector>
 
+#include "core/plan/host_memory.hpp"
+
 namespace tapline::core {
 
-inline constexpr std::size_t kStreamAlignment = 64;
-
-struct FrameMemoryFree {
-    void operator()(std::byte* memory) const noexcept { ::operator delete (memory, std::align_val_t{kStreamAlignment}); }
-};
-
-/// Uninitialised memory: pages that nobody writes are never touched.
-using FrameMemory = std::unique_ptr<std::byte[], FrameMemoryFree>;
-
-FrameMemory allocate_frames(std::size_t bytes);
+/// Uninitialised memory: pages that nobody writes are never touched. Throws std::bad_alloc.
+AlignedBytes allocate_frames(std::size_t bytes);
 
 /// Frames [first(), last()) of a signal, contiguous in memory, growing at the end and discarded at the start. The contents
 /// slide towards the buffer's end and move back when they reach it.
@@ -54,7 +46,7 @@ private:
 
     std::size_t frame_bytes_;
     std::int64_t target_;
-    FrameMemory memory_;
+    AlignedBytes memory_;
     std::int64_t capacity_ = 0;
     std::int64_t offset_ = 0;  ///< of frame first_ in memory_
     std::int64_t first_ = 0;
@@ -80,7 +72,7 @@ public:
 
 private:
     struct Block {
-        FrameMemory memory;
+        AlignedBytes memory;
         std::int64_t begin = 0;
         std::int64_t end = 0;
     };
@@ -89,7 +81,7 @@ private:
     std::size_t frame_bytes_;
     std::int64_t block_frames_;
     std::deque<Block> blocks_;
-    FrameMemory spare_;
+    AlignedBytes spare_;
     std::int64_t size_ = 0;
 };
 

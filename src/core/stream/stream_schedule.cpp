@@ -6,12 +6,16 @@ namespace tapline::core {
 
 namespace {
 
-std::int64_t extra_outputs_of(Mode mode, std::int64_t k) {
-    switch (mode) {
-        case Mode::full:
-            return k - 1;
-        case Mode::valid:
-            return 1 - k;
+// How many samples at one end of the signal `reach` positions past it are mapped to. (For wrap they are those of the other end.)
+std::int64_t mapped_samples(Boundary boundary, std::int64_t reach) {
+    if (reach <= 0) { return 0; }
+    switch (boundary) {
+        case Boundary::nearest:
+            return 1;
+        case Boundary::reflect:
+            return reach;
+        case Boundary::mirror:
+            return reach + 1;
         default:
             return 0;
     }
@@ -29,44 +33,16 @@ StreamSchedule::StreamSchedule(const Resolved& problem, std::int64_t granularity
       origin_(std::clamp(problem.x.origin, -kStreamLimit, kStreamLimit)),
       granularity_(granularity),
       lookahead_(lookahead),
-      extra_outputs_(extra_outputs_of(mode_, k_)) {
+      extra_outputs_(output_length_of(mode_, 0, k_)) {
     // The last block reads positions up to n - 1 + overhang: its end is at most granularity - 1 outputs past the last output.
     const std::int64_t overhang = extra_outputs_ + granularity_ - 1 - origin_ + k_ - 1 + lookahead_;
-    if (overhang <= 0) { return; }
-    switch (boundary_) {
-        case Boundary::zero:
-        case Boundary::constant:
-            break;
-        case Boundary::nearest:
-            tail_ = 1;
-            break;
-        case Boundary::reflect:
-            tail_ = overhang;
-            break;
-        case Boundary::mirror:
-            tail_ = overhang + 1;
-            break;
-        case Boundary::wrap:
-            head_ = overhang;
-            break;
-    }
+    tail_ = mapped_samples(boundary_, overhang);
+    if (boundary_ == Boundary::wrap) { head_ = std::max<std::int64_t>(overhang, 0); }
 }
 
-// Positions before the signal are mapped into it: how many samples must be there before output `computed` can be. (For wrap
-// the tail is given; nothing to wait for.)
+// How many samples must be there before output `computed` can be. (For wrap the tail is given; nothing to wait for.)
 std::int64_t StreamSchedule::samples_for_start(std::int64_t computed) const {
-    const std::int64_t before = origin_ - computed;
-    if (before <= 0) { return 0; }
-    switch (boundary_) {
-        case Boundary::nearest:
-            return 1;
-        case Boundary::reflect:
-            return before;
-        case Boundary::mirror:
-            return before + 1;
-        default:
-            return 0;
-    }
+    return mapped_samples(boundary_, origin_ - computed);
 }
 
 std::int64_t StreamSchedule::ready(std::int64_t received, std::int64_t computed, std::int64_t n) const {

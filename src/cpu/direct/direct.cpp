@@ -1,8 +1,8 @@
-#include "cpu/direct/direct.hpp"
-
+// Direct convolution of signals: what it costs, and the choice of element types.
 #include <algorithm>
 #include <cstdlib>
 
+#include "cpu/algorithms.hpp"
 #include "cpu/direct/direct_executable.hpp"
 #include "cpu/element_types.hpp"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/problem/elements.hpp"
 #include "core/problem/epilogue.hpp"
 #include "core/problem/window.hpp"
 #include "cpu/direct/direct_executable.hpp"
@@ -76,11 +77,7 @@ void DirectExecutable<X, H>::gather_line(X* line, const Job& job, std::int64_t p
         return;
     }
     const std::complex<double> constant = problem_.x.boundary == Boundary::constant && index < 0 ? problem_.constant : 0.0;
-    if constexpr (kComplex) {
-        std::fill(line, line + (row_end - row), X(static_cast<Real>(constant.real()), static_cast<Real>(constant.imag())));
-    } else {
-        std::fill(line, line + (row_end - row), static_cast<X>(constant.real()));
-    }
+    std::fill(line, line + (row_end - row), core::element_of<X>(constant));
 }
 
 template <class X, class H>

@@ -7,7 +7,6 @@
 #include <new>
 #include <numbers>
 #include <tuple>
-#include <vector>
 
 namespace tapline::cpu {
 namespace {
@@ -36,37 +35,13 @@ Twiddle unit_root(std::int64_t index, std::int64_t size) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(folded) / (8 * static_cast<double>(size));
     const double c = std::cos(angle);
     const double s = std::sin(angle);
-    switch (octant) {
-        case 0:
-            return {c, -s};
-        case 1:
-            return {s, -c};
-        case 2:
-            return {-s, -c};
-        case 3:
-            return {-c, -s};
-        case 4:
-            return {-c, s};
-        case 5:
-            return {-s, c};
-        case 6:
-            return {s, c};
-        default:
-            return {c, s};
-    }
+    const Twiddle octants[] = {{c, -s}, {s, -c}, {-s, -c}, {-c, -s}, {-c, s}, {-s, c}, {s, c}, {c, s}};
+    return octants[octant];
 }
 
 int tile_bits(int lanes) {
-    switch (lanes) {
-        case 1:
-            return 0;
-        case 2:
-            return 2;
-        case 4:
-            return 4;
-        default:
-            return 6;  // 8 vectors of 8, 4 vectors of 16
-    }
+    // Of 8 lanes 8 vectors, of 16 lanes 4.
+    return lanes == 1 ? 0 : lanes == 2 ? 2 : lanes == 4 ? 4 : 6;
 }
 
 // Radices of `bits` levels (not 1), the eights first: the passes over much data do most levels at once.

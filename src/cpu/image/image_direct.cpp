@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "core/plan/parallel.hpp"
+#include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
-#include "cpu/image/image.hpp"
 #include "cpu/image/image_cost.hpp"
 #include "cpu/image/image_tasks.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/plan/parallel.hpp"
+#include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
-#include "cpu/image/image.hpp"
 #include "cpu/image/image_cost.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"
 

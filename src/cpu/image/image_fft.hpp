@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 
 #include "cpu/image/image_fft_tiles.hpp"
 #include "cpu/image/image_lines.hpp"

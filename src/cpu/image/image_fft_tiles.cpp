@@ -1,7 +1,6 @@
 #include "cpu/image/image_fft_tiles.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "cpu/fft/fft_tables.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"

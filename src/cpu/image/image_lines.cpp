@@ -1,7 +1,6 @@
 #include "cpu/image/image_lines.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 

@@ -3,9 +3,9 @@
 #include <functional>
 
 #include "core/plan/parallel.hpp"
+#include "cpu/algorithms.hpp"
 #include "cpu/direct/simd_direct.hpp"
 #include "cpu/element_types.hpp"
-#include "cpu/image/image.hpp"
 #include "cpu/image/image_cost.hpp"
 #include "cpu/image/image_patch.hpp"
 #include "cpu/image/image_tasks.hpp"

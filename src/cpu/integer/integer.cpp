@@ -1,9 +1,9 @@
-#include "cpu/integer/integer.hpp"
-
+// Exact convolution of bool and integer signals.
 #include <algorithm>
 #include <cstddef>
 
 #include "core/plan/parallel.hpp"
+#include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/integer/integer_epilogue.hpp"
 #include "cpu/integer/integer_kernels.hpp"
@@ -224,44 +224,39 @@ public:
     [[nodiscard]] std::string_view summary() const override {
         return "exact sums of bool and integer signals, directly, in the narrowest accumulator that cannot overflow";
     }
-    [[nodiscard]] core::Support supports(const Resolved& problem, const core::Request& request) const override;
-    [[nodiscard]] double estimate_seconds(const Resolved& problem, const core::Request& request) const override;
+    [[nodiscard]] core::Support supports(const Resolved& problem, const core::Request& /*request*/) const override {
+        if (problem.is_exact()) { return core::Support::yes(); }
+        return core::Support::no(std::string("the signal is ") + to_string(problem.dtype) + " and the taps are " +
+                                 to_string(problem.taps_dtype) + ": not both integers");
+    }
+
+    [[nodiscard]] double estimate_seconds(const Resolved& problem, const core::Request& request) const override {
+        // Of one core with AVX-512, measured with 3, 31 and 511 taps on 2^20 samples: multiply-adds a second for signals of up to
+        // 16 bits (pairs16: 34 to 65e9) and wider ones (wide32: 9 to 13e9; the taps, which decide, are not known here), and the
+        // time that an output takes beside them.
+        const double rate = size_of(problem.dtype) <= 2 ? 60e9 : 12e9;
+        const double seconds_per_output =
+            0.15e-9 + 0.05e-9 * static_cast<double>(size_of(problem.dtype) + size_of(problem.output_dtype));
+        const bool scaled = problem.scale != 1 || problem.bias != 0;
+        constexpr double kScaleSeconds = 2.2e-9;
+        constexpr double kCallSeconds = 0.2e-6;
+        const bool unknown = problem.x.n == kUnknownLength;
+        const bool absent = problem.x.boundary == Boundary::zero && !unknown;  // taps outside the signal are skipped
+        const double k = static_cast<double>(absent ? std::min(problem.x.k, problem.x.n) : problem.x.k);
+        const double per_output = (k / rate + seconds_per_output + (scaled ? kScaleSeconds : 0)) *
+                                  static_cast<double>(problem.batch.length) / request.threads;
+        return unknown ? per_output : kCallSeconds + per_output * static_cast<double>(problem.x.outputs);
+    }
+
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,
-                                                            const core::Request& request) const override;
+                                                            const core::Request& request) const override {
+        const auto* const bits = static_cast<const std::int64_t*>(taps);  // of u64 taps, their bits
+        return core::with_integer_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+            using Sample = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+            return std::make_unique<IntegerExecutable<Sample>>(problem, bits, request);
+        });
+    }
 };
-
-core::Support IntegerAlgorithm::supports(const Resolved& problem, const core::Request& /*request*/) const {
-    if (problem.is_exact()) { return core::Support::yes(); }
-    return core::Support::no(std::string("the signal is ") + to_string(problem.dtype) + " and the taps are " +
-                             to_string(problem.taps_dtype) + ": not both integers");
-}
-
-double IntegerAlgorithm::estimate_seconds(const Resolved& problem, const core::Request& request) const {
-    // Of one core with AVX-512, measured with 3, 31 and 511 taps on 2^20 samples: multiply-adds a second for signals of up to
-    // 16 bits (pairs16: 34 to 65e9) and wider ones (wide32: 9 to 13e9; the taps, which decide, are not known here), and the
-    // time that an output takes beside them.
-    const double rate = size_of(problem.dtype) <= 2 ? 60e9 : 12e9;
-    const double seconds_per_output =
-        0.15e-9 + 0.05e-9 * static_cast<double>(size_of(problem.dtype) + size_of(problem.output_dtype));
-    const bool scaled = problem.scale != 1 || problem.bias != 0;
-    constexpr double kScaleSeconds = 2.2e-9;
-    constexpr double kCallSeconds = 0.2e-6;
-    const bool unknown = problem.x.n == kUnknownLength;
-    const bool absent = problem.x.boundary == Boundary::zero && !unknown;  // taps outside the signal are skipped
-    const double k = static_cast<double>(absent ? std::min(problem.x.k, problem.x.n) : problem.x.k);
-    const double per_output = (k / rate + seconds_per_output + (scaled ? kScaleSeconds : 0)) *
-                              static_cast<double>(problem.batch.length) / request.threads;
-    return unknown ? per_output : kCallSeconds + per_output * static_cast<double>(problem.x.outputs);
-}
-
-std::unique_ptr<core::Executable> IntegerAlgorithm::prepare(const Resolved& problem, const void* taps,
-                                                            const core::Request& request) const {
-    const auto* const bits = static_cast<const std::int64_t*>(taps);  // of u64 taps, their bits
-    return with_integer_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
-        using Sample = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-        return std::make_unique<IntegerExecutable<Sample>>(problem, bits, request);
-    });
-}
 
 }  // namespace
 

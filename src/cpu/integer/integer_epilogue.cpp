@@ -277,7 +277,7 @@ void IntegerEpilogue::store(const core::Output& output, std::int64_t row, std::i
     const auto put = [&]<class Out>(Out) { store_as<Out>(output, row, first, count, sums, log); };
     if (output_dtype_ == Dtype::f32) { return put(float{}); }
     if (output_dtype_ == Dtype::f64) { return put(double{}); }
-    with_integer_type(output_dtype_, put);
+    core::with_integer_type(output_dtype_, put);
 }
 
 #define TAPLINE_STORE(ACC)                                                                                                       \

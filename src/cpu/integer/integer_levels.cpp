@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/problem/elements.hpp"
+
 namespace tapline::cpu {
 namespace {
 
@@ -41,44 +43,13 @@ core::Int128 within(int bits, core::Uint128 sum_of_taps) {
 }  // namespace
 
 const char* to_string(Level level) {
-    switch (level) {
-        case Level::pairs16:
-            return "int32 (pairs of int16 products)";
-        case Level::low32:
-            return "int32";
-        case Level::wide32:
-            return "int64 (int32 factors)";
-        case Level::low64:
-            return "int64";
-        case Level::wide128:
-            return "int128";
-        case Level::wide192:
-            return "int192";
-    }
-    return "";
+    constexpr const char* kNames[] = {
+        "int32 (pairs of int16 products)", "int32", "int64 (int32 factors)", "int64", "int128", "int192"};
+    return kNames[static_cast<int>(level)];
 }
 
 std::uint64_t or_bits_of(Dtype dtype) {
-    switch (dtype) {
-        case Dtype::boolean:
-            return 1;
-        case Dtype::i8:
-            return 0x7f;
-        case Dtype::u8:
-            return 0xff;
-        case Dtype::i16:
-            return 0x7fff;
-        case Dtype::u16:
-            return 0xffff;
-        case Dtype::i32:
-            return 0x7fffffff;
-        case Dtype::u32:
-            return 0xffffffff;
-        case Dtype::i64:
-            return 0x7fffffffffffffff;
-        default:
-            return std::numeric_limits<std::uint64_t>::max();
-    }
+    return core::with_integer_type(dtype, []<class T>(T) { return static_cast<std::uint64_t>(std::numeric_limits<T>::max()); });
 }
 
 IntegerTaps::IntegerTaps(const std::int64_t* taps, std::int64_t k, bool unsigned_values, int modulo_bits) : wide_(taps, taps + k) {

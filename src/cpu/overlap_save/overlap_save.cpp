@@ -1,12 +1,11 @@
-#include "cpu/overlap_save/overlap_save.hpp"
-
+// Convolution by fast Fourier transforms of overlapping blocks.
 #include <algorithm>
 #include <functional>
 
 #include "core/plan/parallel.hpp"
+#include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/overlap_save/overlap_save_executable.hpp"
-#include "cpu/overlap_save/overlap_save_partitioned.hpp"
 
 namespace tapline::cpu {
 namespace {

@@ -1,8 +1,6 @@
 // Loading the windows of segments and storing their outputs, for all overlap-save algorithms.
 #pragma once
 
-#include <limits>
-
 #include "core/choice/engine.hpp"
 #include "cpu/fft/fft.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"

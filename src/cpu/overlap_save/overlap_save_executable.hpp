@@ -49,4 +49,8 @@ protected:
     Repair<T> repair_;
 };
 
+/// The executable of partitioned_algorithm().
+std::unique_ptr<core::Executable> prepare_partitioned(const core::Resolved& problem, const void* taps, const core::Request& request,
+                                                      const OverlapSaveShape& shape);
+
 }  // namespace tapline::cpu

@@ -5,8 +5,6 @@
 // segments are kept, and each block is transformed once for all of them: (P + group) / group transforms a segment instead
 // of one, little against the P products. Parts are added in ascending order whatever the grouping: the bits do not
 // depend on it. Blocks outside a zero boundary are skipped, so that a short signal costs what few parts cost.
-#include "cpu/overlap_save/overlap_save_partitioned.hpp"
-
 #include <algorithm>
 #include <functional>
 

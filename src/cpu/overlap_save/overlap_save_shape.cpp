@@ -40,32 +40,14 @@ std::size_t real_bytes(const core::Resolved& p) { return size_of(real_part_of(p.
 
 double type_factor(const core::Resolved& p) {
     constexpr double kDouble = 1.9;
-    const double type = real_bytes(p) == 8 ? kDouble : 1.0;
-    switch (current_target()) {
-        case Target::avx512:
-            return type;
-        case Target::avx2:
-            return 1.9 * type;
-        case Target::sse4:
-        case Target::neon:
-            return 4 * type;
-        default:
-            return 14;
-    }
+    constexpr PerTarget<double> kFloat{.avx512 = 1, .avx2 = 1.9, .sse4 = 4, .neon = 4, .scalar = 14};
+    const Target target = current_target();
+    return kFloat.of(target) * (real_bytes(p) == 8 && target != Target::scalar ? kDouble : 1);
 }
 
 int lanes_of(const core::Resolved& p) {
-    const int bytes = static_cast<int>(real_bytes(p));
-    switch (current_target()) {
-        case Target::avx512:
-            return 64 / bytes;
-        case Target::avx2:
-            return 32 / bytes;
-        case Target::scalar:
-            return 1;
-        default:
-            return 16 / bytes;
-    }
+    constexpr PerTarget<int> kVectorBytes{.avx512 = 64, .avx2 = 32, .sse4 = 16, .neon = 16, .scalar = 1};
+    return std::max(kVectorBytes.of(current_target()) / static_cast<int>(real_bytes(p)), 1);
 }
 
 struct Bytes {

@@ -1,7 +1,6 @@
 // Which transform size: the cost model and the memory bound of the overlap-save algorithms.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "core/choice/engine.hpp"

@@ -1,9 +1,9 @@
-#include "cpu/textbook/textbook.hpp"
-
+// The naive loop.
 #include <algorithm>
 
 #include "core/problem/epilogue.hpp"
 #include "core/problem/int_range.hpp"
+#include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/integer/integer_epilogue.hpp"
 
@@ -43,16 +43,6 @@ void add_product(Sum& sum, const X& x, const H& h) {
 }
 // Two u64 factors fill all bits of their product.
 void add_product(core::Int192& sum, std::uint64_t x, std::uint64_t h) { sum.add(static_cast<core::Uint128>(x) * h, 0); }
-
-template <class X>
-X boundary_constant(const Resolved& problem) {
-    if constexpr (std::is_arithmetic_v<X>) {
-        return static_cast<X>(problem.constant.real());
-    } else {
-        using Real = typename X::value_type;
-        return X(static_cast<Real>(problem.constant.real()), static_cast<Real>(problem.constant.imag()));
-    }
-}
 
 // Any byte but 0 is true.
 template <class X>
@@ -148,7 +138,7 @@ public:
     Textbook(const Resolved& problem, const void* taps)
         : problem_(problem),
           taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.taps()),
-          constant_(boundary_constant<X>(problem)),
+          constant_(core::element_of<X>(problem.constant)),
           epilogue_(problem) {}
 
     [[nodiscard]] std::size_t workspace_bytes() const override { return kTile * sizeof(Sum); }
@@ -296,7 +286,7 @@ public:
         if (!is_integer(problem.dtype)) {
             return with_element_types(problem, [&]<class X, class H>(X x, H h) { return make(x, h, x); });
         }
-        return with_integer_type(problem.dtype, [&]<class X>(X x) {
+        return core::with_integer_type(problem.dtype, [&]<class X>(X x) {
             using Exact = std::conditional_t<std::is_same_v<X, std::uint64_t>, std::uint64_t, std::int64_t>;
             if (problem.is_exact()) { return make(x, Exact{}, core::Int192{}); }
             return with_real_type(problem.taps_dtype, [&]<class H>(H h) { return make(x, h, h); });

@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "io/audio/extent.hpp"
 #include "io/audio/sound_file.hpp"
 #include "io/readers.hpp"

@@ -19,24 +19,11 @@ constexpr std::int64_t kMax32BitBytes = (std::int64_t{1} << 32) - (64 << 10);
 
 // How far a sample of -1..1 is scaled to fill an integer subtype; 0 for the others.
 int integer_bits(int subtype) {
-    switch (subtype) {
-        case SF_FORMAT_PCM_S8:
-        case SF_FORMAT_PCM_U8:
-            return 8;
-        case SF_FORMAT_PCM_16:
-        case SF_FORMAT_ALAC_16:
-            return 16;
-        case SF_FORMAT_ALAC_20:
-            return 20;
-        case SF_FORMAT_PCM_24:
-        case SF_FORMAT_ALAC_24:
-            return 24;
-        case SF_FORMAT_PCM_32:
-        case SF_FORMAT_ALAC_32:
-            return 32;
-        default:
-            return 0;
-    }
+    constexpr std::pair<int, int> kBits[] = {{SF_FORMAT_PCM_S8, 8},   {SF_FORMAT_PCM_U8, 8},   {SF_FORMAT_PCM_16, 16},
+                                             {SF_FORMAT_ALAC_16, 16}, {SF_FORMAT_ALAC_20, 20}, {SF_FORMAT_PCM_24, 24},
+                                             {SF_FORMAT_ALAC_24, 24}, {SF_FORMAT_PCM_32, 32},  {SF_FORMAT_ALAC_32, 32}};
+    const auto* const found = std::ranges::find(kBits, subtype, &std::pair<int, int>::first);
+    return found == std::end(kBits) ? 0 : found->second;
 }
 
 std::int64_t bytes_per_sample(int subtype) {

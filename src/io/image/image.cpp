@@ -63,15 +63,8 @@ void check_jpeg(const Image& image, const ImageWriteOptions& options, const std:
 }  // namespace
 
 const char* to_string(ImageFormat format) noexcept {
-    switch (format) {
-        case ImageFormat::png:
-            return "png";
-        case ImageFormat::jpeg:
-            return "jpeg";
-        case ImageFormat::npy:
-            return "npy";
-    }
-    return "unknown";
+    constexpr const char* kNames[] = {"png", "jpeg", "npy"};
+    return kNames[static_cast<int>(format)];
 }
 
 std::optional<ImageFormat> image_format_of_name(std::string_view path) {

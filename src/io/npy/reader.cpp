@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <vector>
 
+#include "core/problem/half.hpp"
 #include "io/block_sizes.hpp"
 #include "io/npy/header.hpp"
 #include "io/readers.hpp"
@@ -38,18 +38,6 @@ void swap_bytes(void* data, Dtype dtype, std::int64_t count) {
         default:
             return;
     }
-}
-
-// IEEE 754 binary16 -> binary32, exact. A subnormal half is mantissa * 2^-24.
-float widen_half(std::uint16_t half) {
-    const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
-    const std::uint32_t exponent = (half >> 10) & 31u, mantissa = half & 0x3ffu;
-    if (exponent == 0) {
-        const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
-        return sign != 0 ? -magnitude : magnitude;
-    }
-    const std::uint32_t wide = exponent == 31 ? 255u : exponent + (127 - 15);
-    return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
 }
 
 class NpyReader final : public Reader {
@@ -119,7 +107,7 @@ private:
             const std::int64_t count = std::min(kBlockElements, max_frames - done);
             read_elements(half_.data(), position_ + done, count);
             float* to = static_cast<float*>(out) + done;
-            std::transform(half_.begin(), half_.begin() + count, to, widen_half);
+            std::transform(half_.begin(), half_.begin() + count, to, core::from_f16);
         }
         return max_frames;
     }

@@ -1,3 +1,4 @@
+#include "core/problem/elements.hpp"
 #include "io/readers.hpp"
 #include "io/system.hpp"
 #include "tapline/error.hpp"
@@ -16,7 +17,7 @@ class RawReader final : public Reader {
 public:
     RawReader(std::unique_ptr<ByteSource> source, Dtype dtype)
         : Reader(source->name()), source_(std::move(source)), element_bytes_(static_cast<std::int64_t>(size_of(dtype))) {
-        if (dtype == Dtype::f16 || dtype == Dtype::bf16) {
+        if (core::is_half(dtype)) {
             throw Error(ErrorCode::type,
                         name_ + ": raw data of type " + std::string(to_string(dtype)) + " is not supported; store f32");
         }

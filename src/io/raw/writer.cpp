@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <vector>
 
 #include "io/block_sizes.hpp"
 #include "io/writers.hpp"

@@ -10,6 +10,7 @@
 #include "gpu_host/wisdom.hpp"
 #include "support/buffers.hpp"
 #include "support/comparison.hpp"
+#include "support/errors.hpp"
 #include "tapline/tapline.h"
 #include "tapline/tapline.hpp"
 
@@ -18,31 +19,13 @@ namespace {
 
 using CudaEngine = EmulatedCuda;
 
-Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) {
-    Problem p;
-    p.length = n;
-    p.taps = k;
-    p.mode = mode;
-    return p;
-}
+Problem problem_of(std::int64_t n, std::int64_t k, Mode mode = Mode::same) { return {.length = n, .taps = k, .mode = mode}; }
 
 std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
     Random random(seed);
     std::vector<float> values(static_cast<std::size_t>(count));
     fill_reals<float>(values.data(), count, random);
     return values;
-}
-
-void expect_error(ErrorCode code, const std::vector<std::string>& words, const std::function<void()>& call) {
-    try {
-        call();
-        ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), code) << error.what();
-        for (const std::string& word : words) {
-            EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << "'" << word << "' is not in: " << error.what();
-        }
-    }
 }
 
 TEST_F(CudaEngine, DevicesAndRungsAreListed) {

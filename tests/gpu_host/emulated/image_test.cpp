@@ -4,6 +4,7 @@
 #include "gpu_host/emulated/emulated_engine.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
+#include "support/errors.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -153,13 +154,7 @@ TEST_F(CudaImages, LongFormsOfEveryLayoutOrARefusal) {
 TEST_F(CudaImages, WhatNoRungTakesIsRefusedOnce) {
     const auto refused = [](const Problem& p, const std::string& words) {
         const std::vector<double> taps(1000, 1.0);
-        try {
-            make_plan(p, taps.data(), {.device = "cuda"});
-            ADD_FAILURE() << "no error";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::unsupported);
-            EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-        }
+        expect_error(ErrorCode::unsupported, words, [&] { make_plan(p, taps.data(), {.device = "cuda"}); });
     };
     refused(VolumeProblem{.depth = 5, .height = 6, .width = 7, .mask_depth = 2, .mask_height = 3, .mask_width = 3},
             "three filtered axes: only the CPU's textbook solves these yet");

@@ -5,6 +5,7 @@
 #include "support/buffers.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
+#include "support/errors.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -65,10 +66,7 @@ TEST_F(HostPipeline, AgreesWithTheTextbook) {
 }
 
 TEST_F(HostPipeline, NanAndAbsentTermsStayWhereTheyBelong) {
-    Problem p;
-    p.length = 1000;
-    p.taps = 41;
-    p.mode = Mode::full;
+    const Problem p{.length = 1000, .taps = 41, .mode = Mode::full};
     Random random(7);
     Data data(p, random);
     auto* in = reinterpret_cast<float*>(data.in.data());
@@ -81,11 +79,7 @@ TEST_F(HostPipeline, NanAndAbsentTermsStayWhereTheyBelong) {
 }
 
 TEST_F(HostPipeline, BitsDoNotDependOnTheChunks) {
-    Problem p;
-    p.length = 3000;
-    p.taps = 77;
-    p.batch = 3;
-    p.boundary = Boundary::mirror;
+    const Problem p{.length = 3000, .taps = 77, .batch = 3, .boundary = Boundary::mirror};
     Random random(3);
     Data data(p, random);
     const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda"});
@@ -102,12 +96,7 @@ TEST_F(HostPipeline, BitsDoNotDependOnTheChunks) {
 
 TEST_F(HostPipeline, WholeProblemsGoInOneChunk) {
     for (const Boundary boundary : {Boundary::zero, Boundary::reflect, Boundary::wrap}) {
-        Problem p;
-        p.length = 2000;
-        p.taps = 30;
-        p.batch = 4;
-        p.boundary = boundary;
-        p.mode = Mode::same;
+        const Problem p{.length = 2000, .taps = 30, .batch = 4, .mode = Mode::same, .boundary = boundary};
         Random random(5);
         Data data(p, random);
         EXPECT_EQ(failure_of(p, data, {.device = "cuda", .algorithm = "emulated_whole"}), "");
@@ -127,13 +116,7 @@ TEST_F(HostPipeline, SignalsLargerThanTheMemoryOfTheDevice) {
     EXPECT_THROW(failure_of(p, data, {.device = "cuda", .algorithm = "emulated_whole"}), Error);
     p.taps = 90000;
     Data longer(p, random);
-    try {
-        failure_of(p, longer, {.device = "cuda"});
-        ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::memory);
-        EXPECT_NE(std::string(error.what()).find("fewer taps"), std::string::npos) << error.what();
-    }
+    expect_error(ErrorCode::memory, "fewer taps", [&] { failure_of(p, longer, {.device = "cuda"}); });
 }
 
 TEST_F(HostPipeline, MemoryThatWaitsForTheNextCallIsGivenUpForThisOne) {
@@ -158,9 +141,7 @@ TEST_F(HostPipeline, MemoryThatWaitsForTheNextCallIsGivenUpForThisOne) {
 }
 
 TEST_F(HostPipeline, MemoryIsKeptForTheNextCallWithinLimits) {
-    Problem p;
-    p.length = 4000;
-    p.taps = 3;
+    const Problem p{.length = 4000, .taps = 3};
     Random random(5);
     Data data(p, random);
     EXPECT_EQ(failure_of(p, data, {.device = "cuda"}), "");
@@ -176,9 +157,7 @@ TEST_F(HostPipeline, MemoryIsKeptForTheNextCallWithinLimits) {
 }
 
 TEST_F(HostPipeline, SeveralThreadsAtOnce) {
-    Problem p;
-    p.length = 5000;
-    p.taps = 21;
+    const Problem p{.length = 5000, .taps = 21};
     Random random(5);
     Data data(p, random);
     const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda", .algorithm = "emulated_workspace", .threads = 2});
@@ -193,9 +172,7 @@ TEST_F(HostPipeline, SeveralThreadsAtOnce) {
 }
 
 TEST_F(HostPipeline, EveryFailureIsToldAndLeavesNothingBehind) {
-    Problem p;
-    p.length = 3000;
-    p.taps = 21;
+    const Problem p{.length = 3000, .taps = 21};
     Random random(5);
     Data data(p, random);
     int told = 0;
@@ -219,40 +196,24 @@ TEST_F(HostPipeline, EveryFailureIsToldAndLeavesNothingBehind) {
 }
 
 TEST_F(HostPipeline, AResetEndsPlansButNotTheEngine) {
-    Problem p;
-    p.length = 3000;
-    p.taps = 21;
+    const Problem p{.length = 3000, .taps = 21};
     Random random(5);
     Data data(p, random);
     const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda"});
     plan.execute_host(data.out.data(), data.in.data());  // leaves memory for the next call
     inject("reset");
-    try {
-        plan.execute_host(data.out.data(), data.in.data());
-        ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::device);
-        EXPECT_NE(std::string(error.what()).find("reset"), std::string::npos) << error.what();
-    }
+    expect_error(ErrorCode::device, "reset", [&] { plan.execute_host(data.out.data(), data.in.data()); });
     EXPECT_EQ(failure_of(p, data, {.device = "cuda"}), "");
     inject("reset");
     EXPECT_EQ(failure_of(p, data, {.device = "cuda"}), "");
 }
 
 TEST_F(HostPipeline, ALostDeviceIsToldAndTheCpuGoesOn) {
-    Problem p;
-    p.length = 3000;
-    p.taps = 21;
+    const Problem p{.length = 3000, .taps = 21};
     Random random(5);
     Data data(p, random);
     inject("lose");
-    try {
-        failure_of(p, data, {.device = "cuda"});
-        ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::device);
-        EXPECT_NE(std::string(error.what()).find("the CPU goes on"), std::string::npos) << error.what();
-    }
+    expect_error(ErrorCode::device, "the CPU goes on", [&] { failure_of(p, data, {.device = "cuda"}); });
     EXPECT_EQ(failure_of(p, data, {.device = "cpu"}), "");
 }
 
