@@ -86,25 +86,39 @@ void upload(void* to, const void* from, std::size_t bytes, const OwnStream& stre
 // Bytes of the taps on the device.
 std::int64_t padded_bytes(const cuda_abi::Prepared& made) { return made.taps_pitch_bytes * made.problem.filters; }
 
+std::size_t row_bytes(const Problem& problem) {
+    return static_cast<std::size_t>(problem.taps() * bytes_of_tap(problem.taps_dtype));
+}
+
 // Filters lie 16-byte pitches apart; a rung that cannot take them in turn gets one for each row.
 void lay_out_taps(cuda_abi::Prepared& made, const Problem& problem, const HostTaps* taps) {
     constexpr std::int64_t kAlignment = 16;
     if (problem.filters > 1 && problem.rank == 1 && !made.rung->takes_filters_in_turn()) {
         made.problem.filters = problem.batch.length;
     }
-    const std::int64_t row = problem.taps() * bytes_of_tap(problem.taps_dtype);
+    const auto row = static_cast<std::int64_t>(row_bytes(problem));
     made.taps_pitch_bytes = (row + kAlignment - 1) / kAlignment * kAlignment;
-    made.host_taps.resize(std::max(static_cast<std::size_t>(padded_bytes(made)), kLeastHostTapsBytes));
     // Of taps that come later transforms make sums again that are not finite; direct summation looks (kExactUnlessFinite).
     made.problem.taps_finite = true;
     if (taps == nullptr) { return; }
-    const auto* from = static_cast<const std::byte*>(taps->taps);
-    for (std::int64_t f = 0; f < made.problem.filters; ++f) {
-        std::memcpy(made.host_taps.data() + f * made.taps_pitch_bytes, from + f % problem.filters * row,
-                    static_cast<std::size_t>(row));
-    }
-    made.problem.taps_finite = all_finite(from, row * problem.filters, problem.taps_dtype);
+    made.problem.taps_finite = all_finite(static_cast<const std::byte*>(taps->taps), row * problem.filters, problem.taps_dtype);
     made.given = *taps;
+}
+
+// Those of host_taps: all, or where the tables are filled from those on the device only as many as kernels take by value.
+void keep_taps(cuda_abi::Prepared& made, const Problem& problem, const HostTaps* taps) {
+    const bool only_some = taps != nullptr && made.rung->filled_table_bytes(made) != 0 && made.problem.filters == problem.filters;
+    const std::size_t all = only_some ? 0 : static_cast<std::size_t>(padded_bytes(made));
+    made.host_taps.resize(std::max(all, kLeastHostTapsBytes));
+    if (taps == nullptr) { return; }
+    const auto* from = static_cast<const std::byte*>(taps->taps);
+    const std::size_t row = row_bytes(problem);
+    for (std::int64_t f = 0; f < made.problem.filters; ++f) {
+        const auto at = static_cast<std::size_t>(f * made.taps_pitch_bytes);
+        if (at >= made.host_taps.size()) { break; }
+        std::memcpy(made.host_taps.data() + at, from + static_cast<std::size_t>(f % problem.filters) * row,
+                    std::min(row, made.host_taps.size() - at));
+    }
 }
 
 // Room for what is made of taps that come later, behind the rung's own workspace.
@@ -117,15 +131,28 @@ void add_made_tables(cuda_abi::Prepared& made) {
     made.workspace_bytes = made.made_taps_at + padded_bytes(made) + kTapSlackBytes;
 }
 
+// Rows of taps from where the caller has them, at their pitch.
+void upload_given(void* to, const cuda_abi::Prepared& made, const Problem& problem, const OwnStream& stream) {
+    const std::size_t row = row_bytes(problem);
+    check(cudaMemcpy2DAsync(to, static_cast<std::size_t>(made.taps_pitch_bytes), made.given.taps, row, row,
+                            static_cast<std::size_t>(problem.filters), cudaMemcpyHostToDevice, stream.get()),
+          "copying the taps");
+    check(cudaStreamSynchronize(stream.get()), "copying the taps");
+}
+
 // Taps first: tables() may put others in their place on the host.
-void fill_device(cuda_abi::Prepared& made) {
+void fill_device(cuda_abi::Prepared& made, const Problem& problem) {
     const int device = made.device.index;
     const std::int64_t bytes = made.problem.taps_come_later ? 0 : padded_bytes(made);
     const OwnStream stream;
     DeviceMemory taps(device, bytes == 0 ? 0 : bytes + kTapSlackBytes);
-    upload(taps.pointer, made.host_taps.data(), static_cast<std::size_t>(bytes), stream);
-    const std::vector<std::byte> all = made.rung->tables(made);
     const std::int64_t filled = bytes == 0 ? 0 : made.rung->filled_table_bytes(made);
+    if (filled != 0 && made.problem.filters == problem.filters) {
+        upload_given(taps.pointer, made, problem, stream);
+    } else {
+        upload(taps.pointer, made.host_taps.data(), static_cast<std::size_t>(bytes), stream);
+    }
+    const std::vector<std::byte> all = made.rung->tables(made);
     DeviceMemory tables(device, static_cast<std::int64_t>(all.size()) + filled);
     upload(tables.pointer, all.data(), all.size(), stream);
     made.on_device = {taps.pointer, tables.pointer};
@@ -153,9 +180,10 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         made->context = context_id();
         lay_out_taps(*made, *problem, taps);
         made->chosen = made->rung->load(*made);
+        keep_taps(*made, *problem, taps);
         made->workspace_bytes = made->rung->workspace_bytes(*made);
         if (taps == nullptr) { add_made_tables(*made); }
-        fill_device(*made);
+        fill_device(*made, *problem);
         made->given = {};
         // Long filters are not kept twice.
         if (made->host_taps.size() > kLeastHostTapsBytes) {
