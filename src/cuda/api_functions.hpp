@@ -44,7 +44,8 @@ bool fill(std::int32_t device, void* to, std::int32_t byte, std::int64_t bytes, 
 bool inject(std::int32_t device, const char* what, cuda_abi::Status* status);
 std::uint64_t life(std::int32_t device);
 
-/// The library's own part of the table: the engine has depthwise correlation, the lessons have nothing (ladder.cpp, lessons/ladder.cu).
+/// The library's own part of the table: the engine has depthwise correlation, the lessons have nothing (ladder.cpp,
+/// lessons/ladder.cu).
 void add_own_functions(cuda_abi::Api& api);
 
 }  // namespace tapline::cuda

@@ -19,7 +19,7 @@ __host__ __device__ constexpr int padded_taps(int steps) { return 16 * steps + 2
 
 // A warpgroup's tile whose samples lie in shared memory as halves.
 
-inline constexpr int kThreads = 128;  // of a block where four warps make a tile
+inline constexpr int kThreads = 128;     // of a block where four warps make a tile
 inline constexpr int kGroupTile = 4096;  // 128 columns of 32 outputs
 inline constexpr int kMostSteps = 18;    // of 16 taps: their fragments and the sums fit 168 registers
 /// Blocks of a multiprocessor; with eight steps 128 registers do.

@@ -219,9 +219,13 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
         __syncthreads();
         if (g.real_taps == 0) {
             const T sign = g.conjugated != 0 ? 1 : -1;
-            add(own, some, [&](int t) { return Point{part_of_tap<T, Given, 2>(taps, t), sign * part_of_tap<T, Given, 2>(taps, t, 1)}; });
+            add(own, some, [&](int t) {
+                return Point{part_of_tap<T, Given, 2>(taps, t), sign * part_of_tap<T, Given, 2>(taps, t, 1)};
+            });
         } else if (is_folded) {
-            add(own, some, [&](int t) { return Point{part_of_tap<T, Given, 1>(taps, t), part_of_tap<T, Given, 1>(taps, t + kPoints * runs)}; });
+            add(own, some, [&](int t) {
+                return Point{part_of_tap<T, Given, 1>(taps, t), part_of_tap<T, Given, 1>(taps, t + kPoints * runs)};
+            });
         } else {
             add(own, some, [&](int t) { return part_of_tap<T, Given, 1>(taps, t); });
         }

@@ -322,8 +322,7 @@ private:
         const LargeCut& cut = chosen.cut;
         const Arguments a = arguments_of(prepared, job, on_device);
         g.tables = on_device.tables;
-        g.spectrum = g.made_spectrum != nullptr ? g.made_spectrum
-                                                : static_cast<const char*>(on_device.tables) + chosen.ready_bytes;
+        g.spectrum = g.made_spectrum != nullptr ? g.made_spectrum : static_cast<const char*>(on_device.tables) + chosen.ready_bytes;
         g.state = static_cast<LargeState*>(workspace);
         g.points = static_cast<char*>(workspace) + kStateBytes;
         const std::int64_t of_row = segments_of_row(cut, job.count);

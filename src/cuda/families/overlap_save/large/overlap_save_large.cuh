@@ -206,8 +206,8 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
         } else if (task.is_columns == 0 && exists(task.segment)) {
             int first = task.part * kTilePoints;
             hide(at, first);
-            convolve_rows<T, kWarps>(at + first, static_cast<const Point*>(g.spectrum) + first, exchange, tables + Tile::kTables.rows,
-                                     tables + Tile::kTables.twiddles, block.barriers);
+            convolve_rows<T, kWarps>(at + first, static_cast<const Point*>(g.spectrum) + first, exchange,
+                                     tables + Tile::kTables.rows, tables + Tile::kTables.twiddles, block.barriers);
             // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
             if (first == 0) { forget_bad(*g.state, (read_task(place).segment + g.order.slots) % (2 * g.order.slots)); }

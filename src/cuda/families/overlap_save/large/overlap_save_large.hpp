@@ -43,9 +43,9 @@ struct LargeSegments {
     int paired;                   // its samples and its outputs at twice their size
     // Of taps that came after the plan, for the kernel that makes the spectrum:
     void* made_spectrum;
-    void* made_taps;              // (k) in correlation order
-    const void* given;            // (k)
-    int reversed, conjugated;     // correlation order is the given one reversed, conjugated
+    void* made_taps;           // (k) in correlation order
+    const void* given;         // (k)
+    int reversed, conjugated;  // correlation order is the given one reversed, conjugated
 
     struct Index {
         int row, index;  // of the batch, and there

@@ -82,7 +82,8 @@ void make_plan_spectrum(const Prepared& prepared, const LargeCut& cut, void* to,
     const bool narrow = !type.is_wide();
     const std::unique_ptr<Temporary> wide_taps =
         narrow ? std::make_unique<Temporary>(device, numbers * static_cast<std::int64_t>(sizeof(double))) : nullptr;
-    const std::unique_ptr<Temporary> wide_spectrum = narrow ? std::make_unique<Temporary>(device, cut.points * kPointBytes) : nullptr;
+    const std::unique_ptr<Temporary> wide_spectrum =
+        narrow ? std::make_unique<Temporary>(device, cut.points * kPointBytes) : nullptr;
 
     Arguments a{};
     a.k = p.x.k;
@@ -99,7 +100,8 @@ void make_plan_spectrum(const Prepared& prepared, const LargeCut& cut, void* to,
                       static_cast<const float*>(prepared.on_device.taps), numbers);
     }
     const std::int64_t blocks = std::min<std::int64_t>(prepared.device.multiprocessors, cut.points / kTilePoints);
-    launch_kernel(wide.spectrum, static_cast<unsigned>(blocks), kTileThreads, static_cast<std::size_t>(wide.shared_bytes), stream, a, g);
+    launch_kernel(wide.spectrum, static_cast<unsigned>(blocks), kTileThreads, static_cast<std::size_t>(wide.shared_bytes), stream,
+                  a, g);
     if (narrow) {
         launch_kernel(&round_kernel, blocks_for(cut.points), kThreads, 0, stream, static_cast<float2*>(to),
                       static_cast<const double2*>(wide_spectrum->get()), cut.points);

@@ -105,9 +105,7 @@ void append_spectrum(std::vector<Complex>& to, const HostTransform& transform, i
 }
 
 /// Of one filter.
-std::int64_t spectrum_bytes_of(const RowPlan& plan) {
-    return row_points(plan.warps) * static_cast<std::int64_t>(sizeof(float2));
-}
+std::int64_t spectrum_bytes_of(const RowPlan& plan) { return row_points(plan.warps) * static_cast<std::int64_t>(sizeof(float2)); }
 /// By halves: of lags in the first half of the samples, then of all before the output.
 int points_of_spectrum(const RowPlan& plan) { return plan.by_halves ? row_points(plan.warps) / 2 : row_points(plan.warps); }
 

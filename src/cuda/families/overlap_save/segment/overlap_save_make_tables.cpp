@@ -17,8 +17,7 @@ std::int64_t spectra_of(const Problem& p, const SegmentPlan& plan) {
 
 // As kernels that are not shared by a cluster's blocks take factors.
 std::vector<Complex> in_order(const SegmentPlan& plan, const std::vector<Complex>& points) {
-    const std::vector<Complex> factors =
-        as_tangents(turn_rows(points, plan.cut.warps, plan.type.is_complex), plan.type.is_wide());
+    const std::vector<Complex> factors = as_tangents(turn_rows(points, plan.cut.warps, plan.type.is_complex), plan.type.is_wide());
     return plan.slow.in_couples ? in_couples(factors) : factors;
 }
 
