@@ -2,9 +2,9 @@
 // samples from shared memory itself, and the taps stay in registers.
 #pragma once
 
+#include "cuda/families/tensor/group_tile.cuh"
 #include "cuda/families/tensor/tensor.hpp"
 #include "cuda/primitives/copy_async.cuh"
-#include "cuda/primitives/group_tile.cuh"
 #include "cuda/primitives/slow_tile.cuh"
 #include "cuda/primitives/warpgroup.cuh"
 

@@ -1,8 +1,8 @@
 // Rung 21's products of 16-bit samples of long signals (compute capability 9.0): samples stay in registers, taps in shared memory.
 #pragma once
 
+#include "cuda/families/tensor/row_tile.cuh"
 #include "cuda/families/tensor/tensor.hpp"
-#include "cuda/primitives/row_tile.cuh"
 #include "cuda/primitives/slow_tile.cuh"
 
 namespace tapline::cuda::tensor {

@@ -1,8 +1,8 @@
 // Rows of a tile whose 16-bit samples a warpgroup multiplies as they come: taps in shared memory, samples as halves, outputs.
 #pragma once
 
+#include "cuda/families/tensor/group_tile.cuh"
 #include "cuda/primitives/bulk_copy.cuh"
-#include "cuda/primitives/group_tile.cuh"
 #include "cuda/primitives/tile_sizes.hpp"
 
 namespace tapline::cuda::tensor {
