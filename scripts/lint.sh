@@ -58,7 +58,10 @@ if [[ $what =~ ^(all|--tidy)$ ]]; then
         cmake --preset "${PRESET:-default}" >/dev/null
     fi
     # The commands are those of g++, whose warning options clang does not all know.
-    mapfile -t sources < <(list_sources 'src/*.cpp' | grep -v '^src/cpu/')
+    # Where there is no nvcc, the CUDA engine's have none.
+    left_out='^src/cpu/'
+    grep -q '/src/cuda/engine.cpp"' "$build/compile_commands.json" || left_out='^src/(cpu|cuda)/'
+    mapfile -t sources < <(list_sources 'src/*.cpp' | grep -vE "$left_out")
     printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 2 "$tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option
     # The Python module has a build of its own, which scripts/python_test.sh leaves behind.
     module=build/python/module
