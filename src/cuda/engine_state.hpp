@@ -8,6 +8,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "cuda/check.hpp"
 
@@ -20,6 +21,20 @@ unsigned long long context_id();
 void* allocate_device(int device, std::int64_t bytes);
 void free_device(int device, void* pointer);
 std::int64_t free_device_bytes(int device);
+
+/// Device memory that is given back unless released.
+struct DeviceMemory {
+    DeviceMemory(int its_device, std::int64_t bytes)
+        : device(its_device), pointer(bytes > 0 ? allocate_device(its_device, bytes) : nullptr) {}
+    ~DeviceMemory() {
+        if (pointer != nullptr) { free_device(device, pointer); }
+    }
+    DeviceMemory(const DeviceMemory&) = delete;
+    DeviceMemory& operator=(const DeviceMemory&) = delete;
+    void* release() { return std::exchange(pointer, nullptr); }
+    int device;
+    void* pointer;
+};
 
 /// True once after inject("lose"): the launch is to fail as if the device were lost.
 bool take_injected_loss(int device);

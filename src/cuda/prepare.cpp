@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <utility>
 
 #include "cuda/api_functions.hpp"
 #include "cuda/engine_state.hpp"
@@ -49,20 +48,6 @@ bool all_finite(const std::byte* taps, std::int64_t bytes, Dtype type) {
                                                            : all_finite(taps, bytes, std::uint32_t{0xff} << 23);
 }
 
-// Device memory that is given back unless released.
-struct DeviceMemory {
-    DeviceMemory(int its_device, std::int64_t bytes)
-        : device(its_device), pointer(bytes > 0 ? allocate_device(its_device, bytes) : nullptr) {}
-    ~DeviceMemory() {
-        if (pointer != nullptr) { free_device(device, pointer); }
-    }
-    DeviceMemory(const DeviceMemory&) = delete;
-    DeviceMemory& operator=(const DeviceMemory&) = delete;
-    void* release() { return std::exchange(pointer, nullptr); }
-    int device;
-    void* pointer;
-};
-
 // A stream beside the caller's.
 class OwnStream {
 public:
@@ -105,11 +90,15 @@ void lay_out_taps(cuda_abi::Prepared& made, const Problem& problem, const HostTa
     made.given = *taps;
 }
 
-// Those of host_taps: all, or where the tables are filled from those on the device only as many as kernels take by value.
-void keep_taps(cuda_abi::Prepared& made, const Problem& problem, const HostTaps* taps) {
-    const bool only_some = taps != nullptr && made.rung->filled_table_bytes(made) != 0 && made.problem.filters == problem.filters;
-    const std::size_t all = only_some ? 0 : static_cast<std::size_t>(padded_bytes(made));
-    made.host_taps.resize(std::max(all, kLeastHostTapsBytes));
+// Whether the tables are filled from the taps on the device, which come there from where the caller has them.
+bool fills_from_given(const cuda_abi::Prepared& made, const Problem& problem, std::int64_t filled_bytes) {
+    return filled_bytes != 0 && made.problem.filters == problem.filters;
+}
+
+// Those of host_taps: all, or of taps that need not be kept as many as kernels take by value.
+void keep_taps(cuda_abi::Prepared& made, const Problem& problem, const HostTaps* taps, std::int64_t filled_bytes) {
+    const bool only_some = fills_from_given(made, problem, filled_bytes);
+    made.host_taps.resize(std::max(only_some ? 0 : static_cast<std::size_t>(padded_bytes(made)), kLeastHostTapsBytes));
     if (taps == nullptr) { return; }
     const auto* from = static_cast<const std::byte*>(taps->taps);
     const std::size_t row = row_bytes(problem);
@@ -141,22 +130,21 @@ void upload_given(void* to, const cuda_abi::Prepared& made, const Problem& probl
 }
 
 // Taps first: tables() may put others in their place on the host.
-void fill_device(cuda_abi::Prepared& made, const Problem& problem) {
+void fill_device(cuda_abi::Prepared& made, const Problem& problem, std::int64_t filled_bytes) {
     const int device = made.device.index;
     const std::int64_t bytes = made.problem.taps_come_later ? 0 : padded_bytes(made);
     const OwnStream stream;
     DeviceMemory taps(device, bytes == 0 ? 0 : bytes + kTapSlackBytes);
-    const std::int64_t filled = bytes == 0 ? 0 : made.rung->filled_table_bytes(made);
-    if (filled != 0 && made.problem.filters == problem.filters) {
+    if (fills_from_given(made, problem, filled_bytes)) {
         upload_given(taps.pointer, made, problem, stream);
     } else {
         upload(taps.pointer, made.host_taps.data(), static_cast<std::size_t>(bytes), stream);
     }
     const std::vector<std::byte> all = made.rung->tables(made);
-    DeviceMemory tables(device, static_cast<std::int64_t>(all.size()) + filled);
+    DeviceMemory tables(device, static_cast<std::int64_t>(all.size()) + filled_bytes);
     upload(tables.pointer, all.data(), all.size(), stream);
     made.on_device = {taps.pointer, tables.pointer};
-    if (filled != 0) { made.rung->fill_tables(made, static_cast<std::byte*>(tables.pointer) + all.size(), stream.get()); }
+    if (filled_bytes != 0) { made.rung->fill_tables(made, static_cast<std::byte*>(tables.pointer) + all.size(), stream.get()); }
     made.on_device = {taps.release(), tables.release()};
 }
 
@@ -180,10 +168,11 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         made->context = context_id();
         lay_out_taps(*made, *problem, taps);
         made->chosen = made->rung->load(*made);
-        keep_taps(*made, *problem, taps);
+        const std::int64_t filled_bytes = taps == nullptr ? 0 : made->rung->filled_table_bytes(*made);
+        keep_taps(*made, *problem, taps, filled_bytes);
         made->workspace_bytes = made->rung->workspace_bytes(*made);
         if (taps == nullptr) { add_made_tables(*made); }
-        fill_device(*made, *problem);
+        fill_device(*made, *problem, filled_bytes);
         made->given = {};
         // Long filters are not kept twice.
         if (made->host_taps.size() > kLeastHostTapsBytes) {

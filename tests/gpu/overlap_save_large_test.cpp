@@ -167,7 +167,7 @@ TEST_F(OverlapSaveLarge, LongRowsOfEveryType) {
             for (const std::int64_t first : {std::int64_t{0}, origin(p) - kDrawn, origin(p), k - kDrawn}) {
                 fill_random(taps.data() + bytes_of(first, taps_dtype(p)), taps_dtype(p), kDrawn, random);
             }
-            const RungRunBytes run = run_rung_bytes(rung_, p, in, taps.data(), {0, static_cast<int>(points / 32), 0, 0});
+            const RungRunOf<std::byte> run = run_rung_bytes(rung_, p, in, taps.data(), {0, static_cast<int>(points / 32), 0, 0});
             ASSERT_EQ(run.failure, "") << describe(p);
             ASSERT_EQ(compare(p, run.out.data(), in.data(), taps.data(), false), "") << describe(p);
         }

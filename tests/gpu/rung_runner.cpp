@@ -33,9 +33,9 @@ cuda_abi::Job whole_job(const Problem& problem, void* out, const void* in) {
     return gpu_host::whole_job(core::resolve(problem), out, in);
 }
 
-RungRunBytes run_rung_bytes(const Rung& rung, const Problem& problem, std::span<const std::byte> in, const void* taps,
-                            const cuda_abi::Policy& policy) {
-    RungRunBytes run;
+RungRunOf<std::byte> run_rung_bytes(const Rung& rung, const Problem& problem, std::span<const std::byte> in, const void* taps,
+                                    const cuda_abi::Policy& policy) {
+    RungRunOf<std::byte> run;
     cuda_abi::Status status;
     const cuda_abi::Problem p = ladder_problem(problem);
     const core::AlignedBytes ordered = core::correlation_taps(p, taps, 0);
@@ -61,7 +61,7 @@ RungRunBytes run_rung_bytes(const Rung& rung, const Problem& problem, std::span<
 
 RungRun run_rung(const Rung& rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,
                  const cuda_abi::Policy& policy) {
-    const RungRunBytes run = run_rung_bytes(rung, problem, std::as_bytes(std::span(in)), taps.data(), policy);
+    const RungRunOf<std::byte> run = run_rung_bytes(rung, problem, std::as_bytes(std::span(in)), taps.data(), policy);
     RungRun result{std::vector<float>(run.out.size() / sizeof(float)), run.failure};
     std::memcpy(result.out.data(), run.out.data(), run.out.size());
     return result;

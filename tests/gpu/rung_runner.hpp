@@ -25,20 +25,16 @@ std::vector<cuda_abi::Policy> policies_of(const Rung& rung, const Problem& probl
 /// The whole problem on buffers that hold it.
 cuda_abi::Job whole_job(const Problem& problem, void* out, const void* in);
 
-struct RungRun {
-    std::vector<float> out;
+template <class T>
+struct RungRunOf {
+    std::vector<T> out;
     std::string failure;  ///< of the execution or of a guard zone; empty: none
 };
-
-/// The same of any types, as bytes.
-struct RungRunBytes {
-    std::vector<std::byte> out;
-    std::string failure;
-};
+using RungRun = RungRunOf<float>;
 
 /// A problem of any type on one rung with guard zones and a poisoned output; `taps` in the user's order, one filter.
-RungRunBytes run_rung_bytes(const Rung& rung, const Problem& problem, std::span<const std::byte> in, const void* taps,
-                            const cuda_abi::Policy& policy = {});
+RungRunOf<std::byte> run_rung_bytes(const Rung& rung, const Problem& problem, std::span<const std::byte> in, const void* taps,
+                                    const cuda_abi::Policy& policy = {});
 
 /// One of f32.
 RungRun run_rung(const Rung& rung, const Problem& problem, const std::vector<float>& in, const std::vector<float>& taps,

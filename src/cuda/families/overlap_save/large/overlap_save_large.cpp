@@ -29,12 +29,7 @@ bool is_wide(const Problem& p) { return point_type_of(p).is_wide(); }
 
 LargeKernel kernel_of(const Problem& p, int bits) {
     if (is_wide(p) && bits > kMostWideBits) { return {}; }
-    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) {
-        using Taps = std::conditional_t<sizeof(S) == 2, float, S>;
-        LargeKernel kernel = pick_large_kernel<S>(bits);
-        kernel.spectrum = pick_large_spectrum<Taps>(bits);
-        return kernel;
-    });
+    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) { return large_kernel_of<S>(bits); });
 }
 
 LargeCut cut_of(const Problem& p, int bits) {

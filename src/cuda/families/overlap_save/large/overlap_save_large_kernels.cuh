@@ -17,27 +17,9 @@ LargeKernel large_kernel() {
     return k;
 }
 
-// Tiles of 32 columns, whose samples come in pieces of 128 bytes, and longer rows are faster than 16 columns: f32, 2^28 samples on
-// an H200, 524,287 taps, 2^20 points 2,348 us instead of 2,559, 2^21 points 2,408 instead of 2,576. But rows of one warp, which
-// need no exchange between warps, are worth more: 2^19 points with 65,535 taps 1,782 us, as 256 rows of two warps 1,826.
 template <class S>
 LargeKernel pick_large_kernel(int bits) {
-    switch (bits) {
-        case 18:
-            return large_kernel<S, 8, 1>();
-        case 19:
-            return large_kernel<S, 16, 1>();
-        case 20:
-            return large_kernel<S, 8, 4>();
-        case 21:
-            return large_kernel<S, 8, 8>();
-        case 22:
-            return large_kernel<S, 16, 8>();
-        case 23:
-            return large_kernel<S, 32, 8>();
-        default:
-            return {};
-    }
+    return with_large_shape(bits, [&]<int kRadix, int kWarps>() { return large_kernel<S, kRadix, kWarps>(); });
 }
 
 }  // namespace tapline::cuda::overlap_save

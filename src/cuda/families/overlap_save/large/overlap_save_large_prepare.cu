@@ -1,7 +1,6 @@
 #include "cuda/families/overlap_save/large/overlap_save_large_prepare.hpp"
 
 #include <algorithm>
-#include <memory>
 
 #include "cuda/engine_state.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
@@ -35,24 +34,8 @@ __global__ void round_kernel(float2* to, const double2* from, std::int64_t point
 
 /// The kernel of such segments in double; its own shared memory and tables.
 LargeKernel wide_kernel(bool is_complex, int bits) {
-    LargeKernel kernel = is_complex ? pick_large_kernel<double2>(bits) : pick_large_kernel<double>(bits);
-    kernel.spectrum = is_complex ? pick_large_spectrum<double2>(bits) : pick_large_spectrum<double>(bits);
-    return kernel;
+    return is_complex ? large_kernel_of<double2>(bits) : large_kernel_of<double>(bits);
 }
-
-/// Device memory for as long as the scope lasts.
-class Temporary {
-public:
-    Temporary(int device, std::int64_t bytes) : device_(device), pointer_(allocate_device(device, bytes)) {}
-    ~Temporary() { free_device(device_, pointer_); }
-    Temporary(const Temporary&) = delete;
-    Temporary& operator=(const Temporary&) = delete;
-    [[nodiscard]] void* get() const { return pointer_; }
-
-private:
-    int device_;
-    void* pointer_;
-};
 
 }  // namespace
 
@@ -74,29 +57,27 @@ void make_plan_spectrum(const Prepared& prepared, const LargeCut& cut, void* to,
 
     std::vector<std::byte> tables;
     append(tables, large_tables(wide.radix, wide.warps, type.is_complex, true), true);
-    const Temporary on_device(device, static_cast<std::int64_t>(tables.size()));
-    check(cudaMemcpyAsync(on_device.get(), tables.data(), tables.size(), cudaMemcpyHostToDevice, stream), "copying tables");
-    const Temporary state(device, sizeof(LargeState));
-    check(cudaMemsetAsync(state.get(), 0, sizeof(LargeState), stream), "cudaMemsetAsync");
-    const Temporary copied_taps(device, numbers * static_cast<std::int64_t>(sizeof(double)));
+    const DeviceMemory on_device(device, static_cast<std::int64_t>(tables.size()));
+    check(cudaMemcpyAsync(on_device.pointer, tables.data(), tables.size(), cudaMemcpyHostToDevice, stream), "copying tables");
+    const DeviceMemory state(device, sizeof(LargeState));
+    check(cudaMemsetAsync(state.pointer, 0, sizeof(LargeState), stream), "cudaMemsetAsync");
+    const DeviceMemory copied_taps(device, numbers * static_cast<std::int64_t>(sizeof(double)));
     const bool narrow = !type.is_wide();
-    const std::unique_ptr<Temporary> wide_taps =
-        narrow ? std::make_unique<Temporary>(device, numbers * static_cast<std::int64_t>(sizeof(double))) : nullptr;
-    const std::unique_ptr<Temporary> wide_spectrum =
-        narrow ? std::make_unique<Temporary>(device, cut.points * kPointBytes) : nullptr;
+    const DeviceMemory wide_taps(device, narrow ? numbers * static_cast<std::int64_t>(sizeof(double)) : 0);
+    const DeviceMemory wide_spectrum(device, narrow ? cut.points * kPointBytes : 0);
 
     Arguments a{};
     a.k = p.x.k;
     LargeSegments g{};
-    g.tables = on_device.get();
-    g.state = static_cast<LargeState*>(state.get());
+    g.tables = on_device.pointer;
+    g.state = static_cast<LargeState*>(state.pointer);
     g.skip = cut.skip;
     g.real_taps = real_taps;
-    g.made_spectrum = narrow ? wide_spectrum->get() : to;
-    g.made_taps = copied_taps.get();  // nobody's: the plan has them
-    g.given = narrow ? wide_taps->get() : prepared.on_device.taps;
+    g.made_spectrum = narrow ? wide_spectrum.pointer : to;
+    g.made_taps = copied_taps.pointer;  // nobody's: the plan has them
+    g.given = narrow ? wide_taps.pointer : prepared.on_device.taps;
     if (narrow) {
-        launch_kernel(&widen_kernel, blocks_for(numbers), kThreads, 0, stream, static_cast<double*>(wide_taps->get()),
+        launch_kernel(&widen_kernel, blocks_for(numbers), kThreads, 0, stream, static_cast<double*>(wide_taps.pointer),
                       static_cast<const float*>(prepared.on_device.taps), numbers);
     }
     const std::int64_t blocks = std::min<std::int64_t>(prepared.device.multiprocessors, cut.points / kTilePoints);
@@ -104,7 +85,7 @@ void make_plan_spectrum(const Prepared& prepared, const LargeCut& cut, void* to,
                   a, g);
     if (narrow) {
         launch_kernel(&round_kernel, blocks_for(cut.points), kThreads, 0, stream, static_cast<float2*>(to),
-                      static_cast<const double2*>(wide_spectrum->get()), cut.points);
+                      static_cast<const double2*>(wide_spectrum.pointer), cut.points);
     }
     check(cudaStreamSynchronize(stream), "making a spectrum");
 }

@@ -120,4 +120,10 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<T>::Real
     }
 }
 
+template <class T>
+LargeSegmentKernel pick_large_spectrum(int bits) {
+    return with_large_shape(
+        bits, [&]<int kRadix, int kWarps>() -> LargeSegmentKernel { return &large_spectrum_kernel<T, kRadix, kWarps>; });
+}
+
 }  // namespace tapline::cuda::overlap_save

@@ -83,9 +83,10 @@ struct RowPlan {
 };
 RowPlan load_rows(const Prepared& prepared, int warps);
 std::string describe_rows(const RowPlan& plan);
-/// The kernels' tables, and the spectra of all filters, appended; and the bytes of both.
+/// The kernels' tables, and the spectra of all filters, appended; and the bytes of the tables and of both.
 void append_row_tables(std::vector<std::byte>& to, const RowPlan& plan);
 void append_row_spectra(std::vector<std::byte>& to, const Prepared& prepared, const RowPlan& plan);
+std::int64_t row_table_bytes(const RowPlan& plan);
 std::int64_t all_row_bytes(const Problem& p, const RowPlan& plan);
 /// What makes the spectra on the device instead; without a kernel where it cannot.
 SpectrumPlan load_row_spectra(const Prepared& prepared, const RowPlan& plan);

@@ -116,10 +116,14 @@ void append_row_tables(std::vector<std::byte>& to, const RowPlan& plan) {
     append(to, side > 0 ? row_table(side) : plan.by_halves ? causal_row_table() : long_row_table(), false);
 }
 
+std::int64_t row_table_bytes(const RowPlan& plan) {
+    const int points = side_of(plan.warps) > 0 ? with_shape(plan.warps, [](auto shape) { return decltype(shape)::kTable; })
+                                               : kLongRowLanes + (plan.by_halves ? kCausalRowTable : 2 * kLongRowHalfTable);
+    return points * static_cast<std::int64_t>(sizeof(float2));
+}
+
 std::int64_t all_row_bytes(const Problem& p, const RowPlan& plan) {
-    std::vector<std::byte> tables;
-    append_row_tables(tables, plan);
-    return static_cast<std::int64_t>(tables.size()) + p.filters * spectrum_bytes_of(plan);
+    return row_table_bytes(plan) + p.filters * spectrum_bytes_of(plan);
 }
 
 SpectrumPlan load_row_spectra(const Prepared& prepared, const RowPlan& plan) {
