@@ -76,20 +76,25 @@ std::string_view text_of(PyObject* object, Keyword keyword) {
     return {text, static_cast<std::size_t>(size)};
 }
 
-// In the order of the enumerations.
-constexpr std::array kModes{"full", "same", "valid", "causal", "leading"};
-constexpr std::array kBoundaries{"zero", "constant", "nearest", "reflect", "mirror", "wrap"};
-constexpr std::array kAccuracies{"standard", "strict", "fast"};
-constexpr std::array kEfforts{"estimate", "measure"};
-constexpr std::array kOverflows{"error", "wrap"};
-constexpr std::array kOperations{"convolution", "correlation"};
+constexpr std::array kModes{Mode::full, Mode::same, Mode::valid, Mode::causal, Mode::leading};
+constexpr std::array kBoundaries{Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                 Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+constexpr std::array kAccuracies{Accuracy::standard, Accuracy::strict, Accuracy::fast};
+constexpr std::array kEfforts{Effort::estimate, Effort::measure};
+constexpr std::array kOverflows{Overflow::error, Overflow::wrap};
+constexpr std::array kOperations{Operation::convolution, Operation::correlation};
+
+const char* to_string(Effort effort) { return effort == Effort::measure ? "measure" : "estimate"; }
+const char* to_string(Overflow overflow) { return overflow == Overflow::wrap ? "wrap" : "error"; }
 
 template <class E, std::size_t kCount>
-E choice_of(PyObject* object, Keyword keyword, const std::array<const char*, kCount>& choices) {
-    const auto* const found = std::find(choices.begin(), choices.end(), text_of(object, keyword));
-    if (found != choices.end()) { return static_cast<E>(found - choices.begin()); }
+E choice_of(PyObject* object, Keyword keyword, const std::array<E, kCount>& choices) {
+    const std::string_view text = text_of(object, keyword);
+    for (const E choice : choices) {
+        if (text == to_string(choice)) { return choice; }
+    }
     std::string all;
-    for (const char* const choice : choices) { all += (all.empty() ? "'" : ", '") + std::string(choice) + "'"; }
+    for (const E choice : choices) { all += (all.empty() ? "'" : ", '") + std::string(to_string(choice)) + "'"; }
     raise(PyExc_ValueError, std::string(name_of(keyword)) + ": " + repr_of(object) + "; one of " + all);
 }
 
@@ -144,8 +149,8 @@ public:
         if (PyObject* const object = at(keyword)) { to = read(object, keyword); }
     }
     template <class E, std::size_t kCount>
-    void choose(Keyword keyword, E& to, const std::array<const char*, kCount>& choices) const {
-        if (PyObject* const object = at(keyword)) { to = choice_of<E>(object, keyword, choices); }
+    void choose(Keyword keyword, E& to, const std::array<E, kCount>& choices) const {
+        if (PyObject* const object = at(keyword)) { to = choice_of(object, keyword, choices); }
     }
 
 private:

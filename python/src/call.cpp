@@ -183,10 +183,21 @@ void execute(const Problem& problem, const PlanOptions& options, const Layout& l
 }
 
 void set_python_error(const Error& error) {
-    // In the order of ErrorCode.
-    PyObject* const types[] = {PyExc_ValueError,  PyExc_TypeError, PyExc_NotImplementedError,
-                               PyExc_MemoryError, PyExc_OSError,   PyExc_RuntimeError};
-    PyErr_SetString(types[static_cast<int>(error.code())], error.what());
+    switch (error.code()) {
+        case ErrorCode::argument:
+            return PyErr_SetString(PyExc_ValueError, error.what());
+        case ErrorCode::type:
+            return PyErr_SetString(PyExc_TypeError, error.what());
+        case ErrorCode::unsupported:
+            return PyErr_SetString(PyExc_NotImplementedError, error.what());
+        case ErrorCode::memory:
+            return PyErr_SetString(PyExc_MemoryError, error.what());
+        case ErrorCode::io:
+            return PyErr_SetString(PyExc_OSError, error.what());
+        case ErrorCode::device:
+            break;
+    }
+    PyErr_SetString(PyExc_RuntimeError, error.what());
 }
 
 PyObject* guarded(const std::function<PyObject*()>& body) {

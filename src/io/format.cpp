@@ -63,6 +63,7 @@ std::string format_name(int command, int code) {
 
 const char* to_string(Format format) noexcept {
     constexpr const char* kNames[] = {"npy", "audio", "raw", "text"};
+    static_assert(std::size(kNames) == static_cast<std::size_t>(Format::text) + 1);
     return kNames[static_cast<int>(format)];
 }
 

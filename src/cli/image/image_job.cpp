@@ -235,6 +235,7 @@ Json report(const ImageJob& job, const MaskSet& mask, const Run& run, double sec
 
 const char* to_string(Alpha alpha) noexcept {
     constexpr const char* kNames[] = {"keep", "filter", "drop"};
+    static_assert(std::size(kNames) == static_cast<std::size_t>(Alpha::drop) + 1);
     return kNames[static_cast<int>(alpha)];
 }
 

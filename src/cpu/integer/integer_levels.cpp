@@ -45,6 +45,7 @@ core::Int128 within(int bits, core::Uint128 sum_of_taps) {
 const char* to_string(Level level) {
     constexpr const char* kNames[] = {
         "int32 (pairs of int16 products)", "int32", "int64 (int32 factors)", "int64", "int128", "int192"};
+    static_assert(std::size(kNames) == kLevels);
     return kNames[static_cast<int>(level)];
 }
 

@@ -64,6 +64,7 @@ void check_jpeg(const Image& image, const ImageWriteOptions& options, const std:
 
 const char* to_string(ImageFormat format) noexcept {
     constexpr const char* kNames[] = {"png", "jpeg", "npy"};
+    static_assert(std::size(kNames) == static_cast<std::size_t>(ImageFormat::npy) + 1);
     return kNames[static_cast<int>(format)];
 }
 
