@@ -59,11 +59,13 @@ def ask_scipy(source, name, why, *args, **kwargs):
 
 
 def ask_about_empty(source, name, *args, **kwargs):
-    """Empty input: SciPy's answer depends on the mode, the method and the axes. ValueError without SciPy."""
-    refuse_gpu(f"{name}: an input is empty", *args[:2])
+    """Empty input: SciPy's answer depends on the mode, the method and the axes. Arrays in GPU memory, of which one has elements at
+    most, are copied to be asked about. ValueError without SciPy."""
     if scipy_function(source, name) is None:
         raise ValueError(f"{name}: an input is empty; give arrays of at least one element")
-    return ask_scipy(source, name, "empty", *args, **kwargs)
+    on_gpu = [x for x in args[:2] if _gpu.is_array(x)]
+    y = ask_scipy(source, name, "empty", *map(_gpu.host, args[:2]), *args[2:], **kwargs)
+    return on_gpu[0].beside(y) if on_gpu else y
 
 
 def types_of(*arrays):

@@ -36,6 +36,31 @@ class Array:
         dtype = np.dtype(dtype)
         return self if dtype == self.dtype and not copy else Array(self.library.astype(self.own, dtype.name), self.library)
 
+    def reshape(self, *shape):
+        return Array(self.own.reshape(shape), self.library)
+
+    def clip(self, least, largest):
+        return Array(self.own.clip(least, largest), self.library)
+
+    def contiguous(self):
+        """In C order."""
+        return Array(self.library.contiguous(self.own), self.library) if self.ndim > 0 else self
+
+    def beside(self, x):
+        """NumPy's array x, copied to the memory of this one."""
+        return Array(self._from_host(x), self.library)
+
+    def _from_host(self, x):
+        plain = np.require(x, x.dtype.newbyteorder("="), ("C", "W"))  # PyTorch takes no others
+        return self.library.from_host(plain, self.device)
+
+    def largest(self):
+        """The largest magnitude, for which this waits."""
+        if self.size == 0:
+            raise ValueError("zero-size array to reduction operation maximum which has no identity")
+        narrow = self.dtype.kind in "bu" and self.dtype.itemsize < 8  # PyTorch's have no largest element
+        return abs(self.library.astype(self.own, "int64") if narrow else self.own).max().item()
+
     def conj(self):
         return Array(self.library.conj(self.own), self.library) if self.dtype.kind == "c" else self
 
@@ -73,7 +98,7 @@ class Array:
             return value.own
         if not isinstance(value, np.ndarray):
             return value
-        return value.item() if value.ndim == 0 else self.library.from_host(value, self.device)
+        return value.item() if value.ndim == 0 else self._from_host(value)
 
     def __ne__(self, other):
         return Array(self.own != other, self.library)
@@ -100,6 +125,7 @@ def call(function, **values):
 
 
 call_plan = _gpu_call.call_plan
+sums_are_exact = _gpu_call.sums_are_exact
 
 
 def _result_type(*arrays):
@@ -139,16 +165,20 @@ def asarray(x):
     return Array(x) if _core.is_on_gpu(x) else np.asarray(x)
 
 
-def pair(in1, in2, mode=None):
-    """Two arrays of which either may become the filter: if they are on a GPU, the smaller one is brought to the host, and in1 stays
-    where it is in mode 'same', which is about its places."""
+def pair(in1, in2):
+    """Two arrays of which either may become the filter. Of two on GPUs that cannot be joined the second is brought to the host."""
     in1, in2 = asarray(in1), asarray(in2)
-    on_gpu = [isinstance(a, Array) for a in (in1, in2)]
-    if not any(on_gpu):
-        return in1, in2
-    if in1.size >= in2.size or (mode == "same" and on_gpu[0]):
-        return in1, in2 if not on_gpu[1] else taps_in_host_memory(in2.own)[0]
-    return in1 if not on_gpu[0] else taps_in_host_memory(in1.own)[0], in2
+    if isinstance(in1, Array) and isinstance(in2, Array) and (in1.library, in1.device) != (in2.library, in2.device):
+        in2 = host(in2)
+    return in1, in2
+
+
+def placed(signal, taps):
+    """Both where the engine takes them: if one of them is on a GPU, the signal there, so that the result is there, too, and the
+    filter in host memory."""
+    if not is_array(signal, taps):
+        return signal, taps
+    return signal if isinstance(signal, Array) else taps.beside(signal), host(taps)
 
 
 def one_call(function, in1, in2, mode, **options):
@@ -183,6 +213,11 @@ def zeros_like(x, shape, dtype):
     y = new_like(x, shape, dtype)
     y[...] = 0
     return y
+
+
+def contiguous(x):
+    """An array in C order: x itself, if it is."""
+    return x.contiguous() if isinstance(x, Array) else np.asarray(x, order="C")
 
 
 is_on_gpu = _core.is_on_gpu

@@ -72,14 +72,15 @@ def _device_of_taps(taps):
 
 
 def taps_in_host_memory(taps) -> tuple[np.ndarray, str]:
-    """(array, the name of its type). Taps on a GPU are copied, which waits for them."""
+    """(array, the name of its type). Taps on a GPU are copied, which waits for them; bfloat16, which NumPy has not, is widened."""
+    dtype = "bfloat16" if "bfloat16" in str(getattr(taps, "dtype", "")) else None
     if _core.is_on_gpu(taps):
-        library = library_of(taps)
-        dtype = "bfloat16" if "bfloat16" in str(taps.dtype) else None
-        taps = library.to_host(taps)
-        return taps, dtype or taps.dtype.name
-    taps = np.asarray(taps)
-    return taps, name_of(taps.dtype)
+        taps = library_of(taps).to_host(taps)
+    elif dtype is not None:
+        taps = taps.detach().float().numpy() if hasattr(taps, "detach") else np.asarray(taps, np.float32)
+    else:
+        taps = np.asarray(taps)
+    return taps, dtype or name_of(taps.dtype)
 
 
 def _is_integer(dtype):
@@ -179,16 +180,25 @@ def _with_taps_copied(library, taps, execute, out):
     return execute(values, place.dtype, out)
 
 
+def _largest_sum(dtype, taps):
+    """What no sum of samples of an integer type under integer taps (NumPy's) can pass."""
+    bits = 1 if dtype == "bool" else np.iinfo(dtype).bits
+    return 2 ** (bits if dtype.startswith(("u", "b")) else bits - 1) * sum(abs(int(t)) for t in taps.ravel())
+
+
+def sums_are_exact(dtype, taps):
+    """Whether a GPU takes the sums of an integer type under these taps as they are: float64 holds samples and sums."""
+    return (dtype == "bool" or np.iinfo(dtype).bits <= 32) and _largest_sum(dtype, taps) < _EXACT_LIMIT
+
+
 def _integers(function, library, place, signal, taps, options, wanted, out, overflow):
     """Integer sums that float64 holds exactly; others are for the CPU."""
-    bits = 1 if place.dtype == "bool" else np.iinfo(place.dtype).bits
-    largest = 2 ** (bits if place.dtype.startswith(("u", "b")) else bits - 1)
-    sums = largest * sum(abs(int(t)) for t in taps.ravel())
-    if bits > 32 or sums >= _EXACT_LIMIT:
+    if not sums_are_exact(place.dtype, taps):
         raise TypeError(
             f"signal: {place.dtype} in GPU memory, with taps whose sums may pass 2^53, is not exact there; "
             "convert the signal to float64, or copy it to host memory"
         )
+    sums = _largest_sum(place.dtype, taps)
     natural = wanted or "int64"
     if _is_integer(natural) and natural != "int64" and overflow != "wrap" and sums > np.iinfo(natural).max:
         raise TypeError(f"dtype: {natural} could overflow, which a GPU does not report; give overflow='wrap' or leave it int64")

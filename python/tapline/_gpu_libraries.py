@@ -170,7 +170,7 @@ class _Torch(_Writable):
         return self._plain(x).cpu().numpy()
 
     def from_host(self, x, device):
-        return self.torch.as_tensor(x, device=f"cuda:{device}")
+        return self.torch.from_numpy(x).to(f"cuda:{device}")
 
     def start_copy(self, x):
         x = self._plain(x)

@@ -56,7 +56,11 @@ def _beyond(x, before, after, mode):
 
 
 def _extended(x, before, after, mode, cval):
-    """A copy of x, longer at both ends of its last axis."""
+    """A copy of x, longer at both ends of its last axis; of no samples only in mode 'constant'."""
+    if x.shape[-1] == 0:
+        y = _gpu.new_like(x, (*x.shape[:-1], before + after), x.dtype)
+        y[...] = cval
+        return y
     if mode in _BOUNDARIES:
         return _nd.extend(x, x.ndim - 1, before, after, _BOUNDARIES[mode], cval)
     left, right = _beyond(x, before, after, mode)
@@ -123,16 +127,23 @@ def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
     up, down = int(up), int(down)
     if up < 1 or down < 1:
         raise ValueError("Both up and down must be >= 1")
+    n = x.shape[axis]
     if not isinstance(mode, str) or mode.lower() not in (*_BOUNDARIES, *_OWN_MODES):
         raise ValueError(f"Unknown mode: {mode}")
     mode = mode.lower()
     dtype = np.result_type(taps.dtype, x.dtype, np.float32)
-    outputs = ((x.shape[axis] - 1) * up + len(taps) - 1) // down + 1
-    if x.size == 0:
-        return _fallback.ask_about_empty("upfirdn", "upfirdn", h, x, up, down, axis, mode, cval)
+    outputs = ((n - 1) * up + len(taps) - 1) // down + 1
+    shape = list(x.shape)
+    shape[axis] = outputs
+    if outputs < 0:
+        raise ValueError("negative dimensions are not allowed")
+    if n == 0 and mode != "constant" and 0 not in shape:
+        raise ValueError(f"x: no samples along axis {axis}, from which mode {mode!r} could go on")
     if dtype.char not in "fdFD" or not _fallback.is_known(x, taps):
         return _fallback.ask_scipy("upfirdn", "upfirdn", _fallback.types_of(x, taps), h, x, up, down, axis, mode, cval)
-    if not _gpu.is_array(x) and _scipy_is_faster(outputs, x.size // x.shape[axis], taps, up, down):
+    if 0 in shape:
+        return _gpu.new_like(x, shape, dtype)
+    if not _gpu.is_array(x) and _scipy_is_faster(outputs, x.size // max(n, 1), taps, up, down):
         return _fallback.ask_scipy("upfirdn", "upfirdn", "small parts", h, x, up, down, axis, mode, cval)
     real = dtype if dtype.kind == "f" else np.dtype(dtype.char.lower())
     taps = taps.astype(dtype if taps.dtype.kind == "c" else real, copy=False)
@@ -142,6 +153,6 @@ def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
         more = -(-len(taps) // up)
         x = _extended(x, more, more, mode, cval)
         shift = more * up
-    y = _gpu.zeros_like(x, (*x.shape[:-1], outputs), dtype)
+    y = np.moveaxis(_gpu.zeros_like(x, shape, dtype), axis, -1)  # so that the result is in C order
     _polyphase(y, x, taps, up, down, shift)
-    return np.moveaxis(y, -1, axis)
+    return _gpu.contiguous(np.moveaxis(y, -1, axis))

@@ -130,10 +130,12 @@ _NUDGE = 1e-14
 
 def _truncate(sums, output):
     """float64 sums to an integer output the way C converts them, as SciPy does, but for the nudge."""
+    sums += (sums * _NUDGE).clip(-1e-3, 1e-3)  # nothing beside sums above 2^53
     if _gpu.is_array(output):
-        output[...] = (sums + sums * _NUDGE).astype(np.int64).astype(output.dtype)
+        output[...] = sums.astype(np.int64).astype(output.dtype)
         return
-    sums += np.clip(sums * _NUDGE, -1e-3, 1e-3)  # nothing beside sums above 2^53
+    if output.dtype.kind == "b":
+        sums = np.trunc(sums)  # NumPy's own conversion makes 0.5 True
     with np.errstate(invalid="ignore"):
         np.copyto(output, sums, casting="unsafe")
 
@@ -149,8 +151,10 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
     constant = 0
     if boundary == "constant":
         constant = complex(cval) if image.dtype.kind == "c" else float(cval)
-    whole = image.dtype.kind in "iub" and output.dtype.kind in "iub"
-    if whole and weights.dtype.kind != "c" and _are_whole(weights) and _fits(constant, image.dtype):
+    whole = image.dtype.kind in "iub" and output.dtype.kind in "iub" and weights.dtype.kind != "c" and _are_whole(weights)
+    if _gpu.is_array(image):  # whose other sums are taken in float64, like SciPy's
+        whole = whole and _gpu.sums_are_exact(image.dtype.name, weights)
+    if whole and _fits(constant, image.dtype):
         weights = weights.astype(np.uint64 if image.dtype == np.uint64 and (weights >= 0).all() else np.int64)
         if image.dtype == np.uint64 and weights.dtype == np.int64:  # negative weights: the same bits modulo 2^64
             weights = weights.view(np.uint64)
@@ -257,6 +261,8 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
     if not _fallback.is_known(image, weights):
         why = _fallback.types_of(image, weights)
         return _fallback.ask_scipy("ndimage", name, why, input, weights, output, mode, cval, origin, axes=axes)
+    if is_complex:  # as SciPy has it, before the axes are looked at
+        output = _output(output, image, is_complex)
     which = _axes(axes, image.ndim)
     origins = _sequence(origin, len(which))
     if weights.ndim != len(which) and (len(which) < image.ndim or weights.ndim != image.ndim):
@@ -267,8 +273,10 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
         _check_constant(cval, image, weights)
     shape = [1] * image.ndim
     places = []
-    origin_of = dict(zip(which, origins, strict=True))
-    which = sorted(which)  # as SciPy has it: origins go with the axes as given, the weights' axes with them in order
+    # As SciPy has it: the weights' axes go with the image's in order, and so do origins if there is one for each axis of the image;
+    # those of some axes go with these as they were given.
+    origin_of = dict(zip(which if len(which) < image.ndim else sorted(which), origins, strict=True))
+    which = sorted(which)
     for a, k in zip(which, weights.shape, strict=True):
         o = operator.index(origin_of[a])
         if convolution:
@@ -279,7 +287,7 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
             )
         shape[a] = k
         places.append(k // 2 + o)
-    output = _output(output, image, is_complex)
+    output = output if is_complex else _output(output, image)
     if not _fallback.is_known(output):
         why = _fallback.types_of(output)
         return _fallback.ask_scipy("ndimage", name, why, input, weights, output, mode, cval, origin, axes=axes)
@@ -290,6 +298,7 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
     if image.ndim == 0:
         output[...] = image * weights
     else:
+        which, places = (which, places) if which else ([0], [0])  # no axes: one weight
         _filter(image, weights, which, places, output, boundary, cval)
     return output
 

@@ -18,11 +18,12 @@ _numpy_convolve = _np.convolve
 _numpy_correlate = _np.correlate
 
 _MODES = frozenset(("full", "same", "valid"))
+_BY_NUMBER = ("valid", "same", "full")  # NumPy's numbers for them
 _FLOATING = frozenset("efdFD")
 
 
 def _is_mode(mode):
-    # NumPy also takes numbers and (deprecated) abbreviations for a mode.
+    # NumPy also takes numbers for a mode.
     return type(mode) is str and mode in _MODES
 
 
@@ -40,17 +41,27 @@ def _is_plain(a, v, mode):
     )
 
 
-def _arrays(a, v):
-    a, v = _gpu.pair(a, v)
-    return tuple(x if _gpu.is_array(x) else _np.array(x, copy=None, ndmin=1) for x in (a, v))
+def _mode_of(mode):
+    return _BY_NUMBER[mode] if type(mode) is int and 0 <= mode < len(_BY_NUMBER) else mode
 
 
 def _ours(a, v, mode):
     return _is_mode(mode) and a.ndim == 1 and v.ndim == 1 and _fallback.is_known(a, v)
 
 
+def _ask_numpy(function, a, v, mode):
+    """What tapline does not take over. Of calls with arrays in GPU memory these are NumPy's errors about shapes and modes."""
+    if _gpu.is_array(a, v):
+        if _fallback.is_known(a, v):
+            function(*(_np.zeros([min(n, 1) for n in x.shape], x.dtype) for x in (a, v)), mode)
+        _fallback.refuse_gpu(function.__name__, a, v)
+    _fallback.asked[f"numpy.{function.__name__}"] += 1
+    return function(a, v, mode)
+
+
 def _run(function, a, v, mode):
     """`function` with NumPy's result type; `a` is at least as long as `v`."""
+    a, v = _gpu.placed(a, v)
     if a.dtype == v.dtype and a.dtype.char in _FLOATING:
         return function(a, v, mode)
     dtype = _fallback.result_type(a, v)
@@ -79,15 +90,14 @@ def convolve(a, v, mode="full"):
         return _convolve(a, v, mode)
     if _is_mode(mode) and (y := _gpu.one_call("convolve", a, v, mode)) is not None:
         return y
-    a, v = _arrays(a, v)
+    a, v = (x if x.ndim > 0 else x.reshape(1) for x in _gpu.pair(a, v))
+    mode = _mode_of(mode)
     if len(a) == 0:
         raise ValueError("a cannot be empty")
     if len(v) == 0:
         raise ValueError("v cannot be empty")
     if not _ours(a, v, mode):
-        _fallback.refuse_gpu("convolve", a, v)
-        _fallback.asked["numpy.convolve"] += 1
-        return _numpy_convolve(a, v, mode)
+        return _ask_numpy(_numpy_convolve, a, v, mode)
     if len(v) > len(a):
         a, v = v, a
     return _run(_convolve, a, v, mode)
@@ -109,11 +119,10 @@ def correlate(a, v, mode="valid"):
         return _correlate(a, v, mode)
     if _is_mode(mode) and (y := _gpu.one_call("correlate", a, v, mode)) is not None:
         return y
-    a, v = _arrays(a, v)
+    a, v = _gpu.pair(a, v)
+    mode = _mode_of(mode)
     if not _ours(a, v, mode) or len(a) == 0 or len(v) == 0:
-        _fallback.refuse_gpu("correlate", a, v)
-        _fallback.asked["numpy.correlate"] += 1
-        return _numpy_correlate(a, v, mode)
+        return _ask_numpy(_numpy_correlate, a, v, mode)
     if len(v) > len(a):  # sum of v[t + j] conj(a[t]) is the conjugate of what is asked for, in reverse order
-        return _run(_correlate, v, a, mode)[::-1].conj()
+        return _gpu.contiguous(_run(_correlate, v, a, mode)[::-1].conj())
     return _run(_correlate, a, v, mode)

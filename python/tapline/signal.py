@@ -13,7 +13,6 @@ import timeit
 import numpy as np
 
 from tapline import _fallback, _gpu, _nd
-from tapline._core import Plan
 from tapline._core import convolve as _convolve
 from tapline._upfirdn import upfirdn
 
@@ -35,8 +34,15 @@ _BAD_MODE = "Acceptable mode flags are 'valid', 'same', or 'full'."
 _BAD_METHOD = "Acceptable method flags are 'auto', 'direct', or 'fft'."
 _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap", "symm": "reflect", "symmetric": "reflect"}
 
-# What the names of the engines' algorithms that transform begin with.
-_TRANSFORMS = ("overlap_save", "partitioned")
+# By mode: the nanoseconds that SciPy counts for each N log N of an FFT and for each product of a direct sum, and how many more a
+# direct sum must take. Those of scipy.signal.choose_conv_method (SciPy 1.17), for lines and for more axes.
+_COSTS_OF_LINES = {
+    "valid": (1.89095737, 0.21364985, 1e6),
+    "full": (1.7649070, 0.21414831, 1e6),
+    "same": (3.2646654, 0.28478277, 1e6),
+}
+_COSTS_OF_LINES_IN_LONGER_ONES = (3.21635404, 11.773253, 1e4)  # 'same', the second array the longer one
+_COSTS = {"valid": (1.85927, 21.1242, 1e5), "full": (1.99817, 16.6174, 1e5), "same": (2.04735, 15.5367, 1e5)}
 
 # N-dimensional filters of more passes than this, each over many outputs, are for SciPy's N-dimensional FFT: on a 2-core machine
 # 31 x 31 taps on 2048 x 2048 f32 samples took 94 ms in 31 passes and 87 ms there, 217 and 91 ms with the cores shared.
@@ -73,12 +79,13 @@ def _prepared(x, h):
 
 def _convolve_axes(x, h, mode, axes, **options):
     """Convolution over `axes`, all other axes broadcast; NumPy's result type, integers wrap."""
-    x, h, dtype = _prepared(x, h)
+    x, h = _gpu.placed(x, h)
     axes = list(axes)
+    if not axes:
+        return _product(x, h)
+    x, h, dtype = _prepared(x, h)
     if dtype.kind in "iu":
         options["dtype"] = dtype
-    if not axes:
-        return x * h
     pairs = [_shape_along(mode, x.shape[a], h.shape[a]) for a in axes]
     lengths, origins = [p[0] for p in pairs], [p[1] for p in pairs]
     if len(axes) == 1 and dtype.kind not in "iub":
@@ -88,6 +95,13 @@ def _convolve_axes(x, h, mode, axes, **options):
     if dtype.kind == "b":
         return y != 0
     return y if y.dtype == dtype else y.astype(dtype)
+
+
+def _product(x, h):
+    """x * h in NumPy's type for it, which other libraries' rules for single numbers are not."""
+    x, h = _gpu.placed(x, h)
+    dtype = _fallback.result_type(x, h)
+    return x.astype(dtype, copy=False) * h.astype(dtype, copy=False)
 
 
 _arrays = _gpu.pair
@@ -131,14 +145,14 @@ def convolve(in1, in2, mode="full", method="auto"):
     """
     if (y := _one_call("convolve", in1, in2, mode, method)) is not None:
         return y
-    volume, kernel = _arrays(in1, in2, mode)
+    volume, kernel = _arrays(in1, in2)
     if volume.ndim == kernel.ndim == 0:
-        return volume * kernel
+        return _product(volume, kernel)
     _check(volume, kernel, "volume and kernel", mode, method)
     if not _fallback.is_known(volume, kernel):
         return _fallback.ask_scipy("signal", "convolve", _fallback.types_of(volume, kernel), in1, in2, mode, method)
     if volume.size == 0 or kernel.size == 0:
-        return _fallback.ask_about_empty("signal", "convolve", in1, in2, mode, method)
+        return _fallback.ask_about_empty("signal", "convolve", volume, kernel, mode, method)
     if _must_swap(mode, volume.shape, kernel.shape, range(volume.ndim)):
         volume, kernel = kernel, volume
     axes = [a for a in range(volume.ndim) if volume.shape[a] != 1 or kernel.shape[a] != 1] or [0]
@@ -159,14 +173,14 @@ def correlate(in1, in2, mode="full", method="auto"):
     """
     if (y := _one_call("correlate", in1, in2, mode, method)) is not None:
         return y
-    first, second = _arrays(in1, in2, mode)
+    first, second = _arrays(in1, in2)
     if first.ndim == second.ndim == 0:
-        return first * (second.conj() if second.dtype.kind == "c" else second)
+        return _product(first, second.conj() if second.dtype.kind == "c" else second)
     _check(first, second, "in1 and in2", mode, method)
     if not _fallback.is_known(first, second):
         return _fallback.ask_scipy("signal", "correlate", _fallback.types_of(first, second), in1, in2, mode, method)
     if first.size == 0 or second.size == 0:
-        return _fallback.ask_about_empty("signal", "correlate", in1, in2, mode, method)
+        return _fallback.ask_about_empty("signal", "correlate", first, second, mode, method)
     second = np.flip(second)
     return convolve(first, second.conj() if second.dtype.kind == "c" else second, mode, method)
 
@@ -214,13 +228,13 @@ def _by_fft(name, in1, in2, mode, axes):
         y = _gpu.one_call("convolve", in1, in2, mode)
         if y is not None:
             return y
-    x, h = _arrays(in1, in2, mode)
+    x, h = _arrays(in1, in2)
     if x.ndim == h.ndim == 0:
-        return x * h
+        return _product(x, h)
     if x.ndim != h.ndim:
         raise ValueError("in1 and in2 should have the same dimensionality")
     if x.size == 0 or h.size == 0:
-        return np.array([])
+        return _gpu.new_like(x if _gpu.is_array(x) else h, (0,), np.float64)
     if not _fallback.is_known(x, h):
         return _fallback.ask_scipy("signal", name, _fallback.types_of(x, h), in1, in2, mode, axes)
     x, h, axes = _filtered_axes(x, h, mode, axes)
@@ -242,7 +256,7 @@ def _by_fft(name, in1, in2, mode, axes):
         if a not in axes and mode == "same" and y.shape[a] != wanted[a]:
             first = (y.shape[a] - wanted[a]) // 2
             middle[a] = slice(first, first + wanted[a])
-    return y[tuple(middle)]
+    return _gpu.contiguous(y[tuple(middle)])
 
 
 @_gpu.returns_the_callers_kind
@@ -274,11 +288,33 @@ def oaconvolve(in1, in2, mode="full", axes=None):
     return _by_fft("oaconvolve", in1, in2, mode, axes)
 
 
+def _costs(x, h, mode):
+    """(by FFT, by direct sums), nanoseconds as SciPy estimates them for arrays of these shapes."""
+    full = [n + k - 1 for n, k in zip(x, h, strict=False)]
+    points, smaller = math.prod(full), min(math.prod(x), math.prod(h))
+    if len(x) != 1:
+        per_point, per_product, offset = _COSTS[mode]
+        valid = math.prod(abs(n - k) + 1 for n, k in zip(x, h, strict=False))
+        products = {"full": smaller * points, "valid": smaller * valid, "same": math.prod(x) * math.prod(h)}[mode]
+    else:
+        n, k = x[0], h[0]
+        per_point, per_product, offset = _COSTS_OF_LINES[mode] if mode != "same" or k <= n else _COSTS_OF_LINES_IN_LONGER_ONES
+        inside = n * k if n < k else n * k - (k // 2) * ((k + 1) // 2)
+        products = {"full": n * k, "valid": (abs(n - k) + 1) * smaller, "same": inside}[mode]
+    transforms = 3 * points * math.log(points) if points > 0 else math.inf
+    return per_point * transforms, per_product * products - offset
+
+
+def _largest(x):
+    return x.largest() if _gpu.is_array(x) else np.max(np.abs(x))
+
+
 @_gpu.returns_the_callers_kind
 def choose_conv_method(in1, in2, mode="full", measure=False):
-    """'fft' or 'direct': how tapline solves such a problem. Integers are always summed directly.
+    """'fft' or 'direct': what scipy.signal.choose_conv_method answers, from the shapes and, for integers, the largest values.
 
-    The choice is that of tapline's own cost model; scipy.signal.choose_conv_method has another one.
+    tapline's functions do not go by it: their method 'auto' is the engine's own choice, which `tapline.Plan` explains. With
+    ``measure=True`` the times are those of `tapline.signal.convolve`.
 
     Examples
     --------
@@ -296,19 +332,17 @@ def choose_conv_method(in1, in2, mode="full", measure=False):
             number, seconds = timer.autorange(None)
             times[method] = seconds / number
         return ("fft" if times["fft"] < times["direct"] else "direct"), times
+    kinds = volume.dtype.kind + kernel.dtype.kind
+    if "i" in kinds or "u" in kinds:
+        sums = int(_largest(volume)) * int(_largest(kernel)) * min(volume.size, kernel.size)
+        if sums > 2 ** np.finfo(np.float64).nmant - 1:
+            return "direct"
+    if kinds == "bb" or not set("buifc").issuperset(kinds):
+        return "direct"
     if mode not in _MODES:
-        raise ValueError(_BAD_MODE)
-    if not _fallback.is_known(volume, kernel) or _fallback.result_type(volume, kernel).kind in "iub":
-        return "direct"
-    if volume.size == 0 or kernel.size == 0 or volume.ndim == 0:
-        return "direct"
-    axis = int(np.argmax(kernel.shape))
-    x, h, dtype = _prepared(volume, kernel)
-    n, k = x.shape[axis], h.shape[axis]
-    plan = Plan(
-        (x.size // n, n), np.ones(k, h.dtype), "full", dtype=dtype, device=f"cuda:{x.device}" if _gpu.is_array(x) else "auto"
-    )
-    return "fft" if plan.algorithm.startswith(_TRANSFORMS) else "direct"
+        raise ValueError(f"{_BAD_MODE[:-1]}, not mode={mode}")
+    by_fft, directly = _costs(volume.shape, kernel.shape, mode)
+    return "fft" if by_fft < directly else "direct"
 
 
 def correlation_lags(in1_len, in2_len, mode="full"):
@@ -332,13 +366,13 @@ def correlation_lags(in1_len, in2_len, mode="full"):
 
 
 def _in_two_dimensions(name, in1, in2, mode, boundary, fillvalue, reverse):
-    x, h = _arrays(in1, in2, mode)
+    x, h = _arrays(in1, in2)
     if not x.ndim == h.ndim == 2:
         raise ValueError(f"{name} inputs must both be 2-D arrays")
     if not _fallback.is_known(x, h):
         return _fallback.ask_scipy("signal", name, _fallback.types_of(x, h), in1, in2, mode, boundary, fillvalue)
     if x.size == 0 or h.size == 0:
-        return _fallback.ask_about_empty("signal", name, in1, in2, mode, boundary, fillvalue)
+        return _fallback.ask_about_empty("signal", name, x, h, mode, boundary, fillvalue)
     swapped = _must_swap(mode, x.shape, h.shape, (0, 1))
     if swapped:
         x, h = h, x
@@ -347,7 +381,7 @@ def _in_two_dimensions(name, in1, in2, mode, boundary, fillvalue, reverse):
     if boundary not in _BOUNDARIES:
         raise ValueError("Acceptable boundary flags are 'fill', 'circular' (or 'wrap'), and 'symmetric' (or 'symm').")
     ours = _BOUNDARIES[boundary]
-    x, h, dtype = _prepared(x, h)
+    x, h, dtype = _prepared(*_gpu.placed(x, h))
     constant = 0
     if ours == "constant":
         constant = _fill_value(fillvalue, dtype)

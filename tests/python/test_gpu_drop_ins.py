@@ -110,12 +110,13 @@ def test_drop_ins_write_to_output(gpu):
         tapline.ndimage.laplace(gpu.put(X), output=np.empty_like(X))
 
 
-def test_the_method_is_the_gpus(gpu):
-    x = gpu.put(drawn(5000))
-    assert tapline.signal.choose_conv_method(x, gpu.put(drawn(3))) == "direct"
-    assert tapline.signal.choose_conv_method(gpu.put(np.arange(9)), gpu.put(np.arange(3))) == "direct"
-    if not EMULATED:
-        assert tapline.signal.choose_conv_method(gpu.put(drawn(1 << 20)), gpu.put(drawn(30_000))) == "fft"
+def test_the_method_is_that_of_arrays_in_host_memory(gpu):
+    for x, h in [(drawn(5000), drawn(3)), (np.arange(9), np.arange(3)), (drawn(1 << 16), drawn(30_000)), (X > 0, H > 0)]:
+        wanted = tapline.signal.choose_conv_method(x, h)
+        assert tapline.signal.choose_conv_method(gpu.put(x), gpu.put(h)) == wanted
+        assert tapline.signal.choose_conv_method(gpu.put(x), h) == wanted
+    large = np.full(50, 2**28)
+    assert tapline.signal.choose_conv_method(gpu.put(large), gpu.put(large)) == "direct"  # FFTs would round
 
 
 def test_drop_ins_write_beside_what_they_read(gpu):
@@ -137,5 +138,9 @@ def test_drop_ins_write_beside_what_they_read(gpu):
 
 
 def test_what_is_for_scipy_is_refused(gpu):
-    with pytest.raises(TypeError, match="copy them to host memory"):
+    for taps in (np.array([1, 2], object), np.ones(3, np.longdouble)):
+        for function in (tapline.numpy.convolve, tapline.numpy.correlate, tapline.signal.convolve, tapline.signal.fftconvolve):
+            with pytest.raises(TypeError, match="copy them to host memory"):
+                function(gpu.put(X[0]), taps)
+    with pytest.raises(ValueError, match="too deep"):
         tapline.numpy.convolve(gpu.put(X), gpu.put(X))

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import drawn_calls
 import tapline
-from gpu_arrays import EMULATED, Jax, Torch, assert_close, drawn, needs_gpu
+from gpu_arrays import EMULATED, Cupy, Jax, Torch, assert_close, drawn, needs_gpu
 
 pytestmark = needs_gpu
 
@@ -63,6 +64,25 @@ def test_views_of_images(gpu):
         out = gpu.empty(x.shape, "float32")
         assert tapline.image(view(gpu.put(x)), MASK, channel_axis=-1, out=view(out)) is not None
         assert_close(gpu.get(view(out)), wanted, 20)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_drawn_layouts(gpu, seed):
+    """Rows, pixels, channels and images in any order in memory, the rows of several images taking turns among them."""
+    if not isinstance(gpu, Cupy):
+        pytest.skip("PyTorch has no negative strides, JAX no views")
+    rng = np.random.default_rng(seed)
+    colour = int(rng.integers(2))
+    shape = tuple(int(n) for n in rng.choice((1, 2, 3, 5, 7), int(rng.integers(2, 5)) + colour))
+    values, taps = drawn(*shape), rng.integers(0, 3, rng.integers(1, 5, 2))
+    options = {"channel_axis": -1 if colour else None, "mode": str(rng.choice(("full", "same", "causal", "leading")))}
+    wanted = tapline.image(values, taps, **options)
+    x = drawn_calls.spread(rng, shape, "float32", gpu.put)
+    x[...] = gpu.put(values)
+    out = drawn_calls.spread(rng, wanted.shape, "float32", gpu.put)
+    assert tapline.image(x, taps, out=out, **options) is out
+    for got in (tapline.image(x, taps, **options), out):
+        assert_close(gpu.get(got), wanted, 20)
 
 
 def test_images_that_are_empty_or_refused(gpu):

@@ -106,6 +106,7 @@ def test_bfloat16():
     assert y.dtype == torch.bfloat16
     wanted = tapline.convolve(x.double().cpu().numpy(), h.double().cpu().numpy(), "same")
     assert np.abs(y.double().cpu().numpy() - wanted).max() < 2**-8 * np.abs(wanted).max()
+    assert torch.equal(tapline.convolve(x, h.cpu(), "same"), y)
     assert tapline.convolve(x, h.float()).dtype == torch.float32
     assert tapline.convolve(x, h, dtype="float32").dtype == torch.float32
     jnp = pytest.importorskip("jax").numpy

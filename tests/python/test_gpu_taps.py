@@ -1,10 +1,13 @@
 """Arrays in GPU memory: taps that lie there, too."""
 
+import types
+
 import numpy as np
 import pytest
 
 import tapline
-from gpu_arrays import Jax, assert_close, drawn, needs_gpu
+from gpu_arrays import Cupy, Jax, assert_close, drawn, needs_gpu
+from tapline._gpu_call import taps_in_host_memory
 
 pytestmark = needs_gpu
 
@@ -117,3 +120,30 @@ def test_taps_where_they_are_beside_what_would_be_converted(gpu):
         tapline.convolve(there, taps, "sane")
     with pytest.raises(ValueError, match="taps"):
         tapline.convolve(there, taps[:0])
+
+
+class TensorOnHost:
+    """PyTorch's of bfloat16, which NumPy cannot read."""
+
+    dtype = "torch.bfloat16"
+
+    def __init__(self, values):
+        self.values = np.asarray(values, np.float32)
+
+    def detach(self):
+        return self
+
+    def float(self):
+        return types.SimpleNamespace(numpy=lambda: self.values)
+
+
+def test_bfloat16_taps_in_host_memory_keep_their_type(gpu):
+    taps, dtype = taps_in_host_memory(TensorOnHost([1, 2, 3]))
+    assert (taps.tolist(), taps.dtype, dtype) == ([1, 2, 3], np.float32, "bfloat16")
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    taps, dtype = taps_in_host_memory(np.ones(3, bfloat16))
+    assert (taps.dtype, dtype) == (np.float32, "bfloat16")
+    if isinstance(gpu, Cupy):
+        signal = gpu.put(np.arange(9).astype(bfloat16))
+        for taps in (np.ones(3, bfloat16), TensorOnHost([1, 1, 1])):
+            assert tapline.convolve(signal, taps).dtype == bfloat16

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import drawn_calls
 import tapline
 from tapline import _nd
 
@@ -134,6 +135,30 @@ def test_out():
     batch = np.empty((2, 3, 20, 60), np.float32)[..., ::2]
     tapline.image(np.broadcast_to(x, (2, 3, 20, 30)), taps, out=batch)
     assert_close(batch[1, 2], wanted, 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_drawn_layouts(seed):
+    """Rows, pixels, channels and images in any order in memory, the rows of several images taking turns among them."""
+    rng = np.random.default_rng(seed)
+    colour = int(rng.integers(2))
+    shape = tuple(int(n) for n in rng.choice((1, 2, 3, 5, 7), int(rng.integers(2, 5)) + colour))
+    dtype = str(rng.choice(("float32", "float64", "complex64", "uint8", "uint16", "int32", "float16", "bool")))
+    values = (50 * rng.random(shape)).astype(dtype)
+    taps = rng.integers(0, 3, rng.integers(1, 5, 2))
+    options = {
+        "channel_axis": -1 if colour else None,
+        "mode": str(rng.choice(("full", "same", "causal", "leading"))),
+        "boundary": str(rng.choice([b for b in BOUNDARIES if b != "constant"])),
+    }
+    wanted = tapline.image(values, taps, **options)
+    x = drawn_calls.spread(rng, shape, dtype)
+    x[...] = values
+    out = drawn_calls.spread(rng, wanted.shape, dtype)
+    assert tapline.image(x, taps, out=out, **options) is out
+    for got in (tapline.image(x, taps, **options), out):
+        assert got.dtype == wanted.dtype
+        assert_close(got.astype(complex), wanted.astype(complex), 2e-3 if dtype == "float16" else 1e-6)
 
 
 def test_strict_is_the_plain_sum():
