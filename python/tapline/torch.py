@@ -250,8 +250,7 @@ def conv1d(x, taps, padding="causal"):
             raise ValueError(f"padding: {padding} leaves no output for {n} samples and {k} taps; give at least {(k - n + 1) // 2}")
     else:
         raise ValueError(f"padding: {padding!r}; give 'causal', 'same' or a number of zeros")
-    rows = x if x.ndim == 3 else x[None]
-    if taps.ndim == 1:
-        taps = taps.expand(x.shape[-2], k)
-    y = _correlate_rows(rows, taps, origin, length)
+    if taps.ndim == 1:  # all rows are signals of one channel, so that the gradient of its taps is one sum, rounded once
+        return _correlate_rows(x.flatten(0, -2)[:, None], taps[None], origin, length).reshape(*x.shape[:-1], length)
+    y = _correlate_rows(x if x.ndim == 3 else x[None], taps, origin, length)
     return y if x.ndim == 3 else y[0]

@@ -55,6 +55,22 @@ def test_types(dtype, tolerance):
     torch.testing.assert_close(y.double(), expected(x.double(), taps.double(), "causal"), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("k", [4, 20])
+@pytest.mark.parametrize("shape", [(300, 40), (2, 300, 40)])
+def test_the_gradient_of_taps_for_all_channels_is_rounded_once(shape, k, dtype):
+    x, taps, g = (drawn(*size, dtype=dtype) for size in (shape, (k,), shape))
+    g = g.flip(-1)
+    results = []  # in dtype, in float64, and sums of the terms' magnitudes
+    for change in (torch.clone, torch.Tensor.double, lambda t: t.double().abs()):
+        a, b = (change(t).requires_grad_() for t in (x, taps))
+        results.append(torch.autograd.grad(ours(a, b), (a, b), change(g)))
+    for got, wanted, magnitude in zip(*results, strict=True):
+        assert got.dtype == dtype
+        error = (got.double() - wanted).abs()
+        assert (error <= torch.finfo(dtype).eps / 2 * wanted.abs() + 16 * 2.0**-23 * magnitude).all(), error.max()
+
+
 def test_strides():
     x = drawn(3, 40, 2).permute(2, 0, 1)[..., ::2]
     taps = drawn(4, 3).T
@@ -69,6 +85,7 @@ def test_gradients(n, k, padding):
     x, taps = drawn(2, 2, n).requires_grad_(), drawn(2, k).requires_grad_()
     assert torch.autograd.gradcheck(lambda a, b: ours(a, b, padding), (x, taps))
     assert torch.autograd.gradgradcheck(lambda a, b: ours(a, b, padding), (x, taps))
+    assert torch.autograd.gradgradcheck(lambda a, b: ours(a, b, padding), (x, taps[0].detach().requires_grad_()))
 
 
 def test_long_filters_and_their_gradients():
@@ -158,14 +175,15 @@ def test_tensors_of_a_gpu_are_captured(device):
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-def test_compile(backend, device):
+@pytest.mark.parametrize("shared", [False, True])
+def test_compile(backend, shared, device):
     if backend == "inductor" and device == "cpu" and shutil.which("g++") is None:
         pytest.skip("needs a C++ compiler")
 
     def model(a, b):
         return torch.relu(ours(a, b)).sum()
 
-    x, taps = drawn(2, 3, 30).requires_grad_(), drawn(3, 4).requires_grad_()
+    x, taps = drawn(2, 3, 30).requires_grad_(), (drawn(4) if shared else drawn(3, 4)).requires_grad_()
     wanted = torch.autograd.grad(model(x, taps), (x, taps))
     got = torch.autograd.grad(torch.compile(model, fullgraph=True, backend=backend)(x, taps), (x, taps))
     for a, b in zip(got, wanted, strict=True):
