@@ -166,10 +166,13 @@ def asarray(x):
 
 
 def pair(in1, in2):
-    """Two arrays of which either may become the filter. Of two on GPUs that cannot be joined the second is brought to the host."""
+    """Two arrays of which either may become the filter. The second is brought to the host if it is another library's; ValueError
+    where they are on two GPUs."""
     in1, in2 = asarray(in1), asarray(in2)
-    if isinstance(in1, Array) and isinstance(in2, Array) and (in1.library, in1.device) != (in2.library, in2.device):
-        in2 = host(in2)
+    if isinstance(in1, Array) and isinstance(in2, Array):
+        if in1.device != in2.device:
+            raise ValueError(f"arrays on cuda:{in1.device} and cuda:{in2.device}; move one of them")
+        in2 = in2 if in1.library is in2.library else host(in2)
     return in1, in2
 
 

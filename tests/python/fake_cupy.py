@@ -108,6 +108,8 @@ def install(engine):
         if isinstance(x, ndarray):
             return x
         x = np.asarray(x)
+        if not x.dtype.isnative:
+            raise ValueError(f"Unsupported dtype {x.dtype}")
         y = empty(x.shape, x.dtype)
         y.view(np.ndarray)[...] = x
         return y
@@ -126,7 +128,8 @@ def install(engine):
     def flip(x, axes):
         if not isinstance(axes, (int, tuple)):
             raise TypeError("'list' object cannot be interpreted as an integer")  # CuPy's, where NumPy takes lists, too
-        return asarray(np.flip(x.view(np.ndarray), axes))
+        turned = {axis % x.ndim for axis in (axes if isinstance(axes, tuple) else (axes,))}
+        return x[tuple(slice(None, None, -1) if axis in turned else slice(None) for axis in range(x.ndim))]  # a view, as CuPy's
 
     module.flip = flip
     module.moveaxis = np.moveaxis

@@ -29,6 +29,21 @@ def test_all_functions_are_drawn():
         assert set(names.split()) == set(getattr(tapline, module).__all__) - {"correlation_lags"}  # which takes two numbers
 
 
+@pytest.mark.parametrize("name", ["fftconvolve", "oaconvolve"])
+@pytest.mark.parametrize("shapes", [((5, 1), (1, 4)), ((3, 1), (3, 1)), ((1, 1), (4, 6)), ((5,), (1,)), ((5,), (3,))])
+@pytest.mark.parametrize("dtypes", [("float16", "float16"), ("float16", "int8"), ("bool", "bool"), ("int64", "uint64")])
+def test_types_where_axes_only_broadcast(name, shapes, dtypes):
+    x, h = (np.ones(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True))
+    ours, theirs = functions(f"signal.{name}")
+    for axes in (None, 0):
+        got, wanted = outcome(ours, {"in1": x, "in2": h, "axes": axes}), outcome(theirs, {"in1": x, "in2": h, "axes": axes})
+        if isinstance(wanted, ValueError):
+            assert isinstance(got, ValueError)
+            continue
+        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(got.astype(float), wanted.astype(float), 1e-3)
+
+
 @pytest.mark.parametrize("mode", [0, 1, 2])
 def test_numbers_for_modes(mode):
     x, h = np.arange(9.0), np.ones(4)
@@ -58,3 +73,9 @@ def test_nothing_to_extend(mode):
     with pytest.raises(ValueError, match="no samples along axis 0"):
         tapline.signal.upfirdn([1.0, 2.0], np.ones((0, 3)), axis=0, mode=mode)
     assert tapline.signal.upfirdn([1.0, 2.0], np.ones((3, 0)), 2, axis=0, mode=mode).shape == (6, 0)
+    ours, theirs = functions("signal.upfirdn")
+    for arguments in [((5,), 1, 1, 0), ((5,), 2, 3, 0), ((5, 3), 1, 2, 0), ((5, 3), 2, 1, 1)]:
+        shape, up, down, axis = arguments
+        x = np.ones(shape)[:0] if axis == 0 else np.ones(shape)[:, :0]
+        h = np.arange(1.0, 6.0)
+        np.testing.assert_array_equal(ours(h, x, up, down, axis, cval=1.5), theirs(h, x, up, down, axis, cval=1.5))

@@ -84,6 +84,37 @@ def test_the_result_is_on_the_gpu_if_one_of_two_arrays_is(gpu, name, mode):
             assert_close(got.astype(np.float32), wanted, 50 + k)
 
 
+def test_arrays_in_host_memory_are_taken_as_they_lie(gpu):
+    x, h = drawn(5), drawn(40)
+    wanted = tapline.numpy.convolve(x, h[::2])
+    for beside in (h[::2], h[::2][::-1].copy()[::-1], h.astype(">f4")[::2], np.frombuffer(h.tobytes(), np.float32)[::2]):
+        assert_close(gpu.get(tapline.numpy.convolve(gpu.put(x), beside)), wanted, 50)
+        assert_close(gpu.get(tapline.signal.convolve(beside, gpu.put(x))), wanted, 50)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_numbers_for_modes(gpu, mode):
+    x, h = drawn(9), drawn(4)
+    for name in ("convolve", "correlate"):
+        assert_close(gpu.get(getattr(tapline.numpy, name)(gpu.put(x), h, mode)), getattr(np, name)(x, h, mode), 20)
+
+
+@pytest.mark.skipif(not EMULATED, reason="needs two GPUs, which the emulated engine has")
+@pytest.mark.parametrize("kind", ["float32", "int16"])
+def test_the_result_is_on_the_gpu_of_the_arrays(gpu, kind):
+    x, h = (10 * drawn(9)).astype(kind), (10 * drawn(4)).astype(kind)
+    with gpu.cupy.cuda.Device(1):
+        there = gpu.put(h)
+    assert there.device.id == 1
+    for function in (tapline.numpy.convolve, tapline.signal.convolve, tapline.signal.correlate):
+        for first, second in [(x, there), (there, x)]:
+            got = function(first, second)
+            assert got.device.id == 1
+            assert_close(gpu.get(got), function(*(h if a is there else a for a in (first, second))), 50)
+        with pytest.raises(ValueError, match=r"cuda:[01].*cuda:[01]"):
+            function(gpu.put(x), there)
+
+
 def test_interleaved_stacks(gpu):
     """The rows of several images take turns in memory; also where the result is written."""
     if isinstance(gpu, Jax):
