@@ -241,10 +241,11 @@ def measure(options: argparse.Namespace) -> int:
     begin = time.monotonic()
     home = home_of(options)
     problems = problems_of(options, home.name == "gpu")
+    wanted = len(problems_of(argparse.Namespace(**(vars(options) | {"only": ""})), home.name == "gpu"))
     path = options.output or page.RESULTS / f"cliffs_{home.name}.json"
     limits = LIMITS[home.name]
     kept = {"seed": options.seed, "drawn": options.drawn, "scale": options.scale or limits.scale, "sets": options.sets}
-    kept |= {"limit_bytes": options.limit_bytes or limits.bytes, "wanted": len(problems), "busy": options.busy}
+    kept |= {"limit_bytes": options.limit_bytes or limits.bytes, "wanted": wanted, "busy": options.busy}
     results = Results(path, home.machine(), kept, options.resume)
     waiting = [(of, problem) for of, problem in problems if key_of(problem) not in results.done]
     print(f"seed {options.seed}: {len(problems)} problems, {len(problems) - len(waiting)} of them are measured; {path}", flush=True)

@@ -98,6 +98,7 @@ class Gpu(Home):
     def __init__(self) -> None:
         super().__init__(timing.events_of_cupy())
         self.xp = importlib.import_module("cupy")
+        self.xp.empty(1, np.float32)  # CuPy can be installed where there is no GPU
 
     def module(self, name: str) -> Any:
         return importlib.import_module(f"cupyx.scipy.{name}")

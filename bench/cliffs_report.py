@@ -19,11 +19,13 @@ TWIN_LIMIT = 1.5  # times its contiguous twin: what no problem may take
 FAR = 3
 SETS = {"fixed": "the fixed list", "map": "the map of layouts and taps", "drawn": "drawn"}
 HOMES = {"cpu": "On a CPU", "gpu": "On a GPU"}
-TIMES = "Times are medians of rounds."
-BUSY_TIMES = (
-    "Other programs ran on the machine meanwhile, so times are those of the processor, of all threads together, in the fastest "
-    "round: who uses all cores, as tapline does, gets no credit for that here beside a peer or a copy that uses one."
-)
+QUIET = 0.9  # of the cores' time free before the median problem: else medians tell about the other programs
+TIMES = {
+    "median": "Times are medians of rounds.",
+    "min": "Other programs ran on the machine meanwhile, so times are those of the fastest round.",
+    "processor": "Other programs ran on the machine meanwhile, so times are those of the processor, of all threads together, in "
+    "the fastest round: who uses all cores, as tapline does, gets no credit for that here beside a peer or a copy that uses one.",
+}
 
 
 def seconds(row: Row) -> dict[str, float]:
@@ -256,6 +258,9 @@ def section(data: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     left = options["wanted"] - len(rows)
     scale = options["scale"]
+    idle = [row["idle_before"] for row in rows if row.get("idle_before") is not None]
+    figure = "min" if options["busy"] or (idle and statistics.median(idle) < QUIET) else "median"
+    rows = [row | {"figure": figure} for row in rows]
     fixed = [cells(row, False) for row in rows if row["set"] == "fixed" and "seconds" in row]
     errors = [row["error"]["tapline"] for row in rows if "error" in row and is_plain_f32(row)]
     sentences = [
@@ -263,7 +268,8 @@ def section(data: dict[str, Any]) -> str:
         f"{len(rows)} problems, of which {sum(row['set'] == 'drawn' for row in rows)} were drawn with seed {options['seed']}"
         + (f"; {left} more were asked for and not measured, for time." if left > 0 else "."),
         f"Sizes of the fixed list and the map are divided by {scale:g} (sides of images by its square root)." if scale != 1 else "",
-        BUSY_TIMES if options["busy"] else TIMES,
+        TIMES["processor" if options["busy"] else figure],
+        f"Before the median problem {statistics.median(idle):.0%} of the cores' time was free." if idle else "",
         peers_text(rows),
         f"The largest relative error of an f32 result was {max(errors, default=0):.1e}.",
     ]
@@ -310,7 +316,7 @@ should beside its neighbours, and none is promised. So each problem is timed in 
 
 Results are checked before they are timed, on random data, against sums in float64 that SciPy makes: at both ends and somewhere
 in between, or all of a small result. tapline writes into an array that is there, and its plan is made in an earlier call. The
-algorithm is that of a plan for the same shape and types.
+algorithm and the predicted times are those of a plan for the same shape and types, which knows nothing of strides.
 
 {chr(10).join(sections)}"""
 
