@@ -22,7 +22,7 @@ struct StreamOptions {
 
 /// Convolves `batch` signals that arrive together, frame by frame: a frame is one sample of each row, stored side by
 /// side (interleaved audio). Any number of frames may be pushed at a time; the outputs are the same bits as those of one
-/// Plan over the whole signal with the same problem (docs/numerics.md has an exception for short rows on a GPU). Memory: the filter
+/// Plan over the whole signal with the same problem and packed rows (docs/numerics.md has exceptions on a GPU). Memory: the filter
 /// and the input and output of a run or two (docs/streaming.md), never the signal.
 ///
 /// The problem's strides are ignored; its length may be kUnknownLength until flush(). Frames are in host memory on every device;

@@ -10,7 +10,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 9;
+inline constexpr std::uint32_t kAbiVersion = 10;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -49,14 +49,16 @@ struct Problem : core::Resolved {
 /// Outputs [first, first + count) along the cut axis (x of a signal, y of an image) of each item of the batch from the samples
 /// [in_first, in_last) along it, all in device memory. Samples inside [in_first, in_last) are read as they are, even outside
 /// [0, n): a caller may have applied the boundary rule. Other positions follow the boundary rule; samples of [0, n) that are not
-/// there must not be needed. Along other axes memory steps as in the problem.
+/// there must not be needed. Along other axes memory steps as in the problem, or is packed.
 struct Job {
     void* out = nullptr;  ///< output `first` of item batch_first
     std::int64_t first = 0, count = 0, out_batch = 0, out_stride = 1;
     const void* in = nullptr;  ///< sample in_first of item batch_first
     std::int64_t in_first = 0, in_last = 0, in_batch = 0, in_stride = 1;
-    std::int64_t batch_first = 0, batch = 0;  ///< items [batch_first, batch_first + batch)
+    std::int64_t batch_first = 0, batch = 0;  ///< items [batch_first, batch_first + batch), for each element of the outer axes
     std::int64_t n = 0;                       ///< of the cut axis
+    /// A piece of what a host has: one element of the problem's outer axes, along all axes but the cut one and the batch packed.
+    std::int32_t packed = 0;
 };
 
 /// Taps in device memory, k packed elements of the problem's type of taps. Correlation order is theirs reversed, conjugated.
@@ -94,6 +96,7 @@ struct RungInfo {
     const char* source = "";        ///< its file in the source tree
     std::int32_t rank = 1;          ///< filtered axes of the problems that it takes
     std::int32_t takes_pieces = 0;  ///< executes any Job; else only whole problems (all rows, all outputs, whole signal)
+    std::int32_t takes_outer = 0;   ///< core::Algorithm::takes_outer
     std::int32_t is_local = 1;      ///< core::Algorithm::is_local
     std::int32_t granularity = 1;   ///< of plans that do not say otherwise (Api::granularity)
 };

@@ -1,5 +1,6 @@
 // The library's one entry: the table of functions of abi.hpp, over the rungs of ladder().
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cuda/api_functions.hpp"
@@ -19,11 +20,8 @@ namespace {
 
 // What no rung solves yet; empty: nothing of it.
 std::string unsolved_part(const Problem& problem) {
-    if (problem.rank > 2) { return "volumes"; }
     if (problem.changes_rate()) { return "up, down or dilation other than 1"; }
-    if (problem.has_outer()) { return "more than one batch axis"; }
     if (problem.is_exact()) { return "exact sums of integers"; }
-    if (problem.rank == 2 && !problem.has_packed_pixels()) { return "images whose pixels do not lie side by side"; }
     return {};
 }
 
@@ -31,8 +29,11 @@ std::string unsolved_part(const Problem& problem) {
 
 Refusal refusal(const Rung& rung, const Problem& problem, const Device& device) {
     if (const std::string part = unsolved_part(problem); !part.empty()) { return "no CUDA kernel takes " + part + " yet"; }
+    if (problem.has_outer() && rung.info().takes_outer == 0) { return "takes one batch axis at a time"; }
     if (rung.info().rank != problem.rank) {
-        return rung.info().rank == 1 ? "takes signals, not images" : "takes images, not signals";
+        constexpr std::array<const char*, 4> kNames{"", "signals", "images", "volumes"};
+        const auto name = [&](int rank) { return std::string(kNames.at(static_cast<std::size_t>(rank))); };
+        return "takes " + name(rung.info().rank) + ", not " + name(problem.rank);
     }
     if (problem.taps_come_later && dynamic_cast<const TakesTapsOnDevice*>(&rung) == nullptr) {
         return "what it makes of the taps is made on the host";

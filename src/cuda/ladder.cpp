@@ -3,6 +3,7 @@
 #include "cuda/families/depthwise/depthwise_engine.hpp"
 #include "cuda/families/direct/direct.hpp"
 #include "cuda/families/direct/image_direct.hpp"
+#include "cuda/families/flattened/flattened.hpp"
 #include "cuda/families/image_fft/image_fft.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
@@ -21,6 +22,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_window(),
         &direct(),
         &split_taps(),
+        &direct_tiles(),
         &tensor_direct(),
         &overlap_save_rung(),
         &overlap_save_parts(),
@@ -31,6 +33,9 @@ const std::vector<const Rung*>& ladder() {
         &image_separable(),
         &image_tensor(),
         &image_fft(),
+        &flattened_images(),
+        // Volumes.
+        &flattened_volumes(),
     };
     return rungs;
 }

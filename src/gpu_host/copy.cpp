@@ -75,7 +75,30 @@ void scatter_samples(const Output& output, const void* from, Dtype dtype, const 
     });
 }
 
-// ---- Images: rows of pixels that lie side by side ----
+// ---- Images and volumes: what has one position along the cut axis, packed ----
+
+// What lies inside it: channels, x and, of a volume, y.
+class Inside {
+public:
+    Inside(const Resolved& r, bool output) : channels_(r.channels.length), pixels_(output ? r.x.outputs : r.x.n) {
+        channel_ = output ? r.channels.out_stride : r.channels.in_stride;
+        x_ = output ? r.x.out_stride : r.x.in_stride;
+        y_ = r.rank < 3 ? 0 : output ? r.y.out_stride : r.y.in_stride;
+        is_packed_ =
+            (channels_ == 1 || channel_ == 1) && (pixels_ == 1 || x_ == channels_) && (r.rank < 3 || y_ == channels_ * pixels_);
+    }
+    [[nodiscard]] bool is_packed() const { return is_packed_; }
+    // Where packed element `element` lies.
+    [[nodiscard]] std::int64_t of(std::int64_t element) const {
+        const std::int64_t pixel = element / channels_;
+        const std::int64_t row = pixel / pixels_;
+        return (element - pixel * channels_) * channel_ + (pixel - row * pixels_) * x_ + row * y_;
+    }
+
+private:
+    std::int64_t channels_, pixels_, channel_ = 0, x_ = 0, y_ = 0;
+    bool is_packed_ = true;
+};
 
 // body(row, first element in it, count) for the rows of `row_elements` that a tile of one item touches; tile.first may be negative.
 template <class Body>
@@ -94,6 +117,7 @@ void gather_rows(void* to, const Resolved& problem, const Input& input, const Pa
     const auto bytes = static_cast<std::int64_t>(size_of(problem.dtype));
     const std::int64_t row_elements = position_elements(problem).in;
     const core::Piece& main = input.main;
+    const Inside inside_of_row(problem, false);
     for_each_tile(piece, size_of(problem.dtype), false, threads, [&](const PackedPiece& tile, std::int64_t offset) {
         std::byte* packed = static_cast<std::byte*>(to) + offset * bytes;
         for_each_row(tile, row_elements, [&](std::int64_t row, std::int64_t within, std::int64_t count) {
@@ -101,8 +125,16 @@ void gather_rows(void* to, const Resolved& problem, const Input& input, const Pa
             const std::int64_t source = inside ? row : core::boundary_index(problem.cut().boundary, row, input.n);
             const auto size = static_cast<std::size_t>(count * bytes);
             if (source >= main.first && source < main.last) {
-                const std::int64_t element = tile.item * main.batch_stride + (source - main.first) * main.stride + within;
-                std::memcpy(packed, static_cast<const std::byte*>(main.data) + element * bytes, size);
+                const std::int64_t first = tile.item * main.batch_stride + (source - main.first) * main.stride;
+                const auto* const from = static_cast<const std::byte*>(main.data) + first * bytes;
+                if (inside_of_row.is_packed()) {
+                    std::memcpy(packed, from + within * bytes, size);
+                } else {
+                    for (std::int64_t i = 0; i < count; ++i) {
+                        std::memcpy(packed + i * bytes, from + inside_of_row.of(within + i) * bytes,
+                                    static_cast<std::size_t>(bytes));
+                    }
+                }
             } else {
                 std::memset(packed, 0, size);
             }
@@ -114,12 +146,20 @@ void gather_rows(void* to, const Resolved& problem, const Input& input, const Pa
 void scatter_rows(const Output& output, const void* from, const Resolved& problem, const PackedPiece& piece, int threads) {
     const auto bytes = static_cast<std::int64_t>(size_of(problem.output_dtype));
     const std::int64_t row_elements = position_elements(problem).out;
+    const Inside inside_of_row(problem, true);
     for_each_tile(piece, size_of(problem.output_dtype), false, threads, [&](const PackedPiece& tile, std::int64_t offset) {
         const std::byte* packed = static_cast<const std::byte*>(from) + offset * bytes;
         for_each_row(tile, row_elements, [&](std::int64_t row, std::int64_t within, std::int64_t count) {
-            const std::int64_t element = tile.item * output.batch_stride + (row - output.first) * output.stride + within;
+            const std::int64_t first = tile.item * output.batch_stride + (row - output.first) * output.stride;
+            auto* const to = static_cast<std::byte*>(output.data) + first * bytes;
             const auto size = static_cast<std::size_t>(count * bytes);
-            std::memcpy(static_cast<std::byte*>(output.data) + element * bytes, packed, size);
+            if (inside_of_row.is_packed()) {
+                std::memcpy(to + within * bytes, packed, size);
+            } else {
+                for (std::int64_t i = 0; i < count; ++i) {
+                    std::memcpy(to + inside_of_row.of(within + i) * bytes, packed + i * bytes, static_cast<std::size_t>(bytes));
+                }
+            }
             packed += size;
         });
     });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/choice/choice.hpp"
+#include "core/problem/arrange.hpp"
 #include "gpu_host/executable.hpp"
 #include "gpu_host/measuring_buffers.hpp"
 #include "gpu_host/problem.hpp"
@@ -30,7 +31,11 @@ public:
     [[nodiscard]] std::string_view summary() const override { return info_.idea; }
     [[nodiscard]] bool takes_rank(int rank) const override { return info_.rank == rank; }
     [[nodiscard]] bool is_local() const override { return info_.is_local != 0; }
-    [[nodiscard]] bool by_name_only() const override { return info_.takes_pieces == 0; }
+
+    // Outer axes that step through filters are repeated, each with its own; what comes from host memory is cut into pieces of one.
+    [[nodiscard]] bool takes_outer(const Resolved& problem, const Request& request) const override {
+        return info_.takes_outer != 0 && !request.host_buffers && core::filter_sets(problem) == 1;
+    }
 
     [[nodiscard]] Support supports(const Resolved& problem, const Request& request) const override {
         if (request.host_buffers && info_.takes_pieces == 0) {
@@ -89,6 +94,12 @@ std::string class_text(const ProblemClass& c) {
     return text + (is_image ? ", " : " a row, ") + power_of_two(c.batch_log2) + (is_image ? " images" : " rows");
 }
 
+// `tapline tune` measures signals and images whose samples lie side by side.
+bool is_like_measured(const Resolved& problem) {
+    const bool side_by_side = problem.rank > 1 || (problem.x.in_stride == 1 && problem.x.out_stride == 1);
+    return side_by_side && !problem.has_outer() && (problem.rank > 1 || problem.dtype == problem.output_dtype);
+}
+
 class CudaEngine final : public core::Engine {
 public:
     CudaEngine(const Api& api, const cuda_abi::Device& device) : device_(device) {
@@ -116,17 +127,15 @@ public:
 
     [[nodiscard]] Support accepts(const Resolved& problem, const Request& /*request*/) const override {
         if (problem.is_exact()) { return Support::no("integers are exact on the CPU only; use --device cpu"); }
-        const auto textbook_only = [](const char* what) {
-            return Support::no(std::string(what) + ": only the CPU's textbook solves these yet; use --device cpu");
-        };
-        if (problem.rank > 2) { return textbook_only("three filtered axes"); }
-        if (problem.changes_rate()) { return textbook_only("up, down or dilation other than 1"); }
-        if (problem.rank > 1 && !problem.has_packed_pixels()) { return textbook_only("pixels that do not lie side by side"); }
+        if (problem.changes_rate()) {
+            return Support::no("up, down or dilation other than 1: only the CPU's textbook solves these yet; use --device cpu");
+        }
         return Support::yes();
     }
 
     [[nodiscard]] std::optional<core::Measured> measured(const Resolved& problem, const Request& request,
                                                          const std::function<bool(const core::Algorithm&)>& accept) const override {
+        if (!is_like_measured(problem)) { return std::nullopt; }
         const auto named = [this](const std::string& rung) {  // nullptr: the file may name what this library has not
             const auto found =
                 std::find_if(table_.begin(), table_.end(), [&](const core::Algorithm* a) { return a->name() == rung; });

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/plan/repeated.hpp"
 #include "gpu_host/memory.hpp"
 #include "gpu_host/pipeline.hpp"
 #include "gpu_host/problem.hpp"
@@ -54,15 +55,19 @@ void CudaExecutable::execute_alone(const Output& output, const Input& input) con
 }
 
 void CudaExecutable::execute_host(const Output& output, const Input& input, std::span<std::byte> /*workspace*/) const {
-    run_pipeline({.api = &api_,
-                  .device = device_.index,
-                  .prepared = prepared_.get(),
-                  .problem = &problem_,
-                  .takes_pieces = takes_pieces_,
-                  .granularity = granularity_,
-                  .workspace_bytes = workspace_bytes_,
-                  .threads = threads_},
-                 output, input);
+    const core::Resolved one = core::without_outer(problem_);
+    for (std::int64_t index = 0; index < problem_.outer_length(); ++index) {
+        const core::OuterElement element = core::outer_element(problem_, output, input, index);
+        run_pipeline({.api = &api_,
+                      .device = device_.index,
+                      .prepared = prepared_.get(),
+                      .problem = &one,
+                      .takes_pieces = takes_pieces_,
+                      .granularity = granularity_,
+                      .workspace_bytes = workspace_bytes_,
+                      .threads = threads_},
+                     element.output, element.input);
+    }
 }
 
 cuda_abi::Job job_of(const Output& output, const Input& input, std::int64_t batch) {
@@ -81,7 +86,8 @@ cuda_abi::Job job_of(const Output& output, const Input& input, std::int64_t batc
             .in_stride = input.main.stride,
             .batch_first = 0,
             .batch = batch,
-            .n = input.n};
+            .n = input.n,
+            .packed = 0};
 }
 
 cuda_abi::Job whole_job(const core::Resolved& problem, void* out, const void* in) {

@@ -1,5 +1,7 @@
 #include "gpu_host/measuring_buffers.hpp"
 
+#include <algorithm>
+
 #include "gpu_host/executable.hpp"
 #include "gpu_host/memory.hpp"
 
@@ -32,19 +34,22 @@ private:
         return elements * static_cast<std::int64_t>(size_of(dtype));
     }
 
-    // Once: all executables have one layout.
+    // Executables have one layout but for outer axes, which some of them take.
     void reserve(std::int64_t in_bytes, std::int64_t out_bytes) {
-        if (in_ != nullptr && out_ != nullptr) { return; }
-        in_ = allocate_device(api_, device_, in_bytes);
-        out_ = allocate_device(api_, device_, out_bytes);
+        if (in_bytes <= in_bytes_ && out_bytes <= out_bytes_) { return; }
+        in_bytes_ = std::max(in_bytes, in_bytes_);
+        out_bytes_ = std::max(out_bytes, out_bytes_);
+        in_ = allocate_device(api_, device_, in_bytes_);
+        out_ = allocate_device(api_, device_, out_bytes_);
         constexpr int kByte = 0x3C;  // repeated, a small positive number in every floating type
-        call(api_.fill, device_, in_.get(), kByte, in_bytes, nullptr);
+        call(api_.fill, device_, in_.get(), kByte, in_bytes_, nullptr);
         call(api_.synchronize_stream, device_, nullptr);
     }
 
     const cuda_abi::Api& api_;
     int device_;
     DeviceBytes in_, out_;
+    std::int64_t in_bytes_ = 0, out_bytes_ = 0;
 };
 
 }  // namespace

@@ -155,7 +155,8 @@ private:
                                 .in_stride = elements_.in,
                                 .batch_first = c.item,
                                 .batch = c.items,
-                                .n = far ? std::max<std::int64_t>(c.in_last, 1) : input_.n};
+                                .n = far ? std::max<std::int64_t>(c.in_last, 1) : input_.n,
+                                .packed = 1};
         call(api_.execute, task_.prepared, &job, memory_.workspace.get(), memory_.workspace_bytes, memory_.compute.get());
     }
 

@@ -149,6 +149,20 @@ protected:
     }
 };
 
+// Rows of `across` elements as columns.
+template <class Bytes>
+std::vector<std::byte> turned(const Bytes& from, std::int64_t down, std::int64_t across, std::size_t bytes) {
+    std::vector<std::byte> to(static_cast<std::size_t>(down * across) * bytes);
+    const auto* const elements = reinterpret_cast<const std::byte*>(from.data());
+    for (std::int64_t i = 0; i < down; ++i) {
+        for (std::int64_t j = 0; j < across; ++j) {
+            std::memcpy(to.data() + static_cast<std::size_t>(j * down + i) * bytes,
+                        elements + static_cast<std::size_t>(i * across + j) * bytes, bytes);
+        }
+    }
+    return to;
+}
+
 TEST_F(DeviceStreams, GiveTheBitsOfTheWhole) {
     Random random(63);
     for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::f16}) {
@@ -163,10 +177,15 @@ TEST_F(DeviceStreams, GiveTheBitsOfTheWhole) {
                     p.input_row_stride = p.output_row_stride = 1;
                     p.input_sample_stride = p.output_sample_stride = batch;
                     const HostCase c = make_case(p, random);
-                    const Plan plan = make_plan(p, c.taps.data(), {.device = "cuda"});
+                    // A plan of rows one behind the other, as those of a stream's chunks are on the device.
+                    Problem rows = p;
+                    rows.input_row_stride = rows.output_row_stride = std::nullopt;
+                    rows.input_sample_stride = rows.output_sample_stride = std::nullopt;
+                    const Plan plan = make_plan(rows, c.taps.data(), {.device = "cuda"});
                     std::vector<std::byte> whole(bytes_of(output_extent(p), output_dtype(p)));
-                    plan.execute_host(whole.data(), c.in.data());
-                    ASSERT_EQ(streamed(p, c, random), whole) << plan.algorithm() << ": " << describe(p);
+                    plan.execute_host(whole.data(), turned(c.in, p.length, batch, size_of(dtype)).data());
+                    ASSERT_EQ(streamed(p, c, random), turned(whole, batch, output_length(p), size_of(output_dtype(p))))
+                        << plan.algorithm() << ": " << describe(p);
                 }
             }
         }

@@ -1,5 +1,7 @@
 // Every algorithm of the GPU against the textbook, over problems drawn at random, between guard zones, on device memory and from
 // host memory. TAPLINE_PROPERTY_CASES sets how many (default 9000), TAPLINE_PROPERTY_SEED repeats a failure that was printed.
+#include <algorithm>
+
 #include "gpu/driver.hpp"
 #include "gpu/gpu.hpp"
 #include "support/case.hpp"
@@ -16,7 +18,10 @@ constexpr std::int64_t kMostProducts = 1000000;
 void draw_halves(Problem& p, Random& random) {
     if (!is_complex(p.dtype) && !is_integer(p.dtype) && chance(0.4, random)) {
         p.dtype = chance(0.5, random) ? Dtype::f16 : Dtype::bf16;
-        if (p.boundary == Boundary::constant) { p.constant = pick(std::array<double, 4>{0.5, -1.25, 3, NAN}, random); }
+        const auto is_constant = [](const FilteredAxis& axis) { return axis.boundary == Boundary::constant; };
+        if (p.boundary == Boundary::constant || std::any_of(p.axes.begin(), p.axes.end(), is_constant)) {
+            p.constant = pick(std::array<double, 4>{0.5, -1.25, 3, NAN}, random);
+        }
     }
     if (!is_complex(p.dtype) && chance(0.1, random)) {
         p.output_dtype = pick(std::array<Dtype, 3>{Dtype::f16, Dtype::bf16, Dtype::f32}, random);
@@ -42,19 +47,22 @@ struct Drawn {
 };
 
 Drawn draw_any(Random& random) {
-    const std::int64_t kind = between(0, 19, random);
+    const std::int64_t kind = between(0, 22, random);
     if (kind < 9) {
         Problem p = draw_problem(chance(0.1, random) ? 6000 : 700, 300, random);
         draw_halves(p, random);
         return {p, true};
     }
     if (kind < 18) { return {draw_image(random), has_driver()}; }  // the emulated engine has only images of f32
-    Problem p = draw_problem({.rank = chance(0.6, random) ? 1 : 2,
-                              .most_samples = 200,
-                              .most_taps = 40,
+    const bool is_long = chance(0.3, random);                      // several tiles and segments a row
+    Problem p = draw_problem({.rank = is_long || chance(0.6, random) ? 1 : 2,
+                              .most_samples = is_long ? 6000 : 200,
+                              .most_taps = is_long && chance(0.5, random) ? 700 : 40,
                               .most_products = kMostProducts,
+                              .integers = true,
                               .layouts = true},
                              random);
+    draw_halves(p, random);
     return {p, false};
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include "core/problem/arrange.hpp"
+
 namespace tapline::core {
 namespace {
 
@@ -62,16 +64,22 @@ std::string format_seconds(double seconds) {
 std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem, const Request& request) {
     const Support accepted = engine.accepts(problem, request);
     const bool changes_rate = problem.changes_rate();
+    const Resolved one = without_outer(problem);
+    const auto times = static_cast<double>(problem.outer_length());
     std::vector<Candidate> all;
     for (const Algorithm* algorithm : engine.algorithms()) {
         if (!algorithm->takes_rank(problem.rank)) { continue; }
+        const bool whole = algorithm->takes_outer(problem, request);
+        const Resolved& asked = whole ? problem : one;
         Candidate candidate{algorithm, accepted, 0};
         if (accepted.ok && changes_rate && !algorithm->changes_rate()) {
             candidate.support = Support::no("it does not change rates: up, down and dilation are 1 there");
         } else if (accepted.ok) {
-            candidate.support = algorithm->supports(problem, request);
+            candidate.support = algorithm->supports(asked, request);
         }
-        if (candidate.support.ok) { candidate.predicted_seconds = algorithm->estimate_seconds(problem, request); }
+        if (candidate.support.ok) {
+            candidate.predicted_seconds = algorithm->estimate_seconds(asked, request) * (whole ? 1 : times);
+        }
         all.push_back(std::move(candidate));
     }
     return all;
@@ -80,7 +88,6 @@ std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem,
 Choice choose(const Engine& engine, const Resolved& problem, const Request& request, const std::string& algorithm) {
     std::vector<Candidate> all = candidates(engine, problem, request);
     if (!algorithm.empty()) { return named(all, algorithm); }
-    std::erase_if(all, [](const Candidate& c) { return c.algorithm->by_name_only(); });
     const bool local_first = problem.taps() <= engine.local_taps(problem.rank) && request.accuracy != Accuracy::fast;
     std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
         if (a.support.ok != b.support.ok) { return a.support.ok; }

@@ -14,7 +14,7 @@ constexpr double kHostCallSeconds = 1e-4;
 double transfer_seconds(const Resolved& r) {
     const double in = static_cast<double>(r.samples()) * static_cast<double>(size_of(r.dtype));
     const double out = static_cast<double>(r.outputs()) * static_cast<double>(size_of(r.output_dtype));
-    return kHostCallSeconds + (in + out) / kPageableBytesPerSecond;
+    return static_cast<double>(r.outer_length()) * (kHostCallSeconds + (in + out) / kPageableBytesPerSecond);
 }
 
 // On the first GPU with host buffers; nothing if there is none or it cannot.
@@ -49,8 +49,7 @@ DeviceChoice choose_device(const std::string& device, const Resolved& problem, c
         if (error.code() != ErrorCode::unsupported) { throw; }
         refusal = error.what();
     }
-    const double repeated = static_cast<double>(problem.outer_length());
-    if (on_cpu && on_cpu->predicted_seconds * repeated <= kWorthAnAcceleratorSeconds) { return {&named, *on_cpu, request}; }
+    if (on_cpu && on_cpu->predicted_seconds <= kWorthAnAcceleratorSeconds) { return {&named, *on_cpu, request}; }
     std::string reason;
     std::optional<DeviceChoice> gpu = on_accelerator(problem, request, reason);
     if (!on_cpu) {

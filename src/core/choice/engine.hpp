@@ -92,13 +92,14 @@ public:
     [[nodiscard]] virtual bool takes_rank(int rank) const { return rank == 1; }
     /// Whether the problem's up, down and dilation may be other than 1. Asked before supports(), so that most need not look.
     [[nodiscard]] virtual bool changes_rate() const { return false; }
-    /// Asked for problems of its ranks. The problem has no outer axes (core/plan/repeated.hpp).
+    /// Whether an execution goes through the problem's outer axes by itself. Where not, the algorithm is asked about the problem of
+    /// one of their elements, and its executable is repeated (core/plan/repeated.hpp).
+    [[nodiscard]] virtual bool takes_outer(const Resolved& /*problem*/, const Request& /*request*/) const { return false; }
+    /// Asked for problems of its ranks. The problem has outer axes only where the algorithm takes them.
     [[nodiscard]] virtual Support supports(const Resolved& problem, const Request& request) const = 0;
     /// Whether an output's error depends on the terms of its own sum alone. A transform's does not: a quiet passage that shares
     /// a block with a loud one has the loud one's error.
     [[nodiscard]] virtual bool is_local() const { return true; }
-    /// Whether only a caller who names it gets it.
-    [[nodiscard]] virtual bool by_name_only() const { return false; }
     /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
     [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
     /// `taps`: problem.filters rows of problem.taps() packed elements of problem.taps_dtype, in correlation order (already reversed

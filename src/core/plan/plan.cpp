@@ -140,7 +140,7 @@ std::vector<AlgorithmInfo> algorithms(const Problem& problem, const std::string&
     const core::Request request{
         .accuracy = accuracy, .threads = core::resolve_threads(threads), .facts = core::facts_of_all(resolved, taps)};
     std::vector<AlgorithmInfo> infos;
-    for (const core::Candidate& c : core::candidates(engine, core::without_outer(resolved), request)) {
+    for (const core::Candidate& c : core::candidates(engine, resolved, request)) {
         infos.push_back({.name = std::string(c.algorithm->name()),
                          .summary = std::string(c.algorithm->summary()),
                          .supported = c.support.ok,

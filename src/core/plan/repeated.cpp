@@ -5,10 +5,6 @@
 namespace tapline::core {
 namespace {
 
-struct Offsets {
-    std::int64_t in = 0, out = 0, taps = 0, set = 0;
-};
-
 class Repeated final : public Executable {
 public:
     Repeated(const Resolved& problem, std::vector<std::unique_ptr<Executable>> each) : problem_(problem), each_(std::move(each)) {}
@@ -23,26 +19,26 @@ public:
     }
 
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const override {
-        for_each(output, input, [&](const Executable& one, const Output& out, const Input& in, const Offsets&) {
-            one.execute(out, in, workspace, stream);
+        for_each(output, input, [&](const Executable& one, const OuterElement& element) {
+            one.execute(element.output, element.input, workspace, stream);
         });
     }
     void execute_with_taps(const Output& output, const Input& input, const GivenTaps& taps, std::span<std::byte> workspace,
                            void* stream) const override {
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.taps_dtype));
-        for_each(output, input, [&](const Executable& one, const Output& out, const Input& in, const Offsets& at) {
+        for_each(output, input, [&](const Executable& one, const OuterElement& element) {
             GivenTaps own = taps;
-            own.data = static_cast<const std::byte*>(taps.data) + at.taps * bytes;
-            one.execute_with_taps(out, in, own, workspace, stream);
+            own.data = static_cast<const std::byte*>(taps.data) + element.taps * bytes;
+            one.execute_with_taps(element.output, element.input, own, workspace, stream);
         });
     }
     void execute_alone(const Output& output, const Input& input) const override {
         for_each(output, input,
-                 [&](const Executable& one, const Output& out, const Input& in, const Offsets&) { one.execute_alone(out, in); });
+                 [&](const Executable& one, const OuterElement& element) { one.execute_alone(element.output, element.input); });
     }
     void execute_host(const Output& output, const Input& input, std::span<std::byte> workspace) const override {
-        for_each(output, input, [&](const Executable& one, const Output& out, const Input& in, const Offsets&) {
-            one.execute_host(out, in, workspace);
+        for_each(output, input, [&](const Executable& one, const OuterElement& element) {
+            one.execute_host(element.output, element.input, workspace);
         });
     }
 
@@ -55,32 +51,10 @@ private:
 
     template <class Body>
     void for_each(const Output& output, const Input& input, const Body& body) const {
-        const auto in_bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
-        const auto out_bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
         for (std::int64_t index = 0; index < problem_.outer_length(); ++index) {
-            const Offsets at = offsets_of(index);
-            Output out = output;
-            Input in = input;
-            out.data = static_cast<std::byte*>(output.data) + at.out * out_bytes;
-            in.main.data = static_cast<const std::byte*>(input.main.data) + at.in * in_bytes;
-            body(*each_[each_.size() == 1 ? 0 : static_cast<std::size_t>(at.set)], out, in, at);
+            const OuterElement element = outer_element(problem_, output, input, index);
+            body(*each_[each_.size() == 1 ? 0 : static_cast<std::size_t>(element.set)], element);
         }
-    }
-
-    [[nodiscard]] Offsets offsets_of(std::int64_t index) const {
-        Offsets at;
-        std::int64_t sets = 1;
-        for (auto axis = problem_.outer.rbegin(); axis != problem_.outer.rend(); ++axis) {
-            const std::int64_t i = index % axis->length;
-            index /= axis->length;
-            at.in += i * axis->in_stride;
-            at.out += i * axis->out_stride;
-            at.taps += i * axis->taps_stride;
-            if (axis->taps_stride == 0) { continue; }
-            at.set += i * sets;
-            sets *= axis->length;
-        }
-        return at;
     }
 
     Resolved problem_;
@@ -89,16 +63,25 @@ private:
 
 }  // namespace
 
-Resolved without_outer(const Resolved& problem) {
-    Resolved one = problem;
-    one.outer = {};
-    return one;
-}
-
-std::int64_t filter_sets(const Resolved& problem) {
+OuterElement outer_element(const Resolved& problem, const Output& output, const Input& input, std::int64_t index) {
+    OuterElement element{output, input};
+    std::int64_t in = 0;
+    std::int64_t out = 0;
     std::int64_t sets = 1;
-    for (const Batch& axis : problem.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
-    return sets;
+    for (auto axis = problem.outer.rbegin(); axis != problem.outer.rend(); ++axis) {
+        const std::int64_t i = index % axis->length;
+        index /= axis->length;
+        in += i * axis->in_stride;
+        out += i * axis->out_stride;
+        element.taps += i * axis->taps_stride;
+        if (axis->taps_stride == 0) { continue; }
+        element.set += i * sets;
+        sets *= axis->length;
+    }
+    element.output.data = static_cast<std::byte*>(output.data) + out * static_cast<std::int64_t>(size_of(problem.output_dtype));
+    element.input.main.data =
+        static_cast<const std::byte*>(input.main.data) + in * static_cast<std::int64_t>(size_of(problem.dtype));
+    return element;
 }
 
 std::int64_t filter_set_offset(const Resolved& problem, std::int64_t index) {

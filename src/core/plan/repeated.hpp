@@ -5,17 +5,21 @@
 #include <vector>
 
 #include "core/choice/engine.hpp"
+#include "core/problem/arrange.hpp"
 
 namespace tapline::core {
 
-/// The problem of one element of the outer axes.
-Resolved without_outer(const Resolved& problem);
-
-/// How many sets of filters the outer axes step through: 1 where they share one.
-std::int64_t filter_sets(const Resolved& problem);
-
 /// Where set `index` begins in the caller's taps, in elements.
 std::int64_t filter_set_offset(const Resolved& problem, std::int64_t index);
+
+/// The element of the outer axes that is number `index`: its output and input, given those of the first one.
+struct OuterElement {
+    Output output;
+    Input input;
+    std::int64_t taps = 0;  ///< elements before its filters
+    std::int64_t set = 0;   ///< which of the sets of filters
+};
+OuterElement outer_element(const Resolved& problem, const Output& output, const Input& input, std::int64_t index);
 
 /// Executes `each[set]` for every element of the outer axes, one after the other. `each` is prepared for without_outer(problem),
 /// one for each set of filters (or one that gets its taps with each execution).

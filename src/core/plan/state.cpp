@@ -59,11 +59,13 @@ public:
             samples * one_.outer_length() * static_cast<std::int64_t>(size_of(one_.dtype)), state_.request.threads);
     }
 
-    [[nodiscard]] const Resolved& one() const { return one_; }
-
 private:
-    // `only_first`: for a measurement, which executes one element of the outer axes.
+    // `only_first`: for a measurement, which executes one element of outer axes that the algorithm does not take.
     std::unique_ptr<const Executable> prepare(const Algorithm& algorithm, bool only_first) const {
+        if (algorithm.takes_outer(state_.resolved, state_.request)) {
+            const void* const taps = state_.request.taps_come_later ? nullptr : sets_.front().get();
+            return algorithm.prepare(state_.resolved, taps, state_.request);
+        }
         std::vector<const void*> sets;
         for (const AlignedBytes& set : sets_) { sets.push_back(set.get()); }
         // Of taps that come later there is no set: a null pointer stands for them.
@@ -81,7 +83,7 @@ private:
     void fill(const Choice& choice) {
         state_.algorithm = choice.algorithm->name();
         state_.reason = choice.reason;
-        state_.predicted_seconds = choice.predicted_seconds * static_cast<double>(state_.resolved.outer_length());
+        state_.predicted_seconds = choice.predicted_seconds;
         take(prepare(*choice.algorithm, false));
     }
     void take(std::unique_ptr<const Executable> executable) {
@@ -94,8 +96,8 @@ private:
     // Effort::measure: the candidates within reach of the best estimate.
     void measure_candidates(const Engine& engine) {
         constexpr double kWorthTrying = 8;  // an estimate is rarely off by more
-        std::vector<Candidate> all = candidates(engine, one_, state_.request);
-        std::erase_if(all, [](const Candidate& c) { return c.algorithm->by_name_only() || !c.support.ok; });
+        std::vector<Candidate> all = candidates(engine, state_.resolved, state_.request);
+        std::erase_if(all, [](const Candidate& c) { return !c.support.ok; });
         const auto best_estimate = std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
                                        return a.predicted_seconds < b.predicted_seconds;
                                    })->predicted_seconds;
@@ -105,7 +107,9 @@ private:
         std::string timings;
         for (const Candidate& c : all) {
             if (c.predicted_seconds > kWorthTrying * best_estimate) { continue; }
-            const double seconds = buffers->seconds_of(*prepare(*c.algorithm, true));
+            const bool whole = c.algorithm->takes_outer(state_.resolved, state_.request);
+            const double times = whole ? 1 : static_cast<double>(state_.resolved.outer_length());
+            const double seconds = times * buffers->seconds_of(*prepare(*c.algorithm, true));
             timings += (timings.empty() ? " " : "; ") + std::string(c.algorithm->name()) + " " + format_seconds(seconds);
             if (winner == nullptr || seconds < best) {
                 best = seconds;
@@ -137,7 +141,7 @@ std::shared_ptr<const PlanState> make_state_without_taps(const Problem& problem,
     const Request request{
         .accuracy = options.accuracy, .threads = resolve_threads(options.threads), .taps_come_later = true, .facts = {}};
     Maker maker(*state, options, {});
-    maker.make(choose_device(options.device, maker.one(), request, options.algorithm));
+    maker.make(choose_device(options.device, state->resolved, request, options.algorithm));
     return state;
 }
 
@@ -156,13 +160,13 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
                               .host_buffers = allow_unknown_length,  // a stream's memory is the host's
                               .facts = facts_of_sets(without_outer(state->resolved), sets)};
         Maker maker(*state, options, std::move(sets));
-        const DeviceChoice choice = choose_device(options.device, maker.one(), request, options.algorithm);
+        const DeviceChoice choice = choose_device(options.device, state->resolved, request, options.algorithm);
         try {
             maker.make(choice);
         } catch (const Error& error) {  // "auto" may take the CPU where the GPU has no memory left or fails
             const bool gpu_failed = error.code() == ErrorCode::memory || error.code() == ErrorCode::device;
             if (options.device != "auto" || choice.engine == &host_engine() || !gpu_failed) { throw; }
-            maker.make(fall_back_to_host(maker.one(), request, error.what()));
+            maker.make(fall_back_to_host(state->resolved, request, error.what()));
         }
         return state;
     } catch (const std::bad_alloc&) {

@@ -89,4 +89,16 @@ void arrange(Resolved& r, std::vector<Batch> axes) {
     std::copy(axes.begin(), axes.end(), r.outer.begin());
 }
 
+Resolved without_outer(const Resolved& problem) {
+    Resolved one = problem;
+    one.outer = {};
+    return one;
+}
+
+std::int64_t filter_sets(const Resolved& problem) {
+    std::int64_t sets = 1;
+    for (const Batch& axis : problem.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
+    return sets;
+}
+
 }  // namespace tapline::core

@@ -14,4 +14,10 @@ namespace tapline::core {
 /// have filters in turn, those of images share one. What is left is `outer`, with as many filters as it likes.
 void arrange(Resolved& r, std::vector<Batch> axes);
 
+/// The problem of one element of the outer axes.
+Resolved without_outer(const Resolved& problem);
+
+/// How many sets of filters the outer axes step through: 1 where they share one.
+std::int64_t filter_sets(const Resolved& problem);
+
 }  // namespace tapline::core

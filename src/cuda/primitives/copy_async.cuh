@@ -24,6 +24,16 @@ __device__ __forceinline__ void copy_4_async(void* to_shared, const void* from_g
 #endif
 }
 
+/// Two words, from any address that is a multiple of their size.
+__device__ __forceinline__ void copy_8_async(void* to_shared, const void* from_global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(from_global) : "memory");
+#else
+    *static_cast<std::uint64_t*>(to_shared) = *static_cast<const std::uint64_t*>(from_global);
+#endif
+}
+
 /// A vector of which only the first `bytes` bytes exist; the others become zero. bytes = 0 reads nothing.
 __device__ __forceinline__ void copy_up_to_16_async(void* to_shared, const void* from_global, int bytes) {
     if (bytes == 16) {

@@ -159,6 +159,22 @@ inline float __int_as_float(int bits) { return __uint_as_float(static_cast<unsig
 inline unsigned __float2uint_rn(float x) {
     return !(x > 0) ? 0 : x >= 4294967296.0F ? ~0U : static_cast<unsigned>(std::nearbyint(double{x}));
 }
+/// cvt.rni.s32: to even, saturated; NaN becomes 0 from f32, the least number from f64.
+inline int __double2int_rn(double x) {
+    if (std::isnan(x) || x <= -2147483648.0) { return INT32_MIN; }
+    return x >= 2147483647.0 ? INT32_MAX : static_cast<int>(std::nearbyint(x));
+}
+inline int __float2int_rn(float x) { return std::isnan(x) ? 0 : __double2int_rn(double{x}); }
+inline double __longlong_as_double(long long bits) {
+    double x = 0;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+inline long long __double_as_longlong(double x) {
+    long long bits = 0;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
 template <class T>
 T min(T a, T b) {
     return b < a ? b : a;

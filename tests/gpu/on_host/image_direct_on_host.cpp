@@ -5,6 +5,7 @@ namespace tapline::cuda::image_direct_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
 }
 #include "cuda/families/common/images.cpp"
+#include "cuda/families/common/types.cpp"
 #include "cuda/families/direct/image_direct.cpp"
 #include "cuda/families/direct/image_direct_kernels.cu"
 
@@ -14,25 +15,6 @@ void check(cudaError_t result, const char* what) {
     if (result != cudaSuccess) { throw CudaError(cuda_abi::Code::device, what); }
 }
 void check_launch(const char*) {}
-
-Type type_of(const Problem& p, const cuda_abi::Device&) {
-    const bool complex_taps = p.taps_dtype == kComplex64 || p.taps_dtype == kComplex128;
-    switch (p.dtype) {
-        case kF64:
-            return {8, 8, 1, 0.5};
-        case kComplex64:
-            return {8, complex_taps ? 8 : 4, complex_taps ? 4 : 2, 1};
-        case kComplex128:
-            return {16, complex_taps ? 16 : 8, complex_taps ? 4 : 2, 0.5};
-        case kF16:
-        case kBf16:
-            return {2, 4, 1, 1};
-        default:
-            return {4, 4, 1, 1};
-    }
-}
-
-Refusal refuse_types(const Problem&) { return {}; }
 
 }  // namespace tapline::cuda
 

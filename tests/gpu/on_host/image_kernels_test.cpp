@@ -2,17 +2,13 @@
 // origins, channels, strides, batches, types, NaN, bands of rows. Inputs stand against memory that cannot be read, outputs between
 // guard zones. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstdlib>
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
-#include "core/plan/taps_order.hpp"
-#include "core/problem/taps_facts.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "gpu/on_host/image_rungs.hpp"
+#include "gpu/on_host/rung_on_host.hpp"
+#include "support/case.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
 #include "tapline/tapline.hpp"
@@ -22,99 +18,6 @@ namespace {
 
 constexpr int kShards = 8;
 constexpr std::int64_t kDefaultCases = 48;  // a thread a fiber takes its time
-
-std::int64_t environment_number(const char* name, std::int64_t fallback) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? fallback : std::atoll(text);
-}
-
-/// `bytes` bytes with a page that cannot be read right behind them, or right before them.
-class FencedBuffer {
-public:
-    FencedBuffer(const void* from, std::size_t bytes, bool at_end) {
-        const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-        size_ = (bytes + page - 1) / page * page + 2 * page;
-        base_ = static_cast<char*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-        if (base_ == MAP_FAILED) { throw std::bad_alloc(); }
-        mprotect(base_, page, PROT_NONE);
-        mprotect(base_ + size_ - page, page, PROT_NONE);
-        data_ = at_end ? base_ + size_ - page - bytes : base_ + page;
-        std::memcpy(data_, from, bytes);
-    }
-    ~FencedBuffer() { munmap(base_, size_); }
-    FencedBuffer(const FencedBuffer&) = delete;
-    FencedBuffer& operator=(const FencedBuffer&) = delete;
-    [[nodiscard]] const void* data() const { return data_; }
-
-private:
-    std::size_t size_;
-    char* base_;
-    char* data_;
-};
-
-std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
-
-// A device by hand; with one multiprocessor, tiles that suit large images.
-cuda_abi::Device device_of(int multiprocessors, int major) {
-    cuda_abi::Device device;
-    device.major = major;
-    device.multiprocessors = multiprocessors;
-    device.copy_bytes_per_second = 4e12;
-    device.peak_flops = 6e13;
-    device.shared_bytes_per_block = static_cast<int>(on_host::kSharedBytes);
-    return device;
-}
-
-// As the engine prepares a rung, in host memory.
-class Prepared {
-public:
-    Prepared(const cuda::Rung& rung, const core::Resolved& r, const void* taps, int multiprocessors = 0, int major = 9)
-        : turned_(core::correlation_taps(r, taps, 0)) {
-        const core::TapsFacts facts = core::facts_of(r, turned_.get());
-        prepared_.rung = &rung;
-        prepared_.device = device_of(multiprocessors > 0 ? multiprocessors : r.x.n % 2 == 0 ? 132 : 1, major);
-        static_cast<core::Resolved&>(prepared_.problem) = r;
-        prepared_.problem.taps_finite = facts.finite;
-        if (r.filters == 1 && !facts.separable.empty()) {
-            factors_ = facts.separable[0];
-            prepared_.problem.separable = factors_.rank;
-            prepared_.problem.exact_specials = factors_.exact_specials;
-        }
-        prepared_.given = {turned_.get(), factors_.columns.data(), factors_.rows.data()};
-        const std::size_t row = bytes_of(r.taps(), r.taps_dtype);
-        const std::size_t pitch = (row + 15) / 16 * 16;
-        prepared_.taps_pitch_bytes = static_cast<std::int64_t>(pitch);
-        prepared_.host_taps.resize(std::max<std::size_t>(pitch * static_cast<std::size_t>(r.filters), 2048));
-        for (std::size_t f = 0; f < static_cast<std::size_t>(r.filters); ++f) {
-            std::memcpy(prepared_.host_taps.data() + f * pitch, turned_.get() + f * row, row);
-        }
-        taps_ = prepared_.host_taps;
-        prepared_.on_device.taps = taps_.data();
-    }
-    // Empty, or why the rung does not take it.
-    std::string make() {
-        const std::string refusal = prepared_.rung->supports(prepared_.problem, prepared_.device);
-        if (!refusal.empty()) { return refusal; }
-        prepared_.chosen = prepared_.rung->load(prepared_);
-        const std::vector<std::byte> tables = prepared_.rung->tables(prepared_);
-        if (!tables.empty()) {
-            tables_ = std::make_unique<GuardedBuffer>(tables.size());
-            std::memcpy(tables_->data(), tables.data(), tables.size());
-            prepared_.on_device.tables = tables_->data();
-        }
-        prepared_.given = {};
-        return {};
-    }
-    [[nodiscard]] const cuda::Prepared& get() const { return prepared_; }
-    void launch(const cuda::Job& job) const { prepared_.rung->launch(prepared_, job, prepared_.on_device, nullptr, nullptr); }
-
-private:
-    core::AlignedBytes turned_;
-    core::SeparableMask factors_;
-    std::vector<std::byte> taps_;
-    std::unique_ptr<GuardedBuffer> tables_;
-    cuda::Prepared prepared_;
-};
 
 // The rows [first, first + count) of a problem's outputs from all of its input.
 cuda::Job job_of(const core::Resolved& r, void* out, const void* in, std::int64_t first, std::int64_t count) {
@@ -179,7 +82,7 @@ void run_case(std::uint64_t seed) {
     for (const cuda::Rung* rung : on_host::image_rungs()) {
         const std::string name = rung->info().name;
         const auto told = [&] { return "TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + name + ": " + describe(p); };
-        Prepared prepared(*rung, r, taps.data());
+        PreparedOnHost prepared(*rung, r, taps.data());
         if (!prepared.make().empty()) { continue; }
         GuardedBuffer out(bytes_of(output_extent(p), output_dtype(p)),
                           static_cast<std::size_t>(between(0, 5, random)) * size_of(real_part_of(output_dtype(p))));
@@ -222,7 +125,7 @@ std::string run_whole(const cuda::Rung& rung, const ImageProblem& p, int rank, b
         in[in.size() / 7] = INFINITY;
     }
     const core::Resolved r = core::resolve(p);
-    Prepared prepared(rung, r, taps.data(), multiprocessors, major);
+    PreparedOnHost prepared(rung, r, taps.data(), multiprocessors, major);
     const std::string refusal = prepared.make();
     if (!refusal.empty()) { return refusal; }
     prepared.launch(job_of(r, out.data(), in.data(), 0, r.y.outputs));
@@ -307,7 +210,7 @@ TEST(ImageKernels, ScalesOnTensorCores) {
                 if (pattern == 4) { in[i] *= y < 42 ? 1e-25F : 1e25F; }
                 if (pattern == 5) { in[i] *= y < 20 || y > 70 ? 1 : 1e-36F; }
             }
-            Prepared prepared(cuda::image_separable(), r, taps.data(), 1);
+            PreparedOnHost prepared(cuda::image_separable(), r, taps.data(), 1);
             ASSERT_EQ(prepared.make(), "");
             ASSERT_EQ(cuda::image_separable().granularity(prepared.get()), 16);
             prepared.launch(job_of(r, whole.data(), in.data(), 0, 84));

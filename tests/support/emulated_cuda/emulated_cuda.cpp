@@ -356,6 +356,7 @@ bool supports(std::int32_t number, std::int32_t, const Problem* p, Status* statu
         return fail(status, Code::unsupported, "it takes its taps from host memory");
     }
     if (is_of_images(number)) {
+        if (!p->has_packed_pixels()) { return fail(status, Code::unsupported, "takes pixels that lie side by side"); }
         const bool takes = p->dtype == Dtype::f32 || p->dtype == Dtype::u8 || p->dtype == Dtype::u16;
         return takes || fail(status, Code::unsupported, "takes only f32, u8 and u16");
     }

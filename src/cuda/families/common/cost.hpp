@@ -33,6 +33,16 @@ struct Cost {
     double lost, lost_most;  // of a short launch, which never reaches them: a share, and seconds
     double last;             // seconds for each tap, once the device is full: the last outputs find few others at work
 };
+/// Bytes that memory moves for an element whose nearest neighbour lies so many elements away: those between them come along.
+double bytes_touched(std::int64_t nearest, int bytes);
+
+/// Times as long as with samples and outputs side by side takes a kernel whose lanes go along rows, which reads and writes what
+/// lies apart one by one.
+double slowdown_of_layout(const Problem& p);
+
+/// The same of short rows, of those that begin between 16-byte boundaries, and of edges that are not zeros.
+double slowdown_of_rows(const Problem& p);
+
 /// Seconds of a launch with a cold L2 cache.
 double estimate(const Problem& p, const cuda_abi::Device& device, const Cost& cost);
 

@@ -1,5 +1,8 @@
 #include "cuda/families/common/images.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "cuda/check.hpp"
 
 namespace tapline::cuda {
@@ -11,6 +14,7 @@ bool stays_inside(const core::Axis& a) { return a.origin <= 0 && a.outputs - 1 +
 }  // namespace
 
 Refusal refuse_image(const Problem& p) {
+    if (!p.has_packed_pixels()) { return "takes images whose pixels lie side by side"; }
     if (p.x.boundary != p.y.boundary && !stays_inside(p.x) && !stays_inside(p.y)) {
         return "takes one rule for what lies outside the image, not one for each axis";
     }
@@ -30,6 +34,17 @@ Type image_type_of(const Problem& p, const cuda_abi::Device& device) {
 }
 
 Boundary image_boundary(const Problem& p) { return stays_inside(p.y) ? p.x.boundary : p.y.boundary; }
+
+double outputs_in_tiles(const Problem& p, double tile_rows, double tile_elements) {
+    // 60,000 images of 28 x 28 pixels with 5 x 5 taps, reflected: rung 04 takes 3.4 ms, of which its whole tiles' sums are 0.6,
+    // rung 07 5.9 ms.
+    constexpr double kAtEdges = 4;
+    const double down = std::ceil(static_cast<double>(p.y.outputs) / tile_rows);
+    const double across = std::ceil(static_cast<double>(p.x.outputs * p.channels.length) / tile_elements);
+    const double inner = std::max(down - 2, 0.0) * std::max(across - 2, 0.0);
+    const double edges = 1 - inner / (down * across);
+    return (1 + kAtEdges * edges * edges) * down * across * tile_rows * tile_elements * static_cast<double>(p.batch.length);
+}
 
 double image_bytes(const Problem& p) {
     return static_cast<double>(p.samples()) * image_type_of(p, {}).bytes + image_outputs(p) * stored_bytes(p.output_dtype);

@@ -20,6 +20,9 @@ Boundary image_boundary(const Problem& p);
 /// Elements of the output.
 inline double image_outputs(const Problem& p) { return static_cast<double>(p.outputs()); }
 
+/// The same in whole tiles, more where most of them lie at edges.
+double outputs_in_tiles(const Problem& p, double tile_rows, double tile_elements);
+
 /// Bytes read and written by an execution at least.
 double image_bytes(const Problem& p);
 

@@ -17,8 +17,8 @@ Type type_of(const Problem& p, const cuda_abi::Device& device) {
         case kF16:
         case kBf16:
             return {2, 4, 1, 1};
-        default:
-            return {4, 4, 1, 1};
+        default:  // f32, and integers beside real taps
+            return p.taps_dtype == kF64 ? Type{stored_bytes(p.dtype), 8, 1, f64} : Type{stored_bytes(p.dtype), 4, 1, 1};
     }
 }
 

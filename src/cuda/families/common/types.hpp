@@ -23,6 +23,11 @@ inline bool has_fast_double(const cuda_abi::Device& device) { return device.sing
 /// Whether kernels read the taps in memory: rows have their own, or nobody knew them when the plan was made.
 inline bool taps_in_memory(const Problem& p) { return p.filters > 1 || p.taps_come_later; }
 
+/// The type that sums are formed in where samples are widened to it.
+inline Dtype sums_of(const Problem& p) {
+    return is_complex(p.dtype) ? p.dtype : p.taps_dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+}
+
 /// Integers are the CPU's.
 Refusal refuse_types(const Problem& p);
 

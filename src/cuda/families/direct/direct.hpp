@@ -9,5 +9,6 @@ const Rung& direct_few();
 const Rung& direct_window();
 const Rung& direct();
 const Rung& split_taps();
+const Rung& direct_tiles();
 
 }  // namespace tapline::cuda

@@ -101,7 +101,9 @@ public:
         const Type type = image_type_of(p, device);
         const double products = static_cast<double>(p.taps()) * type.products;
         const double besides = small_mask(p) ? kSmallOutputCost : kOutputCost;
-        const double computing = 2 * image_outputs(p) * (kProductCost * products + besides) / (type.rate * device.peak_flops);
+        const int tile_rows = kThreads / 32 / kWarpsX * rows_of_thread(image_type_of(p, {}).bytes);
+        const double computing = 2 * outputs_in_tiles(p, tile_rows, kTileElements) * (kProductCost * products + besides) /
+                                 (type.rate * device.peak_flops);
         return kLaunchSeconds + std::max(seconds_to_move(p, device), computing);
     }
 

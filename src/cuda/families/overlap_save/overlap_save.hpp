@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cuda/primitives/arguments.hpp"
+#include "cuda/primitives/lines.hpp"
 #include "cuda/primitives/segment_sizes.hpp"
 
 namespace tapline::cuda::overlap_save {
@@ -40,6 +41,8 @@ struct Segments {
     std::int64_t first_filter;  // of row 0
     int run;                    // segments that a warp does one after the other
     void* kept;                 // by halves of rows: products of the first that wait for the second
+    Rows rows;                  // of tiles: `lines` segments begin and end together
+    std::int64_t filter_bytes;  // of taps, from one filter to the next
     unsigned* taken;            // of one warp and one filter: segments taken beyond the first ones; null: warps go on in steps
 };
 

@@ -231,6 +231,39 @@ struct SegmentOutputs {
         }
     }
 
+    /// A stage's outputs, those that are not wanted too: place_at(offset) is that of output mine + offset.
+    template <int kStage, class PlaceAt>
+    __device__ __forceinline__ void put(const T* re, const T* im, const PlaceAt& place_at) const {
+        fft::for_each_index<0, kOfStage>([&](auto output) {
+            constexpr int u = Parts::staged(kStages, kStage, decltype(output)::value);
+            constexpr int r = Parts::held(u);
+            if constexpr (kComplex) {
+                place_at(Parts::offset(u)) = S{re[r], im[r]};
+            } else {
+                place_at(Parts::offset(u)) = re[r];
+                place_at(Parts::offset(u) + kM) = im[r];
+            }
+        });
+    }
+    /// The same of the thread's outputs summed directly, sum_of_output(o), which may be sums for the filter's part after.
+    template <class SumOf, class PlaceAt>
+    __device__ __forceinline__ void repair_into(const SumOf& sum_of_output, const PlaceAt& place_at) const {
+#pragma unroll 1
+        for (int u = 0; u < (kComplex ? 32 : 64); ++u) {
+            const int offset = Parts::offset(u % 32) + (u < 32 ? 0 : kM);
+            const int at = mine + offset;
+            if (at >= wanted) { continue; }
+            Sum sum = sum_of_output(first_output + at);
+            const std::int64_t sums_at = row * g.sums_row + first_output + at;
+            if (kSums && g.sums_in != nullptr) { multiply_add(sum, static_cast<const Sum*>(g.sums_in)[sums_at], T{1}); }
+            if (keeps_sums()) {
+                static_cast<Sum*>(g.sums_out)[sums_at] = sum;
+            } else {
+                place_at(offset) = finish(a, sum);
+            }
+        }
+    }
+
     /// The thread's own in `points`, where the calls for each output find them: nothing is in registers then.
     template <class P>
     __device__ __forceinline__ void to_shared(P* points, const T* re, const T* im) const {

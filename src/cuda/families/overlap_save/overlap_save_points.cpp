@@ -25,8 +25,9 @@ PointType point_type_of(const Problem& p) {
         case kF16:
         case kBf16:
             return {2, 4, 8, false};
-        default:
-            return {4, 4, 8, false};
+        default:  // f32, and integers beside real taps
+            return p.taps_dtype == kF64 ? PointType{stored_bytes(p.dtype), 8, 16, false}
+                                        : PointType{stored_bytes(p.dtype), 4, 8, false};
     }
 }
 

@@ -255,24 +255,21 @@ private:
         if (bytes <= 0) { return {}; }
         return {reinterpret_cast<const char*>(first) - early + at, at, bytes};
     }
-    /// Each warp its share of what was not copied, samples [copied_begin, copied_end), up to the last one that a wanted output
-    /// reads, and zeros from there.
+    /// What was not copied, but samples [copied_begin, copied_end), up to the last one that a wanted output reads, and zeros from
+    /// there. By all threads: of 2,047 samples outside, all of one warp's, each lane would wait for 64 loads.
     static __device__ __noinline__ void read_the_rest(const Arguments& a, const Segments& g, std::int64_t row_number, int index,
                                                       int wanted, int copied_begin, int copied_end, S* samples, int thread) {
-        constexpr int kShare = (kIsComplexElement<S> ? 1 : 2) * kPoints;
-        const int lane = thread % 32;
-        const int begin = kWarps == 1 ? 0 : thread / 32 * kShare;
-        const int end = begin + kShare;
-        const int end_wanted = min(max(needed(g, wanted), begin), end);
+        constexpr int kThreads = 32 * kWarps;
+        const int end_wanted = needed(g, wanted);
         const std::int64_t start = g.start + static_cast<std::int64_t>(index) * g.outputs;
         const S* const row = static_cast<const S*>(a.in) + row_number * a.in_row;
 #pragma unroll 1
         for (int part = 0; part < 2; ++part) {
-            const int from = part == 0 ? begin : max(copied_end, begin);
+            const int from = part == 0 ? 0 : copied_end;
             const int to = part == 0 ? min(copied_begin, end_wanted) : end_wanted;
-            if (from < to) { fill_at_edge(a, samples + from, row, start + from, to - from, lane); }
+            if (from < to) { fill_at_edge(a, samples + from, row, start + from, to - from, thread, kThreads); }
         }
-        for (int i = end_wanted + lane; i < end; i += 32) { samples[i] = S{}; }
+        for (int i = end_wanted + thread; i < kSamples; i += kThreads) { samples[i] = S{}; }
     }
 
     const Arguments& a_;

@@ -209,7 +209,7 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return estimate(p, cut_of(p, best_bits(p, device)), device) * (plain_problem(p) ? 1 : 2);
+        return estimate(p, cut_of(p, best_bits(p, device)), device) * slowdown_of_layout(p);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all;

@@ -23,6 +23,7 @@ public:
         info.limited_by = "instructions and shared memory about alike, then the signal that is read and transformed twice";
         info.source = "src/cuda/families/overlap_save/segment/overlap_save.cuh";
         info.takes_pieces = 1;
+        info.takes_outer = 1;
         info.is_local = 0;
         return info;
     }

@@ -3,7 +3,7 @@
 
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
-#include "cuda/primitives/segment.cuh"
+#include "cuda/families/overlap_save/segment/overlap_save_convolve.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -21,25 +21,20 @@ namespace tapline::cuda::overlap_save {
 /// exchanged, is the inverse. Before, point n = p + 32 q is to be multiplied by e^(i alpha n/1024) (`twiddle`): by e^(i alpha q/32)
 /// when the transform begins, one factor for all lanes, and by e^(i alpha p/1024) as a part of the second half's own factors. These
 /// are the same on the way back, which the spectrum makes up for.
-template <class S, int kWarps, class Shape, Spectrum kSpectrum, bool kPlain>
+template <class S, int kWarps, class Shape, Spectrum kSpectrum>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<S>::Real;
     using Point = typename PointOf<T>::Type;
     constexpr bool kComplex = kIsComplexElement<S>;
     constexpr int kM = kPoints * kWarps;  // points of a segment
-    constexpr bool kTwiddled = !kComplex || kWarps > 1;
     constexpr bool kSpectrumInShared = kSpectrum == Spectrum::block;
     constexpr bool kRows = kSpectrum == Spectrum::row;
     constexpr bool kKeeps = kRows && Shape::kOwnSpectrum;  // a segment's warps have a place for their spectrum
     using Where = std::conditional_t<kRows, SegmentInRun, SegmentInStep>;
-    constexpr bool kCouples = Shape::kTwiddleTable && kInCouples<Point>;
     constexpr int kTwiddles = Shape::kTwiddleTable ? kM : kPoints;
     constexpr int kTables = kPairs * kWarps + kTwiddles;
     using Parts = Division<kWarps, kComplex, kExchangePoints<Point>>;
-    constexpr bool kTurned = kWarps == 2 && !kComplex;  // rows of the second warp, by half of its points
-    constexpr int kHalfTurn = kPoints / 2;
-    constexpr int kLast = kM - Parts::kSpan;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
     const int thread = static_cast<int>(threadIdx.x) % (32 * kWarps);    // of the segment
@@ -98,69 +93,25 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
         T re[32];
         T im[32];
-        // Point c + t. What the outputs do not read is zero, whatever lies there: their bits depend on what they may read only.
-        const auto load = [&](int c, int t, T& x, T& y) {
-            if constexpr (kComplex) {
-                const S point = load_element(segment + c + t);
-                x = point.x;
-                y = point.y;
-            } else {
-                x = Element<S>::widen(segment[c + t]);
-                y = Element<S>::widen(segment[c + t + kM]);
-            }
-            if ((c == 0 || (kTurned && c == kHalfTurn)) && c + t < g.skip) {
-                x = 0;
-                y = kComplex ? 0 : y;
-            }
-            if ((c == kLast || (kTurned && c == kLast - kHalfTurn)) && c + t + (kComplex ? 0 : kM) >= g.used) {
-                x = kComplex ? 0 : x;
-                y = 0;
-            }
-        };
+        const SegmentPoints<S, kWarps> load{segment, g};
         // Segments of many warps leave no place in shared memory for the next one, but it may come nearer.
         if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g, a.rows)); }
         Parts::take_apart(re, im, points, thread, in_block, load, [&] { sync_segment<kWarps>(in_block); });
 
-        // Two rounds of the same code: times the twiddles and transformed; times the spectrum and transformed back.
-#pragma unroll 1
-        for (int direction = 0; direction < 2; ++direction) {
+        const auto spectrum_comes = [&] {
             if constexpr (!kSpectrumInShared) {
-                if (direction == 1 && (!kKeeps || is_coming)) { part.wait_for(); }
-                if (kKeeps && direction == 1) { is_coming = false; }
+                if (!kKeeps || is_coming) { part.wait_for(); }
+                if (kKeeps) { is_coming = false; }
             }
-            T x[32];
-            T y[32];
-#pragma unroll
-            for (int i = 0; i < 32; ++i) {  // real and imaginary parts exchanged
-                x[i] = im[i];
-                y[i] = re[i];
-            }
-            // The registers' part of the twiddles is what lane 0 has in the table.
-            const Point* const factors = direction == 0 ? own_twiddles : products + (kCouples ? 2 : 1) * lane;
-            // The first of a complex segment's warps has no twiddles.
-            if (direction == 0 && (!kTwiddled || (kComplex && warp == 0))) {
-                fft::first_step<32>(x, y);
-            } else {
-                multiply_and_step<kCouples, Shape::kFusedProducts>(x, y, factors);
-            }
-            if constexpr (!kSpectrumInShared && !kKeeps) { __syncwarp(); }  // the spectrum has been read: its place is free
-            Point both[2];
-            const auto pair = [&](int i, T* c, T* t) {
-                const int turn = kCouples ? fft::pair_turn(i) : 0;
-                if constexpr (kCouples) {
-                    if (turn % 2 == 0) { load_two<true>(pairs, turn, lane, both[0], both[1]); }
-                } else {
-                    both[0] = pairs[32 * i + lane];
-                }
-                *c = both[turn % 2].x;
-                *t = both[turn % 2].y;
-            };
-            transform_warp<kCouples, 1>(x, y, own, lane, pair, [&] {
+        };
+        const SegmentTables<Point> of_warp{own_twiddles, products, pairs};
+        convolve_points<kWarps, kComplex, Shape, !kSpectrumInShared && !kKeeps>(
+            re, im, own, of_warp, thread, spectrum_comes, [&](int direction) {
                 // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples. Another
                 // filter's spectrum comes once this segment's products are made.
                 const bool passes = direction == 0 && !kSpectrumInShared && !kKeeps;
                 const bool changes = kKeeps && direction == 1 && place.next(g, a.rows).filter(g) != place.filter(g);
-                const bool goes_on = direction == 1 && kWarps == 1 && kPlain;
+                const bool goes_on = direction == 1 && kWarps == 1;
                 if (passes || changes || goes_on) { fence_before_copy(); }
                 __syncwarp();
                 if (passes) { fetch_spectrum(place); }
@@ -173,30 +124,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                     samples.start_copy(next);
                 }
             });
-#pragma unroll
-            for (int i = 0; i < 32; ++i) {
-                re[i] = x[i];
-                im[i] = y[i];
-            }
-        }
-        const auto exchanged = [&] {
+        bring_points_together<kWarps, kComplex, Parts>(re, im, points, twiddle_back, thread, in_block, [&] {
             fence_before_copy();
             sync_segment<kWarps>(in_block);
-            if (kPlain) { samples.start_copy(place.next(g, a.rows)); }
-        };
-        if constexpr (kWarps == 2) {
-            Parts::put_together(re, im, points, thread, in_block, twiddle_back, exchanged);
-        } else {
-            if (kTwiddled && !(kComplex && warp == 0)) {
-#pragma unroll
-                for (int i = 0; i < 32; i += 2) {
-                    // Else the compiler loads them all at once and has no registers for that.
-                    if (kWarps == 4 && i % 8 == 0) { __syncwarp(); }
-                    twiddle_back.two(i, re, im);
-                }
-            }
-            if constexpr (kWarps > 2) { Parts::bring_together(re, im, points, thread, in_block, exchanged); }
-        }
+            samples.start_copy(place.next(g, a.rows));
+        });
 
         const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
         bool repair = false;
@@ -208,21 +140,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             outputs.template add_sums<kStage>(re, im);
             if (outputs.keeps_sums() && !repair) { outputs.template keep_sums<kStage>(re, im); }
             if (a.plain_store == 0 && !outputs.keeps_sums()) { outputs.template finish_all<kStage>(re, im); }
-            if constexpr (kPlain) { outputs.template store_plain<kStage>(re, im); }
+            outputs.template store_plain<kStage>(re, im);
         });
-        if constexpr (kPlain) {
-            if (repair) { outputs.store_slowly(points, true); }
-        } else {
-            sync_segment<kWarps>(in_block);
-            outputs.to_shared(points, re, im);
-            outputs.store_slowly(points, repair);
-            // Not before: the outputs were where the samples go.
-            fence_before_copy();
-            sync_segment<kWarps>(in_block);
-            next = later.after(place, a.rows);
-            samples.start_copy(next);
-        }
-        place = kWarps == 1 || !kPlain ? next : place.next(g, a.rows);
+        if (repair) { outputs.store_slowly(points, true); }
+        place = kWarps == 1 ? next : place.next(g, a.rows);
         if (!place.exists(a.rows)) { return; }
     }
 }

@@ -42,7 +42,8 @@ Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
 }
 
 Kernel segment_kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum) {
-    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) { return pick_segment_kernel<S>(warps, plain, spectrum); });
+    const Dtype dtype = plain || p.dtype == kF32 ? p.dtype : sums_of(p);
+    return with_sample_type(dtype, [&]<class S>(ElementType<S>) { return pick_segment_kernel<S>(warps, plain, spectrum); });
 }
 
 int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& device) {
@@ -62,8 +63,9 @@ Kernel fast_kernel(KernelOf kernel_of, const Problem& p, int warps, const cuda_a
 Kernel slow_kernel(KernelOf kernel_of, const Problem& p, int warps) { return kernel_of(p, warps, false, Spectrum::passing); }
 
 bool has_size(KernelOf kernel_of, const Problem& p, int warps, std::int64_t taps, const cuda_abi::Device& device) {
-    return cut_of(p, warps, taps).outputs != 0 && segments_of_block(fast_kernel(kernel_of, p, warps, device), warps, device) > 0 &&
-           segments_of_block(slow_kernel(kernel_of, p, warps), warps, device) > 0;
+    const auto held = [&](const Kernel& kernel) { return segments_of_block(kernel, warps, device) > 0; };
+    return cut_of(p, warps, taps).outputs != 0 && held(slow_kernel(kernel_of, p, warps)) &&
+           (is_integer(p.dtype) || held(fast_kernel(kernel_of, p, warps, device)));
 }
 
 std::vector<Part> parts_of(std::int64_t taps, const Cut& cut) {

@@ -1,5 +1,6 @@
 // How launches of segments are made.
 #include <algorithm>
+#include <cstdlib>
 
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/taken.hpp"
@@ -49,6 +50,63 @@ LoadedKernel load(const Kernel& kernel, int warps, const cuda_abi::Device& devic
     return loaded;
 }
 
+// Segments and what they read and write, but for how many warps share them.
+Segments segments_of(const Prepared& prepared, const SegmentPlan& plan, const Job& own, const Launch& launch,
+                     const OnDevice& on_device) {
+    const Problem& p = prepared.problem;
+    const Cut& cut = plan.cut;
+    const Part& part = plan.parts[static_cast<std::size_t>(launch.part)];
+    const std::int64_t points = static_cast<std::int64_t>(cut.warps) * kPoints;
+    Segments g{};
+    g.tables = on_device.tables;
+    g.spectrum_row = p.filters > 1 ? points : 0;
+    g.spectrum_first = launch.part * p.filters * points;
+    g.start = own.first - (p.x.origin - part.first) - cut.skip - own.in_first;
+    g.outputs = cut.outputs;
+    g.skip = cut.skip;
+    g.used = static_cast<int>(cut.used - (part.first + cut.taps - part.own_end));
+    g.sums_in = launch.sums_in;
+    g.sums_out = launch.sums_out;
+    g.sums_row = launch.sums_row;
+    g.real_taps = plan.real_taps;
+    return g;
+}
+
+// How many neighbouring rows' segments come and go together: as many as fill what memory reads at once, where rows lie closer than
+// samples.
+int lines_together(const Rows& rows, const Arguments& a, int in_block) {
+    constexpr std::int64_t kSector = 32;
+    const auto filling = [](std::int64_t sample, std::int64_t row, int bytes) {
+        const std::int64_t step = std::abs(row);
+        return row == 0 || std::abs(sample) <= step ? 1 : std::max<std::int64_t>(kSector / (step * bytes), 1);
+    };
+    const std::int64_t wanted =
+        std::max(filling(a.in_sample, rows.near.in, rows.input_bytes), filling(a.out_sample, rows.near.out, rows.output_bytes));
+    return static_cast<int>(std::min<std::int64_t>({wanted, in_block, rows.near.length}));
+}
+
+void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& own, Arguments a, const OnDevice& on_device,
+                  const Launch& launch, cudaStream_t stream) {
+    const Problem& p = prepared.problem;
+    const LoadedKernel& kernel = plan.slow;
+    if (kernel.in_block == 0) { throw CudaError(cuda_abi::Code::device, "overlap_save: no kernel for this launch"); }
+    Segments g = segments_of(prepared, plan, own, launch, on_device);
+    a.taps = static_cast<const char*>(on_device.taps) + plan.parts[static_cast<std::size_t>(launch.part)].own * plan.type.tap_bytes;
+    g.filter_bytes = prepared.taps_pitch_bytes;
+    g.segments = static_cast<int>(divide_up(a.count, plan.cut.outputs));
+    g.rows = rows_of(p, own);
+    g.rows.lines = lines_together(g.rows, a, kernel.in_block);
+    g.rows.near_tiles = divide_up(g.rows.near.length, g.rows.lines);
+    g.rows.tiles = g.rows.near_tiles * g.segments;
+    for (const RowAxis& axis : g.rows.others) { g.rows.tiles *= axis.length; }
+    const std::int64_t multiprocessors = prepared.device.multiprocessors;
+    const std::int64_t teams = std::min<std::int64_t>(kernel.in_block / g.rows.lines, divide_up(g.rows.tiles, multiprocessors));
+    const std::int64_t blocks = std::min(divide_up(g.rows.tiles, teams), multiprocessors);
+    const auto segments = static_cast<int>(teams) * g.rows.lines;
+    launch_kernel(kernel.function, static_cast<unsigned>(blocks), static_cast<unsigned>(32 * plan.cut.warps * segments),
+                  shared_bytes(kernel, segments), stream, a, g);
+}
+
 }  // namespace
 
 SegmentPlan load_segments(KernelOf kernel_of, const Prepared& prepared, const Cut& cut) {
@@ -89,7 +147,9 @@ void launch_segments(const Prepared& prepared, const SegmentPlan& plan, const Jo
     // Pairs of real numbers need not be aligned as a whole; plain stores want them so.
     const bool aligned = reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(type.bytes) == 0;
     const bool plain = a.plain_layout != 0 && (aligned || launch.sums_out != nullptr);
-    const LoadedKernel& kernel = plain ? plan.fast : plan.slow;
+    const bool by_tiles = plan.slow.tiles && (!plain || plan.fast.function == nullptr || p.has_outer());
+    const LoadedKernel& kernel = plain && !by_tiles ? plan.fast : plan.slow;
+    if (by_tiles) { return launch_tiles(prepared, plan, own, a, on_device, launch, stream); }
     if (p.filters > 1 && !kernel.in_runs) {
         // Launches whose rows have filters one after the other.
         const std::int64_t rows = p.filters - own.batch_first % p.filters;
@@ -119,24 +179,13 @@ void launch_segments(const Prepared& prepared, const SegmentPlan& plan, const Jo
     if (!takes && cut.warps == 1 && cut.outputs >= kManyOutputs && segments * a.rows >= kManyRounds * held) {
         in_block = std::min(in_block, kFewSegments);
     }
-    Segments g{};
-    g.tables = on_device.tables;
-    const std::int64_t points = static_cast<std::int64_t>(cut.warps) * kPoints;
+    Segments g = segments_of(prepared, plan, own, launch, on_device);
     const std::int64_t first_filter = own.batch_first % p.filters;
     g.filters = kernel.in_runs ? p.filters : 0;
     g.first_filter = first_filter;
-    g.spectrum_row = p.filters > 1 ? points : 0;
-    g.spectrum_first = (launch.part * p.filters + (kernel.in_runs ? 0 : first_filter)) * points;
+    if (!kernel.in_runs) { g.spectrum_first += first_filter * kPoints * cut.warps; }
     a.taps = static_cast<const char*>(on_device.taps) + (kernel.in_runs ? 0 : first_filter * a.taps_row_bytes) +
              part.own * type.tap_bytes;
-    g.start = own.first - (p.x.origin - part.first) - cut.skip - own.in_first;
-    g.outputs = cut.outputs;
-    g.skip = cut.skip;
-    g.used = static_cast<int>(cut.used - (part.first + cut.taps - part.own_end));
-    g.sums_in = launch.sums_in;
-    g.sums_out = launch.sums_out;
-    g.sums_row = launch.sums_row;
-    g.real_taps = plan.real_taps;
     g.segments = static_cast<int>(segments);
     if (plain) { set_copied(g, a, type.bytes); }
     // Of few segments every multiprocessor, or cluster, gets its share. Fewer at once, so that the last of several rounds is full

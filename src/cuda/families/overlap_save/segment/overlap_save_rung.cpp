@@ -34,7 +34,8 @@ Problem SegmentRung::compared_on(const Problem& p, const cuda_abi::Device& devic
     }
     Problem endless = p;
     endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
-    endless.batch.length = 1;
+    // Neighbouring rows that come together read what each alone would read for nothing.
+    if (!goes_by_tiles(kernel_of_, p, warp_counts_.front())) { endless.batch.length = 1; }
     return endless;
 }
 
@@ -64,7 +65,9 @@ Cut SegmentRung::choose_cut(const Prepared& prepared) const {
 }
 
 Refusal SegmentRung::supports(const Problem& p, const cuda_abi::Device& device) const {
-    if (slow_kernel(kernel_of_, p, warp_counts_.front()).function == nullptr) { return "integers are exact on the CPU only"; }
+    if (p.is_exact() || slow_kernel(kernel_of_, p, warp_counts_.front()).function == nullptr) {
+        return "integers are exact on the CPU only";
+    }
     if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
     if (best_warps(p, device) == 0) {
         return std::to_string(p.x.k) + " taps: more than a segment in " + where_ + "'s shared memory has room for";

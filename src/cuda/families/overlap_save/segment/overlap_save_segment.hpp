@@ -11,6 +11,7 @@ struct Kernel {
     int table_points = 0;  ///< before the spectra
     int blocks = 1;        ///< of a cluster, that share a segment
     bool twiddle_table = false;
+    bool tiles = false;       ///< takes any layout, and samples that it widens
     bool in_runs = false;     ///< for several filters
     bool in_couples = false;  ///< its tables of lanes: couples of pairs in their turn, of twiddles that are a table, of spectra
     SharedLayout layout{};

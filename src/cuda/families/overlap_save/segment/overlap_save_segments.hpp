@@ -47,8 +47,10 @@ int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& d
 /// stream's pieces lie otherwise than the signal of a plan that must give the same bits.
 bool has_size(KernelOf kernel_of, const Problem& p, int warps, std::int64_t taps, const cuda_abi::Device& device);
 
-/// Seconds, as choices need them: of one launch for all outputs, and of one a part and chunk of segments. The layout does not
-/// count, as for has_size().
+/// Whether plans of the problem take the kernel of tiles: samples or outputs are not side by side, or not of one type.
+bool goes_by_tiles(KernelOf kernel_of, const Problem& p, int warps);
+
+/// Seconds, as choices need them: of one launch for all outputs, and of one a part and chunk of segments.
 double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda_abi::Device& device);
 double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device);
 

@@ -1,0 +1,108 @@
+#include "cuda/primitives/lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "cuda/primitives/elements.hpp"
+
+namespace tapline::cuda {
+Rows rows_of(const Problem& p, const Job& job) {
+    struct Axis {
+        RowAxis axis;
+        bool is_batch;
+    };
+    std::array<Axis, 1 + std::tuple_size_v<decltype(p.outer)>> all{};
+    std::size_t count = 0;
+    all[count++] = {{job.batch, job.in_batch, job.out_batch}, true};
+    for (const core::Batch& outer : p.outer) {
+        if (outer.length > 1 && job.packed == 0) { all[count++] = {{outer.length, outer.in_stride, outer.out_stride}, false}; }
+    }
+    // The nearest first, axes of one row last. Nothing is allocated, as std::stable_sort would: this is part of an execution.
+    const auto distance = [](const Axis& a) {
+        const std::int64_t step = std::abs(a.axis.in == 0 ? a.axis.out : a.axis.in);
+        return a.axis.length == 1 ? INT64_MAX : step;
+    };
+    for (std::size_t i = 1; i < count; ++i) {
+        for (std::size_t j = i; j > 0 && distance(all.at(j)) < distance(all.at(j - 1)); --j) {
+            std::swap(all.at(j), all.at(j - 1));
+        }
+    }
+    Rows rows{};
+    rows.near = all[0].axis;
+    rows.batch_axis = -1;
+    for (int i = 0; i < Rows::kMostOthers; ++i) {
+        const auto from = static_cast<std::size_t>(i) + 1;
+        rows.others[i] = from < count ? all[from].axis : RowAxis{};
+        if (from < count && all[from].is_batch) { rows.batch_axis = i; }
+    }
+    rows.filters = p.filters;
+    rows.first_filter = job.batch_first % p.filters;
+    rows.input_type = p.dtype;
+    raw_constant(p, rows.constant);
+    rows.input_bytes = stored_bytes(p.dtype);
+    rows.output_bytes = stored_bytes(p.output_dtype);
+    return rows;
+}
+
+Rows rows_of(const Problem& p) {
+    Job job;
+    job.batch = p.batch.length;
+    job.in_batch = p.batch.in_stride;
+    job.out_batch = p.batch.out_stride;
+    return rows_of(p, job);
+}
+
+bool raw_constant(const Problem& p, unsigned char* to) {
+    const double real = p.constant.real();
+    const auto put = [&]<class T>(T value) {
+        std::memcpy(to, &value, sizeof value);
+        return true;
+    };
+    const auto put_integer = [&]<class I>(I /*type*/) {
+        // Its limits as doubles: the upper one is the first that does not fit.
+        const double low = static_cast<double>(std::numeric_limits<I>::min());
+        const double top = std::ldexp(1.0, std::numeric_limits<I>::digits);
+        const bool fits = real >= low && real < top && real == std::floor(real);
+        return fits && put(static_cast<I>(real));
+    };
+    switch (p.dtype) {
+        case kF32:
+            return put(static_cast<float>(real));
+        case kF64:
+            return put(real);
+        case kComplex64:
+            return put(std::complex<float>(p.constant));
+        case kComplex128:
+            return put(p.constant);
+        case kF16:
+            return put(__half(real));
+        case kBf16:
+            return put(__nv_bfloat16(real));
+        case kI8:
+            return put_integer(std::int8_t{});
+        case kI16:
+            return put_integer(std::int16_t{});
+        case kI32:
+            return put_integer(std::int32_t{});
+        case kI64:
+            return put_integer(std::int64_t{});
+        case kU16:
+            return put_integer(std::uint16_t{});
+        case kU32:
+            return put_integer(std::uint32_t{});
+        case kU64:
+            return put_integer(std::uint64_t{});
+        case kBoolean:
+            return (real == 0 || real == 1) && put_integer(std::uint8_t{});
+        default:
+            return put_integer(std::uint8_t{});
+    }
+}
+
+}  // namespace tapline::cuda

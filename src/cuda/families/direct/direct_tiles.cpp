@@ -1,0 +1,255 @@
+// Rung 31: what it supports, how tiles are laid out, how it is launched.
+#include "cuda/families/direct/direct_tiles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/ordered_taps.hpp"
+#include "cuda/families/common/shared_memory.hpp"
+#include "cuda/families/direct/direct.hpp"
+#include "cuda/families/direct/direct_policies.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using tiles::Lie;
+using tiles::Tiles;
+
+constexpr std::int64_t kMostTaps = 8192;
+constexpr std::int64_t kMostStep = 8;  // from sample to sample, where what lies between them comes along
+constexpr int kReadTogether = 32;      // bytes that memory reads at least
+constexpr int kLanes = 32;
+constexpr int kBanks = 32;
+
+bool steps_across(std::int64_t sample, std::int64_t row, std::int64_t rows) {
+    return rows > 1 && std::abs(row) == 1 && std::abs(sample) != 1;
+}
+
+// How samples or outputs lie; `aligned`: at multiples of their size.
+Lie lie_of(std::int64_t sample, std::int64_t row, std::int64_t rows, std::int64_t most_step, bool aligned) {
+    if (!aligned) { return Lie::apart; }
+    if (steps_across(sample, row, rows)) { return Lie::across; }
+    return sample != 0 && std::abs(sample) <= most_step ? Lie::along : Lie::apart;
+}
+
+// The least number from `least` on that is `wanted` modulo `of`.
+std::int64_t next_alike(std::int64_t least, std::int64_t wanted, std::int64_t of) {
+    return least + ((wanted - least) % of + of) % of;
+}
+
+struct Shape {
+    Tiles tiles{};
+    int lines = 0;
+    std::int64_t shared_bytes = 0;
+    double filled = 0;  // share of the lanes' outputs that exist
+};
+
+struct Sizes {
+    int in, sum, out, tap;  // bytes
+};
+Sizes sizes_of(const Problem& p, const cuda_abi::Device& device) {
+    return {stored_bytes(p.dtype), stored_bytes(sums_of(p)), stored_bytes(p.output_dtype), type_of(p, device).tap_bytes};
+}
+
+// A tile's memory, for so many lines and lanes of a line.
+void lay_out(Shape& s, const Problem& p, const Rows& rows, std::int64_t pieces, std::int64_t lines, const Sizes& bytes) {
+    const std::int64_t V = 16 / bytes.sum;
+    const std::int64_t O = tiles::outputs_of_thread(bytes.sum);
+    Tiles& t = s.tiles;
+    t.pieces = static_cast<int>(pieces);
+    t.outputs = static_cast<int>(pieces * O);
+    s.lines = static_cast<int>(lines);
+    const std::int64_t size = t.outputs + p.x.k + V;  // of a line's samples, with those that are read too far
+    const std::int64_t step = t.in == Lie::along ? std::abs(p.x.in_stride) : 1;
+    const std::int64_t in_vector = 16 / std::min(bytes.in, 16);
+    const std::int64_t out_vector = 16 / std::min(bytes.out, 16);
+    std::int64_t elements = 0;
+    t.in_front = 0;
+    if (t.in == Lie::across) {
+        t.in_pitch = static_cast<int>(lines);
+        elements = size * lines;
+    } else {
+        // Runs begin in shared memory as in memory between 16-byte boundaries, and lanes of neighbouring lines in other banks.
+        std::int64_t pitch = next_alike(size * step, rows.near.in, in_vector);
+        const std::int64_t words = std::max<std::int64_t>(bytes.sum / 4, 1);
+        for (int i = 0; i < kBanks && (pitch - pieces * O * step) % (kBanks / words) != 0; ++i) { pitch += in_vector; }
+        t.in_pitch = static_cast<int>(pitch);
+        if (p.x.in_stride < 0) { t.in_front = static_cast<int>(next_alike((O + V) * step, 0, 16)); }
+        elements = lines * pitch + t.in_front + in_vector;
+    }
+    t.in_elements = static_cast<int>(next_alike(elements, 0, 16));
+    const bool widens = stored_bytes(p.dtype) != bytes.sum || is_integer(p.dtype);
+    t.sums_at = widens ? t.in_elements * bytes.in : 0;
+    t.out_pitch = static_cast<int>(t.out == Lie::across ? lines : next_alike(t.outputs, rows.near.out, out_vector));
+    const std::int64_t out_elements = t.out == Lie::across ? t.outputs * lines : lines * t.out_pitch + out_vector;
+    t.warp_bytes = static_cast<int>(
+        next_alike(std::max<std::int64_t>(t.sums_at + std::int64_t{t.in_elements} * bytes.sum, out_elements * bytes.out), 0, 16));
+    t.tap_lines = p.filters > 1 && rows.batch_axis < 0 ? s.lines : 1;
+    const std::int64_t tap_vectors = divide_up(p.x.k * bytes.tap, 16) | 1;  // an odd number: lines' taps lie in other banks
+    t.tap_pitch = static_cast<int>(tap_vectors * 16 / bytes.tap);
+    t.warp_taps = p.filters > 1 ? t.tap_lines * t.tap_pitch : 0;
+    t.taps_at = tiles::kWarps * t.warp_bytes;
+    s.shared_bytes = t.taps_at + tap_vectors * 16 * t.tap_lines * (p.filters > 1 ? tiles::kWarps : 1);
+    const double all = static_cast<double>(divide_up(p.x.outputs, t.outputs)) * t.outputs;
+    s.filled = static_cast<double>(p.x.outputs) / all * static_cast<double>(lines * pieces) / kLanes;
+}
+
+Shape shape_of(const Problem& p, const cuda_abi::Device& device, bool in_aligned = true, bool out_aligned = true) {
+    const Rows rows = rows_of(p);
+    const Sizes bytes = sizes_of(p, device);
+    Shape s;
+    s.tiles.in = lie_of(p.x.in_stride, rows.near.in, rows.near.length, kMostStep, in_aligned);
+    s.tiles.out = lie_of(p.x.out_stride, rows.near.out, rows.near.length, 1, out_aligned);
+    const std::int64_t all_pieces = divide_up(p.x.outputs, tiles::outputs_of_thread(bytes.sum));
+    std::int64_t lines = 1;
+    std::int64_t pieces = 1;
+    if (s.tiles.in == Lie::across || s.tiles.out == Lie::across) {
+        lines = std::min<std::int64_t>(rows.near.length, std::clamp(kReadTogether / std::max(bytes.in, bytes.out), 2, 8));
+        pieces = std::min<std::int64_t>(all_pieces, kLanes / lines);
+        lines = std::min<std::int64_t>(rows.near.length, kLanes / pieces);
+    } else {
+        pieces = std::min<std::int64_t>(all_pieces, kLanes);
+        lines = std::min<std::int64_t>(rows.near.length, kLanes / pieces);
+    }
+    for (;;) {
+        lay_out(s, p, rows, pieces, lines, bytes);
+        if (s.shared_bytes <= device.shared_bytes_per_block || (lines == 1 && pieces == 1)) { return s; }
+        (lines > 1 ? lines : pieces) /= 2;
+    }
+}
+
+// Bytes that memory moves for an element of a batch's rows.
+double touched(std::int64_t sample_step, std::int64_t row_step, std::int64_t rows, int bytes) {
+    const bool by_rows = rows > 1 && row_step != 0 && std::abs(row_step) < std::abs(sample_step);
+    return bytes_touched(by_rows ? row_step : sample_step, bytes);
+}
+
+class DirectTiles final : public DirectRung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "31";
+        info.name = "direct_tiles";
+        info.idea =
+            "a tile of several rows, or of one, passes through shared memory: lanes read and write along rows or across them, "
+            "whichever way neighbours lie in memory, and samples are widened on their way in";
+        info.changed =
+            "lanes no longer have to go along a row: interleaved channels, recordings with time first, strided and reversed views "
+            "and "
+            "many short rows go as fast as one long row; any type of samples and outputs, any boundary, several batch axes in a "
+            "launch";
+        info.requirements = "at most 8,192 taps; any type, boundary, batch, stride and alignment";
+        info.limited_by = "memory up to some thirty taps, then multiply-adds";
+        info.source = "src/cuda/families/direct/direct_tiles.cuh";
+        info.takes_pieces = 1;
+        info.takes_outer = 1;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        if (p.is_exact()) { return "integers are exact on the CPU only"; }
+        if (p.x.k > kMostTaps) { return "more than " + std::to_string(kMostTaps) + " taps"; }
+        if (!constant_fits(p)) { return "the boundary's constant is no value of the samples' type"; }
+        if (shape_of(p, device).shared_bytes > device.shared_bytes_per_block) {
+            return "a tile's samples and taps are more than shared memory holds";
+        }
+        return {};
+    }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const Shape shape = shape_of(p, device);
+        const Rows rows = rows_of(p);
+        const Type type = type_of(p, device);
+        const double outer = static_cast<double>(p.outer_length() * p.batch.length);
+        const double outputs = static_cast<double>(p.x.outputs) * outer;
+        const double samples = static_cast<double>(p.x.n) * outer;
+        const double bytes = samples * touched(p.x.in_stride, rows.near.in, rows.near.length, type.bytes) +
+                             outputs * touched(p.x.out_stride, rows.near.out, rows.near.length, stored_bytes(p.output_dtype));
+        const double moving = bytes / (kMovingShare * device.copy_bytes_per_second);
+        const double products = (static_cast<double>(p.x.k) * kWaste + kOutputProducts) * type.products / shape.filled;
+        const double computing = 2 * outputs * products / (kShareOfPeak * type.rate * device.peak_flops);
+        return kStartSeconds + overlapped(moving, computing, kNorm);
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const Shape& s = prepared.chosen_as<ChosenTiles>().shape;
+        return "tiles of " + std::to_string(s.lines) + (s.lines == 1 ? " row, " : " rows, ") + std::to_string(s.tiles.outputs) +
+               " outputs each";
+    }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        auto chosen = std::make_unique<ChosenTiles>(prepared);
+        chosen->shape = shape_of(p, prepared.device);
+        chosen->kernel = tiles::kernel_of(sums_of(p), p.taps_dtype);
+        if (chosen->kernel == nullptr) { refuse_policy(); }
+        load_kernel(chosen->kernel, static_cast<std::size_t>(prepared.device.shared_bytes_per_block), prepared.device);
+        return chosen;
+    }
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
+        const auto& chosen = prepared.chosen_as<ChosenTiles>();
+        Arguments a = arguments_of(prepared, job, on_device);
+        a.taps = on_device.taps;
+        const Shape shape = shape_of(as_job(prepared.problem, job), prepared.device, is_aligned(job.in, prepared.problem.dtype),
+                                     is_aligned(job.out, prepared.problem.output_dtype));
+        Rows rows = rows_of(prepared.problem, job);
+        rows.lines = shape.lines;
+        rows.near_tiles = divide_up(rows.near.length, rows.lines);
+        Tiles t = shape.tiles;
+        t.filter_bytes = prepared.taps_pitch_bytes;
+        a.tiles = divide_up(a.count, t.outputs);
+        rows.tiles = a.tiles;
+        for (const std::int64_t times :
+             {rows.near_tiles, rows.others[0].length, rows.others[1].length, rows.others[2].length, rows.others[3].length}) {
+            if (times > (std::int64_t{1} << 62) / rows.tiles) { refuse_launch(); }
+            rows.tiles *= times;
+        }
+        const std::int64_t blocks = divide_up(rows.tiles, tiles::kWarps);
+        if (blocks > kMostBlocks) { refuse_launch(); }
+        launch_kernel(chosen.kernel, static_cast<unsigned>(blocks), kLanes * tiles::kWarps,
+                      static_cast<std::size_t>(shape.shared_bytes), stream, a, rows, t);
+    }
+
+private:
+    struct ChosenTiles : OrderedTaps {
+        using OrderedTaps::OrderedTaps;
+        Shape shape;
+        tiles::Kernel kernel = nullptr;
+    };
+    // Fitted on an H200: 2^26 samples of f32 with 9, 31 and 63 taps 198, 251 and 358 us, time first 214, 273 and (127 taps) 566 us;
+    // of i16 with 31 taps 264 us; 262,144 rows of 256 with 31 taps 342 us, 100,000 of 777 with 7 taps 355 us.
+    static constexpr double kStartSeconds = 5e-6;
+    static constexpr double kMovingShare = 0.9;
+    static constexpr double kWaste = 1.2;
+    static constexpr double kOutputProducts = 54;
+    static constexpr double kNorm = 3;
+
+    // The problem as a job of it lies: a piece of it may lie otherwise. No output's bits depend on that.
+    static Problem as_job(const Problem& p, const Job& job) {
+        Problem own = p;
+        own.x.in_stride = job.in_stride;
+        own.x.out_stride = job.out_stride;
+        own.x.outputs = job.count;
+        own.batch.length = job.batch;
+        own.batch.in_stride = job.in_batch;
+        own.batch.out_stride = job.out_batch;
+        if (job.packed != 0) { own.outer = {}; }
+        return own;
+    }
+    static bool is_aligned(const void* address, Dtype type) {
+        return reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(stored_bytes(type)) == 0;
+    }
+    static bool constant_fits(const Problem& p) {
+        if (p.x.boundary != kConstant || !is_integer(p.dtype)) { return true; }
+        std::array<unsigned char, 16> raw{};
+        return raw_constant(p, raw.data());
+    }
+};
+
+}  // namespace
+
+const Rung& direct_tiles() {
+    static const DirectTiles rung;
+    return rung;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,330 @@
+// 31: any layout, any pair of types, any boundary, many short rows: tiles of lines that pass through shared memory once.
+#pragma once
+
+#include "cuda/families/direct/direct_tiles.hpp"
+#include "cuda/primitives/lines.cuh"
+#include "cuda/primitives/sliding_window.cuh"
+
+namespace tapline::cuda::tiles {
+
+/// Where sample i of line l lies in shared memory: l * line + i * sample elements from `first`.
+struct Place {
+    int first, line, sample;
+    [[nodiscard]] __device__ __forceinline__ int of(int l, int i) const { return first + l * line + i * sample; }
+};
+
+/// Of a tile of so many lines and samples a line. `past`: elements at which line 0's run begins.
+__device__ __forceinline__ Place place_of(Lie lie, int pitch, std::int64_t sample_step, std::int64_t row_step, int lines, int size,
+                                          int past) {
+    const auto step = static_cast<int>(sample_step);
+    switch (lie) {
+        case Lie::along:
+            return {past + (step < 0 ? (1 - size) * step : 0), pitch, step};
+        case Lie::across:
+            return {row_step < 0 ? lines - 1 : 0, row_step < 0 ? -1 : 1, pitch};
+        default:
+            return {0, pitch, 1};
+    }
+}
+
+/// The runs of samples or outputs [begin, end) of all lines: `memory` is line 0's element 0.
+template <int kBytes>
+__device__ __forceinline__ Runs runs_of(Lie lie, const Place& place, const char* memory, char* shared, std::int64_t sample_step,
+                                        std::int64_t row_step, int lines, int begin, int end) {
+    Runs r{};
+    if (lie == Lie::along) {
+        const int lowest = sample_step < 0 ? end - 1 : begin;
+        const int step = static_cast<int>(sample_step < 0 ? -sample_step : sample_step);
+        r.from = memory + lowest * sample_step * kBytes;
+        r.to = shared + place.of(0, lowest) * kBytes;
+        r.from_step = row_step * kBytes;
+        r.to_step = place.line * kBytes;
+        r.runs = lines;
+        r.length = begin < end ? (end - begin - 1) * step + 1 : 0;
+    } else {
+        const int lowest = row_step < 0 ? lines - 1 : 0;
+        r.from = memory + (begin * sample_step + lowest * row_step) * kBytes;
+        r.to = shared + place.of(lowest, begin) * kBytes;
+        r.from_step = sample_step * kBytes;
+        r.to_step = place.sample * kBytes;
+        r.runs = end - begin;
+        r.length = lines;
+    }
+    return r;
+}
+
+/// Samples [0, size) of a tile's lines to shared memory as they lie; those of line 0 begin at `memory`. `first`: of sample 0, from
+/// sample in_first. kPart: bytes of the parts of an element, whose addresses are multiples of them.
+template <int kBytes, int kPart>
+__device__ __forceinline__ void load_raw(const Arguments& a, const Rows& rows, const Tiles& g, const Place& place,
+                                         const char* memory, char* shared, std::int64_t first, int lines, int size,
+                                         const Team& team) {
+    using Raw = typename RawOf<kBytes>::Type;
+    const std::int64_t length = a.in_last - a.in_first;
+    const int begin = static_cast<int>(min(max(-first, std::int64_t{0}), std::int64_t{size}));
+    const int end = static_cast<int>(min(max(length - first, std::int64_t{begin}), std::int64_t{size}));
+    if (g.in == Lie::apart) {
+        for (int l = 0; l < lines; ++l) {
+            for (int i = begin + team.thread; i < end; i += team.threads) {
+                const char* const from = memory + (l * rows.near.in + i * a.in_sample) * kBytes;
+                char* const to = shared + place.of(l, i) * kBytes;
+#pragma unroll
+                for (int part = 0; part < kBytes; part += kPart) { copy_element_async<kPart>(to + part, from + part); }
+            }
+        }
+    } else {
+        copy_in<kBytes>(runs_of<kBytes>(g.in, place, memory, shared, a.in_sample, rows.near.in, lines, begin, end), team);
+    }
+    if (begin == 0 && end == size) { return; }
+    Raw constant{};
+    if (a.boundary == kConstant) { memcpy(&constant, rows.constant, kBytes); }
+    const int outside = begin + size - end;
+#pragma unroll 1
+    for (int l = 0; l < lines; ++l) {
+#pragma unroll 1
+        for (int u = team.thread; u < outside; u += team.threads) {
+            const int i = u < begin ? u : u - begin + end;
+            Raw x = constant;
+            if (a.boundary > kConstant) {
+                const std::int64_t position = boundary_index(a.boundary, a.in_first + first + i, a.n);
+                // Where the sample is not there nobody asked for an output that needs it.
+                if (position >= a.in_first && position < a.in_last) {
+                    const char* const from = memory + (l * rows.near.in + (position - a.in_first - first) * a.in_sample) * kBytes;
+                    using Part = typename RawOf<kPart>::Type;
+                    Part parts[kBytes / kPart];
+#pragma unroll
+                    for (int part = 0; part < kBytes / kPart; ++part) { parts[part] = reinterpret_cast<const Part*>(from)[part]; }
+                    memcpy(&x, parts, kBytes);
+                }
+            }
+            *reinterpret_cast<Raw*>(shared + place.of(l, i) * kBytes) = x;
+        }
+    }
+}
+
+/// `count` raw elements as sums, both from addresses that lie alike between boundaries of a vector of sums.
+template <class X, int kBytes>
+__device__ __forceinline__ void widen_all(X* to, const char* from, Dtype type, int count, const Team& team) {
+    constexpr int V = kPerVector<X>;
+    using Raw = typename RawOf<kBytes>::Type;
+    struct alignas(V * kBytes) Wide {
+        Raw each[V];
+    };
+    for (int v = team.thread; v < (count + V - 1) / V; v += team.threads) {
+        const Wide wide = reinterpret_cast<const Wide*>(from)[v];
+        X x[V];
+        widen_raw(type, wide.each, x);
+        uint4 vector;
+        memcpy(&vector, x, sizeof vector);
+        reinterpret_cast<uint4*>(to)[v] = vector;
+    }
+}
+
+/// sum[i] = the sum over t < k of taps[t] * window[(i + t) * step]: a window of O + V - 1 samples slides along in a ring of
+/// registers. Up to V samples more are read, and not used.
+template <class X, class H, int O>
+__device__ __forceinline__ void convolve_line(X (&sum)[O], const X* window, int step, const H* taps, int k) {
+    constexpr int V = kPerVector<X>;
+    constexpr int kRing = O + V - 1;
+    static_assert(kRing % V == 0);
+    X ring[kRing];
+#pragma unroll
+    for (int i = 0; i < O; ++i) {
+        ring[i] = *window;
+        window += step;
+    }
+    const auto add = [&]<bool kWhole>(std::bool_constant<kWhole> /*whole*/, auto chunk, int left) {
+        constexpr int c = decltype(chunk)::value * V;
+        H tap[V];
+        load_taps<V>(tap, taps + (k - left));
+#pragma unroll
+        for (int j = 0; j < V - 1; ++j) {
+            ring[(c + O + j) % kRing] = *window;
+            window += step;
+        }
+#pragma unroll
+        for (int j = 0; j < V; ++j) {
+            if (kWhole || j == 0 || j < left) {
+#pragma unroll
+                for (int i = 0; i < O; ++i) { multiply_add(sum[i], ring[(c + i + j) % kRing], tap[j]); }
+            }
+            if (j == 0) {
+                ring[(c + O + V - 1) % kRing] = *window;
+                window += step;
+            }
+        }
+    };
+    int t = 0;
+#pragma unroll 1
+    for (; t + kRing <= k; t += kRing) {
+        for_turns<0, kRing / V>([&](auto chunk) { add(std::true_type{}, chunk, k - t - decltype(chunk)::value * V); });
+    }
+    for_turns<0, kRing / V>([&](auto chunk) {
+        const int left = k - t - decltype(chunk)::value * V;
+        if (left > 0) { add(std::false_type{}, chunk, left); }
+    });
+}
+
+/// One of them without the terms that a zero boundary has not: 0 * inf must not appear. `first`: of window[0], from sample
+/// in_first.
+template <class X, class H>
+__device__ __noinline__ X sum_of_terms_there(const Arguments& a, const X* window, int step, const H* taps, std::int64_t first) {
+    const int k = static_cast<int>(a.k);
+    X sum{};
+    for (int t = 0; t < k; ++t) {
+        if (first + t >= 0 && first + t < a.in_last - a.in_first) { multiply_add(sum, window[t * step], taps[t]); }
+    }
+    return sum;
+}
+
+template <class H>
+__device__ __forceinline__ bool is_finite(const H& tap) {
+    if constexpr (kIsComplexElement<H>) {
+        return isfinite(tap.x) && isfinite(tap.y);
+    } else {
+        return isfinite(tap);
+    }
+}
+
+/// A lane's sums as outputs in shared memory or, where those lie apart, in memory.
+template <class X, class Raw, int O>
+__device__ __forceinline__ void put_outputs(const Arguments& a, const X (&sum)[O], Raw* to, std::int64_t step, int count) {
+    Raw raw[O];
+    if constexpr (kIsComplexElement<X>) {
+        using R = decltype(raw[0].x);
+#pragma unroll
+        for (int i = 0; i < O; ++i) { raw[i] = Raw{static_cast<R>(sum[i].x), static_cast<R>(sum[i].y)}; }
+    } else {
+        narrow_to_raw(a.output_type, sum, raw);
+    }
+#pragma unroll
+    for (int i = 0; i < O; ++i) {
+        if (i < count) { store_element(to + i * step, raw[i]); }
+    }
+}
+
+/// A warp brings its tile's samples to shared memory as they lie in memory, in whichever direction neighbours lie, and widens them
+/// there; a lane makes O neighbouring outputs of a line; they go back the same way.
+template <class X, class H>
+__global__ void __launch_bounds__(32 * kWarps, 5)
+    direct_tiles_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Rows rows, const __grid_constant__ Tiles g) {
+    constexpr int O = kOutputs<static_cast<int>(sizeof(X))>;
+    extern __shared__ uint4 shared[];
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const Team team{lane, 32};
+    const int k = static_cast<int>(a.k);
+    char* const memory = reinterpret_cast<char*>(shared) + warp * g.warp_bytes;
+    const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp;
+    const bool exists = number < rows.tiles;
+    const LineTile tile = line_tile(a, rows, a.tiles, exists ? number : 0);
+
+    // Taps: one filter for the block, or one for each of a warp's lines.
+    const bool own_taps = g.warp_taps != 0;
+    H* const taps = reinterpret_cast<H*>(reinterpret_cast<char*>(shared) + g.taps_at) + warp * g.warp_taps;
+    bool finite = true;
+    for (int line = 0; line < min(g.tap_lines, tile.lines); ++line) {
+        const char* const filter = static_cast<const char*>(a.taps) + filter_of(rows, tile, line) * g.filter_bytes;
+        const int threads = own_taps ? 32 : 32 * kWarps;
+        for (int t = own_taps ? lane : static_cast<int>(threadIdx.x); t < k; t += threads) {
+            const H tap = reinterpret_cast<const H*>(filter)[t];
+            taps[line * g.tap_pitch + t] = tap;
+            finite = finite && is_finite(tap);
+        }
+    }
+    const std::int64_t o = tile.tile * g.outputs;
+    const std::int64_t first = a.first - a.origin - a.in_first + o;
+    const int end = static_cast<int>(min(a.count - o, std::int64_t{g.outputs}));
+    const int size = end + k - 1;
+    Place in{};
+    X* samples = reinterpret_cast<X*>(memory + g.sums_at);
+    if (exists) {
+        const char* const from = static_cast<const char*>(a.in) + (tile.in + first * a.in_sample) * rows.input_bytes;
+        const auto load = [&](auto bytes) {
+            constexpr int kBytes = decltype(bytes)::value;
+            const std::int64_t lowest = a.in_sample < 0 ? (size - 1) * a.in_sample : 0;
+            in = place_of(g.in, g.in_pitch, a.in_sample, rows.near.in, tile.lines, size,
+                          g.in_front + past_16(from + lowest * kBytes) / kBytes);
+            constexpr int kPart = kIsComplexElement<X> ? kBytes / 2 : kBytes;
+            load_raw<kBytes, kPart>(a, rows, g, in, from, memory, first, tile.lines, size, team);
+            commit_copies();
+            wait_copies<0>();
+            __syncwarp();
+            if constexpr (!kIsComplexElement<X> && kBytes <= 8) {
+                if (g.sums_at != 0) {
+                    widen_all<X, kBytes>(samples, memory, rows.input_type, g.in_elements, team);
+                    __syncwarp();
+                }
+            }
+        };
+        if constexpr (kIsComplexElement<X>) {
+            load(std::integral_constant<int, sizeof(X)>{});
+        } else {
+            with_raw(rows.input_bytes, [&](auto raw) { load(std::integral_constant<int, sizeof(raw)>{}); });
+        }
+    }
+    const bool at_edge = a.boundary == kZero && (first < 0 || first + size > a.in_last - a.in_first);
+    const bool absent = a.exact_edges != kMayMultiplyZeros && __syncthreads_or(!finite) != 0 && at_edge;
+    __syncthreads();  // taps are there
+    if (!exists) { return; }
+
+    // Lanes that follow each other go along a line, or from line to line where these lie closer.
+    const bool across = g.in == Lie::across;
+    const int line = across ? lane % rows.lines : lane / g.pieces;
+    const int piece = across ? lane / rows.lines : lane - line * g.pieces;
+    const int begin = piece * O;
+    const bool works = line < tile.lines && begin < end && piece < g.pieces;
+    X sum[O] = {};
+    if (works) {
+        const X* const window = samples + in.of(line, begin);
+        const H* const own = taps + (g.tap_lines > 1 ? line * g.tap_pitch : 0);
+        if (absent) {
+#pragma unroll
+            for (int i = 0; i < O; ++i) {
+                sum[i] = sum_of_terms_there(a, window + i * in.sample, in.sample, own, first + begin + i);
+            }
+        } else {
+            convolve_line(sum, window, in.sample, own, k);
+        }
+        if (!a.plain_store) {
+#pragma unroll
+            for (int i = 0; i < O; ++i) { sum[i] = finish(a, sum[i]); }
+        }
+    }
+    __syncwarp();  // the samples are used up
+    const auto store = [&](auto element) {
+        using Raw = decltype(element);
+        constexpr int kBytes = sizeof(Raw);
+        Raw* const to = static_cast<Raw*>(a.out) + tile.out + o * a.out_sample;
+        if (g.out == Lie::apart) {
+            if (works) { put_outputs(a, sum, to + line * rows.near.out + begin * a.out_sample, a.out_sample, end - begin); }
+            return;
+        }
+        const auto* const bytes = reinterpret_cast<const char*>(to);
+        const std::int64_t lowest = a.out_sample < 0 ? (end - 1) * a.out_sample : 0;
+        const int past = past_16(bytes + lowest * kBytes) / kBytes;
+        const Place out = place_of(g.out, g.out_pitch, a.out_sample, rows.near.out, tile.lines, end, past);
+        Raw* const stage = reinterpret_cast<Raw*>(memory);
+        if (works) { put_outputs(a, sum, stage + out.of(line, begin), out.sample, end - begin); }
+        __syncwarp();
+        Runs r = runs_of<kBytes>(g.out, out, bytes, memory, a.out_sample, rows.near.out, tile.lines, 0, end);
+        const char* const target = r.from;
+        r.from = r.to;
+        r.to = const_cast<char*>(target);
+        const std::int64_t target_step = r.from_step;
+        r.from_step = r.to_step;
+        r.to_step = target_step;
+        copy_out<kBytes>(r, team);
+    };
+    if constexpr (kIsComplexElement<X>) {
+        if (a.output_type == kComplex64) {
+            store(float2{});
+        } else {
+            store(double2{});
+        }
+    } else {
+        with_raw(rows.output_bytes, store);
+    }
+}
+
+}  // namespace tapline::cuda::tiles

@@ -1,0 +1,14 @@
+// The kernels of tiles for every type of sums and taps.
+#include "cuda/families/common/types.hpp"
+#include "cuda/families/direct/direct_tiles.cuh"
+
+namespace tapline::cuda::tiles {
+
+Kernel kernel_of(Dtype sum_dtype, Dtype taps_dtype) {
+    return with_types(sum_dtype, taps_dtype, [&]<class X, class H>(ElementType<X>, ElementType<H>) -> Kernel {
+        if constexpr (sizeof(X) >= 4) { return &direct_tiles_kernel<X, H>; }
+        return nullptr;
+    });
+}
+
+}  // namespace tapline::cuda::tiles

@@ -1,0 +1,207 @@
+// Rows of any batch axes, and elements of any type: samples widened to sums, sums narrowed to outputs.
+#pragma once
+
+#include "cuda/primitives/boundary.cuh"
+#include "cuda/primitives/epilogue.cuh"
+#include "cuda/primitives/lines.hpp"
+#include "cuda/primitives/runs.cuh"
+
+namespace tapline::cuda {
+
+/// A tile's place: its lines, counted along Rows::near, and where they begin in memory.
+struct LineTile {
+    std::int64_t in, out;  // elements from the job's first sample and output to those of line 0
+    std::int64_t row;      // of the batch, of line 0: decides the filter
+    int lines;             // that exist
+    std::int64_t tile;     // along the rows
+};
+
+/// a / b of numbers that are not negative: by 32 bits, in a third of the time, where both have no more.
+__device__ __forceinline__ std::int64_t divide(std::int64_t a, std::int64_t b) {
+    if (((a | b) >> 32) == 0) { return static_cast<unsigned>(a) / static_cast<unsigned>(b); }
+    return a / b;
+}
+
+/// They are numbered by tiles along rows, then along Rows::near, then the other axes; where rows lie closer than samples along
+/// Rows::near first, as blocks that work at a time should read what memory has side by side.
+__device__ __forceinline__ LineTile line_tile(const Arguments& a, const Rows& g, std::int64_t tiles, std::int64_t number) {
+    LineTile t{};
+    std::int64_t rest = number;
+    const auto take = [&](std::int64_t length) {
+        if (length == 1) { return std::int64_t{0}; }
+        const std::int64_t before = rest;
+        rest = divide(rest, length);
+        return before - rest * length;
+    };
+    const auto size = [](std::int64_t step) { return step < 0 ? -step : step; };
+    const bool near_first = size(g.near.in) < size(a.in_sample) || size(g.near.out) < size(a.out_sample);
+    std::int64_t near = near_first ? take(g.near_tiles) : 0;
+    t.tile = take(tiles);
+    if (!near_first) { near = take(g.near_tiles); }
+    const std::int64_t first = near * g.lines;
+    t.in = first * g.near.in;
+    t.out = first * g.near.out;
+    t.row = g.batch_axis < 0 ? first : 0;
+    t.lines = static_cast<int>(min(g.near.length - first, std::int64_t{g.lines}));
+#pragma unroll
+    for (int i = 0; i < Rows::kMostOthers; ++i) {
+        const std::int64_t at = take(g.others[i].length);
+        t.in += at * g.others[i].in;
+        t.out += at * g.others[i].out;
+        if (g.batch_axis == i) { t.row = at; }
+    }
+    return t;
+}
+
+/// The filter of a line.
+__device__ __forceinline__ std::int64_t filter_of(const Rows& g, const LineTile& tile, int line) {
+    return g.filters == 1 ? 0 : (g.first_filter + tile.row + (g.batch_axis < 0 ? line : 0)) % g.filters;
+}
+
+/// kCount elements as sums of real numbers.
+template <class X, class Raw, int kCount>
+__device__ __forceinline__ void widen_raw(Dtype type, const Raw (&raw)[kCount], X (&x)[kCount]) {
+    const auto each = [&](auto widen) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) { x[i] = static_cast<X>(widen(raw[i])); }
+    };
+    if constexpr (sizeof(Raw) == 1) {
+        if (type == kI8) {
+            each([](Raw r) { return static_cast<int>(static_cast<std::int8_t>(r)); });
+        } else {
+            each([](Raw r) { return static_cast<int>(r); });
+        }
+    } else if constexpr (sizeof(Raw) == 2) {
+        switch (type) {
+            case kF16:
+                return each([](Raw r) { return __half2float(__ushort_as_half(r)); });
+            case kBf16:
+                return each([](Raw r) { return __uint_as_float(static_cast<unsigned>(r) << 16); });
+            case kI16:
+                return each([](Raw r) { return static_cast<int>(static_cast<std::int16_t>(r)); });
+            default:
+                return each([](Raw r) { return static_cast<int>(r); });
+        }
+    } else if constexpr (sizeof(Raw) == 4) {
+        switch (type) {
+            case kF32:
+                return each([](Raw r) { return __uint_as_float(r); });
+            case kI32:
+                return each([](Raw r) { return static_cast<int>(r); });
+            default:
+                return each([](Raw r) { return r; });
+        }
+    } else {
+        switch (type) {
+            case kF64:
+                return each([](Raw r) { return __longlong_as_double(static_cast<long long>(r)); });
+            case kI64:
+                return each([](Raw r) { return static_cast<long long>(r); });
+            default:
+                return each([](Raw r) { return r; });
+        }
+    }
+}
+
+/// Rounded to even, within limits that an int holds; NaN becomes 0.
+__device__ __forceinline__ int round_within(float x, int low, int high) { return min(max(__float2int_rn(x), low), high); }
+__device__ __forceinline__ int round_within(double x, int low, int high) {
+    return isnan(x) ? 0 : min(max(__double2int_rn(x), low), high);
+}
+
+__device__ __forceinline__ __half to_half(float x) { return __float2half_rn(x); }
+__device__ __forceinline__ __half to_half(double x) { return __double2half(x); }
+__device__ __forceinline__ __nv_bfloat16 to_bfloat16(float x) { return __float2bfloat16_rn(x); }
+__device__ __forceinline__ __nv_bfloat16 to_bfloat16(double x) { return __double2bfloat16(x); }
+
+/// The inverse: sums as elements of a type of so many bytes. As store_converted().
+template <class X, class Raw, int kCount>
+__device__ __forceinline__ void narrow_to_raw(Dtype type, const X (&x)[kCount], Raw (&raw)[kCount]) {
+    const auto each = [&](auto narrow) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) { raw[i] = static_cast<Raw>(narrow(x[i])); }
+    };
+    if constexpr (sizeof(Raw) == 1) {
+        switch (type) {
+            case kI8:
+                return each([](X v) { return round_within(v, -128, 127); });
+            case kU8:
+                return each([](X v) { return round_within(v, 0, 255); });
+            default:
+                return each([](X v) { return round_within(v, 0, 1); });
+        }
+    } else if constexpr (sizeof(Raw) == 2) {
+        switch (type) {
+            case kF16:
+                return each([](X v) { return __half_as_ushort(to_half(v)); });
+            case kBf16:
+                return each([](X v) { return __bfloat16_as_ushort(to_bfloat16(v)); });
+            case kI16:
+                return each([](X v) { return round_within(v, -32768, 32767); });
+            default:
+                return each([](X v) { return round_within(v, 0, 65535); });
+        }
+    } else if constexpr (sizeof(Raw) == 4) {
+        switch (type) {
+            case kF32:
+                return each([](X v) { return __float_as_uint(static_cast<float>(v)); });
+            case kI32:
+                return each([](X v) { return round_within(v, INT32_MIN, INT32_MAX); });
+            default:
+                return each([](X v) { return saturate<std::uint32_t>(v, 0, 0x1p32); });
+        }
+    } else {
+        switch (type) {
+            case kF64:
+                return each([](X v) { return __double_as_longlong(v); });
+            case kI64:
+                return each([](X v) { return saturate<std::int64_t>(v, -0x1p63, 0x1p63); });
+            default:
+                return each([](X v) { return saturate<std::uint64_t>(v, 0, 0x1p64); });
+        }
+    }
+}
+
+/// body(Raw()) with real elements of so many bytes.
+template <class Body>
+__device__ __forceinline__ void with_raw(int bytes, const Body& body) {
+    switch (bytes) {
+        case 1:
+            return body(std::uint8_t{});
+        case 2:
+            return body(std::uint16_t{});
+        case 4:
+            return body(std::uint32_t{});
+        default:
+            return body(std::uint64_t{});
+    }
+}
+
+/// The boundary's constant as a sum.
+template <class X>
+__device__ __forceinline__ X constant_of(const Arguments& a) {
+    if constexpr (kIsComplexElement<X>) {
+        using R = typename Element<X>::Real;
+        return X{static_cast<R>(a.constant_real), static_cast<R>(a.constant_imag)};
+    } else {
+        return static_cast<X>(a.constant_real);
+    }
+}
+
+/// An element of any type.
+template <class X>
+__device__ __noinline__ X load_any(Dtype type, int bytes, const void* from, std::int64_t index) {
+    if constexpr (kIsComplexElement<X>) {
+        return load_element(static_cast<const X*>(from) + index);
+    } else {
+        X x[1];
+        with_raw(bytes, [&](auto raw) {
+            using Raw = decltype(raw);
+            const Raw one[1] = {static_cast<const Raw*>(from)[index]};
+            widen_raw(type, one, x);
+        });
+        return x[0];
+    }
+}
+
+}  // namespace tapline::cuda

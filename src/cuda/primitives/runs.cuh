@@ -1,0 +1,153 @@
+// Runs of neighbouring bytes between global and shared memory, as they are: by vectors of 16 bytes where both sides begin alike.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/primitives/copy_async.cuh"
+
+namespace tapline::cuda {
+
+/// Elements as they lie in memory, by their size.
+template <int kBytes>
+struct RawOf;
+template <>
+struct RawOf<1> {
+    using Type = std::uint8_t;
+};
+template <>
+struct RawOf<2> {
+    using Type = std::uint16_t;
+};
+template <>
+struct RawOf<4> {
+    using Type = std::uint32_t;
+};
+template <>
+struct RawOf<8> {
+    using Type = std::uint64_t;
+};
+template <>
+struct RawOf<16> {
+    using Type = uint4;
+};
+
+/// So many threads that work together, this one's number.
+struct Team {
+    int thread, threads;
+};
+
+/// `runs` runs of `length` elements each, `from_step` and `to_step` bytes from one to the next.
+struct Runs {
+    const char* from;
+    char* to;
+    std::int64_t from_step, to_step;
+    int runs, length;
+};
+
+__device__ __forceinline__ int past_16(const void* address) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) % 16);
+}
+
+/// An element of 1 to 16 bytes, asynchronously where the chip can; the address is a multiple of its size.
+template <int kBytes>
+__device__ __forceinline__ void copy_element_async(char* to_shared, const char* from) {
+    if constexpr (kBytes == 1) {
+        *to_shared = *from;
+    } else if constexpr (kBytes == 2) {
+        *reinterpret_cast<std::uint16_t*>(to_shared) = *reinterpret_cast<const std::uint16_t*>(from);
+    } else if constexpr (kBytes == 4) {
+        copy_4_async(to_shared, from);
+    } else if constexpr (kBytes == 8) {
+        copy_8_async(to_shared, from);
+    } else {
+        copy_16_async(to_shared, from);
+    }
+}
+
+/// body(run, byte) for every element of short runs, neighbouring threads having neighbouring elements.
+template <int kBytes, class Body>
+__device__ __forceinline__ void for_each_element(const Runs& r, const Team& team, const Body& body) {
+    int run = team.thread / r.length;
+    int at = team.thread - run * r.length;
+    const int step_runs = team.threads / r.length;
+    const int step = team.threads - step_runs * r.length;
+    while (run < r.runs) {
+        body(run, at * kBytes);
+        run += step_runs;
+        at += step;
+        if (at >= r.length) {
+            at -= r.length;
+            ++run;
+        }
+    }
+}
+
+/// Runs of whole vectors whose both ends lie on 16 bytes.
+template <class Copy>
+__device__ __forceinline__ void copy_short_vectors(const Runs& r, int bytes, const Team& team, const Copy& copy) {
+    Runs vectors = r;
+    vectors.length = bytes / 16;
+    for_each_element<16>(vectors, team,
+                         [&](int run, int at) { copy(r.to + run * r.to_step + at, r.from + run * r.from_step + at); });
+}
+
+/// One run after the other: vectors in the middle, elements at both ends. Both addresses lie alike between 16-byte boundaries.
+template <int kBytes, class Vector, class One>
+__device__ __forceinline__ void copy_long_runs(const Runs& r, const Team& team, const Vector& copy_vector, const One& copy_one) {
+    const int bytes = r.length * kBytes;
+#pragma unroll 1
+    for (int run = 0; run < r.runs; ++run) {
+        const char* const from = r.from + run * r.from_step;
+        char* const to = r.to + run * r.to_step;
+        const int head = min((16 - past_16(from)) % 16, bytes);
+        const int end = head + (bytes - head) / 16 * 16;
+        for (int at = head + 16 * team.thread; at < end; at += 16 * team.threads) { copy_vector(to + at, from + at); }
+        constexpr int kMost = 16 / kBytes;  // elements at an end
+        if (team.thread < 2 * kMost) {
+            const int at = team.thread < kMost ? team.thread * kBytes : end + (team.thread - kMost) * kBytes;
+            if (at < (team.thread < kMost ? head : bytes)) { copy_one(to + at, from + at); }
+        }
+    }
+}
+
+/// Runs of at least so many bytes are copied one after the other.
+inline constexpr int kLongRun = 256;
+
+/// Each the fastest way that the addresses allow.
+template <int kBytes, class Vector, class One>
+__device__ __forceinline__ void copy_runs(const Runs& r, const Team& team, const Vector& copy_vector, const One& copy_one) {
+    if (r.length <= 0) { return; }
+    const int bytes = r.length * kBytes;
+    if (bytes >= kLongRun) {
+        if (past_16(r.from) == past_16(r.to) && (r.from_step - r.to_step) % 16 == 0) {
+            copy_long_runs<kBytes>(r, team, copy_vector, copy_one);
+            return;
+        }
+    } else if (past_16(r.from) == 0 && past_16(r.to) == 0 && (r.from_step | r.to_step | bytes) % 16 == 0) {
+        copy_short_vectors(r, bytes, team, copy_vector);
+        return;
+    }
+    for_each_element<kBytes>(r, team,
+                             [&](int run, int at) { copy_one(r.to + run * r.to_step + at, r.from + run * r.from_step + at); });
+}
+
+/// To shared memory; the caller commits and waits. Elements' addresses are multiples of their size.
+template <int kBytes>
+__device__ __forceinline__ void copy_in(const Runs& r, const Team& team) {
+    copy_runs<kBytes>(
+        r, team, [](char* to, const char* from) { copy_16_async(to, from); },
+        [](char* to, const char* from) { copy_element_async<kBytes>(to, from); });
+}
+
+/// From shared memory, streaming.
+template <int kBytes>
+__device__ __forceinline__ void copy_out(const Runs& r, const Team& team) {
+    copy_runs<kBytes>(
+        r, team, [](char* to, const char* from) { __stcs(reinterpret_cast<uint4*>(to), *reinterpret_cast<const uint4*>(from)); },
+        [](char* to, const char* from) {
+            using Raw = typename RawOf<kBytes>::Type;
+            *reinterpret_cast<Raw*>(to) = *reinterpret_cast<const Raw*>(from);
+        });
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,34 @@
+// The rung for tiles of any layout as C++.
+#include "gpu/on_host/cuda_on_host.hpp"
+
+#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
+namespace tapline::cuda::tiles {
+alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
+}
+#include "cuda/families/common/arguments.cpp"
+#include "cuda/families/common/cost.cpp"
+#include "cuda/families/common/lines.cpp"
+#include "cuda/families/common/ordered_taps.cu"
+#include "cuda/families/direct/direct_tiles.cpp"
+#include "cuda/families/direct/direct_tiles_kernels.cu"
+
+namespace tapline::test::on_host {
+namespace {
+
+template <class X, class H>
+void add() {
+    add_kernel(&cuda::tiles::direct_tiles_kernel<X, H>, reinterpret_cast<char*>(cuda::tiles::shared));
+}
+
+const bool added = [] {
+    add<float, float>();
+    add<double, double>();
+    add<float2, float>();
+    add<float2, float2>();
+    add<double2, double>();
+    add<double2, double2>();
+    return true;
+}();
+
+}  // namespace
+}  // namespace tapline::test::on_host

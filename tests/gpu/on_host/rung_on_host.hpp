@@ -1,0 +1,110 @@
+// A rung prepared and launched in host memory, as the engine does it on a device, and memory that shows what is read beside it.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/plan/taps_order.hpp"
+#include "core/problem/taps_facts.hpp"
+#include "cuda/rung.hpp"
+#include "support/buffers.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+
+/// `bytes` bytes with a page that cannot be read right behind them, or right before them.
+class FencedBuffer {
+public:
+    FencedBuffer(const void* from, std::size_t bytes, bool at_end) {
+        const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        size_ = (bytes + page - 1) / page * page + 2 * page;
+        base_ = static_cast<char*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        if (base_ == MAP_FAILED) { throw std::bad_alloc(); }
+        mprotect(base_, page, PROT_NONE);
+        mprotect(base_ + size_ - page, page, PROT_NONE);
+        data_ = at_end ? base_ + size_ - page - bytes : base_ + page;
+        std::memcpy(data_, from, bytes);
+    }
+    ~FencedBuffer() { munmap(base_, size_); }
+    FencedBuffer(const FencedBuffer&) = delete;
+    FencedBuffer& operator=(const FencedBuffer&) = delete;
+    [[nodiscard]] const void* data() const { return data_; }
+
+private:
+    std::size_t size_;
+    char* base_;
+    char* data_;
+};
+
+inline std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
+
+// A device by hand; with one multiprocessor, tiles that suit large images.
+inline cuda_abi::Device device_of(int multiprocessors, int major) {
+    cuda_abi::Device device;
+    device.major = major;
+    device.multiprocessors = multiprocessors;
+    device.copy_bytes_per_second = 4e12;
+    device.peak_flops = 6e13;
+    device.shared_bytes_per_block = static_cast<int>(on_host::kSharedBytes);
+    return device;
+}
+
+// As the engine prepares a rung, in host memory.
+class PreparedOnHost {
+public:
+    PreparedOnHost(const cuda::Rung& rung, const core::Resolved& r, const void* taps, int multiprocessors = 0, int major = 9)
+        : turned_(core::correlation_taps(r, taps, 0)) {
+        const core::TapsFacts facts = core::facts_of(r, turned_.get());
+        prepared_.rung = &rung;
+        prepared_.device = device_of(multiprocessors > 0 ? multiprocessors : r.x.n % 2 == 0 ? 132 : 1, major);
+        static_cast<core::Resolved&>(prepared_.problem) = r;
+        prepared_.problem.taps_finite = facts.finite;
+        if (r.filters == 1 && !facts.separable.empty()) {
+            factors_ = facts.separable[0];
+            prepared_.problem.separable = factors_.rank;
+            prepared_.problem.exact_specials = factors_.exact_specials;
+        }
+        prepared_.given = {turned_.get(), factors_.columns.data(), factors_.rows.data()};
+        const std::size_t row = bytes_of(r.taps(), r.taps_dtype);
+        const std::size_t pitch = (row + 15) / 16 * 16;
+        prepared_.taps_pitch_bytes = static_cast<std::int64_t>(pitch);
+        prepared_.host_taps.resize(std::max<std::size_t>(pitch * static_cast<std::size_t>(r.filters), 2048));
+        for (std::size_t f = 0; f < static_cast<std::size_t>(r.filters); ++f) {
+            std::memcpy(prepared_.host_taps.data() + f * pitch, turned_.get() + f * row, row);
+        }
+        taps_ = prepared_.host_taps;
+        prepared_.on_device.taps = taps_.data();
+    }
+    // Empty, or why the rung does not take it.
+    std::string make() {
+        const std::string refusal = prepared_.rung->supports(prepared_.problem, prepared_.device);
+        if (!refusal.empty()) { return refusal; }
+        prepared_.chosen = prepared_.rung->load(prepared_);
+        const std::vector<std::byte> tables = prepared_.rung->tables(prepared_);
+        if (!tables.empty()) {
+            tables_ = std::make_unique<GuardedBuffer>(tables.size());
+            std::memcpy(tables_->data(), tables.data(), tables.size());
+            prepared_.on_device.tables = tables_->data();
+        }
+        prepared_.given = {};
+        return {};
+    }
+    [[nodiscard]] const cuda::Prepared& get() const { return prepared_; }
+    void launch(const cuda::Job& job) const { prepared_.rung->launch(prepared_, job, prepared_.on_device, nullptr, nullptr); }
+
+private:
+    core::AlignedBytes turned_;
+    core::SeparableMask factors_;
+    std::vector<std::byte> taps_;
+    std::unique_ptr<GuardedBuffer> tables_;
+    cuda::Prepared prepared_;
+};
+
+}  // namespace tapline::test
