@@ -7,9 +7,10 @@
 
 namespace tapline::cuda {
 
-/// The sample that x(position) reads, however far outside that lies: an index in [0, n), or -1 for the zero and constant
-/// boundaries. As core::boundary_index; formulas: scipy.ndimage's modes.
-__device__ __noinline__ inline std::int64_t index_far_outside(Boundary boundary, std::int64_t position, std::int64_t n) {
+/// The sample that x(position) reads: an index in [0, n), or -1 for the zero and constant boundaries. As
+/// core::boundary_index; formulas: scipy.ndimage's modes.
+__device__ __noinline__ inline std::int64_t boundary_index(Boundary boundary, std::int64_t position, std::int64_t n) {
+    if (position >= 0 && position < n) { return position; }
     const auto modulo = [](std::int64_t a, std::int64_t m) {
         const std::int64_t r = a % m;
         return r < 0 ? r + m : r;
@@ -33,8 +34,9 @@ __device__ __noinline__ inline std::int64_t index_far_outside(Boundary boundary,
     }
 }
 
-/// The same, which inside and up to a signal's length outside takes no division.
-__device__ __forceinline__ std::int64_t boundary_index(Boundary boundary, std::int64_t position, std::int64_t n) {
+/// The same, inline and without a division inside and up to a signal's length outside: for loops that often leave the signal. Where
+/// they seldom do, its registers cost more than the call.
+__device__ __forceinline__ std::int64_t near_boundary_index(Boundary boundary, std::int64_t position, std::int64_t n) {
     if (position >= 0 && position < n) { return position; }
     if (boundary <= kConstant) { return -1; }
     const bool before = position < 0;
@@ -42,7 +44,7 @@ __device__ __forceinline__ std::int64_t boundary_index(Boundary boundary, std::i
     if (boundary == kReflect) { index = before ? -1 - position : 2 * n - 1 - position; }
     if (boundary == kMirror) { index = before ? -position : 2 * n - 2 - position; }
     if (boundary == kWrap) { index = before ? position + n : position - n; }
-    return index >= 0 && index < n ? index : index_far_outside(boundary, position, n);
+    return index >= 0 && index < n ? index : boundary_index(boundary, position, n);
 }
 
 template <class S>
@@ -63,19 +65,14 @@ __device__ S boundary_constant(const Arguments& a) {
     }
 }
 
-/// x(position) of one row where that is not in the piece; `row` is the address of sample in_first. Inline for loops, whose loads
-/// then go out together.
+/// x(position) of one row where that is not in the piece; `row` is the address of sample in_first.
 template <class S>
-__device__ __forceinline__ S sample_outside_inline(const Arguments& a, const S* row, std::int64_t position) {
+__device__ __noinline__ S sample_outside(const Arguments& a, const S* row, std::int64_t position) {
     if (a.boundary == kZero) { return S{}; }
     if (a.boundary == kConstant) { return boundary_constant<S>(a); }
     position = boundary_index(a.boundary, position, a.n);
     if (position < a.in_first || position >= a.in_last) { return S{}; }  // nobody asked for an output that needs it
     return load_element(row + (position - a.in_first) * a.in_sample);
-}
-template <class S>
-__device__ __noinline__ S sample_outside(const Arguments& a, const S* row, std::int64_t position) {
-    return sample_outside_inline(a, row, position);
 }
 
 /// x(position) of one row.
@@ -85,35 +82,9 @@ __device__ S sample(const Arguments& a, const S* row, std::int64_t position) {
     return load_element(row + (position - a.in_first) * a.in_sample);
 }
 
-/// to[w] = load(w) for w = begin + lane, begin + lane + lanes, ... below end: loads go out eight at a time, as one at a time would
-/// each be waited for.
-template <class S, class Load>
-__device__ __forceinline__ void fill_in_batches(S* to, int begin, int end, int lane, int lanes, const Load& load) {
-    constexpr int kBatch = sizeof(S) > 8 ? 4 : 8;
-    for (int base = begin + lane; base < end; base += lanes * kBatch) {
-        S held[kBatch];
-#pragma unroll
-        for (int u = 0; u < kBatch; ++u) {
-            const int w = base + lanes * u;
-            if (w < end) { held[u] = load(w); }
-        }
-#pragma unroll
-        for (int u = 0; u < kBatch; ++u) {
-            const int w = base + lanes * u;
-            if (w < end) { to[w] = held[u]; }
-        }
-    }
-}
-
-/// The samples of a window [begin, end) that lie outside the piece.
-template <class S>
-__device__ __noinline__ void fill_outside(const Arguments& a, S* window, const S* row, std::int64_t start, int begin, int end,
-                                          int lane, int lanes) {
-    fill_in_batches(window, begin, end, lane, lanes, [&](int w) { return sample_outside_inline(a, row, a.in_first + start + w); });
-}
-
-/// window[i] = x(in_first + start + i), 0 <= i < size, wherever that lies, by so many lanes: a warp or several. kAsync: words are
-/// copied asynchronously, all at once; the caller waits.
+/// window[i] = x(in_first + start + i), 0 <= i < size, by so many lanes, a warp or several, wherever that lies. Loads of the piece
+/// go out eight at a time: one at a time a warp at an edge would wait for each. kAsync: words are copied asynchronously, all at
+/// once; the caller waits.
 template <class S, bool kAsync = false>
 __device__ __noinline__ void fill_at_edge(const Arguments& a, S* window, const S* row, std::int64_t start, int size, int lane,
                                           int lanes = 32) {
@@ -123,14 +94,27 @@ __device__ __noinline__ void fill_at_edge(const Arguments& a, S* window, const S
     if constexpr (kAsync && sizeof(S) == 4) {
         for (int w = begin + lane; w < end; w += lanes) { copy_4_async(window + w, row + (start + w) * a.in_sample); }
     } else {
-        fill_in_batches(window, begin, end, lane, lanes, [&](int w) { return load_element(row + (start + w) * a.in_sample); });
+        constexpr int kBatch = sizeof(S) > 8 ? 4 : 8;
+        for (int base = begin; base < end; base += lanes * kBatch) {
+            S held[kBatch];
+#pragma unroll
+            for (int u = 0; u < kBatch; ++u) {
+                const int w = base + lanes * u + lane;
+                if (w < end) { held[u] = load_element(row + (start + w) * a.in_sample); }
+            }
+#pragma unroll
+            for (int u = 0; u < kBatch; ++u) {
+                const int w = base + lanes * u + lane;
+                if (w < end) { window[w] = held[u]; }
+            }
+        }
     }
     if (a.boundary == kZero) {
         for (int w = lane; w < begin; w += lanes) { window[w] = S{}; }
         for (int w = end + lane; w < size; w += lanes) { window[w] = S{}; }
     } else {
-        fill_outside(a, window, row, start, 0, begin, lane, lanes);
-        fill_outside(a, window, row, start, end, size, lane, lanes);
+        for (int w = lane; w < begin; w += lanes) { window[w] = sample_outside(a, row, a.in_first + start + w); }
+        for (int w = end + lane; w < size; w += lanes) { window[w] = sample_outside(a, row, a.in_first + start + w); }
     }
 }
 

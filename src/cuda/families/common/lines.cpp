@@ -1,4 +1,4 @@
-#include "cuda/primitives/lines.hpp"
+#include "cuda/primitives/lines/lines.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/families/direct/direct_tiles.hpp"
-#include "cuda/primitives/lines.cuh"
+#include "cuda/primitives/lines/lines.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 
 namespace tapline::cuda::tiles {
@@ -86,7 +86,7 @@ __device__ __forceinline__ void load_raw(const Arguments& a, const Rows& rows, c
             const int i = u < begin ? u : u - begin + end;
             Raw x = constant;
             if (a.boundary > kConstant) {
-                const std::int64_t position = boundary_index(a.boundary, a.in_first + first + i, a.n);
+                const std::int64_t position = near_boundary_index(a.boundary, a.in_first + first + i, a.n);
                 // Where the sample is not there nobody asked for an output that needs it.
                 if (position >= a.in_first && position < a.in_last) {
                     const char* const from = memory + (l * rows.near.in + (position - a.in_first - first) * a.in_sample) * kBytes;

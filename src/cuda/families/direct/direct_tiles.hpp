@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "cuda/primitives/lines.hpp"
+#include "cuda/primitives/lines/lines.hpp"
 
 namespace tapline::cuda::tiles {
 

@@ -3,7 +3,7 @@
 
 #include "cuda/families/common/types.hpp"
 #include "cuda/launch.hpp"
-#include "cuda/primitives/lines.cuh"
+#include "cuda/primitives/lines/lines.cuh"
 
 namespace tapline::cuda::flattened {
 namespace {
@@ -21,7 +21,7 @@ __device__ __forceinline__ Place place_of(std::int64_t number, std::int64_t rows
 
 /// Where a signal's position along an axis comes from; -1: nowhere, the constant or zero stands there.
 __device__ __forceinline__ std::int64_t source_of(const FlatAxis& axis, std::int64_t position) {
-    return boundary_index(axis.boundary, position - axis.origin, axis.n);
+    return near_boundary_index(axis.boundary, position - axis.origin, axis.n);
 }
 
 template <class X>

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "cuda/primitives/arguments.hpp"
-#include "cuda/primitives/lines.hpp"
+#include "cuda/primitives/lines/lines.hpp"
 #include "cuda/primitives/segment_sizes.hpp"
 
 namespace tapline::cuda::overlap_save {

@@ -4,7 +4,7 @@
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/families/overlap_save/segment/overlap_save_convolve.cuh"
-#include "cuda/primitives/lines.cuh"
+#include "cuda/primitives/lines/lines.cuh"
 
 namespace tapline::cuda::overlap_save {
 

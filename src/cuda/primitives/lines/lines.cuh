@@ -3,8 +3,8 @@
 
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/epilogue.cuh"
-#include "cuda/primitives/lines.hpp"
-#include "cuda/primitives/runs.cuh"
+#include "cuda/primitives/lines/lines.hpp"
+#include "cuda/primitives/lines/runs.cuh"
 
 namespace tapline::cuda {
 
