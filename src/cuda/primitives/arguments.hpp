@@ -64,6 +64,9 @@ struct Arguments {
     double constant_real, constant_imag, scale, bias, low, high;
 };
 
+/// What outputs are made of sums by: the boundary's constant, the epilogue, the type; plain_store without a look at the type. Host.
+void set_epilogue(Arguments& a, const Problem& p);
+
 /// The arguments of a job on prepared taps; tiles are the kernel's own business. Host.
 Arguments arguments_of(const Prepared& prepared, const Job& job, const OnDevice& on_device);
 

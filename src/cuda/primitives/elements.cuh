@@ -26,6 +26,15 @@ __device__ __forceinline__ void store_element(S* to, const S& x) {
     }
 }
 
+template <class S>
+__device__ __forceinline__ bool is_finite(const S& x) {
+    if constexpr (kIsComplexElement<S>) {
+        return isfinite(x.x) && isfinite(x.y);
+    } else {
+        return isfinite(x);
+    }
+}
+
 /// sum += x * h; a complex product is its four real ones.
 template <class X, class H>
 __device__ __forceinline__ void multiply_add(X& sum, const X& x, const H& h) {

@@ -19,22 +19,6 @@ namespace {
 constexpr int kShards = 8;
 constexpr std::int64_t kDefaultCases = 48;  // a thread a fiber takes its time
 
-// The rows [first, first + count) of a problem's outputs from all of its input.
-cuda::Job job_of(const core::Resolved& r, void* out, const void* in, std::int64_t first, std::int64_t count) {
-    return {.out = static_cast<char*>(out) + bytes_of(first * r.y.out_stride, r.output_dtype),
-            .first = first,
-            .count = count,
-            .out_batch = r.batch.out_stride,
-            .out_stride = r.y.out_stride,
-            .in = in,
-            .in_first = 0,
-            .in_last = r.y.n,
-            .in_batch = r.batch.in_stride,
-            .in_stride = r.y.in_stride,
-            .batch = r.batch.length,
-            .n = r.y.n};
-}
-
 ImageProblem draw_problem(Random& random) {
     ImageProblem p = draw_image_problem(chance(0.2, random) ? 300 : 150, chance(0.25, random) ? 70 : 20, 2000000, random);
     if (chance(0.5, random) && p.dtype != Dtype::f32) {  // most rungs are for f32

@@ -56,6 +56,23 @@ inline cuda_abi::Device device_of(int multiprocessors, int major) {
     return device;
 }
 
+// Outputs [first, first + count) of every row, or such rows of every image, from all of the input.
+inline cuda::Job job_of(const core::Resolved& r, void* out, const void* in, std::int64_t first, std::int64_t count) {
+    const core::Axis& cut = r.cut();
+    return {.out = static_cast<char*>(out) + first * cut.out_stride * static_cast<std::int64_t>(size_of(r.output_dtype)),
+            .first = first,
+            .count = count,
+            .out_batch = r.batch.out_stride,
+            .out_stride = cut.out_stride,
+            .in = in,
+            .in_first = 0,
+            .in_last = cut.n,
+            .in_batch = r.batch.in_stride,
+            .in_stride = cut.in_stride,
+            .batch = r.batch.length,
+            .n = cut.n};
+}
+
 // As the engine prepares a rung, in host memory.
 class PreparedOnHost {
 public:

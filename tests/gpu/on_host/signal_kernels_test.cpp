@@ -17,22 +17,6 @@ namespace {
 constexpr int kShards = 4;
 constexpr std::int64_t kDefaultCases = 160;  // a thread a fiber takes its time
 
-// Outputs [first, first + count) of every row, from all samples.
-cuda::Job job_of(const core::Resolved& r, std::byte* out, const std::byte* in, std::int64_t first, std::int64_t count) {
-    return {.out = out + first * r.x.out_stride * static_cast<std::int64_t>(size_of(r.output_dtype)),
-            .first = first,
-            .count = count,
-            .out_batch = r.batch.out_stride,
-            .out_stride = r.x.out_stride,
-            .in = in,
-            .in_first = 0,
-            .in_last = r.x.n,
-            .in_batch = r.batch.in_stride,
-            .in_stride = r.x.in_stride,
-            .batch = r.batch.length,
-            .n = r.x.n};
-}
-
 void run_case(std::uint64_t seed) {
     Random random(seed);
     const Problem p = draw_problem({.rank = 1,
@@ -56,7 +40,7 @@ void run_case(std::uint64_t seed) {
     const std::int64_t split = chance(0.4, random) ? between(0, r.x.outputs, random) : r.x.outputs;
     for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.x.outputs - split}}) {
         if (count == 0) { continue; }
-        ASSERT_NO_THROW(prepared.launch(job_of(r, static_cast<std::byte*>(c.first_out()), in, first, count))) << told();
+        ASSERT_NO_THROW(prepared.launch(job_of(r, c.first_out(), in, first, count))) << told();
     }
     ASSERT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the outputs: " << told();
     ASSERT_EQ(expected.compare(c.first_out(), true), "") << told();

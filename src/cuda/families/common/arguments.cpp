@@ -5,9 +5,23 @@
 
 namespace tapline::cuda {
 
+void set_epilogue(Arguments& a, const Problem& p) {
+    a.output_type = p.output_dtype;
+    a.converts = p.output_dtype != p.dtype;
+    a.plain_store = p.scale == 1 && p.bias == 0 && !p.has_clamp;
+    a.has_clamp = p.has_clamp;
+    a.constant_real = p.constant.real();
+    a.constant_imag = p.constant.imag();
+    a.scale = p.scale;
+    a.bias = p.bias;
+    a.low = p.clamp.low;
+    a.high = p.clamp.high;
+}
+
 Arguments arguments_of(const Prepared& prepared, const Job& job, const OnDevice& on_device) {
     const Problem& p = prepared.problem;
     Arguments a{};
+    set_epilogue(a, p);
     a.out = job.out;
     a.in = job.in;
     a.taps_row_bytes = p.filters > 1 ? prepared.taps_pitch_bytes : 0;
@@ -25,24 +39,15 @@ Arguments arguments_of(const Prepared& prepared, const Job& job, const OnDevice&
     a.k = p.x.k;
     a.origin = p.x.origin;
     a.boundary = p.x.boundary;
-    a.output_type = p.output_dtype;
     a.plain_store = p.trivial_epilogue;
-    a.converts = p.output_dtype != p.dtype;
     a.exact_edges = p.x.boundary != kZero ? kMayMultiplyZeros
                     : p.taps_come_later   ? kExactUnlessFinite
                     : !p.taps_finite      ? kExact
                                           : kMayMultiplyZeros;
-    a.has_clamp = p.has_clamp;
     const auto type_bytes = static_cast<std::int64_t>(type_of(p, prepared.device).bytes);
     a.plain_layout = job.in_stride == 1 && job.out_stride == 1 && a.converts == 0;
     a.zero_vectors = p.x.boundary == kZero && a.exact_edges != kExact && reinterpret_cast<std::uintptr_t>(job.in) % 16 == 0 &&
                      (job.batch == 1 || job.in_batch * type_bytes % 16 == 0);
-    a.constant_real = p.constant.real();
-    a.constant_imag = p.constant.imag();
-    a.scale = p.scale;
-    a.bias = p.bias;
-    a.low = p.clamp.low;
-    a.high = p.clamp.high;
     return a;
 }
 

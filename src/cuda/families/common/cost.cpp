@@ -25,14 +25,13 @@ double waste_of(const Cost::Waste& waste, Dtype dtype) {
     }
 }
 
-constexpr double kSector = 32;          // bytes that memory reads at least
 constexpr double kWindowVectors = 160;  // of 16 bytes, that a warp makes of one row
 
 }  // namespace
 
 double bytes_touched(std::int64_t nearest, int bytes) {
     const double apart = static_cast<double>(std::max<std::int64_t>(std::abs(nearest), 1)) * bytes;
-    return std::max(std::min(apart, kSector), static_cast<double>(bytes));
+    return std::max(std::min<double>(apart, kSectorBytes), static_cast<double>(bytes));
 }
 
 double slowdown_of_layout(const Problem& p) {

@@ -33,6 +33,9 @@ struct Cost {
     double lost, lost_most;  // of a short launch, which never reaches them: a share, and seconds
     double last;             // seconds for each tap, once the device is full: the last outputs find few others at work
 };
+/// Bytes that memory reads at least.
+inline constexpr int kSectorBytes = 32;
+
 /// Bytes that memory moves for an element whose nearest neighbour lies so many elements away: those between them come along.
 double bytes_touched(std::int64_t nearest, int bytes);
 

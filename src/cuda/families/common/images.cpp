@@ -99,16 +99,7 @@ ImageArguments image_arguments_of(const Prepared& prepared, const Job& job, cons
     a.exact_edges = boundary == kZero && !p.taps_finite;
     a.integers = is_pixel_type(p.dtype);
     a.common.boundary = boundary;
-    a.common.output_type = p.output_dtype;
-    a.common.converts = p.output_dtype != p.dtype;
-    a.common.plain_store = p.scale == 1 && p.bias == 0 && !p.has_clamp;
-    a.common.has_clamp = p.has_clamp;
-    a.common.constant_real = p.constant.real();
-    a.common.constant_imag = p.constant.imag();
-    a.common.scale = p.scale;
-    a.common.bias = p.bias;
-    a.common.low = p.clamp.low;
-    a.common.high = p.clamp.high;
+    set_epilogue(a.common, p);
     return a;
 }
 

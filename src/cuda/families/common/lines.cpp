@@ -9,9 +9,12 @@
 #include <limits>
 #include <utility>
 
+#include "cuda/families/common/grids.hpp"
+#include "cuda/launch.hpp"
 #include "cuda/primitives/elements.hpp"
 
 namespace tapline::cuda {
+
 Rows rows_of(const Problem& p, const Job& job) {
     struct Axis {
         RowAxis axis;
@@ -56,6 +59,18 @@ Rows rows_of(const Problem& p) {
     job.in_batch = p.batch.in_stride;
     job.out_batch = p.batch.out_stride;
     return rows_of(p, job);
+}
+
+void set_tiles(Rows& rows, int lines, std::int64_t tiles_of_row) {
+    rows.lines = lines;
+    rows.near_tiles = divide_up(rows.near.length, lines);
+    rows.tiles = tiles_of_row;
+    const auto times = [&](std::int64_t more) {
+        if (more > 0 && rows.tiles > (std::int64_t{1} << 62) / more) { refuse_launch(); }
+        rows.tiles *= more;
+    };
+    times(rows.near_tiles);
+    for (const RowAxis& axis : rows.others) { times(axis.length); }
 }
 
 bool raw_constant(const Problem& p, unsigned char* to) {

@@ -19,7 +19,6 @@ using tiles::Tiles;
 
 constexpr std::int64_t kMostTaps = 8192;
 constexpr std::int64_t kMostStep = 8;  // from sample to sample, where what lies between them comes along
-constexpr int kReadTogether = 32;      // bytes that memory reads at least
 constexpr int kLanes = 32;
 constexpr int kBanks = 32;
 
@@ -106,7 +105,7 @@ Shape shape_of(const Problem& p, const cuda_abi::Device& device, bool in_aligned
     std::int64_t lines = 1;
     std::int64_t pieces = 1;
     if (s.tiles.in == Lie::across || s.tiles.out == Lie::across) {
-        lines = std::min<std::int64_t>(rows.near.length, std::clamp(kReadTogether / std::max(bytes.in, bytes.out), 2, 8));
+        lines = std::min<std::int64_t>(rows.near.length, std::clamp(kSectorBytes / std::max(bytes.in, bytes.out), 2, 8));
         pieces = std::min<std::int64_t>(all_pieces, kLanes / lines);
         lines = std::min<std::int64_t>(rows.near.length, kLanes / pieces);
     } else {
@@ -192,17 +191,10 @@ public:
         const Shape shape = shape_of(as_job(prepared.problem, job), prepared.device, is_aligned(job.in, prepared.problem.dtype),
                                      is_aligned(job.out, prepared.problem.output_dtype));
         Rows rows = rows_of(prepared.problem, job);
-        rows.lines = shape.lines;
-        rows.near_tiles = divide_up(rows.near.length, rows.lines);
         Tiles t = shape.tiles;
         t.filter_bytes = prepared.taps_pitch_bytes;
         a.tiles = divide_up(a.count, t.outputs);
-        rows.tiles = a.tiles;
-        for (const std::int64_t times :
-             {rows.near_tiles, rows.others[0].length, rows.others[1].length, rows.others[2].length, rows.others[3].length}) {
-            if (times > (std::int64_t{1} << 62) / rows.tiles) { refuse_launch(); }
-            rows.tiles *= times;
-        }
+        set_tiles(rows, shape.lines, a.tiles);
         const std::int64_t blocks = divide_up(rows.tiles, tiles::kWarps);
         if (blocks > kMostBlocks) { refuse_launch(); }
         launch_kernel(chosen.kernel, static_cast<unsigned>(blocks), kLanes * tiles::kWarps,

@@ -177,26 +177,11 @@ __device__ __noinline__ X sum_of_terms_there(const Arguments& a, const X* window
     return sum;
 }
 
-template <class H>
-__device__ __forceinline__ bool is_finite(const H& tap) {
-    if constexpr (kIsComplexElement<H>) {
-        return isfinite(tap.x) && isfinite(tap.y);
-    } else {
-        return isfinite(tap);
-    }
-}
-
 /// A lane's sums as outputs in shared memory or, where those lie apart, in memory.
 template <class X, class Raw, int O>
 __device__ __forceinline__ void put_outputs(const Arguments& a, const X (&sum)[O], Raw* to, std::int64_t step, int count) {
     Raw raw[O];
-    if constexpr (kIsComplexElement<X>) {
-        using R = decltype(raw[0].x);
-#pragma unroll
-        for (int i = 0; i < O; ++i) { raw[i] = Raw{static_cast<R>(sum[i].x), static_cast<R>(sum[i].y)}; }
-    } else {
-        narrow_to_raw(a.output_type, sum, raw);
-    }
+    narrow_to_raw(a.output_type, sum, raw);
 #pragma unroll
     for (int i = 0; i < O; ++i) {
         if (i < count) { store_element(to + i * step, raw[i]); }
@@ -316,15 +301,7 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
         r.to_step = target_step;
         copy_out<kBytes>(r, team);
     };
-    if constexpr (kIsComplexElement<X>) {
-        if (a.output_type == kComplex64) {
-            store(float2{});
-        } else {
-            store(double2{});
-        }
-    } else {
-        with_raw(rows.output_bytes, store);
-    }
+    with_output<X>(a.output_type, rows.output_bytes, store);
 }
 
 }  // namespace tapline::cuda::tiles

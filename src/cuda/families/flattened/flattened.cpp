@@ -218,7 +218,7 @@ public:
         g.input_bytes = stored_bytes(p.dtype);
         g.output_bytes = stored_bytes(p.output_dtype);
         g.real_taps = is_complex(p.taps_dtype) ? 0 : 1;
-        set_common(g.common, p);
+        set_epilogue(g.common, p);
         const std::int64_t all = job.batch * g.channels;
         for (g.first_plane = 0; g.first_plane < all; g.first_plane += chosen.planes) {
             g.planes = std::min(chosen.planes, all - g.first_plane);
@@ -262,17 +262,6 @@ private:
         g.x.in_stride = g.x.out_stride = p.channels.length;
         g.y.in_stride = p.channels.length * p.x.n;
         g.y.out_stride = p.channels.length * p.x.outputs;
-    }
-    static void set_common(Arguments& a, const Problem& p) {
-        a.output_type = p.output_dtype;
-        a.plain_store = p.scale == 1 && p.bias == 0 && !p.has_clamp;
-        a.has_clamp = p.has_clamp;
-        a.constant_real = p.constant.real();
-        a.constant_imag = p.constant.imag();
-        a.scale = p.scale;
-        a.bias = p.bias;
-        a.low = p.clamp.low;
-        a.high = p.clamp.high;
     }
     static Sheet sheet_of(std::int64_t planes, std::int64_t row, std::int64_t rows_y, std::int64_t rows_z) {
         constexpr int kThreadBits = 8;

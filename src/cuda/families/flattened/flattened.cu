@@ -24,15 +24,6 @@ __device__ __forceinline__ std::int64_t source_of(const FlatAxis& axis, std::int
     return near_boundary_index(axis.boundary, position - axis.origin, axis.n);
 }
 
-template <class X>
-__device__ __forceinline__ bool is_finite(const X& x) {
-    if constexpr (kIsComplexElement<X>) {
-        return isfinite(x.x) && isfinite(x.y);
-    } else {
-        return isfinite(x);
-    }
-}
-
 /// What a thread does next: element x of a row. A block's threads go along `width` neighbours of one row or, where rows are
 /// shorter, along several rows.
 struct Walk {
@@ -94,8 +85,7 @@ struct RowSource {
     }
 };
 
-/// Samples of signals, wherever they come from; loads of several go out together. Memory is counted from its lowest address, so
-/// that no place is negative.
+/// Samples of signals, wherever they come from; loads of several go out together.
 template <class X>
 __device__ __forceinline__ void load_samples(const Planes& g, const std::int64_t (&from)[kOfThread], X (&to)[kOfThread]) {
     const auto load = [&](auto element) {
@@ -120,13 +110,13 @@ __device__ __forceinline__ void load_samples(const Planes& g, const std::int64_t
     }
 #pragma unroll
     for (int u = 0; u < kOfThread; ++u) {
-        if (from[u] <= kZeroThere) { to[u] = from[u] == kConstantThere ? constant_of<X>(g.common) : X{}; }
+        if (from[u] <= kZeroThere) { to[u] = from[u] == kConstantThere ? boundary_constant<X>(g.common) : X{}; }
     }
 }
 template <class X>
 __device__ __noinline__ X load_sample(const Planes& g, const Place& p, std::int64_t x) {
     const std::int64_t from = x < g.row ? RowSource(g, p).of(g, x) : kZeroThere;
-    return from <= kZeroThere ? (from == kConstantThere ? constant_of<X>(g.common) : X{})
+    return from <= kZeroThere ? (from == kConstantThere ? boundary_constant<X>(g.common) : X{})
                               : load_any<X>(g.input_type, g.input_bytes, g.in, from);
 }
 
@@ -267,30 +257,15 @@ __global__ void __launch_bounds__(kThreads, 4)
             }
 #pragma unroll
             for (int u = 0; u < kOfThread; ++u) { sum[u] = finish(g.common, sum[u]); }
-            const auto store = [&](auto element) {
+            with_output<X>(g.common.output_type, g.output_bytes, [&](auto element) {
                 using Raw = decltype(element);
                 Raw raw[kOfThread];
-                if constexpr (kIsComplexElement<X>) {
-                    using R = decltype(raw[0].x);
-#pragma unroll
-                    for (int u = 0; u < kOfThread; ++u) { raw[u] = Raw{static_cast<R>(sum[u].x), static_cast<R>(sum[u].y)}; }
-                } else {
-                    narrow_to_raw(g.common.output_type, sum, raw);
-                }
+                narrow_to_raw(g.common.output_type, sum, raw);
 #pragma unroll
                 for (int u = 0; u < kOfThread; ++u) {
                     if (there[u]) { store_element(static_cast<Raw*>(g.out) + to[u], raw[u]); }
                 }
-            };
-            if constexpr (kIsComplexElement<X>) {
-                if (g.common.output_type == kComplex64) {
-                    store(float2{});
-                } else {
-                    store(double2{});
-                }
-            } else {
-                with_raw(g.output_bytes, store);
-            }
+            });
         }
     }
 }

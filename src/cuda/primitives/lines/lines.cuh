@@ -114,9 +114,9 @@ __device__ __forceinline__ __half to_half(double x) { return __double2half(x); }
 __device__ __forceinline__ __nv_bfloat16 to_bfloat16(float x) { return __float2bfloat16_rn(x); }
 __device__ __forceinline__ __nv_bfloat16 to_bfloat16(double x) { return __double2bfloat16(x); }
 
-/// The inverse: sums as elements of a type of so many bytes. As store_converted().
+/// The inverse of widen_raw(): sums of real numbers as elements of a type of so many bytes. As store_converted().
 template <class X, class Raw, int kCount>
-__device__ __forceinline__ void narrow_to_raw(Dtype type, const X (&x)[kCount], Raw (&raw)[kCount]) {
+__device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCount], Raw (&raw)[kCount]) {
     const auto each = [&](auto narrow) {
 #pragma unroll
         for (int i = 0; i < kCount; ++i) { raw[i] = static_cast<Raw>(narrow(x[i])); }
@@ -162,6 +162,18 @@ __device__ __forceinline__ void narrow_to_raw(Dtype type, const X (&x)[kCount], 
     }
 }
 
+/// The same of any sums; of complex numbers Raw is a pair.
+template <class X, class Raw, int kCount>
+__device__ __forceinline__ void narrow_to_raw(Dtype type, const X (&x)[kCount], Raw (&raw)[kCount]) {
+    if constexpr (kIsComplexElement<X>) {
+        using R = typename Element<Raw>::Real;
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) { raw[i] = Raw{static_cast<R>(x[i].x), static_cast<R>(x[i].y)}; }
+    } else {
+        narrow_real_to_raw(type, x, raw);
+    }
+}
+
 /// body(Raw()) with real elements of so many bytes.
 template <class Body>
 __device__ __forceinline__ void with_raw(int bytes, const Body& body) {
@@ -177,14 +189,15 @@ __device__ __forceinline__ void with_raw(int bytes, const Body& body) {
     }
 }
 
-/// The boundary's constant as a sum.
-template <class X>
-__device__ __forceinline__ X constant_of(const Arguments& a) {
-    if constexpr (kIsComplexElement<X>) {
-        using R = typename Element<X>::Real;
-        return X{static_cast<R>(a.constant_real), static_cast<R>(a.constant_imag)};
+/// body(Raw()) with elements of outputs, `bytes` each, whose sums are X.
+template <class X, class Body>
+__device__ __forceinline__ void with_output(Dtype type, int bytes, const Body& body) {
+    if constexpr (!kIsComplexElement<X>) {
+        with_raw(bytes, body);
+    } else if (type == kComplex64) {
+        body(float2{});
     } else {
-        return static_cast<X>(a.constant_real);
+        body(double2{});
     }
 }
 

@@ -33,6 +33,9 @@ Rows rows_of(const Problem& p, const Job& job);
 /// The same of a problem's own job.
 Rows rows_of(const Problem& p);
 
+/// Numbers tiles of so many lines, `tiles_of_row` along each. Throws CudaError where one launch has no room for them.
+void set_tiles(Rows& rows, int lines, std::int64_t tiles_of_row);
+
 /// The boundary's constant as an element of the samples' type, up to 16 bytes; whether it is one exactly (of floating-point types
 /// it is rounded).
 bool raw_constant(const Problem& p, unsigned char* to);

@@ -79,7 +79,6 @@ constexpr double kTilesStartSeconds = 9e-6;
 constexpr double kTilesFactor = 2.5;  // a segment takes so many times as long, for what passes through shared memory
 constexpr double kTilesShareOfCopy = 0.8;
 constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
-constexpr double kSector = 32;      // bytes that memory reads at least
 
 double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, const cuda_abi::Device& device) {
     const double rows = static_cast<double>(p.batch.length * p.outer_length());
@@ -94,7 +93,7 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
         const bool across = lines.near.length > 1 && row != 0 && std::abs(row) < std::abs(sample);
         if (!across) { return bytes_touched(sample, bytes); }
         const double step = bytes_touched(row, bytes);
-        return std::min(std::max(step, kSector / together), std::abs(static_cast<double>(sample)) * bytes);
+        return std::min(std::max(step, double{kSectorBytes} / together), std::abs(static_cast<double>(sample)) * bytes);
     };
     const double bytes =
         rows * (static_cast<double>(p.x.n) * touched(p.x.in_stride, lines.near.in, stored_bytes(p.dtype)) +

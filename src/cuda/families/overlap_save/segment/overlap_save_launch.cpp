@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/taken.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
@@ -75,10 +76,9 @@ Segments segments_of(const Prepared& prepared, const SegmentPlan& plan, const Jo
 // How many neighbouring rows' segments come and go together: as many as fill what memory reads at once, where rows lie closer than
 // samples.
 int lines_together(const Rows& rows, const Arguments& a, int in_block) {
-    constexpr std::int64_t kSector = 32;
     const auto filling = [](std::int64_t sample, std::int64_t row, int bytes) {
         const std::int64_t step = std::abs(row);
-        return row == 0 || std::abs(sample) <= step ? 1 : std::max<std::int64_t>(kSector / (step * bytes), 1);
+        return row == 0 || std::abs(sample) <= step ? 1 : std::max<std::int64_t>(kSectorBytes / (step * bytes), 1);
     };
     const std::int64_t wanted =
         std::max(filling(a.in_sample, rows.near.in, rows.input_bytes), filling(a.out_sample, rows.near.out, rows.output_bytes));
@@ -95,10 +95,7 @@ void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& 
     g.filter_bytes = prepared.taps_pitch_bytes;
     g.segments = static_cast<int>(divide_up(a.count, plan.cut.outputs));
     g.rows = rows_of(p, own);
-    g.rows.lines = lines_together(g.rows, a, kernel.in_block);
-    g.rows.near_tiles = divide_up(g.rows.near.length, g.rows.lines);
-    g.rows.tiles = g.rows.near_tiles * g.segments;
-    for (const RowAxis& axis : g.rows.others) { g.rows.tiles *= axis.length; }
+    set_tiles(g.rows, lines_together(g.rows, a, kernel.in_block), g.segments);
     const std::int64_t multiprocessors = prepared.device.multiprocessors;
     const std::int64_t teams = std::min<std::int64_t>(kernel.in_block / g.rows.lines, divide_up(g.rows.tiles, multiprocessors));
     const std::int64_t blocks = std::min(divide_up(g.rows.tiles, teams), multiprocessors);

@@ -38,7 +38,7 @@ __device__ __noinline__ X direct_sum_of_line(const Arguments& a, const Rows& row
             is_there = position >= a.in_first && position < a.in_last;
         }
         const X x = is_there ? load_any<X>(rows.input_type, rows.input_bytes, a.in, in + (position - a.in_first) * a.in_sample)
-                             : constant_of<X>(a);
+                             : boundary_constant<X>(a);
         multiply_add(sum, x, taps[t]);
     }
     return sum;
@@ -65,7 +65,7 @@ template <class X>
 __device__ __noinline__ void fill_line_outside(const Arguments& a, const Rows& rows, X* to, TeamPlace place, std::int64_t line_at,
                                                std::int64_t start, int begin, int end, int needed, int step) {
     X constant{};
-    if (a.boundary == kConstant) { constant = constant_of<X>(a); }
+    if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
     for (int t = place.first; t < needed; t += step) {
         if (t >= begin && t < end) { continue; }
         X x = constant;
@@ -168,13 +168,7 @@ __device__ __forceinline__ void store_line(const X* from, const TeamPlace& place
         Raw raw[kBatch];
 #pragma unroll
         for (int u = 0; u < kBatch; ++u) { x[u] = t + u * step < wanted ? own[u * pitch] : X{}; }
-        if constexpr (kIsComplexElement<X>) {
-            using R = decltype(raw[0].x);
-#pragma unroll
-            for (int u = 0; u < kBatch; ++u) { raw[u] = Raw{static_cast<R>(x[u].x), static_cast<R>(x[u].y)}; }
-        } else {
-            narrow_to_raw(type, x, raw);
-        }
+        narrow_to_raw(type, x, raw);
 #pragma unroll
         for (int u = 0; u < kBatch; ++u) {
             if (t + u * step < wanted) { store_element(to + u * stride_of_step, raw[u]); }
@@ -290,19 +284,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         sync();
         if (g.sums_out == nullptr && is_there) {
             const std::int64_t at = tile.out + in_memory.line * rows.near.out + first_output * a.out_sample;
-            const auto store = [&](auto element) {
+            with_output<X>(a.output_type, rows.output_bytes, [&](auto element) {
                 using Raw = decltype(element);
                 store_line(of_team, in_memory, static_cast<Raw*>(a.out) + at, a.out_sample, a.output_type, wanted, kStep);
-            };
-            if constexpr (kComplex) {
-                if (a.output_type == kComplex64) {
-                    store(float2{});
-                } else {
-                    store(double2{});
-                }
-            } else {
-                with_raw(rows.output_bytes, store);
-            }
+            });
         }
         fence_before_copy();
         sync();
