@@ -5,8 +5,8 @@
 namespace tapline::cuda::across {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
-#include "cuda/families/direct/across/direct_across.cpp"
-#include "cuda/families/direct/across/direct_across_kernels.cu"
+#include "cuda/families/direct/rows/direct_across.cpp"
+#include "cuda/families/direct/rows/direct_across_kernels.cu"
 
 namespace tapline::test::on_host {
 namespace {

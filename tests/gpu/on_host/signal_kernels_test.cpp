@@ -57,8 +57,11 @@ bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& r
     return true;
 }
 
-// Whether rung 32 took a problem.
-bool run_case(std::uint64_t seed) {
+// Whether rungs 32 and 33 took a problem.
+struct Taken {
+    bool across, rows;
+};
+Taken run_case(std::uint64_t seed) {
     Random random(seed);
     const bool is_across = chance(0.4, random);
     const Problem p = is_across ? draw_across(random)
@@ -71,7 +74,7 @@ bool run_case(std::uint64_t seed) {
                                                random);
     SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
     run(cuda::direct_tiles(), p, seed, random);
-    return run(cuda::direct_across(), p, seed, random);
+    return {run(cuda::direct_across(), p, seed, random), run(cuda::direct_rows(), p, seed, random)};
 }
 
 class SignalKernels : public ::testing::TestWithParam<int> {};
@@ -82,10 +85,13 @@ TEST_P(SignalKernels, AgreeWithTheTextbook) {
         return;
     }
     const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    std::int64_t across = 0;
+    std::int64_t across = 0, rows = 0;
     for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
-        across += run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1) ? 1 : 0;
+        const Taken taken = run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
+        across += taken.across ? 1 : 0;
+        rows += taken.rows ? 1 : 0;
     }
+    EXPECT_GT(rows, cases / 10);
     EXPECT_GT(across, cases / 10);
 }
 

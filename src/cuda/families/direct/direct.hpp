@@ -11,5 +11,6 @@ const Rung& direct();
 const Rung& split_taps();
 const Rung& direct_tiles();
 const Rung& direct_across();
+const Rung& direct_rows();
 
 }  // namespace tapline::cuda

@@ -1,7 +1,7 @@
 // 32: rows side by side in memory: lanes lie across them, and each walks along its own.
 #pragma once
 
-#include "cuda/families/direct/across/direct_across.hpp"
+#include "cuda/families/direct/rows/direct_across.hpp"
 #include "cuda/primitives/lines/lines.cuh"
 
 namespace tapline::cuda::across {

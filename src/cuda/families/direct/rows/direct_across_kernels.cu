@@ -1,6 +1,6 @@
 // The kernels of rows side by side for every type of samples and taps.
 #include "cuda/families/common/types.hpp"
-#include "cuda/families/direct/across/direct_across.cuh"
+#include "cuda/families/direct/rows/direct_across.cuh"
 
 namespace tapline::cuda::across {
 
