@@ -106,7 +106,7 @@ __device__ __forceinline__ void load_samples(const Planes& g, const std::int64_t
     if constexpr (kIsComplexElement<X>) {
         load(X{});
     } else {
-        with_raw(g.input_bytes, load);
+        with_input<X>(g.input_type, g.input_bytes, load);
     }
 #pragma unroll
     for (int u = 0; u < kOfThread; ++u) {

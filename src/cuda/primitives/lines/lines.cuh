@@ -65,7 +65,9 @@ __device__ __forceinline__ void widen_raw(Dtype type, const Raw (&raw)[kCount], 
 #pragma unroll
         for (int i = 0; i < kCount; ++i) { x[i] = static_cast<X>(widen(raw[i])); }
     };
-    if constexpr (sizeof(Raw) == 1) {
+    if constexpr (std::is_same_v<X, Raw>) {
+        each([](Raw r) { return r; });
+    } else if constexpr (sizeof(Raw) == 1) {
         if (type == kI8) {
             each([](Raw r) { return static_cast<int>(static_cast<std::int8_t>(r)); });
         } else {
@@ -165,7 +167,10 @@ __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCou
 /// The same of any sums; of complex numbers Raw is a pair.
 template <class X, class Raw, int kCount>
 __device__ __forceinline__ void narrow_to_raw(Dtype type, const X (&x)[kCount], Raw (&raw)[kCount]) {
-    if constexpr (kIsComplexElement<X>) {
+    if constexpr (std::is_same_v<X, Raw>) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) { raw[i] = x[i]; }
+    } else if constexpr (kIsComplexElement<X>) {
         using R = typename Element<Raw>::Real;
 #pragma unroll
         for (int i = 0; i < kCount; ++i) { raw[i] = Raw{static_cast<R>(x[i].x), static_cast<R>(x[i].y)}; }
@@ -189,11 +194,28 @@ __device__ __forceinline__ void with_raw(int bytes, const Body& body) {
     }
 }
 
-/// body(Raw()) with elements of outputs, `bytes` each, whose sums are X.
+/// The type of sums X.
+template <class X>
+inline constexpr Dtype kOwnType = kIsComplexElement<X> ? (sizeof(X) == 8 ? kComplex64 : kComplex128)
+                                  : sizeof(X) == 4     ? kF32
+                                                       : kF64;
+
+/// body(Raw()) with elements of samples of real numbers whose sums are X: X itself where they are sums as they come. Where that was
+/// one of the types of its size, the compiler asked for it at every element, some thirty instructions each.
+template <class X, class Body>
+__device__ __forceinline__ void with_input(Dtype type, int bytes, const Body& body) {
+    if (type == kOwnType<X>) {
+        body(X{});
+    } else {
+        with_raw(bytes, body);
+    }
+}
+
+/// The same with elements of outputs, complex ones too.
 template <class X, class Body>
 __device__ __forceinline__ void with_output(Dtype type, int bytes, const Body& body) {
     if constexpr (!kIsComplexElement<X>) {
-        with_raw(bytes, body);
+        with_input<X>(type, bytes, body);
     } else if (type == kComplex64) {
         body(float2{});
     } else {

@@ -165,14 +165,15 @@ private:
         Shape shape;
         rows::Kernel kernel = nullptr;
     };
-    // Fitted on an H200: 2^26 samples of f32 with 9, 31 and 63 taps 156, 218 and 333 us, of i16 with 31 and 127 taps 265 and 597
-    // us; 100,000 rows of 777 with 7 taps 198 us, 10^6 rows of 100 with 9 taps 555 us.
+    // Fitted on an H200: 2^26 samples of f32 with 9, 31 and 63 taps 157, 205 and 314 us, of i16 with 31 and 127 taps 252 and 529
+    // us, of f16 with 9 taps 214 us; 100,000 rows of 777 with 7 taps 190 us, 262,144 of 256 with 31 taps 307 us, 10^6 of 100 with 9
+    // taps 540 us.
     static constexpr double kStartSeconds = 9e-6;
     static constexpr double kMovingShare = 0.97;
-    static constexpr double kWaste = 1.78;
+    static constexpr double kWaste = 1.6;
     static constexpr double kOutputProducts = 25;
-    static constexpr double kWideningProducts = 30;
-    static constexpr double kRowProducts = 6000;  // of a row, wherever a tile begins
+    static constexpr double kWideningProducts = 26;
+    static constexpr double kRowProducts = 10000;  // of a row, wherever a tile begins
     static constexpr double kNorm = 3;
 };
 

@@ -93,7 +93,7 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
         const bool across = lines.near.length > 1 && row != 0 && std::abs(row) < std::abs(sample);
         if (!across) { return bytes_touched(sample, bytes); }
         const double step = bytes_touched(row, bytes);
-        return std::min(std::max(step, double{kSectorBytes} / together), std::abs(static_cast<double>(sample)) * bytes);
+        return std::min(std::max(step, double{kSectorBytes} / together), std::abs(static_cast<double>(sample)) * bytes / together);
     };
     const double bytes =
         rows * (static_cast<double>(p.x.n) * touched(p.x.in_stride, lines.near.in, stored_bytes(p.dtype)) +

@@ -94,11 +94,11 @@ struct TeamPoints {
     }
 };
 
-/// Elements first, first + step, ... below `end` of the thread's line, `from` being the line's element 0, widened.
+/// Elements first, first + step, ... below `end` of the thread's line, `from` being the line's element 0: asynchronously where they
+/// are sums as they come, else widened.
 template <class X, class Raw>
 __device__ __forceinline__ void load_line(X* to, const TeamPlace& place, const Raw* from, std::int64_t stride, Dtype type,
                                           int begin, int end, int step) {
-    constexpr int kBatch = sizeof(X) > 8 ? 4 : sizeof(X) > 4 ? 8 : 16;
     if (place.first < begin) {  // at an edge
         const int rounds = (begin - place.first + step - 1) / step;
         from += rounds * step * stride;
@@ -109,26 +109,35 @@ __device__ __forceinline__ void load_line(X* to, const TeamPlace& place, const R
     from += place.first * stride;
     X* own = to + place.of(0);
     const int pitch = step * place.lines;
-    for (int t = place.first; t < end; t += step * kBatch) {
-        Raw raw[kBatch];
+    if constexpr (std::is_same_v<X, Raw>) {
+        constexpr int kPart = static_cast<int>(kIsComplexElement<X> ? sizeof(X) / 2 : sizeof(X));
+#pragma unroll 8
+        for (int t = place.first; t < end; t += step) {
 #pragma unroll
-        for (int u = 0; u < kBatch; ++u) {
-            raw[u] = Raw{};
-            if (t + u * step < end) { raw[u] = load_element(from + u * stride_of_step); }
+            for (int part = 0; part < static_cast<int>(sizeof(X)); part += kPart) {
+                copy_element_async<kPart>(reinterpret_cast<char*>(own) + part, reinterpret_cast<const char*>(from) + part);
+            }
+            from += stride_of_step;
+            own += pitch;
         }
-        X x[kBatch];
-        if constexpr (kIsComplexElement<X>) {
+    } else {
+        constexpr int kBatch = sizeof(X) > 8 ? 4 : sizeof(X) > 4 ? 8 : 16;
+        for (int t = place.first; t < end; t += step * kBatch) {
+            Raw raw[kBatch];
 #pragma unroll
-            for (int u = 0; u < kBatch; ++u) { x[u] = raw[u]; }
-        } else {
+            for (int u = 0; u < kBatch; ++u) {
+                raw[u] = Raw{};
+                if (t + u * step < end) { raw[u] = load_element(from + u * stride_of_step); }
+            }
+            X x[kBatch];
             widen_raw(type, raw, x);
-        }
 #pragma unroll
-        for (int u = 0; u < kBatch; ++u) {
-            if (t + u * step < end) { own[u * pitch] = x[u]; }
+            for (int u = 0; u < kBatch; ++u) {
+                if (t + u * step < end) { own[u * pitch] = x[u]; }
+            }
+            from += kBatch * stride_of_step;
+            own += kBatch * pitch;
         }
-        from += kBatch * stride_of_step;
-        own += kBatch * pitch;
     }
 }
 
@@ -143,7 +152,7 @@ __device__ __forceinline__ void load_line_of_any(const Arguments& a, const Rows&
     if constexpr (kIsComplexElement<X>) {
         load_line(to, place, static_cast<const X*>(a.in) + at, a.in_sample, rows.input_type, begin, end, step);
     } else {
-        with_raw(rows.input_bytes, [&](auto raw) {
+        with_input<X>(rows.input_type, rows.input_bytes, [&](auto raw) {
             using Raw = decltype(raw);
             load_line(to, place, static_cast<const Raw*>(a.in) + at, a.in_sample, rows.input_type, begin, end, step);
         });
@@ -158,23 +167,32 @@ __device__ __forceinline__ void load_line_of_any(const Arguments& a, const Rows&
 template <class X, class Raw>
 __device__ __forceinline__ void store_line(const X* from, const TeamPlace& place, Raw* to, std::int64_t stride, Dtype type,
                                            int wanted, int step) {
-    constexpr int kBatch = sizeof(X) > 8 ? 2 : sizeof(X) > 4 ? 4 : 8;
     const std::int64_t stride_of_step = stride * step;
     to += place.first * stride;
     const X* own = from + place.of(0);
     const int pitch = step * place.lines;
-    for (int t = place.first; t < wanted; t += step * kBatch) {
-        X x[kBatch];
-        Raw raw[kBatch];
-#pragma unroll
-        for (int u = 0; u < kBatch; ++u) { x[u] = t + u * step < wanted ? own[u * pitch] : X{}; }
-        narrow_to_raw(type, x, raw);
-#pragma unroll
-        for (int u = 0; u < kBatch; ++u) {
-            if (t + u * step < wanted) { store_element(to + u * stride_of_step, raw[u]); }
+    if constexpr (std::is_same_v<X, Raw>) {
+#pragma unroll 8
+        for (int t = place.first; t < wanted; t += step) {
+            store_element(to, *own);
+            to += stride_of_step;
+            own += pitch;
         }
-        to += kBatch * stride_of_step;
-        own += kBatch * pitch;
+    } else {
+        constexpr int kBatch = sizeof(X) > 8 ? 2 : sizeof(X) > 4 ? 4 : 8;
+        for (int t = place.first; t < wanted; t += step * kBatch) {
+            X x[kBatch];
+            Raw raw[kBatch];
+#pragma unroll
+            for (int u = 0; u < kBatch; ++u) { x[u] = t + u * step < wanted ? own[u * pitch] : X{}; }
+            narrow_to_raw(type, x, raw);
+#pragma unroll
+            for (int u = 0; u < kBatch; ++u) {
+                if (t + u * step < wanted) { store_element(to + u * stride_of_step, raw[u]); }
+            }
+            to += kBatch * stride_of_step;
+            own += kBatch * pitch;
+        }
     }
 }
 
@@ -238,6 +256,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             load_line_of_any(a, rows, of_team, in_memory, tile.in + in_memory.line * rows.near.in, g.start + first_output,
                              g.used - (g.outputs - wanted), wanted < g.outputs ? kSamples : g.used, kStep);
         }
+        commit_copies();
+        wait_copies<0>();
         sync();
         // Segments that do not exist are computed too, as all wait for each other.
         const std::int64_t filter = filter_of(rows, tile, min(line, tile.lines - 1));
