@@ -19,6 +19,7 @@ using tiles::kWarps;
 constexpr std::int64_t kMostTaps = 512;
 constexpr std::int64_t kMostStep = 8;  // from sample to sample, where what lies between them comes along
 constexpr int kLanes = 32;
+constexpr std::int64_t kShortPitch = 400;  // rows of fewer places go place by place
 
 struct Shape {
     Line line{};
@@ -29,9 +30,9 @@ struct Shape {
 // Places from row to row: enough for a row's windows, and of long rows such that all lie alike between 16-byte boundaries where
 // that costs little.
 std::int64_t pitch_of(const Problem& p, const Rows& rows) {
-    constexpr std::int64_t kLong = 64;
-    const std::int64_t least = p.x.outputs + p.x.k - 1;
-    if (rows.near.length == 1 || least < kLong) { return least; }
+    if (rows.near.length == 1) { return p.x.outputs + p.x.k - 1; }
+    const std::int64_t least = std::max<std::int64_t>(p.x.outputs + p.x.k - 1, kLanes);
+    if (least < kShortPitch) { return least; }
     std::int64_t best = least;
     int most = -1;
     for (std::int64_t pitch = least; pitch < least + 16; ++pitch) {
@@ -56,6 +57,7 @@ Shape shape_of(const Problem& p, const Rows& rows, const cuda_abi::Device& devic
     Shape s;
     Line& g = s.line;
     g.pitch = pitch_of(p, rows);
+    g.by_places = rows.near.length > 1 && g.pitch < kShortPitch ? 1 : 0;
     const std::int64_t places = (rows.near.length - 1) * g.pitch + p.x.outputs;
     g.tiles = divide_up(places, tile);
     s.filled = static_cast<double>(rows.near.length * p.x.outputs) / static_cast<double>(g.tiles * tile);

@@ -54,6 +54,60 @@ __device__ __forceinline__ void copy_run(char* to, const char* from, int length,
     if (last < bytes) { copy_one(to + last, from + last); }
 }
 
+/// visit(is_there, at, address, place) for the places of a tile of `size` that a lane of a warp has, neighbours having neighbouring
+/// ones: what a row costs by itself is too much for short ones. Rows have at least 32 places. is_there: the row exists; `at`:
+/// places after its beginning, which has `address` in memory; `place`: in shared memory. `first_row`: the address of place 0 of row
+/// 0.
+struct PlaceSteps {
+    std::int64_t in_memory, from_row;  // bytes
+    int in_shared;
+};
+template <class Address, class Shared, class Visit>
+__device__ __forceinline__ void for_each_place(const Place& tile, std::int64_t rows, int pitch, int size, int lane,
+                                               Address first_row, Shared first_place, const PlaceSteps& steps, const Visit& visit) {
+    Place own = tile;
+    own.advance(pitch, lane);
+    auto at = static_cast<int>(own.at);
+    auto rows_left = static_cast<int>(rows - own.row);
+    Address address = first_row + own.row * steps.from_row + at * steps.in_memory;
+    Shared place = first_place + lane * steps.in_shared;
+    const std::int64_t step = 32 * steps.in_memory;
+    const std::int64_t step_to_row = step + steps.from_row - pitch * steps.in_memory;
+#pragma unroll 4
+    for (int u = lane; u < size; u += 32) {
+        visit(rows_left > 0, at, address, place);
+        at += 32;
+        const bool next = at >= pitch;
+        address += next ? step_to_row : step;
+        at -= next ? pitch : 0;
+        rows_left -= next ? 1 : 0;
+        place += 32 * steps.in_shared;
+    }
+}
+
+/// An element to shared memory, or a zero, which reads nothing.
+template <int kBytes>
+__device__ __forceinline__ void copy_or_zero(char* to, const char* from, bool copies) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (kBytes == 4 || kBytes == 8) {
+        const auto place = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+        const int read = copies ? kBytes : 0;
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(place), "l"(from), "n"(kBytes), "r"(read) : "memory");
+        return;
+    }
+#endif
+    using Raw = typename RawOf<kBytes>::Type;
+    Raw x{};
+    if (copies) { x = *reinterpret_cast<const Raw*>(from); }
+    *reinterpret_cast<Raw*>(to) = x;
+}
+
+/// One sample outside its row's piece, which begins at `row`, that is no zero.
+template <int kBytes, int kPart>
+__device__ __noinline__ void fill_place(const Arguments& a, const Rows& rows, const char* row, std::int64_t position, char* to) {
+    fill_outside<kBytes, kPart>(a, rows, row, position, 1, 1, 1, Team{0, 1}, [&](int) { return to; });
+}
+
 /// Samples of a tile to `buffer` as they lie; sample u of it at element index_of(u). `samples`: the address of the rows' sample
 /// in_first; `first`: of a row's place 0, from there.
 template <int kBytes, int kPart, class Index>
@@ -61,6 +115,26 @@ __device__ __forceinline__ void load_tile(const Arguments& a, const Rows& rows, 
                                           const char* samples, char* buffer, std::int64_t first, int size, int lane,
                                           const Index& index_of) {
     const std::int64_t length = a.in_last - a.in_first;
+    if (g.by_places != 0) {
+        const auto slots = static_cast<int>(a.count + a.k) - 1;
+        const auto begin = static_cast<int>(min(max(-first, std::int64_t{0}), std::int64_t{slots}));
+        const auto end = static_cast<int>(min(max(length - first, std::int64_t{begin}), std::int64_t{slots}));
+        const std::int64_t step = a.in_sample * kBytes;
+        const PlaceSteps steps{step, rows.near.in * kBytes, (index_of(1) - index_of(0)) * kBytes};
+        for_each_place(place, rows.near.length, static_cast<int>(g.pitch), size, lane, samples + first * step,
+                       buffer + index_of(0) * kBytes, steps, [&](bool is_there, int at, const char* from, char* to) {
+                           const bool inside = is_there && at >= begin && at < end;
+                           if (inside || a.boundary == kZero) {
+#pragma unroll
+                               for (int part = 0; part < kBytes; part += kPart) {
+                                   copy_or_zero<kPart>(to + part, from + part, inside);
+                               }
+                           } else if (is_there && at < slots) {
+                               fill_place<kBytes, kPart>(a, rows, from - (first + at) * step, first + at, to);
+                           }
+                       });
+        return;
+    }
     for_each_row(place, rows.near.length, g.pitch, a.count + a.k - 1, size,
                  [&](std::int64_t row, std::int64_t at, int begin, int count) {
                      const std::int64_t position = first + at;
@@ -91,6 +165,20 @@ template <int kBytes, int kPart>
 __device__ __forceinline__ void store_tile(const Arguments& a, const Rows& rows, const Line& g, const Place& place, char* outputs,
                                            const char* stage, int size, int lane) {
     using Part = typename RawOf<kPart>::Type;
+    if (g.by_places != 0) {
+        const auto count = static_cast<int>(a.count);
+        const bool back = a.out_sample < 0;
+        const PlaceSteps steps{a.out_sample * kBytes, rows.near.out * kBytes, back ? -kBytes : kBytes};
+        for_each_place(place, rows.near.length, static_cast<int>(g.pitch), size, lane, outputs,
+                       stage + (back ? size - 1 : 0) * kBytes, steps, [&](bool is_there, int at, char* to, const char* from) {
+                           if (!is_there || at >= count) { return; }
+#pragma unroll
+                           for (int part = 0; part < kBytes; part += kPart) {
+                               *reinterpret_cast<Part*>(to + part) = *reinterpret_cast<const Part*>(from + part);
+                           }
+                       });
+        return;
+    }
     for_each_row(place, rows.near.length, g.pitch, a.count, size, [&](std::int64_t row, std::int64_t at, int begin, int count) {
         const int lowest = a.out_sample < 0 ? count - 1 : 0;
         char* const to = outputs + (row * rows.near.out + (at + lowest) * a.out_sample) * kBytes;

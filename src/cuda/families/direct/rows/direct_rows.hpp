@@ -16,6 +16,7 @@ struct Line {
     std::int64_t pitch;  // places from one row to the next
     std::int64_t tiles;  // of a line
     int tiles_of_warp;   // one after the other
+    int by_places;       // rows are short: lanes go from place to place, whichever row it belongs to
     int step;            // places in shared memory from sample to sample: what lies between them comes along
     int front;           // elements in front of a tile's samples, for what is read of them too far
     int in_elements;     // of a tile's samples as they lie in memory, with those
