@@ -1,0 +1,328 @@
+// 10: images of any type, layout and size, many small ones too: several planes' windows in a block's shared memory as floats.
+#pragma once
+
+#include "cuda/families/image_tiles/image_tiles.hpp"
+#include "cuda/primitives/lines/lines.cuh"
+#include "cuda/primitives/sliding_window.cuh"
+
+namespace tapline::cuda::image_tiles_rung {
+
+constexpr std::int64_t kAbsent = INT64_MIN;  // no sample: the constant stands there, or zero
+
+/// A block's place.
+struct Tile {
+    std::int64_t x, y;   // outputs before it
+    std::int64_t plane;  // the first
+};
+
+__device__ __forceinline__ Tile tile_of_block(const TileArguments& a) {
+    const Cut& c = a.cut;
+    std::int64_t rest = blockIdx.x;
+    const auto take = [&](std::int64_t length) {
+        const std::int64_t before = rest;
+        rest = divide(rest, length);
+        return before - rest * length;
+    };
+    std::int64_t group = c.groups_first != 0 ? take(c.groups) : 0;
+    const std::int64_t tile_x = take(c.tiles_x);
+    const std::int64_t tile_y = take(c.tiles_y);
+    if (c.groups_first == 0) { group = rest; }
+    return {tile_x * c.strips_x * kAcross, tile_y * c.strips_y * kDown, group * c.planes};
+}
+
+/// Where the sample at `position` lies, in elements from sample in_first; kAbsent.
+__device__ __forceinline__ std::int64_t source_of(const Side& side, std::int64_t position) {
+    if (position < side.in_first || position >= side.in_last) {
+        if (side.boundary <= kConstant) { return kAbsent; }
+        position = boundary_index(side.boundary, position, side.n);
+        if (position < side.in_first || position >= side.in_last) { return kAbsent; }  // nobody asked for an output that needs it
+    }
+    return (position - side.in_first) * side.in_stride;
+}
+
+/// Where each row of the windows, of all planes, and each column comes from.
+__device__ __forceinline__ void find_sources(const TileArguments& a, const Tile& tile, std::int64_t* rows, std::int64_t* columns) {
+    const Cut& c = a.cut;
+    for (int i = static_cast<int>(threadIdx.x); i < c.rows * c.planes; i += kThreads) {
+        const int window = i / c.rows;
+        const std::int64_t plane = tile.plane + window;
+        std::int64_t from = kAbsent;
+        if (plane < a.planes) {
+            from = source_of(a.y, a.y.first + tile.y - a.y.origin + (i - window * c.rows));
+            const std::int64_t image = divide(plane, a.channels);
+            if (from != kAbsent) { from += image * a.in_image + (plane - image * a.channels) * a.in_channel; }
+        }
+        rows[i] = from;
+    }
+    for (int i = static_cast<int>(threadIdx.x); i < c.columns; i += kThreads) {
+        columns[i] = source_of(a.x, tile.x - a.x.origin + i);
+    }
+}
+
+/// kAcross neighbouring elements from any address of an element, by loads of whole vectors: two, unless it is a vector's.
+template <class Raw>
+__device__ __forceinline__ void load_unaligned(const Raw* from, int lead, Raw (&to)[kAcross]) {
+    struct alignas(kAcross * sizeof(Raw)) Vector {
+        Raw each[kAcross];
+    };
+    const auto* const vectors = reinterpret_cast<const Vector*>(from - lead);
+    Raw both[2 * kAcross];
+    const Vector first = vectors[0];
+    Vector second{};
+    if (lead != 0) { second = vectors[1]; }
+    if constexpr (sizeof(Raw) == 1) {
+        std::uint32_t words[2];
+        memcpy(&words[0], &first, 4);
+        memcpy(&words[1], &second, 4);
+        const std::uint64_t all = words[0] | static_cast<std::uint64_t>(words[1]) << 32;
+        const auto word = static_cast<std::uint32_t>(all >> (8 * lead));
+        memcpy(to, &word, 4);
+    } else {
+#pragma unroll
+        for (int i = 0; i < kAcross; ++i) {
+            both[i] = first.each[i];
+            both[kAcross + i] = second.each[i];
+        }
+#pragma unroll
+        for (int i = 0; i < kAcross + 1; ++i) {
+            if ((lead & 2) != 0) { both[i] = both[i + 2]; }
+        }
+#pragma unroll
+        for (int i = 0; i < kAcross; ++i) { to[i] = (lead & 1) != 0 ? both[i + 1] : both[i]; }
+    }
+}
+
+/// The windows as floats, `kAcross` neighbours of a row a thread: rows' elements are neighbours in memory too.
+template <class Raw>
+__device__ __forceinline__ void load_vectors(const TileArguments& a, const Tile& tile, float* window, const std::int64_t* rows,
+                                             const std::int64_t* columns) {
+    const Cut& c = a.cut;
+    const int thread = static_cast<int>(threadIdx.x);
+    const Raw* const in = static_cast<const Raw*>(a.in);
+    const float absent = a.absent;
+    const int row = thread / c.load_columns;
+    if (row >= c.load_rows) { return; }
+    for (int group = thread - row * c.load_columns; kAcross * group < c.columns; group += c.load_columns) {
+        const int column = kAcross * group;
+        const std::int64_t x = tile.x - a.x.origin + column;
+#pragma unroll 2
+        for (int r = row; r < c.rows * c.planes; r += c.load_rows) {
+            const std::int64_t at = rows[r];
+            float4 value{absent, absent, absent, absent};
+            if (at != kAbsent) {
+                const Raw* const line = in + at;
+                const auto lead = static_cast<int>(reinterpret_cast<std::uintptr_t>(line + x) / sizeof(Raw) % kAcross);
+                Raw raw[kAcross] = {};
+                float wide[kAcross];
+                if (x >= lead && x - lead + (lead == 0 ? kAcross : 2 * kAcross) <= a.x.n) {
+                    load_unaligned(line + x, lead, raw);
+                    widen_raw(a.input_type, raw, wide);
+                } else {
+                    std::int64_t from[kAcross];
+#pragma unroll
+                    for (int i = 0; i < kAcross; ++i) { from[i] = column + i < c.columns ? columns[column + i] : kAbsent; }
+#pragma unroll
+                    for (int i = 0; i < kAcross; ++i) {
+                        if (from[i] != kAbsent) { raw[i] = line[from[i]]; }
+                    }
+                    widen_raw(a.input_type, raw, wide);
+#pragma unroll
+                    for (int i = 0; i < kAcross; ++i) {
+                        if (from[i] == kAbsent) { wide[i] = absent; }
+                    }
+                }
+                value = float4{wide[0], wide[1], wide[2], wide[3]};
+            }
+            *reinterpret_cast<float4*>(window + r * c.pitch + column) = value;
+        }
+    }
+}
+
+/// The same one by one: lanes along rows, or down columns where those are what memory has side by side.
+template <class Raw>
+__device__ __forceinline__ void load_elements(const TileArguments& a, float* window, const std::int64_t* rows,
+                                              const std::int64_t* columns) {
+    constexpr int kAtOnce = 8;
+    const Cut& c = a.cut;
+    const int thread = static_cast<int>(threadIdx.x);
+    const Raw* const in = static_cast<const Raw*>(a.in);
+    const float absent = a.absent;
+    const int across = c.by_columns != 0 ? c.load_rows : c.load_columns;
+    const int row = c.by_columns != 0 ? thread % across : thread / across;
+    const int first = c.by_columns != 0 ? thread / across : thread % across;
+    if (row >= c.load_rows) { return; }
+    const int all = c.rows * c.planes;
+    for (int column = first; column < c.columns; column += c.load_columns) {
+        const std::int64_t x = columns[column];
+#pragma unroll 1
+        for (int r = row; r < all; r += kAtOnce * c.load_rows) {
+            Raw raw[kAtOnce] = {};
+            bool there[kAtOnce];
+#pragma unroll
+            for (int u = 0; u < kAtOnce; ++u) {
+                const int at = r + u * c.load_rows;
+                const std::int64_t y = at < all ? rows[at] : kAbsent;
+                there[u] = x != kAbsent && y != kAbsent;
+                if (there[u]) { raw[u] = in[y + x]; }
+            }
+            float wide[kAtOnce];
+            widen_raw(a.input_type, raw, wide);
+#pragma unroll
+            for (int u = 0; u < kAtOnce; ++u) {
+                const int at = r + u * c.load_rows;
+                if (at < all) { window[at * c.pitch + column] = there[u] ? wide[u] : absent; }
+            }
+        }
+    }
+}
+
+/// sum[r][i] += the sum over the mask's rows m and t < kTaps of taps[m * kChunkPitch + t] * window[(r + m) * pitch + i + t]: each row
+/// of the window is loaded once, and waits in registers for the kDown rows of outputs that it belongs to.
+template <int kTaps>
+__device__ __forceinline__ void add_chunk(float (&sum)[kDown][kAcross], const float* window, int pitch, const float* taps,
+                                          int mask_rows) {
+    constexpr int kHeld = kTaps == 1 ? kAcross : 2 * kAcross;
+    float held[kDown][kHeld];
+    const auto load = [&](auto slot) {
+        constexpr int s = decltype(slot)::value % kDown;
+#pragma unroll
+        for (int v = 0; v < kHeld; v += kAcross) {
+            const float4 vector = *reinterpret_cast<const float4*>(window + v);
+            held[s][v] = vector.x;
+            held[s][v + 1] = vector.y;
+            held[s][v + 2] = vector.z;
+            held[s][v + 3] = vector.w;
+        }
+        window += pitch;
+    };
+    for_turns<0, kDown - 1>(load);
+    const auto add = [&](auto turn) {
+        constexpr int m = decltype(turn)::value;
+        load(std::integral_constant<int, m + kDown - 1>{});
+        float tap[kChunkPitch];
+        load_taps(tap, taps);
+        taps += kChunkPitch;
+#pragma unroll
+        for (int r = 0; r < kDown; ++r) {
+#pragma unroll
+            for (int t = 0; t < kTaps; ++t) {
+#pragma unroll
+                for (int i = 0; i < kAcross; ++i) { sum[r][i] = fmaf(held[(m + r) % kDown][i + t], tap[t], sum[r][i]); }
+            }
+        }
+    };
+    int left = mask_rows;
+#pragma unroll 1
+    for (; left >= kDown; left -= kDown) { for_turns<0, kDown>(add); }
+    for_turns<0, kDown - 1>([&](auto turn) {
+        constexpr int m = decltype(turn)::value;
+        if (m < left) { add(turn); }
+    });
+}
+
+/// A strip's outputs; `to`: the first, row_step elements from one row to the next.
+template <class Raw>
+__device__ __forceinline__ void store_strip(const TileArguments& a, const float (&sum)[kDown][kAcross], Raw* to, int rows,
+                                            int columns) {
+    constexpr int kBytes = kAcross * static_cast<int>(sizeof(Raw));
+    constexpr int kVectorBytes = kBytes < 16 ? kBytes : 16;
+    using Vector = typename RawOf<kVectorBytes>::Type;
+#pragma unroll
+    for (int r = 0; r < kDown; ++r) {
+        if (r < rows) {
+            float value[kAcross];
+#pragma unroll
+            for (int i = 0; i < kAcross; ++i) { value[i] = finish(a.common, sum[r][i]); }
+            Raw raw[kAcross];
+            narrow_real_to_raw(a.common.output_type, value, raw);
+            if (a.cut.store_vectors != 0 && columns >= kAcross) {
+                Vector vectors[kBytes / kVectorBytes];
+                memcpy(vectors, raw, kBytes);
+#pragma unroll
+                for (int v = 0; v < kBytes / kVectorBytes; ++v) { __stcs(reinterpret_cast<Vector*>(to) + v, vectors[v]); }
+            } else {
+#pragma unroll
+                for (int i = 0; i < kAcross; ++i) {
+                    if (i < columns) { to[i * a.x.out_stride] = raw[i]; }
+                }
+            }
+            to += a.y.out_stride;
+        }
+    }
+}
+
+/// A block makes a tile of the same place in several planes. Its windows come to shared memory as floats with the boundary in
+/// place, found once for each row and each column; a thread makes kDown x kAcross outputs from there.
+__global__ void __launch_bounds__(kThreads, 3) image_tiles_kernel(const __grid_constant__ TileArguments a) {
+    extern __shared__ __align__(128) char shared[];
+    const Cut& c = a.cut;
+    const Tile tile = tile_of_block(a);
+    auto* const rows = reinterpret_cast<std::int64_t*>(shared);
+    std::int64_t* const columns = rows + c.rows * c.planes;
+    auto* const taps = reinterpret_cast<float*>(rows + (c.rows * c.planes + c.columns + 1) / 2 * 2);
+    const int chunks = chunks_of(a.x.mask);
+    const int tap_floats = chunks * a.y.mask * kChunkPitch;
+    float* const window = taps + tap_floats;
+    find_sources(a, tile, rows, columns);
+    for (int i = static_cast<int>(threadIdx.x); i < tap_floats; i += kThreads) { taps[i] = __ldg(a.taps + i); }
+    __syncthreads();
+    with_raw(a.input_bytes, [&](auto raw) {
+        using Raw = decltype(raw);
+        if constexpr (sizeof(Raw) <= 4) {
+            if (c.by_vectors != 0) {
+                load_vectors<Raw>(a, tile, window, rows, columns);
+            } else {
+                load_elements<Raw>(a, window, rows, columns);
+            }
+        }
+    });
+    __syncthreads();
+
+    const int strip = static_cast<int>(threadIdx.x);
+    const int line = strip / c.strips_x;
+    const int plane = line / c.strips_y;
+    const int x = (strip - line * c.strips_x) * kAcross;
+    const int y = (line - plane * c.strips_y) * kDown;
+    const std::int64_t rows_left = a.y.outputs - tile.y - y;
+    const std::int64_t columns_left = a.x.outputs - tile.x - x;
+    if (plane >= c.planes || tile.plane + plane >= a.planes || rows_left <= 0 || columns_left <= 0) { return; }
+
+    float sum[kDown][kAcross] = {};
+    const float* from = window + (plane * c.rows + y) * c.pitch + x;
+    const float* chunk = taps;
+#pragma unroll 1
+    for (int left = chunks - 1; left > 0; --left) {
+        add_chunk<kChunk>(sum, from, c.pitch, chunk, a.y.mask);
+        from += kChunk;
+        chunk += a.y.mask * kChunkPitch;
+    }
+    switch (a.x.mask - kChunk * (chunks - 1)) {
+        case 1:
+            add_chunk<1>(sum, from, c.pitch, chunk, a.y.mask);
+            break;
+        case 2:
+            add_chunk<2>(sum, from, c.pitch, chunk, a.y.mask);
+            break;
+        case 3:
+            add_chunk<3>(sum, from, c.pitch, chunk, a.y.mask);
+            break;
+        case 4:
+            add_chunk<4>(sum, from, c.pitch, chunk, a.y.mask);
+            break;
+        default:
+            add_chunk<5>(sum, from, c.pitch, chunk, a.y.mask);
+            break;
+    }
+
+    const std::int64_t number = tile.plane + plane;
+    const std::int64_t image = divide(number, a.channels);
+    const std::int64_t to = image * a.out_image + (number - image * a.channels) * a.out_channel +
+                            (tile.y + y) * a.y.out_stride + (tile.x + x) * a.x.out_stride;
+    with_raw(a.output_bytes, [&](auto raw) {
+        using Raw = decltype(raw);
+        store_strip(a, sum, static_cast<Raw*>(a.out) + to, static_cast<int>(min(rows_left, std::int64_t{kDown})),
+                    static_cast<int>(min(columns_left, std::int64_t{kAcross})));
+    });
+}
+
+}  // namespace tapline::cuda::image_tiles_rung
