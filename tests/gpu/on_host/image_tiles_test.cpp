@@ -1,5 +1,5 @@
-// Rung 10, its kernel run on the host, against the textbook: images in any order in memory, flipped, strided, of every type of pixels
-// and outputs, boundaries by axis; stacks of small ones. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
+// Rung 10, its kernel run on the host, against the textbook: images in any order in memory, flipped, strided, of every type of
+// pixels and outputs, boundaries by axis; stacks of small ones. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
 #include <gtest/gtest.h>
 
 #include "gpu/on_host/cuda_on_host.hpp"
@@ -26,7 +26,8 @@ Problem draw_any_image(Random& random) {
                               .layouts = true},
                              random);
     if (chance(0.7, random)) {  // what the rung is for
-        p.dtype = pick(std::vector<Dtype>{Dtype::f32, Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::f16, Dtype::bf16}, random);
+        p.dtype =
+            pick(std::vector<Dtype>{Dtype::f32, Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::f16, Dtype::bf16}, random);
         p.complex_taps = false;
         p.real_taps = is_integer(p.dtype) ? std::optional(Dtype::f32) : std::nullopt;
         p.overflow = Overflow::error;
@@ -46,8 +47,9 @@ bool run_case(std::uint64_t seed) {
     if (r.has_outer() || r.is_exact()) { return false; }
     Case c = draw_case(p, random);
     const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
-    const void* const in = static_cast<const char*>(fenced.data()) +
-                           (static_cast<const char*>(c.first_in()) - static_cast<const char*>(static_cast<const void*>(c.in.data())));
+    const void* const in =
+        static_cast<const char*>(fenced.data()) +
+        (static_cast<const char*>(c.first_in()) - static_cast<const char*>(static_cast<const void*>(c.in.data())));
     PreparedOnHost prepared(cuda::image_tiles(), r, c.taps.data());
     on_host::set_seed(seed);
     if (!prepared.make().empty()) { return false; }
@@ -60,9 +62,9 @@ bool run_case(std::uint64_t seed) {
     return true;
 }
 
-class ImageTiles : public ::testing::TestWithParam<int> {};
+class DrawnImageTiles : public ::testing::TestWithParam<int> {};
 
-TEST_P(ImageTiles, AgreeWithTheTextbook) {
+TEST_P(DrawnImageTiles, AgreeWithTheTextbook) {
     if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
         run_case(static_cast<std::uint64_t>(seed));
         return;
@@ -75,7 +77,25 @@ TEST_P(ImageTiles, AgreeWithTheTextbook) {
     EXPECT_GT(taken, cases / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(OnHost, ImageTiles, ::testing::Range(0, kShards));
+// Windows inside a wide image, of every alignment: elements that come with their neighbours.
+TEST(ImageTiles, WindowsInsideWideImages) {
+    Random random(3);
+    for (const Dtype dtype : {Dtype::f32, Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::f16, Dtype::bf16, Dtype::boolean}) {
+        for (const auto [height, width, row] : {std::tuple{3, 3, 800}, {5, 9, 803}, {2, 14, 802}, {1, 1, 801}}) {
+            Problem p{.mode = Mode::same, .boundary = Boundary::mirror, .dtype = dtype, .output_dtype = Dtype::f32};
+            if (is_integer(dtype)) { p.real_taps = Dtype::f32; }
+            p.axes = {FilteredAxis{.length = 150, .taps = height, .input_stride = row}, FilteredAxis{.length = 800, .taps = width}};
+            Case c = draw_case(p, random);
+            const core::Resolved r = core::resolve(p);
+            PreparedOnHost prepared(cuda::image_tiles(), r, c.taps.data());
+            ASSERT_EQ(prepared.make(), "");
+            prepared.launch(job_of(r, c.first_out(), c.first_in(), 0, r.y.outputs));
+            EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "") << describe(p);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(OnHost, DrawnImageTiles, ::testing::Range(0, kShards));
 
 }  // namespace
 }  // namespace tapline::test

@@ -16,12 +16,12 @@ namespace {
 
 using namespace image_tiles_rung;
 
-constexpr std::int64_t kMostMask = 48;              // of a side; transforms are faster long before
-constexpr std::size_t kBlockBytes = 72 * 1024;      // three blocks a multiprocessor
-constexpr std::int64_t kMostPlanes = 64;            // of a block
-constexpr std::int64_t kMostStripsX = 64;           // of a block: 256 outputs of a row
-constexpr std::int64_t kMostInterleaved = 4;        // channels that a block takes together, as they share what is read
-constexpr int kRowsByColumns = 8;                   // of f32, a sector of memory
+constexpr std::int64_t kMostMask = 48;          // of a side; transforms are faster long before
+constexpr std::size_t kBlockBytes = 72 * 1024;  // three blocks a multiprocessor
+constexpr std::int64_t kMostPlanes = 64;        // of a block
+constexpr std::int64_t kMostStripsX = 64;       // of a block: 256 outputs of a row
+constexpr std::int64_t kMostInterleaved = 4;    // channels that a block takes together, as they share what is read
+constexpr int kRowsByColumns = 8;               // of f32, a sector of memory
 
 // In multiply-adds of a thread.
 constexpr double kRowCost = 14;      // a chunk of a row of the mask, besides its products
@@ -37,7 +37,7 @@ Layout layout_of(const Problem& p) {
     Layout l{};
     l.channels = p.channels.length;
     l.planes = p.batch.length * p.channels.length;
-    l.by_vectors = p.x.in_stride == 1;
+    l.by_vectors = p.x.in_stride == 1 && (stored_bytes(p.dtype) < 4 || p.dtype == kF32);
     l.by_columns = std::abs(p.y.in_stride) < std::abs(p.x.in_stride);
     return l;
 }
@@ -69,9 +69,11 @@ Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::
         c.load_rows = kRowsByColumns;
         c.load_columns = kThreads / kRowsByColumns;
     } else {
-        c.load_columns = std::min(l.by_vectors ? (c.columns + kAcross - 1) / kAcross : c.columns, kThreads);
+        c.load_columns = std::min(c.columns, kThreads);
         c.load_rows = kThreads / c.load_columns;
     }
+    c.group_columns = (c.columns + kAcross - 1) / kAcross;
+    c.group_rows = kThreads / c.group_columns;
     c.tiles_x = divide_up(all_x, c.strips_x);
     c.tiles_y = divide_up(all_y, c.strips_y);
     c.groups = divide_up(l.planes, c.planes);
@@ -195,8 +197,8 @@ public:
         a.out = job.out;
         a.in = job.in;
         a.taps = static_cast<const float*>(on_device.tables);
-        a.y = {p.y.n,       p.y.origin, job.in_stride, job.out_stride,     job.in_first,
-               job.in_last, job.first,  job.count,     p.y.boundary, static_cast<int>(p.y.k)};
+        a.y = {p.y.n,       p.y.origin, job.in_stride, job.out_stride, job.in_first,
+               job.in_last, job.first,  job.count,     p.y.boundary,   static_cast<int>(p.y.k)};
         a.x = {p.x.n, p.x.origin, p.x.in_stride, p.x.out_stride, 0, p.x.n, 0, p.x.outputs, p.x.boundary, static_cast<int>(p.x.k)};
         a.channels = p.channels.length;
         a.in_channel = p.channels.in_stride;
@@ -236,7 +238,8 @@ private:
         const std::int64_t vector = std::min(kAcross * a.output_bytes, 16);
         const std::int64_t steps[] = {a.y.out_stride, a.out_image, a.out_channel};
         return a.x.out_stride == 1 && reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(vector) == 0 &&
-               std::all_of(std::begin(steps), std::end(steps), [&](std::int64_t step) { return step * a.output_bytes % vector == 0; });
+               std::all_of(std::begin(steps), std::end(steps),
+                           [&](std::int64_t step) { return step * a.output_bytes % vector == 0; });
     }
     // Sectors that lie between elements come along, unless another channel or row needs them.
     static double image_bytes_touched(const Problem& p) {

@@ -59,86 +59,91 @@ __device__ __forceinline__ void find_sources(const TileArguments& a, const Tile&
     }
 }
 
-/// kAcross neighbouring elements from any address of an element, by loads of whole vectors: two, unless it is a vector's.
+/// kAcross neighbouring elements from any address of an element, as the two vectors of memory that they lie in.
 template <class Raw>
-__device__ __forceinline__ void load_unaligned(const Raw* from, int lead, Raw (&to)[kAcross]) {
-    struct alignas(kAcross * sizeof(Raw)) Vector {
-        Raw each[kAcross];
-    };
-    const auto* const vectors = reinterpret_cast<const Vector*>(from - lead);
-    Raw both[2 * kAcross];
-    const Vector first = vectors[0];
-    Vector second{};
-    if (lead != 0) { second = vectors[1]; }
-    if constexpr (sizeof(Raw) == 1) {
-        std::uint32_t words[2];
-        memcpy(&words[0], &first, 4);
-        memcpy(&words[1], &second, 4);
-        const std::uint64_t all = words[0] | static_cast<std::uint64_t>(words[1]) << 32;
-        const auto word = static_cast<std::uint32_t>(all >> (8 * lead));
-        memcpy(to, &word, 4);
-    } else {
-#pragma unroll
-        for (int i = 0; i < kAcross; ++i) {
-            both[i] = first.each[i];
-            both[kAcross + i] = second.each[i];
-        }
-#pragma unroll
-        for (int i = 0; i < kAcross + 1; ++i) {
-            if ((lead & 2) != 0) { both[i] = both[i + 2]; }
-        }
-#pragma unroll
-        for (int i = 0; i < kAcross; ++i) { to[i] = (lead & 1) != 0 ? both[i + 1] : both[i]; }
-    }
-}
+struct Neighbours {
+    using Vector = typename RawOf<kAcross* static_cast<int>(sizeof(Raw))>::Type;
+    Vector vectors[2];
+    int lead;  // elements of the first that come before them
 
-/// The windows as floats, `kAcross` neighbours of a row a thread: rows' elements are neighbours in memory too.
-template <class Raw>
-__device__ __forceinline__ void load_vectors(const TileArguments& a, const Tile& tile, float* window, const std::int64_t* rows,
-                                             const std::int64_t* columns) {
+    __device__ __forceinline__ void load(const Raw* from) {
+        const auto address = reinterpret_cast<std::uintptr_t>(from);
+        lead = static_cast<int>(address / sizeof(Raw) % kAcross);
+        const auto* const aligned = reinterpret_cast<const Vector*>(from - lead);
+        vectors[0] = aligned[0];
+        vectors[1] = aligned[1];
+    }
+    __device__ __forceinline__ void get(Raw (&to)[kAcross]) const {
+        if constexpr (sizeof(Raw) == 1) {
+            const std::uint64_t both = vectors[0] | static_cast<std::uint64_t>(vectors[1]) << 32;
+            const auto word = static_cast<std::uint32_t>(both >> (8 * lead));
+            memcpy(to, &word, sizeof word);
+        } else {
+            const bool half = lead >= 2;
+            const int bits = lead % 2 * 16;
+            const std::uint64_t low = half ? vectors[0] >> 32 | vectors[1] << 32 : vectors[0];
+            const auto next = static_cast<std::uint32_t>(half ? vectors[1] >> 32 : vectors[1]);
+            const std::uint64_t four = bits == 0 ? low : low >> 16 | static_cast<std::uint64_t>(next) << 48;
+            memcpy(to, &four, sizeof four);
+        }
+    }
+};
+
+/// Whether a block's window lies inside one image whose rows have their elements side by side, with a vector to spare at both ends.
+__device__ __forceinline__ bool is_inside(const TileArguments& a, const Tile& tile) {
     const Cut& c = a.cut;
-    const int thread = static_cast<int>(threadIdx.x);
-    const Raw* const in = static_cast<const Raw*>(a.in);
-    const float absent = a.absent;
-    const int row = thread / c.load_columns;
-    if (row >= c.load_rows) { return; }
-    for (int group = thread - row * c.load_columns; kAcross * group < c.columns; group += c.load_columns) {
-        const int column = kAcross * group;
-        const std::int64_t x = tile.x - a.x.origin + column;
-#pragma unroll 2
-        for (int r = row; r < c.rows * c.planes; r += c.load_rows) {
-            const std::int64_t at = rows[r];
-            float4 value{absent, absent, absent, absent};
-            if (at != kAbsent) {
-                const Raw* const line = in + at;
-                const auto lead = static_cast<int>(reinterpret_cast<std::uintptr_t>(line + x) / sizeof(Raw) % kAcross);
-                Raw raw[kAcross] = {};
-                float wide[kAcross];
-                if (x >= lead && x - lead + (lead == 0 ? kAcross : 2 * kAcross) <= a.x.n) {
-                    load_unaligned(line + x, lead, raw);
-                    widen_raw(a.input_type, raw, wide);
-                } else {
-                    std::int64_t from[kAcross];
+    const std::int64_t x = tile.x - a.x.origin;
+    const std::int64_t y = a.y.first + tile.y - a.y.origin;
+    return c.by_vectors != 0 && c.planes == 1 && x >= kAcross - 1 && x + kAcross * (c.group_columns + 1) <= a.x.n &&
+           y >= a.y.in_first && y + c.rows <= a.y.in_last;
+}
+
+/// Such a window as floats, kAcross neighbours of a row a thread.
+template <class Raw>
+__device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& tile, float* window) {
+    constexpr int kAtOnce = 5;
+    const Cut& c = a.cut;
+    const int row = static_cast<int>(threadIdx.x) / c.group_columns;
+    const int column = (static_cast<int>(threadIdx.x) - row * c.group_columns) * kAcross;
+    if (row >= c.group_rows) { return; }
+    const std::int64_t y = a.y.first + tile.y - a.y.origin - a.y.in_first + row;
+    const Raw* from = static_cast<const Raw*>(a.in) + tile.plane * a.in_image + y * a.y.in_stride + tile.x - a.x.origin + column;
+    float* to = window + row * c.pitch + column;
+    const std::int64_t step = c.group_rows * a.y.in_stride;
+    const int to_step = c.group_rows * c.pitch;
+    if constexpr (sizeof(Raw) == 4) {  // floats
+#pragma unroll 4
+        for (int r = row; r < c.rows; r += c.group_rows) {
 #pragma unroll
-                    for (int i = 0; i < kAcross; ++i) { from[i] = column + i < c.columns ? columns[column + i] : kAbsent; }
+            for (int i = 0; i < kAcross; ++i) { copy_4_async(to + i, from + i); }
+            from += step;
+            to += to_step;
+        }
+    } else {
+#pragma unroll 1
+        for (int r = row; r < c.rows; r += kAtOnce * c.group_rows) {
+            Neighbours<Raw> held[kAtOnce];
 #pragma unroll
-                    for (int i = 0; i < kAcross; ++i) {
-                        if (from[i] != kAbsent) { raw[i] = line[from[i]]; }
-                    }
-                    widen_raw(a.input_type, raw, wide);
-#pragma unroll
-                    for (int i = 0; i < kAcross; ++i) {
-                        if (from[i] == kAbsent) { wide[i] = absent; }
-                    }
-                }
-                value = float4{wide[0], wide[1], wide[2], wide[3]};
+            for (int u = 0; u < kAtOnce; ++u) {
+                if (r + u * c.group_rows < c.rows) { held[u].load(from); }
+                from += step;
             }
-            *reinterpret_cast<float4*>(window + r * c.pitch + column) = value;
+#pragma unroll
+            for (int u = 0; u < kAtOnce; ++u) {
+                if (r + u * c.group_rows < c.rows) {
+                    Raw raw[kAcross];
+                    float wide[kAcross];
+                    held[u].get(raw);
+                    widen_raw(a.input_type, raw, wide);
+                    *reinterpret_cast<float4*>(to) = float4{wide[0], wide[1], wide[2], wide[3]};
+                }
+                to += to_step;
+            }
         }
     }
 }
 
-/// The same one by one: lanes along rows, or down columns where those are what memory has side by side.
+/// Any window, one element after the other: lanes along rows, or down columns where those are what memory has side by side.
 template <class Raw>
 __device__ __forceinline__ void load_elements(const TileArguments& a, float* window, const std::int64_t* rows,
                                               const std::int64_t* columns) {
@@ -148,12 +153,27 @@ __device__ __forceinline__ void load_elements(const TileArguments& a, float* win
     const Raw* const in = static_cast<const Raw*>(a.in);
     const float absent = a.absent;
     const int across = c.by_columns != 0 ? c.load_rows : c.load_columns;
-    const int row = c.by_columns != 0 ? thread % across : thread / across;
-    const int first = c.by_columns != 0 ? thread / across : thread % across;
+    const int quotient = thread / across;
+    const int rest = thread - quotient * across;
+    const int row = c.by_columns != 0 ? rest : quotient;
+    const int first = c.by_columns != 0 ? quotient : rest;
     if (row >= c.load_rows) { return; }
     const int all = c.rows * c.planes;
     for (int column = first; column < c.columns; column += c.load_columns) {
         const std::int64_t x = columns[column];
+        if (sizeof(Raw) == 4 && a.input_type == kF32) {
+#pragma unroll 4
+            for (int r = row; r < all; r += c.load_rows) {
+                const std::int64_t y = rows[r];
+                float* const to = window + r * c.pitch + column;
+                if (x != kAbsent && y != kAbsent) {
+                    copy_4_async(to, in + y + x);
+                } else {
+                    *to = absent;
+                }
+            }
+            continue;
+        }
 #pragma unroll 1
         for (int r = row; r < all; r += kAtOnce * c.load_rows) {
             Raw raw[kAtOnce] = {};
@@ -176,8 +196,8 @@ __device__ __forceinline__ void load_elements(const TileArguments& a, float* win
     }
 }
 
-/// sum[r][i] += the sum over the mask's rows m and t < kTaps of taps[m * kChunkPitch + t] * window[(r + m) * pitch + i + t]: each row
-/// of the window is loaded once, and waits in registers for the kDown rows of outputs that it belongs to.
+/// sum[r][i] += the sum over the mask's rows m and t < kTaps of taps[m * kChunkPitch + t] * window[(r + m) * pitch + i + t]: each
+/// row of the window is loaded once, and waits in registers for the kDown rows of outputs that it belongs to.
 template <int kTaps>
 __device__ __forceinline__ void add_chunk(float (&sum)[kDown][kAcross], const float* window, int pitch, const float* taps,
                                           int mask_rows) {
@@ -263,19 +283,22 @@ __global__ void __launch_bounds__(kThreads, 3) image_tiles_kernel(const __grid_c
     const int chunks = chunks_of(a.x.mask);
     const int tap_floats = chunks * a.y.mask * kChunkPitch;
     float* const window = taps + tap_floats;
-    find_sources(a, tile, rows, columns);
+    const bool inside = is_inside(a, tile);
+    if (!inside) { find_sources(a, tile, rows, columns); }
     for (int i = static_cast<int>(threadIdx.x); i < tap_floats; i += kThreads) { taps[i] = __ldg(a.taps + i); }
-    __syncthreads();
+    if (!inside) { __syncthreads(); }
     with_raw(a.input_bytes, [&](auto raw) {
         using Raw = decltype(raw);
         if constexpr (sizeof(Raw) <= 4) {
-            if (c.by_vectors != 0) {
-                load_vectors<Raw>(a, tile, window, rows, columns);
+            if (inside) {
+                load_inside<Raw>(a, tile, window);
             } else {
                 load_elements<Raw>(a, window, rows, columns);
             }
         }
     });
+    commit_copies();
+    wait_copies<0>();
     __syncthreads();
 
     const int strip = static_cast<int>(threadIdx.x);
@@ -316,8 +339,8 @@ __global__ void __launch_bounds__(kThreads, 3) image_tiles_kernel(const __grid_c
 
     const std::int64_t number = tile.plane + plane;
     const std::int64_t image = divide(number, a.channels);
-    const std::int64_t to = image * a.out_image + (number - image * a.channels) * a.out_channel +
-                            (tile.y + y) * a.y.out_stride + (tile.x + x) * a.x.out_stride;
+    const std::int64_t to = image * a.out_image + (number - image * a.channels) * a.out_channel + (tile.y + y) * a.y.out_stride +
+                            (tile.x + x) * a.x.out_stride;
     with_raw(a.output_bytes, [&](auto raw) {
         using Raw = decltype(raw);
         store_strip(a, sum, static_cast<Raw*>(a.out) + to, static_cast<int>(min(rows_left, std::int64_t{kDown})),

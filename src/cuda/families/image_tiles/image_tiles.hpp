@@ -30,19 +30,20 @@ struct Side {
 
 /// How planes of pixels, a channel of an image each, are divided among blocks and threads.
 struct Cut {
-    int strips_x, strips_y, planes;    // of a block: strips of kAcross x kDown outputs a thread, side by side, down, planes
-    int rows, columns, pitch;          // a plane's window; floats from one row to the next
-    int load_columns, load_rows;       // threads that load side by side, and that many rows of them
-    std::int32_t by_columns;           // memory has columns side by side, not rows: lanes go down them
-    std::int32_t by_vectors;           // rows' elements are neighbours: threads load kAcross of them
-    std::int32_t store_vectors;        // a thread's outputs of a row are whole vectors of memory
+    int strips_x, strips_y, planes;         // of a block: strips of kAcross x kDown outputs a thread, side by side, down, planes
+    int rows, columns, pitch;               // a plane's window; floats from one row to the next
+    int load_columns, load_rows;            // threads that load side by side, and that many rows of them
+    int group_columns, group_rows;          // the same where each loads kAcross neighbours
+    std::int32_t by_columns;                // memory has columns side by side, not rows: lanes go down them
+    std::int32_t by_vectors;                // rows' elements are neighbours, of a type that is loaded kAcross at a time
+    std::int32_t store_vectors;             // a thread's outputs of a row are whole vectors of memory
     std::int64_t tiles_x, tiles_y, groups;  // of a plane; of planes
-    std::int32_t groups_first;         // blocks that work at a time have channels of one image
+    std::int32_t groups_first;              // blocks that work at a time have channels of one image
 };
 
 struct TileArguments {
-    void* out;         // output (first, 0) of the first plane
-    const void* in;    // sample (in_first, 0) of the first plane
+    void* out;          // output (first, 0) of the first plane
+    const void* in;     // sample (in_first, 0) of the first plane
     const float* taps;  // (chunks, mask rows, kChunkPitch)
     Side y, x;
     std::int64_t planes, channels;  // plane p is channel p % channels of image p / channels
