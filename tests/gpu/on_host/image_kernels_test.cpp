@@ -27,6 +27,11 @@ ImageProblem draw_problem(Random& random) {
         p.output_dtype = std::nullopt;
         p.constant = p.constant.real();
     }
+    if (p.dtype == Dtype::f32 && chance(0.2, random)) {
+        p.dtype = pick(std::vector<Dtype>{Dtype::f16, Dtype::bf16}, random);
+        if (chance(0.5, random)) { p.output_dtype = Dtype::f32; }
+        if (p.boundary == Boundary::constant) { p.constant = 3; }
+    }
     if (chance(0.3, random)) { p.masks = Masks::shared; }
     if (chance(0.2, random)) {  // what the teaching rungs take
         p.dtype = Dtype::f32;

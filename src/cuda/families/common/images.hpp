@@ -8,7 +8,10 @@
 
 namespace tapline::cuda {
 
-/// What no kernel for images takes: elements, and a rule for what lies outside of each axis.
+/// What kernels do not take that know where a row's pixels lie: pixels apart, and a rule for what lies outside of each axis.
+Refusal refuse_image_layout(const Problem& p);
+
+/// The same, and types.
 Refusal refuse_image(const Problem& p);
 
 /// Bytes and cost of a problem's elements, as type_of() for signals; u8 and u16 too.
