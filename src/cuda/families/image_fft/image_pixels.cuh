@@ -45,20 +45,28 @@ __device__ __forceinline__ void load_points(const ImageArguments& a, const Raw* 
     const std::int64_t next = source_element(a, (left + column + D::kPoints) * channels + channel);
     const float absent = absent_pixel<float>(a);
     __syncthreads();
-    bool there[kLong];
+    if constexpr (std::is_same_v<Raw, float>) {
 #pragma unroll
-    for (int j = 0; j < kLong; ++j) {
-        const std::int64_t row = source_rows[kShort * j + r];
-        there[j] = row >= 0;
-        x[j] = row >= 0 && at >= 0 ? __ldg(in + row + at) : Raw{};
-        y[j] = row >= 0 && next >= 0 ? __ldg(in + row + next) : Raw{};
-    }
-    widen(x, re);
-    widen(y, im);
+        for (int j = 0; j < kLong; ++j) {
+            const std::int64_t row = source_rows[kShort * j + r];
+            re[j] = row >= 0 && at >= 0 ? __ldg(in + row + at) : absent;
+            im[j] = row >= 0 && next >= 0 ? __ldg(in + row + next) : absent;
+        }
+    } else {
 #pragma unroll
-    for (int j = 0; j < kLong; ++j) {
-        re[j] = there[j] && at >= 0 ? re[j] : absent;
-        im[j] = there[j] && next >= 0 ? im[j] : absent;
+        for (int j = 0; j < kLong; ++j) {
+            const std::int64_t row = source_rows[kShort * j + r];
+            x[j] = row >= 0 && at >= 0 ? __ldg(in + row + at) : Raw{};
+            y[j] = row >= 0 && next >= 0 ? __ldg(in + row + next) : Raw{};
+        }
+        widen(x, re);
+        widen(y, im);
+#pragma unroll
+        for (int j = 0; j < kLong; ++j) {
+            const bool there = source_rows[kShort * j + r] >= 0;
+            re[j] = there && at >= 0 ? re[j] : absent;
+            im[j] = there && next >= 0 ? im[j] : absent;
+        }
     }
 }
 

@@ -18,19 +18,33 @@ using namespace image_tiles_rung;
 
 constexpr std::int64_t kMostMask = 48;          // of a side; transforms are faster long before
 constexpr std::size_t kBlockBytes = 72 * 1024;  // three blocks a multiprocessor
+constexpr double kMostElements = 1 << 30;       // that a tile's samples lie apart
 constexpr std::int64_t kMostPlanes = 64;        // of a block
 constexpr std::int64_t kMostStripsX = 64;       // of a block: 256 outputs of a row
 constexpr std::int64_t kMostInterleaved = 4;    // channels that a block takes together, as they share what is read
 constexpr int kRowsByColumns = 8;               // of f32, a sector of memory
 
 // In multiply-adds of a thread.
+constexpr double kProductCost = 1.25;
 constexpr double kRowCost = 14;      // a chunk of a row of the mask, besides its products
-constexpr double kThreadCost = 190;  // where it works, and its outputs' way out
-constexpr double kVectorCost = 5;    // an element of a window that comes with its neighbours
-constexpr double kElementCost = 10;  // and alone
+constexpr double kBlockCost = 400;   // where it works
+constexpr double kStripCost = 250;   // outputs' way out
+constexpr double kVectorCost = 24;   // elements of a window that come together
+constexpr double kElementCost = 11;  // and alone
+constexpr double kWaitCost = 100;    // for those that are loaded at once
+
+// Elements from an image's first to its last, wherever those of a job lie: packed too.
+double span_of(const Problem& p) {
+    const auto reach = [](std::int64_t length, std::int64_t step, std::int64_t packed) {
+        return static_cast<double>(length) * static_cast<double>(std::max(std::abs(step), packed));
+    };
+    const std::int64_t channels = p.channels.length;
+    return reach(channels, p.channels.in_stride, 1) + reach(p.x.n, p.x.in_stride, channels) +
+           reach(p.y.n, p.y.in_stride, channels * p.x.n);
+}
 
 struct Layout {
-    std::int64_t planes, channels;
+    std::int64_t planes, channels, most_planes;
     bool by_columns, by_vectors;
 };
 Layout layout_of(const Problem& p) {
@@ -38,6 +52,8 @@ Layout layout_of(const Problem& p) {
     l.channels = p.channels.length;
     l.planes = p.batch.length * p.channels.length;
     l.by_vectors = p.x.in_stride == 1 && (stored_bytes(p.dtype) < 4 || p.dtype == kF32);
+    const double step = std::max(span_of(p), std::abs(static_cast<double>(p.batch.in_stride)));
+    l.most_planes = static_cast<std::int64_t>(std::clamp(kMostElements / step, 1.0, static_cast<double>(kMostPlanes)));
     l.by_columns = std::abs(p.y.in_stride) < std::abs(p.x.in_stride);
     return l;
 }
@@ -48,8 +64,18 @@ struct Shape {
     std::size_t shared_bytes = 0;
 };
 
+// Of a thread that brings its part of a window.
+double loading_cost(const Cut& c, Dtype dtype) {
+    const bool by_vectors = c.by_vectors != 0 && c.planes == 1;
+    const std::int64_t rows = divide_up(std::int64_t{c.rows} * c.planes, by_vectors ? c.group_rows : c.load_rows);
+    const std::int64_t loads = rows * divide_up(c.columns, by_vectors ? kAcross * c.group_columns : c.load_columns);
+    const double waiting =
+        dtype == kF32 ? 0 : kWaitCost * static_cast<double>(divide_up(loads, by_vectors ? kVectorsAtOnce : kElementsAtOnce));
+    return waiting + static_cast<double>(loads) * (by_vectors ? kVectorCost : kElementCost);
+}
+
 // With so many strips, fewer where there are not so many.
-Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::int64_t planes) {
+Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::int64_t planes, std::int64_t strips) {
     const std::int64_t all_x = divide_up(p.x.outputs, kAcross);
     const std::int64_t all_y = divide_up(p.y.outputs, kDown);
     const int mask_x = static_cast<int>(p.x.k);
@@ -57,9 +83,9 @@ Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::
     Shape s;
     Cut& c = s.cut;
     c.strips_x = static_cast<int>(strips_x);
-    c.strips_y = static_cast<int>(std::clamp<std::int64_t>(kThreads / (strips_x * planes), 1, all_y));
-    const std::int64_t room = kThreads / (strips_x * c.strips_y);
-    c.planes = static_cast<int>(std::min({planes > 1 ? room / planes * planes : room, l.planes, kMostPlanes}));
+    c.strips_y = static_cast<int>(std::clamp<std::int64_t>(strips / (strips_x * planes), 1, all_y));
+    const std::int64_t room = strips / (strips_x * c.strips_y);
+    c.planes = static_cast<int>(std::min({planes > 1 ? room / planes * planes : room, l.planes, l.most_planes}));
     c.rows = c.strips_y * kDown + mask_y - 1;
     c.columns = c.strips_x * kAcross + mask_x - 1;
     c.pitch = kAcross * (c.strips_x + chunks_of(mask_x));
@@ -80,10 +106,10 @@ Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::
     c.groups_first = l.channels > 1;
     s.shared_bytes = shared_bytes_of(c, mask_x, mask_y);
     const double blocks = static_cast<double>(c.tiles_x) * static_cast<double>(c.tiles_y) * static_cast<double>(c.groups);
-    const double products = static_cast<double>(kAcross * kDown) * static_cast<double>(p.x.k * p.y.k);
+    const double products = kProductCost * static_cast<double>(kAcross * kDown) * static_cast<double>(p.x.k * p.y.k);
     const double rows = kRowCost * chunks_of(mask_x) * (mask_y + kDown);
-    const double windows = static_cast<double>(c.rows * c.planes) * c.columns;
-    s.cost = blocks * (kThreads * (products + rows + kThreadCost) + windows * (l.by_vectors ? kVectorCost : kElementCost));
+    const double turns = static_cast<double>(divide_up(strips_x * c.strips_y * c.planes, kThreads));
+    s.cost = blocks * kThreads * (kBlockCost + loading_cost(c, p.dtype) + turns * (products + rows + kStripCost));
     return s;
 }
 
@@ -93,13 +119,14 @@ Shape shape_of(const Problem& p, const cuda_abi::Device& device) {
     const std::int64_t all_x = divide_up(p.x.outputs, kAcross);
     const std::size_t limit = shared_limit(device);
     Shape best;
+    const std::int64_t together = l.channels > 1 && l.channels <= kMostInterleaved ? l.channels : 1;
     for (const std::size_t most : {std::min(kBlockBytes, limit), limit}) {
-        for (std::int64_t strips_x = 1; strips_x <= std::min(all_x, kMostStripsX); ++strips_x) {
-            const std::int64_t together = l.channels > 1 && l.channels <= kMostInterleaved ? l.channels : 1;
-            if (strips_x * together > kThreads) { break; }
-            const Shape s = shape_with(p, l, strips_x, together);
-            // As good by a hundredth is not worth narrower tiles.
-            if (s.shared_bytes <= most && s.cost < 1.01 * best.cost) { best = s; }
+        for (const std::int64_t strips : {kThreads, 2 * kThreads}) {
+            for (std::int64_t strips_x = 1; strips_x <= std::min(all_x, kMostStripsX); ++strips_x) {
+                const Shape s = shape_with(p, l, strips_x, together, strips);
+                // As good by a hundredth is not worth narrower tiles.
+                if (s.shared_bytes <= most && s.cost < 1.01 * best.cost) { best = s; }
+            }
         }
         if (best.shared_bytes != 0) { break; }
     }
@@ -145,6 +172,7 @@ public:
         if (p.filters != 1) { return "takes one mask for all channels"; }
         if (p.x.k > kMostMask || p.y.k > kMostMask) { return "takes mask sides of at most " + std::to_string(kMostMask); }
         if (has(p, kZero) && has(p, kConstant)) { return "takes zeros or a constant outside the image, not one for each axis"; }
+        if (span_of(p) > kMostElements) { return "counts an image's elements in 30 bits"; }
         if (!p.taps_finite && has(p, kZero)) { return "multiplies zeros outside the image, which an infinite tap must not meet"; }
         if (shape_of(p, device).shared_bytes == 0) { return "its tile does not fit in shared memory"; }
         return {};

@@ -1,13 +1,15 @@
 // 10: images of any type, layout and size, many small ones too: several planes' windows in a block's shared memory as floats.
 #pragma once
 
+#include <climits>
+
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/primitives/lines/lines.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 
 namespace tapline::cuda::image_tiles_rung {
 
-constexpr std::int64_t kAbsent = INT64_MIN;  // no sample: the constant stands there, or zero
+constexpr int kAbsent = INT_MIN;  // no sample: the constant stands there, or zero
 
 /// A block's place.
 struct Tile {
@@ -30,27 +32,37 @@ __device__ __forceinline__ Tile tile_of_block(const TileArguments& a) {
     return {tile_x * c.strips_x * kAcross, tile_y * c.strips_y * kDown, group * c.planes};
 }
 
-/// Where the sample at `position` lies, in elements from sample in_first; kAbsent.
-__device__ __forceinline__ std::int64_t source_of(const Side& side, std::int64_t position) {
-    if (position < side.in_first || position >= side.in_last) {
-        if (side.boundary <= kConstant) { return kAbsent; }
-        position = boundary_index(side.boundary, position, side.n);
-        if (position < side.in_first || position >= side.in_last) { return kAbsent; }  // nobody asked for an output that needs it
-    }
-    return (position - side.in_first) * side.in_stride;
+/// Elements from the first plane to another.
+__device__ __forceinline__ std::int64_t plane_offset(const TileArguments& a, std::int64_t plane, std::int64_t image_step,
+                                                     std::int64_t channel_step) {
+    if (a.channels == 1) { return plane * image_step; }
+    const std::int64_t image = divide(plane, a.channels);
+    return image * image_step + (plane - image * a.channels) * channel_step;
 }
 
-/// Where each row of the windows, of all planes, and each column comes from.
-__device__ __forceinline__ void find_sources(const TileArguments& a, const Tile& tile, std::int64_t* rows, std::int64_t* columns) {
+/// Where the sample at `position` lies, in elements from sample in_first, which are few enough for 31 bits; kAbsent.
+__device__ __forceinline__ int source_of(const Side& side, std::int64_t position) {
+    if (position < side.in_first || position >= side.in_last) {
+        position = near_boundary_index(side.boundary, position, side.n);
+        // Where the sample is not there nobody asked for an output that needs it.
+        if (position < side.in_first || position >= side.in_last) { return kAbsent; }
+    }
+    return static_cast<int>((position - side.in_first) * side.in_stride);
+}
+
+/// Where each row of the windows, of all planes, and each column comes from, in elements from the tile's first plane.
+__device__ __forceinline__ void find_sources(const TileArguments& a, const Tile& tile, int* rows, int* columns) {
     const Cut& c = a.cut;
+    const std::int64_t first = plane_offset(a, tile.plane, a.in_image, a.in_channel);
     for (int i = static_cast<int>(threadIdx.x); i < c.rows * c.planes; i += kThreads) {
-        const int window = i / c.rows;
+        const int window = c.planes == 1 ? 0 : i / c.rows;
         const std::int64_t plane = tile.plane + window;
-        std::int64_t from = kAbsent;
+        int from = kAbsent;
         if (plane < a.planes) {
             from = source_of(a.y, a.y.first + tile.y - a.y.origin + (i - window * c.rows));
-            const std::int64_t image = divide(plane, a.channels);
-            if (from != kAbsent) { from += image * a.in_image + (plane - image * a.channels) * a.in_channel; }
+            if (from != kAbsent && window != 0) {
+                from += static_cast<int>(plane_offset(a, plane, a.in_image, a.in_channel) - first);
+            }
         }
         rows[i] = from;
     }
@@ -101,13 +113,14 @@ __device__ __forceinline__ bool is_inside(const TileArguments& a, const Tile& ti
 /// Such a window as floats, kAcross neighbours of a row a thread.
 template <class Raw>
 __device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& tile, float* window) {
-    constexpr int kAtOnce = 5;
+    constexpr int kAtOnce = kVectorsAtOnce;
     const Cut& c = a.cut;
     const int row = static_cast<int>(threadIdx.x) / c.group_columns;
     const int column = (static_cast<int>(threadIdx.x) - row * c.group_columns) * kAcross;
     if (row >= c.group_rows) { return; }
     const std::int64_t y = a.y.first + tile.y - a.y.origin - a.y.in_first + row;
-    const Raw* from = static_cast<const Raw*>(a.in) + tile.plane * a.in_image + y * a.y.in_stride + tile.x - a.x.origin + column;
+    const Raw* from = static_cast<const Raw*>(a.in) + plane_offset(a, tile.plane, a.in_image, a.in_channel) + y * a.y.in_stride +
+                      tile.x - a.x.origin + column;
     float* to = window + row * c.pitch + column;
     const std::int64_t step = c.group_rows * a.y.in_stride;
     const int to_step = c.group_rows * c.pitch;
@@ -145,12 +158,12 @@ __device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& 
 
 /// Any window, one element after the other: lanes along rows, or down columns where those are what memory has side by side.
 template <class Raw>
-__device__ __forceinline__ void load_elements(const TileArguments& a, float* window, const std::int64_t* rows,
-                                              const std::int64_t* columns) {
-    constexpr int kAtOnce = 8;
+__device__ __forceinline__ void load_elements(const TileArguments& a, const Tile& tile, float* window, const int* rows,
+                                              const int* columns) {
+    constexpr int kAtOnce = kElementsAtOnce;
     const Cut& c = a.cut;
     const int thread = static_cast<int>(threadIdx.x);
-    const Raw* const in = static_cast<const Raw*>(a.in);
+    const Raw* const in = static_cast<const Raw*>(a.in) + plane_offset(a, tile.plane, a.in_image, a.in_channel);
     const float absent = a.absent;
     const int across = c.by_columns != 0 ? c.load_rows : c.load_columns;
     const int quotient = thread / across;
@@ -159,15 +172,21 @@ __device__ __forceinline__ void load_elements(const TileArguments& a, float* win
     const int first = c.by_columns != 0 ? quotient : rest;
     if (row >= c.load_rows) { return; }
     const int all = c.rows * c.planes;
+    const int to_step = c.load_rows * c.pitch;
     for (int column = first; column < c.columns; column += c.load_columns) {
-        const std::int64_t x = columns[column];
+        float* to = window + row * c.pitch + column;
+        const int x = columns[column];
+        if (x == kAbsent) {
+            for (int r = row; r < all; r += c.load_rows, to += to_step) { *to = absent; }
+            continue;
+        }
+        const Raw* const from = in + x;
         if (sizeof(Raw) == 4 && a.input_type == kF32) {
 #pragma unroll 4
-            for (int r = row; r < all; r += c.load_rows) {
-                const std::int64_t y = rows[r];
-                float* const to = window + r * c.pitch + column;
-                if (x != kAbsent && y != kAbsent) {
-                    copy_4_async(to, in + y + x);
+            for (int r = row; r < all; r += c.load_rows, to += to_step) {
+                const int y = rows[r];
+                if (y != kAbsent) {
+                    copy_4_async(to, from + y);
                 } else {
                     *to = absent;
                 }
@@ -177,20 +196,19 @@ __device__ __forceinline__ void load_elements(const TileArguments& a, float* win
 #pragma unroll 1
         for (int r = row; r < all; r += kAtOnce * c.load_rows) {
             Raw raw[kAtOnce] = {};
-            bool there[kAtOnce];
+            int y[kAtOnce];
 #pragma unroll
             for (int u = 0; u < kAtOnce; ++u) {
                 const int at = r + u * c.load_rows;
-                const std::int64_t y = at < all ? rows[at] : kAbsent;
-                there[u] = x != kAbsent && y != kAbsent;
-                if (there[u]) { raw[u] = in[y + x]; }
+                y[u] = at < all ? rows[at] : kAbsent;
+                if (y[u] != kAbsent) { raw[u] = from[y[u]]; }
             }
             float wide[kAtOnce];
             widen_raw(a.input_type, raw, wide);
 #pragma unroll
             for (int u = 0; u < kAtOnce; ++u) {
-                const int at = r + u * c.load_rows;
-                if (at < all) { window[at * c.pitch + column] = there[u] ? wide[u] : absent; }
+                if (r + u * c.load_rows < all) { *to = y[u] != kAbsent ? wide[u] : absent; }
+                to += to_step;
             }
         }
     }
@@ -271,44 +289,18 @@ __device__ __forceinline__ void store_strip(const TileArguments& a, const float 
     }
 }
 
-/// A block makes a tile of the same place in several planes. Its windows come to shared memory as floats with the boundary in
-/// place, found once for each row and each column; a thread makes kDown x kAcross outputs from there.
-__global__ void __launch_bounds__(kThreads, 3) image_tiles_kernel(const __grid_constant__ TileArguments a) {
-    extern __shared__ __align__(128) char shared[];
+/// A strip of outputs from its window to memory, unless it lies beside the output.
+__device__ __forceinline__ void make_strip(const TileArguments& a, const Tile& tile, const float* window, const float* taps,
+                                           int strip) {
     const Cut& c = a.cut;
-    const Tile tile = tile_of_block(a);
-    auto* const rows = reinterpret_cast<std::int64_t*>(shared);
-    std::int64_t* const columns = rows + c.rows * c.planes;
-    auto* const taps = reinterpret_cast<float*>(rows + (c.rows * c.planes + c.columns + 1) / 2 * 2);
     const int chunks = chunks_of(a.x.mask);
-    const int tap_floats = chunks * a.y.mask * kChunkPitch;
-    float* const window = taps + tap_floats;
-    const bool inside = is_inside(a, tile);
-    if (!inside) { find_sources(a, tile, rows, columns); }
-    for (int i = static_cast<int>(threadIdx.x); i < tap_floats; i += kThreads) { taps[i] = __ldg(a.taps + i); }
-    if (!inside) { __syncthreads(); }
-    with_raw(a.input_bytes, [&](auto raw) {
-        using Raw = decltype(raw);
-        if constexpr (sizeof(Raw) <= 4) {
-            if (inside) {
-                load_inside<Raw>(a, tile, window);
-            } else {
-                load_elements<Raw>(a, window, rows, columns);
-            }
-        }
-    });
-    commit_copies();
-    wait_copies<0>();
-    __syncthreads();
-
-    const int strip = static_cast<int>(threadIdx.x);
     const int line = strip / c.strips_x;
     const int plane = line / c.strips_y;
     const int x = (strip - line * c.strips_x) * kAcross;
     const int y = (line - plane * c.strips_y) * kDown;
     const std::int64_t rows_left = a.y.outputs - tile.y - y;
     const std::int64_t columns_left = a.x.outputs - tile.x - x;
-    if (plane >= c.planes || tile.plane + plane >= a.planes || rows_left <= 0 || columns_left <= 0) { return; }
+    if (tile.plane + plane >= a.planes || rows_left <= 0 || columns_left <= 0) { return; }
 
     float sum[kDown][kAcross] = {};
     const float* from = window + (plane * c.rows + y) * c.pitch + x;
@@ -337,15 +329,48 @@ __global__ void __launch_bounds__(kThreads, 3) image_tiles_kernel(const __grid_c
             break;
     }
 
-    const std::int64_t number = tile.plane + plane;
-    const std::int64_t image = divide(number, a.channels);
-    const std::int64_t to = image * a.out_image + (number - image * a.channels) * a.out_channel + (tile.y + y) * a.y.out_stride +
+    const std::int64_t to = plane_offset(a, tile.plane + plane, a.out_image, a.out_channel) + (tile.y + y) * a.y.out_stride +
                             (tile.x + x) * a.x.out_stride;
     with_raw(a.output_bytes, [&](auto raw) {
         using Raw = decltype(raw);
         store_strip(a, sum, static_cast<Raw*>(a.out) + to, static_cast<int>(min(rows_left, std::int64_t{kDown})),
                     static_cast<int>(min(columns_left, std::int64_t{kAcross})));
     });
+}
+
+/// A block makes a tile of the same place in several planes. Its windows come to shared memory as floats with the boundary in
+/// place, found once for each row and each column; a thread makes strips of kDown x kAcross outputs from there.
+__global__ void __launch_bounds__(kThreads, 4) image_tiles_kernel(const __grid_constant__ TileArguments a) {
+    extern __shared__ __align__(128) char shared[];
+    const Cut& c = a.cut;
+    const Tile tile = tile_of_block(a);
+    auto* const rows = reinterpret_cast<int*>(shared);
+    int* const columns = rows + c.rows * c.planes;
+    auto* const taps = reinterpret_cast<float*>(rows + (c.rows * c.planes + c.columns + 3) / 4 * 4);
+    const int tap_floats = chunks_of(a.x.mask) * a.y.mask * kChunkPitch;
+    float* const window = taps + tap_floats;
+    const bool inside = is_inside(a, tile);
+    if (!inside) { find_sources(a, tile, rows, columns); }
+    for (int i = static_cast<int>(threadIdx.x); i < tap_floats; i += kThreads) { taps[i] = __ldg(a.taps + i); }
+    if (!inside) { __syncthreads(); }
+    with_raw(a.input_bytes, [&](auto raw) {
+        using Raw = decltype(raw);
+        if constexpr (sizeof(Raw) <= 4) {
+            if (inside) {
+                load_inside<Raw>(a, tile, window);
+            } else {
+                load_elements<Raw>(a, tile, window, rows, columns);
+            }
+        }
+    });
+    commit_copies();
+    wait_copies<0>();
+    __syncthreads();
+
+#pragma unroll 1
+    for (int strip = static_cast<int>(threadIdx.x); strip < c.strips_x * c.strips_y * c.planes; strip += kThreads) {
+        make_strip(a, tile, window, taps, strip);
+    }
 }
 
 }  // namespace tapline::cuda::image_tiles_rung

@@ -8,11 +8,13 @@
 namespace tapline::cuda::image_tiles_rung {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kAcross = 4;      // outputs of a thread along a row: a vector of sums
-inline constexpr int kDown = 4;        // and down a column
-inline constexpr int kChunk = 4;       // taps of a mask's row that are added up together
-inline constexpr int kMostTaps = 5;    // of a row's last chunk: two vectors of samples hold what they need
-inline constexpr int kChunkPitch = 8;  // floats of shared memory for a chunk's taps of one row
+inline constexpr int kAcross = 4;          // outputs of a thread along a row: a vector of sums
+inline constexpr int kDown = 4;            // and down a column
+inline constexpr int kChunk = 4;           // taps of a mask's row that are added up together
+inline constexpr int kMostTaps = 5;        // of a row's last chunk: two vectors of samples hold what they need
+inline constexpr int kVectorsAtOnce = 5;   // loads of a thread that are under way together
+inline constexpr int kElementsAtOnce = 8;  // the same of elements that come alone
+inline constexpr int kChunkPitch = 8;      // floats of shared memory for a chunk's taps of one row
 
 /// Chunks of a row of so many taps; all but the last have kChunk.
 __host__ __device__ constexpr int chunks_of(int mask_width) {
@@ -60,9 +62,9 @@ Kernel kernel();
 
 /// Bytes of shared memory: where rows and columns of the windows come from, taps, windows.
 inline std::size_t shared_bytes_of(const Cut& c, int mask_width, int mask_height) {
-    return sizeof(std::int64_t) * (static_cast<std::size_t>(c.rows * c.planes + c.columns + 1) / 2 * 2) +
-           sizeof(float) * (static_cast<std::size_t>(chunks_of(mask_width) * mask_height * kChunkPitch) +
-                            static_cast<std::size_t>(c.rows * c.planes) * static_cast<std::size_t>(c.pitch));
+    const int sources = (c.rows * c.planes + c.columns + 3) / 4 * 4;
+    const int taps = chunks_of(mask_width) * mask_height * kChunkPitch;
+    return sizeof(float) * static_cast<std::size_t>(sources + taps + c.rows * c.planes * c.pitch);
 }
 
 }  // namespace tapline::cuda::image_tiles_rung
