@@ -11,7 +11,8 @@ namespace tapline::test::on_host {
 namespace {
 
 const bool added = [] {
-    add_kernel(&cuda::image_tiles_rung::image_tiles_kernel, cuda::image_tiles_rung::shared);
+    add_kernel(&cuda::image_tiles_rung::image_tiles_kernel<4>, cuda::image_tiles_rung::shared);
+    add_kernel(&cuda::image_tiles_rung::image_tiles_kernel<3>, cuda::image_tiles_rung::shared);
     return true;
 }();
 

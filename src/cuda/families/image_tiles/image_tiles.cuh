@@ -110,27 +110,33 @@ __device__ __forceinline__ bool is_inside(const TileArguments& a, const Tile& ti
            y >= a.y.in_first && y + c.rows <= a.y.in_last;
 }
 
-/// Such a window as floats, kAcross neighbours of a row a thread.
+/// Such a window as floats: of floats one element a thread, which lie where lanes meet in no bank; of others kAcross neighbours.
 template <class Raw>
 __device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& tile, float* window) {
     constexpr int kAtOnce = kVectorsAtOnce;
+    constexpr bool kFloats = sizeof(Raw) == 4;
     const Cut& c = a.cut;
-    const int row = static_cast<int>(threadIdx.x) / c.group_columns;
-    const int column = (static_cast<int>(threadIdx.x) - row * c.group_columns) * kAcross;
-    if (row >= c.group_rows) { return; }
+    const int side = kFloats ? c.load_columns : c.group_columns;
+    const int step_rows = kFloats ? c.load_rows : c.group_rows;
+    const int row = static_cast<int>(threadIdx.x) / side;
+    const int column = (static_cast<int>(threadIdx.x) - row * side) * (kFloats ? 1 : kAcross);
+    if (row >= step_rows) { return; }
     const std::int64_t y = a.y.first + tile.y - a.y.origin - a.y.in_first + row;
     const Raw* from = static_cast<const Raw*>(a.in) + plane_offset(a, tile.plane, a.in_image, a.in_channel) + y * a.y.in_stride +
                       tile.x - a.x.origin + column;
     float* to = window + row * c.pitch + column;
-    const std::int64_t step = c.group_rows * a.y.in_stride;
-    const int to_step = c.group_rows * c.pitch;
-    if constexpr (sizeof(Raw) == 4) {  // floats
+    const std::int64_t step = step_rows * a.y.in_stride;
+    const int to_step = step_rows * c.pitch;
+    if constexpr (kFloats) {
+        for (int more = 0; column + more < c.columns; more += side) {
+            const Raw* source = from + more;
+            float* target = to + more;
 #pragma unroll 4
-        for (int r = row; r < c.rows; r += c.group_rows) {
-#pragma unroll
-            for (int i = 0; i < kAcross; ++i) { copy_4_async(to + i, from + i); }
-            from += step;
-            to += to_step;
+            for (int r = row; r < c.rows; r += step_rows) {
+                copy_4_async(target, source);
+                source += step;
+                target += to_step;
+            }
         }
     } else {
 #pragma unroll 1
@@ -340,7 +346,9 @@ __device__ __forceinline__ void make_strip(const TileArguments& a, const Tile& t
 
 /// A block makes a tile of the same place in several planes. Its windows come to shared memory as floats with the boundary in
 /// place, found once for each row and each column; a thread makes strips of kDown x kAcross outputs from there.
-__global__ void __launch_bounds__(kThreads, 4) image_tiles_kernel(const __grid_constant__ TileArguments a) {
+/// kBlocks: of a multiprocessor.
+template <int kBlocks>
+__global__ void __launch_bounds__(kThreads, kBlocks) image_tiles_kernel(const __grid_constant__ TileArguments a) {
     extern __shared__ __align__(128) char shared[];
     const Cut& c = a.cut;
     const Tile tile = tile_of_block(a);
