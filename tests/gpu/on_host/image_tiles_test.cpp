@@ -5,6 +5,7 @@
 #include "gpu/on_host/cuda_on_host.hpp"
 
 #include "cuda/families/image_tiles/image_tiles.hpp"
+#include "gpu/on_host/image_rungs.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/case.hpp"
 #include "support/comparison.hpp"
@@ -92,6 +93,55 @@ TEST(ImageTiles, WindowsInsideWideImages) {
             prepared.launch(job_of(r, c.first_out(), c.first_in(), 0, r.y.outputs));
             EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "") << describe(p);
         }
+    }
+}
+
+// The cost models take the rung that an H200 found to be the fastest, or one that took at most a tenth longer there.
+TEST(ImageTiles, FastestRungsAreChosen) {
+    struct Measured {
+        Dtype dtype;
+        std::int64_t batch, height, width, channels, side;
+        std::string fastest;
+    };
+    const std::vector<Measured> all = {
+        {Dtype::u8, 1, 4096, 4096, 1, 3, "image_direct"},  {Dtype::u8, 1, 4096, 4096, 1, 15, "image_fft"},
+        {Dtype::u16, 1, 4096, 4096, 1, 15, "image_fft"},   {Dtype::f16, 1, 4096, 4096, 1, 15, "image_fft"},
+        {Dtype::u8, 1, 2160, 3840, 3, 3, "image_direct"},  {Dtype::u8, 1, 2160, 3840, 3, 15, "image_fft"},
+        {Dtype::u16, 1, 4096, 4096, 1, 5, "image_direct"}, {Dtype::f32, 60000, 28, 28, 1, 5, "image_tiles"},
+        {Dtype::u8, 60000, 28, 28, 1, 3, "image_tiles"},   {Dtype::f32, 4000, 64, 64, 1, 3, "image_tiles"},
+        {Dtype::f32, 4000, 64, 64, 1, 9, "image_tiles"},   {Dtype::f32, 4000, 64, 64, 1, 15, "image_fft"},
+        {Dtype::f32, 4000, 64, 64, 1, 21, "image_fft"},    {Dtype::f32, 1, 100000, 64, 1, 5, "image_tiles"},
+        {Dtype::f32, 1, 4096, 4096, 1, 3, "image_direct"}, {Dtype::f32, 1, 4096, 4096, 1, 5, "image_direct"},
+        {Dtype::f32, 1, 4096, 4096, 1, 7, "image_direct"}, {Dtype::f32, 1, 4096, 4096, 1, 9, "image_fft"},
+        {Dtype::f32, 1, 2160, 3840, 3, 3, "image_direct"}, {Dtype::f32, 1, 1024, 1024, 32, 5, "image_direct"},
+        {Dtype::f32, 1, 1024, 1024, 32, 31, "image_fft"},
+    };
+    cuda_abi::Device device = device_of(132, 9);
+    device.copy_bytes_per_second = 4.32e12;
+    device.peak_flops = 66.9e12;
+    for (const Measured& m : all) {
+        const ImageProblem p{.height = m.height,
+                             .width = m.width,
+                             .channels = m.channels,
+                             .batch = m.batch,
+                             .mask_height = m.side,
+                             .mask_width = m.side,
+                             .dtype = m.dtype};
+        cuda::Problem asked;
+        static_cast<core::Resolved&>(asked) = core::resolve(p);
+        std::string told;
+        std::string chosen;
+        double least = INFINITY;
+        for (const cuda::Rung* rung : on_host::image_rungs()) {
+            if (rung->info().takes_pieces == 0 || !rung->supports(asked, device).empty()) { continue; }
+            const double seconds = rung->estimate_seconds(asked, device);
+            told += std::string(rung->info().name) + " " + std::to_string(seconds * 1e6) + " us; ";
+            if (seconds < least) {
+                least = seconds;
+                chosen = rung->info().name;
+            }
+        }
+        EXPECT_EQ(chosen, m.fastest) << describe(p) << ": " << told;
     }
 }
 

@@ -222,7 +222,7 @@ public:
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return kLaunchSeconds + std::max(seconds_to_move(p, device), tiling_of(p, device).seconds);
+        return kLaunchSeconds + std::max(seconds_to_move_planes(p, device), tiling_of(p, device).seconds);
     }
 
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
