@@ -42,19 +42,12 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     float im[kLong];
     const Window window{top, left, a.rows - first_y + a.mask_height - 1};
     if constexpr (kAnyType) {
-        with_raw(g.input_bytes, [&](auto element) {
-            using Raw = decltype(element);
-            if constexpr (sizeof(Raw) <= 2) {
-                const Raw* const pixels = static_cast<const Raw*>(a.in) + image * a.in_image;
-                load_points<kNear>(a, pixels, source_rows, window, channels, channel, re, im,
-                                   [&](const auto& raw, auto& x) { widen_raw(g.input_type, raw, x); });
-            }
+        with_pixel(g.input_type, [&](auto pixel) {
+            const auto* const pixels = static_cast<const decltype(pixel)*>(a.in) + image * a.in_image;
+            load_points<kNear>(a, pixels, source_rows, window, channels, channel, re, im);
         });
     } else {
-        load_points<kNear>(a, in, source_rows, window, channels, channel, re, im, [](const auto& raw, auto& x) {
-#pragma unroll
-            for (int j = 0; j < kLong; ++j) { x[j] = raw[j]; }
-        });
+        load_points<kNear>(a, in, source_rows, window, channels, channel, re, im);
     }
     if (task < kShort * kLong / 2) { pairs_r[task] = __ldg(table + D::kPairsR + task); }
     fft::transform<kLong>(re, im);

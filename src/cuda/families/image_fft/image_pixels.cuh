@@ -12,61 +12,69 @@ struct Window {
     std::int64_t top, left, needed;
 };
 
+__device__ __forceinline__ float as_float(float x) { return x; }
+__device__ __forceinline__ float as_float(std::uint8_t x) { return x; }
+__device__ __forceinline__ float as_float(std::int8_t x) { return x; }
+__device__ __forceinline__ float as_float(std::uint16_t x) { return x; }
+__device__ __forceinline__ float as_float(std::int16_t x) { return x; }
+__device__ __forceinline__ float as_float(__half x) { return __half2float(x); }
+__device__ __forceinline__ float as_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+
+/// body(a pixel of the type), of 8 or 16 bits.
+template <class Body>
+__device__ __forceinline__ void with_pixel(Dtype type, const Body& body) {
+    switch (type) {
+        case kI8:
+            return body(std::int8_t{});
+        case kU16:
+            return body(std::uint16_t{});
+        case kI16:
+            return body(std::int16_t{});
+        case kF16:
+            return body(__half{});
+        case kBf16:
+            return body(__nv_bfloat16{});
+        default:
+            return body(std::uint8_t{});
+    }
+}
+
 /// This thread's pixels of its column: rows 4 j + r, and those half a row on. `in`: the image; `source_rows`: room for a tile's
-/// rows. widen(raw, x): all of them as floats.
-template <int kNear, class Raw, class Widen>
-__device__ __forceinline__ void load_points(const ImageArguments& a, const Raw* in, std::int64_t* source_rows, const Window& window,
-                                            int channels, int channel, float (&re)[kLong], float (&im)[kLong], const Widen& widen) {
+/// rows.
+template <int kNear, class Pixel>
+__device__ __forceinline__ void load_points(const ImageArguments& a, const Pixel* in, std::int64_t* source_rows,
+                                            const Window& window, int channels, int channel, float (&re)[kLong],
+                                            float (&im)[kLong]) {
     using D = Shape<kNear>;
     const int task = static_cast<int>(threadIdx.x);
     const int column = task % D::kPoints;
     const int r = task / D::kPoints;
-    const auto [top, left, needed] = window;
-    Raw x[kLong];
-    Raw y[kLong];
-    if (needed >= kRows && top >= a.in_first && top + kRows <= a.in_last && left >= 0 && left + D::kColumns <= a.width) {
-        const Raw* from = in + (top - a.in_first + r) * a.in_row + (left + column) * channels + channel;
+    const std::int64_t top = window.top;
+    const std::int64_t left = window.left;
+    if (window.needed >= kRows && top >= a.in_first && top + kRows <= a.in_last && left >= 0 && left + D::kColumns <= a.width) {
+        const Pixel* from = in + (top - a.in_first + r) * a.in_row + (left + column) * channels + channel;
 #pragma unroll
         for (int j = 0; j < kLong; ++j) {
-            x[j] = __ldg(from);
-            y[j] = __ldg(from + D::kPoints * channels);
+            re[j] = as_float(__ldg(from));
+            im[j] = as_float(__ldg(from + D::kPoints * channels));
             from += kShort * a.in_row;
         }
-        widen(x, re);
-        widen(y, im);
         return;
     }
     // Rows that no output of the job needs are absent, so that the last tile's bits don't depend on where a band ends.
     if (task < kRows) {
-        const std::int64_t row = task < needed ? source_row(a, top + task) : -1;
+        const std::int64_t row = task < window.needed ? source_row(a, top + task) : -1;
         source_rows[task] = row < 0 ? -1 : row * a.in_row;
     }
     const std::int64_t at = source_element(a, (left + column) * channels + channel);
     const std::int64_t next = source_element(a, (left + column + D::kPoints) * channels + channel);
     const float absent = absent_pixel<float>(a);
     __syncthreads();
-    if constexpr (std::is_same_v<Raw, float>) {
 #pragma unroll
-        for (int j = 0; j < kLong; ++j) {
-            const std::int64_t row = source_rows[kShort * j + r];
-            re[j] = row >= 0 && at >= 0 ? __ldg(in + row + at) : absent;
-            im[j] = row >= 0 && next >= 0 ? __ldg(in + row + next) : absent;
-        }
-    } else {
-#pragma unroll
-        for (int j = 0; j < kLong; ++j) {
-            const std::int64_t row = source_rows[kShort * j + r];
-            x[j] = row >= 0 && at >= 0 ? __ldg(in + row + at) : Raw{};
-            y[j] = row >= 0 && next >= 0 ? __ldg(in + row + next) : Raw{};
-        }
-        widen(x, re);
-        widen(y, im);
-#pragma unroll
-        for (int j = 0; j < kLong; ++j) {
-            const bool there = source_rows[kShort * j + r] >= 0;
-            re[j] = there && at >= 0 ? re[j] : absent;
-            im[j] = there && next >= 0 ? im[j] : absent;
-        }
+    for (int j = 0; j < kLong; ++j) {
+        const std::int64_t row = source_rows[kShort * j + r];
+        re[j] = row >= 0 && at >= 0 ? as_float(__ldg(in + row + at)) : absent;
+        im[j] = row >= 0 && next >= 0 ? as_float(__ldg(in + row + next)) : absent;
     }
 }
 
