@@ -26,7 +26,8 @@ const bool added = [] {
 
 std::vector<const cuda::Rung*> image_rungs() {
     std::vector<const cuda::Rung*> all = cuda::image_lessons();
-    all.insert(all.end(), {&cuda::image_direct(), &cuda::image_separable(), &cuda::image_tensor(), &cuda::image_fft(), &cuda::image_tiles()});
+    all.insert(all.end(),
+               {&cuda::image_direct(), &cuda::image_separable(), &cuda::image_tensor(), &cuda::image_fft(), &cuda::image_tiles()});
     return all;
 }
 

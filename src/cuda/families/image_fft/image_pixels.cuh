@@ -59,22 +59,22 @@ __device__ __forceinline__ void load_points(const ImageArguments& a, const Pixel
             im[j] = as_float(__ldg(from + D::kPoints * channels));
             from += kShort * a.in_row;
         }
-        return;
-    }
-    // Rows that no output of the job needs are absent, so that the last tile's bits don't depend on where a band ends.
-    if (task < kRows) {
-        const std::int64_t row = task < window.needed ? source_row(a, top + task) : -1;
-        source_rows[task] = row < 0 ? -1 : row * a.in_row;
-    }
-    const std::int64_t at = source_element(a, (left + column) * channels + channel);
-    const std::int64_t next = source_element(a, (left + column + D::kPoints) * channels + channel);
-    const float absent = absent_pixel<float>(a);
-    __syncthreads();
+    } else {
+        // Rows that no output of the job needs are absent, so that the last tile's bits don't depend on where a band ends.
+        if (task < kRows) {
+            const std::int64_t row = task < window.needed ? source_row(a, top + task) : -1;
+            source_rows[task] = row < 0 ? -1 : row * a.in_row;
+        }
+        const std::int64_t at = source_element(a, (left + column) * channels + channel);
+        const std::int64_t next = source_element(a, (left + column + D::kPoints) * channels + channel);
+        const float absent = absent_pixel<float>(a);
+        __syncthreads();
 #pragma unroll
-    for (int j = 0; j < kLong; ++j) {
-        const std::int64_t row = source_rows[kShort * j + r];
-        re[j] = row >= 0 && at >= 0 ? as_float(__ldg(in + row + at)) : absent;
-        im[j] = row >= 0 && next >= 0 ? as_float(__ldg(in + row + next)) : absent;
+        for (int j = 0; j < kLong; ++j) {
+            const std::int64_t row = source_rows[kShort * j + r];
+            re[j] = row >= 0 && at >= 0 ? as_float(__ldg(in + row + at)) : absent;
+            im[j] = row >= 0 && next >= 0 ? as_float(__ldg(in + row + next)) : absent;
+        }
     }
 }
 
