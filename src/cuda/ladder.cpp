@@ -5,6 +5,7 @@
 #include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/flattened/flattened.hpp"
 #include "cuda/families/image_fft/image_fft.hpp"
+#include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/families/overlap_save/overlap_save.hpp"
@@ -32,6 +33,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_cluster(),
         // Images.
         &image_direct(),
+        &image_tiles(),
         &image_separable(),
         &image_tensor(),
         &image_fft(),

@@ -15,6 +15,8 @@ const bool added = [] {
     add_kernel(&cuda::image_fft_rung::kernel<16, 1, 3>, cuda::image_fft_rung::shared);
     add_kernel(&cuda::image_fft_rung::kernel<16, 1, 1>, cuda::image_fft_rung::shared);
     add_kernel(&cuda::image_fft_rung::kernel<16, 1, 0>, cuda::image_fft_rung::shared);
+    add_kernel(&cuda::image_fft_rung::kernel<8, 2, 0, true>, cuda::image_fft_rung::shared);
+    add_kernel(&cuda::image_fft_rung::kernel<16, 1, 0, true>, cuda::image_fft_rung::shared);
     return true;
 }();
 

@@ -27,6 +27,11 @@ ImageProblem draw_problem(Random& random) {
         p.output_dtype = std::nullopt;
         p.constant = p.constant.real();
     }
+    if (p.dtype == Dtype::f32 && chance(0.2, random)) {
+        p.dtype = pick(std::vector<Dtype>{Dtype::f16, Dtype::bf16}, random);
+        if (chance(0.5, random)) { p.output_dtype = Dtype::f32; }
+        if (p.boundary == Boundary::constant) { p.constant = 3; }
+    }
     if (chance(0.3, random)) { p.masks = Masks::shared; }
     if (chance(0.2, random)) {  // what the teaching rungs take
         p.dtype = Dtype::f32;
@@ -121,7 +126,7 @@ std::string run_whole(const cuda::Rung& rung, const ImageProblem& p, int rank, b
 TEST(ImageKernels, EveryRungTakesAPlainImage) {
     ImageProblem p{.height = 150, .width = 170, .channels = 3, .mask_height = 15, .mask_width = 15};
     p.clamp = Clamp{0, 1};
-    ASSERT_EQ(on_host::image_rungs().size(), 7U);
+    ASSERT_EQ(on_host::image_rungs().size(), 8U);
     for (const cuda::Rung* rung : on_host::image_rungs()) { EXPECT_EQ(run_whole(*rung, p, 1), "") << rung->info().name; }
 }
 

@@ -5,6 +5,7 @@
     (static_cast<void>(stream), std::memcpy(symbol, from, bytes), cudaSuccess)
 #include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/image_fft/image_fft.hpp"
+#include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
 #include "gpu/on_host/image_rungs.hpp"
@@ -25,7 +26,8 @@ const bool added = [] {
 
 std::vector<const cuda::Rung*> image_rungs() {
     std::vector<const cuda::Rung*> all = cuda::image_lessons();
-    all.insert(all.end(), {&cuda::image_direct(), &cuda::image_separable(), &cuda::image_tensor(), &cuda::image_fft()});
+    all.insert(all.end(),
+               {&cuda::image_direct(), &cuda::image_separable(), &cuda::image_tensor(), &cuda::image_fft(), &cuda::image_tiles()});
     return all;
 }
 

@@ -13,11 +13,16 @@ bool stays_inside(const core::Axis& a) { return a.origin <= 0 && a.outputs - 1 +
 
 }  // namespace
 
-Refusal refuse_image(const Problem& p) {
+Refusal refuse_image_layout(const Problem& p) {
     if (!p.has_packed_pixels()) { return "takes images whose pixels lie side by side"; }
     if (p.x.boundary != p.y.boundary && !stays_inside(p.x) && !stays_inside(p.y)) {
         return "takes one rule for what lies outside the image, not one for each axis";
     }
+    return {};
+}
+
+Refusal refuse_image(const Problem& p) {
+    if (Refusal refusal = refuse_image_layout(p); !refusal.empty()) { return refusal; }
     if (is_pixel_type(p.dtype)) { return p.taps_dtype == kF32 ? "" : "takes u8 and u16 with f32 taps only"; }
     return is_integer(p.dtype) ? "takes no integers but u8 and u16" : refuse_types(p);
 }

@@ -35,6 +35,11 @@ constexpr int kWindowBytes = 60 * 1024;  // of a piece: three blocks a multiproc
 constexpr double kProductCost = 1.54;
 constexpr double kOutputCost = 154;
 constexpr double kSmallOutputCost = 29;
+// The same of pixels of 1 and 2 bytes, and what an output of another type takes besides (u8 3 x 3 37 us, with f32 outputs 76; u16 5
+// x 5 65).
+constexpr double kByteOutputCost = 60;
+constexpr double kHalfOutputCost = 85;
+constexpr double kConvertedCost = 75;
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 30;
 
@@ -100,10 +105,14 @@ public:
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const Type type = image_type_of(p, device);
         const double products = static_cast<double>(p.taps()) * type.products;
-        const double besides = small_mask(p) ? kSmallOutputCost : kOutputCost;
+        const double besides = small_mask(p)     ? kSmallOutputCost
+                               : type.bytes == 1 ? kByteOutputCost
+                               : type.bytes == 2 ? kHalfOutputCost
+                                                 : kOutputCost;
+        const double converting = p.dtype == p.output_dtype ? 0 : kConvertedCost;
         const int tile_rows = kThreads / 32 / kWarpsX * rows_of_thread(image_type_of(p, {}).bytes);
-        const double computing = 2 * outputs_in_tiles(p, tile_rows, kTileElements) * (kProductCost * products + besides) /
-                                 (type.rate * device.peak_flops);
+        const double computing = 2 * outputs_in_tiles(p, tile_rows, kTileElements) *
+                                 (kProductCost * products + besides + converting) / (type.rate * device.peak_flops);
         return kLaunchSeconds + std::max(seconds_to_move(p, device), computing);
     }
 

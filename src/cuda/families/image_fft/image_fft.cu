@@ -142,6 +142,9 @@ struct ChosenFft final : Chosen {
     Tiling tiling;
 };
 
+// Pixels or outputs that are no floats have kernels of their own.
+bool has_any_type(const Problem& p) { return p.dtype != kF32; }
+
 // kUnrolled: channels beside 1 whose kernel knows them, 0 if that is not worth a kernel.
 template <int kNear, int kBlocks, int kUnrolled>
 Tiling tiling_of(const Problem& p, const cuda_abi::Device& device, const Cost& cost) {
@@ -151,6 +154,7 @@ Tiling tiling_of(const Problem& p, const cuda_abi::Device& device, const Cost& c
     tiling.kernel = &ft::kernel<kNear, kBlocks, 0>;
     if (p.channels.length == 1) { tiling.kernel = &ft::kernel<kNear, kBlocks, 1>; }
     if (p.channels.length == kUnrolled) { tiling.kernel = &ft::kernel<kNear, kBlocks, kUnrolled>; }
+    if (has_any_type(p)) { tiling.kernel = &ft::kernel<kNear, kBlocks, 0, true>; }
     tiling.threads = D::kTasks;
     tiling.shared_bytes = D::kSharedBytes;
     tiling.tiles.out_rows = ft::kRows + 1 - static_cast<int>(p.y.k);
@@ -164,7 +168,8 @@ Tiling tiling_of(const Problem& p, const cuda_abi::Device& device, const Cost& c
     // Where it costs nothing, rows of outputs begin with a sector of 32 bytes: 1 to 3% faster.
     const int whole_sectors = columns / 8 * 8;
     tiling.tiles.out_columns = rounds_of(whole_sectors) <= rounds_of(columns) ? whole_sectors : columns;
-    const double outputs = static_cast<double>(tiling.tiles.out_rows) * tiling.tiles.out_columns;
+    const double outputs = static_cast<double>(std::min<std::int64_t>(tiling.tiles.out_rows, p.y.outputs)) *
+                           static_cast<double>(std::min<std::int64_t>(tiling.tiles.out_columns, p.x.outputs));
     tiling.seconds = rounds_of(tiling.tiles.out_columns) *
                      (cost.tile + outputs * (p.channels.length == 1 ? cost.output : cost.interleaved_output));
     return tiling;
@@ -188,7 +193,9 @@ public:
             "work "
             "of a tile does not depend on the mask. Threads transform 32 points in registers; two barriers a tile.";
         info.changed = "some 112 instructions a point of a tile, which is two pixels, instead of a product for each tap";
-        info.requirements = "f32, real taps; mask sides of at most 97; 66 KB of shared memory; not under strict accuracy";
+        info.requirements =
+            "f32, or real pixels of 8 or 16 bits, f32 taps; mask sides of at most 97; 66 KB of shared memory; not under strict "
+            "accuracy";
         info.limited_by = "instructions, two thirds of what can be issued, and halos that give no outputs";
         info.source = "src/cuda/families/image_fft/image_fft.cuh";
         info.rank = 2;
@@ -198,7 +205,10 @@ public:
     }
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
+        if (p.taps_dtype != kF32 || is_complex(p.dtype) || (p.dtype != kF32 && stored_bytes(p.dtype) > 2)) {
+            return "takes f32, or real pixels of 8 or 16 bits, with f32 taps";
+        }
+        if (!p.taps_finite && !image_direct_rung::has_exact(p)) { return "takes masks that are not finite with other pixels only"; }
         if (p.accuracy == Accuracy::strict) {
             return "a transform's errors are those of its whole tile: not under strict accuracy";
         }
@@ -208,11 +218,11 @@ public:
         if (tiling_of(p, device).shared_bytes > shared_limit(device) - 1024) { return "its tile does not fit in shared memory"; }
         if (p.channels.length > 64 || p.filters > 64) { return "takes one channel at a time: at most 64"; }
         if (p.y.in_stride < 0) { return "reads images from the top down"; }
-        return refuse_image(p);
+        return refuse_image_layout(p);
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return kLaunchSeconds + std::max(seconds_to_move(p, device), tiling_of(p, device).seconds);
+        return kLaunchSeconds + std::max(seconds_to_move_planes(p, device), tiling_of(p, device).seconds);
     }
 
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
@@ -258,8 +268,14 @@ public:
         if (chosen.exact != nullptr) { return image_direct_rung::launch_exact(chosen.exact, prepared, job, on_device, stream); }
         const Tiling& tiling = chosen.tiling;
         ImageArguments a = image_arguments_of(prepared, job, on_device);
+        const Problem& p = prepared.problem;
+        ft::Tiles tiles = tiling.tiles;
+        tiles.input_type = p.dtype;
+        tiles.input_bytes = stored_bytes(p.dtype);
+        tiles.output_bytes = stored_bytes(p.output_dtype);
+        if (has_any_type(p)) { a.common.converts = 1; }  // from floats
         const dim3 grid = image_grid_of_planes(a, tiling.tiles.out_rows, tiling.tiles.out_columns);
-        launch_kernel(tiling.kernel, grid, static_cast<unsigned>(tiling.threads), tiling.shared_bytes, stream, a, tiling.tiles);
+        launch_kernel(tiling.kernel, grid, static_cast<unsigned>(tiling.threads), tiling.shared_bytes, stream, a, tiles);
     }
 };
 

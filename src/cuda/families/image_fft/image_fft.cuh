@@ -1,8 +1,8 @@
 // 07: large masks by transforms: a tile and its halo in shared memory, 32 points of it at a time in a thread's registers.
 #pragma once
 
+#include "cuda/families/image_fft/image_pixels.cuh"
 #include "cuda/families/image_fft/image_points.cuh"
-#include "cuda/primitives/image/image_tile.cuh"
 
 namespace tapline::cuda::image_fft_rung {
 
@@ -14,7 +14,8 @@ namespace tapline::cuda::image_fft_rung {
 /// within a warp until the way back has reached the same place, so that shared memory is passed four times and the block has two
 /// barriers: blocks beside each other on a multiprocessor fill each other's waits. Backwards the transforms are the same with real
 /// and imaginary parts exchanged. kChannels: 0 if the compiler does not know.
-template <int kNear, int kBlocks, int kChannels>
+/// kAnyType: pixels of 8 or 16 bits, outputs of any real type; else both are floats, or outputs go one by one.
+template <int kNear, int kBlocks, int kChannels, bool kAnyType = false>
 __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Tiles g) {
     using D = Shape<kNear>;
@@ -39,31 +40,14 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     const Column<kNear> points(shared, r, column);
     float re[kLong];
     float im[kLong];
-    const std::int64_t needed = a.rows - first_y + a.mask_height - 1;
-    if (needed >= kRows && top >= a.in_first && top + kRows <= a.in_last && left >= 0 && left + D::kColumns <= a.width) {
-        const float* from = in + (top - a.in_first + r) * a.in_row + (left + column) * channels + channel;
-#pragma unroll
-        for (int j = 0; j < kLong; ++j) {
-            re[j] = __ldg(from);
-            im[j] = __ldg(from + D::kPoints * channels);
-            from += kShort * a.in_row;
-        }
+    const Window window{top, left, a.rows - first_y + a.mask_height - 1};
+    if constexpr (kAnyType) {
+        with_pixel(g.input_type, [&](auto pixel) {
+            const auto* const pixels = static_cast<const decltype(pixel)*>(a.in) + image * a.in_image;
+            load_points<kNear>(a, pixels, source_rows, window, channels, channel, re, im);
+        });
     } else {
-        // Rows that no output of the job needs are absent, so that the last tile's bits don't depend on where a band ends.
-        if (task < kRows) {
-            const std::int64_t row = task < needed ? source_row(a, top + task) : -1;
-            source_rows[task] = row < 0 ? -1 : row * a.in_row;
-        }
-        const std::int64_t at = source_element(a, (left + column) * channels + channel);
-        const std::int64_t next = source_element(a, (left + column + D::kPoints) * channels + channel);
-        const float absent = absent_pixel<float>(a);
-        __syncthreads();
-#pragma unroll
-        for (int j = 0; j < kLong; ++j) {
-            const std::int64_t row = source_rows[kShort * j + r];
-            re[j] = row >= 0 && at >= 0 ? __ldg(in + row + at) : absent;
-            im[j] = row >= 0 && next >= 0 ? __ldg(in + row + next) : absent;
-        }
+        load_points<kNear>(a, in, source_rows, window, channels, channel, re, im);
     }
     if (task < kShort * kLong / 2) { pairs_r[task] = __ldg(table + D::kPairsR + task); }
     fft::transform<kLong>(re, im);
@@ -112,7 +96,27 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     const bool whole = column < g.out_columns && first_x + column < width;
     const bool half = column + D::kPoints < g.out_columns && first_x + column + D::kPoints < width;
     const std::int64_t out = image * a.out_image + first_y * a.out_row + channel;  // in elements
-    if (a.common.plain_store && !a.common.converts && test == 0) {
+    if (kAnyType && g.output_bytes <= 4 && test == 0) {
+        with_raw(g.output_bytes, [&](auto element) {
+            using Raw = decltype(element);
+            if constexpr (sizeof(Raw) <= 4) {
+                Raw* const to = static_cast<Raw*>(a.out) + out + r * a.out_row + (first_x + column) * channels;
+                const auto store = [&](float(&sum)[kLong], Raw* at, bool there) {
+                    Raw raw[kLong];
+                    narrow_points(a, sum, raw);
+                    for_outputs([&](auto index) {
+                        constexpr int j = decltype(index)::value;
+                        if (there && kShort * j + r < rows) { __stcs(at, raw[fft::reversed(j, 5)]); }
+                        at += kShort * a.out_row;
+                    });
+                };
+                store(re, to, whole);
+                store(im, to + D::kPoints * channels, half);
+            }
+        });
+        return;
+    }
+    if (!kAnyType && a.common.plain_store && !a.common.converts && test == 0) {
         float* to = static_cast<float*>(a.out) + out + r * a.out_row + (first_x + column) * channels;
         const std::int64_t step = kShort * a.out_row;
         for_outputs([&](auto index) {
@@ -138,7 +142,11 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
         const float2 point = points[j / 2];
         const std::int64_t pixel = first_x + column + j % 2 * D::kPoints;
         float sum = j % 2 == 0 ? point.x : point.y;
-        if (!(fabsf(sum) < INFINITY)) { sum = sum_term_by_term(a, in, mask, a.first + first_y + y, pixel * channels + channel); }
+        if (!(fabsf(sum) < INFINITY)) {
+            const std::int64_t row = a.first + first_y + y;
+            sum = kAnyType ? sum_any_term_by_term(a, g, image, mask, row, pixel * channels + channel)
+                           : sum_term_by_term(a, in, mask, row, pixel * channels + channel);
+        }
         store_pixel<float>(a, a.out, out + y * a.out_row + pixel * channels, sum);
     }
 }

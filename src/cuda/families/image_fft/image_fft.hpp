@@ -1,7 +1,7 @@
 // Sizes of the FFT kernel for images.
 #pragma once
 
-#include "cuda/rung.hpp"
+#include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda::image_fft_rung {
 
@@ -30,6 +30,9 @@ struct Shape {
 
 struct Tiles {
     int out_rows, out_columns;  // of a tile
+    // Of elements where pixels or outputs are no floats.
+    Dtype input_type;
+    int input_bytes, output_bytes;
 };
 
 }  // namespace tapline::cuda::image_fft_rung

@@ -96,8 +96,9 @@ public:
         const double factor = device.major >= 9 ? 1 : device.minor == 0 ? 0.7 : 3;  // as for signals
         const double besides = p.channels.length == 1 ? kOutputCost : kInterleavedOutputCost;
         const double products = kStepCost * factor * steps_of(p) * static_cast<double>(p.y.k);
-        return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * outputs_in_tiles(p, tc::kTileRows, tc::kTileColumns) *
-                                                                         (besides + products) / device.peak_flops);
+        return kLaunchSeconds +
+               std::max(seconds_to_move_planes(p, device),
+                        2 * outputs_in_tiles(p, tc::kTileRows, tc::kTileColumns) * (besides + products) / device.peak_flops);
     }
 
     // For each row of each mask: pairs of neighbouring taps that begin at even and at odd places of the row, its high halves, then

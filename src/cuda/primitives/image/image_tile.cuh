@@ -123,19 +123,28 @@ __device__ __forceinline__ void store_strip(const ImageArguments& a, const Image
     }
 }
 
-/// Element `element` of output row y as the sum that it is, from global memory; `in`: the image, `mask`: its channel's.
-__device__ __noinline__ inline float sum_term_by_term(const ImageArguments& a, const float* in, const float* mask, std::int64_t y,
-                                                      std::int64_t element) {
+/// Element `element` of output row y as the sum that it is, from global memory; load(i): element i of the image as a float; `mask`:
+/// its channel's.
+template <class Load>
+__device__ __forceinline__ float sum_of_terms(const ImageArguments& a, const Load& load, const float* mask, std::int64_t y,
+                                              std::int64_t element) {
     const float absent = absent_pixel<float>(a);
     float sum = 0;
     for (int i = 0; i < a.mask_height; ++i) {
         const std::int64_t row = source_row(a, y - a.origin_y + i);
         for (int j = 0; j < a.mask_width; ++j) {
             const std::int64_t at = source_element(a, element + (j - a.origin_x) * a.channels);
-            sum = fmaf(row >= 0 && at >= 0 ? in[row * a.in_row + at] : absent, mask[i * a.mask_width + j], sum);
+            sum = fmaf(row >= 0 && at >= 0 ? load(row * a.in_row + at) : absent, mask[i * a.mask_width + j], sum);
         }
     }
     return sum;
+}
+
+/// The same of floats.
+__device__ __noinline__ inline float sum_term_by_term(const ImageArguments& a, const float* in, const float* mask, std::int64_t y,
+                                                      std::int64_t element) {
+    return sum_of_terms(
+        a, [&](std::int64_t at) { return in[at]; }, mask, y, element);
 }
 
 }  // namespace tapline::cuda

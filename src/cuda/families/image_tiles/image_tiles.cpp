@@ -1,0 +1,298 @@
+// Rung 10: what it supports, how an image is cut, how it is launched.
+#include "cuda/families/image_tiles/image_tiles.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/shared_memory.hpp"
+#include "cuda/launch.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using namespace image_tiles_rung;
+
+constexpr std::int64_t kMostMask = 48;          // of a side; transforms are faster long before
+constexpr std::size_t kBlockBytes = 72 * 1024;  // three blocks a multiprocessor
+constexpr double kMostElements = 1 << 30;       // that a tile's samples lie apart
+constexpr std::int64_t kMostPlanes = 64;        // of a block
+constexpr std::int64_t kMostStripsX = 64;       // of a block: 256 outputs of a row
+constexpr std::int64_t kMostInterleaved = 4;    // channels that a block takes together, as they share what is read
+constexpr int kRowsByColumns = 8;               // of f32, a sector of memory
+
+// In multiply-adds of a thread. Fitted on an H200: f32, 4096 x 4096 with 3 x 3, 9 x 9 and 15 x 15 taps 60, 107 and 212 us, flipped
+// with 9 x 9 116 us; 60,000 images of 28 x 28 with 5 x 5 taps 214 us, 4,000 of 64 x 64 with 3 x 3 and 9 x 9 66 and 118 us, 100,000
+// x 64 with 5 x 5 34 us; u8 and u16 with 3 x 3 and 5 x 5 48 and 73 us.
+constexpr double kProductCost = 1.25;
+constexpr double kRowCost = 14;      // a chunk of a row of the mask, besides its products
+constexpr double kBlockCost = 500;   // where it works
+constexpr double kStripCost = 900;   // outputs' way out, and what it waits for
+constexpr double kVectorCost = 24;   // elements of a window that come together
+constexpr double kElementCost = 11;  // and alone
+constexpr double kWaitCost = 100;    // for those that are loaded at once
+constexpr int kBlocksHeld = 4;       // of a multiprocessor
+
+// Elements from an image's first to its last, wherever those of a job lie: packed too.
+double span_of(const Problem& p) {
+    const auto reach = [](std::int64_t length, std::int64_t step, std::int64_t packed) {
+        return static_cast<double>(length) * static_cast<double>(std::max(std::abs(step), packed));
+    };
+    const std::int64_t channels = p.channels.length;
+    return reach(channels, p.channels.in_stride, 1) + reach(p.x.n, p.x.in_stride, channels) +
+           reach(p.y.n, p.y.in_stride, channels * p.x.n);
+}
+
+struct Layout {
+    std::int64_t planes, channels, most_planes;
+    bool by_columns, by_vectors;
+};
+Layout layout_of(const Problem& p) {
+    Layout l{};
+    l.channels = p.channels.length;
+    l.planes = p.batch.length * p.channels.length;
+    l.by_vectors = p.x.in_stride == 1 && (stored_bytes(p.dtype) < 4 || p.dtype == kF32);
+    const double step = std::max(span_of(p), std::abs(static_cast<double>(p.batch.in_stride)));
+    l.most_planes = static_cast<std::int64_t>(std::clamp(kMostElements / step, 1.0, static_cast<double>(kMostPlanes)));
+    l.by_columns = std::abs(p.y.in_stride) < std::abs(p.x.in_stride);
+    return l;
+}
+
+struct Shape {
+    Cut cut{};
+    double cost = std::numeric_limits<double>::infinity();  // of all blocks, in multiply-adds
+    std::size_t shared_bytes = 0;
+};
+
+// Of a thread that brings its part of a window.
+double loading_cost(const Cut& c, Dtype dtype) {
+    const bool by_vectors = c.by_vectors != 0 && c.planes == 1;
+    const std::int64_t rows = divide_up(std::int64_t{c.rows} * c.planes, by_vectors ? c.group_rows : c.load_rows);
+    const std::int64_t loads = rows * divide_up(c.columns, by_vectors ? kAcross * c.group_columns : c.load_columns);
+    const double waiting =
+        dtype == kF32 ? 0 : kWaitCost * static_cast<double>(divide_up(loads, by_vectors ? kVectorsAtOnce : kElementsAtOnce));
+    return waiting + static_cast<double>(loads) * (by_vectors ? kVectorCost : kElementCost);
+}
+
+// With so many strips, fewer where there are not so many.
+Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::int64_t planes, std::int64_t strips,
+                 int multiprocessors) {
+    const std::int64_t all_x = divide_up(p.x.outputs, kAcross);
+    const std::int64_t all_y = divide_up(p.y.outputs, kDown);
+    const int mask_x = static_cast<int>(p.x.k);
+    const int mask_y = static_cast<int>(p.y.k);
+    Shape s;
+    Cut& c = s.cut;
+    c.strips_x = static_cast<int>(strips_x);
+    c.strips_y = static_cast<int>(std::clamp<std::int64_t>(strips / (strips_x * planes), 1, all_y));
+    const std::int64_t room = strips / (strips_x * c.strips_y);
+    c.planes = static_cast<int>(std::min({planes > 1 ? room / planes * planes : room, l.planes, l.most_planes}));
+    c.rows = c.strips_y * kDown + mask_y - 1;
+    c.columns = c.strips_x * kAcross + mask_x - 1;
+    c.pitch = kAcross * (c.strips_x + chunks_of(mask_x));
+    c.by_columns = l.by_columns;
+    c.by_vectors = l.by_vectors;
+    if (l.by_columns) {
+        c.load_rows = kRowsByColumns;
+        c.load_columns = kThreads / kRowsByColumns;
+    } else {
+        c.load_columns = std::min(c.columns, kThreads);
+        c.load_rows = kThreads / c.load_columns;
+    }
+    c.group_columns = (c.columns + kAcross - 1) / kAcross;
+    c.group_rows = kThreads / c.group_columns;
+    c.tiles_x = divide_up(all_x, c.strips_x);
+    c.tiles_y = divide_up(all_y, c.strips_y);
+    c.groups = divide_up(l.planes, c.planes);
+    c.groups_first = l.channels > 1;
+    s.shared_bytes = shared_bytes_of(c, mask_x, mask_y);
+    const double blocks = static_cast<double>(c.tiles_x) * static_cast<double>(c.tiles_y) * static_cast<double>(c.groups);
+    const double products = kProductCost * static_cast<double>(kAcross * kDown) * static_cast<double>(p.x.k * p.y.k);
+    const double rows = kRowCost * chunks_of(mask_x) * (mask_y + kDown);
+    const double turns = static_cast<double>(divide_up(strips_x * c.strips_y * c.planes, kThreads));
+    // Whole rounds of what the device holds, or of blocks that have a multiprocessor to themselves.
+    const double held = multiprocessors * (blocks > multiprocessors ? kBlocksHeld : 1.0);
+    s.cost = std::ceil(blocks / held) * held * kThreads *
+             (kBlockCost + loading_cost(c, p.dtype) + turns * (products + rows + kStripCost));
+    return s;
+}
+
+// The cheapest that leaves shared memory for three blocks, else one that fits at all.
+Shape shape_of(const Problem& p, const cuda_abi::Device& device) {
+    const Layout l = layout_of(p);
+    const std::int64_t all_x = divide_up(p.x.outputs, kAcross);
+    const std::size_t limit = shared_limit(device);
+    Shape best;
+    const std::int64_t together = l.channels > 1 && l.channels <= kMostInterleaved ? l.channels : 1;
+    for (const std::size_t most : {std::min(kBlockBytes, limit), limit}) {
+        for (const int strips : {kThreads / 2, kThreads, 2 * kThreads}) {
+            for (std::int64_t strips_x = 1; strips_x <= std::min(all_x, kMostStripsX) && strips_x * together <= strips;
+                 ++strips_x) {
+                const Shape s = shape_with(p, l, strips_x, together, strips, std::max(device.multiprocessors, 1));
+                // As good by a hundredth is not worth narrower tiles.
+                if (s.shared_bytes <= most && s.cost < 1.01 * best.cost) { best = s; }
+            }
+        }
+        if (best.shared_bytes != 0) { break; }
+    }
+    return best;
+}
+
+bool has(const Problem& p, Boundary boundary) { return p.x.boundary == boundary || p.y.boundary == boundary; }
+
+// The constant as a pixel; integers keep any.
+float absent_pixel(const Problem& p) {
+    if (!has(p, kConstant)) { return 0; }
+    const double c = p.constant.real();
+    return p.dtype == kF16    ? __half2float(__half(c))
+           : p.dtype == kBf16 ? __bfloat162float(__nv_bfloat16(c))
+                              : static_cast<float>(c);
+}
+
+class ImageTiles final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "10";
+        info.name = "image_tiles";
+        info.idea =
+            "a block's windows, of several images if those are small, come to shared memory as floats, with what lies outside "
+            "already in "
+            "place; a thread makes 4 x 4 outputs, and a vector of samples that it loads meets all taps that it belongs to";
+        info.changed =
+            "any type of pixels and outputs, many small images, transposed, flipped and strided ones cost what plain ones do: what "
+            "memory and boundary are like is found once for each row and column of a tile, not for each pixel";
+        info.requirements = "real pixels of at most 4 bytes; f32 taps, the same for all channels, at most 48 a side";
+        info.limited_by = "multiply-adds from some 5 x 5 taps on, before that instructions that move and convert";
+        info.source = "src/cuda/families/image_tiles/image_tiles.cuh";
+        info.rank = 2;
+        info.takes_pieces = 1;
+        return info;
+    }
+
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        if (is_complex(p.dtype) || p.taps_dtype != kF32 || stored_bytes(p.dtype) > 4) {
+            return "takes real pixels of at most 4 bytes, with f32 taps";
+        }
+        if (p.filters != 1) { return "takes one mask for all channels"; }
+        if (p.x.k > kMostMask || p.y.k > kMostMask) { return "takes mask sides of at most " + std::to_string(kMostMask); }
+        if (has(p, kZero) && has(p, kConstant)) { return "takes zeros or a constant outside the image, not one for each axis"; }
+        if (span_of(p) > kMostElements) { return "counts an image's elements in 30 bits"; }
+        if (!p.taps_finite && has(p, kZero)) { return "multiplies zeros outside the image, which an infinite tap must not meet"; }
+        if (shape_of(p, device).shared_bytes == 0) { return "its tile does not fit in shared memory"; }
+        return {};
+    }
+
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const double moving = image_bytes_touched(p) / (kShareOfCopy * device.copy_bytes_per_second);
+        const double computing = 2 * shape_of(p, device).cost / device.peak_flops;
+        return kLaunchSeconds + overlapped(moving, computing, kNorm);
+    }
+
+    // (chunks, rows of the mask, kChunkPitch)
+    [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        const int width = static_cast<int>(p.x.k);
+        const int height = static_cast<int>(p.y.k);
+        const int chunks = chunks_of(width);
+        std::vector<float> to(static_cast<std::size_t>(chunks * height * kChunkPitch), 0.0F);
+        const auto* from = static_cast<const float*>(prepared.given.taps);
+        for (int y = 0; y < height; ++y) {
+            for (int x = 0; x < width; ++x) {
+                const int chunk = std::min(x / kChunk, chunks - 1);
+                const int at = (chunk * height + y) * kChunkPitch + x - chunk * kChunk;
+                to[static_cast<std::size_t>(at)] = from[y * width + x];
+            }
+        }
+        std::vector<std::byte> bytes(to.size() * sizeof(float));
+        std::memcpy(bytes.data(), to.data(), bytes.size());
+        return bytes;
+    }
+
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const Cut& c = prepared.chosen_as<ChosenTiles>().shape.cut;
+        return "tiles of " + std::to_string(c.strips_y * kDown) + " x " + std::to_string(c.strips_x * kAcross) + " outputs, " +
+               std::to_string(c.planes) + " a block";
+    }
+
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        auto chosen = std::make_unique<ChosenTiles>();
+        chosen->kernel = kernel_of(prepared.problem.taps());
+        chosen->shape = shape_of(prepared.problem, prepared.device);
+        load_kernel(chosen->kernel, chosen->shape.shared_bytes, prepared.device);
+        return chosen;
+    }
+
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
+        const auto& chosen = prepared.chosen_as<ChosenTiles>();
+        TileArguments a{};
+        a.out = job.out;
+        a.in = job.in;
+        a.taps = static_cast<const float*>(on_device.tables);
+        a.y = {p.y.n,       p.y.origin, job.in_stride, job.out_stride, job.in_first,
+               job.in_last, job.first,  job.count,     p.y.boundary,   static_cast<int>(p.y.k)};
+        a.x = {p.x.n, p.x.origin, p.x.in_stride, p.x.out_stride, 0, p.x.n, 0, p.x.outputs, p.x.boundary, static_cast<int>(p.x.k)};
+        a.channels = p.channels.length;
+        a.in_channel = p.channels.in_stride;
+        a.out_channel = p.channels.out_stride;
+        if (job.packed != 0) {
+            a.x.in_stride = a.x.out_stride = a.channels;
+            a.in_channel = a.out_channel = 1;
+        }
+        a.planes = job.batch * a.channels;
+        a.in_image = job.in_batch;
+        a.out_image = job.out_batch;
+        a.input_type = p.dtype;
+        a.input_bytes = stored_bytes(p.dtype);
+        a.output_bytes = stored_bytes(p.output_dtype);
+        set_epilogue(a.common, p);
+        a.cut = chosen.shape.cut;
+        a.absent = absent_pixel(p);
+        Cut& c = a.cut;
+        c.by_vectors = c.by_vectors != 0 && a.x.in_stride == 1;
+        c.store_vectors = stores_vectors(a);
+        c.tiles_y = divide_up(job.count, std::int64_t{c.strips_y} * kDown);
+        c.groups = divide_up(a.planes, c.planes);
+        const double blocks = static_cast<double>(c.tiles_x) * static_cast<double>(c.tiles_y) * static_cast<double>(c.groups);
+        if (blocks > static_cast<double>(kMostBlocks)) { refuse_launch(); }
+        launch_kernel(chosen.kernel, static_cast<unsigned>(c.tiles_x * c.tiles_y * c.groups), kThreads, chosen.shape.shared_bytes,
+                      stream, a);
+    }
+
+private:
+    struct ChosenTiles final : Chosen {
+        Kernel kernel = nullptr;
+        Shape shape;
+    };
+    static constexpr double kNorm = 3;
+
+    static bool stores_vectors(const TileArguments& a) {
+        const std::int64_t vector = std::min(kAcross * a.output_bytes, 16);
+        const std::int64_t steps[] = {a.y.out_stride, a.out_image, a.out_channel};
+        return a.x.out_stride == 1 && reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(vector) == 0 &&
+               std::all_of(std::begin(steps), std::end(steps),
+                           [&](std::int64_t step) { return step * a.output_bytes % vector == 0; });
+    }
+    // What lies between a plane's elements comes along: blocks take interleaved channels, but each lane one of them.
+    static double image_bytes_touched(const Problem& p) {
+        const auto touched = [](std::int64_t x, std::int64_t y, Dtype dtype) {
+            return bytes_touched(std::min(std::abs(x), std::abs(y)), stored_bytes(dtype));
+        };
+        return static_cast<double>(p.samples()) * touched(p.x.in_stride, p.y.in_stride, p.dtype) +
+               static_cast<double>(p.outputs()) * touched(p.x.out_stride, p.y.out_stride, p.output_dtype);
+    }
+};
+
+}  // namespace
+
+const Rung& image_tiles() {
+    static const ImageTiles instance;
+    return instance;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,20 @@
+// The rung for tiles of images as C++.
+#include "gpu/on_host/cuda_on_host.hpp"
+
+namespace tapline::cuda::image_tiles_rung {
+alignas(128) char shared[test::on_host::kSharedBytes];
+}
+#include "cuda/families/image_tiles/image_tiles.cpp"
+#include "cuda/families/image_tiles/image_tiles_kernels.cu"
+
+namespace tapline::test::on_host {
+namespace {
+
+const bool added = [] {
+    add_kernel(&cuda::image_tiles_rung::image_tiles_kernel<4>, cuda::image_tiles_rung::shared);
+    add_kernel(&cuda::image_tiles_rung::image_tiles_kernel<3>, cuda::image_tiles_rung::shared);
+    return true;
+}();
+
+}  // namespace
+}  // namespace tapline::test::on_host

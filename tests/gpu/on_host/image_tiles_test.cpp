@@ -1,0 +1,151 @@
+// Rung 10, its kernel run on the host, against the textbook: images in any order in memory, flipped, strided, of every type of
+// pixels and outputs, boundaries by axis; stacks of small ones. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
+#include <gtest/gtest.h>
+
+#include "gpu/on_host/cuda_on_host.hpp"
+
+#include "cuda/families/image_tiles/image_tiles.hpp"
+#include "gpu/on_host/image_rungs.hpp"
+#include "gpu/on_host/rung_on_host.hpp"
+#include "support/case.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+constexpr int kShards = 4;
+constexpr std::int64_t kDefaultCases = 800;
+
+Problem draw_any_image(Random& random) {
+    Problem p = draw_problem({.rank = 2,
+                              .most_samples = chance(0.2, random) ? 200 : 50,
+                              .most_taps = chance(0.2, random) ? 48 : 12,
+                              .most_products = 300000,
+                              .integers = true,
+                              .layouts = true},
+                             random);
+    if (chance(0.7, random)) {  // what the rung is for
+        p.dtype =
+            pick(std::vector<Dtype>{Dtype::f32, Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::f16, Dtype::bf16}, random);
+        p.complex_taps = false;
+        p.real_taps = is_integer(p.dtype) ? std::optional(Dtype::f32) : std::nullopt;
+        p.overflow = Overflow::error;
+        p.output_dtype = chance(0.5, random) ? std::optional(Dtype::f32) : std::nullopt;
+        if (is_integer(p.dtype) && !p.output_dtype) { p.output_dtype = p.dtype; }
+        p.constant = is_integer(p.dtype) ? 3 : 0.3;
+    }
+    return p;
+}
+
+// Whether the rung took it.
+bool run_case(std::uint64_t seed) {
+    Random random(seed);
+    const Problem p = draw_any_image(random);
+    const auto told = [&] { return "TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p); };
+    const core::Resolved r = core::resolve(p);
+    if (r.has_outer() || r.is_exact()) { return false; }
+    Case c = draw_case(p, random);
+    const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
+    const void* const in =
+        static_cast<const char*>(fenced.data()) +
+        (static_cast<const char*>(c.first_in()) - static_cast<const char*>(static_cast<const void*>(c.in.data())));
+    PreparedOnHost prepared(cuda::image_tiles(), r, c.taps.data());
+    on_host::set_seed(seed);
+    if (!prepared.make().empty()) { return false; }
+    const std::int64_t split = chance(0.4, random) ? between(0, r.y.outputs, random) : r.y.outputs;
+    for (const auto [first, rows] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.y.outputs - split}}) {
+        if (rows != 0) { prepared.launch(job_of(r, c.first_out(), in, first, rows)); }
+    }
+    EXPECT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the output: " << told();
+    EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "") << told();
+    return true;
+}
+
+class DrawnImageTiles : public ::testing::TestWithParam<int> {};
+
+TEST_P(DrawnImageTiles, AgreeWithTheTextbook) {
+    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
+        run_case(static_cast<std::uint64_t>(seed));
+        return;
+    }
+    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
+    int taken = 0;
+    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
+        taken += run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1) ? 1 : 0;
+    }
+    EXPECT_GT(taken, cases / 4);
+}
+
+// Windows inside a wide image, of every alignment: elements that come with their neighbours.
+TEST(ImageTiles, WindowsInsideWideImages) {
+    Random random(3);
+    for (const Dtype dtype : {Dtype::f32, Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::f16, Dtype::bf16, Dtype::boolean}) {
+        for (const auto [height, width, row] : {std::tuple{3, 3, 800}, {5, 9, 803}, {2, 14, 802}, {1, 1, 801}}) {
+            Problem p{.mode = Mode::same, .boundary = Boundary::mirror, .dtype = dtype, .output_dtype = Dtype::f32};
+            if (is_integer(dtype)) { p.real_taps = Dtype::f32; }
+            p.axes = {FilteredAxis{.length = 150, .taps = height, .input_stride = row}, FilteredAxis{.length = 800, .taps = width}};
+            Case c = draw_case(p, random);
+            const core::Resolved r = core::resolve(p);
+            PreparedOnHost prepared(cuda::image_tiles(), r, c.taps.data());
+            ASSERT_EQ(prepared.make(), "");
+            prepared.launch(job_of(r, c.first_out(), c.first_in(), 0, r.y.outputs));
+            EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "") << describe(p);
+        }
+    }
+}
+
+// The cost models take the rung that an H200 found to be the fastest, or one that took at most a tenth longer there.
+TEST(ImageTiles, FastestRungsAreChosen) {
+    struct Measured {
+        Dtype dtype;
+        std::int64_t batch, height, width, channels, side;
+        std::string fastest;
+    };
+    const std::vector<Measured> all = {
+        {Dtype::u8, 1, 4096, 4096, 1, 3, "image_direct"},  {Dtype::u8, 1, 4096, 4096, 1, 15, "image_fft"},
+        {Dtype::u16, 1, 4096, 4096, 1, 15, "image_fft"},   {Dtype::f16, 1, 4096, 4096, 1, 15, "image_fft"},
+        {Dtype::u8, 1, 2160, 3840, 3, 3, "image_direct"},  {Dtype::u8, 1, 2160, 3840, 3, 15, "image_fft"},
+        {Dtype::u16, 1, 4096, 4096, 1, 5, "image_direct"}, {Dtype::f32, 60000, 28, 28, 1, 5, "image_tiles"},
+        {Dtype::u8, 60000, 28, 28, 1, 3, "image_tiles"},   {Dtype::f32, 4000, 64, 64, 1, 3, "image_tiles"},
+        {Dtype::f32, 4000, 64, 64, 1, 9, "image_tiles"},   {Dtype::f32, 4000, 64, 64, 1, 15, "image_fft"},
+        {Dtype::f32, 4000, 64, 64, 1, 21, "image_fft"},    {Dtype::f32, 1, 100000, 64, 1, 5, "image_tiles"},
+        {Dtype::f32, 1, 4096, 4096, 1, 3, "image_direct"}, {Dtype::f32, 1, 4096, 4096, 1, 5, "image_direct"},
+        {Dtype::f32, 1, 4096, 4096, 1, 7, "image_direct"}, {Dtype::f32, 1, 4096, 4096, 1, 9, "image_fft"},
+        {Dtype::f32, 1, 2160, 3840, 3, 3, "image_direct"}, {Dtype::f32, 1, 1024, 1024, 32, 5, "image_direct"},
+        {Dtype::f32, 1, 1024, 1024, 32, 31, "image_fft"},
+    };
+    cuda_abi::Device device = device_of(132, 9);
+    device.copy_bytes_per_second = 4.32e12;
+    device.peak_flops = 66.9e12;
+    for (const Measured& m : all) {
+        const ImageProblem p{.height = m.height,
+                             .width = m.width,
+                             .channels = m.channels,
+                             .batch = m.batch,
+                             .mask_height = m.side,
+                             .mask_width = m.side,
+                             .dtype = m.dtype};
+        cuda::Problem asked;
+        static_cast<core::Resolved&>(asked) = core::resolve(p);
+        std::string told;
+        std::string chosen;
+        double least = INFINITY;
+        for (const cuda::Rung* rung : on_host::image_rungs()) {
+            if (rung->info().takes_pieces == 0 || !rung->supports(asked, device).empty()) { continue; }
+            const double seconds = rung->estimate_seconds(asked, device);
+            told += std::string(rung->info().name) + " " + std::to_string(seconds * 1e6) + " us; ";
+            if (seconds < least) {
+                least = seconds;
+                chosen = rung->info().name;
+            }
+        }
+        EXPECT_EQ(chosen, m.fastest) << describe(p) << ": " << told;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(OnHost, DrawnImageTiles, ::testing::Range(0, kShards));
+
+}  // namespace
+}  // namespace tapline::test
