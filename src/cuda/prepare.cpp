@@ -113,8 +113,10 @@ void divide_filters(cuda_abi::Prepared& made, const Problem& problem) {
     const std::int64_t most = std::min(kMostMadeBytes, memory_limit() / kShareOfLimit);
     const std::int64_t of_filter = (maker.made_table_bytes(made) + padded_bytes(made)) / own.filters;
     const std::int64_t room = std::clamp<std::int64_t>(most / std::max<std::int64_t>(of_filter, 1), 1, own.filters);
-    const std::int64_t at_once = std::min(room, maker.most_filters());
-    if (at_once == own.filters) { return; }
+    const std::int64_t most_at_once = std::min(room, maker.most_filters());
+    if (most_at_once == own.filters) { return; }
+    const std::int64_t groups = (own.filters + most_at_once - 1) / most_at_once;
+    const std::int64_t at_once = (own.filters + groups - 1) / groups;  // groups alike
     made.groups.whole = false;
     own.filters = own.batch.length = at_once;
     made.chosen = made.rung->load(made);

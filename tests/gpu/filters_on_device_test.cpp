@@ -53,12 +53,13 @@ TEST_F(FiltersOnDevice, Drawn) {
         Random random(seed);
         Problem p;
         p.taps = between(1, pick(kMostTaps, random), random);
-        p.length = between(1, p.taps > 300 ? 1500 : 5000, random);
-        p.batch = between(2, 13, random);
+        const bool is_long = p.taps > 300;
+        p.length = between(1, is_long ? 400 : 3000, random);
+        p.batch = between(2, is_long ? 6 : 13, random);
         p.filters = Filters::per_row;
         if (chance(0.4, random)) { p.filter_count = between(1, p.batch, random); }
         if (chance(0.4, random)) { p.taps_row_stride = p.taps + between(0, 40, random); }
-        p.mode = pick(kModes, random);
+        p.mode = is_long ? Mode::same : pick(kModes, random);
         p.boundary = chance(0.5, random) ? Boundary::zero : Boundary::reflect;
         p.operation = chance(0.5, random) ? Operation::convolution : Operation::correlation;
         p.dtype = pick(kTypes, random);
@@ -74,10 +75,11 @@ TEST_F(FiltersOnDevice, OfWholeRows) {
     Random random(5);
     for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
         for (const std::int64_t n : {1000, 1024, 2500, 4096, 20000, 32768}) {
+            if (dtype != Dtype::f32 && n != 1024 && n != 4096 && n != 32768) { continue; }
             Problem p;
             p.length = n;
             p.taps = n < 5000 ? n - n / 16 : n - 300;
-            p.batch = n < 5000 ? 5 : 2;
+            p.batch = n < 2000 ? 5 : 2;
             p.filters = Filters::per_row;
             p.mode = n < 5000 ? Mode::causal : Mode::valid;
             p.dtype = dtype;
@@ -94,11 +96,11 @@ TEST_F(FiltersOnDevice, OfEveryLongWay) {
         for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64}) {
             for (const std::int64_t k : {20001, 40001}) {
                 Problem p;
-                p.length = 701;
+                p.length = 150;
                 p.taps = k;
-                p.batch = 6;
+                p.batch = 4;
                 p.filters = Filters::per_row;
-                p.filter_count = 3;
+                p.filter_count = 2;
                 p.mode = Mode::same;
                 p.dtype = dtype;
                 p.operation = k == 20001 ? Operation::correlation : Operation::convolution;

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/shared_memory.hpp"
 #include "cuda/families/overlap_save/overlap_save_spectrum_columns.cuh"
+#include "cuda/families/overlap_save/overlap_save_spectrum_warps.cuh"
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda::overlap_save {
@@ -14,7 +17,8 @@ constexpr int kThreads = kPoints;
 constexpr int kMostCopying = 32;  // blocks
 constexpr int kTogether = 2;      // runs of a block where there are kMany
 constexpr int kMany = 64;
-constexpr double kRunSeconds = 2e-6;  // of a multiprocessor
+constexpr int kMostRunsOfBlock = 16;
+constexpr double kRunSeconds = 0.4e-6;  // of a multiprocessor
 
 /// What only has to be copied, by the blocks from number `transforming` on.
 template <class T>
@@ -69,28 +73,6 @@ __device__ __forceinline__ void transform_runs(Point (&points)[kRuns][kPoints], 
     __syncthreads();
 }
 
-/// Where kernels of whole rows have the factor of root j of 1,024 `runs`: threads read two values at a time (frequency_of() of
-/// row/overlap_save_row_tables.cpp).
-__device__ __forceinline__ int place_of_row(SpectrumOrder order, int runs, int j) {
-    int thread = 0;
-    int value = 0;
-    int group = 32;  // threads whose values lie together
-    if (order == SpectrumOrder::square_row) {
-        const int side_bits = runs == 1 ? 5 : 6;
-        group = 1 << side_bits;
-        thread = j & (group - 1);
-        value = fft::reversed(j >> side_bits, side_bits);
-    } else if (order == SpectrumOrder::half_row) {
-        thread = 32 * fft::reversed(j % 16, 4) + j / 16 % 32;
-        value = fft::reversed(j / 512, 5);
-    } else {
-        thread = 512 * (j % 2) + 32 * fft::reversed(j / 2 % 16, 4) + j / 32 % 32;
-        value = fft::reversed(j / 1024, 5);
-    }
-    const int values = group;  // of a thread, as many
-    return thread / group * group * values + value / 2 * 2 * group + thread % group * 2 + value % 2;
-}
-
 /// A block kRuns runs of 1,024 factors, and further blocks what is only copied. The rounding is that of a segment's own transform.
 ///
 /// The factor for z is P(z) / M of the polynomial with the coefficients conj(taps[t]) at t + skip, taken modulo X^M - e^(i phi) as
@@ -115,7 +97,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     const int thread = static_cast<int>(threadIdx.x);
     const int runs = g.shape.rows * g.shape.warps;
     const int first_run = static_cast<int>(blockIdx.x);
-    const OwnTaps taps(g, Given{});
+    const OwnTaps taps(g, Given{}, g.first_spectrum + static_cast<int>(blockIdx.y));
     if constexpr (std::is_same_v<T, Given>) {
         if (first_run >= runs / kRuns) {
             copy_rest<T>(g, taps, runs / kRuns);
@@ -218,10 +200,8 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
                 f = (thread + kPoints / 2) % kPoints;
                 value = thread % 2 == 0 ? value : Point{-value.x, -value.y};
             }
-            constexpr T kLeast = sizeof(Given) == 8 ? T(0x1p-60) : T(0x1p-30);
-            const bool is_small = !(fabs(value.x) >= kLeast * fabs(value.y));
-            const T c = is_small ? copysign(kLeast * fabs(value.y), value.x) : value.x;
-            value = {share * c, c == 0 ? 0 : value.y / c};
+            value = as_tangent<Given>(value);
+            value.x *= share;
         } else {
             value = {share * value.x, share * value.y};
         }
@@ -288,7 +268,8 @@ void launch_spectrum(const SpectrumPlan& plan, const void* ready, void* tables, 
     launch_kernel(plan.kernel, plan.blocks, kThreads, 0, stream, job);
 }
 
-SpectrumPlan load_plan_spectra(const Problem& p, const SpectrumShape& shape, const SpectrumTaps& taps) {
+SpectrumPlan load_plan_spectra(const Prepared& prepared, const SpectrumShape& shape, const SpectrumTaps& taps) {
+    const Problem& p = prepared.problem;
     SpectrumPlan plan = plan_for(p, shape);
     plan.job.shape.ready_bytes = 0;
     plan.job.of = taps;
@@ -304,7 +285,21 @@ SpectrumPlan load_plan_spectra(const Problem& p, const SpectrumShape& shape, con
         plan.kernel = wide ? &spectrum_kernel<double, double, 1> : &spectrum_kernel<float, float, 1>;
         plan.blocks = static_cast<unsigned>(runs);
         load_kernel(plan.kernel);
-    } else if (wide) {
+    }
+    plan.job.spectra = taps.filters * std::max(taps.parts, taps.lags);
+    if (p.taps_come_later && !wide && (runs <= kMostRunsOfBlock || plan.columns != nullptr)) {
+        const WarpsKernel by_warps = warps_kernel_of(runs);
+        if (by_warps.shared_bytes <= prepared.device.shared_bytes_per_block) {
+            plan.by_warps = by_warps.function;
+            plan.warps = by_warps.warps;
+            plan.shared_bytes = by_warps.shared_bytes;
+            const auto bytes = static_cast<std::size_t>(plan.shared_bytes);
+            load_kernel(plan.by_warps, bytes, prepared.device);
+            plan.blocks_held = prepared.device.multiprocessors * blocks_held(plan.by_warps, 32 * plan.warps, bytes);
+        }
+    }
+    if (plan.by_warps != nullptr || plan.columns != nullptr) { return plan; }
+    if (wide) {
         choose_kernel<double, double>(plan);
     } else if (p.taps_come_later) {
         choose_kernel<float, float>(plan);
@@ -319,14 +314,18 @@ void launch_plan_spectra(const SpectrumPlan& plan, const void* taps, void* to, c
     SpectrumJob job = plan.job;
     job.given = taps;
     job.tables = to;
-    const int spectra = job.of.filters * std::max(job.of.parts, job.of.lags);
-    for (; job.first_spectrum < spectra; job.first_spectrum += kMostAtOnce) {
-        const auto some = static_cast<unsigned>(std::min(spectra - job.first_spectrum, kMostAtOnce));
+    for (; job.first_spectrum < job.spectra; job.first_spectrum += kMostAtOnce) {
+        const auto some = static_cast<unsigned>(std::min(job.spectra - job.first_spectrum, kMostAtOnce));
         if (plan.columns != nullptr) {
             launch_kernel(plan.columns, dim3(plan.column_blocks, some), kColumnThreads, 0, stream, job);
         }
-        launch_kernel(plan.kernel, dim3(plan.blocks, some), kThreads, 0, stream, job);
+        if (plan.by_warps == nullptr) { launch_kernel(plan.kernel, dim3(plan.blocks, some), kThreads, 0, stream, job); }
     }
+    if (plan.by_warps == nullptr) { return; }
+    const std::int64_t runs = std::int64_t{job.spectra} * job.shape.rows * job.shape.warps;
+    const std::int64_t blocks = std::min<std::int64_t>(divide_up(runs, plan.warps), plan.blocks_held);
+    launch_kernel(plan.by_warps, static_cast<unsigned>(blocks), static_cast<unsigned>(32 * plan.warps),
+                  static_cast<std::size_t>(plan.shared_bytes), stream, job);
 }
 
 void launch_later_spectra(const Prepared& prepared, const OrderPlan& order, const SpectrumPlan& plan, std::int64_t ready_bytes,

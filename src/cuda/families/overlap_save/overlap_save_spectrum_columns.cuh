@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kColumnThreads) spectrum_columns_kernel(const 
     const int thread = static_cast<int>(threadIdx.x);
     const int column = thread % kC;
     const int first = kC * static_cast<int>(blockIdx.x);
-    const OwnTaps taps(g, T{});
+    const OwnTaps taps(g, T{}, g.first_spectrum + static_cast<int>(blockIdx.y));
     const bool is_folded = g.is_complex == 0 && taps.count + taps.skip > kPoints * kL;
     const T sign = g.conjugated != 0 ? 1 : -1;
     for (int q2 = thread / kC; q2 < kOthers; q2 += kColumnThreads / kC) {

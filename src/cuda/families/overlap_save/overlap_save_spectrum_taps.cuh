@@ -16,9 +16,8 @@ struct OwnTaps {
     int count;
 
     template <class Given>
-    __device__ __forceinline__ OwnTaps(const SpectrumJob& g, Given)
+    __device__ __forceinline__ OwnTaps(const SpectrumJob& g, Given, int spectrum)
         : given(g.given), k(g.k), begin(0), end(g.k), reversed(g.reversed), skip(g.shape.skip), count(g.k) {
-        const int spectrum = g.first_spectrum + static_cast<int>(blockIdx.y);
         const SpectrumTaps& of = g.of;
         const int filter = of.lags > 0 ? spectrum / of.lags : spectrum % of.filters;
         const auto* bytes = static_cast<const char*>(g.given) + filter * of.pitch_bytes;
@@ -60,6 +59,38 @@ __device__ __forceinline__ auto turn_of(std::int64_t e, std::int64_t whole) {
 /// The place of run `number`, theta = (phi + 2 pi number) / M, among a segment's.
 __device__ __forceinline__ int run_of(const SpectrumShape& shape, int number) {
     return number % shape.rows * shape.warps + fft::reversed(number / shape.rows, fft::log2_of(shape.warps));
+}
+
+/// Where kernels of whole rows have the factor of root j of 1,024 `runs`: threads read two values at a time (frequency_of() of
+/// row/overlap_save_row_tables.cpp).
+__device__ __forceinline__ int place_of_row(SpectrumOrder order, int runs, int j) {
+    int thread = 0;
+    int value = 0;
+    int group = 32;  // threads whose values lie together
+    if (order == SpectrumOrder::square_row) {
+        const int side_bits = runs == 1 ? 5 : 6;
+        group = 1 << side_bits;
+        thread = j & (group - 1);
+        value = fft::reversed(j >> side_bits, side_bits);
+    } else if (order == SpectrumOrder::half_row) {
+        thread = 32 * fft::reversed(j % 16, 4) + j / 16 % 32;
+        value = fft::reversed(j / 512, 5);
+    } else {
+        thread = 512 * (j % 2) + 32 * fft::reversed(j / 2 % 16, 4) + j / 32 % 32;
+        value = fft::reversed(j / 1024, 5);
+    }
+    const int values = group;  // of a thread, as many
+    return thread / group * group * values + value / 2 * 2 * group + thread % group * 2 + value % 2;
+}
+
+/// A factor as (c, t), c (1 + i t); `Given`: the type that it is rounded to. Where c would be too small for t, it is not.
+template <class Given, class Point>
+__device__ __forceinline__ Point as_tangent(const Point& value) {
+    using T = decltype(value.x + value.x);
+    constexpr T kLeast = sizeof(Given) == 8 ? T(0x1p-60) : T(0x1p-30);
+    const bool is_small = !(fabs(value.x) >= kLeast * fabs(value.y));
+    const T c = is_small ? copysign(kLeast * fabs(value.y), value.x) : value.x;
+    return {c, c == 0 ? 0 : value.y / c};
 }
 
 }  // namespace tapline::cuda::overlap_save

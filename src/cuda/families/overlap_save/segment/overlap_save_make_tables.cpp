@@ -45,7 +45,7 @@ SpectrumPlan load_spectra_on_device(const Prepared& prepared, const SegmentPlan&
     const bool many = p.taps_come_later || points >= kLeastPointsOnDevice;
     if (!many || spectra_of(p, plan) > kMostBlocks) { return {}; }
     const auto parts = static_cast<int>(plan.parts.size());
-    return load_plan_spectra(p, spectrum_shape(plan),
+    return load_plan_spectra(prepared, spectrum_shape(plan),
                              {.pitch_bytes = prepared.taps_pitch_bytes,
                               .filters = static_cast<int>(p.filters),
                               .parts = parts,
