@@ -30,7 +30,8 @@ TAPLINE_EXPORT void depthwise_correlate(const DepthwiseProblem& problem, void* y
 TAPLINE_EXPORT std::size_t depthwise_correlate_workspace_bytes(const DepthwiseProblem& problem, int device);
 
 /// The same by whatever is the fastest, for long filters transforms, whose spectra are made in the workspace at each call: its
-/// accuracy is Accuracy::standard. The address of `workspace` is a multiple of 256.
+/// accuracy is Accuracy::standard. The address of `workspace` is a multiple of 256. A captured call may be replayed until 256 other
+/// problems have been asked for.
 TAPLINE_EXPORT void depthwise_correlate(const DepthwiseProblem& problem, void* y, const void* x, const void* taps, void* workspace,
                                         std::size_t workspace_bytes, int device, void* stream);
 

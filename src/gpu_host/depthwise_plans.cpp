@@ -18,12 +18,12 @@ namespace {
 constexpr double kForwardShare = 0.4;
 constexpr double kOfTapsShare = 0.23;
 constexpr double kStartSeconds = 3e-6;
-// Filters of fewer taps are never worth a transform, and asking the cost model costs more than a short call: 64 taps of those
-// tensors are summed in 635 us and transformed in 490.
-constexpr std::int64_t kLeastTaps = 96;
+// Fewer taps are summed by plans too (Engine::local_taps), and asking for one costs more than a short call.
+constexpr std::int64_t kLeastTaps = 65;
 // Of copied and correlated rows at a time, so that a workspace stays small beside the tensors of a model.
 constexpr std::int64_t kMostRowsBytes = std::int64_t{256} << 20;
-constexpr std::size_t kKeptProblems = 32;
+// More than models have shapes: what was captured in a graph reads a plan's tables as long as it is replayed.
+constexpr std::size_t kKeptProblems = 256;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 

@@ -151,6 +151,8 @@ TEST(SpectraOnHost, OfWholeRows) {
     expect_right<1>(row(1, 1000, 200, 3), 2);
     expect_right<4>(row(4, 4096, 4095, 5), 3);
     expect_right<4>(row(4, 3000, 1, 2), 4);
+    expect_right<4>(row(4, 300, 299, 70), 6);
+    expect_right<4>(row(4, 4096, 4095, 70), 7);
     expect_right<16>(row(16, 20000, 19999, 2), 5);
 }
 

@@ -60,6 +60,9 @@ struct SpectrumPlan {
     SpectrumKernel by_warps = nullptr;                 // does what `kernel` does, of many spectra sooner
     int warps = 0, shared_bytes = 0, blocks_held = 0;  // its
     SpectrumJob job{};                                 // but for pointers and what is given
+
+    /// Whether there is anything to launch.
+    [[nodiscard]] bool exists() const { return kernel != nullptr || by_warps != nullptr; }
 };
 SpectrumPlan load_spectrum(const Problem& p, const SpectrumShape& shape);
 void launch_spectrum(const SpectrumPlan& plan, const void* ready, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
@@ -74,7 +77,7 @@ void launch_plan_spectra(const SpectrumPlan& plan, const void* taps, void* to, c
 /// The same of filters that come later, in front what a rung's tables begin with: `ready_bytes` of prepared.on_device.tables.
 void launch_later_spectra(const Prepared& prepared, const OrderPlan& order, const SpectrumPlan& plan, std::int64_t ready_bytes,
                           void* tables, void* taps, const GivenFilters& given, cudaStream_t stream);
-/// Seconds of making `spectra` spectra of so many points.
-double spectra_seconds(const Problem& p, std::int64_t points, std::int64_t spectra, const cuda_abi::Device& device);
+/// Seconds of making `spectra` spectra of so many points; `long_rows`: by SpectrumOrder::long_row.
+double spectra_seconds(const Problem& p, std::int64_t points, std::int64_t spectra, bool long_rows, const cuda_abi::Device& device);
 
 }  // namespace tapline::cuda::overlap_save

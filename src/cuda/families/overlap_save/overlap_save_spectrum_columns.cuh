@@ -24,12 +24,15 @@ __global__ void __launch_bounds__(kColumnThreads) spectrum_columns_kernel(const 
     constexpr int kC = kColumns<T>;
     constexpr int kL = kColumnRuns * kOthers;
     __shared__ Point points[kColumnRuns][kOthers][kC];
+    __shared__ Point turns[4 * kL];  // e^(2 pi i j / 4L)
     const int thread = static_cast<int>(threadIdx.x);
     const int column = thread % kC;
     const int first = kC * static_cast<int>(blockIdx.x);
     const OwnTaps taps(g, T{}, g.first_spectrum + static_cast<int>(blockIdx.y));
     const bool is_folded = g.is_complex == 0 && taps.count + taps.skip > kPoints * kL;
     const T sign = g.conjugated != 0 ? 1 : -1;
+    for (int j = thread; j < 4 * kL; j += kColumnThreads) { turns[j] = turn_of<T>(j, 4 * kL); }
+    __syncthreads();
     for (int q2 = thread / kC; q2 < kOthers; q2 += kColumnThreads / kC) {
         T re[kColumnRuns];
         T im[kColumnRuns];
@@ -44,13 +47,13 @@ __global__ void __launch_bounds__(kColumnThreads) spectrum_columns_kernel(const 
                 re[q1] = part_of_tap<T, T, 1>(taps, t);
                 im[q1] = is_folded ? part_of_tap<T, T, 1>(taps, t + kPoints * kL) : T{};
             }
-            if (g.is_complex == 0) { multiply(re[q1], im[q1], turn_of<T>(q, 4 * kL)); }
+            if (g.is_complex == 0) { multiply(re[q1], im[q1], turns[q]); }
         }
         fft::transform<kColumnRuns>(re, im);
         fft::for_each_index<0, kColumnRuns>([&](auto at) {
             constexpr int m = decltype(at)::value;
             constexpr int n1 = fft::reversed(m, fft::log2_of(kColumnRuns));
-            multiply(re[m], im[m], turn_of<T>(n1 * q2, kL));
+            multiply(re[m], im[m], turns[4 * n1 * q2]);
             points[n1][q2][column] = {re[m], im[m]};
         });
     }

@@ -83,14 +83,4 @@ __device__ __forceinline__ int place_of_row(SpectrumOrder order, int runs, int j
     return thread / group * group * values + value / 2 * 2 * group + thread % group * 2 + value % 2;
 }
 
-/// A factor as (c, t), c (1 + i t); `Given`: the type that it is rounded to. Where c would be too small for t, it is not.
-template <class Given, class Point>
-__device__ __forceinline__ Point as_tangent(const Point& value) {
-    using T = decltype(value.x + value.x);
-    constexpr T kLeast = sizeof(Given) == 8 ? T(0x1p-60) : T(0x1p-30);
-    const bool is_small = !(fabs(value.x) >= kLeast * fabs(value.y));
-    const T c = is_small ? copysign(kLeast * fabs(value.y), value.x) : value.x;
-    return {c, c == 0 ? 0 : value.y / c};
-}
-
 }  // namespace tapline::cuda::overlap_save

@@ -291,7 +291,7 @@ public:
     [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.filters == 1) { return 0; }
         return static_cast<double>(p.filters) *
-               (kLaunchSeconds + spectra_seconds(p, cut_of(p, best_bits(p, device)).points, 1, device));
+               (kLaunchSeconds + spectra_seconds(p, cut_of(p, best_bits(p, device)).points, 1, false, device));
     }
     void load_tables(const Prepared&) const override {}  // load() does
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,

@@ -77,7 +77,7 @@ public:
     }
     [[nodiscard]] std::int64_t filled_table_bytes(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenParts>();
-        return chosen.spectra.kernel == nullptr ? 0 : all_spectra_bytes(prepared.problem, chosen.plan);
+        return !chosen.spectra.exists() ? 0 : all_spectra_bytes(prepared.problem, chosen.plan);
     }
     void fill_tables(const Prepared& prepared, void* to, cudaStream_t stream) const override {
         launch_plan_spectra(prepared.chosen_as<ChosenParts>().spectra, prepared.on_device.taps, to, stream);
@@ -89,7 +89,7 @@ public:
     [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const Cut cut = cut_of_part(p, device);
         const auto spectra = p.filters * static_cast<std::int64_t>(parts_of(p.x.k, cut).size());
-        return ordering_seconds(p, device) + spectra_seconds(p, std::int64_t{kPoints} * cut.warps, spectra, device);
+        return ordering_seconds(p, device) + spectra_seconds(p, std::int64_t{kPoints} * cut.warps, spectra, false, device);
     }
     void load_tables(const Prepared&) const override {}  // load() does
     void launch_tables(const Prepared& prepared, void* tables, void* taps, const GivenFilters& given,

@@ -127,9 +127,9 @@ std::unique_ptr<const Chosen> SegmentRung::load(const Prepared& prepared) const 
     if (p.taps_come_later && p.filters == 1) { chosen->spectrum = load_spectrum(p, spectrum_shape(chosen->plan)); }
     chosen->order = load_order(prepared);
     chosen->spectra = load_spectra_on_device(prepared, chosen->plan);
-    if (chosen->by_rows && chosen->spectra.kernel != nullptr) {
+    if (chosen->by_rows && chosen->spectra.exists()) {
         chosen->spectra_of_rows = load_row_spectra(prepared, chosen->rows);
-        if (chosen->spectra_of_rows.kernel == nullptr) {
+        if (!chosen->spectra_of_rows.exists()) {
             if (p.taps_come_later) {
                 chosen->by_rows = false;
             } else {
@@ -148,7 +148,7 @@ std::vector<std::byte> SegmentRung::tables(Prepared& prepared) const {
         return of_rows;
     }
     std::vector<std::byte> bytes = make_tables(chosen.plan);
-    if (chosen.spectra.kernel != nullptr) { return bytes; }
+    if (chosen.spectra.exists()) { return bytes; }
     append_spectra(bytes, prepared, chosen.plan);
     if (chosen.by_rows) {
         append_row_tables(bytes, chosen.rows);
@@ -159,7 +159,7 @@ std::vector<std::byte> SegmentRung::tables(Prepared& prepared) const {
 
 std::int64_t SegmentRung::filled_table_bytes(const Prepared& prepared) const {
     const auto& chosen = prepared.chosen_as<ChosenSegments>();
-    if (chosen.spectra.kernel == nullptr) { return 0; }
+    if (!chosen.spectra.exists()) { return 0; }
     return all_spectra_bytes(prepared.problem, chosen.plan) + (chosen.by_rows ? all_row_bytes(prepared.problem, chosen.rows) : 0);
 }
 
@@ -200,8 +200,10 @@ std::int64_t SegmentRung::made_table_bytes(const Prepared& prepared) const {
 double SegmentRung::making_seconds(const Problem& p, const cuda_abi::Device& device) const {
     if (p.filters == 1) { return 0; }
     const int warps = best_warps(p, device);
-    const std::int64_t points = takes_rows(p, warps, device) ? row_points(warps) : std::int64_t{kPoints} * warps;
-    return ordering_seconds(p, device) + spectra_seconds(p, points, p.filters, device);
+    const bool by_rows = takes_rows(p, warps, device);
+    const bool long_rows = by_rows && warps == kLongRowWarps && !takes_halves(p, warps, device);
+    const std::int64_t points = by_rows ? row_points(warps) : std::int64_t{kPoints} * warps;
+    return ordering_seconds(p, device) + spectra_seconds(p, points, p.filters, long_rows, device);
 }
 
 void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* taps, const GivenFilters& given,
