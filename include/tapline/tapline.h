@@ -234,8 +234,8 @@ TAPLINE_API void tapline_plan_destroy(tapline_plan* plan);
  * the contents of out are undefined. */
 TAPLINE_API tapline_status tapline_plan_execute(const tapline_plan* plan, void* out, const void* in, void* workspace,
                                                 size_t workspace_bytes, void* stream);
-/* Of a plan made without taps: `taps` are packed elements of tapline_taps_dtype() in memory of the plan's GPU, read when the stream
- * comes to it. */
+/* Of a plan made without taps: `taps` are elements of tapline_taps_dtype() in memory of the plan's GPU, laid out as
+ * tapline_plan_create() takes them, read when the stream comes to it. */
 TAPLINE_API tapline_status tapline_plan_execute_with_taps(const tapline_plan* plan, void* out, const void* in, const void* taps,
                                                           void* workspace, size_t workspace_bytes, void* stream);
 /* The same with a workspace of its own. */

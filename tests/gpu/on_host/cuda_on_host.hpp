@@ -144,6 +144,7 @@ inline void sincospif(float x, float* sine, float* cosine) {
     *sine = static_cast<float>(std::sin(M_PI * double{x}));
     *cosine = static_cast<float>(std::cos(M_PI * double{x}));
 }
+inline float __fdividef(float x, float y) { return x / y; }
 inline unsigned __float_as_uint(float x) {
     unsigned bits = 0;
     std::memcpy(&bits, &x, sizeof bits);

@@ -130,7 +130,7 @@ SpectrumPlan load_row_spectra(const Prepared& prepared, const RowPlan& plan) {
     const Problem& p = prepared.problem;
     const int points = points_of_spectrum(plan);
     if (p.x.origin >= row_points(plan.warps)) { return {}; }  // a power of a whole round
-    return load_plan_spectra(p,
+    return load_plan_spectra(prepared,
                              {.ready_bytes = 0,
                               .skip = 0,
                               .rows = 1,
