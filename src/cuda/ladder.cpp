@@ -23,6 +23,8 @@ const std::vector<const Rung*>& ladder() {
         &direct(),
         &split_taps(),
         &direct_tiles(),
+        &direct_across(),
+        &direct_rows(),
         &tensor_direct(),
         &overlap_save_rung(),
         &overlap_save_parts(),

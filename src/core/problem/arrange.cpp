@@ -89,6 +89,45 @@ void arrange(Resolved& r, std::vector<Batch> axes) {
     std::copy(axes.begin(), axes.end(), r.outer.begin());
 }
 
+Resolved with_pairs(const Resolved& problem) {
+    const bool is_real = problem.dtype == Dtype::f32 || problem.dtype == Dtype::f64;
+    const bool keeps_parts_apart = problem.bias == 0 && !problem.has_clamp;
+    const bool same_types = problem.output_dtype == problem.dtype && problem.taps_dtype == problem.dtype;
+    if (problem.rank != 1 || problem.filters != 1 || problem.changes_rate() || !is_real || !same_types || !keeps_parts_apart) {
+        return problem;
+    }
+    std::vector<Batch> axes;
+    if (problem.batch.length > 1) { axes.push_back(problem.batch); }
+    for (const Batch& outer : problem.outer) {
+        if (outer.length > 1) { axes.push_back(outer); }
+    }
+    const auto channels = std::find_if(axes.begin(), axes.end(), [](const Batch& b) {
+        return b.length == 2 && b.in_stride == 1 && b.out_stride == 1 && b.taps_stride == 0;
+    });
+    if (channels == axes.end()) { return problem; }
+    axes.erase(channels);
+    Resolved r = problem;
+    bool even = true;
+    const auto halve = [&](std::int64_t& stride) {
+        even = even && stride % 2 == 0;
+        stride /= 2;
+    };
+    halve(r.x.in_stride);
+    halve(r.x.out_stride);
+    for (Batch& axis : axes) {
+        halve(axis.in_stride);
+        halve(axis.out_stride);
+    }
+    if (!even) { return problem; }
+    r.dtype = r.output_dtype = r.sum_dtype = problem.dtype == Dtype::f32 ? Dtype::complex64 : Dtype::complex128;
+    r.constant = {problem.constant.real(), problem.constant.real()};
+    r.batch = {};
+    r.outer = {};
+    if (axes.empty()) { axes.push_back({1, r.x.n * r.x.in_stride, r.x.outputs * r.x.out_stride, 0}); }
+    arrange(r, std::move(axes));
+    return r;
+}
+
 Resolved without_outer(const Resolved& problem) {
     Resolved one = problem;
     one.outer = {};

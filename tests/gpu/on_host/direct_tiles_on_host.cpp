@@ -9,8 +9,8 @@ alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 #include "cuda/families/common/cost.cpp"
 #include "cuda/families/common/lines.cpp"
 #include "cuda/families/common/ordered_taps.cu"
-#include "cuda/families/direct/direct_tiles.cpp"
-#include "cuda/families/direct/direct_tiles_kernels.cu"
+#include "cuda/families/direct/rows/direct_tiles.cpp"
+#include "cuda/families/direct/rows/direct_tiles_kernels.cu"
 
 namespace tapline::test::on_host {
 namespace {

@@ -1,6 +1,6 @@
-// The rung for tiles of any layout, its kernel run on the host, against the textbook over problems drawn at random: layouts, batch
-// axes, types, boundaries, NaN, pieces of signals. Inputs stand against memory that cannot be read, outputs between guard zones.
-// TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
+// The rungs for rows of any layout, their kernels run on the host, against the textbook over problems drawn at random: layouts,
+// batch axes, types, boundaries, NaN, pieces of signals. Inputs stand against memory that cannot be read, outputs between guard
+// zones. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
 #include <gtest/gtest.h>
 
 #include "gpu/on_host/cuda_on_host.hpp"
@@ -17,33 +17,64 @@ namespace {
 constexpr int kShards = 4;
 constexpr std::int64_t kDefaultCases = 160;  // a thread a fiber takes its time
 
-void run_case(std::uint64_t seed) {
-    Random random(seed);
-    const Problem p = draw_problem({.rank = 1,
-                                    .most_samples = chance(0.3, random) ? 2000 : 200,
-                                    .most_taps = chance(0.3, random) ? 300 : 30,
-                                    .most_products = 300000,
-                                    .integers = true,
-                                    .layouts = true},
-                                   random);
+// Rows side by side, whose outputs lie side by side too, or along rows.
+Problem draw_across(Random& random) {
+    Problem p = draw_problem(chance(0.3, random) ? 400 : 100, chance(0.3, random) ? 150 : 30, random);
+    const std::int64_t outputs = std::max<std::int64_t>(output_length(p), 1);
+    p.batch = between(8, chance(0.3, random) ? 300 : 40, random);
+    const bool by_vectors = chance(0.5, random);
+    if (by_vectors) { p.batch = (p.batch + 3) / 4 * 4; }
+    p.filters = Filters::shared;
+    p.filter_count = 0;
+    p.taps_row_stride.reset();
+    const auto gap = [&] { return chance(0.3, random) ? by_vectors ? 4 * between(0, 1, random) : between(0, 3, random) : 0; };
+    p.input_row_stride = chance(0.2, random) && !by_vectors ? -1 : 1;
+    p.input_sample_stride = (p.batch + gap()) * (chance(0.2, random) ? -1 : 1);
+    const bool along = chance(0.4, random);
+    p.output_row_stride = along ? outputs + gap() : 1;
+    p.output_sample_stride = along ? 1 : p.batch + gap();
+    return p;
+}
+
+// Whether the rung took it.
+bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& random) {
     const core::Resolved r = core::resolve(p);
-    if (core::filter_sets(r) != 1) { return; }  // repeated by the plan
+    if (core::filter_sets(r) != 1) { return false; }  // repeated by the plan
     Case c = draw_case(p, random);
     const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
     const auto* const in =
         static_cast<const std::byte*>(fenced.data()) + input_start(p) * static_cast<std::int64_t>(size_of(p.dtype));
     on_host::set_seed(seed);
-    const auto told = [&] { return "TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p); };
-    PreparedOnHost prepared(cuda::direct_tiles(), r, c.taps.data());
-    if (!prepared.make().empty()) { return; }
+    PreparedOnHost prepared(rung, r, c.taps.data());
+    if (!prepared.make().empty()) { return false; }
     const Expected expected(p, c.first_in(), c.taps.data());
     const std::int64_t split = chance(0.4, random) ? between(0, r.x.outputs, random) : r.x.outputs;
     for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.x.outputs - split}}) {
-        if (count == 0) { continue; }
-        ASSERT_NO_THROW(prepared.launch(job_of(r, c.first_out(), in, first, count))) << told();
+        if (count > 0) { prepared.launch(job_of(r, c.first_out(), in, first, count)); }
     }
-    ASSERT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the outputs: " << told();
-    ASSERT_EQ(expected.compare(c.first_out(), true), "") << told();
+    EXPECT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the outputs";
+    EXPECT_EQ(expected.compare(c.first_out(), true), "");
+    return true;
+}
+
+// Whether rungs 32 and 33 took a problem.
+struct Taken {
+    bool across, rows;
+};
+Taken run_case(std::uint64_t seed) {
+    Random random(seed);
+    const bool is_across = chance(0.4, random);
+    const Problem p = is_across ? draw_across(random)
+                                : draw_problem({.rank = 1,
+                                                .most_samples = chance(0.3, random) ? 2000 : 200,
+                                                .most_taps = chance(0.3, random) ? 300 : 30,
+                                                .most_products = 300000,
+                                                .integers = true,
+                                                .layouts = true},
+                                               random);
+    SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+    run(cuda::direct_tiles(), p, seed, random);
+    return {run(cuda::direct_across(), p, seed, random), run(cuda::direct_rows(), p, seed, random)};
 }
 
 class SignalKernels : public ::testing::TestWithParam<int> {};
@@ -54,9 +85,14 @@ TEST_P(SignalKernels, AgreeWithTheTextbook) {
         return;
     }
     const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    for (std::int64_t i = 0; i < cases && !HasFatalFailure(); ++i) {
-        run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
+    std::int64_t across = 0, rows = 0;
+    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
+        const Taken taken = run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
+        across += taken.across ? 1 : 0;
+        rows += taken.rows ? 1 : 0;
     }
+    EXPECT_GT(rows, cases / 10);
+    EXPECT_GT(across, cases / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, SignalKernels, ::testing::Range(0, kShards));

@@ -10,5 +10,7 @@ const Rung& direct_window();
 const Rung& direct();
 const Rung& split_taps();
 const Rung& direct_tiles();
+const Rung& direct_across();
+const Rung& direct_rows();
 
 }  // namespace tapline::cuda

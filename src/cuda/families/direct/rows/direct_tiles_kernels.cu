@@ -1,6 +1,6 @@
 // The kernels of tiles for every type of sums and taps.
 #include "cuda/families/common/types.hpp"
-#include "cuda/families/direct/direct_tiles.cuh"
+#include "cuda/families/direct/rows/direct_tiles.cuh"
 
 namespace tapline::cuda::tiles {
 

@@ -1,9 +1,8 @@
 // 31: any layout, any pair of types, any boundary, many short rows: tiles of lines that pass through shared memory once.
 #pragma once
 
-#include "cuda/families/direct/direct_tiles.hpp"
-#include "cuda/primitives/lines/lines.cuh"
-#include "cuda/primitives/sliding_window.cuh"
+#include "cuda/families/direct/rows/direct_tiles.hpp"
+#include "cuda/families/direct/rows/line_window.cuh"
 
 namespace tapline::cuda::tiles {
 
@@ -59,7 +58,6 @@ template <int kBytes, int kPart>
 __device__ __forceinline__ void load_raw(const Arguments& a, const Rows& rows, const Tiles& g, const Place& place,
                                          const char* memory, char* shared, std::int64_t first, int lines, int size,
                                          const Team& team) {
-    using Raw = typename RawOf<kBytes>::Type;
     const std::int64_t length = a.in_last - a.in_first;
     const int begin = static_cast<int>(min(max(-first, std::int64_t{0}), std::int64_t{size}));
     const int end = static_cast<int>(min(max(length - first, std::int64_t{begin}), std::int64_t{size}));
@@ -76,105 +74,12 @@ __device__ __forceinline__ void load_raw(const Arguments& a, const Rows& rows, c
         copy_in<kBytes>(runs_of<kBytes>(g.in, place, memory, shared, a.in_sample, rows.near.in, lines, begin, end), team);
     }
     if (begin == 0 && end == size) { return; }
-    Raw constant{};
-    if (a.boundary == kConstant) { memcpy(&constant, rows.constant, kBytes); }
-    const int outside = begin + size - end;
 #pragma unroll 1
     for (int l = 0; l < lines; ++l) {
-#pragma unroll 1
-        for (int u = team.thread; u < outside; u += team.threads) {
-            const int i = u < begin ? u : u - begin + end;
-            Raw x = constant;
-            if (a.boundary > kConstant) {
-                const std::int64_t position = near_boundary_index(a.boundary, a.in_first + first + i, a.n);
-                // Where the sample is not there nobody asked for an output that needs it.
-                if (position >= a.in_first && position < a.in_last) {
-                    const char* const from = memory + (l * rows.near.in + (position - a.in_first - first) * a.in_sample) * kBytes;
-                    using Part = typename RawOf<kPart>::Type;
-                    Part parts[kBytes / kPart];
-#pragma unroll
-                    for (int part = 0; part < kBytes / kPart; ++part) { parts[part] = reinterpret_cast<const Part*>(from)[part]; }
-                    memcpy(&x, parts, kBytes);
-                }
-            }
-            *reinterpret_cast<Raw*>(shared + place.of(l, i) * kBytes) = x;
-        }
+        const char* const row = memory + (l * rows.near.in - first * a.in_sample) * kBytes;
+        fill_outside<kBytes, kPart>(a, rows, row, first, begin, end, size, team,
+                                    [&](int i) { return shared + place.of(l, i) * kBytes; });
     }
-}
-
-/// `count` raw elements as sums, both from addresses that lie alike between boundaries of a vector of sums.
-template <class X, int kBytes>
-__device__ __forceinline__ void widen_all(X* to, const char* from, Dtype type, int count, const Team& team) {
-    constexpr int V = kPerVector<X>;
-    using Raw = typename RawOf<kBytes>::Type;
-    struct alignas(V * kBytes) Wide {
-        Raw each[V];
-    };
-    for (int v = team.thread; v < (count + V - 1) / V; v += team.threads) {
-        const Wide wide = reinterpret_cast<const Wide*>(from)[v];
-        X x[V];
-        widen_raw(type, wide.each, x);
-        uint4 vector;
-        memcpy(&vector, x, sizeof vector);
-        reinterpret_cast<uint4*>(to)[v] = vector;
-    }
-}
-
-/// sum[i] = the sum over t < k of taps[t] * window[(i + t) * step]: a window of O + V - 1 samples slides along in a ring of
-/// registers. Up to V samples more are read, and not used.
-template <class X, class H, int O>
-__device__ __forceinline__ void convolve_line(X (&sum)[O], const X* window, int step, const H* taps, int k) {
-    constexpr int V = kPerVector<X>;
-    constexpr int kRing = O + V - 1;
-    static_assert(kRing % V == 0);
-    X ring[kRing];
-#pragma unroll
-    for (int i = 0; i < O; ++i) {
-        ring[i] = *window;
-        window += step;
-    }
-    const auto add = [&]<bool kWhole>(std::bool_constant<kWhole> /*whole*/, auto chunk, int left) {
-        constexpr int c = decltype(chunk)::value * V;
-        H tap[V];
-        load_taps<V>(tap, taps + (k - left));
-#pragma unroll
-        for (int j = 0; j < V - 1; ++j) {
-            ring[(c + O + j) % kRing] = *window;
-            window += step;
-        }
-#pragma unroll
-        for (int j = 0; j < V; ++j) {
-            if (kWhole || j == 0 || j < left) {
-#pragma unroll
-                for (int i = 0; i < O; ++i) { multiply_add(sum[i], ring[(c + i + j) % kRing], tap[j]); }
-            }
-            if (j == 0) {
-                ring[(c + O + V - 1) % kRing] = *window;
-                window += step;
-            }
-        }
-    };
-    int t = 0;
-#pragma unroll 1
-    for (; t + kRing <= k; t += kRing) {
-        for_turns<0, kRing / V>([&](auto chunk) { add(std::true_type{}, chunk, k - t - decltype(chunk)::value * V); });
-    }
-    for_turns<0, kRing / V>([&](auto chunk) {
-        const int left = k - t - decltype(chunk)::value * V;
-        if (left > 0) { add(std::false_type{}, chunk, left); }
-    });
-}
-
-/// One of them without the terms that a zero boundary has not: 0 * inf must not appear. `first`: of window[0], from sample
-/// in_first.
-template <class X, class H>
-__device__ __noinline__ X sum_of_terms_there(const Arguments& a, const X* window, int step, const H* taps, std::int64_t first) {
-    const int k = static_cast<int>(a.k);
-    X sum{};
-    for (int t = 0; t < k; ++t) {
-        if (first + t >= 0 && first + t < a.in_last - a.in_first) { multiply_add(sum, window[t * step], taps[t]); }
-    }
-    return sum;
 }
 
 /// A lane's sums as outputs in shared memory or, where those lie apart, in memory.

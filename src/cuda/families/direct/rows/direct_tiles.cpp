@@ -1,5 +1,5 @@
 // Rung 31: what it supports, how tiles are laid out, how it is launched.
-#include "cuda/families/direct/direct_tiles.hpp"
+#include "cuda/families/direct/rows/direct_tiles.hpp"
 
 #include <algorithm>
 #include <array>
@@ -141,7 +141,7 @@ public:
             "launch";
         info.requirements = "at most 8,192 taps; any type, boundary, batch, stride and alignment";
         info.limited_by = "memory up to some thirty taps, then multiply-adds";
-        info.source = "src/cuda/families/direct/direct_tiles.cuh";
+        info.source = "src/cuda/families/direct/rows/direct_tiles.cuh";
         info.takes_pieces = 1;
         info.takes_outer = 1;
         return info;
@@ -230,14 +230,15 @@ private:
     static bool is_aligned(const void* address, Dtype type) {
         return reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(stored_bytes(type)) == 0;
     }
-    static bool constant_fits(const Problem& p) {
-        if (p.x.boundary != kConstant || !is_integer(p.dtype)) { return true; }
-        std::array<unsigned char, 16> raw{};
-        return raw_constant(p, raw.data());
-    }
 };
 
 }  // namespace
+
+bool constant_fits(const Problem& p) {
+    if (p.x.boundary != kConstant || !is_integer(p.dtype)) { return true; }
+    std::array<unsigned char, 16> raw{};
+    return raw_constant(p, raw.data());
+}
 
 const Rung& direct_tiles() {
     static const DirectTiles rung;

@@ -1,0 +1,216 @@
+// Rung 32: what it supports, how rows are divided, how it is launched.
+#include "cuda/families/direct/rows/direct_across.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/ordered_taps.hpp"
+#include "cuda/families/common/shared_memory.hpp"
+#include "cuda/families/direct/direct.hpp"
+#include "cuda/families/direct/direct_policies.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using across::Across;
+using across::kThreads;
+
+constexpr std::int64_t kMostTaps = 1024;
+// Of fewer rows a run is shorter than what memory reads at once.
+constexpr std::int64_t kFewestRows = 8;
+constexpr std::int64_t kMostBlocksHeld = 4;  // of a multiprocessor, by registers
+
+struct Shape {
+    Across across{};
+    std::int64_t outputs = 0;  // of a lane's row
+    std::int64_t rows_of_lane = 1;
+    std::int64_t shared_bytes = 0;
+};
+
+std::int64_t lanes_at_once(const Shape& s, const cuda_abi::Device& device) {
+    const std::int64_t blocks = std::clamp<std::int64_t>(device.shared_bytes_per_block / s.shared_bytes, 1, kMostBlocksHeld);
+    return blocks * across::kLanes * device.multiprocessors;
+}
+
+// Steps of a lane. What it reads of its window before the first output should be little, and rounds of lanes full; where there are
+// many rounds few steps keep what the device reads at a time together: 2^20 x 64 samples of f32, time first, 9 taps, 2 steps 141
+// us, 4 and more 148; 31 taps, 2 steps 168, 4 to 16 steps 154.
+int steps_of(const Shape& s, const Problem& p, std::int64_t outputs, const cuda_abi::Device& device) {
+    constexpr std::int64_t kMostRounds = 16;
+    constexpr double kMostReadTwice = 0.15;
+    constexpr std::int64_t kManyRounds = 6;
+    const std::int64_t rows = p.batch.length * p.outer_length() / s.rows_of_lane;
+    const std::int64_t all = std::max<std::int64_t>(divide_up(p.x.outputs, outputs), 1);
+    const std::int64_t lanes = lanes_at_once(s, device);
+    const double window = static_cast<double>(p.x.k - 1) / static_cast<double>(outputs);
+    const auto few = std::max<std::int64_t>(2, static_cast<std::int64_t>(std::ceil(window / kMostReadTwice)));
+    if (all / few * rows >= kManyRounds * lanes) { return static_cast<int>(few); }
+    std::int64_t best = all;
+    std::int64_t least = INT64_MAX;
+    // By the number of rounds that lanes go, each of as few steps as that allows.
+    for (std::int64_t rounds = 1; rounds <= kMostRounds; ++rounds) {
+        const std::int64_t steps = divide_up(all, std::clamp<std::int64_t>(rounds * lanes / rows, 1, all));
+        const std::int64_t cost = divide_up(divide_up(all, steps) * rows, lanes) * (steps + s.across.parts);
+        if (cost < least) {
+            least = cost;
+            best = steps;
+        }
+    }
+    return static_cast<int>(std::min<std::int64_t>(best, INT32_MAX / 64));
+}
+
+bool lie_along(const Rows& rows, std::int64_t out_sample) { return std::abs(rows.near.out) != 1 && std::abs(out_sample) == 1; }
+
+// Whether vectors of 16 bytes of samples, and as many outputs, hold neighbouring rows: `in` and `out` are addresses of the first.
+bool is_wide(const Rows& rows, std::int64_t in_sample, std::int64_t out_sample, const void* in, const void* out) {
+    const std::int64_t count = 16 / rows.input_bytes;
+    bool whole = rows.near.in == 1 && rows.near.out == 1 && rows.near.length % count == 0 && in_sample % count == 0 &&
+                 out_sample % count == 0;
+    for (const RowAxis& axis : rows.others) { whole = whole && axis.in % count == 0 && axis.out % count == 0; }
+    const auto at = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+    const auto out_vector = static_cast<std::uintptr_t>(std::min<std::int64_t>(count * rows.output_bytes, 16));
+    return whole && count > 1 && at(in) % 16 == 0 && at(out) % out_vector == 0;
+}
+bool is_wide(const Problem& p) { return is_wide(rows_of(p), p.x.in_stride, p.x.out_stride, nullptr, nullptr); }
+
+Shape shape_of(const Problem& p, bool wide, const cuda_abi::Device& device) {
+    const int bytes = stored_bytes(p.dtype);
+    const std::int64_t outputs = across::kWarps * (wide ? across::kOutputs<16, true> : across::kOutputs<1, false> / bytes);
+    Shape s;
+    s.rows_of_lane = wide ? 16 / bytes : 1;
+    s.across.parts = static_cast<int>(divide_up(outputs + p.x.k - 1, outputs) + 1);
+    const std::int64_t cell = bytes * s.rows_of_lane * across::kLanes;
+    const std::int64_t ring = s.across.parts * outputs * cell;
+    const std::int64_t taps = divide_up(p.x.k, outputs) * outputs * type_of(p, device).tap_bytes;
+    const std::int64_t stage = lie_along(rows_of(p), p.x.out_stride) ? outputs * cell : 0;
+    s.across.taps_at = static_cast<int>(ring);
+    s.across.stage_at = stage == 0 ? 0 : static_cast<int>(ring + taps);
+    s.shared_bytes = ring + taps + stage;
+    s.across.steps = steps_of(s, p, outputs, device);
+    s.outputs = s.across.steps * outputs;
+    return s;
+}
+
+class DirectAcross final : public DirectRung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "32";
+        info.name = "direct_across";
+        info.idea =
+            "where rows lie side by side, lanes lie across them: each walks along its own row with its window in a ring of shared "
+            "memory, which fills asynchronously, and no thread waits for another";
+        info.changed =
+            "samples are read once and never change their place: no tile is laid out, and the window of one step is that of the "
+            "next but for the samples that are new";
+        info.requirements =
+            "8 or more rows whose samples of one time are neighbours in memory; one filter; samples of the type of sums; up to "
+            "1,024 "
+            "taps";
+        info.limited_by = "memory up to some forty taps, then multiply-adds";
+        info.source = "src/cuda/families/direct/rows/direct_across.cuh";
+        info.takes_pieces = 1;
+        info.takes_outer = 1;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        const Rows rows = rows_of(p);
+        if (std::abs(rows.near.in) != 1 || rows.near.length < kFewestRows) { return "rows do not lie side by side"; }
+        if (std::abs(rows.near.out) != 1 && std::abs(p.x.out_stride) != 1) { return "outputs have no neighbours in memory"; }
+        if (p.filters > 1) { return "rows have filters of their own"; }
+        if (p.dtype != sums_of(p) || across::kernel_of(p.dtype, p.taps_dtype, false) == nullptr) {
+            return "samples are not of the type of sums";
+        }
+        if (p.x.k > kMostTaps || shape_of(p, false, device).shared_bytes > device.shared_bytes_per_block) {
+            return "more taps than windows in shared memory have room for";
+        }
+        return {};
+    }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const Shape shape = shape_of(p, takes_wide(p, device), device);
+        const Type type = type_of(p, device);
+        const double rows = static_cast<double>(p.outer_length() * p.batch.length);
+        const double outputs = static_cast<double>(p.x.outputs) * rows;
+        const auto taps = static_cast<double>(p.x.k);
+        const double again = 1 + (taps - 1) / static_cast<double>(shape.outputs);
+        const double bytes = type.bytes * again * static_cast<double>(p.x.n) * rows + outputs * stored_bytes(p.output_dtype);
+        const double moving = bytes / (kMovingShare * device.copy_bytes_per_second);
+        const double products =
+            (taps * kWaste + kOutputProducts + (lie_along(rows_of(p), p.x.out_stride) ? kTurnedProducts : 0)) * type.products;
+        const double computing = 2 * outputs * products / (kShareOfPeak * type.rate * device.peak_flops);
+        const double lanes = static_cast<double>(lanes_at_once(shape, device));
+        const double pieces =
+            static_cast<double>(divide_up(p.x.outputs, shape.outputs)) * rows / static_cast<double>(shape.rows_of_lane);
+        const double emptiness = std::max(1.0, lanes / pieces / kRoomToSpare);
+        return kStartSeconds + overlapped(moving, computing, kNorm) * emptiness;
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenAcross>();
+        const Shape& s = chosen.wide.kernel != nullptr && is_wide(prepared.problem) ? chosen.wide.shape : chosen.narrow.shape;
+        return "lanes across rows, each makes " + std::to_string(s.outputs) + " outputs of " +
+               (s.rows_of_lane == 1 ? std::string("a row") : std::to_string(s.rows_of_lane) + " rows");
+    }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        auto chosen = std::make_unique<ChosenAcross>(prepared);
+        load_way(chosen->narrow, prepared, false);
+        if (takes_wide(prepared.problem, prepared.device)) { load_way(chosen->wide, prepared, true); }
+        return chosen;
+    }
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
+        const auto& chosen = prepared.chosen_as<ChosenAcross>();
+        Arguments a = arguments_of(prepared, job, on_device);
+        a.taps = on_device.taps;
+        Rows rows = rows_of(prepared.problem, job);
+        const bool wide = chosen.wide.kernel != nullptr && is_wide(rows, a.in_sample, a.out_sample, a.in, a.out);
+        const Way& way = wide ? chosen.wide : chosen.narrow;
+        Across across = way.shape.across;
+        if (!lie_along(rows, a.out_sample)) { across.stage_at = 0; }
+        a.tiles = divide_up(a.count, way.shape.outputs);
+        set_tiles(rows, static_cast<int>(way.shape.rows_of_lane), a.tiles);
+        const std::int64_t blocks = divide_up(rows.tiles, across::kLanes);
+        if (blocks > kMostBlocks) { refuse_launch(); }
+        launch_kernel(way.kernel, static_cast<unsigned>(blocks), kThreads, static_cast<std::size_t>(way.shape.shared_bytes), stream,
+                      a, rows, across);
+    }
+
+private:
+    struct Way {
+        Shape shape;
+        across::Kernel kernel = nullptr;
+    };
+    struct ChosenAcross : OrderedTaps {
+        using OrderedTaps::OrderedTaps;
+        Way narrow, wide;
+    };
+
+    // Where a job's layout and addresses allow it, too.
+    static bool takes_wide(const Problem& p, const cuda_abi::Device& device) {
+        return is_wide(p) && shape_of(p, true, device).shared_bytes <= device.shared_bytes_per_block;
+    }
+    static void load_way(Way& way, const Prepared& prepared, bool wide) {
+        const Problem& p = prepared.problem;
+        way.shape = shape_of(p, wide, prepared.device);
+        way.kernel = across::kernel_of(p.dtype, p.taps_dtype, wide);
+        if (way.kernel == nullptr) { refuse_policy(); }
+        load_kernel(way.kernel, static_cast<std::size_t>(prepared.device.shared_bytes_per_block), prepared.device);
+    }
+    // Fitted on an H200: (2^20, 64) samples of f32, time first, with 9, 31, 63, 127 and 255 taps 142, 152, 223, 409 and 853 us;
+    // (20000, 64) with 31 taps 12.5 us; 128 rows of 2^17, transposed, with 9 and 63 taps 59 and 99 us.
+    static constexpr double kStartSeconds = 8e-6;
+    static constexpr double kMovingShare = 0.96;
+    static constexpr double kWaste = 1.38;
+    static constexpr double kOutputProducts = 5;
+    static constexpr double kTurnedProducts = 25;
+    static constexpr double kNorm = 4;
+    static constexpr double kRoomToSpare = 3;  // lanes that a device holds for each that memory keeps busy
+};
+
+}  // namespace
+
+const Rung& direct_across() {
+    static const DirectAcross rung;
+    return rung;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,19 @@
+// The kernels of rows side by side for every type of samples and taps.
+#include "cuda/families/common/types.hpp"
+#include "cuda/families/direct/rows/direct_across.cuh"
+
+namespace tapline::cuda::across {
+
+Kernel kernel_of(Dtype dtype, Dtype taps_dtype, bool wide) {
+    return with_types(dtype, taps_dtype, [&]<class X, class H>(ElementType<X>, ElementType<H>) -> Kernel {
+        if constexpr (sizeof(X) >= 4) {
+            if constexpr (sizeof(X) < 16) {
+                if (wide) { return &direct_across_kernel<X, H, true>; }
+            }
+            return &direct_across_kernel<X, H, false>;
+        }
+        return nullptr;
+    });
+}
+
+}  // namespace tapline::cuda::across

@@ -1,0 +1,231 @@
+// 33: rows of any length one after the other on a line: a warp's tiles are stretches of it.
+#pragma once
+
+#include "cuda/families/direct/rows/direct_rows.hpp"
+#include "cuda/families/direct/rows/line_window.cuh"
+
+namespace tapline::cuda::rows {
+
+/// Where on a line a tile begins: in row `row`, `at` places after its beginning.
+struct Place {
+    std::int64_t row, at;
+    __device__ __forceinline__ void advance(std::int64_t pitch, int by) {
+        at += by;
+        while (at >= pitch) {
+            at -= pitch;
+            ++row;
+        }
+    }
+};
+
+/// visit(row, at, begin, count): the parts of rows in a tile of `size` places, `begin` being a part's first place in the tile;
+/// `most`: places of a row that hold anything.
+template <class Visit>
+__device__ __forceinline__ void for_each_row(const Place& place, std::int64_t rows, std::int64_t pitch, std::int64_t most, int size,
+                                             const Visit& visit) {
+    std::int64_t row = place.row;
+    std::int64_t at = place.at;
+    for (int begin = 0; begin < size && row < rows;) {
+        const int places = static_cast<int>(min(pitch - at, static_cast<std::int64_t>(size - begin)));
+        const int count = static_cast<int>(min(static_cast<std::int64_t>(places), most - at));
+        if (count > 0) { visit(row, at, begin, count); }
+        begin += places;
+        at = 0;
+        ++row;
+    }
+}
+
+/// `length` elements side by side, by a warp: vectors of 16 bytes in the middle where both sides lie alike between them.
+template <int kBytes, class Vector, class One>
+__device__ __forceinline__ void copy_run(char* to, const char* from, int length, int lane, const Vector& copy_vector,
+                                         const One& copy_one) {
+    const int bytes = length * kBytes;
+    int head = bytes;
+    int end = bytes;
+    if (past_16(to) == past_16(from)) {
+        head = min((16 - past_16(from)) % 16, bytes);
+        end = head + (bytes - head) / 16 * 16;
+#pragma unroll 1
+        for (int at = head + 16 * lane; at < end; at += 16 * 32) { copy_vector(to + at, from + at); }
+    }
+    // Ends of less than 16 bytes each, or all of it.
+    for (int at = kBytes * lane; at < head; at += kBytes * 32) { copy_one(to + at, from + at); }
+    const int last = end + kBytes * lane;
+    if (last < bytes) { copy_one(to + last, from + last); }
+}
+
+/// Samples of a tile to `buffer` as they lie; sample u of it at element index_of(u). `samples`: the address of the rows' sample
+/// in_first; `first`: of a row's place 0, from there.
+template <int kBytes, int kPart, class Index>
+__device__ __forceinline__ void load_tile(const Arguments& a, const Rows& rows, const Line& g, const Place& place,
+                                          const char* samples, char* buffer, std::int64_t first, int size, int lane,
+                                          const Index& index_of) {
+    const std::int64_t length = a.in_last - a.in_first;
+    for_each_row(place, rows.near.length, g.pitch, a.count + a.k - 1, size,
+                 [&](std::int64_t row, std::int64_t at, int begin, int count) {
+                     const std::int64_t position = first + at;
+                     const int there = static_cast<int>(min(max(-position, std::int64_t{0}), std::int64_t{count}));
+                     const int end = static_cast<int>(min(max(length - position, std::int64_t{there}), std::int64_t{count}));
+                     const char* const from = samples + row * rows.near.in * kBytes;
+                     if (there < end) {
+                         const int lowest = a.in_sample < 0 ? end - 1 : there;
+                         copy_run<kBytes>(
+                             buffer + index_of(begin + lowest) * kBytes, from + (position + lowest) * a.in_sample * kBytes,
+                             (end - there - 1) * g.step + 1, lane, [](char* to, const char* vector) { copy_16_async(to, vector); },
+                             [](char* to, const char* one) {
+#pragma unroll
+                                 for (int part = 0; part < kBytes; part += kPart) {
+                                     copy_element_async<kPart>(to + part, one + part);
+                                 }
+                             });
+                     }
+                     if (there > 0 || end < count) {
+                         fill_outside<kBytes, kPart>(a, rows, from, position, there, end, count, Team{lane, 32},
+                                                     [&](int i) { return buffer + index_of(begin + i) * kBytes; });
+                     }
+                 });
+}
+
+/// Outputs of a tile from `stage` to their rows; `outputs`: the address of the rows' output 0.
+template <int kBytes, int kPart>
+__device__ __forceinline__ void store_tile(const Arguments& a, const Rows& rows, const Line& g, const Place& place, char* outputs,
+                                           const char* stage, int size, int lane) {
+    using Part = typename RawOf<kPart>::Type;
+    for_each_row(place, rows.near.length, g.pitch, a.count, size, [&](std::int64_t row, std::int64_t at, int begin, int count) {
+        const int lowest = a.out_sample < 0 ? count - 1 : 0;
+        char* const to = outputs + (row * rows.near.out + (at + lowest) * a.out_sample) * kBytes;
+        const char* const from = stage + (a.out_sample < 0 ? size - begin - count : begin) * kBytes;
+        copy_run<kBytes>(
+            to, from, count, lane,
+            [](char* there, const char* vector) {
+                __stcs(reinterpret_cast<uint4*>(there), *reinterpret_cast<const uint4*>(vector));
+            },
+            [](char* there, const char* one) {
+#pragma unroll
+                for (int part = 0; part < kBytes; part += kPart) {
+                    *reinterpret_cast<Part*>(there + part) = *reinterpret_cast<const Part*>(one + part);
+                }
+            });
+    });
+}
+
+/// The sum of an output `at` places after its row's beginning without the terms that a zero boundary has not.
+template <class X, class H>
+__device__ __noinline__ X sum_at(const Arguments& a, const Line& g, const X* window, int step, const H* taps, std::int64_t first,
+                                 std::int64_t at) {
+    return sum_of_terms_there(a, window, step, taps, first + at % g.pitch);
+}
+
+/// A warp makes tiles of neighbouring outputs one after the other, the samples of the next one coming while it computes. They come
+/// as runs of neighbouring bytes, forwards or backwards, with gaps or without, are widened in shared memory, and a lane makes O
+/// neighbouring outputs from a window that slides along; they leave as runs. Rows may be longer than a tile or shorter: windows
+/// never see two of them.
+template <class X, class H>
+__global__ void __launch_bounds__(32 * kWarps, 5)
+    direct_rows_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Rows rows, const __grid_constant__ Line g) {
+    constexpr int O = kOutputs<static_cast<int>(sizeof(X))>;
+    constexpr int kTile = 32 * O;
+    constexpr bool kComplex = kIsComplexElement<X>;
+    extern __shared__ uint4 shared[];
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int k = static_cast<int>(a.k);
+    const int size = kTile + k - 1;  // places that a tile's windows read
+    char* const memory = reinterpret_cast<char*>(shared) + warp * g.warp_bytes;
+    H* const taps = reinterpret_cast<H*>(reinterpret_cast<char*>(shared) + g.taps_at);
+    bool finite = true;
+    for (int t = static_cast<int>(threadIdx.x); t < k; t += 32 * kWarps) {
+        taps[t] = static_cast<const H*>(a.taps)[t];
+        finite = finite && is_finite(taps[t]);
+    }
+    const bool any_infinite = __syncthreads_or(!finite) != 0;
+    const bool may_be_absent = a.exact_edges != kMayMultiplyZeros && a.boundary == kZero && any_infinite;
+    const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp;
+    if (number >= rows.tiles) { return; }
+
+    const LineTile tile = line_tile(a, rows, a.tiles, number);
+    const std::int64_t first_tile = tile.tile * g.tiles_of_warp;
+    const int tiles = static_cast<int>(min(g.tiles - first_tile, static_cast<std::int64_t>(g.tiles_of_warp)));
+    const char* const samples = static_cast<const char*>(a.in) + tile.in * rows.input_bytes;
+    char* const outputs = static_cast<char*>(a.out) + tile.out * rows.output_bytes;
+    const std::int64_t first = a.first - a.origin - a.in_first;
+    Place place{divide(first_tile * kTile, g.pitch), 0};
+    place.at = first_tile * kTile - place.row * g.pitch;
+    Place next = place;
+    int front = 0;       // elements of the buffer before the tile's lowest
+    int next_front = 0;  // of the tile that comes
+    const bool backwards = a.in_sample < 0;
+    const auto index_in = [&](int before, int u) { return g.front + before + (backwards ? size - 1 - u : u) * g.step; };
+
+#pragma unroll 1
+    for (int t = -1; t < tiles; ++t) {
+        if (t + 1 < tiles) {
+            char* const buffer = memory + ((t + 1) & 1) * g.buffer_bytes;
+            const auto load = [&](auto bytes) {
+                constexpr int kBytes = decltype(bytes)::value;
+                constexpr int kPart = kComplex ? kBytes / 2 : kBytes;
+                const std::int64_t lowest = first + next.at + (backwards ? size - 1 : 0);
+                next_front = past_16(samples + (next.row * rows.near.in + lowest * a.in_sample) * kBytes) / kBytes;
+                load_tile<kBytes, kPart>(a, rows, g, next, samples, buffer, first, size, lane,
+                                         [&](int u) { return index_in(next_front, u); });
+            };
+            if constexpr (kComplex) {
+                load(std::integral_constant<int, sizeof(X)>{});
+            } else {
+                with_raw(rows.input_bytes, [&](auto raw) { load(std::integral_constant<int, sizeof(raw)>{}); });
+            }
+        }
+        commit_copies();
+        if (t >= 0) {
+            wait_copies<1>();
+            __syncwarp();
+            char* const buffer = memory + (t & 1) * g.buffer_bytes;
+            X* const sums = g.sums_at != 0 ? reinterpret_cast<X*>(memory + g.sums_at) : reinterpret_cast<X*>(buffer);
+            if constexpr (!kComplex) {
+                if (g.sums_at != 0) {
+                    with_raw(rows.input_bytes, [&](auto raw) {
+                        widen_all<X, sizeof(raw)>(sums, buffer, rows.input_type, g.in_elements, Team{lane, 32});
+                    });
+                    __syncwarp();
+                }
+            }
+            const int step = backwards ? -g.step : g.step;
+            const X* const window = sums + index_in(front, lane * O);
+            X sum[O] = {};
+            if (may_be_absent) {
+#pragma unroll
+                for (int i = 0; i < O; ++i) {
+                    sum[i] = sum_at(a, g, window + i * step, step, taps, first, place.at + lane * O + i);
+                }
+            } else {
+                convolve_line(sum, window, step, taps, k);
+            }
+            if (!a.plain_store) {
+#pragma unroll
+                for (int i = 0; i < O; ++i) { sum[i] = finish(a, sum[i]); }
+            }
+            __syncwarp();  // the samples are used up
+            with_output<X>(a.output_type, rows.output_bytes, [&](auto element) {
+                using Raw = decltype(element);
+                constexpr int kBytes = sizeof(Raw);
+                const bool back = a.out_sample < 0;
+                const std::int64_t lowest = place.at + (back ? kTile - 1 : 0);
+                Raw* const stage = reinterpret_cast<Raw*>(sums) +
+                                   past_16(outputs + (place.row * rows.near.out + lowest * a.out_sample) * kBytes) / kBytes;
+                Raw raw[O];
+                narrow_to_raw(a.output_type, sum, raw);
+#pragma unroll
+                for (int i = 0; i < O; ++i) { stage[back ? kTile - 1 - lane * O - i : lane * O + i] = raw[i]; }
+                __syncwarp();
+                store_tile<kBytes, kComplex ? kBytes / 2 : kBytes>(a, rows, g, place, outputs, reinterpret_cast<const char*>(stage),
+                                                                   kTile, lane);
+            });
+            __syncwarp();  // the outputs are gone
+            place.advance(g.pitch, kTile);
+        }
+        front = next_front;
+        next.advance(g.pitch, kTile);
+    }
+}
+
+}  // namespace tapline::cuda::rows

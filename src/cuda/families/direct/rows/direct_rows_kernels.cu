@@ -1,0 +1,14 @@
+// The kernels of rows on a line for every type of sums and taps.
+#include "cuda/families/common/types.hpp"
+#include "cuda/families/direct/rows/direct_rows.cuh"
+
+namespace tapline::cuda::rows {
+
+Kernel kernel_of(Dtype sum_dtype, Dtype taps_dtype) {
+    return with_types(sum_dtype, taps_dtype, [&]<class X, class H>(ElementType<X>, ElementType<H>) -> Kernel {
+        if constexpr (sizeof(X) >= 4) { return &direct_rows_kernel<X, H>; }
+        return nullptr;
+    });
+}
+
+}  // namespace tapline::cuda::rows

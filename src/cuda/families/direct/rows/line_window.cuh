@@ -1,0 +1,114 @@
+// A lane's outputs from a line of samples in shared memory.
+#pragma once
+
+#include "cuda/primitives/lines/lines.cuh"
+#include "cuda/primitives/sliding_window.cuh"
+
+namespace tapline::cuda {
+
+/// Samples [0, begin) and [end, size) of a line, none of which lies in the piece, by the boundary rule, to place(i) each. `row`:
+/// the line's sample in_first; `first`: of sample 0, from there. kPart: bytes of the parts of an element, whose addresses are
+/// multiples of them.
+template <int kBytes, int kPart, class Place>
+__device__ __forceinline__ void fill_outside(const Arguments& a, const Rows& rows, const char* row, std::int64_t first, int begin,
+                                             int end, int size, const Team& team, const Place& place) {
+    using Raw = typename RawOf<kBytes>::Type;
+    using Part = typename RawOf<kPart>::Type;
+    Raw constant{};
+    if (a.boundary == kConstant) { memcpy(&constant, rows.constant, kBytes); }
+    const int outside = begin + size - end;
+#pragma unroll 1
+    for (int u = team.thread; u < outside; u += team.threads) {
+        const int i = u < begin ? u : u - begin + end;
+        Raw x = constant;
+        if (a.boundary > kConstant) {
+            const std::int64_t position = near_boundary_index(a.boundary, a.in_first + first + i, a.n);
+            // Where the sample is not there nobody asked for an output that needs it.
+            if (position >= a.in_first && position < a.in_last) {
+                const char* const from = row + (position - a.in_first) * a.in_sample * kBytes;
+                Part parts[kBytes / kPart];
+#pragma unroll
+                for (int part = 0; part < kBytes / kPart; ++part) { parts[part] = reinterpret_cast<const Part*>(from)[part]; }
+                memcpy(&x, parts, kBytes);
+            }
+        }
+        *reinterpret_cast<Raw*>(place(i)) = x;
+    }
+}
+
+/// `count` raw elements as sums, both from addresses that lie alike between boundaries of a vector of sums.
+template <class X, int kBytes>
+__device__ __forceinline__ void widen_all(X* to, const char* from, Dtype type, int count, const Team& team) {
+    constexpr int V = kPerVector<X>;
+    using Raw = typename RawOf<kBytes>::Type;
+    struct alignas(V * kBytes) Wide {
+        Raw each[V];
+    };
+    for (int v = team.thread; v < (count + V - 1) / V; v += team.threads) {
+        const Wide wide = reinterpret_cast<const Wide*>(from)[v];
+        X x[V];
+        widen_raw(type, wide.each, x);
+        uint4 vector;
+        memcpy(&vector, x, sizeof vector);
+        reinterpret_cast<uint4*>(to)[v] = vector;
+    }
+}
+
+/// sum[i] = the sum over t < k of taps[t] * window[(i + t) * step]: a window of O + V - 1 samples slides along in a ring of
+/// registers. Up to V samples more are read, and not used.
+template <class X, class H, int O>
+__device__ __forceinline__ void convolve_line(X (&sum)[O], const X* window, int step, const H* taps, int k) {
+    constexpr int V = kPerVector<X>;
+    constexpr int kRing = O + V - 1;
+    static_assert(kRing % V == 0);
+    X ring[kRing];
+#pragma unroll
+    for (int i = 0; i < O; ++i) {
+        ring[i] = *window;
+        window += step;
+    }
+    const auto add = [&]<bool kWhole>(std::bool_constant<kWhole> /*whole*/, auto chunk, int left) {
+        constexpr int c = decltype(chunk)::value * V;
+        H tap[V];
+        load_taps<V>(tap, taps + (k - left));
+#pragma unroll
+        for (int j = 0; j < V - 1; ++j) {
+            ring[(c + O + j) % kRing] = *window;
+            window += step;
+        }
+#pragma unroll
+        for (int j = 0; j < V; ++j) {
+            if (kWhole || j == 0 || j < left) {
+#pragma unroll
+                for (int i = 0; i < O; ++i) { multiply_add(sum[i], ring[(c + i + j) % kRing], tap[j]); }
+            }
+            if (j == 0) {
+                ring[(c + O + V - 1) % kRing] = *window;
+                window += step;
+            }
+        }
+    };
+    int t = 0;
+#pragma unroll 1
+    for (; t + kRing <= k; t += kRing) {
+        for_turns<0, kRing / V>([&](auto chunk) { add(std::true_type{}, chunk, k - t - decltype(chunk)::value * V); });
+    }
+    for_turns<0, kRing / V>([&](auto chunk) {
+        const int left = k - t - decltype(chunk)::value * V;
+        if (left > 0) { add(std::false_type{}, chunk, left); }
+    });
+}
+
+/// One of them without the terms that a zero boundary has not: 0 * inf must not appear. `first`: of window[0], from sample
+/// in_first.
+template <class X, class H>
+__device__ __noinline__ X sum_of_terms_there(const Arguments& a, const X* window, int step, const H* taps, std::int64_t first) {
+    const int k = static_cast<int>(a.k);
+    X sum{};
+    for (int t = 0; t < k; ++t) {
+        if (first + t >= 0 && first + t < a.in_last - a.in_first) { multiply_add(sum, window[t * step], taps[t]); }
+    }
+    return sum;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,33 @@
+// The rung for rows side by side as C++; what it shares with others is in direct_tiles_on_host.cpp.
+#include "gpu/on_host/cuda_on_host.hpp"
+
+#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
+namespace tapline::cuda::across {
+alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
+}
+#include "cuda/families/direct/rows/direct_across.cpp"
+#include "cuda/families/direct/rows/direct_across_kernels.cu"
+
+namespace tapline::test::on_host {
+namespace {
+
+template <class X, class H>
+void add() {
+    add_kernel(&cuda::across::direct_across_kernel<X, H, false>, reinterpret_cast<char*>(cuda::across::shared));
+    if constexpr (sizeof(X) < 16) {
+        add_kernel(&cuda::across::direct_across_kernel<X, H, true>, reinterpret_cast<char*>(cuda::across::shared));
+    }
+}
+
+const bool added = [] {
+    add<float, float>();
+    add<double, double>();
+    add<float2, float>();
+    add<float2, float2>();
+    add<double2, double>();
+    add<double2, double2>();
+    return true;
+}();
+
+}  // namespace
+}  // namespace tapline::test::on_host

@@ -1,0 +1,30 @@
+// The rung for rows on a line as C++; what it shares with others is in direct_tiles_on_host.cpp.
+#include "gpu/on_host/cuda_on_host.hpp"
+
+#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
+namespace tapline::cuda::rows {
+alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
+}
+#include "cuda/families/direct/rows/direct_rows.cpp"
+#include "cuda/families/direct/rows/direct_rows_kernels.cu"
+
+namespace tapline::test::on_host {
+namespace {
+
+template <class X, class H>
+void add() {
+    add_kernel(&cuda::rows::direct_rows_kernel<X, H>, reinterpret_cast<char*>(cuda::rows::shared));
+}
+
+const bool added = [] {
+    add<float, float>();
+    add<double, double>();
+    add<float2, float>();
+    add<float2, float2>();
+    add<double2, double>();
+    add<double2, double2>();
+    return true;
+}();
+
+}  // namespace
+}  // namespace tapline::test::on_host
