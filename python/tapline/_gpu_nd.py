@@ -21,6 +21,9 @@ NUDGE = 1e-14
 # Sums of integers that may be truncated in the engine: the nudge stays far below 1, and half of one is exact beside them.
 _MAX_TRUNCATED = 2**36
 
+# Sums of integers below this are exact in float32, in any order.
+_MAX_EXACT_IN_SINGLE = 2**24
+
 # The image that the passes of two axes become has fewer taps a side: finding its singular values would cost more than it saves.
 _MAX_FUSED_TAPS = 257
 
@@ -184,7 +187,7 @@ def _integer_sums(dtype, of_output, weights, divisor):
         return None
     strict = {"accuracy": "strict"} if exact else {}
     if exact and divisor == 1:
-        return weights.astype(np.float64), strict
+        return weights.astype(np.float32 if largest < _MAX_EXACT_IN_SINGLE else np.float64), strict
     if not not_negative or largest >= _MAX_TRUNCATED:
         return None
     # The engine rounds to even: half below the sum's next integer that is its integral part.
