@@ -25,11 +25,21 @@ struct DepthwiseProblem {
 TAPLINE_EXPORT void depthwise_correlate(const DepthwiseProblem& problem, void* y, const void* x, const void* taps, int device,
                                         void* stream);
 
-/// Bytes of device memory that depthwise_gradients() needs for its partial sums; often 0.
+/// Bytes of device memory that the next function needs; 0 where direct summation is the fastest. The first call for a problem
+/// loads what its executions launch; so does the first of depthwise_workspace_bytes().
+TAPLINE_EXPORT std::size_t depthwise_correlate_workspace_bytes(const DepthwiseProblem& problem, int device);
+
+/// The same by whatever is the fastest, for long filters transforms, whose spectra are made in the workspace at each call: its
+/// accuracy is Accuracy::standard. The address of `workspace` is a multiple of 256.
+TAPLINE_EXPORT void depthwise_correlate(const DepthwiseProblem& problem, void* y, const void* x, const void* taps, void* workspace,
+                                        std::size_t workspace_bytes, int device, void* stream);
+
+/// Bytes of device memory that depthwise_gradients() needs; often 0.
 TAPLINE_EXPORT std::size_t depthwise_workspace_bytes(const DepthwiseProblem& problem, int device);
 
-/// grad_x (as x) and grad_taps (as taps) from grad_y (as y), by one kernel; grad_x and taps may be null: then only grad_taps. The
-/// order of every sum, and so every bit, depends on the problem and the GPU's model alone.
+/// grad_x (as x) and grad_taps (as taps) from grad_y (as y), of short filters by one kernel, of long ones by transforms; grad_x and
+/// taps may be null: then only grad_taps. The order of every sum, and so every bit, depends on the problem and the GPU's model
+/// alone. The address of `workspace` is a multiple of 256.
 TAPLINE_EXPORT void depthwise_gradients(const DepthwiseProblem& problem, void* grad_x, void* grad_taps, const void* grad_y,
                                         const void* x, const void* taps, void* workspace, std::size_t workspace_bytes, int device,
                                         void* stream);

@@ -37,8 +37,9 @@ public:
     /// integer overflow (part of `out` is written then).
     void execute(void* out, const void* in, std::span<std::byte> workspace, void* stream = nullptr) const;
 
-    /// Of a plan made without taps. `taps`: packed elements of type taps_dtype(problem()) in memory of the plan's GPU, in the order
-    /// in which make_plan() takes them; they are read when the stream comes to it. What depends on them is made in the workspace.
+    /// Of a plan made without taps. `taps`: elements of type taps_dtype(problem()) in memory of the plan's GPU, laid out and in the
+    /// order in which make_plan() takes them, filters too; they are read when the stream comes to it. What depends on them is made
+    /// in the workspace.
     void execute_with_taps(void* out, const void* in, const void* taps, std::span<std::byte> workspace,
                            void* stream = nullptr) const;
 
@@ -95,9 +96,11 @@ private:
 /// Throws Error if the problem is not valid or nothing can solve it.
 TAPLINE_EXPORT Plan make_plan(const Problem& problem, const void* taps, const PlanOptions& options = {});
 
-/// A plan for taps in GPU memory, which each execution brings: nothing waits for them. options.device names a GPU. For one filter:
-/// of up to 64 taps the algorithms of direct summation, of more also those by transforms, as they are chosen with taps; a few need
-/// the taps beforehand and are left out. Throws Error (unsupported) where that leaves none; Effort::measure is not for these plans.
+/// A plan for taps in GPU memory, which each execution brings: nothing waits for them. options.device names a GPU. Signals may have
+/// filters of their own, images one mask for all: of up to 64 taps the algorithms of direct summation, of more also those by
+/// transforms, as they are chosen with taps; a few need the taps beforehand and are left out. Many filters whose spectra would be
+/// too much for a workspace are taken in groups. Throws Error (unsupported) where that leaves no algorithm; Effort::measure is not
+/// for these plans.
 TAPLINE_EXPORT Plan make_plan_without_taps(const Problem& problem, const PlanOptions& options);
 
 /// make_plan(), checking type and size.

@@ -234,12 +234,18 @@ void add_depthwise(nb::module_& module) {
                                 .origin = origin,
                                 .dtype = known_dtype("x", dtype)};
     };
-    module.def("depthwise_correlate", [=](const Sizes& sizes, const std::string& dtype, std::uintptr_t y, std::uintptr_t x,
-                                          std::uintptr_t taps, int device, std::uintptr_t stream) {
-        const DepthwiseProblem problem = problem_of(sizes, dtype);
-        const WithoutGil without_gil;
-        depthwise_correlate(problem, at_address(y), at_address(x), at_address(taps), device, at_address(stream));
-    });
+    // Bytes that a workspace must have, nothing done yet; or 0, and it is done.
+    module.def("depthwise_correlate",
+               [=](const Sizes& sizes, const std::string& dtype, std::uintptr_t y, std::uintptr_t x, std::uintptr_t taps,
+                   std::uintptr_t workspace, std::size_t workspace_bytes, int device, std::uintptr_t stream) {
+                   const DepthwiseProblem problem = problem_of(sizes, dtype);
+                   const WithoutGil without_gil;
+                   const std::size_t needed = depthwise_correlate_workspace_bytes(problem, device);
+                   if (needed > workspace_bytes) { return needed; }
+                   depthwise_correlate(problem, at_address(y), at_address(x), at_address(taps), at_address(workspace),
+                                       workspace_bytes, device, at_address(stream));
+                   return std::size_t{0};
+               });
     module.def("depthwise_workspace_bytes", [=](const Sizes& sizes, const std::string& dtype, int device) {
         return depthwise_workspace_bytes(problem_of(sizes, dtype), device);
     });

@@ -228,9 +228,7 @@ def _integers(function, library, place, signal, taps, options, wanted, out, over
     options = {**options, "accuracy": "strict"}
     direct = not _is_integer(natural) or _holds(natural, sums, place.dtype.startswith(("u", "b")) and bool((taps >= 0).all()))
     of_sums = natural if direct else "int64"
-    y = _execute(
-        function, library, place, signal, taps.astype(np.float64), "float64", of_sums, options, out if direct else None
-    )
+    y = _execute(function, library, place, signal, taps.astype(np.float64), "float64", of_sums, options, out if direct else None)
     if direct:
         return y
     y = library.astype(y, natural)

@@ -2,8 +2,8 @@
 
 `import tapline.torch` needs PyTorch; nothing else of tapline does. Tensors are read and written in place; float16 and bfloat16 are
 summed in float32 and rounded once. Gradients of both arguments, to any order, are made of the operators `tapline::correlate_rows`,
-`tapline::dot_rows` and `tapline::correlate_rows_gradients`, on a GPU one kernel for both, one for each if the filters are long
-(12 taps and more, of 16-bit types 32); torch.compile takes them as they are.
+`tapline::dot_rows` and `tapline::correlate_rows_gradients`, on a GPU one kernel for both, one for each from 12 taps on (of 16-bit
+types 32), transforms where they are faster; torch.compile takes them as they are.
 """
 
 import numpy as np
@@ -107,9 +107,11 @@ def _correlate_rows_on_gpu(x, taps, origin, length):
     y = torch.empty_like(x) if length == x.shape[-1] else x.new_empty((*x.shape[:-1], length))
     if y.numel() > 0:
         dtype, device, stream = _on_gpu(x)
-        _core.depthwise_correlate(
-            _sizes(x, origin, length, taps.shape[-1]), dtype, y.data_ptr(), x.data_ptr(), taps.data_ptr(), device, stream
-        )
+        call = (_sizes(x, origin, length, taps.shape[-1]), dtype, y.data_ptr(), x.data_ptr(), taps.data_ptr())
+        needed = _core.depthwise_correlate(*call, 0, 0, device, stream)
+        if needed:  # long filters: what is made of them
+            workspace = torch.empty(needed, dtype=torch.uint8, device=x.device)
+            _core.depthwise_correlate(*call, workspace.data_ptr(), needed, device, stream)
     return y
 
 

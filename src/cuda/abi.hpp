@@ -10,7 +10,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 10;
+inline constexpr std::uint32_t kAbiVersion = 11;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -39,7 +39,7 @@ struct Device {
 /// A problem as it is asked of a rung. Strides count elements.
 struct Problem : core::Resolved {
     Accuracy accuracy = Accuracy::standard;
-    bool taps_come_later = false;  ///< executions bring them (execute_with_taps), which some rungs can do with one filter
+    bool taps_come_later = false;  ///< executions bring them (execute_with_taps), which some rungs can do
     bool narrow_taps = false;  ///< one filter whose taps are of dtype: bf16, or f16 once the largest is scaled into [2^14, 2^15)
     bool taps_finite = true;
     std::int32_t separable = 0;   ///< separable masks that make up a mask, the most of all masks; 0: not separable, or not known
@@ -61,10 +61,12 @@ struct Job {
     std::int32_t packed = 0;
 };
 
-/// Taps in device memory, k packed elements of the problem's type of taps. Correlation order is theirs reversed, conjugated.
+/// Taps in device memory: filters of k packed elements each, batch.taps_stride of the problem apart. Correlation order is theirs
+/// reversed, conjugated.
 struct DeviceTaps {
     const void* data = nullptr;
     std::int32_t reversed = 0, conjugated = 0;
+    Dtype dtype = Dtype::f32;  ///< the problem's type of taps; beside f32 also f16 or bf16, which are widened
 };
 
 /// Host memory, correlation order: `filters` rows of taps() packed elements; null where they come later. Where Problem::separable
@@ -109,6 +111,16 @@ struct RungInfo {
 struct Depthwise {
     std::int64_t batch = 1, channels = 1, n = 0, length = 0, k = 0, origin = 0;
     Dtype dtype = Dtype::f32;  ///< of all tensors: f32, f64, f16 or bf16, the last two with sums in f32
+};
+
+/// to[i] = before[i] + from[0][i] + from[1][i] + ..., i < count, in this order and in double for f64, else in float, rounded once.
+struct RowSum {
+    void* to = nullptr;
+    const void* from = nullptr;    ///< (rows, count)
+    const void* before = nullptr;  ///< (count) of from's type; null: nothing
+    std::int64_t rows = 1, count = 0;
+    Dtype from_dtype = Dtype::f32;  ///< f64 goes to f64, f16 and bf16 go to f32, f32 goes to any of f32, f16 and bf16
+    Dtype to_dtype = Dtype::f32;
 };
 
 struct Prepared;  // a rung with taps on one device
@@ -198,6 +210,9 @@ struct Api {
     /// execute() of what was prepared without taps: those are read when the stream comes to it.
     bool (*execute_with_taps)(const Prepared*, const Job*, const DeviceTaps*, void* workspace, std::int64_t workspace_bytes,
                               Stream*, Status*);
+
+    /// RowSum. As execute: no allocation, no synchronisation, may be captured. The library of lessons has it not.
+    bool (*sum_rows)(std::int32_t device, const RowSum*, Stream*, Status*) = nullptr;
 };
 
 using Entry = const Api* (*)(std::uint32_t);

@@ -38,7 +38,9 @@ Refusal refusal(const Rung& rung, const Problem& problem, const Device& device) 
     if (problem.taps_come_later && dynamic_cast<const TakesTapsOnDevice*>(&rung) == nullptr) {
         return "what it makes of the taps is made on the host";
     }
-    if (problem.taps_come_later && problem.filters > 1) { return "several filters must be known when the plan is made"; }
+    if (problem.taps_come_later && problem.filters > 1 && problem.rank > 1) {
+        return "a mask for each channel must be known when the plan is made";
+    }
     return rung.supports(problem, device);
 }
 
@@ -65,9 +67,14 @@ bool supports(std::int32_t index, std::int32_t device, const Problem* problem, S
 
 double estimate_seconds(std::int32_t index, std::int32_t device, const Problem* problem) {
     // What is made of taps that come later, mostly a launch: 9 to 64 taps, H200, 2.2 to 3.3 us.
-    const double making_seconds = problem->taps_come_later ? 2.5e-6 : 0;
-    return guarded(nullptr, HUGE_VAL,
-                   [&] { return making_seconds + rung_of(index).estimate_seconds(*problem, device_of(device)); });
+    constexpr double kMakingSeconds = 2.5e-6;
+    return guarded(nullptr, HUGE_VAL, [&] {
+        const Rung& rung = rung_of(index);
+        const Device& on = device_of(device);
+        const double seconds = rung.estimate_seconds(*problem, on);
+        if (!problem->taps_come_later) { return seconds; }
+        return seconds + kMakingSeconds + dynamic_cast<const TakesTapsOnDevice&>(rung).making_seconds(*problem, on);
+    });
 }
 
 std::int32_t policies(std::int32_t index, std::int32_t device, const Problem* problem, Policy* to, std::int32_t capacity) {

@@ -17,7 +17,10 @@ namespace tapline::cuda {
 /// Which life of the current device's primary context this is: changes when the device is reset.
 unsigned long long context_id();
 
-/// Device memory within TAPLINE_CUDA_MEMORY_LIMIT. Throws CudaError (memory).
+/// TAPLINE_CUDA_MEMORY_LIMIT in bytes, or more than there is.
+std::int64_t memory_limit();
+
+/// Device memory within it. Throws CudaError (memory).
 void* allocate_device(int device, std::int64_t bytes);
 void free_device(int device, void* pointer);
 std::int64_t free_device_bytes(int device);

@@ -1,4 +1,6 @@
 // Launches of what was prepared, once or measured.
+#include <algorithm>
+
 #include "cuda/api_functions.hpp"
 #include "cuda/engine_state.hpp"
 #include "cuda/prepared.hpp"
@@ -35,11 +37,67 @@ void check_job(const cuda_abi::Prepared& prepared, const Job& job, const DeviceT
     check_pointer("workspace", workspace, device);
 }
 
+// Rows first, first + step, ... of a job, `count` of them.
+Job rows_of_job(const Problem& p, const Job& job, std::int64_t first, std::int64_t step, std::int64_t count) {
+    Job rows = job;
+    rows.out = static_cast<char*>(job.out) + first * job.out_batch * static_cast<std::int64_t>(size_of(p.output_dtype));
+    rows.in = static_cast<const char*>(job.in) + first * job.in_batch * static_cast<std::int64_t>(size_of(p.dtype));
+    rows.out_batch = step * job.out_batch;
+    rows.in_batch = step * job.in_batch;
+    rows.batch = count;
+    return rows;
+}
+
+// Filter after filter, of each all the rows that have it.
+void launch_filters(const cuda_abi::Prepared& prepared, const TakesTapsOnDevice& maker, const Job& job, MadeTables made,
+                    void* workspace, cudaStream_t stream) {
+    const Groups& groups = prepared.groups;
+    const auto* const taps = static_cast<const char*>(made.given.data);
+    const std::int64_t bytes = made.given.stride * static_cast<std::int64_t>(size_of(made.given.dtype));
+    made.given.filters = made.given.count = 1;
+    for (std::int64_t filter = 0; filter < std::min(groups.filters, groups.rows); ++filter) {
+        made.given.data = taps + filter % groups.given * bytes;
+        const std::int64_t count = (groups.rows - filter + groups.filters - 1) / groups.filters;
+        const Job rows = rows_of_job(prepared.problem, job, filter, groups.filters, count);
+        maker.launch_with_taps(prepared, rows, workspace, made, stream);
+    }
+}
+
+// One group of filters after the other, of each the rows that have them.
+void launch_groups(const cuda_abi::Prepared& prepared, const TakesTapsOnDevice& maker, const Job& job, MadeTables made,
+                   void* workspace, cudaStream_t stream) {
+    const Groups& groups = prepared.groups;
+    const std::int64_t at_once = prepared.problem.filters;
+    for (std::int64_t first = 0; first < std::min(groups.filters, groups.rows); first += at_once) {
+        made.given.first = first;
+        made.given.count = std::min(at_once, groups.filters - first);
+        for (std::int64_t row = first; row < groups.rows; row += groups.filters) {
+            const Job rows = rows_of_job(prepared.problem, job, row, 1, std::min(made.given.count, groups.rows - row));
+            if (row == first) {
+                maker.launch_with_taps(prepared, rows, workspace, made, stream);
+            } else {
+                prepared.rung->launch(prepared, rows, {made.taps, made.tables}, workspace, stream);
+            }
+        }
+    }
+}
+
 void launch_with_taps(const cuda_abi::Prepared& prepared, const Job& job, const DeviceTaps& taps, void* workspace,
                       cudaStream_t stream) {
-    const MadeTables made{taps, static_cast<char*>(workspace) + prepared.made_tables_at,
-                          static_cast<char*>(workspace) + prepared.made_taps_at};
-    dynamic_cast<const TakesTapsOnDevice&>(*prepared.rung).launch_with_taps(prepared, job, workspace, made, stream);
+    const auto& maker = dynamic_cast<const TakesTapsOnDevice&>(*prepared.rung);
+    const Groups& groups = prepared.groups;
+    MadeTables made{
+        {}, static_cast<char*>(workspace) + prepared.made_tables_at, static_cast<char*>(workspace) + prepared.made_taps_at};
+    static_cast<DeviceTaps&>(made.given) = taps;
+    made.given.filters = groups.given;
+    made.given.stride = groups.stride;
+    made.given.count = prepared.problem.filters;
+    if (groups.whole) { return maker.launch_with_taps(prepared, job, workspace, made, stream); }
+    if (job.batch_first != 0 || job.batch != groups.rows) {
+        throw CudaError(Code::unsupported, "taps: a plan without takes all rows at once");
+    }
+    if (prepared.problem.filters == 1) { return launch_filters(prepared, maker, job, made, workspace, stream); }
+    launch_groups(prepared, maker, job, made, workspace, stream);
 }
 
 // taps: nullptr for what was prepared with taps.

@@ -1,6 +1,7 @@
 // What this library offers: the rungs that ship, one line each, and depthwise correlation.
 #include "cuda/api_functions.hpp"
 #include "cuda/families/depthwise/depthwise_engine.hpp"
+#include "cuda/families/depthwise/row_sums.hpp"
 #include "cuda/families/direct/direct.hpp"
 #include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/flattened/flattened.hpp"
@@ -46,6 +47,7 @@ void add_own_functions(cuda_abi::Api& api) {
     api.depthwise_forward = depthwise_forward;
     api.depthwise_workspace_bytes = depthwise_workspace_bytes;
     api.depthwise_backward = depthwise_backward;
+    api.sum_rows = sum_rows;
 }
 
 }  // namespace tapline::cuda

@@ -22,11 +22,6 @@ Ledger& ledger() {
     return *kLedger;
 }
 
-std::int64_t limit() {
-    const char* text = std::getenv("TAPLINE_CUDA_MEMORY_LIMIT");
-    return text == nullptr || *text == 0 ? INT64_MAX : std::atoll(text);
-}
-
 std::atomic<int> lost_device{-1};
 
 void* driver_function(const char* name, int version) {
@@ -46,6 +41,11 @@ void* driver_function(const char* name, int version) {
 }
 
 }  // namespace
+
+std::int64_t memory_limit() {
+    const char* text = std::getenv("TAPLINE_CUDA_MEMORY_LIMIT");
+    return text == nullptr || *text == 0 ? INT64_MAX : std::atoll(text);
+}
 
 unsigned long long context_id() {
     using GetCurrent = CUresult (*)(CUcontext*);
@@ -79,9 +79,9 @@ void* allocate_device(int device, std::int64_t bytes) {
     Ledger& l = ledger();
     {
         const std::lock_guard lock(l.mutex);
-        if (bytes > limit() - l.used[device]) {
+        if (bytes > memory_limit() - l.used[device]) {
             throw CudaError(cuda_abi::Code::memory, "GPU memory: " + std::to_string(bytes) +
-                                                        " bytes more would pass the limit of " + std::to_string(limit()) +
+                                                        " bytes more would pass the limit of " + std::to_string(memory_limit()) +
                                                         " that TAPLINE_CUDA_MEMORY_LIMIT sets");
         }
         l.used[device] += bytes;
@@ -124,7 +124,7 @@ std::int64_t free_device_bytes(int device) {
     check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
     Ledger& l = ledger();
     const std::lock_guard lock(l.mutex);
-    const std::int64_t allowed = limit() - l.used[device];
+    const std::int64_t allowed = memory_limit() - l.used[device];
     return std::max<std::int64_t>(0, std::min(allowed, static_cast<std::int64_t>(available)));
 }
 

@@ -95,6 +95,31 @@ bool fills_from_given(const cuda_abi::Prepared& made, const Problem& problem, st
     return filled_bytes != 0 && made.problem.filters == problem.filters;
 }
 
+// What is made of taps that come later takes so much of a workspace at most, unless one filter's is more: rows of several tensors
+// of a model, and a few times the L2 cache, so that a launch's start is nothing beside it.
+constexpr std::int64_t kMostMadeBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kShareOfLimit = 8;  // of memory_limit()
+
+// Groups of filters that fit it, of a plan without taps whose kernels are chosen; they are chosen again where a group is not all.
+void divide_filters(cuda_abi::Prepared& made, const Problem& problem) {
+    const auto& maker = dynamic_cast<const TakesTapsOnDevice&>(*made.rung);
+    Problem& own = made.problem;
+    made.groups = {.given = problem.filters,
+                   .stride = problem.filters > 1 ? problem.batch.taps_stride : 0,
+                   .filters = own.filters,
+                   .rows = problem.batch.length,
+                   .whole = true};
+    if (own.filters == 1) { return; }
+    const std::int64_t most = std::min(kMostMadeBytes, memory_limit() / kShareOfLimit);
+    const std::int64_t of_filter = (maker.made_table_bytes(made) + padded_bytes(made)) / own.filters;
+    const std::int64_t room = std::clamp<std::int64_t>(most / std::max<std::int64_t>(of_filter, 1), 1, own.filters);
+    const std::int64_t at_once = std::min(room, maker.most_filters());
+    if (at_once == own.filters) { return; }
+    made.groups.whole = false;
+    own.filters = own.batch.length = at_once;
+    made.chosen = made.rung->load(made);
+}
+
 // Those of host_taps: all, or of taps that need not be kept as many as kernels take by value.
 void keep_taps(cuda_abi::Prepared& made, const Problem& problem, const HostTaps* taps, std::int64_t filled_bytes) {
     const bool only_some = fills_from_given(made, problem, filled_bytes);
@@ -168,6 +193,7 @@ cuda_abi::Prepared* prepare(std::int32_t index, std::int32_t device, const Probl
         made->context = context_id();
         lay_out_taps(*made, *problem, taps);
         made->chosen = made->rung->load(*made);
+        if (taps == nullptr) { divide_filters(*made, *problem); }
         const std::int64_t filled_bytes = taps == nullptr ? 0 : made->rung->filled_table_bytes(*made);
         keep_taps(*made, *problem, taps, filled_bytes);
         made->workspace_bytes = made->rung->workspace_bytes(*made);

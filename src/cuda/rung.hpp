@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,15 +92,23 @@ public:
     virtual void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const = 0;
 };
 
-/// Taps in device memory, and where what is made of them goes.
-struct MadeTables {
-    cuda_abi::DeviceTaps given;
-    void* tables;
-    void* taps;  // in correlation order
+/// Filters that an execution brings. The plan's filter i is number (first + i) % filters of them, i < count: the plan's problem may
+/// be a group of the rows that the execution is about, whose filters are made one group after the other (Groups).
+struct GivenFilters : cuda_abi::DeviceTaps {
+    std::int64_t filters = 1;
+    std::int64_t stride = 0;  ///< elements from one to the next
+    std::int64_t first = 0, count = 1;
 };
 
-/// A rung that takes problems with taps_come_later: its launch() may have one filter's taps that were in device memory already, and
-/// what depends on them is made there, in the stream's order.
+/// Taps in device memory, and where what is made of them goes.
+struct MadeTables {
+    GivenFilters given;
+    void* tables;
+    void* taps;  // in correlation order, at the plan's pitch
+};
+
+/// A rung that takes problems with taps_come_later: its launch() may have taps that were in device memory already, and what depends
+/// on them is made there, in the stream's order.
 class TakesTapsOnDevice {
 public:
     TakesTapsOnDevice() = default;
@@ -109,6 +118,10 @@ public:
 
     /// Bytes of tables that depend on the taps, a multiple of 16; 0: launch() needs only the taps.
     [[nodiscard]] virtual std::int64_t made_table_bytes(const Prepared&) const = 0;
+    /// Filters of a launch at most.
+    [[nodiscard]] virtual std::int64_t most_filters() const { return std::numeric_limits<std::int64_t>::max(); }
+    /// Seconds of making it all, beside one launch's.
+    [[nodiscard]] virtual double making_seconds(const Problem&, const cuda_abi::Device&) const = 0;
     /// Loads what launch_with_taps() launches beside the kernels that load() has loaded.
     virtual void load_tables(const Prepared&) const = 0;
     /// As Rung::launch(), but makes what depends on the taps; Prepared::on_device.tables are those of any taps.
@@ -127,8 +140,7 @@ public:
 protected:
     /// Launches what makes `tables` and `taps`, in correlation order, from the given ones; Prepared::on_device.tables are those of
     /// any taps.
-    virtual void launch_tables(const Prepared&, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
-                               cudaStream_t) const = 0;
+    virtual void launch_tables(const Prepared&, void* tables, void* taps, const GivenFilters& given, cudaStream_t) const = 0;
 };
 
 /// Every rung of this library, in reading order: those for signals, then those for images. The engine and the library of lessons

@@ -42,7 +42,7 @@ void CudaExecutable::execute(const Output& output, const Input& input, std::span
 void CudaExecutable::execute_with_taps(const Output& output, const Input& input, const core::GivenTaps& taps,
                                        std::span<std::byte> workspace, void* stream) const {
     const cuda_abi::Job job = job_of(output, input, problem_.batch.length);
-    const cuda_abi::DeviceTaps on_device{taps.data, taps.reversed ? 1 : 0, taps.conjugated ? 1 : 0};
+    const cuda_abi::DeviceTaps on_device{taps.data, taps.reversed ? 1 : 0, taps.conjugated ? 1 : 0, taps.dtype};
     call(api_.execute_with_taps, prepared_.get(), &job, &on_device, workspace.data(), static_cast<std::int64_t>(workspace.size()),
          static_cast<cuda_abi::Stream*>(stream));
 }

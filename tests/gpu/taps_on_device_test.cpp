@@ -457,10 +457,6 @@ TEST_F(TapsOnDevice, AreAskedForAndRefusedWithAReason) {
     expect_error(ErrorCode::argument, "taps",
                  [&] { prepared.execute_with_taps(out.data(), in.data(), on_device.data(), large.span()); });
     expect_error(ErrorCode::argument, "taps", [&] { make_plan_without_taps(p, {.device = "cpu"}); });
-    Problem rows = p;
-    rows.batch = 2;
-    rows.filters = Filters::per_row;
-    expect_error(ErrorCode::unsupported, "several filters", [&] { make_plan_without_taps(rows, kOnDevice); });
 }
 
 }  // namespace

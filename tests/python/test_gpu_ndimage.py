@@ -6,7 +6,7 @@ import pytest
 
 import drawn_calls
 import tapline
-from gpu_arrays import EMULATED, Cupy, Jax, assert_close, drawn, needs_gpu
+from gpu_arrays import EMULATED, Cupy, Jax, Torch, assert_close, drawn, needs_gpu
 from tapline import _gpu_nd
 
 pytestmark = needs_gpu
@@ -78,6 +78,8 @@ def test_drawn_calls(gpu, name):
         rng = np.random.default_rng([seed, len(name)])
         ndim = int(rng.choice((1, 2, 2, 3)))
         dtype = str(rng.choice(("float32", "float32", "float64", "uint8", "int16", "uint16")))
+        if isinstance(gpu, Torch) and dtype == "uint16":  # PyTorch has few operations for them
+            continue
         shape = tuple(int(n) for n in rng.integers(1, 12, ndim))
         calls, options = drawn_call(rng, ndim, dtype)
         arguments = calls[name]()
@@ -99,12 +101,12 @@ def steps():
 @pytest.mark.parametrize(
     ("call", "executions"),
     [
-        (lambda x: nd.laplace(x), 1),
+        (nd.laplace, 1),
         (lambda x: nd.correlate(x, np.arange(9.0).reshape(3, 3)), 1),
         (lambda x: nd.gaussian_filter1d(x, 1.0, axis=0), 1),
         (lambda x: nd.gaussian_filter(x, 1.0), 2),
         (lambda x: nd.uniform_filter(x, 5), 2),
-        (lambda x: nd.sobel(x), 2),
+        (nd.sobel, 2),
     ],
 )
 def test_images_are_not_taken_apart(gpu, call, executions):
@@ -126,8 +128,7 @@ def test_a_volume_is_one_execution(gpu):
 def test_bytes_are_truncated_as_on_the_host(gpu, sigma):
     rng = np.random.default_rng(3)
     images = [rng.integers(0, 256, (40, 50)), np.full((40, 50), 255), np.full((40, 50), 7), rng.choice((0, 255), (40, 50))]
-    for x in images:
-        x = x.astype(np.uint8)
+    for x in (image.astype(np.uint8) for image in images):
         for function in (nd.gaussian_filter, nd.uniform_filter):
             size = sigma if function is nd.gaussian_filter else int(4 * sigma)
             np.testing.assert_array_equal(gpu.get(function(gpu.put(x), size)), function(x, size))

@@ -84,6 +84,29 @@ def test_taps_are_converted_where_they_are(gpu):
         assert_close(gpu.get(tapline.convolve(gpu.put(x), there)), tapline.convolve(x, wide.astype(np.float32)[::3]), 20)
 
 
+@pytest.mark.parametrize("count", [5, 70, 600])
+@pytest.mark.parametrize(("shape", "axis"), [((4, 900), 1), ((900, 4), 0), ((2, 900, 3), 1), ((2, 3, 900), -1), ((1, 900), 1)])
+def test_a_filter_a_row_is_read_where_it_is(gpu, shape, axis, count):
+    tapline.clear_plan_cache()
+    x = drawn(*shape)
+    rows = [4 if n == 1 else n for n in shape]  # one row under four filters
+    h = drawn(*(count if a == axis % len(shape) else n for a, n in enumerate(rows)))
+    there, taps = gpu.put(x), gpu.put(h)
+    for _ in range(2):
+        assert_close(gpu.get(tapline.convolve(there, taps, "same", axis=axis)), tapline.convolve(x, h, "same", axis=axis), count)
+        if not isinstance(gpu, Jax):
+            h[...] += 1
+            taps[...] += 1
+    assert stayed_there() == 1
+
+
+def test_integers_beside_real_taps_in_gpu_memory(gpu):
+    x, h = np.arange(-90, 90, dtype=np.int16).reshape(3, 60), drawn(9)
+    tapline.clear_plan_cache()
+    assert_close(gpu.get(tapline.convolve(gpu.put(x), gpu.put(h))), tapline.convolve(x, h), 500)
+    assert stayed_there() == 1
+
+
 @pytest.mark.parametrize("count", [5, 70])
 def test_integers_beside_integers(gpu, count):
     x, h = np.arange(200, dtype=np.int16), np.arange(count, dtype=np.int16)

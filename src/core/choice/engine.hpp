@@ -41,6 +41,7 @@ struct Support {
 struct GivenTaps {
     const void* data = nullptr;                 ///< in memory of the plan's device
     bool reversed = false, conjugated = false;  ///< what makes correlation order of them
+    Dtype dtype = Dtype::f32;                   ///< the problem's type of taps; beside f32 also f16 and bf16
 };
 
 /// An algorithm with its taps prepared for one problem. Immutable; execute may be called from several threads at once with

@@ -25,7 +25,7 @@ public:
     }
     void execute_with_taps(const Output& output, const Input& input, const GivenTaps& taps, std::span<std::byte> workspace,
                            void* stream) const override {
-        const auto bytes = static_cast<std::int64_t>(size_of(problem_.taps_dtype));
+        const auto bytes = static_cast<std::int64_t>(size_of(taps.dtype));
         for_each(output, input, [&](const Executable& one, const OuterElement& element) {
             GivenTaps own = taps;
             own.data = static_cast<const std::byte*>(taps.data) + element.taps * bytes;

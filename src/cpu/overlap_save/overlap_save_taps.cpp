@@ -1,16 +1,20 @@
 #include "cpu/overlap_save/overlap_save_taps.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <new>
 #include <string>
 #include <type_traits>
 
+#include "core/plan/parallel.hpp"
+
 namespace tapline::cpu {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
+constexpr std::int64_t kLeastSpectraSideBySide = 8;
 
 // Taps within 2^+-kPlainExponent need no correction of the outputs: the spectrum's values stay far from overflow.
 template <class T>
@@ -41,12 +45,18 @@ template <class To, class T>
 void place(const BlockFft<To>& fft, To* data, const T* taps, std::int64_t first, std::int64_t last, int parts, int exponent) {
     const FftTables<To>& t = fft.tables();
     std::fill(data, data + t.extent, To{0});
+    // A normal power of two scales as ldexp does, which takes a call for each tap.
+    const bool is_normal = std::abs(exponent) < std::numeric_limits<To>::max_exponent - 2;
+    const To power = is_normal ? std::ldexp(To{1}, exponent) : To{0};
+    const std::int64_t mask = t.columns - 1;  // columns are a power of two, as the size is
+    const int columns_log2 = std::countr_zero(static_cast<std::uint64_t>(t.columns));
     for (std::int64_t tap = first; tap < last; ++tap) {
         const std::int64_t at = (t.size - (tap - first)) & (t.size - 1);
+        To* const to = data + (at >> columns_log2) * t.pitch + (at & mask);
         for (int part = 0; part < parts; ++part) {
             const T value = taps[tap * parts + part];
-            data[part * t.im_offset + at / t.columns * t.pitch + at % t.columns] =
-                std::isfinite(value) ? std::ldexp(static_cast<To>(value), exponent) : To{0};
+            const auto wide = static_cast<To>(value);
+            to[part * t.im_offset] = !std::isfinite(value) ? To{0} : is_normal ? wide * power : std::ldexp(wide, exponent);
         }
     }
 }
@@ -57,29 +67,38 @@ class WideTransform {
 public:
     static constexpr int kMaxLog2 = 18;
 
-    explicit WideTransform(const BlockFft<float>& fft, Target target)
-        : fft_(fft),
-          wide_(target, fft.tables().log2_size),
-          data_(allocate<double>(wide_.extent() + kScratch * wide_.tables().scratch_extent)) {
+    WideTransform(const BlockFft<float>& fft, Target target) : fft_(fft), wide_(target, fft.tables().log2_size) {
         const FftTables<float>& t = fft.tables();
-        order_.resize(static_cast<std::size_t>(t.size));
+        std::vector<std::int32_t> order(static_cast<std::size_t>(t.size));  // where the spectrum keeps a frequency
         for (std::int64_t r = 0; r < t.rows; ++r) {
             for (std::int64_t c = 0; c < t.columns; ++c) {
-                order_[static_cast<std::size_t>(frequency_at(t, r, c))] = static_cast<std::int32_t>(r * t.pitch + c);
+                order[static_cast<std::size_t>(frequency_at(t, r, c))] = static_cast<std::int32_t>(r * t.pitch + c);
+            }
+        }
+        const FftTables<double>& w = wide_.tables();
+        for (std::int64_t r = 0; r < w.rows; ++r) {
+            for (std::int64_t c = 0; c < w.columns; ++c) {
+                places_.push_back(order[static_cast<std::size_t>(frequency_at(w, r, c))]);
             }
         }
     }
 
-    void run(float* spectrum, const float* taps, std::int64_t first, std::int64_t last, int parts, int exponent) const {
+    /// Of the scratch memory that run() needs.
+    [[nodiscard]] std::int64_t extent() const { return wide_.extent() + kScratch * wide_.tables().scratch_extent; }
+
+    void run(double* data, float* spectrum, const float* taps, std::int64_t first, std::int64_t last, int parts,
+             int exponent) const {
         const FftTables<double>& w = wide_.tables();
-        place(wide_, data_.get(), taps, first, last, parts, exponent);
-        wide_.forward(data_.get(), data_.get() + w.extent, kScratch);
+        place(wide_, data, taps, first, last, parts, exponent);
+        wide_.forward(data, data + w.extent, kScratch);
         std::fill(spectrum, spectrum + fft_.extent(), 0.0F);
+        const std::int32_t* to = places_.data();
+        const std::int64_t im_offset = fft_.tables().im_offset;
         for (std::int64_t r = 0; r < w.rows; ++r) {
-            for (std::int64_t c = 0; c < w.columns; ++c) {
-                const std::int64_t to = order_[static_cast<std::size_t>(frequency_at(w, r, c))];
-                spectrum[to] = static_cast<float>(data_[r * w.pitch + c]);
-                spectrum[to + fft_.tables().im_offset] = static_cast<float>(data_[r * w.pitch + c + w.im_offset]);
+            const double* const row = data + r * w.pitch;
+            for (std::int64_t c = 0; c < w.columns; ++c, ++to) {
+                spectrum[*to] = static_cast<float>(row[c]);
+                spectrum[*to + im_offset] = static_cast<float>(row[c + w.im_offset]);
             }
         }
     }
@@ -88,8 +107,7 @@ private:
     static constexpr int kScratch = 1;  // threads
     const BlockFft<float>& fft_;
     BlockFft<double> wide_;
-    std::unique_ptr<double[], void (*)(double*)> data_;
-    std::vector<std::int32_t> order_;  ///< where the spectrum keeps a frequency
+    std::vector<std::int32_t> places_;  ///< where the spectrum keeps each point of the wide one
 };
 
 template <class T>
@@ -138,7 +156,6 @@ OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSave
         prepared.one_sign.push_back(std::all_of(row, row + problem.x.k, [&](T v) { return row[0] > 0 ? v > 0 : v < 0; }));
     }
     prepared.spectra = allocate<T>(problem.filters * shape.partitions * fft.extent());
-    const auto scratch = allocate<T>(std::max<std::int64_t>(fft.tables().scratch_extent * threads, 1));
     const int exponent = exponent_of(prepared.taps);
     prepared.unscale_exponent = std::abs(exponent) <= kPlainExponent<T> ? 0 : exponent;
     std::unique_ptr<const WideTransform> wide;
@@ -146,22 +163,30 @@ OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSave
         if (shape.log2_size <= WideTransform::kMaxLog2) { wide = std::make_unique<const WideTransform>(fft, current_target()); }
     }
     const int place_exponent = -prepared.unscale_exponent - shape.log2_size;
-    for (std::int64_t f = 0; f < problem.filters; ++f) {
-        const T* const filter = prepared.taps.data() + f * problem.x.k * parts;
-        for (std::int64_t p = 0; p < shape.partitions; ++p) {
-            T* const data = prepared.spectra.get() + (f * shape.partitions + p) * fft.extent();
-            const std::int64_t first = shape.partitions == 1 ? 0 : p * shape.block;
-            const std::int64_t last = shape.partitions == 1 ? problem.x.k : std::min(first + shape.block, problem.x.k);
-            if constexpr (std::is_same_v<T, float>) {
-                if (wide != nullptr) {
-                    wide->run(data, filter, first, last, parts, place_exponent);
-                    continue;
-                }
+    // Many spectra side by side, each by one thread; few one after the other, each by all.
+    const std::int64_t spectra = problem.filters * shape.partitions;
+    const bool side_by_side = spectra >= kLeastSpectraSideBySide;
+    const int makers = side_by_side ? threads : 1;
+    const int of_each = side_by_side ? 1 : threads;
+    const std::int64_t narrow_extent = fft.tables().scratch_extent * of_each;
+    const auto narrow_scratch = allocate<T>(std::max<std::int64_t>(narrow_extent * makers, 1));
+    const std::int64_t wide_extent = wide != nullptr ? wide->extent() : 0;
+    const auto wide_scratch = allocate<double>(std::max<std::int64_t>(wide_extent * makers, 1));
+    core::parallel_for(spectra, makers, [&](std::int64_t spectrum, int slot) {
+        const T* const filter = prepared.taps.data() + spectrum / shape.partitions * problem.x.k * parts;
+        const std::int64_t p = spectrum % shape.partitions;
+        T* const data = prepared.spectra.get() + spectrum * fft.extent();
+        const std::int64_t first = shape.partitions == 1 ? 0 : p * shape.block;
+        const std::int64_t last = shape.partitions == 1 ? problem.x.k : std::min(first + shape.block, problem.x.k);
+        if constexpr (std::is_same_v<T, float>) {
+            if (wide != nullptr) {
+                wide->run(wide_scratch.get() + slot * wide_extent, data, filter, first, last, parts, place_exponent);
+                return;
             }
-            place(fft, data, filter, first, last, parts, place_exponent);
-            fft.forward(data, scratch.get(), threads);
         }
-    }
+        place(fft, data, filter, first, last, parts, place_exponent);
+        fft.forward(data, narrow_scratch.get() + slot * narrow_extent, of_each);
+    });
     return prepared;
 }
 

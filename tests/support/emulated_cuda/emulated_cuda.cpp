@@ -213,19 +213,18 @@ Job without_last(Job job) {
     return job;
 }
 
-// In correlation order.
+// In correlation order, packed.
 std::vector<std::byte> ordered(const DeviceTaps& given, const Problem& p) {
-    const std::int64_t bytes = bytes_of(p.taps_dtype), count = p.taps();
-    const auto* from = static_cast<const std::byte*>(given.data);
-    std::vector<std::byte> taps(static_cast<std::size_t>(count * bytes));
-    for (std::int64_t t = 0; t < count; ++t) {
-        std::memcpy(taps.data() + t * bytes, from + (given.reversed != 0 ? count - 1 - t : t) * bytes,
-                    static_cast<std::size_t>(bytes));
+    const std::int64_t bytes = bytes_of(p.taps_dtype), k = p.taps(), stride = p.filters > 1 ? p.batch.taps_stride : 0;
+    std::vector<std::byte> taps(static_cast<std::size_t>(p.filters * k * bytes));
+    for (std::int64_t t = 0; t < p.filters * k; ++t) {
+        const std::int64_t from = t / k * stride + (given.reversed != 0 ? k - 1 - t % k : t % k);
+        copy_element(taps.data() + t * bytes, p.taps_dtype, given.data, given.dtype, from);
     }
     if (given.conjugated == 0) { return taps; }
     const auto conjugate = [&]<class Real>(Real) {
         auto* const parts = reinterpret_cast<Real*>(taps.data());
-        for (std::int64_t t = 0; t < count; ++t) { parts[2 * t + 1] = -parts[2 * t + 1]; }
+        for (std::int64_t t = 0; t < p.filters * k; ++t) { parts[2 * t + 1] = -parts[2 * t + 1]; }
     };
     if (p.taps_dtype == Dtype::complex64) { conjugate(float{}); }
     if (p.taps_dtype == Dtype::complex128) { conjugate(double{}); }
@@ -238,8 +237,9 @@ bool execute_with_taps(const Prepared* prepared, const Job* job, const DeviceTap
     if (prepared->without_taps != (taps != nullptr)) {
         return fail(status, Code::argument, "taps: asked for and not given, or not");
     }
-    const std::int64_t taps_bytes = prepared->problem.taps() * bytes_of(prepared->problem.taps_dtype);
-    if (taps != nullptr && !is_inside(taps->data, taps_bytes, prepared->device, false)) {
+    const Problem& p = prepared->problem;
+    const std::int64_t taps_count = p.taps() + (p.filters > 1 ? (p.filters - 1) * p.batch.taps_stride : 0);
+    if (taps != nullptr && !is_inside(taps->data, taps_count * bytes_of(taps->dtype), prepared->device, false)) {
         return fail(status, Code::argument, "taps: is not memory of the plan's device");
     }
     if (prepared->life != world().life) { return fail(status, Code::device, "plan: the device was reset after the plan was made"); }
@@ -357,9 +357,7 @@ RungInfo rung(std::int32_t number) {
 
 bool supports(std::int32_t number, std::int32_t, const Problem* p, Status* status) {
     if (p->rank != rung(number).rank) { return fail(status, Code::unsupported, "it takes another number of filtered axes"); }
-    if (p->taps_come_later && (number != kPieces || p->filters > 1)) {
-        return fail(status, Code::unsupported, "it takes its taps from host memory");
-    }
+    if (p->taps_come_later && number != kPieces) { return fail(status, Code::unsupported, "it takes its taps from host memory"); }
     const bool real_sums = is_integer(p->dtype) && !is_integer(p->taps_dtype);
     if (number != kVolume && number != kImageAnyhow && is_of_images(number)) {
         if (!p->has_packed_pixels()) { return fail(status, Code::unsupported, "takes pixels that lie side by side"); }
@@ -471,6 +469,18 @@ bool depthwise_backward(std::int32_t device, const Depthwise* problem, void* gra
     return true;
 }
 
+bool sum_rows(std::int32_t device, const RowSum* sum, Stream* stream, Status* status) {
+    if (goes_wrong("sum_rows", status)) { return false; }
+    const std::int64_t from = sum->count * bytes_of(sum->from_dtype);
+    if (!is_inside(sum->to, sum->count * bytes_of(sum->to_dtype), device, false) ||
+        !is_inside(sum->from, sum->rows * from, device, false) ||
+        (sum->before != nullptr && !is_inside(sum->before, from, device, false))) {
+        return fail(status, Code::argument, "sum_rows: not memory of the device");
+    }
+    enqueue(stream, [s = *sum] { run_row_sum(s); });
+    return true;
+}
+
 const Api kApi = {
     .abi_version = kAbiVersion,
     .api_bytes = sizeof(Api),
@@ -563,6 +573,7 @@ const Api kApi = {
     .depthwise_workspace_bytes = [](std::int32_t, const Depthwise*, Status*) { return kWorkspaceBytes; },
     .depthwise_backward = depthwise_backward,
     .execute_with_taps = execute_with_taps,
+    .sum_rows = sum_rows,
 };
 
 // The lessons' numbers begin behind those of what ships.

@@ -300,4 +300,16 @@ void run_depthwise_gradients(const cuda_abi::Depthwise& p, void* grad_x, void* g
     for (std::size_t i = 0; i < of_taps.size(); ++i) { store(grad_taps, p.dtype, static_cast<std::int64_t>(i), of_taps[i]); }
 }
 
+void run_row_sum(const cuda_abi::RowSum& s) {
+    for (std::int64_t i = 0; i < s.count; ++i) {
+        double sum = s.before == nullptr ? 0 : load(s.before, s.from_dtype, i).real();
+        for (std::int64_t row = 0; row < s.rows; ++row) { sum += load(s.from, s.from_dtype, row * s.count + i).real(); }
+        store(s.to, s.to_dtype, i, sum);
+    }
+}
+
+void copy_element(void* to, Dtype to_dtype, const void* array, Dtype dtype, std::int64_t from) {
+    store(to, to_dtype, 0, load(array, dtype, from));
+}
+
 }  // namespace tapline::emulated

@@ -23,4 +23,10 @@ void run_depthwise(const cuda_abi::Depthwise& problem, void* y, const void* x, c
 void run_depthwise_gradients(const cuda_abi::Depthwise& problem, void* grad_x, void* grad_taps, const void* grad_y, const void* x,
                              const void* taps);
 
+/// cuda_abi::Api::sum_rows, sums in f64.
+void run_row_sum(const cuda_abi::RowSum& sum);
+
+/// Element `from` of an array, converted.
+void copy_element(void* to, Dtype to_dtype, const void* array, Dtype dtype, std::int64_t from);
+
 }  // namespace tapline::emulated

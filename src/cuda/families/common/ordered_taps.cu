@@ -12,50 +12,97 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr std::int64_t kMostBlocksOrdering = 1024;
+constexpr std::int64_t kMostRowsOfGrid = 65535;
 
-/// to[t] = tap t in correlation order, zeros from k to `slots`; a tap is kParts numbers.
-template <class T, int kParts>
-__global__ void __launch_bounds__(kThreads)
-    order_taps_kernel(void* to, const void* given, std::int64_t k, std::int64_t slots, int reversed, int conjugated) {
+/// Row i of job.to: filter (first + i) % filters in correlation order, zeros from k to the row's slots; a tap is kParts numbers.
+template <class T, class Given, int kParts>
+__global__ void __launch_bounds__(kThreads) order_taps_kernel(const __grid_constant__ OrderJob job) {
     const std::int64_t stride = std::int64_t{kThreads} * gridDim.x;
-    for (std::int64_t t = std::int64_t{kThreads} * blockIdx.x + threadIdx.x; t < slots; t += stride) {
-        const T* const from = static_cast<const T*>(given) + kParts * (reversed != 0 ? k - 1 - t : t);
+    const std::int64_t thread = std::int64_t{kThreads} * blockIdx.x + threadIdx.x;
+    for (std::int64_t row = blockIdx.y; row < job.count; row += gridDim.y) {
+        auto* const to = reinterpret_cast<T*>(static_cast<char*>(job.to) + row * job.pitch_bytes);
+        const Given* const filter =
+            static_cast<const Given*>(job.given) + kParts * ((job.first + row) % job.filters) * job.given_stride;
+        const std::int64_t slots = row + 1 == job.count ? job.last_slots : job.slots;
+        for (std::int64_t t = thread; t < slots; t += stride) {
+            const Given* const from = filter + kParts * (job.reversed != 0 ? job.k - 1 - t : t);
 #pragma unroll
-        for (int part = 0; part < kParts; ++part) {
-            const T value = t < k ? from[part] : T{};
-            static_cast<T*>(to)[kParts * t + part] = part == 1 && conjugated != 0 ? -value : value;
+            for (int part = 0; part < kParts; ++part) {
+                const T value = t < job.k ? static_cast<T>(from[part]) : T{};
+                to[kParts * t + part] = part == 1 && job.conjugated != 0 ? -value : value;
+            }
         }
+    }
+    if (blockIdx.y != 0) { return; }
+    for (std::int64_t v = thread; v < job.ready.bytes / 16; v += stride) {
+        static_cast<uint4*>(job.ready.to)[v] = static_cast<const uint4*>(job.ready.from)[v];
     }
 }
 
 OrderKernel kernel_of(const Problem& p) {
     switch (p.taps_dtype) {
         case kF64:
-            return &order_taps_kernel<double, 1>;
+            return &order_taps_kernel<double, double, 1>;
         case kComplex64:
-            return &order_taps_kernel<float, 2>;
+            return &order_taps_kernel<float, float, 2>;
         case kComplex128:
-            return &order_taps_kernel<double, 2>;
+            return &order_taps_kernel<double, double, 2>;
         default:
-            return &order_taps_kernel<float, 1>;
+            return &order_taps_kernel<float, float, 1>;
     }
 }
 
 }  // namespace
 
-OrderedTaps::OrderedTaps(const Prepared& prepared) {
-    if (!prepared.problem.taps_come_later) { return; }
-    order_taps = kernel_of(prepared.problem);
-    slots = (prepared.taps_pitch_bytes + kTapSlackBytes) / type_of(prepared.problem, prepared.device).tap_bytes;
-    load_kernel(order_taps);
+OrderPlan load_order(const Prepared& prepared) {
+    const Problem& p = prepared.problem;
+    if (!p.taps_come_later) { return {}; }
+    OrderPlan plan{.kernel = kernel_of(p), .tap_bytes = type_of(p, prepared.device).tap_bytes};
+    load_kernel(plan.kernel);
+    if (p.taps_dtype == kF32) {
+        plan.of_f16 = &order_taps_kernel<float, __half, 1>;
+        plan.of_bf16 = &order_taps_kernel<float, __nv_bfloat16, 1>;
+        load_kernel(plan.of_f16);
+        load_kernel(plan.of_bf16);
+    }
+    return plan;
 }
 
-void DirectRung::launch_tables(const Prepared& prepared, void* /*tables*/, void* taps, const cuda_abi::DeviceTaps& given,
+void launch_order(const OrderPlan& plan, const Prepared& prepared, void* taps, const GivenFilters& given, const ReadyTables& ready,
+                  cudaStream_t stream) {
+    const Problem& p = prepared.problem;
+    const OrderKernel kernel = given.dtype == p.taps_dtype ? plan.kernel
+                               : given.dtype == kF16       ? plan.of_f16
+                               : given.dtype == kBf16      ? plan.of_bf16
+                                                           : nullptr;
+    if (kernel == nullptr) { throw CudaError(cuda_abi::Code::type, "taps: are not of the plan's type of taps"); }
+    const std::int64_t pitch = prepared.taps_pitch_bytes;
+    const OrderJob job{.to = taps,
+                       .given = given.data,
+                       .pitch_bytes = pitch,
+                       .given_stride = given.stride,
+                       .k = p.x.k,
+                       .slots = pitch / plan.tap_bytes,
+                       .last_slots = (pitch + kTapSlackBytes) / plan.tap_bytes,
+                       .first = given.first,
+                       .count = given.count,
+                       .filters = given.filters,
+                       .reversed = given.reversed,
+                       .conjugated = given.conjugated,
+                       .ready = ready};
+    const std::int64_t work = std::max(job.last_slots, ready.bytes / 16);
+    const std::int64_t rows = std::min(given.count, kMostRowsOfGrid);
+    const std::int64_t blocks = std::clamp<std::int64_t>(divide_up(work, kThreads), 1, kMostBlocksOrdering);
+    launch_kernel(kernel, dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(rows)), kThreads, 0, stream, job);
+}
+
+double ordering_seconds(const Problem& p, const cuda_abi::Device& device) {
+    return 2 * static_cast<double>(p.filters * p.x.k) * type_of(p, device).tap_bytes / device.copy_bytes_per_second;
+}
+
+void DirectRung::launch_tables(const Prepared& prepared, void* /*tables*/, void* taps, const GivenFilters& given,
                                cudaStream_t stream) const {
-    const auto& chosen = prepared.chosen_as<OrderedTaps>();
-    const std::int64_t blocks = std::min(divide_up(chosen.slots, kThreads), kMostBlocksOrdering);
-    launch_kernel(chosen.order_taps, static_cast<unsigned>(blocks), kThreads, 0, stream, taps, given.data, prepared.problem.x.k,
-                  chosen.slots, given.reversed, given.conjugated);
+    launch_order(prepared.chosen_as<OrderedTaps>().order, prepared, taps, given, {}, stream);
 }
 
 }  // namespace tapline::cuda

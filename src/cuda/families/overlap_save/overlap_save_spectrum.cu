@@ -4,67 +4,17 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "cuda/families/overlap_save/overlap_save_spectrum_columns.cuh"
 #include "cuda/launch.hpp"
-#include "cuda/primitives/segment.cuh"
-#include "cuda/primitives/turns.cuh"
 
 namespace tapline::cuda::overlap_save {
 namespace {
-
-/// The taps of one spectrum. Numbers are those of its polynomial's coefficients: of whole rows the last tap comes first.
-struct OwnTaps {
-    const void* given;
-    int k, begin, end;  // of all taps; those that there are
-    int reversed;
-    int skip;  // coefficient i belongs to the power i + skip
-    int count;
-
-    template <class Given>
-    __device__ __forceinline__ OwnTaps(const SpectrumJob& g, Given)
-        : given(g.given), k(g.k), begin(0), end(g.k), reversed(g.reversed), skip(g.shape.skip), count(g.k) {
-        const int spectrum = g.first_spectrum + static_cast<int>(blockIdx.y);
-        const SpectrumTaps& of = g.of;
-        const int filter = of.lags > 0 ? spectrum / of.lags : spectrum % of.filters;
-        const auto* bytes = static_cast<const char*>(g.given) + filter * of.pitch_bytes;
-        if (of.lags > 0) {
-            // Powers origin - t - lag are moved by one round, so that none is negative; of halves those past a round are the
-            // other half's.
-            const int points = kPoints * g.shape.rows * g.shape.warps;
-            skip = of.origin - spectrum % of.lags * points - (k - 1) + points;
-            reversed = 1;
-            if (of.lags > 1) { end = min(k, 2 * points - skip); }
-        } else if (of.part_taps > 0) {
-            const int part = spectrum / of.filters;
-            const int own = part * of.part_taps;
-            const int first = part > 0 && part == of.parts - 1 ? of.last_first : own;
-            begin = own - first;
-            end = min(own + of.part_taps, k) - first;
-            count = end;
-            bytes += static_cast<std::int64_t>(first) * (g.real_taps != 0 ? 1 : 2) * static_cast<int>(sizeof(Given));
-        }
-        given = bytes;
-    }
-};
-
-/// Tap t in correlation order, or one of its parts; zero where there is none. That is no branch: loads need not wait for each
-/// other.
-template <class T, class Given, int kParts>
-__device__ __forceinline__ T part_of_tap(const OwnTaps& g, int t, int part = 0) {
-    const int inside = min(max(t, g.begin), g.end - 1);
-    const Given value = static_cast<const Given*>(g.given)[kParts * (g.reversed != 0 ? g.k - 1 - inside : inside) + part];
-    return t == inside ? static_cast<T>(value) : T{};
-}
-
-/// e^(2 pi i e / 2^k), `whole` = 2^k.
-template <class T>
-__device__ __forceinline__ auto turn_of(std::int64_t e, std::int64_t whole) {
-    return half_turns(T{2} * static_cast<T>(e & (whole - 1)) / static_cast<T>(whole));
-}
 
 constexpr int kThreads = kPoints;
 constexpr int kMostCopying = 32;  // blocks
 constexpr int kTogether = 2;      // runs of a block where there are kMany
 constexpr int kMany = 64;
+constexpr double kRunSeconds = 2e-6;  // of a multiprocessor
 
 /// What only has to be copied, by the blocks from number `transforming` on.
 template <class T>
@@ -180,7 +130,16 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     };
     T re[kRuns] = {};
     T im[kRuns] = {};
-    const int terms = min((taps.count + taps.skip + kPoints - 1) / kPoints, runs);
+    const std::int64_t spectrum = g.first_spectrum + static_cast<int>(blockIdx.y);
+    auto* const to = reinterpret_cast<typename PointOf<Given>::Type*>(static_cast<char*>(g.tables) + g.shape.ready_bytes) +
+                     spectrum * kPoints * runs;
+    // None where spectrum_columns_kernel has formed the sums.
+    const int terms = g.has_columns != 0 ? 0 : min((taps.count + taps.skip + kPoints - 1) / kPoints, runs);
+    if (g.has_columns != 0) {
+        const auto sum = to[kPoints * run_of(g.shape, first_run) + thread];
+        re[0] = static_cast<T>(sum.x);
+        im[0] = static_cast<T>(sum.y);
+    }
     // A coefficient has two parts if taps have, or if a real one's is folded: X^M is i.
     const bool is_folded = g.is_complex == 0 && taps.count + taps.skip > kPoints * runs;
     // As many loads at once as there are registers for: the latency of memory is most of the time.
@@ -251,7 +210,7 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     for (int n = 0; n < kRuns; ++n) {
         Point value = points[n][place];
         const int number = first_run + n * (runs / kRuns);
-        const int run = number % g.shape.rows * g.shape.warps + fft::reversed(number / g.shape.rows, fft::log2_of(g.shape.warps));
+        const int run = run_of(g.shape, number);
         int f = thread;
         if (g.shape.for_block != 0) {  // undo_lanes(), turn_rows() and as_tangents() of overlap_save_tables.hpp
             multiply(value.x, value.y, turn_of<T>(-step_of(n) * (thread % 32), std::int64_t{4} * kPoints * runs));
@@ -266,9 +225,6 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
         } else {
             value = {share * value.x, share * value.y};
         }
-        const std::int64_t spectrum = g.first_spectrum + static_cast<int>(blockIdx.y);
-        auto* const to = reinterpret_cast<typename PointOf<Given>::Type*>(static_cast<char*>(g.tables) + g.shape.ready_bytes) +
-                         spectrum * kPoints * runs;
         if (g.of.lags > 0) {  // z^-M of the powers moved, -i
             const int j = (number - f * runs) & (kPoints * runs - 1);
             to[place_of_row(g.shape.order, runs, j)] = {static_cast<Given>(value.y), static_cast<Given>(-value.x)};
@@ -336,8 +292,22 @@ SpectrumPlan load_plan_spectra(const Problem& p, const SpectrumShape& shape, con
     SpectrumPlan plan = plan_for(p, shape);
     plan.job.shape.ready_bytes = 0;
     plan.job.of = taps;
-    if (point_type_of(p).is_wide()) {
+    const bool wide = point_type_of(p).is_wide();
+    const int runs = shape.rows * shape.warps;
+    if (p.taps_come_later && taps.lags == 0) {
+        plan.columns = wide ? columns_kernel_of<double>(runs) : columns_kernel_of<float>(runs);
+        plan.column_blocks = static_cast<unsigned>(kPoints / (wide ? kColumns<double> : kColumns<float>));
+    }
+    if (plan.columns != nullptr) {
+        load_kernel(plan.columns);
+        plan.job.has_columns = 1;
+        plan.kernel = wide ? &spectrum_kernel<double, double, 1> : &spectrum_kernel<float, float, 1>;
+        plan.blocks = static_cast<unsigned>(runs);
+        load_kernel(plan.kernel);
+    } else if (wide) {
         choose_kernel<double, double>(plan);
+    } else if (p.taps_come_later) {
+        choose_kernel<float, float>(plan);
     } else {
         choose_kernel<double, float>(plan);
     }
@@ -352,8 +322,23 @@ void launch_plan_spectra(const SpectrumPlan& plan, const void* taps, void* to, c
     const int spectra = job.of.filters * std::max(job.of.parts, job.of.lags);
     for (; job.first_spectrum < spectra; job.first_spectrum += kMostAtOnce) {
         const auto some = static_cast<unsigned>(std::min(spectra - job.first_spectrum, kMostAtOnce));
+        if (plan.columns != nullptr) {
+            launch_kernel(plan.columns, dim3(plan.column_blocks, some), kColumnThreads, 0, stream, job);
+        }
         launch_kernel(plan.kernel, dim3(plan.blocks, some), kThreads, 0, stream, job);
     }
+}
+
+void launch_later_spectra(const Prepared& prepared, const OrderPlan& order, const SpectrumPlan& plan, std::int64_t ready_bytes,
+                          void* tables, void* taps, const GivenFilters& given, cudaStream_t stream) {
+    launch_order(order, prepared, taps, given, {.from = prepared.on_device.tables, .to = tables, .bytes = ready_bytes}, stream);
+    launch_plan_spectra(plan, taps, static_cast<char*>(tables) + ready_bytes, stream);
+}
+
+double spectra_seconds(const Problem& p, std::int64_t points, std::int64_t spectra, const cuda_abi::Device& device) {
+    const auto runs = static_cast<double>(spectra * points / kPoints);
+    const double bytes = static_cast<double>(spectra * points) * point_type_of(p).point_bytes;
+    return runs * kRunSeconds / device.multiprocessors + 2 * bytes / device.copy_bytes_per_second;
 }
 
 }  // namespace tapline::cuda::overlap_save

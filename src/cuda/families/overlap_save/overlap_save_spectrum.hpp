@@ -1,6 +1,7 @@
 // A filter's spectrum made on the GPU, from taps that lie there.
 #pragma once
 
+#include "cuda/families/common/ordered_taps.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
 
 namespace tapline::cuda::overlap_save {
@@ -44,6 +45,7 @@ struct SpectrumJob {
     int first_spectrum;         // of the launch
     SpectrumShape shape;
     SpectrumTaps of;
+    int has_columns;  // the sums of every run's terms lie where its factors go
 };
 
 using SpectrumKernel = void (*)(SpectrumJob job);
@@ -52,6 +54,8 @@ using SpectrumKernel = void (*)(SpectrumJob job);
 struct SpectrumPlan {
     SpectrumKernel kernel = nullptr;
     unsigned blocks = 0;
+    SpectrumKernel columns = nullptr;  // goes before; null: `kernel` does all
+    unsigned column_blocks = 0;
     SpectrumJob job{};  // but for pointers and what is given
 };
 SpectrumPlan load_spectrum(const Problem& p, const SpectrumShape& shape);
@@ -60,9 +64,14 @@ void launch_spectrum(const SpectrumPlan& plan, const void* ready, void* tables, 
 
 /// From so many points on spectra of a plan's taps are made on the device, in double, and rounded once, as the host would.
 inline constexpr std::int64_t kLeastPointsOnDevice = 1 << 14;
-/// For all of a plan's spectra, of taps in correlation order.
+/// For all of a plan's spectra, of taps in correlation order; of those that come later they are formed in the points' own type.
 SpectrumPlan load_plan_spectra(const Problem& p, const SpectrumShape& shape, const SpectrumTaps& taps);
 /// Writes them one behind the other to `to`.
 void launch_plan_spectra(const SpectrumPlan& plan, const void* taps, void* to, cudaStream_t stream);
+/// The same of filters that come later, in front what a rung's tables begin with: `ready_bytes` of prepared.on_device.tables.
+void launch_later_spectra(const Prepared& prepared, const OrderPlan& order, const SpectrumPlan& plan, std::int64_t ready_bytes,
+                          void* tables, void* taps, const GivenFilters& given, cudaStream_t stream);
+/// Seconds of making `spectra` spectra of so many points.
+double spectra_seconds(const Problem& p, std::int64_t points, std::int64_t spectra, const cuda_abi::Device& device);
 
 }  // namespace tapline::cuda::overlap_save

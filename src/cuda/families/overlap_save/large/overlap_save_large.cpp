@@ -7,6 +7,7 @@
 
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/types.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_cut.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_prepare.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
@@ -201,7 +202,9 @@ public:
         if (kernel_of(p, kLeastLargeBits).function == nullptr) { return "integers are exact on the CPU only"; }
         if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
         if (p.x.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: short segments need one pass only"; }
-        if (p.filters > 1) { return "a filter for each row: a large segment's spectrum would be read for one row only"; }
+        if (p.filters > 1 && !p.taps_come_later) {
+            return "a filter for each row: a large segment's spectrum would be read for one row only";
+        }
         if (best_bits(p, device) == 0) {
             return std::to_string(p.x.k) +
                    " taps: more than a segment of the largest size has room for, or too little shared memory";
@@ -209,7 +212,13 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return estimate(p, cut_of(p, best_bits(p, device)), device) * slowdown_of_layout(p);
+        Problem of_launch = p;
+        double launches = 1;
+        if (p.filters > 1) {  // a row each
+            launches = static_cast<double>(p.batch.length);
+            of_launch.filters = of_launch.batch.length = 1;
+        }
+        return launches * estimate(of_launch, cut_of(p, best_bits(of_launch, device)), device) * slowdown_of_layout(p);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all;
@@ -244,6 +253,7 @@ public:
         chosen->ready_bytes =
             std::int64_t{LargeTables(kernel.radix, kernel.warps, chosen->type.is_wide()).end} * chosen->type.point_bytes;
         load_kernel(kernel.function, shared_bytes, prepared.device);
+        chosen->order = load_order(prepared);
         if (!p.taps_come_later) {
             load_plan_spectrum(prepared, chosen->cut.bits);
         } else if (!makes_short_spectrum(p, chosen->cut)) {
@@ -276,20 +286,32 @@ public:
         const auto& chosen = prepared.chosen_as<ChosenLarge>();
         return chosen.ready_bytes + chosen.cut.points * chosen.type.point_bytes;
     }
+    [[nodiscard]] std::int64_t most_filters() const override { return 1; }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
+    [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        if (p.filters == 1) { return 0; }
+        return static_cast<double>(p.filters) *
+               (kLaunchSeconds + spectra_seconds(p, cut_of(p, best_bits(p, device)).points, 1, device));
+    }
     void load_tables(const Prepared&) const override {}  // load() does
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
                           cudaStream_t stream) const override {
         const auto& chosen = prepared.chosen_as<ChosenLarge>();
+        cuda_abi::DeviceTaps given = made.given;
+        if (given.dtype != prepared.problem.taps_dtype) {
+            launch_order(chosen.order, prepared, made.taps, made.given, {}, stream);
+            given = {.data = made.taps};
+        }
         if (chosen.spectrum.kernel != nullptr) {
-            launch_spectrum(chosen.spectrum, prepared.on_device.tables, made.tables, made.taps, made.given, stream);
+            launch_spectrum(chosen.spectrum, prepared.on_device.tables, made.tables, made.taps, given, stream);
             return launch(prepared, job, {made.taps, made.tables}, workspace, stream);
         }
         LargeSegments g{};
         g.made_spectrum = made.tables;
         g.made_taps = made.taps;
-        g.given = made.given.data;
-        g.reversed = made.given.reversed;
-        g.conjugated = made.given.conjugated;
+        g.given = given.data;
+        g.reversed = given.reversed;
+        g.conjugated = given.conjugated;
         launch_segments(prepared, job, g, {made.taps, prepared.on_device.tables}, workspace, stream);
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
@@ -307,6 +329,7 @@ private:
         Ring ring{};
         std::int64_t ready_bytes = 0;  // of the tables, before the spectrum
         SpectrumPlan spectrum;         // where taps come later and the kernel does not make it
+        OrderPlan order;               // where they come in another type
     };
 
     /// `g` says of what the spectrum is made unless the plan has it.

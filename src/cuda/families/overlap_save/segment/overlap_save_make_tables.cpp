@@ -42,7 +42,8 @@ SpectrumShape spectrum_shape(const SegmentPlan& plan) {
 SpectrumPlan load_spectra_on_device(const Prepared& prepared, const SegmentPlan& plan) {
     const Problem& p = prepared.problem;
     const std::int64_t points = spectra_of(p, plan) * kPoints * plan.cut.warps;
-    if (p.taps_come_later || points < kLeastPointsOnDevice || spectra_of(p, plan) > kMostBlocks) { return {}; }
+    const bool many = p.taps_come_later || points >= kLeastPointsOnDevice;
+    if (!many || spectra_of(p, plan) > kMostBlocks) { return {}; }
     const auto parts = static_cast<int>(plan.parts.size());
     return load_plan_spectra(p, spectrum_shape(plan),
                              {.pitch_bytes = prepared.taps_pitch_bytes,

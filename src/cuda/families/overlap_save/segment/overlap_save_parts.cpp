@@ -23,7 +23,7 @@ Cut cut_of_part(const Problem& p, const cuda_abi::Device& device) {
     return {};
 }
 
-class OverlapSaveParts final : public Rung {
+class OverlapSaveParts final : public Rung, public MakesTables {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
@@ -67,6 +67,7 @@ public:
         auto chosen = std::make_unique<ChosenParts>();
         chosen->plan = load_segments(segment_kernel_of, prepared, cut_of_part(prepared.problem, prepared.device));
         chosen->spectra = load_spectra_on_device(prepared, chosen->plan);
+        chosen->order = load_order(prepared);
         return chosen;
     }
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
@@ -82,10 +83,25 @@ public:
         launch_plan_spectra(prepared.chosen_as<ChosenParts>().spectra, prepared.on_device.taps, to, stream);
         check(cudaStreamSynchronize(stream), "making spectra");
     }
+    [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override {
+        return table_bytes(prepared.problem, plan_of(prepared));
+    }
+    [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const Cut cut = cut_of_part(p, device);
+        const auto spectra = p.filters * static_cast<std::int64_t>(parts_of(p.x.k, cut).size());
+        return ordering_seconds(p, device) + spectra_seconds(p, std::int64_t{kPoints} * cut.warps, spectra, device);
+    }
+    void load_tables(const Prepared&) const override {}  // load() does
+    void launch_tables(const Prepared& prepared, void* tables, void* taps, const GivenFilters& given,
+                       cudaStream_t stream) const override {
+        const auto& chosen = prepared.chosen_as<ChosenParts>();
+        launch_later_spectra(prepared, chosen.order, chosen.spectra, spectrum_shape(chosen.plan).ready_bytes, tables, taps, given,
+                             stream);
+    }
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
                 cudaStream_t stream) const override {
         const SegmentPlan& plan = plan_of(prepared);
-        const std::int64_t room = prepared.workspace_bytes / plan.type.sum_bytes();
+        const std::int64_t room = workspace_bytes(prepared) / plan.type.sum_bytes();
         // Whole segments of a row, or several whole rows; one segment of each if there are rows for all multiprocessors: then parts
         // that read nothing but zeros are left out.
         const bool by_segments = job.batch >= kSegmentsAtOnce * prepared.device.multiprocessors;
@@ -112,6 +128,7 @@ private:
     struct ChosenParts : Chosen {
         SegmentPlan plan;
         SpectrumPlan spectra;  // where they are made on the device
+        OrderPlan order;       // where taps come later
     };
     static const SegmentPlan& plan_of(const Prepared& prepared) { return prepared.chosen_as<ChosenParts>().plan; }
 

@@ -17,8 +17,13 @@ struct ChosenSegments : Chosen {
     bool by_rows = false;
     RowPlan rows;  // where they are taken as a whole
     bool takes_segments = false;
-    SpectrumPlan spectrum;                  // where taps come later
     SpectrumPlan spectra, spectra_of_rows;  // of the plan's taps, where they are made on the device
+    // Where taps come later: what makes one filter's at once, what puts several in order for `spectra` or `spectra_of_rows`.
+    SpectrumPlan spectrum;
+    OrderPlan order;
+
+    // Whether all that is launched takes whole rows, so that nothing else needs tables.
+    [[nodiscard]] bool only_rows() const { return by_rows && order.kernel != nullptr; }
 };
 
 }  // namespace
@@ -119,17 +124,29 @@ std::unique_ptr<const Chosen> SegmentRung::load(const Prepared& prepared) const 
     } else {
         chosen->takes_segments = takes_segments(prepared, cut, p.batch.length * divide_up(p.x.outputs, cut.outputs));
     }
-    if (p.taps_come_later) { chosen->spectrum = load_spectrum(p, spectrum_shape(chosen->plan)); }
+    if (p.taps_come_later && p.filters == 1) { chosen->spectrum = load_spectrum(p, spectrum_shape(chosen->plan)); }
+    chosen->order = load_order(prepared);
     chosen->spectra = load_spectra_on_device(prepared, chosen->plan);
     if (chosen->by_rows && chosen->spectra.kernel != nullptr) {
         chosen->spectra_of_rows = load_row_spectra(prepared, chosen->rows);
-        if (chosen->spectra_of_rows.kernel == nullptr) { chosen->spectra = {}; }
+        if (chosen->spectra_of_rows.kernel == nullptr) {
+            if (p.taps_come_later) {
+                chosen->by_rows = false;
+            } else {
+                chosen->spectra = {};
+            }
+        }
     }
     return chosen;
 }
 
 std::vector<std::byte> SegmentRung::tables(Prepared& prepared) const {
     const auto& chosen = prepared.chosen_as<ChosenSegments>();
+    if (chosen.only_rows()) {
+        std::vector<std::byte> of_rows;
+        append_row_tables(of_rows, chosen.rows);
+        return of_rows;
+    }
     std::vector<std::byte> bytes = make_tables(chosen.plan);
     if (chosen.spectra.kernel != nullptr) { return bytes; }
     append_spectra(bytes, prepared, chosen.plan);
@@ -163,10 +180,11 @@ void SegmentRung::launch(const Prepared& prepared, const Job& job, const OnDevic
                          cudaStream_t stream) const {
     const auto& chosen = prepared.chosen_as<ChosenSegments>();
     if (chosen.by_rows && takes_job(chosen.rows, job)) {
-        const OnDevice of_rows{on_device.taps,
-                               static_cast<const char*>(on_device.tables) + table_bytes(prepared.problem, chosen.plan)};
+        const std::int64_t before = chosen.only_rows() ? 0 : table_bytes(prepared.problem, chosen.plan);
+        const OnDevice of_rows{on_device.taps, static_cast<const char*>(on_device.tables) + before};
         return launch_rows(prepared, chosen.rows, job, of_rows, workspace, stream);
     }
+    if (chosen.only_rows()) { throw CudaError(cuda_abi::Code::unsupported, "overlap_save: rows whose place a plan must know"); }
     Launch launch;
     launch.rows = job.batch;
     launch.count = job.count;
@@ -175,12 +193,27 @@ void SegmentRung::launch(const Prepared& prepared, const Job& job, const OnDevic
 }
 
 std::int64_t SegmentRung::made_table_bytes(const Prepared& prepared) const {
-    return table_bytes(prepared.problem, prepared.chosen_as<ChosenSegments>().plan);
+    const auto& chosen = prepared.chosen_as<ChosenSegments>();
+    return chosen.only_rows() ? all_row_bytes(prepared.problem, chosen.rows) : table_bytes(prepared.problem, chosen.plan);
 }
 
-void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+double SegmentRung::making_seconds(const Problem& p, const cuda_abi::Device& device) const {
+    if (p.filters == 1) { return 0; }
+    const int warps = best_warps(p, device);
+    const std::int64_t points = takes_rows(p, warps, device) ? row_points(warps) : std::int64_t{kPoints} * warps;
+    return ordering_seconds(p, device) + spectra_seconds(p, points, p.filters, device);
+}
+
+void SegmentRung::launch_tables(const Prepared& prepared, void* tables, void* taps, const GivenFilters& given,
                                 cudaStream_t stream) const {
-    launch_spectrum(prepared.chosen_as<ChosenSegments>().spectrum, prepared.on_device.tables, tables, taps, given, stream);
+    const auto& chosen = prepared.chosen_as<ChosenSegments>();
+    if (chosen.spectrum.kernel != nullptr && given.dtype == prepared.problem.taps_dtype) {
+        return launch_spectrum(chosen.spectrum, prepared.on_device.tables, tables, taps, given, stream);
+    }
+    const bool rows = chosen.only_rows();
+    launch_later_spectra(prepared, chosen.order, rows ? chosen.spectra_of_rows : chosen.spectra,
+                         rows ? row_table_bytes(chosen.rows) : spectrum_shape(chosen.plan).ready_bytes, tables, taps, given,
+                         stream);
 }
 
 }  // namespace tapline::cuda::overlap_save

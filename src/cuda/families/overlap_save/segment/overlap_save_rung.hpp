@@ -24,8 +24,9 @@ public:
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
                 cudaStream_t stream) const override;
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared& prepared) const override;
+    [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const override;
     void load_tables(const Prepared&) const override {}  // load() does
-    void launch_tables(const Prepared& prepared, void* tables, void* taps, const cuda_abi::DeviceTaps& given,
+    void launch_tables(const Prepared& prepared, void* tables, void* taps, const GivenFilters& given,
                        cudaStream_t stream) const override;
 
 protected:

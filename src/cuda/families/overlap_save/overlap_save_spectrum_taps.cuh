@@ -1,0 +1,65 @@
+// Which taps a spectrum is made of.
+#pragma once
+
+#include "cuda/families/overlap_save/overlap_save_spectrum.hpp"
+#include "cuda/primitives/segment.cuh"
+#include "cuda/primitives/turns.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+/// The taps of one spectrum. Numbers are those of its polynomial's coefficients: of whole rows the last tap comes first.
+struct OwnTaps {
+    const void* given;
+    int k, begin, end;  // of all taps; those that there are
+    int reversed;
+    int skip;  // coefficient i belongs to the power i + skip
+    int count;
+
+    template <class Given>
+    __device__ __forceinline__ OwnTaps(const SpectrumJob& g, Given)
+        : given(g.given), k(g.k), begin(0), end(g.k), reversed(g.reversed), skip(g.shape.skip), count(g.k) {
+        const int spectrum = g.first_spectrum + static_cast<int>(blockIdx.y);
+        const SpectrumTaps& of = g.of;
+        const int filter = of.lags > 0 ? spectrum / of.lags : spectrum % of.filters;
+        const auto* bytes = static_cast<const char*>(g.given) + filter * of.pitch_bytes;
+        if (of.lags > 0) {
+            // Powers origin - t - lag are moved by one round, so that none is negative; of halves those past a round are the
+            // other half's.
+            const int points = kPoints * g.shape.rows * g.shape.warps;
+            skip = of.origin - spectrum % of.lags * points - (k - 1) + points;
+            reversed = 1;
+            if (of.lags > 1) { end = min(k, 2 * points - skip); }
+        } else if (of.part_taps > 0) {
+            const int part = spectrum / of.filters;
+            const int own = part * of.part_taps;
+            const int first = part > 0 && part == of.parts - 1 ? of.last_first : own;
+            begin = own - first;
+            end = min(own + of.part_taps, k) - first;
+            count = end;
+            bytes += static_cast<std::int64_t>(first) * (g.real_taps != 0 ? 1 : 2) * static_cast<int>(sizeof(Given));
+        }
+        given = bytes;
+    }
+};
+
+/// Tap t in correlation order, or one of its parts; zero where there is none. That is no branch: loads need not wait for each
+/// other.
+template <class T, class Given, int kParts>
+__device__ __forceinline__ T part_of_tap(const OwnTaps& g, int t, int part = 0) {
+    const int inside = min(max(t, g.begin), g.end - 1);
+    const Given value = static_cast<const Given*>(g.given)[kParts * (g.reversed != 0 ? g.k - 1 - inside : inside) + part];
+    return t == inside ? static_cast<T>(value) : T{};
+}
+
+/// e^(2 pi i e / 2^k), `whole` = 2^k.
+template <class T>
+__device__ __forceinline__ auto turn_of(std::int64_t e, std::int64_t whole) {
+    return half_turns(T{2} * static_cast<T>(e & (whole - 1)) / static_cast<T>(whole));
+}
+
+/// The place of run `number`, theta = (phi + 2 pi number) / M, among a segment's.
+__device__ __forceinline__ int run_of(const SpectrumShape& shape, int number) {
+    return number % shape.rows * shape.warps + fft::reversed(number / shape.rows, fft::log2_of(shape.warps));
+}
+
+}  // namespace tapline::cuda::overlap_save

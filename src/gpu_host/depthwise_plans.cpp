@@ -1,0 +1,240 @@
+#include "gpu_host/depthwise_plans.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include "core/plan/host_memory.hpp"
+#include "gpu_host/engine.hpp"
+#include "gpu_host/library.hpp"
+
+namespace tapline::gpu_host {
+namespace {
+
+// Direct summation's share of the multiply-adds that a GPU could do, in f32: (8, 2048, 8192) tensors with 64 taps on an H200 take
+// 635 us forward and for the gradient of x, 1,129 us for that of taps.
+constexpr double kForwardShare = 0.4;
+constexpr double kOfTapsShare = 0.23;
+constexpr double kStartSeconds = 3e-6;
+// Filters of fewer taps are never worth a transform, and asking the cost model costs more than a short call: 64 taps of those
+// tensors are summed in 635 us and transformed in 490.
+constexpr std::int64_t kLeastTaps = 96;
+// Of copied and correlated rows at a time, so that a workspace stays small beside the tensors of a model.
+constexpr std::int64_t kMostRowsBytes = std::int64_t{256} << 20;
+constexpr std::size_t kKeptProblems = 32;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+core::Resolved rows_problem(const FilteredRows::Shape& s) {
+    Problem p;
+    p.length = s.n;
+    p.taps = s.k;
+    p.batch = s.rows;
+    p.filters = Filters::per_row;
+    p.filter_count = s.filters;
+    p.mode = Mode::same;
+    p.origin = s.origin;
+    p.operation = Operation::correlation;
+    p.dtype = s.dtype;
+    core::Resolved resolved = core::resolve(p);
+    resolved.x.outputs = s.outputs;
+    resolved.batch.out_stride = s.outputs;
+    return resolved;
+}
+
+Dtype sums_of(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
+
+FilteredRows::Shape forward_shape(const DepthwiseProblem& p) {
+    return {.rows = p.batch * p.channels,
+            .filters = p.channels,
+            .n = p.length,
+            .outputs = p.outputs,
+            .k = p.taps,
+            .origin = p.origin,
+            .dtype = p.dtype};
+}
+
+// grad_x[i] = sum_t taps[k - 1 - t] grad_y[i + t - (k - 1 - origin)]
+FilteredRows::Shape shape_of_x(const DepthwiseProblem& p) {
+    FilteredRows::Shape shape = forward_shape(p);
+    std::swap(shape.n, shape.outputs);
+    shape.origin = p.taps - 1 - p.origin;
+    return shape;
+}
+
+// Of one element of the batch, grad_taps[t] = sum_o grad_y[o] x[t + o - origin].
+FilteredRows::Shape shape_of_taps(const DepthwiseProblem& p, std::int64_t batch) {
+    return {.rows = batch * p.channels,
+            .filters = batch * p.channels,
+            .n = p.length,
+            .outputs = p.taps,
+            .k = p.outputs,
+            .origin = p.origin,
+            .dtype = sums_of(p.dtype)};
+}
+
+// The largest divisor of the batch whose rows fit.
+std::int64_t batch_at_once(const DepthwiseProblem& p) {
+    const auto bytes = static_cast<std::int64_t>(size_of(sums_of(p.dtype)));
+    const std::int64_t copied = p.dtype == sums_of(p.dtype) ? 0 : p.length;
+    const std::int64_t of_one = p.channels * (p.taps + copied) * bytes;
+    std::int64_t most = std::clamp<std::int64_t>(kMostRowsBytes / std::max<std::int64_t>(of_one, 1), 1, p.batch);
+    while (p.batch % most != 0) { --most; }
+    return most;
+}
+
+// What direct summation takes.
+double direct_seconds(const DepthwiseProblem& p, double share, const cuda_abi::Device& device) {
+    const double products =
+        static_cast<double>(p.batch * p.channels) * static_cast<double>(p.outputs) * static_cast<double>(p.taps);
+    const double rate = device.peak_flops / (p.dtype == Dtype::f64 ? device.single_to_double : 1);
+    return kStartSeconds + 2 * products / (share * rate);
+}
+
+template <class Make>
+auto made_if_possible(const Make& make) -> decltype(make()) {
+    try {
+        return make();
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) { throw; }
+        return nullptr;
+    }
+}
+
+std::shared_ptr<const DepthwiseWays> make_ways(const DepthwiseProblem& p, DepthwiseRole role, int index) {
+    auto ways = std::make_shared<DepthwiseWays>();
+    cuda_abi::Device device;
+    call(api_for(index, "").device, index, &device);
+    const double direct = direct_seconds(p, kForwardShare, device);
+    if (role == DepthwiseRole::forward) {
+        ways->forward = made_if_possible([&] { return std::make_unique<FilteredRows>(forward_shape(p), index); });
+        if (ways->forward != nullptr && ways->forward->seconds() >= direct) { ways->forward = nullptr; }
+        if (ways->forward != nullptr) { ways->forward->prepare(); }
+        return ways;
+    }
+    const double of_taps = direct_seconds(p, kOfTapsShare, device);
+    ways->of_x = made_if_possible([&] { return std::make_unique<FilteredRows>(shape_of_x(p), index); });
+    ways->of_taps = made_if_possible([&] { return std::make_unique<GradientOfTaps>(p, index, device.copy_bytes_per_second); });
+    if (ways->of_taps != nullptr && ways->of_taps->seconds() >= of_taps) { ways->of_taps = nullptr; }
+    const double least_of_taps = ways->of_taps == nullptr ? of_taps : ways->of_taps->seconds();
+    if (ways->of_x != nullptr && ways->of_x->seconds() + least_of_taps >= direct + of_taps) { ways->of_x = nullptr; }
+    if (ways->of_x != nullptr) { ways->of_x->prepare(); }
+    if (ways->of_taps != nullptr) { ways->of_taps->prepare(); }
+    return ways;
+}
+
+// The last problems, each with the ways of one role on one device in one of its lives.
+class Kept {
+public:
+    std::shared_ptr<const DepthwiseWays> get(const DepthwiseProblem& p, DepthwiseRole role, int device) {
+        const cuda_abi::Api& api = api_for(device, "");
+        const Key key{p.batch,  p.channels, p.length, p.outputs, p.taps,
+                      p.origin, p.dtype,    role,     device,    api.life == nullptr ? 0 : api.life(device)};
+        const std::lock_guard lock(mutex_);
+        const auto found = std::find_if(all_.begin(), all_.end(), [&](const auto& kept) { return kept.first == key; });
+        if (found != all_.end()) { return found->second; }
+        all_.emplace_front(key, make_ways(p, role, device));
+        if (all_.size() > kKeptProblems) { all_.pop_back(); }
+        return all_.front().second;
+    }
+
+private:
+    using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, Dtype, DepthwiseRole,
+                           int, std::uint64_t>;
+    std::mutex mutex_;
+    std::deque<std::pair<Key, std::shared_ptr<const DepthwiseWays>>> all_;
+};
+
+}  // namespace
+
+FilteredRows::FilteredRows(const Shape& shape, int device)
+    : problem_(rows_problem(shape)),
+      request_{.accuracy = Accuracy::standard, .threads = 1, .taps_come_later = true, .facts = {}},
+      choice_(core::choose(engine(device), problem_, request_, "")) {}
+
+void FilteredRows::prepare() { executable_ = choice_.algorithm->prepare(problem_, nullptr, request_); }
+
+void FilteredRows::execute(void* out, const void* in, const core::GivenTaps& taps, std::span<std::byte> workspace,
+                           void* stream) const {
+    executable_->execute_with_taps(core::whole_output(problem_, out), core::whole_input(problem_, in), taps, workspace, stream);
+}
+
+GradientOfTaps::GradientOfTaps(const DepthwiseProblem& problem, int device, double copy_bytes_per_second)
+    : problem_(problem),
+      device_(device),
+      copy_bytes_per_second_(copy_bytes_per_second),
+      sums_(sums_of(problem.dtype)),
+      at_once_(batch_at_once(problem)),
+      rows_(shape_of_taps(problem, at_once_), device) {}
+
+std::size_t GradientOfTaps::bytes_of(std::int64_t rows, std::int64_t length) const {
+    return aligned(static_cast<std::size_t>(rows * problem_.channels * length) * size_of(sums_));
+}
+
+double GradientOfTaps::seconds() const {
+    const auto times = static_cast<double>(problem_.batch / at_once_);
+    const double summed = sums_nothing() ? 0 : 2.0 * static_cast<double>(bytes_of(problem_.batch, problem_.taps));
+    const double copied = widens() ? 2.0 * static_cast<double>(bytes_of(problem_.batch, problem_.length)) : 0;
+    return times * (rows_.seconds() + kStartSeconds) + (summed + copied) / copy_bytes_per_second_;
+}
+
+// Rows' correlations, the sum so far, samples as wide as sums, and what the rows need.
+std::size_t GradientOfTaps::workspace_bytes() const {
+    const std::size_t rows = sums_nothing() ? 0 : bytes_of(at_once_, problem_.taps) + bytes_of(1, problem_.taps);
+    return rows + (widens() ? bytes_of(at_once_, problem_.length) : 0) + rows_.workspace_bytes();
+}
+
+void GradientOfTaps::execute(void* grad_taps, const void* grad_y, const void* x, std::span<std::byte> workspace,
+                             void* stream) const {
+    const cuda_abi::Api& api = api_for(device_, "");
+    auto* const native = static_cast<cuda_abi::Stream*>(stream);
+    const auto take = [&](std::size_t bytes) {
+        void* const at = workspace.data();
+        workspace = workspace.subspan(bytes);
+        return at;
+    };
+    core::GivenTaps taps{.data = grad_y, .dtype = problem_.dtype};
+    if (sums_nothing()) { return rows_.execute(grad_taps, x, taps, workspace, stream); }
+    void* const rows = take(bytes_of(at_once_, problem_.taps));
+    void* const so_far = take(bytes_of(1, problem_.taps));
+    void* const widened = widens() ? take(bytes_of(at_once_, problem_.length)) : nullptr;
+    const auto at = [&](const void* tensor, std::int64_t batch, std::int64_t length) {
+        const std::size_t before = static_cast<std::size_t>(batch * problem_.channels * length) * size_of(problem_.dtype);
+        return static_cast<const std::byte*>(tensor) + before;
+    };
+    for (std::int64_t batch = 0; batch < problem_.batch; batch += at_once_) {
+        const void* samples = at(x, batch, problem_.length);
+        if (widens()) {
+            const cuda_abi::RowSum copy{.to = widened,
+                                        .from = samples,
+                                        .rows = 1,
+                                        .count = at_once_ * problem_.channels * problem_.length,
+                                        .from_dtype = problem_.dtype,
+                                        .to_dtype = sums_};
+            call(api.sum_rows, device_, &copy, native);
+            samples = widened;
+        }
+        taps.data = at(grad_y, batch, problem_.outputs);
+        rows_.execute(rows, samples, taps, workspace, stream);
+        const bool is_last = batch + at_once_ == problem_.batch;
+        const cuda_abi::RowSum sum{.to = is_last ? grad_taps : so_far,
+                                   .from = rows,
+                                   .before = batch == 0 ? nullptr : so_far,
+                                   .rows = at_once_,
+                                   .count = problem_.channels * problem_.taps,
+                                   .from_dtype = sums_,
+                                   .to_dtype = is_last ? problem_.dtype : sums_};
+        call(api.sum_rows, device_, &sum, native);
+    }
+}
+
+std::shared_ptr<const DepthwiseWays> depthwise_ways(const DepthwiseProblem& problem, DepthwiseRole role, int device) {
+    static const auto kDirect = std::make_shared<const DepthwiseWays>();
+    if (problem.taps < kLeastTaps) { return kDirect; }
+    static Kept& kept = *new Kept;  // as the library: never destroyed
+    return kept.get(problem, role, device);
+}
+
+}  // namespace tapline::gpu_host

@@ -1,0 +1,74 @@
+// Depthwise correlation and its gradients by plans without taps: what transforms do sooner than direct summation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/choice/choice.hpp"
+#include "cuda/abi.hpp"
+#include "tapline/depthwise.hpp"
+
+namespace tapline::gpu_host {
+
+/// Packed rows correlated with packed filters, row r with filter r % filters; all in memory of a GPU.
+class FilteredRows {
+public:
+    struct Shape {
+        std::int64_t rows = 1, filters = 1, n = 0, outputs = 0, k = 0, origin = 0;
+        Dtype dtype = Dtype::f32;
+    };
+    /// Throws Error (unsupported) where the GPU has no way to do it. Only chooses; prepare() loads kernels and tables.
+    FilteredRows(const Shape& shape, int device);
+    void prepare();
+
+    [[nodiscard]] double seconds() const { return choice_.predicted_seconds; }  ///< as the cost model expects
+    [[nodiscard]] std::size_t workspace_bytes() const { return executable_->workspace_bytes(); }
+    /// `taps` may be of 16 bits where those of the rows are f32.
+    void execute(void* out, const void* in, const core::GivenTaps& taps, std::span<std::byte> workspace, void* stream) const;
+
+private:
+    core::Resolved problem_;
+    core::Request request_;
+    core::Choice choice_;
+    std::unique_ptr<const core::Executable> executable_;
+};
+
+/// The gradient of taps: rows of x are correlated with those of grad_y as their filters, then summed over the batch, in its order.
+class GradientOfTaps {
+public:
+    GradientOfTaps(const DepthwiseProblem& problem, int device, double copy_bytes_per_second);
+    void prepare() { rows_.prepare(); }
+
+    [[nodiscard]] double seconds() const;
+    [[nodiscard]] std::size_t workspace_bytes() const;
+    void execute(void* grad_taps, const void* grad_y, const void* x, std::span<std::byte> workspace, void* stream) const;
+
+private:
+    [[nodiscard]] bool widens() const { return problem_.dtype != sums_; }
+    /// Whether rows of one execution are the gradient already.
+    [[nodiscard]] bool sums_nothing() const { return problem_.batch == 1 && !widens(); }
+    [[nodiscard]] std::size_t bytes_of(std::int64_t rows, std::int64_t length) const;
+
+    DepthwiseProblem problem_;
+    int device_;
+    double copy_bytes_per_second_;
+    Dtype sums_;            // of rows' correlations: f32 or f64
+    std::int64_t at_once_;  // of the batch, which it divides
+    FilteredRows rows_;
+};
+
+/// What a problem is solved by on a GPU; null: direct summation.
+struct DepthwiseWays {
+    std::unique_ptr<FilteredRows> forward;
+    std::unique_ptr<FilteredRows> of_x;       ///< if null, both gradients are one direct kernel's
+    std::unique_ptr<GradientOfTaps> of_taps;  ///< also where only this one is asked for
+};
+
+enum class DepthwiseRole { forward, gradients };
+
+/// Made once for each problem, role and GPU and kept for the next calls, the last few of them.
+std::shared_ptr<const DepthwiseWays> depthwise_ways(const DepthwiseProblem& problem, DepthwiseRole role, int device);
+
+}  // namespace tapline::gpu_host

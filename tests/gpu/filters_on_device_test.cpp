@@ -1,0 +1,148 @@
+// Plans without taps whose rows have filters of their own: what depends on them is made on the device, in groups where it is much.
+#include <array>
+
+#include "gpu/gpu.hpp"
+#include "gpu/own_process.hpp"
+#include "support/case.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
+#include "support/errors.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+constexpr std::int64_t kDefaultCases = 160;
+
+class FiltersOnDevice : public GpuTest {
+protected:
+    static void expect_right(const Problem& p, const PlanOptions& options, Random& random, bool spoiled = false) {
+        const Plan plan = make_plan_without_taps(p, options);
+        std::vector<std::byte> in = random_elements(p.dtype, input_extent(p), random);
+        if (spoiled) { spoil(in.data(), p.dtype, input_extent(p), random); }
+        const std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
+        const DeviceBuffer device_in = DeviceBuffer::of(in);
+        const DeviceBuffer device_taps = DeviceBuffer::of(taps);
+        const DeviceBuffer out(bytes_of(output_extent(p), output_dtype(p)), Guard::output);
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        const DeviceStream stream;
+        plan.execute_with_taps(out.data(), device_in.data(), device_taps.data(), workspace.span(), stream.get());
+        stream.synchronize();
+        EXPECT_TRUE(device_in.guards_intact() && device_taps.guards_intact()) << "wrote outside the inputs";
+        EXPECT_TRUE(out.guards_intact() && workspace.guards_intact()) << "wrote outside the outputs";
+        const std::vector<std::byte> values = out.values<std::byte>();
+        EXPECT_EQ(compare(p, values.data(), in.data(), taps.data(), is_elementwise(plan)), "") << plan.explain() << describe(p);
+    }
+
+    static PlanOptions by(const char* algorithm) {
+        PlanOptions options{.device = "cuda"};
+        options.algorithm = algorithm;
+        return options;
+    }
+};
+
+TEST_F(FiltersOnDevice, Drawn) {
+    constexpr std::array<Dtype, 6> kTypes{Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::complex64, Dtype::complex128};
+    constexpr std::array<Mode, 4> kModes{Mode::full, Mode::same, Mode::causal, Mode::leading};
+    constexpr std::array<std::int64_t, 5> kMostTaps{8, 64, 300, 3000, 9000};
+    const auto first = static_cast<std::uint64_t>(environment_number("TAPLINE_PROPERTY_SEED", 1));
+    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases);
+    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
+        const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
+        SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + " TAPLINE_PROPERTY_CASES=1");
+        Random random(seed);
+        Problem p;
+        p.taps = between(1, pick(kMostTaps, random), random);
+        p.length = between(1, p.taps > 300 ? 1500 : 5000, random);
+        p.batch = between(2, 13, random);
+        p.filters = Filters::per_row;
+        if (chance(0.4, random)) { p.filter_count = between(1, p.batch, random); }
+        if (chance(0.4, random)) { p.taps_row_stride = p.taps + between(0, 40, random); }
+        p.mode = pick(kModes, random);
+        p.boundary = chance(0.5, random) ? Boundary::zero : Boundary::reflect;
+        p.operation = chance(0.5, random) ? Operation::convolution : Operation::correlation;
+        p.dtype = pick(kTypes, random);
+        p.complex_taps = is_complex(p.dtype) && chance(0.5, random);
+        if (chance(0.2, random)) { p.input_sample_stride = 2; }
+        if (p.batch % std::max<std::int64_t>(p.filter_count, 1) != 0) { p.filter_count = 0; }
+        expect_right(p, {.device = "cuda"}, random, chance(0.2, random));
+    }
+}
+
+// Rows that one transform takes as a whole, of every size; origins that are and are not within a round.
+TEST_F(FiltersOnDevice, OfWholeRows) {
+    Random random(5);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+        for (const std::int64_t n : {1000, 1024, 2500, 4096, 20000, 32768}) {
+            Problem p;
+            p.length = n;
+            p.taps = n < 5000 ? n - n / 16 : n - 300;
+            p.batch = n < 5000 ? 5 : 2;
+            p.filters = Filters::per_row;
+            p.mode = n < 5000 ? Mode::causal : Mode::valid;
+            p.dtype = dtype;
+            expect_right(p, {.device = "cuda"}, random);
+            expect_right(p, by("overlap_save"), random, n < 5000);
+            if (HasFailure()) { return; }
+        }
+    }
+}
+
+TEST_F(FiltersOnDevice, OfEveryLongWay) {
+    Random random(6);
+    for (const char* name : {"overlap_save", "overlap_save_parts", "overlap_save_large", "overlap_save_cluster"}) {
+        for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::complex64}) {
+            for (const std::int64_t k : {20001, 40001}) {
+                Problem p;
+                p.length = 701;
+                p.taps = k;
+                p.batch = 6;
+                p.filters = Filters::per_row;
+                p.filter_count = 3;
+                p.mode = Mode::same;
+                p.dtype = dtype;
+                p.operation = k == 20001 ? Operation::correlation : Operation::convolution;
+                p.complex_taps = is_complex(dtype);
+                try {
+                    make_plan_without_taps(p, by(name));
+                } catch (const Error& error) {  // not every way has every size
+                    EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+                    continue;
+                }
+                expect_right(p, by(name), random);
+                if (HasFailure()) { return; }
+            }
+        }
+    }
+}
+
+// With 16 MiB of memory what is made of taps takes 2 MiB.
+TEST_F(FiltersOnDevice, InGroups) {
+    if (!in_own_process({"TAPLINE_CUDA_MEMORY_LIMIT=16777216"})) { return; }
+    Random random(7);
+    for (const std::int64_t k : {40, 700, 3000, 5000}) {
+        for (const std::int64_t filters : {60, 120}) {
+            Problem p;
+            p.length = 300;
+            p.taps = k;
+            p.batch = 120;
+            p.filters = Filters::per_row;
+            p.filter_count = filters;
+            p.mode = Mode::same;
+            expect_right(p, {.device = "cuda"}, random);
+            if (HasFailure()) { return; }
+        }
+    }
+}
+
+TEST_F(FiltersOnDevice, OfChannelsOfImagesAreRefused) {
+    ImageProblem image;
+    image.width = image.height = 20;
+    image.mask_width = image.mask_height = 3;
+    image.channels = 2;
+    image.masks = Masks::per_channel;
+    expect_error(ErrorCode::unsupported, "channel", [&] { make_plan_without_taps(image, {.device = "cuda"}); });
+}
+
+}  // namespace
+}  // namespace tapline::test
