@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kOwn = 40, kEachAxis = 9, kEachBatchAxis = 4;
+    static constexpr std::size_t kOwn = 40, kEachAxis = 10, kEachBatchAxis = 4;
     std::array<std::int64_t, kOwn + 3 * kEachAxis + 4 * kEachBatchAxis> words_;  // NOLINT: the first count_ are read
     std::size_t count_ = 0;
 };
@@ -62,6 +62,7 @@ private:
 void add_axes(Key& key, const Problem& p) {
     for (const FilteredAxis& a : p.axes) {
         for (const std::int64_t number : {a.length, a.taps, a.up, a.down, a.dilation}) { key.add(number); }
+        key.add_one_of(a.mode);
         key.add_one_of(a.boundary);
         for (const auto& number : {a.origin, a.input_stride, a.output_stride}) { key.add(number); }
     }

@@ -66,6 +66,9 @@ enum RungNumber : std::int32_t {
     kAll
 };
 
+// Whether images of any layout and volumes are solved, too; else the tests see what becomes of those that no rung takes.
+bool takes_any_layout() { return std::getenv("TAPLINE_EMULATED_ANY_LAYOUT") != nullptr; }
+
 bool is_of_images(std::int32_t number) {
     return number == kImage || number == kImageWhole || number == kImageAnyhow || number == kImageLesson;
 }
@@ -495,7 +498,7 @@ const Api kApi = {
             std::snprintf(device->name, sizeof device->name, "Emulated GPU");
             return true;
         },
-    .rung_count = []() -> std::int32_t { return kRungs; },
+    .rung_count = []() -> std::int32_t { return takes_any_layout() ? kRungs : kImageAnyhow; },
     .rung = rung,
     .supports = supports,
     .estimate_seconds = [](std::int32_t number, std::int32_t,
