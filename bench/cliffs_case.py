@@ -399,16 +399,11 @@ def case_of(problem: Problem, home: Home, pool: Pool) -> Case:
 
 def forget_plans() -> None:
     """Those that tapline keeps of recent calls."""
-    from tapline import _image_parts
-
     importlib.import_module("tapline").clear_plan_cache()
-    _image_parts._plans.clear()
 
 
 def explanation(case: Case) -> tuple[str, str]:
     """(algorithm, why) of the latest call as tapline tells them; nothing where a function makes several calls or none."""
-    from tapline import _image_parts
-
     tapline: Any = importlib.import_module("tapline")
     p = case.problem
     if p.call == "convolve":
@@ -421,6 +416,6 @@ def explanation(case: Case) -> tuple[str, str]:
             return "", ""
         text = plan.explain()
     else:
-        text = next((plan.explain() for plan in reversed(_image_parts._plans.values())), "")
+        text = tapline._core.explain_latest_plan()
     lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
     return lines.get("algorithm", "").strip().split(" on ")[0], lines.get("why", "").strip()

@@ -231,6 +231,11 @@ Request request_of(const Values& values, Operation operation) {
     return request;
 }
 
+Boundary boundary_of_name(const std::string& name) {
+    const Owned text(PyUnicode_FromString(name.c_str()));
+    return choice_of(text.get(), Keyword::boundary, kBoundaries);
+}
+
 Dtype dtype_argument(PyObject* object) {
     PyArray_Descr* descr = nullptr;
     if (PyArray_DescrConverter(object, &descr) == 0) { throw PythonError{}; }

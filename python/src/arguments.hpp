@@ -71,6 +71,9 @@ struct Request {
 
 Request request_of(const Values& values, Operation operation);
 
+/// "reflect": ValueError for a name that is none.
+Boundary boundary_of_name(const std::string& name);
+
 /// An element type by name, numpy.dtype or NumPy's scalar type.
 Dtype dtype_argument(PyObject* object);
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "gpu_call.hpp"
+#include "plain_call.hpp"
 #include "plan_cache.hpp"
 #include "tapline/convolve.hpp"
 
@@ -68,6 +69,7 @@ void check_out(PyArrayObject* out, const Prepared& prepared) {
 PyObject* call(const char* function, Operation operation, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     const Signature signature{function, kConvolvePositional, 2, kConvolveNamed};
     const Values values = collect(signature, arguments, count, names);
+    if (PyObject* const result = plain_call(operation, values)) { return result; }
     if (is_on_gpu(values[Keyword::signal]) || is_on_gpu(values[Keyword::taps]) || is_on_gpu(values[Keyword::out])) {
         return call_on_gpu(function, values);
     }
@@ -129,6 +131,7 @@ Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape,
     problem.taps = prepared.shape.taps;
     problem.dtype = types.signal;
     problem.complex_taps = types.complex_taps;
+    if (is_integer(types.signal) && !is_integer(types.taps)) { problem.real_taps = types.taps; }
     problem.output_dtype = types.output;
     prepared.shape.output[static_cast<std::size_t>(prepared.shape.axis)] = output_length(problem);
     return prepared;

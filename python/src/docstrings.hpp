@@ -133,4 +133,22 @@ problem:   same convolution of 1000 f64 samples with 9 taps, origin 4, zero boun
 algorithm: direct on cpu, ...
 )";
 
+inline constexpr const char* kSetPlanCacheLimitDoc =
+    R"(Set how much memory the plans of recent calls may hold, host and GPU together.
+
+Parameters
+----------
+bytes : int
+    0 keeps none. What is too much is forgotten at once: first what took the fewest seconds to prepare for each byte it holds and was
+    not asked for lately. At first 512 MiB, or what the environment variable TAPLINE_PLAN_CACHE_BYTES says.
+
+Examples
+--------
+>>> import tapline
+>>> tapline.set_plan_cache_limit(64 << 20)
+>>> tapline.info()["plan_cache"]["limit_bytes"]
+67108864
+>>> tapline.set_plan_cache_limit(512 << 20)
+)";
+
 }  // namespace tapline::python

@@ -37,6 +37,35 @@ Owned outline(const std::vector<npy_intp>& shape, const std::vector<npy_intp>& s
         PyArray_New(&PyArray_Type, static_cast<int>(shape.size()), dims, number, steps, &nothing, 0, NPY_ARRAY_WRITEABLE, nullptr));
 }
 
+// Rows that no single batch axis steps through become several, so that the plan sees all of them: an algorithm that takes them goes
+// through them in one launch. Layouts that a problem cannot say stay executions one after the other.
+void fold_outer(Problem& problem, Layout& layout) {
+    const auto in = static_cast<std::int64_t>(size_of(problem.dtype));
+    const auto out = static_cast<std::int64_t>(size_of(*problem.output_dtype));
+    std::vector<Dimension> all = layout.outer;
+    if (layout.batch.count > 1) { all.push_back(layout.batch); }
+    const bool fits = std::all_of(all.begin(), all.end(), [&](const Dimension& d) {
+        return d.in_stride % in == 0 && d.out_stride % out == 0 && d.out_stride != 0 && d.taps_stride >= 0;
+    });
+    if (layout.outer.empty() || all.size() > problem.batch_axes.capacity() || !fits) { return; }
+    problem.axes.push_back({.length = problem.length,
+                            .taps = problem.taps,
+                            .origin = problem.origin,
+                            .input_stride = problem.input_sample_stride,
+                            .output_stride = problem.output_sample_stride});
+    for (const Dimension& d : all) { problem.batch_axes.push_back({d.count, d.in_stride / in, d.out_stride / out, d.taps_stride}); }
+    const Problem plain;
+    problem.length = plain.length;
+    problem.taps = plain.taps;
+    problem.batch = plain.batch;
+    problem.origin = plain.origin;
+    problem.filters = plain.filters;
+    problem.input_row_stride = problem.input_sample_stride = problem.output_row_stride = problem.output_sample_stride =
+        problem.taps_row_stride = std::nullopt;
+    layout.batch = {1, 0, 0, 0};
+    layout.outer.clear();
+}
+
 [[noreturn]] void raise_without_gpu(const Error& error, const std::string& device) {
     raise(PyExc_RuntimeError, "signal: in the memory of " + device +
                                   ", which tapline cannot use; copy it to host memory (CuPy: .get(), PyTorch: .cpu(), JAX: "
@@ -78,12 +107,13 @@ std::optional<Dtype> dtype_of_name(std::string_view name) {
     return static_cast<Dtype>(found - kNames.begin());
 }
 
-Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output) {
+Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output, bool as_stored) {
     if (is_integer(signal) && is_integer(taps)) {
         raise(PyExc_TypeError, std::string("signal: ") + numpy_name(signal) +
                                    " in GPU memory beside integer taps; a GPU sums in floating point: convert one of them");
     }
     Types types = types_of(is_half(signal) ? Dtype::f16 : signal, is_half(taps) ? Dtype::f16 : taps, output);
+    if (as_stored && is_integer(signal) && !types.complex_taps) { types.signal = signal; }
     if (!is_half(signal) || types.signal != Dtype::f32) { return types; }
     types.signal = signal;
     if (!output && types.output == Dtype::f16) { types.output = is_half(taps) && taps != signal ? Dtype::f32 : signal; }
@@ -131,6 +161,7 @@ ArrangedCall GpuCall::make(const std::vector<npy_intp>& in_strides, const std::v
         validate(problem);
         return result;
     }
+    fold_outer(problem, result.layout_);
     std::vector<Plan>& plans = result.plans_;
     try {
         const auto* const taps = static_cast<const char*>(PyArray_DATA(prepared_.taps.array()));
@@ -150,6 +181,14 @@ ArrangedCall GpuCall::make(const std::vector<npy_intp>& in_strides, const std::v
     }
     for (const Plan& plan : plans) { result.workspace_bytes_ = std::max(result.workspace_bytes_, plan.workspace_bytes()); }
     return result;
+}
+
+ArrangedCall::ArrangedCall(Plan plan) : workspace_bytes_(plan.workspace_bytes()) { plans_.push_back(std::move(plan)); }
+
+double ArrangedCall::predicted_seconds() const {
+    double seconds = 0;
+    for (const Plan& plan : plans_) { seconds += plan.predicted_seconds(); }
+    return plans_.size() == 1 ? seconds * static_cast<double>(executions()) : seconds;
 }
 
 void ArrangedCall::run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream,

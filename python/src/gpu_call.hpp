@@ -25,17 +25,26 @@ inline void* at_address(std::uintptr_t address) {
 const char* numpy_name(Dtype dtype);
 std::optional<Dtype> dtype_of_name(std::string_view name);
 
-/// As types_of(), with 16-bit floating signals read as they are stored. Integers beside integers are not for a GPU: TypeError.
-Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output);
+/// As types_of(), with 16-bit floating signals read as they are stored, and, where `as_stored`, integers beside real taps, too.
+/// Integers beside integers are not for a GPU: TypeError.
+Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output, bool as_stored);
 
 /// A call arranged for the strides of its arrays: what is to be executed, with its plans. It never changes, so that several threads
 /// may run it at once.
 class ArrangedCall {
 public:
+    ArrangedCall() = default;
+    /// One execution of a plan.
+    explicit ArrangedCall(Plan plan);
+
     [[nodiscard]] bool can_be_read() const { return can_be_read_; }  ///< else the signal must be copied to C order first
     [[nodiscard]] bool can_be_written() const { return can_be_written_; }
     [[nodiscard]] std::int64_t executions() const { return layout_.executions(); }
     [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
+    /// What the cost model expects of all executions, in seconds.
+    [[nodiscard]] double predicted_seconds() const;
+    /// The algorithm of the first execution; empty where there is none.
+    [[nodiscard]] std::string algorithm() const { return plans_.empty() ? "" : plans_.front().algorithm(); }
 
     /// Addresses in GPU memory, the workspace's a multiple of 64; `stream` is a cudaStream_t. The GIL is released.
     void run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t workspace, std::uintptr_t stream, std::uintptr_t taps) const;

@@ -1,6 +1,7 @@
 #include "image_object.hpp"
 
 #include "gpu_call.hpp"
+#include "plan_cache.hpp"
 
 namespace tapline::python {
 namespace {
@@ -41,8 +42,7 @@ Plan make(const Request& request, const ImageLayout& image, const ImageLayout& o
     problem.output_row_stride = out.row_stride;
     const Owned converted_taps =
         converted(Owned::borrowed(reinterpret_cast<PyObject*>(taps)), number_of_dtype(tapline::taps_dtype(problem)), true);
-    const WithoutGil without_gil;
-    return make_plan(problem, PyArray_DATA(converted_taps.array()), request.options);
+    return cached_plan(problem, PyArray_DATA(converted_taps.array()), request.options);
 }
 
 }  // namespace

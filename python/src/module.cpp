@@ -8,7 +8,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "docstrings.hpp"
+#include "gpu_filter.hpp"
 #include "image_object.hpp"
+#include "plain_call.hpp"
 #include "plan_cache.hpp"
 #include "plan_object.hpp"
 #include "tapline/depthwise.hpp"
@@ -50,6 +52,8 @@ void add_plan(nb::module_& module) {
         .def(
             "__call__",
             [](nb::handle_t<PlanObject> self, nb::handle signal, nb::handle out) -> nb::object {
+                PyObject* const plain = checked([&] { return nb::cast<PlanObject&>(self).execute_plain(signal.ptr(), out.ptr()); });
+                if (plain != nullptr) { return nb::steal(plain); }
                 if (is_on_gpu(signal.ptr()) || is_on_gpu(out.ptr())) {
                     return nb::module_::import_("tapline._gpu").attr("call_plan")(self, signal, out);
                 }
@@ -95,10 +99,10 @@ Dtype known_dtype(const char* argument, const std::string& name) {
 }
 
 // `options`: convolve's keyword arguments but for arrays and types.
-// `taps`: an array in host memory, or the number of those that lie where the signal does.
+// `taps`: an array in host memory, or the shape of those that lie where the signal does.
 GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& shape, const std::string& dtype, nb::handle taps,
                       const std::string& taps_dtype, const std::optional<std::string>& output_dtype, const std::string& device,
-                      const nb::dict& options) {
+                      const nb::dict& options, bool as_stored) {
     constexpr std::array kNamed{Keyword::mode,   Keyword::axis,     Keyword::boundary, Keyword::constant,
                                 Keyword::origin, Keyword::accuracy, Keyword::scale,    Keyword::bias,
                                 Keyword::clamp,  Keyword::overflow, Keyword::threads};
@@ -108,10 +112,12 @@ GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& 
     const Request request = request_of(values, function == "correlate" ? Operation::correlation : Operation::convolution);
     std::optional<Dtype> wanted;
     if (output_dtype) { wanted = known_dtype("out", *output_dtype); }
-    const Types types = gpu_types_of(known_dtype("signal", dtype), known_dtype("taps", taps_dtype), wanted);
-    if (!nb::isinstance<nb::int_>(taps)) { return {request, device, prepare(request, shape, types, as_array(taps.ptr(), "taps"))}; }
-    npy_intp count = nb::cast<npy_intp>(taps);
-    const Owned outline(PyArray_ZEROS(1, &count, number_of_dtype(types.taps), 0));
+    const Types types = gpu_types_of(known_dtype("signal", dtype), known_dtype("taps", taps_dtype), wanted, as_stored);
+    if (!nb::isinstance<nb::tuple>(taps)) {
+        return {request, device, prepare(request, shape, types, as_array(taps.ptr(), "taps"))};
+    }
+    auto taps_shape = nb::cast<std::vector<npy_intp>>(taps);
+    const Owned outline(PyArray_ZEROS(static_cast<int>(taps_shape.size()), taps_shape.data(), number_of_dtype(types.taps), 0));
     return {request, device, prepare(request, shape, types, outline), true};
 }
 
@@ -168,9 +174,10 @@ void add_gpu_call(nb::module_& module) {
         .def("__init__",
              [](GpuCall* self, const std::string& function, const std::vector<npy_intp>& shape, const std::string& dtype,
                 nb::handle taps, const std::string& taps_dtype, const std::optional<std::string>& output_dtype,
-                const std::string& device, const nb::dict& options) {
+                const std::string& device, const nb::dict& options, bool as_stored) {
                  checked([&] {
-                     new (self) GpuCall(make_gpu_call(function, shape, dtype, taps, taps_dtype, output_dtype, device, options));
+                     new (self)
+                         GpuCall(make_gpu_call(function, shape, dtype, taps, taps_dtype, output_dtype, device, options, as_stored));
                  });
              })
         .def_prop_ro("signal_type", [](const GpuCall& self) { return numpy_name(self.signal_type()); })
@@ -184,9 +191,34 @@ void add_gpu_call(nb::module_& module) {
         .def_prop_ro("can_be_read", &ArrangedCall::can_be_read)
         .def_prop_ro("can_be_written", &ArrangedCall::can_be_written)
         .def_prop_ro("executions", &ArrangedCall::executions)
+        .def_prop_ro("predicted_seconds", &ArrangedCall::predicted_seconds)
+        .def_prop_ro("algorithm", &ArrangedCall::algorithm)
         .def_prop_ro("workspace_bytes", &ArrangedCall::workspace_bytes)
         .def("run", &ArrangedCall::run, nb::arg("out"), nb::arg("signal"), nb::arg("workspace"), nb::arg("stream"),
              nb::arg("taps") = 0);
+}
+
+// (shape, strides in bytes, the type's name), (axis, origin, boundary): what tapline._gpu_nd calls.
+using Lying = std::tuple<std::vector<npy_intp>, std::vector<npy_intp>, std::string>;
+using Filtered = std::tuple<int, std::int64_t, std::string>;
+
+Lies lies_of(const Lying& array, const char* name) {
+    const auto& [shape, strides, dtype] = array;
+    return {shape, strides, known_dtype(name, dtype)};
+}
+
+void add_gpu_filter(nb::module_& module) {
+    module.def("gpu_filter",
+               [](const Lying& in, const Lying& out, const std::vector<Filtered>& axes, nb::handle taps, const nb::dict& options) {
+                   return checked([&] {
+                       std::vector<FilterAxis> filtered;
+                       for (const auto& [axis, origin, boundary] : axes) {
+                           filtered.push_back({axis, origin, boundary_of_name(boundary)});
+                       }
+                       return arrange_filter(image_request(options, false), lies_of(in, "input"), lies_of(out, "output"), filtered,
+                                             array_of(taps));
+                   });
+               });
 }
 
 void add_depthwise(nb::module_& module) {
@@ -267,6 +299,17 @@ nb::list algorithms_as_list(const PlanObject& plan, const std::string& device) {
     return list;
 }
 
+nb::dict plan_cache_as_dict() {
+    const PlanCacheInfo info = plan_cache_info();
+    return dict_of({{"plans", nb::cast(info.plans)},
+                    {"host_bytes", nb::cast(info.host_bytes)},
+                    {"device_bytes", nb::cast(info.device_bytes)},
+                    {"limit_bytes", nb::cast(info.limit_bytes)},
+                    {"preparation_seconds", nb::cast(info.preparation_seconds)},
+                    {"hits", nb::cast(info.hits)},
+                    {"misses", nb::cast(info.misses)}});
+}
+
 PyCFunction as_function(PyObject* (*vectorcall)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*)) {
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(vectorcall));
 }
@@ -295,6 +338,7 @@ NB_MODULE(_core, module) {
     if (PyModule_AddFunctions(module.ptr(), functions) < 0) { throw nb::python_error(); }
     add_plan(module);
     add_gpu_call(module);
+    add_gpu_filter(module);
     add_depthwise(module);
     add_image(module);
     module.def(
@@ -307,13 +351,27 @@ NB_MODULE(_core, module) {
     module.def("cpu_target", &tapline::cpu_target, "The instruction set in use.");
     module.def("wisdom_path", &tapline::wisdom_path, "Where `tapline tune` remembers what it measured.");
     module.def("available_threads", &tapline::available_threads, "CPU threads that this process may run on.");
-    module.attr("gpu_calls") = nb::dict();  // tapline._gpu_call fills it
+    module.attr("gpu_calls") = nb::dict();     // tapline._gpu_call fills it
+    module.attr("gpu_programs") = nb::dict();  // tapline._gpu_nd
+    module.def("plain_calls", &plain_calls, "Of the calls that are remembered: whether each runs without Python.");
     module.def(
         "clear_plan_cache",
         [] {
             clear_plan_cache();
-            nb::module_::import_("tapline._core").attr("gpu_calls").attr("clear")();
+            clear_plain_calls();
+            for (const char* name : {"gpu_calls", "gpu_programs"}) {
+                nb::module_::import_("tapline._core").attr(name).attr("clear")();
+            }
         },
         "Forget the plans of recent calls.");
     module.def("plan_cache_size", &plan_cache_size, "How many plans of recent calls are kept.");
+    module.def("explain_latest_plan", &explain_latest_plan, "explain() of the plan that was asked for last; empty without one.");
+    module.def("plan_cache_info", &plan_cache_as_dict, "What the cache of plans holds, and how it was used.");
+    module.def(
+        "set_plan_cache_limit",
+        [](std::size_t bytes) {
+            set_plan_cache_limit(bytes);
+            clear_plain_calls();
+        },
+        nb::arg("bytes"), kSetPlanCacheLimitDoc);
 }

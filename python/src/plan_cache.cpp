@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <list>
@@ -12,66 +15,89 @@
 namespace tapline::python {
 namespace {
 
-constexpr std::size_t kMaxPlans = 32;
-constexpr std::size_t kMaxTapsBytes = std::size_t{8} << 20;  // of all plans
-constexpr std::size_t kMaxOwnTapsBytes = std::size_t{1} << 20;
+// A plan of 10^6 taps on a GPU holds some 40 MB; searching as many plans takes less than a microsecond.
+constexpr std::size_t kDefaultLimitBytes = std::size_t{512} << 20;
+constexpr std::size_t kMaxPlans = 256;
+// Spectra hold a complex value for each tap and as much room again for the samples beside them.
+constexpr std::size_t kPreparedShare = 4;
+// Beside taps and what is made of them.
+constexpr std::size_t kPlanBytes = 4096;
 // Preparing more than this many taps takes longer than handing over the GIL (0.1 us).
 constexpr std::int64_t kLongFilter = 1024;
 
-// Everything that a plan depends on but its taps, compared as bytes: the members leave no bytes between them.
-struct Key {
-    std::int64_t n, k, batch, in_row, in_sample, out_row, out_sample, taps_row, filter_count, has_origin, origin;
-    std::int64_t filters, mode, boundary, operation, dtype, complex_taps, out_dtype, overflow, has_clamp;
-    std::int64_t accuracy, effort, threads;
-    std::int64_t constant_real, constant_imag, scale, bias, low, high;  // the bits of doubles
-    std::array<char, 16> device, algorithm;
+// Everything that a plan depends on but its taps, as words.
+class Key {
+public:
+    void add(std::int64_t word) { words_[count_++] = word; }
+    void add(double number) { add(std::bit_cast<std::int64_t>(number)); }
+    // A stride or an origin, or a number that is none.
+    void add(const std::optional<std::int64_t>& number) { add(number.value_or(std::numeric_limits<std::int64_t>::min())); }
+    template <class E>
+    void add_one_of(E value) {
+        add(static_cast<std::int64_t>(value));
+    }
+    template <class E>
+    void add_one_of(const std::optional<E>& value) {
+        add(value ? static_cast<std::int64_t>(*value) : -1);
+    }
+    bool add(const std::string& name) {
+        std::array<std::int64_t, 2> words{};
+        if (name.size() >= sizeof words) { return false; }
+        std::memcpy(words.data(), name.data(), name.size());
+        for (const std::int64_t word : words) { add(word); }
+        return true;
+    }
+    [[nodiscard]] const void* data() const { return words_.data(); }
+    [[nodiscard]] std::size_t bytes() const { return count_ * sizeof words_[0]; }
+    bool operator==(const Key& other) const {
+        return count_ == other.count_ && std::memcmp(words_.data(), other.words_.data(), bytes()) == 0;
+    }
+
+private:
+    static constexpr std::size_t kOwn = 40, kEachAxis = 10, kEachBatchAxis = 4;
+    std::array<std::int64_t, kOwn + 3 * kEachAxis + 4 * kEachBatchAxis> words_;  // NOLINT: the first count_ are read
+    std::size_t count_ = 0;
 };
-static_assert(sizeof(Key) == 29 * 8 + 32);
 
-bool set_name(std::array<char, 16>& to, const std::string& from) {
-    if (from.size() >= to.size()) { return false; }
-    std::copy(from.begin(), from.end(), to.begin());
-    return true;
+void add_axes(Key& key, const Problem& p) {
+    for (const FilteredAxis& a : p.axes) {
+        for (const std::int64_t number : {a.length, a.taps, a.up, a.down, a.dilation}) { key.add(number); }
+        key.add_one_of(a.mode);
+        key.add_one_of(a.boundary);
+        for (const auto& number : {a.origin, a.input_stride, a.output_stride}) { key.add(number); }
+    }
+    for (const BatchAxis& b : p.batch_axes) {
+        key.add(b.length);
+        key.add(b.input_stride);
+        key.add(b.output_stride);
+        key.add(b.taps_stride);
+    }
 }
-
-// A stride, or a number that is none.
-std::int64_t known(const std::optional<std::int64_t>& stride) { return stride.value_or(std::numeric_limits<std::int64_t>::min()); }
 
 // False: the call has names that no plan has, which make_plan() refuses.
 bool fill(Key& key, const Problem& p, const PlanOptions& o) {
-    std::memset(&key, 0, sizeof key);
-    key.n = p.length;
-    key.k = p.taps;
-    key.batch = p.batch;
-    key.in_row = known(p.input_row_stride);
-    key.in_sample = known(p.input_sample_stride);
-    key.out_row = known(p.output_row_stride);
-    key.out_sample = known(p.output_sample_stride);
-    key.taps_row = known(p.taps_row_stride);
-    key.filter_count = p.filter_count;
-    key.has_origin = p.origin.has_value() ? 1 : 0;
-    key.origin = p.origin.value_or(0);
-    key.filters = static_cast<std::int64_t>(p.filters);
-    key.mode = static_cast<std::int64_t>(p.mode);
-    key.boundary = static_cast<std::int64_t>(p.boundary);
-    key.operation = static_cast<std::int64_t>(p.operation);
-    key.dtype = static_cast<std::int64_t>(p.dtype);
-    key.complex_taps = p.complex_taps ? 1 : 0;
-    key.out_dtype = static_cast<std::int64_t>(output_dtype(p));
-    key.overflow = static_cast<std::int64_t>(p.overflow);
-    key.has_clamp = p.clamp.has_value() ? 1 : 0;
-    key.accuracy = static_cast<std::int64_t>(o.accuracy);
-    key.effort = static_cast<std::int64_t>(o.effort);
-    key.threads = o.threads;
-    key.constant_real = std::bit_cast<std::int64_t>(p.constant.real());
-    key.constant_imag = std::bit_cast<std::int64_t>(p.constant.imag());
-    key.scale = std::bit_cast<std::int64_t>(p.scale);
-    key.bias = std::bit_cast<std::int64_t>(p.bias);
-    if (p.clamp) {
-        key.low = std::bit_cast<std::int64_t>(p.clamp->low);
-        key.high = std::bit_cast<std::int64_t>(p.clamp->high);
+    for (const std::int64_t number : {p.length, p.taps, p.batch, p.filter_count, std::int64_t{o.threads}}) { key.add(number); }
+    for (const auto& number :
+         {p.input_row_stride, p.input_sample_stride, p.output_row_stride, p.output_sample_stride, p.taps_row_stride, p.origin}) {
+        key.add(number);
     }
-    return set_name(key.device, o.device) && set_name(key.algorithm, o.algorithm);
+    key.add_one_of(p.filters);
+    key.add_one_of(p.mode);
+    key.add_one_of(p.boundary);
+    key.add_one_of(p.operation);
+    key.add_one_of(p.dtype);
+    key.add_one_of(p.complex_taps);
+    key.add_one_of(output_dtype(p));
+    key.add_one_of(p.real_taps);
+    key.add_one_of(p.overflow);
+    key.add_one_of(o.accuracy);
+    key.add_one_of(o.effort);
+    key.add_one_of(p.clamp.has_value());
+    const Clamp clamp = p.clamp.value_or(Clamp{0, 0});
+    for (const double number : {p.constant.real(), p.constant.imag(), p.scale, p.bias, clamp.low, clamp.high}) { key.add(number); }
+    key.add_one_of(p.axes.size());
+    add_axes(key, p);
+    return key.add(o.device) && key.add(o.algorithm);
 }
 
 // Eight bytes at a time, multiplied and folded; a collision only costs a comparison, which ends at the first difference. What is
@@ -104,26 +130,62 @@ struct Entry {
     Key key;
     std::vector<std::byte> taps;
     Plan plan;
+    std::size_t host_bytes, device_bytes;
+    double seconds;  // of preparing
+    double worth;    // what is worth the least is forgotten first
+
+    [[nodiscard]] std::size_t bytes() const { return host_bytes + device_bytes; }
 };
 
-// Guarded by the GIL; most recent first. Never destroyed: the interpreter may end while threads still run.
-std::list<Entry>& entries() {
-    static auto* const list = new std::list<Entry>;
-    return *list;
+std::size_t first_limit() {
+    const char* const text = std::getenv("TAPLINE_PLAN_CACHE_BYTES");
+    std::size_t bytes = 0;
+    if (text == nullptr) { return kDefaultLimitBytes; }
+    const char* const end = text + std::strlen(text);
+    const auto [stop, error] = std::from_chars(text, end, bytes);
+    return error == std::errc{} && stop == end && stop != text ? bytes : kDefaultLimitBytes;
 }
 
-void add(Entry entry) {
-    std::list<Entry>& list = entries();
-    list.push_front(std::move(entry));
+// Guarded by the GIL. Never destroyed: the interpreter may end while threads still run.
+struct Cache {
+    std::list<Entry> entries;  // most recent first
     std::size_t bytes = 0;
-    std::size_t count = 0;
-    for (auto it = list.begin(); it != list.end(); ++it) {
-        bytes += it->taps.size();
-        if (++count > kMaxPlans || bytes > kMaxTapsBytes) {
-            list.erase(it, list.end());
-            return;
+    std::size_t limit = first_limit();
+    // What was forgotten last was worth so much: what is asked for afterwards is worth that more, so that plans that cost much once
+    // do not stay for good (the rule "greedy dual size").
+    double age = 0;
+    std::uint64_t hits = 0, misses = 0;
+
+    void touch(Entry& entry) const { entry.worth = age + entry.seconds / static_cast<double>(entry.bytes()); }
+    void shrink() {
+        while (bytes > limit || entries.size() > kMaxPlans) {
+            const auto least =
+                std::min_element(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.worth < b.worth; });
+            age = least->worth;
+            bytes -= least->bytes();
+            entries.erase(least);
         }
     }
+    void add(Entry entry) {
+        touch(entry);
+        bytes += entry.bytes();
+        entries.push_front(std::move(entry));
+        shrink();
+    }
+};
+Cache& cache() {
+    static auto* const instance = new Cache;
+    return *instance;
+}
+
+// Bytes of the taps that the problem takes; none where they are not packed.
+std::optional<std::size_t> taps_bytes_of(const Problem& problem) {
+    const std::size_t size = size_of(taps_dtype(problem));
+    if (!problem.axes.empty()) { return static_cast<std::size_t>(taps_extent(problem)) * size; }
+    const std::int64_t own = problem.filter_count == 0 ? problem.batch : problem.filter_count;
+    const std::int64_t rows = problem.filters == Filters::per_row ? own : 1;
+    if (rows != 1 && problem.taps_row_stride != problem.taps) { return std::nullopt; }
+    return static_cast<std::size_t>(rows * problem.taps) * size;
 }
 
 Plan prepare(const Problem& problem, const void* taps, const PlanOptions& options) {
@@ -137,33 +199,62 @@ Plan prepare(const Problem& problem, const void* taps, const PlanOptions& option
 
 Plan cached_plan(const Problem& problem, const void* taps, const PlanOptions& options) {
     Key key;
-    const std::int64_t own = problem.filter_count == 0 ? problem.batch : problem.filter_count;
-    const std::int64_t rows = problem.filters == Filters::per_row ? own : 1;
-    const auto bytes = static_cast<std::size_t>(rows * problem.taps) * size_of(taps_dtype(problem));
-    const bool packed = rows == 1 || problem.taps_row_stride == problem.taps;
-    if (!packed || bytes > kMaxOwnTapsBytes || !fill(key, problem, options)) { return prepare(problem, taps, options); }
+    Cache& all = cache();
+    const std::optional<std::size_t> taps_bytes = taps_bytes_of(problem);
+    if (!taps_bytes || *taps_bytes > all.limit || !fill(key, problem, options)) { return prepare(problem, taps, options); }
+    const std::size_t bytes = *taps_bytes;
 
-    const std::uint64_t h = hash(hash(0, &key, sizeof key), taps, bytes);
-    std::list<Entry>& list = entries();
-    for (auto it = list.begin(); it != list.end(); ++it) {
-        if (it->hash == h && it->taps.size() == bytes && std::memcmp(&it->key, &key, sizeof key) == 0 &&
-            std::memcmp(it->taps.data(), taps, bytes) == 0) {
-            if (it != list.begin()) { list.splice(list.begin(), list, it); }
+    const std::uint64_t h = hash(hash(0, key.data(), key.bytes()), taps, bytes);
+    for (auto it = all.entries.begin(); it != all.entries.end(); ++it) {
+        if (it->hash == h && it->taps.size() == bytes && it->key == key && std::memcmp(it->taps.data(), taps, bytes) == 0) {
+            if (it != all.entries.begin()) { all.entries.splice(all.entries.begin(), all.entries, it); }
+            ++all.hits;
+            all.touch(*it);
             return it->plan;
         }
     }
+    ++all.misses;
     // Copied before: while the GIL is released, another thread may change the array, and what is kept must be what was prepared.
     const auto* from = static_cast<const std::byte*>(taps);
-    std::vector<std::byte> own_taps(from, from + bytes);
-    Plan plan = prepare(problem, own_taps.data(), options);
-    if (plan.device() == "cpu" || options.device.starts_with("cuda")) {  // "auto" may choose otherwise next time
-        add({hash(hash(0, &key, sizeof key), own_taps.data(), bytes), key, std::move(own_taps), plan});
-    }
+    std::vector<std::byte> copy(from, from + bytes);
+    const auto begin = std::chrono::steady_clock::now();
+    Plan plan = prepare(problem, copy.data(), options);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    // A plan in host memory that "auto" put on a GPU holds that GPU's memory without being asked to.
+    const bool on_gpu = plan.device() != "cpu";
+    if (on_gpu && options.device == "auto") { return plan; }
+    const std::size_t prepared = kPreparedShare * bytes;
+    const std::uint64_t of_copy = hash(hash(0, key.data(), key.bytes()), copy.data(), bytes);
+    all.add({of_copy, key, std::move(copy), plan, kPlanBytes + bytes + (on_gpu ? 0 : prepared), on_gpu ? prepared : 0, seconds, 0});
     return plan;
 }
 
-void clear_plan_cache() { entries().clear(); }
+void clear_plan_cache() {
+    cache().entries.clear();
+    cache().bytes = 0;
+}
 
-std::size_t plan_cache_size() { return entries().size(); }
+std::size_t plan_cache_size() { return cache().entries.size(); }
+
+std::string explain_latest_plan() {
+    const std::list<Entry>& entries = cache().entries;
+    return entries.empty() ? "" : entries.front().plan.explain();
+}
+
+PlanCacheInfo plan_cache_info() {
+    const Cache& all = cache();
+    PlanCacheInfo info{.plans = all.entries.size(), .limit_bytes = all.limit, .hits = all.hits, .misses = all.misses};
+    for (const Entry& entry : all.entries) {
+        info.host_bytes += entry.host_bytes;
+        info.device_bytes += entry.device_bytes;
+        info.preparation_seconds += entry.seconds;
+    }
+    return info;
+}
+
+void set_plan_cache_limit(std::size_t bytes) {
+    cache().limit = bytes;
+    cache().shrink();
+}
 
 }  // namespace tapline::python

@@ -140,6 +140,13 @@ std::shared_ptr<GpuCall> PlanObject::on_gpu(const std::string& dtype, const std:
     return call;
 }
 
+PyObject* PlanObject::execute_plain(PyObject* signal, PyObject* out) {
+    const auto call_for = [this](Dtype dtype, int device) -> GpuCall& {
+        return *on_gpu(numpy_name(dtype), "cuda:" + std::to_string(device));
+    };
+    return plain_.run(input_shape_, signal, out, call_for);
+}
+
 GpuCall PlanObject::make_gpu_call(const std::string& dtype, const std::string& device) const {
     const std::optional<Dtype> given = dtype_of_name(dtype);
     const Dtype own = prepared_.types.signal;

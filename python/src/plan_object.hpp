@@ -1,7 +1,7 @@
 // tapline.Plan: shape, types, taps and options settled once, signals given again and again.
 #pragma once
 
-#include "gpu_call.hpp"
+#include "plain_call.hpp"
 
 namespace tapline::python {
 
@@ -16,6 +16,9 @@ public:
     /// The same filter for signals of a type ("float32") on a GPU ("cuda:0"). Made once, so that what it arranged serves later
     /// calls.
     std::shared_ptr<GpuCall> on_gpu(const std::string& dtype, const std::string& device);
+
+    /// execute() for arrays in GPU memory of a kind that is plain (plain_call.hpp); else null, without an exception.
+    PyObject* execute_plain(PyObject* signal, PyObject* out);
 
     [[nodiscard]] const Plan& plan() const { return plans_.front().plan; }
     [[nodiscard]] const Types& types() const { return prepared_.types; }
@@ -43,6 +46,7 @@ private:
     Prepared prepared_;
     std::vector<ForStrides> plans_;  // the first is for C-contiguous arrays
     std::vector<OnGpu> gpu_calls_;   // guarded by the GIL; as many as there are types and GPUs
+    PlainPlans plain_;
 };
 
 }  // namespace tapline::python

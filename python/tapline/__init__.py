@@ -6,7 +6,7 @@
 
 from tapline import ndimage, numpy, signal
 from tapline._bench import bench
-from tapline._core import Plan, __version__, clear_plan_cache, convolve, correlate
+from tapline._core import Plan, __version__, clear_plan_cache, convolve, correlate, set_plan_cache_limit
 from tapline._image import image
 from tapline._info import info
 
@@ -21,5 +21,6 @@ __all__ = [
     "info",
     "ndimage",
     "numpy",
+    "set_plan_cache_limit",
     "signal",
 ]

@@ -101,14 +101,15 @@ def call(function, **values):
     def execute(taps, taps_dtype, out):
         if _is_integer(place.dtype) and _is_integer(taps_dtype):
             return _integers(function, library, place, signal, taps, options, wanted, out, values.get("overflow", "error"))
-        planned = _core.GpuCall(function, place.shape, place.dtype, taps, taps_dtype, wanted, f"cuda:{place.device}", options)
-        return run(library, place, signal, planned, out)
+        return _execute(function, library, place, signal, taps, taps_dtype, wanted, options, out)
 
     if of_taps is not None:
         made = _call_with_taps_there(function, place, of_taps, wanted, to, options) if library.makes_arrays else None
         if made is not None:
             planned, arranged, as_they_lie = made
             if not as_they_lie:
+                if len(of_taps.shape) > 1:
+                    taps = library.moveaxis(taps, options.get("axis", -1), -1)
                 taps = library.contiguous(library.astype(taps, planned.taps_type))
             if out is None:
                 return launch(library, place, signal, arranged, library, _new_output(library, place, planned), None, taps)
@@ -119,6 +120,18 @@ def call(function, **values):
     return execute(*taps_in_host_memory(taps), out)
 
 
+def _execute(function, library, place, signal, taps, taps_dtype, wanted, options, out):
+    """One call with its taps in host memory. Integers beside real taps are widened while they are read, where a kernel does that;
+    else they are converted first."""
+    arguments = (function, place.shape, place.dtype, taps, taps_dtype, wanted, f"cuda:{place.device}", options)
+    if _is_integer(place.dtype) and "constant" not in options:
+        try:
+            return run(library, place, signal, _core.GpuCall(*arguments, True), out)
+        except NotImplementedError:
+            pass
+    return run(library, place, signal, _core.GpuCall(*arguments, False), out)
+
+
 def _new_output(library, place, planned):
     return library.empty(planned.output_shape, planned.output_type, place.device)
 
@@ -127,9 +140,9 @@ def _call_with_taps_there(function, place, taps, wanted, to, options):
     """(a call whose plan reads the taps in GPU memory, the same arranged, whether it reads the array that was given): nothing
     depends on their values, so that nobody waits for them. Taps of another type, or with gaps between them, are converted there
     first. None where the algorithm needs them beforehand, or the signal would have to be converted or copied."""
-    if len(taps.shape) != 1 or taps.shape[0] == 0 or not _PLAIN.issuperset(map(type, options.values())):
+    if not taps.shape or 0 in taps.shape or not _PLAIN.issuperset(map(type, options.values())):
         return None
-    if _is_integer(place.dtype):
+    if _is_integer(place.dtype) and (_is_integer(taps.dtype) or "constant" in options):
         return None
     key = (function, place[:4], taps[:3], wanted, to and to[:3], str(options))
     if key not in _calls:
@@ -142,10 +155,9 @@ def _call_with_taps_there(function, place, taps, wanted, to, options):
 
 def _make_call(function, place, taps, wanted, to, options):
     itemsize = 2 if taps.dtype == "bfloat16" else np.dtype(taps.dtype).itemsize
-    if taps.shape[0] * itemsize > _MAX_RECENT_BYTES:
-        return None
+    shape, device = tuple(taps.shape), f"cuda:{place.device}"
     try:
-        made = _core.GpuCall(function, place.shape, place.dtype, taps.shape[0], taps.dtype, wanted, f"cuda:{place.device}", options)
+        made = _core.GpuCall(function, place.shape, place.dtype, shape, taps.dtype, wanted, device, options, True)
         if made.signal_type != place.dtype or (to is not None and to.shape != made.output_shape):
             return None
         strides = c_strides(made.output_shape, np.dtype(made.output_type).itemsize) if to is None else to.strides
@@ -154,7 +166,11 @@ def _make_call(function, place, taps, wanted, to, options):
         return None
     if not arranged.can_be_read or not arranged.can_be_written or arranged.executions != 1:
         return None
-    return made, arranged, made.taps_type == taps.dtype and (taps.shape[0] == 1 or taps.strides[0] == itemsize)
+    axis = options.get("axis", -1) % len(shape) if len(shape) > 1 else 0
+    packed = axis == len(shape) - 1 and _read_strides(taps) == tuple(
+        0 if count == 1 else step for count, step in zip(shape, c_strides(shape, itemsize), strict=True)
+    )
+    return made, arranged, made.taps_type == taps.dtype and packed
 
 
 def _with_taps_copied(library, taps, execute, out):
@@ -191,6 +207,13 @@ def sums_are_exact(dtype, taps):
     return (dtype == "bool" or np.iinfo(dtype).bits <= 32) and _largest_sum(dtype, taps) < _EXACT_LIMIT
 
 
+def _holds(dtype, sums, not_negative):
+    """Whether an integer type has every integer up to `sums`, and, unless they are `not_negative`, those below zero."""
+    if dtype == "int64":
+        return True
+    return dtype != "bool" and sums <= np.iinfo(dtype).max and (not_negative or not dtype.startswith("u"))
+
+
 def _integers(function, library, place, signal, taps, options, wanted, out, overflow):
     """Integer sums that float64 holds exactly; others are for the CPU."""
     if not sums_are_exact(place.dtype, taps):
@@ -202,20 +225,10 @@ def _integers(function, library, place, signal, taps, options, wanted, out, over
     natural = wanted or "int64"
     if _is_integer(natural) and natural != "int64" and overflow != "wrap" and sums > np.iinfo(natural).max:
         raise TypeError(f"dtype: {natural} could overflow, which a GPU does not report; give overflow='wrap' or leave it int64")
-    signal = library.astype(signal, "float64")
     options = {**options, "accuracy": "strict"}
-    planned = _core.GpuCall(
-        function,
-        place.shape,
-        "float64",
-        taps.astype(np.float64),
-        "float64",
-        "int64" if _is_integer(natural) else natural,
-        f"cuda:{place.device}",
-        options,
-    )
-    direct = natural == "int64" or not _is_integer(natural)
-    y = run(library, library.place(signal), signal, planned, out if direct else None)
+    direct = not _is_integer(natural) or _holds(natural, sums, place.dtype.startswith(("u", "b")) and bool((taps >= 0).all()))
+    of_sums = natural if direct else "int64"
+    y = _execute(function, library, place, signal, taps.astype(np.float64), "float64", of_sums, options, out if direct else None)
     if direct:
         return y
     y = library.astype(y, natural)
@@ -278,7 +291,7 @@ def launch(library, place, signal, arranged, of_work, work, out, taps=None):
             keep.append(held)
         if taps is None:
             at.pop()
-        arranged.run(*at[:3], _handle(stream), *at[3:])
+        arranged.run(*at[:3], handle(stream), *at[3:])
 
     if hasattr(library, "written"):
         return library.written(work, write, keep)
@@ -289,7 +302,7 @@ def launch(library, place, signal, arranged, of_work, work, out, taps=None):
     return work
 
 
-def _handle(stream):
+def handle(stream):
     """As the engine takes it: cudaStreamLegacy (1, what DLPack and the CUDA array interface say) is its null stream."""
     return 0 if stream in (None, 1) else stream
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapline import _core, _gpu_call
 from tapline._gpu_libraries import library_of
-from tapline._image_parts import arranged_taps, cached_plan, has_channels
+from tapline._image_parts import arranged_taps, has_channels
 
 # Types that the engine reads as they are.
 _AS_STORED = frozenset(("float32", "float64", "complex64", "complex128", "uint8", "uint16", "float16", "bfloat16"))
@@ -94,5 +94,5 @@ def image(image, taps, out, dtype, channel_axis, correlation, origin, options):
     if layout_out is None:
         of_work, work = library, library.empty(shape, wanted, place.device)
         layout_out = _outline_of(library.place(work), channels)
-    plan = cached_plan(options | {"device": f"cuda:{place.device}"}, correlation, layout, layout_out, taps, origin)
+    plan = _core.ImagePlan(options | {"device": f"cuda:{place.device}"}, correlation, layout, layout_out, taps, *origin)
     return _gpu_call.launch(library, place, image, plan, of_work, work, out)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapline import _core, _gpu, _gpu_image
 from tapline._gpu_libraries import name_of
-from tapline._image_parts import arranged_taps, cached_plan, has_channels
+from tapline._image_parts import arranged_taps, has_channels
 
 # Types that images are stored in as they are; others are converted.
 _AS_STORED = frozenset("fdFDBH")
@@ -42,7 +42,7 @@ def filtered(x, taps, options, *, correlation=False, origins=(None, None), out=N
         return y
     x = x if _pixels_lie_packed(x) else np.ascontiguousarray(x)
     work = y if _pixels_lie_packed(y) else np.empty(shape, y.dtype)
-    cached_plan(options, correlation, _outline(x), _outline(work), taps, origins).execute(work, x)
+    _core.ImagePlan(options, correlation, _outline(x), _outline(work), taps, *origins).execute(work, x)
     if work is not y:
         y[...] = work
     return y

@@ -1,32 +1,6 @@
-"""What images in host memory and on a GPU have in common: the arguments' axes, and the plans of recent calls."""
-
-import collections
-import threading
+"""What images in host memory and on a GPU have in common: the arguments' axes."""
 
 import numpy as np
-
-from tapline import _core
-
-# Plans of recent calls: a plan for a mask of 31 x 31 takes 0.1 ms and more, for its singular values or its spectrum.
-_MAX_PLANS = 32
-_plans: collections.OrderedDict = collections.OrderedDict()
-_lock = threading.Lock()
-
-
-def cached_plan(options, correlation, x, y, taps, origins):
-    """x, y: (shape, strides, type's name) of (batch, height, width, channels), image and output."""
-    key = (tuple(sorted(options.items())), correlation, x, y, taps.shape, taps.dtype.char, taps.tobytes(), origins)
-    with _lock:
-        plan = _plans.get(key)
-        if plan is not None:
-            _plans.move_to_end(key)
-            return plan
-    plan = _core.ImagePlan(options, correlation, x, y, taps, *origins)
-    with _lock:
-        _plans[key] = plan
-        while len(_plans) > _MAX_PLANS:
-            _plans.popitem(last=False)
-    return plan
 
 
 def has_channels(ndim, channel_axis):

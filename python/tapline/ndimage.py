@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tapline import _fallback, _gpu, _nd
+from tapline import _fallback, _gpu, _gpu_nd, _nd
 from tapline._core import convolve as _convolve
 
 __all__ = [
@@ -124,13 +124,9 @@ def _are_whole(weights):
     return weights.dtype.kind in "iub" or bool((weights == np.rint(weights)).all() and np.abs(weights).sum() < 2**31)
 
 
-# Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
-_NUDGE = 1e-14
-
-
 def _truncate(sums, output):
     """float64 sums to an integer output the way C converts them, as SciPy does, but for the nudge."""
-    sums += (sums * _NUDGE).clip(-1e-3, 1e-3)  # nothing beside sums above 2^53
+    sums += (sums * _gpu_nd.NUDGE).clip(-1e-3, 1e-3)  # nothing beside sums above 2^53
     if _gpu.is_array(output):
         output[...] = sums.astype(np.int64).astype(output.dtype)
         return
@@ -146,6 +142,8 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
     Complex weights are used as they are. `origins` are indices into the weights. output may share memory with the image.
     """
     if image.size == 0:
+        return
+    if _gpu.is_array(image) and _on_gpu(image, weights, axes, origins, output, boundary, cval, divisor):
         return
     lengths = [image.shape[a] for a in axes]
     constant = 0
@@ -180,6 +178,25 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
         sums = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant, out=output if fits else None)
         if sums is not output:
             output[...] = sums
+
+
+def _on_gpu(image, weights, axes, origins, output, boundary, cval, divisor):
+    """The same by the engine's passes, if it can."""
+    mask = np.asarray(weights).reshape([weights.shape[a] for a in axes])
+    lines = [_gpu_nd.Line(tuple(axes), mask, tuple(origins), (boundary,) * len(axes), divisor)]
+    parts = None
+    plain = image.dtype.char in "fdFD" and output.dtype == image.dtype
+    if len(axes) > 1 and plain and (boundary != "constant" or cval == 0):
+        parts = _nd.factors(mask, range(mask.ndim), np.result_type(image.dtype, mask))
+    if parts is not None and _gpu_nd.filtered(image, output, _gpu_nd.factored(mask, axes, origins, boundary, parts), cval):
+        return True
+    return _gpu_nd.filtered(image, output, lines, cval)
+
+
+def _line(axis, weights, mode, origin=0, divisor=1):
+    """One axis of a filter, as the engine's passes take it."""
+    weights = np.asarray(weights)
+    return _gpu_nd.Line((axis,), weights, (len(weights) // 2 + operator.index(origin),), (_boundary(mode),), divisor)
 
 
 def _fits(constant, dtype):
@@ -217,7 +234,7 @@ def _correlate1d(image, weights, axis, output, mode, cval, origin):
     return output
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """One-dimensional correlation along an axis: scipy.ndimage.correlate1d.
 
@@ -238,7 +255,7 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     return _correlate1d(image, weights.conj(), axis, output, mode, cval, origin)
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """One-dimensional convolution along an axis: scipy.ndimage.convolve1d.
 
@@ -303,7 +320,7 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
     return output
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """Multidimensional correlation: scipy.ndimage.correlate.
 
@@ -318,7 +335,7 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
     return _nd_filter("correlate", input, weights, output, mode, cval, origin, False, axes)
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """Multidimensional convolution: scipy.ndimage.convolve.
 
@@ -331,6 +348,14 @@ def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *,
            [1., 2., 2.]])
     """
     return _nd_filter("convolve", input, weights, output, mode, cval, origin, True, axes)
+
+
+def _half(sigma, truncate, radius):
+    """Samples to either side of a Gaussian's middle."""
+    half = int(truncate * float(sigma) + 0.5) if radius is None else radius
+    if not isinstance(half, numbers.Integral) or half < 0:
+        raise ValueError("Radius must be a nonnegative integer.")
+    return half
 
 
 def _gaussian(sigma, order, radius):
@@ -350,7 +375,7 @@ def _gaussian(sigma, order, radius):
     return p(x) * bell
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None):
     """One-dimensional Gaussian filter: scipy.ndimage.gaussian_filter1d.
 
@@ -360,13 +385,10 @@ def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect
     >>> tapline.ndimage.gaussian_filter1d([1.0, 2.0, 3.0, 4.0, 5.0], 1).round(6)
     array([1.427041, 2.067822, 3.      , 3.932178, 4.572959])
     """
-    half = int(truncate * float(sigma) + 0.5) if radius is None else radius
-    if not isinstance(half, numbers.Integral) or half < 0:
-        raise ValueError("Radius must be a nonnegative integer.")
-    return correlate1d(input, _gaussian(sigma, order, half)[::-1], axis, output, mode, cval, 0)
+    return correlate1d(input, _gaussian(sigma, order, _half(sigma, truncate, radius))[::-1], axis, output, mode, cval, 0)
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None, axes=None):
     """Multidimensional Gaussian filter, an axis at a time: scipy.ndimage.gaussian_filter.
 
@@ -383,6 +405,10 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
     axes = _axes(axes, image.ndim)
     each = zip(axes, *(_sequence(v, len(axes)) for v in (sigma, order, mode, radius)), strict=True)
     each = [one for one in each if one[1] > 1e-15]
+    if each and _gpu.is_array(image) and _known(image, output) and not np.iscomplexobj(cval):
+        lines = [_line(a, _gaussian(s, o, _half(s, truncate, r))[::-1], m) for a, s, o, m, r in each]
+        if _gpu_nd.filtered(image, output, lines, cval, all(o == 0 for _, _, o, _, _ in each)):
+            return output
     if len(each) == 2 and all(o == 0 for _, _, o, _, _ in each):
         halves = [int(truncate * float(s) + 0.5) if r is None else r for _, s, _, _, r in each]
         lines = [
@@ -400,7 +426,7 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
     return output
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """One-dimensional mean of `size` samples: scipy.ndimage.uniform_filter1d.
 
@@ -430,7 +456,7 @@ def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0
     return output
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """Multidimensional mean, an axis at a time: scipy.ndimage.uniform_filter.
 
@@ -447,6 +473,12 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
     axes = _axes(axes, image.ndim)
     each = zip(axes, *(_sequence(v, len(axes)) for v in (size, origin, mode)), strict=True)
     each = [one for one in each if one[1] > 1]
+    if each and _gpu.is_array(image) and _known(image, output) and not np.iscomplexobj(cval):
+        if not all(0 <= int(s) // 2 + operator.index(o) < int(s) for _, s, o, _ in each):
+            raise ValueError("invalid origin")
+        lines = [_line(a, np.ones(int(s)), m, o, int(s)) for a, s, o, m in each]
+        if _gpu_nd.filtered(image, output, lines, cval, True):
+            return output
     if len(each) == 2:
         places = [int(s) // 2 + operator.index(o) for _, s, o, _ in each]
         lines = [np.full(int(s), 1 / int(s)) for _, s, _, _ in each]
@@ -491,6 +523,10 @@ def _derivative(input, axis, output, mode, cval, across):
     axis = _axis(axis, image.ndim)
     output = _output(output, image)
     modes = _sequence(mode, image.ndim)
+    if _gpu.is_array(image) and _known(image, output) and not np.iscomplexobj(cval):
+        lines = [_line(a, [-1, 0, 1] if a == axis else across, modes[a]) for a in range(image.ndim)]
+        if _gpu_nd.filtered(image, output, lines[axis : axis + 1] + lines[:axis] + lines[axis + 1 :], cval):
+            return output
     correlate1d(image, [-1, 0, 1], axis, output, modes[axis], cval, 0)
     for other in range(image.ndim):
         if other != axis:
@@ -498,7 +534,7 @@ def _derivative(input, axis, output, mode, cval, across):
     return output
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def prewitt(input, axis=-1, output=None, mode="reflect", cval=0.0):
     """Prewitt filter: scipy.ndimage.prewitt.
 
@@ -513,7 +549,7 @@ def prewitt(input, axis=-1, output=None, mode="reflect", cval=0.0):
     return _derivative(input, axis, output, mode, cval, [1, 1, 1])
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
     """Sobel filter: scipy.ndimage.sobel.
 
@@ -528,7 +564,7 @@ def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
     return _derivative(input, axis, output, mode, cval, [1, 2, 1])
 
 
-@_gpu.returns_the_callers_kind
+@_gpu_nd.remembers
 def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     """Laplace filter by second differences: scipy.ndimage.laplace.
 
@@ -544,6 +580,11 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     output = _output(output, image)
     axes = _axes(axes, image.ndim)
     modes = _sequence(mode, len(axes)) if axes else []
+    if len(axes) == 2 and image.dtype.kind == "f" and _gpu.is_array(image) and _known(image, output):
+        cross = np.array([[0, 1, 0], [1, -4, 1], [0, 1, 0]])
+        line = _gpu_nd.Line(axes, cross, (1, 1), tuple(_boundary(m) for m in modes))
+        if not np.iscomplexobj(cval) and _gpu_nd.filtered(image, output, [line], cval):
+            return output
     for i, (axis, m) in enumerate(zip(axes, modes, strict=True)):
         if i == 0:
             correlate1d(image, [1, -2, 1], axis, output, m, cval, 0)

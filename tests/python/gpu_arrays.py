@@ -13,6 +13,7 @@ import pytest
 EMULATED = os.environ.get("TAPLINE_TEST_EMULATED")
 if EMULATED:
     os.environ["TAPLINE_CUDA_LIBRARY"] = EMULATED
+    os.environ["TAPLINE_EMULATED_ANY_LAYOUT"] = "1"
     import fake_cupy
 
     fake_cupy.install(EMULATED)

@@ -309,14 +309,8 @@ def test_plans_are_kept_by_content():
     h[0] = 1
     np.testing.assert_array_equal(tapline.convolve(x, h), first)
     assert _core.plan_cache_size() == 2
-    for k in range(1, 100):
-        tapline.convolve(x, np.ones(k))
-    assert _core.plan_cache_size() == 32
     tapline.clear_plan_cache()
     assert _core.plan_cache_size() == 0
-    for _ in range(12):  # a megabyte of taps each, eight altogether
-        tapline.convolve(x, np.random.default_rng().standard_normal(1 << 17), "causal")
-    assert _core.plan_cache_size() <= 8
 
 
 def test_other_threads_run_meanwhile():

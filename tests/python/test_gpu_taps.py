@@ -12,6 +12,13 @@ from tapline._gpu_call import taps_in_host_memory
 pytestmark = needs_gpu
 
 
+def stayed_there():
+    """How many kinds of calls so far had taps that were read, or converted, where they lay. None had others."""
+    ways = list(tapline._core.gpu_calls.values())
+    assert None not in ways
+    return len(ways) + sum(tapline._core.plain_calls())
+
+
 @pytest.mark.parametrize("count", [9, 70, 700])  # 9 are summed directly
 def test_taps_in_gpu_memory_may_change_between_calls(gpu, count):
     if isinstance(gpu, Jax):
@@ -44,11 +51,9 @@ def test_taps_are_read_where_they_are(gpu, count, function, dtype):
         for _ in range(2):
             got = getattr(tapline, function)(gpu.put(x), gpu.put(h), mode, boundary=boundary)
             assert_close(gpu.get(got), wanted, count)
-    calls = tapline._core.gpu_calls
-    assert len(calls) == 2
-    assert None not in calls.values()
+    assert stayed_there() == 2
     tapline.clear_plan_cache()
-    assert not calls
+    assert stayed_there() == 0
 
 
 def test_strict_accuracy_reads_taps_where_they_are(gpu):
@@ -56,7 +61,7 @@ def test_strict_accuracy_reads_taps_where_they_are(gpu):
     x, h = drawn(3, 2000), drawn(700)
     got = tapline.convolve(gpu.put(x), gpu.put(h), "same", accuracy="strict")
     assert_close(gpu.get(got), tapline.convolve(x, h, "same", accuracy="strict"), 700)
-    assert None not in tapline._core.gpu_calls.values()
+    assert stayed_there() == 1
 
 
 def test_taps_are_converted_where_they_are(gpu):
@@ -70,13 +75,36 @@ def test_taps_are_converted_where_they_are(gpu):
     for signal, taps in cases:
         tapline.clear_plan_cache()
         got = gpu.get(tapline.convolve(gpu.put(signal), gpu.put(taps), "same"))
+        assert stayed_there() == 1
         wanted = np.stack([np.convolve(row, taps.astype(np.float64), "same") for row in signal.astype(np.complex128)])
         np.testing.assert_allclose(got, wanted if got.dtype.kind == "c" else wanted.real, 1e-2 if got.itemsize == 2 else 1e-5, 1e-2)
         assert got.dtype == gpu.get(tapline.convolve(gpu.put(signal), taps, "same")).dtype
-        assert None not in tapline._core.gpu_calls.values()
     if not isinstance(gpu, Jax):
         there = gpu.put(wide.astype(np.float32))[::3]
         assert_close(gpu.get(tapline.convolve(gpu.put(x), there)), tapline.convolve(x, wide.astype(np.float32)[::3]), 20)
+
+
+@pytest.mark.parametrize("count", [5, 70, 600])
+@pytest.mark.parametrize(("shape", "axis"), [((4, 900), 1), ((900, 4), 0), ((2, 900, 3), 1), ((2, 3, 900), -1), ((1, 900), 1)])
+def test_a_filter_a_row_is_read_where_it_is(gpu, shape, axis, count):
+    tapline.clear_plan_cache()
+    x = drawn(*shape)
+    rows = [4 if n == 1 else n for n in shape]  # one row under four filters
+    h = drawn(*(count if a == axis % len(shape) else n for a, n in enumerate(rows)))
+    there, taps = gpu.put(x), gpu.put(h)
+    for _ in range(2):
+        assert_close(gpu.get(tapline.convolve(there, taps, "same", axis=axis)), tapline.convolve(x, h, "same", axis=axis), count)
+        if not isinstance(gpu, Jax):
+            h[...] += 1
+            taps[...] += 1
+    assert stayed_there() == 1
+
+
+def test_integers_beside_real_taps_in_gpu_memory(gpu):
+    x, h = np.arange(-90, 90, dtype=np.int16).reshape(3, 60), drawn(9)
+    tapline.clear_plan_cache()
+    assert_close(gpu.get(tapline.convolve(gpu.put(x), gpu.put(h))), tapline.convolve(x, h), 500)
+    assert stayed_there() == 1
 
 
 @pytest.mark.parametrize("count", [5, 70])

@@ -167,16 +167,14 @@ def test_strict_is_the_plain_sum():
 
 
 def test_plans_are_found_again():
-    from tapline import _image_parts
-
-    _image_parts._plans.clear()
+    tapline.clear_plan_cache()
     x, taps = drawn((20, 30)), drawn((3, 3), seed=1)
     for _ in range(3):
         tapline.image(x, taps)
-    assert len(_image_parts._plans) == 1
+    assert tapline.info()["plan_cache"]["plans"] == 1
     for i in range(40):
         tapline.image(x, taps * i)
-    assert len(_image_parts._plans) == 32
+    assert tapline.info()["plan_cache"]["plans"] == 40
 
 
 def test_nothing_in():

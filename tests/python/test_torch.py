@@ -215,3 +215,44 @@ def test_examples(device):
         pytest.skip("their tensors are the CPU's")
     test = doctest.DocTestParser().get_doctest(ours.__doc__, {}, "conv1d", None, 0)
     assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_the_short_way_gives_what_the_operators_give(device, monkeypatch):
+    """On a GPU: values, gradients, and gradients of these."""
+    x, taps = drawn(2, 3, 40), drawn(3, 5)
+
+    def outcome():
+        a, h = x.clone().requires_grad_(), taps.clone().requires_grad_()
+        y = ours(a, h, "same")
+        of_a, of_h = torch.autograd.grad((y**2).sum(), (a, h), create_graph=True)
+        again = torch.autograd.grad(of_a.sum() + (of_h**2).sum(), (a, h))
+        plain = torch.autograd.grad((ours(a, h) ** 2).sum(), (a, h))
+        with torch.no_grad():
+            return y, of_a, of_h, *again, *plain, ours(a, h), ours(a.detach(), h), ours(x[0], taps[0])
+
+    wanted = outcome()
+    monkeypatch.setattr(tapline.torch, "_is_followed", lambda: False)
+    for got, want in zip(outcome(), wanted, strict=True):
+        torch.testing.assert_close(got, want)
+    only_taps = torch.nn.Parameter(taps)
+    ours(x, only_taps).sum().backward()
+    torch.testing.assert_close(only_taps.grad, torch.autograd.functional.jacobian(lambda h: ours(x, h).sum(), taps))
+
+
+def test_what_follows_operators_sees_them():
+    seen = []
+
+    class Mode(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(tapline.torch._is_followed())
+            return function(*args, **(kwargs or {}))
+
+    with torch.device("cpu"), Mode():
+        ours(torch.ones(1, 1, 5), torch.ones(1, 2))
+        assert tapline.torch._is_followed()
+    assert seen
+    with torch.autograd.forward_ad.dual_level():
+        assert tapline.torch._is_followed()
+    inside = []
+    torch.func.grad(lambda x: inside.append(tapline.torch._is_followed()) or x.sum())(torch.ones(3))
+    assert inside == [True]

@@ -58,13 +58,20 @@ enum RungNumber : std::int32_t {
     kWhole,
     kImage,
     kImageWhole,
+    kImageAnyhow,  // pixels of any type that lie in any way
+    kVolume,
     kRungs,
     kLesson = kRungs,
     kImageLesson,
     kAll
 };
 
-bool is_of_images(std::int32_t number) { return number == kImage || number == kImageWhole || number == kImageLesson; }
+// Whether images of any layout and volumes are solved, too; else the tests see what becomes of those that no rung takes.
+bool takes_any_layout() { return std::getenv("TAPLINE_EMULATED_ANY_LAYOUT") != nullptr; }
+
+bool is_of_images(std::int32_t number) {
+    return number == kImage || number == kImageWhole || number == kImageAnyhow || number == kImageLesson;
+}
 bool takes_whole(std::int32_t number) { return number == kWhole || number == kImageWhole; }
 
 struct Allocation {
@@ -340,12 +347,13 @@ bool inject(std::int32_t, const char* what, Status*) {
 
 RungInfo rung(std::int32_t number) {
     RungInfo info;
-    constexpr const char* kNames[] = {"emulated_pieces",      "emulated_workspace", "emulated_whole",       "emulated_image",
-                                      "emulated_image_whole", "emulated_lesson",    "emulated_image_lesson"};
+    constexpr const char* kNames[] = {"emulated_pieces", "emulated_workspace",   "emulated_whole",
+                                      "emulated_image",  "emulated_image_whole", "emulated_image_anyhow",
+                                      "emulated_volume", "emulated_lesson",      "emulated_image_lesson"};
     static_assert(std::size(kNames) == kAll);
     info.name = kNames[number];
     info.idea = "every output by itself, on the host";
-    info.rank = is_of_images(number) ? 2 : 1;
+    info.rank = number == kVolume ? 3 : is_of_images(number) ? 2 : 1;
     info.takes_pieces = takes_whole(number) ? 0 : 1;
     return info;
 }
@@ -353,14 +361,15 @@ RungInfo rung(std::int32_t number) {
 bool supports(std::int32_t number, std::int32_t, const Problem* p, Status* status) {
     if (p->rank != rung(number).rank) { return fail(status, Code::unsupported, "it takes another number of filtered axes"); }
     if (p->taps_come_later && number != kPieces) { return fail(status, Code::unsupported, "it takes its taps from host memory"); }
-    if (is_of_images(number)) {
+    const bool real_sums = is_integer(p->dtype) && !is_integer(p->taps_dtype);
+    if (number != kVolume && number != kImageAnyhow && is_of_images(number)) {
         if (!p->has_packed_pixels()) { return fail(status, Code::unsupported, "takes pixels that lie side by side"); }
         const bool takes = p->dtype == Dtype::f32 || p->dtype == Dtype::u8 || p->dtype == Dtype::u16;
         return takes || fail(status, Code::unsupported, "takes only f32, u8 and u16");
     }
     if (number == kWhole && !p->has_packed_pixels()) { return fail(status, Code::unsupported, "it takes unit strides"); }
     return (p->dtype >= Dtype::f32 && p->dtype <= Dtype::complex128) || p->dtype == Dtype::f16 || p->dtype == Dtype::bf16 ||
-           fail(status, Code::unsupported, "not a floating-point type");
+           real_sums || fail(status, Code::unsupported, "not a floating-point type");
 }
 
 Prepared* prepare(std::int32_t number, std::int32_t device, const Problem* problem, const HostTaps* host_taps, const Policy* policy,
@@ -489,7 +498,7 @@ const Api kApi = {
             std::snprintf(device->name, sizeof device->name, "Emulated GPU");
             return true;
         },
-    .rung_count = []() -> std::int32_t { return kRungs; },
+    .rung_count = []() -> std::int32_t { return takes_any_layout() ? kRungs : kImageAnyhow; },
     .rung = rung,
     .supports = supports,
     .estimate_seconds = [](std::int32_t number, std::int32_t,

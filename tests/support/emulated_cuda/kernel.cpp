@@ -27,10 +27,23 @@ Value load(const void* data, Dtype dtype, std::int64_t i) {
             return core::from_f16(static_cast<const std::uint16_t*>(data)[i]);
         case Dtype::bf16:
             return core::from_bf16(static_cast<const std::uint16_t*>(data)[i]);
+        case Dtype::boolean:
         case Dtype::u8:
             return static_cast<const std::uint8_t*>(data)[i];
         case Dtype::u16:
             return static_cast<const std::uint16_t*>(data)[i];
+        case Dtype::u32:
+            return static_cast<const std::uint32_t*>(data)[i];
+        case Dtype::u64:
+            return static_cast<double>(static_cast<const std::uint64_t*>(data)[i]);
+        case Dtype::i8:
+            return static_cast<const std::int8_t*>(data)[i];
+        case Dtype::i16:
+            return static_cast<const std::int16_t*>(data)[i];
+        case Dtype::i32:
+            return static_cast<const std::int32_t*>(data)[i];
+        case Dtype::i64:
+            return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
         default:
             return static_cast<const std::complex<double>*>(data)[i];
     }
@@ -135,6 +148,9 @@ Value finished(const Problem& p, Value sum, bool complex_signal) {
 // The axis inside the cut one: of a signal a single sample.
 core::Axis inner_axis(const Problem& p) { return p.rank == 1 ? core::Axis{} : p.x; }
 
+// The one between: of all but a volume a single row.
+core::Axis middle_axis(const Problem& p) { return p.rank == 3 ? p.y : core::Axis{}; }
+
 // Elements [0, length) of axes with strides.
 struct Stepped {
     std::int64_t length, stride;
@@ -155,6 +171,7 @@ public:
         : p_(p),
           taps_(taps),
           job_(job),
+          middle_(middle_axis(p)),
           inner_(inner_axis(p)),
           complex_signal_(is_complex(p.dtype)),
           complex_taps_(is_complex(p.taps_dtype)),
@@ -163,8 +180,10 @@ public:
     std::string run() {
         for (std::int64_t item = 0; item < job_.batch; ++item) {
             for (std::int64_t o = 0; o < job_.count; ++o) {
-                for (std::int64_t x = 0; x < inner_.outputs; ++x) {
-                    for (std::int64_t c = 0; c < p_.channels.length; ++c) { one(item, o, x, c); }
+                for (std::int64_t y = 0; y < middle_.outputs; ++y) {
+                    for (std::int64_t x = 0; x < inner_.outputs; ++x) {
+                        for (std::int64_t c = 0; c < p_.channels.length; ++c) { one(item, o, y, x, c); }
+                    }
                 }
             }
         }
@@ -172,26 +191,31 @@ public:
     }
 
 private:
-    void one(std::int64_t item, std::int64_t o, std::int64_t x, std::int64_t c) {
+    void one(std::int64_t item, std::int64_t o, std::int64_t y, std::int64_t x, std::int64_t c) {
         const std::int64_t filter = p_.rank == 1 ? (job_.batch_first + item) % p_.filters : (p_.filters > 1 ? c : 0);
         std::int64_t tap = filter * p_.taps();
         Value sum = 0;
         for (std::int64_t t = 0; t < p_.cut().k; ++t) {
             const std::int64_t at = position(job_.first + o + t - p_.cut().origin);
-            for (std::int64_t j = 0; j < inner_.k; ++j, ++tap) {
-                const std::int64_t inside = extended(inner_.boundary, x + j - inner_.origin, inner_.n);
-                if ((at == kOutside && p_.cut().boundary == Boundary::zero) || (inside < 0 && inner_.boundary == Boundary::zero)) {
-                    continue;
+            for (std::int64_t i = 0; i < middle_.k; ++i) {
+                const std::int64_t row = extended(middle_.boundary, y + i - middle_.origin, middle_.n);
+                for (std::int64_t j = 0; j < inner_.k; ++j, ++tap) {
+                    const std::int64_t inside = extended(inner_.boundary, x + j - inner_.origin, inner_.n);
+                    const bool nothing = (at == kOutside && p_.cut().boundary == Boundary::zero) ||
+                                         (row < 0 && middle_.boundary == Boundary::zero) ||
+                                         (inside < 0 && inner_.boundary == Boundary::zero);
+                    if (nothing) { continue; }
+                    const bool there = at != kOutside && row >= 0 && inside >= 0;
+                    const std::int64_t element = item * job_.in_batch + (at - job_.in_first) * job_.in_stride +
+                                                 row * middle_.in_stride + inside * inner_.in_stride + c * p_.channels.in_stride;
+                    const Value value = there ? load(job_.in, p_.dtype, element) : constant_;
+                    sum += product(value, load(taps_, p_.taps_dtype, tap), complex_signal_, complex_taps_);
                 }
-                const bool there = at != kOutside && inside >= 0;
-                const std::int64_t element = item * job_.in_batch + (at - job_.in_first) * job_.in_stride +
-                                             inside * inner_.in_stride + c * p_.channels.in_stride;
-                const Value value = there ? load(job_.in, p_.dtype, element) : constant_;
-                sum += product(value, load(taps_, p_.taps_dtype, tap), complex_signal_, complex_taps_);
             }
         }
         store(job_.out, p_.output_dtype,
-              item * job_.out_batch + o * job_.out_stride + x * inner_.out_stride + c * p_.channels.out_stride,
+              item * job_.out_batch + o * job_.out_stride + y * middle_.out_stride + x * inner_.out_stride +
+                  c * p_.channels.out_stride,
               finished(p_, sum, complex_signal_));
     }
 
@@ -212,7 +236,7 @@ private:
     const Problem& p_;
     const void* taps_;
     const Job& job_;
-    core::Axis inner_;
+    core::Axis middle_, inner_;
     bool complex_signal_, complex_taps_;
     Value constant_;
     std::string failure_;
@@ -221,17 +245,19 @@ private:
 }  // namespace
 
 Reach reach_of_input(const Problem& p, const Job& job) {
-    const core::Axis inner = inner_axis(p);
+    const core::Axis middle = middle_axis(p), inner = inner_axis(p);
     return reach_of({{job.batch, job.in_batch},
                      {job.in_last - job.in_first, job.in_stride},
+                     {middle.n, middle.in_stride},
                      {inner.n, inner.in_stride},
                      {p.channels.length, p.channels.in_stride}});
 }
 
 Reach reach_of_output(const Problem& p, const Job& job) {
-    const core::Axis inner = inner_axis(p);
+    const core::Axis middle = middle_axis(p), inner = inner_axis(p);
     return reach_of({{job.batch, job.out_batch},
                      {job.count, job.out_stride},
+                     {middle.outputs, middle.out_stride},
                      {inner.outputs, inner.out_stride},
                      {p.channels.length, p.channels.out_stride}});
 }

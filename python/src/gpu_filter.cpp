@@ -1,0 +1,77 @@
+#include "gpu_filter.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "plan_cache.hpp"
+
+namespace tapline::python {
+namespace {
+
+[[noreturn]] void refuse(const char* why) { throw Error(ErrorCode::unsupported, why); }
+
+std::int64_t in_elements(npy_intp bytes, Dtype dtype) {
+    const auto size = static_cast<std::int64_t>(size_of(dtype));
+    if (bytes % size != 0) { refuse("strides: elements do not lie whole elements apart"); }
+    return bytes / size;
+}
+
+// Neighbours that step as one axis are one; axes of one element are none.
+std::vector<BatchAxis> batch_axes_of(const Lies& in, const Lies& out, const std::vector<FilterAxis>& axes) {
+    std::vector<BatchAxis> all;
+    for (std::size_t d = 0; d < in.shape.size(); ++d) {
+        const bool is_filtered =
+            std::any_of(axes.begin(), axes.end(), [d](const FilterAxis& a) { return a.axis == static_cast<int>(d); });
+        if (is_filtered || in.shape[d] == 1) { continue; }
+        const std::int64_t from = in_elements(in.strides[d], in.dtype), to = in_elements(out.strides[d], out.dtype);
+        const std::int64_t count = in.shape[d];
+        if (!all.empty() && *all.back().input_stride == count * from && *all.back().output_stride == count * to) {
+            all.back() = {all.back().length * count, from, to, 0};
+        } else {
+            all.push_back({count, from, to, 0});
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+std::shared_ptr<ArrangedCall> arrange_filter(const Request& request, const Lies& in, const Lies& out,
+                                             const std::vector<FilterAxis>& axes, PyArrayObject* taps) {
+    Problem problem = request.problem;
+    problem.mode = Mode::same;
+    problem.dtype = in.dtype;
+    problem.output_dtype = out.dtype;
+    const Dtype taps_type = dtype_of_array(taps, "taps");
+    problem.complex_taps = is_complex(taps_type);
+    if (is_integer(in.dtype)) { problem.real_taps = taps_type; }
+
+    // The axis along which neighbours lie in memory is the innermost: kernels for images take it as a row.
+    std::vector<std::size_t> order(axes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto stride_of = [&](std::size_t i) { return std::abs(in.strides[static_cast<std::size_t>(axes[i].axis)]); };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return stride_of(a) > stride_of(b); });
+    std::vector<npy_intp> permutation;
+    for (const std::size_t i : order) {
+        const FilterAxis& a = axes[i];
+        const auto d = static_cast<std::size_t>(a.axis);
+        problem.axes.push_back({.length = in.shape[d],
+                                .taps = PyArray_DIM(taps, static_cast<int>(i)),
+                                .boundary = a.boundary,
+                                .origin = a.origin,
+                                .input_stride = in_elements(in.strides[d], in.dtype),
+                                .output_stride = in_elements(out.strides[d], out.dtype)});
+        permutation.push_back(static_cast<npy_intp>(i));
+    }
+    const std::vector<BatchAxis> batch = batch_axes_of(in, out, axes);
+    if (batch.size() > problem.batch_axes.capacity()) { refuse("batch_axes: more than one launch steps through"); }
+    for (const BatchAxis& axis : batch) { problem.batch_axes.push_back(axis); }
+
+    PyArray_Dims dims{permutation.data(), static_cast<int>(permutation.size())};
+    const Owned arranged(PyArray_Transpose(taps, &dims));
+    const Owned ready = converted(arranged, number_of_dtype(taps_dtype(problem)), true);
+    return std::make_shared<ArrangedCall>(cached_plan(problem, PyArray_DATA(ready.array()), request.options));
+}
+
+}  // namespace tapline::python

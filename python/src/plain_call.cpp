@@ -1,0 +1,289 @@
+#include "plain_call.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+
+#include "plan_cache.hpp"
+
+namespace tapline::python {
+namespace {
+
+// Arguments that decide what is executed, beside the arrays; `device` and `dtype` go the long way.
+constexpr std::array kOptions{Keyword::mode,   Keyword::axis,     Keyword::boundary, Keyword::constant,
+                              Keyword::origin, Keyword::accuracy, Keyword::scale,    Keyword::bias,
+                              Keyword::clamp,  Keyword::overflow, Keyword::threads};
+constexpr std::size_t kMostCalls = 32;
+// Taps of more bytes, whose plans hold much memory, are for the cache of plans alone, which has a limit.
+constexpr std::size_t kMostTapsBytes = std::size_t{256} << 10;
+
+// Taps in host memory as they were, or where taps lie in GPU memory.
+struct Taps {
+    bool there = false;
+    View view;  // of those in GPU memory
+    int type_number = 0;
+    std::vector<npy_intp> shape;
+    std::vector<std::byte> bytes;
+};
+
+struct Call {
+    Operation operation;
+    const GpuLibrary* library;
+    std::array<Owned, kOptions.size()> options;
+    View in, out;
+    bool has_out = false;
+    Taps taps;
+    std::shared_ptr<ArrangedCall> call;  // null: not plain
+    Owned shape, dtype;                  // of a new output
+};
+
+// Most recent first; never destroyed; guarded by the GIL.
+std::list<Call>& calls() {
+    static auto* const list = new std::list<Call>;
+    return *list;
+}
+
+// Whether two options mean the same: the same object, or equal ones of a plain type.
+bool same_option(PyObject* a, PyObject* b) {
+    if (a == b) { return true; }
+    if (a == nullptr || b == nullptr || Py_TYPE(a) != Py_TYPE(b)) { return false; }
+    if (PyFloat_CheckExact(a)) {
+        const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+        return std::memcmp(&x, &y, sizeof x) == 0;
+    }
+    if (PyUnicode_CheckExact(a)) { return PyUnicode_Compare(a, b) == 0; }
+    if (PyLong_CheckExact(a)) { return PyObject_RichCompareBool(a, b, Py_EQ) == 1; }
+    if (!PyTuple_CheckExact(a) || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) { return false; }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
+        if (!same_option(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) { return false; }
+    }
+    return true;
+}
+
+// Of a type whose values cannot change.
+bool is_fixed(PyObject* option) {
+    if (option == nullptr || option == Py_None || PyUnicode_CheckExact(option) || PyLong_CheckExact(option) ||
+        PyFloat_CheckExact(option)) {
+        return true;
+    }
+    if (!PyTuple_CheckExact(option)) { return false; }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(option); ++i) {
+        if (!is_fixed(PyTuple_GET_ITEM(option, i))) { return false; }
+    }
+    return true;
+}
+
+// Taps as NumPy has them, packed.
+bool is_packed(PyObject* taps) {
+    if (taps == nullptr || !PyArray_CheckExact(taps)) { return false; }
+    auto* const array = reinterpret_cast<PyArrayObject*>(taps);
+    return PyArray_ISCARRAY_RO(array) && dtype_of_number(PyArray_TYPE(array)).has_value() &&
+           static_cast<std::size_t>(PyArray_NBYTES(array)) <= kMostTapsBytes;
+}
+
+bool same_taps(const Taps& known, PyObject* taps, bool there, const View& view) {
+    if (known.there != there) { return false; }
+    if (there) { return same_kind(known.view, view); }
+    auto* const array = reinterpret_cast<PyArrayObject*>(taps);
+    const auto axes = static_cast<std::size_t>(PyArray_NDIM(array));
+    return known.type_number == PyArray_TYPE(array) && known.shape.size() == axes &&
+           std::equal(known.shape.begin(), known.shape.end(), PyArray_DIMS(array)) &&
+           std::memcmp(known.bytes.data(), PyArray_DATA(array), known.bytes.size()) == 0;
+}
+
+// With elements, one after the other in C order.
+bool is_packed(const View& view) {
+    const std::vector<npy_intp> shape(view.shape.begin(), view.shape.begin() + view.axes);
+    const std::vector<npy_intp> strides = packed_strides(shape, view.dtype);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        if (shape[d] == 0 || (shape[d] > 1 && view.strides[d] != strides[d])) { return false; }
+    }
+    return true;
+}
+
+struct Given {
+    const GpuLibrary* library;
+    PyObject *signal, *taps, *out;
+    bool taps_there, has_out;
+    View in, of_taps, to;
+};
+
+// False: not a plain call.
+bool read(const Values& values, Given& given) {
+    given.signal = values[Keyword::signal];
+    given.taps = values[Keyword::taps];
+    given.out = values[Keyword::out];
+    given.library = plain_library_of(Py_TYPE(given.signal));
+    if (given.library == nullptr || values[Keyword::dtype] != nullptr || values[Keyword::device] != nullptr) { return false; }
+    given.has_out = given.out != nullptr && given.out != Py_None;
+    given.taps_there = Py_TYPE(given.taps) == Py_TYPE(given.signal);
+    if (given.has_out && Py_TYPE(given.out) != Py_TYPE(given.signal)) { return false; }
+    if (!given.taps_there && !is_packed(given.taps)) { return false; }
+    if (!given.library->read(given.signal, given.in)) { return false; }
+    if (given.has_out && (!given.library->read(given.out, given.to) || given.to.device != given.in.device)) { return false; }
+    return !given.taps_there || (given.library->read(given.taps, given.of_taps) && given.of_taps.device == given.in.device);
+}
+
+const Call* find(Operation operation, const Values& values, const Given& given) {
+    std::list<Call>& all = calls();
+    for (auto it = all.begin(); it != all.end(); ++it) {
+        if (it->operation != operation || it->library != given.library || it->has_out != given.has_out ||
+            !same_kind(it->in, given.in) || (given.has_out && !same_kind(it->out, given.to))) {
+            continue;
+        }
+        bool same = true;
+        for (std::size_t i = 0; i < kOptions.size(); ++i) { same = same && same_option(it->options[i].get(), values[kOptions[i]]); }
+        if (!same || !same_taps(it->taps, given.taps, given.taps_there, given.of_taps)) { continue; }
+        all.splice(all.begin(), all, it);
+        return &all.front();
+    }
+    return nullptr;
+}
+
+// A constant beyond the ends may be no value of an integer type: then samples are converted first.
+bool stays_as_stored(const Values& values) { return values[Keyword::constant] == nullptr || values[Keyword::constant] == Py_None; }
+
+// What convolve() would arrange for these arrays, as the long way does it; null where that converts or copies something.
+std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values, const Given& given, Call& call) {
+    auto* const array = given.taps_there ? nullptr : reinterpret_cast<PyArrayObject*>(given.taps);
+    const Dtype taps_dtype = given.taps_there ? given.of_taps.dtype : *dtype_of_number(PyArray_TYPE(array));
+    if (is_integer(given.in.dtype) && is_integer(taps_dtype)) { return nullptr; }
+    const Request request = request_of(values, operation);
+    const Types types = gpu_types_of(given.in.dtype, taps_dtype, given.has_out ? std::optional(given.to.dtype) : std::nullopt,
+                                     stays_as_stored(values));
+    if (types.signal != given.in.dtype) { return nullptr; }
+    const std::vector<npy_intp> shape(given.in.shape.begin(), given.in.shape.begin() + given.in.axes);
+    Owned taps = Owned::borrowed(given.taps);
+    if (given.taps_there) {
+        const View& there = given.of_taps;
+        const bool along_last = there.axes == 1 || request.axis == -1 || request.axis == there.axes - 1;
+        if (types.taps != taps_dtype || there.axes == 0 || !along_last || !is_packed(there)) { return nullptr; }
+        auto own_shape = there.shape;
+        taps = Owned(PyArray_ZEROS(there.axes, own_shape.data(), number_of_dtype(types.taps), 0));
+    }
+    GpuCall made(request, "cuda:" + std::to_string(given.in.device), prepare(request, shape, types, taps), given.taps_there);
+    call.shape = tuple_of_shape(made.output_shape());
+    call.dtype = Owned(given.library->dtype_object(made.output_type()));
+    return arrange_plain(made, given.in, given.has_out ? &given.to : nullptr);
+}
+
+const Call* add(Operation operation, const Values& values, const Given& given) {
+    if (plan_cache_info().limit_bytes == 0) { return nullptr; }
+    Call call{};
+    for (std::size_t i = 0; i < kOptions.size(); ++i) {
+        PyObject* const option = values[kOptions[i]];
+        if (!is_fixed(option)) { return nullptr; }
+        if (option != nullptr) { call.options[i] = Owned::borrowed(option); }
+    }
+    call.operation = operation;
+    call.library = given.library;
+    call.in = given.in;
+    call.out = given.to;
+    call.has_out = given.has_out;
+    call.taps.there = given.taps_there;
+    call.taps.view = given.of_taps;
+    call.shape = Owned::borrowed(Py_None);
+    call.dtype = Owned::borrowed(Py_None);
+    if (!given.taps_there) {
+        auto* const array = reinterpret_cast<PyArrayObject*>(given.taps);
+        call.taps.type_number = PyArray_TYPE(array);
+        call.taps.shape.assign(PyArray_DIMS(array), PyArray_DIMS(array) + PyArray_NDIM(array));
+        const auto* const from = static_cast<const std::byte*>(PyArray_DATA(array));
+        call.taps.bytes.assign(from, from + PyArray_NBYTES(array));
+    }
+    try {
+        call.call = arrange(operation, values, given, call);
+    } catch (const PythonError&) {
+        PyErr_Clear();  // the long way meets it again and says it
+    } catch (const Error&) {}
+    std::list<Call>& all = calls();
+    all.push_front(std::move(call));
+    if (all.size() > kMostCalls) { all.pop_back(); }
+    return &all.front();
+}
+
+}  // namespace
+
+bool same_kind(const View& a, const View& b) {
+    return a.dtype == b.dtype && a.device == b.device && a.axes == b.axes && a.shape == b.shape && a.strides == b.strides;
+}
+
+Owned tuple_of_shape(const std::vector<npy_intp>& shape) {
+    Owned tuple(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(d), Owned(PyLong_FromSsize_t(shape[d])).release());
+    }
+    return tuple;
+}
+
+std::vector<npy_intp> packed_strides(const std::vector<npy_intp>& shape, Dtype dtype) {
+    std::vector<npy_intp> strides(shape.size());
+    auto step = static_cast<npy_intp>(size_of(dtype));
+    for (std::size_t d = shape.size(); d-- > 0;) {
+        strides[d] = step;
+        step *= std::max<npy_intp>(shape[d], 1);
+    }
+    return strides;
+}
+
+std::shared_ptr<ArrangedCall> arrange_plain(GpuCall& call, const View& in, const View* out) {
+    const std::vector<npy_intp>& shape = call.output_shape();
+    if (call.signal_type() != in.dtype || (out != nullptr && out->dtype != call.output_type())) { return nullptr; }
+    std::vector<npy_intp> from(static_cast<std::size_t>(in.axes)), to = packed_strides(shape, call.output_type());
+    for (std::size_t d = 0; d < from.size(); ++d) { from[d] = in.shape[d] == 1 ? 0 : in.strides[d]; }
+    if (out != nullptr) {
+        if (!std::equal(shape.begin(), shape.end(), out->shape.begin(), out->shape.begin() + out->axes)) { return nullptr; }
+        to.assign(out->strides.begin(), out->strides.begin() + out->axes);
+    }
+    std::shared_ptr<ArrangedCall> arranged = call.arrange(from, to);
+    const bool plain = arranged->can_be_read() && arranged->can_be_written() && arranged->executions() == 1;
+    return plain ? arranged : nullptr;
+}
+
+PyObject* run_plain(const GpuLibrary& library, const ArrangedCall& call, PyObject* signal, const View& in, PyObject* out,
+                    const View& to, std::uintptr_t taps, PyObject* shape, PyObject* dtype) {
+    Owned result;
+    View written = to;
+    if (out == nullptr || out == Py_None) {
+        PyObject* const made = library.empty(signal, in, shape, dtype);
+        if (made == nullptr) { return nullptr; }
+        result = Owned(made);
+        if (!library.read(made, written)) { return nullptr; }
+    } else {
+        result = Owned::borrowed(out);
+    }
+    Owned workspace;
+    View scratch;
+    if (call.workspace_bytes() > 0) {
+        const Owned bytes = tuple_of_shape({static_cast<npy_intp>(call.workspace_bytes())});
+        const Owned of_bytes(library.dtype_object(Dtype::u8));
+        PyObject* const made = library.empty(signal, in, bytes.get(), of_bytes.get());
+        if (made == nullptr) { return nullptr; }
+        workspace = Owned(made);
+        if (!library.read(made, scratch)) { return nullptr; }
+    }
+    call.run(written.address, in.address, scratch.address, library.stream(in.device), taps);
+    return result.release();
+}
+
+PyObject* plain_call(Operation operation, const Values& values) {
+    Given given{};
+    if (!read(values, given)) { return nullptr; }
+    const Call* known = find(operation, values, given);
+    if (known == nullptr) { known = add(operation, values, given); }
+    if (known == nullptr || known->call == nullptr) { return nullptr; }
+    const std::shared_ptr<ArrangedCall> call = known->call;  // other threads may push this one out meanwhile
+    const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
+    return run_plain(*given.library, *call, given.signal, given.in, given.out, given.to, given.of_taps.address, shape.get(),
+                     dtype.get());
+}
+
+std::vector<int> plain_calls() {
+    std::vector<int> plain;
+    for (const Call& call : calls()) { plain.push_back(call.call != nullptr ? 1 : 0); }
+    return plain;
+}
+
+void clear_plain_calls() { calls().clear(); }
+
+}  // namespace tapline::python

@@ -1,0 +1,274 @@
+"""Filters of arrays in GPU memory with as many outputs as samples, for tapline.ndimage: passes over one to three axes each, in
+place as the arrays lie, integers widened while they are read. A call that is made again runs what was arranged for it.
+
+What the engine does not do in one execution a pass is refused by `filtered`, which then has done nothing.
+"""
+
+import functools
+import inspect
+import math
+import threading
+import typing
+
+import numpy as np
+
+from tapline import _core, _gpu, _gpu_call
+from tapline._gpu_libraries import c_strides, library_of
+
+# Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
+NUDGE = 1e-14
+
+# Sums of integers that may be truncated in the engine: the nudge stays far below 1, and half of one is exact beside them.
+_MAX_TRUNCATED = 2**36
+
+# Sums of integers below this are exact in float32, in any order.
+_MAX_EXACT_IN_SINGLE = 2**24
+
+# The image that the passes of two axes become has fewer taps a side: finding its singular values would cost more than it saves.
+_MAX_FUSED_TAPS = 257
+
+
+class _Recorder(threading.local):
+    """What became of the call that is under way: whoever asks once and gets a program has done all of it."""
+
+    asked = 0
+    program: typing.Any = None
+
+
+_recorder = _Recorder()
+
+
+class Line(typing.NamedTuple):
+    """Correlation along one or more axes; `weights` has an axis for each of them, divided by `divisor`."""
+
+    axes: tuple[int, ...]
+    weights: np.ndarray
+    origins: tuple[int, ...]
+    boundaries: tuple[str, ...]
+    divisor: int = 1
+
+
+def filtered(image, output, lines, constant=0.0, unit_sums=False):
+    """Writes one line's result after the other's to `output`, an Array as `image`, rounded to its type each time as SciPy does.
+    False where that is not done. `unit_sums`: a constant beyond the ends is the same after each line."""
+    _recorder.asked += 1
+    library = image.library
+    if hasattr(library, "written") or not library.makes_arrays or output.library is not library or image.size == 0:
+        return False
+    if output.device != image.device or library.may_share_memory(image.own, output.own):
+        return False
+    lines = [short for line in lines if (short := _without_ones(line)) is not None] or [lines[0]]
+    place, to = library.place(image.own), library.place(output.own)
+    program = _program(place, to, lines, constant, unit_sums)
+    if program is None:
+        return False
+    program.run(library, place, image.own, output.own, to.address)
+    _recorder.program = program
+    return True
+
+
+def _without_ones(line):
+    """The line without axes of a single weight that is on its output; None where nothing is left and the weight is 1."""
+    kept = [i for i, (k, origin) in enumerate(zip(line.weights.shape, line.origins, strict=True)) if k > 1 or origin != 0]
+    if len(kept) == len(line.axes):
+        return line
+    if not kept:
+        if line.weights.item() == line.divisor:
+            return None
+        kept = [0]
+    axes, origins, boundaries = (tuple(values[i] for i in kept) for values in (line.axes, line.origins, line.boundaries))
+    return Line(axes, line.weights.reshape([line.weights.shape[i] for i in kept]), origins, boundaries, line.divisor)
+
+
+class _Program:
+    """What was arranged for arrays of one kind: (execution, where from, where to), 0 the image, 1 the output, 2 memory between."""
+
+    def __init__(self, steps, to, seconds):
+        self.steps, self.shape, self.dtype, self.seconds = steps, to.shape, to.dtype, seconds
+        self.workspace_bytes = max(arranged.workspace_bytes for arranged, _, _ in steps)
+        self.needs_between = any(2 in places for _, *places in steps)
+
+    def run(self, library, place, image, output, address):
+        device = place.device
+        between = library.empty(self.shape, self.dtype, device) if self.needs_between else None
+        workspace = library.empty((self.workspace_bytes,), "uint8", device) if self.workspace_bytes > 0 else None
+        stream = _gpu_call.handle(library.stream(device))
+        addresses = (place.address, address, 0 if between is None else library.address(between, stream)[0])
+        scratch = 0 if workspace is None else library.address(workspace, stream)[0]
+        for arranged, source, target in self.steps:
+            arranged.run(addresses[target], addresses[source], scratch, stream)
+        return output
+
+
+def _program(place, to, lines, constant, unit_sums):
+    best = _of_lines(place, to, lines, constant)
+    fused = _fused(lines, constant, unit_sums) if place.dtype == to.dtype == "float32" else None
+    other = None if fused is None else _of_lines(place, to, fused, constant)
+    if best is None or (other is not None and other.seconds < best.seconds):
+        return other
+    return best
+
+
+def _fused(lines, constant, unit_sums):
+    """The lines with two of them, over the axes whose samples lie closest, as one over both; None where that changes the result."""
+    if len(lines) < 2 or any(len(line.axes) > 1 or line.weights.size >= _MAX_FUSED_TAPS for line in lines):
+        return None
+    if not unit_sums and constant != 0 and any("constant" in line.boundaries for line in lines):
+        return None
+    first, second = sorted(lines, key=lambda line: line.axes)[-2:]
+    both = Line(
+        first.axes + second.axes,
+        np.multiply.outer(first.weights / first.divisor, second.weights / second.divisor),
+        first.origins + second.origins,
+        first.boundaries + second.boundaries,
+    )
+    return [line for line in lines if line is not first and line is not second] + [both]
+
+
+def _of_lines(place, to, lines, constant):
+    between = to._replace(strides=c_strides(to.shape, np.dtype(to.dtype).itemsize))
+    lies, steps, source, seconds = {0: place, 1: to, 2: between}, [], 0, 0.0
+    for i, line in enumerate(lines):
+        target = 1 if (len(lines) - 1 - i) % 2 == 0 else 2
+        arranged = _arranged(lies[source], lies[target], line, constant)
+        if arranged is None:
+            return None
+        seconds += arranged.predicted_seconds
+        steps.append((arranged, source, target))
+        source = target
+    return _Program(steps, to, seconds)
+
+
+def _arranged(place, to, line, constant):
+    how = _sums(np.dtype(place.dtype), np.dtype(to.dtype), line.weights, line.divisor, constant, "constant" in line.boundaries)
+    if how is None or len(line.axes) > 3:
+        return None
+    taps, options = how
+    if "constant" in line.boundaries:
+        options |= {"boundary": "constant", "constant": complex(constant) if "complex" in place.dtype else float(constant)}
+    options["device"] = f"cuda:{place.device}"
+    axes = list(zip(line.axes, line.origins, line.boundaries, strict=True))
+    try:
+        # The engine's correlation conjugates; convolution with reversed taps does not.
+        return _core.gpu_filter(place[:3], to[:3], axes, np.flip(taps), options)
+    except (NotImplementedError, TypeError):
+        return None
+
+
+def _sums(dtype, of_output, weights, divisor, constant, has_constant):
+    """(taps, options) with which the engine forms the sums that tapline.ndimage promises; None where it cannot."""
+    if weights.dtype.kind == "c" and dtype.kind != "c":
+        return None
+    if dtype.kind in "iub":
+        if np.iscomplexobj(constant) or weights.dtype.kind == "c":
+            return None
+        if has_constant and not _holds(dtype, float(constant)):
+            return None
+        if of_output.kind in "iub":
+            return _integer_sums(dtype, of_output, weights, divisor)
+        return ((weights / divisor).astype(np.float64), {}) if of_output.char in "fd" else None
+    single = dtype.char in "efF" and of_output.char in "efF"
+    if of_output.kind != dtype.kind or (dtype.char in "efF") != single or (of_output.char == "e" and dtype.char not in "ef"):
+        return None
+    real = np.float32 if single else np.float64
+    return (weights / divisor).astype(np.result_type(real, np.complex64) if weights.dtype.kind == "c" else real), {}
+
+
+def _integer_sums(dtype, of_output, weights, divisor):
+    """Of integers, exact or truncated; only where no sum passes the ends of the output's type, as there SciPy's wrap."""
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    not_negative = low == 0 and bool((weights >= 0).all())
+    if of_output.kind == "b" or (of_output.kind == "u" and not not_negative) or not np.isfinite(weights).all():
+        return None
+    largest = max(high, -low) * float(np.abs(weights).sum()) / divisor
+    whole = weights.dtype.kind in "iub" or bool((weights == np.rint(weights)).all())
+    exact = whole and _gpu_call.sums_are_exact(dtype.name, np.rint(weights).astype(np.int64))
+    if largest * (1 + NUDGE) >= np.iinfo(of_output).max + 1:
+        return None
+    strict = {"accuracy": "strict"} if exact else {}
+    if exact and divisor == 1:
+        return weights.astype(np.float32 if largest < _MAX_EXACT_IN_SINGLE else np.float64), strict
+    if not not_negative or largest >= _MAX_TRUNCATED:
+        return None
+    # The engine rounds to even: half below the sum's next integer that is its integral part.
+    return weights.astype(np.float64), strict | {"scale": (1 + NUDGE) / divisor, "bias": -0.5}
+
+
+def _holds(dtype, constant):
+    if dtype.kind == "b":
+        return constant in (0, 1)
+    return constant.is_integer() and abs(constant) < 2**53 and np.iinfo(dtype).min <= constant <= np.iinfo(dtype).max
+
+
+# Programs by all that decides them; the oldest go first.
+_MAX_PROGRAMS = 64
+_MAX_KEPT_WEIGHTS = 1 << 14  # bytes
+_programs: dict[tuple, _Program] = _core.gpu_programs  # clear_plan_cache() forgets them
+
+
+class _NotKept(Exception):
+    pass
+
+
+def _frozen(value):
+    """What stands for an argument's value."""
+    if value is None or type(value) in (int, float, bool, complex, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    if type(value) is np.ndarray and value.nbytes <= _MAX_KEPT_WEIGHTS and value.dtype.kind in "biufc":
+        return value.shape, value.dtype.str, value.tobytes()
+    raise _NotKept
+
+
+def remembers(function):
+    """A function of tapline.ndimage whose calls on a GPU are remembered, as _gpu.returns_the_callers_kind()."""
+    names = list(inspect.signature(function).parameters)
+    at = names.index("output") - 1
+    plain = _gpu.returns_the_callers_kind(function)
+
+    @functools.wraps(function)
+    def wrapper(input, *args, **kwargs):
+        if type(input) is np.ndarray or not _core.is_on_gpu(input):
+            return plain(input, *args, **kwargs)
+        library = library_of(input)
+        if not hasattr(library, "stream"):
+            return plain(input, *args, **kwargs)
+        output = kwargs.get("output", args[at] if len(args) > at else None)
+        try:
+            place = library.place(input)
+            to = library.place(output) if output is not None and library_of(output) is library else None
+            if output is not None and to is None:
+                raise _NotKept
+            key = (
+                library.name,
+                function.__name__,
+                place[:4],
+                to and to[:4],
+                tuple(_frozen(value) for i, value in enumerate(args) if i != at),
+                tuple((name, _frozen(value)) for name, value in kwargs.items() if name != "output"),
+            )
+        except (_NotKept, AttributeError):
+            return plain(input, *args, **kwargs)
+        program = _programs.get(key)
+        if program is not None and (to is None or not library.may_share_memory(input, output)):
+            if to is None:
+                output = library.empty(program.shape, program.dtype, place.device)
+            return program.run(library, place, input, output, to.address if to else library.address(output, 0)[0])
+        _recorder.asked, _recorder.program = 0, None
+        result = plain(input, *args, **kwargs)
+        if _recorder.asked == 1 and _recorder.program is not None:
+            while len(_programs) >= _MAX_PROGRAMS:
+                _programs.pop(next(iter(_programs)), None)
+            _programs[key] = _recorder.program
+        return result
+
+    return wrapper
+
+
+def factored(weights, axes, origins, boundary, parts):
+    """A line for each axis of a mask that is a product."""
+    lines = []
+    for axis, part, origin in zip(axes, parts, origins, strict=True):
+        lines.append(Line((axis,), np.ascontiguousarray(part).reshape(-1), (origin,), (boundary,)))
+    return sorted(lines, key=lambda line: math.prod(line.weights.shape))

@@ -1,0 +1,186 @@
+"""tapline.ndimage on arrays in GPU memory: the engine's passes against the same function on the host, what is remembered of a call,
+and integers up to the ends of their types."""
+
+import numpy as np
+import pytest
+
+import drawn_calls
+import tapline
+from gpu_arrays import EMULATED, Cupy, Jax, Torch, assert_close, drawn, needs_gpu
+from tapline import _gpu_nd
+
+pytestmark = needs_gpu
+nd = tapline.ndimage
+
+CALLS = 60
+MODES = ("reflect", "mirror", "nearest", "wrap", "constant")
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered():
+    tapline.clear_plan_cache()
+
+
+def drawn_image(rng, gpu, shape, dtype):
+    """(on the host, the same on the GPU), there with its axes in memory in any order where the library has views."""
+    x = rng.integers(0, 256, shape) if np.dtype(dtype).kind in "iu" else rng.standard_normal(shape)
+    x = x.astype(dtype)
+    there = drawn_calls.spread(rng, shape, dtype, gpu.put) if isinstance(gpu, Cupy) else None
+    if there is None:
+        return x, gpu.put(x)
+    there[...] = gpu.put(x)
+    return x, there
+
+
+def drawn_call(rng, ndim, dtype):
+    """(name, arguments after the image) of one call."""
+    mode, axis = str(rng.choice(MODES)), int(rng.integers(ndim))
+    cval = float(rng.integers(0, 3)) if mode == "constant" else 0.0
+    k = int(rng.integers(1, 6))
+    real = np.dtype(dtype).kind == "f" or rng.random() < 0.5
+    weights = rng.standard_normal(k) if real else rng.integers(-3, 4, k)
+    mask = rng.standard_normal((k,) * ndim) if real else rng.integers(0, 4, (k,) * ndim)
+    sigma = float(rng.uniform(0.4, 1.5))
+    return {
+        "correlate1d": lambda: (weights, axis),
+        "convolve1d": lambda: (weights, axis),
+        "correlate": lambda: (mask,),
+        "convolve": lambda: (mask,),
+        "gaussian_filter1d": lambda: (sigma, axis, int(rng.integers(3))),
+        "gaussian_filter": lambda: (sigma,),
+        "uniform_filter1d": lambda: (k, axis),
+        "uniform_filter": lambda: (k,),
+        "sobel": lambda: (axis,),
+        "prewitt": lambda: (axis,),
+        "laplace": lambda: (),
+    }, {"mode": mode, "cval": cval}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "correlate1d",
+        "convolve1d",
+        "correlate",
+        "convolve",
+        "gaussian_filter1d",
+        "gaussian_filter",
+        "uniform_filter1d",
+        "uniform_filter",
+        "sobel",
+        "prewitt",
+        "laplace",
+    ],
+)
+def test_drawn_calls(gpu, name):
+    """Twice with other data: the second call runs what the first arranged."""
+    for seed in range(CALLS):
+        rng = np.random.default_rng([seed, len(name)])
+        ndim = int(rng.choice((1, 2, 2, 3)))
+        dtype = str(rng.choice(("float32", "float32", "float64", "uint8", "int16", "uint16")))
+        if isinstance(gpu, Torch) and dtype == "uint16":  # PyTorch has few operations for them
+            continue
+        shape = tuple(int(n) for n in rng.integers(1, 12, ndim))
+        calls, options = drawn_call(rng, ndim, dtype)
+        arguments = calls[name]()
+        for _ in range(2):
+            x, there = drawn_image(rng, gpu, shape, dtype)
+            got, wanted = getattr(nd, name)(there, *arguments, **options), getattr(nd, name)(x, *arguments, **options)
+            try:
+                assert_close(gpu.get(got), wanted, 100)
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}: {name} of {dtype} {shape}, {arguments}, {options}") from error
+
+
+def steps():
+    """Executions of the latest call that is remembered."""
+    program = list(_gpu_nd._programs.values())[-1]
+    return [arranged.algorithm for arranged, _, _ in program.steps]
+
+
+@pytest.mark.parametrize(
+    ("call", "executions"),
+    [
+        (nd.laplace, 1),
+        (lambda x: nd.correlate(x, np.arange(9.0).reshape(3, 3)), 1),
+        (lambda x: nd.gaussian_filter1d(x, 1.0, axis=0), 1),
+        (lambda x: nd.gaussian_filter(x, 1.0), 2),
+        (lambda x: nd.uniform_filter(x, 5), 2),
+        (nd.sobel, 2),
+    ],
+)
+def test_images_are_not_taken_apart(gpu, call, executions):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX's arrays go one pass at a time")
+    call(gpu.put(drawn(40, 50)))
+    assert 1 <= len(steps()) <= executions
+
+
+def test_a_volume_is_one_execution(gpu):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX's arrays go one pass at a time")
+    x, mask = drawn(6, 7, 8), drawn(3, 3, 3)
+    assert_close(gpu.get(nd.correlate(gpu.put(x), mask)), nd.correlate(x, mask), 100)
+    assert len(steps()) == 1
+
+
+@pytest.mark.parametrize("sigma", [0.5, 3])
+def test_bytes_are_truncated_as_on_the_host(gpu, sigma):
+    rng = np.random.default_rng(3)
+    images = [rng.integers(0, 256, (40, 50)), np.full((40, 50), 255), np.full((40, 50), 7), rng.choice((0, 255), (40, 50))]
+    for x in (image.astype(np.uint8) for image in images):
+        for function in (nd.gaussian_filter, nd.uniform_filter):
+            size = sigma if function is nd.gaussian_filter else int(4 * sigma)
+            np.testing.assert_array_equal(gpu.get(function(gpu.put(x), size)), function(x, size))
+    if not isinstance(gpu, Jax):
+        assert len(_gpu_nd._programs) == 2
+
+
+@pytest.mark.parametrize("output", ["uint8", "int8", "int16", "uint16", "int32", "float32"])
+@pytest.mark.parametrize("weights", [[1, 1, 1], [-1, 0, 1], [1, -2, 1], [100, 100, 100], [0.4, 0.3, 0.3], [2**20, 0, 2**20]])
+def test_sums_past_the_ends_of_a_type_wrap(gpu, output, weights):
+    x = np.array([0, 255, 3, 0, 255, 255, 255, 1, 128, 127], np.uint8)
+    wanted = nd.correlate1d(x, weights, output=output)
+    np.testing.assert_allclose(gpu.get(nd.correlate1d(gpu.put(x), weights, output=output)), wanted, 1e-6)
+
+
+def test_a_remembered_call_looks_at_everything(gpu):
+    x, weights = drawn(20, 30), np.array([1.0, 2, 3])
+    there = gpu.put(x)
+    for _ in range(2):
+        for mode in ("reflect", "constant"):
+            for cval in (0.0, 1.0):
+                for axis in (0, 1):
+                    options = {"mode": mode, "cval": cval, "axis": axis}
+                    assert_close(gpu.get(nd.correlate1d(there, weights, **options)), nd.correlate1d(x, weights, **options), 20)
+        weights[1] += 1
+    if isinstance(gpu, Jax):
+        return
+    output = gpu.empty(x.shape, "float32")
+    for _ in range(2):
+        assert nd.correlate1d(there, weights, output=output) is output
+        assert_close(gpu.get(output), nd.correlate1d(x, weights), 20)
+        double = gpu.empty(x.shape, "float64")
+        nd.correlate1d(there, weights, output=double)
+        assert_close(gpu.get(double), nd.correlate1d(x, weights, output=np.float64), 20)
+    for _ in range(2):
+        same = gpu.put(x.copy())
+        assert nd.gaussian_filter(same, 1, output=same) is same
+        assert_close(gpu.get(same), nd.gaussian_filter(x, 1), 20)
+    if isinstance(gpu, Cupy):
+        whole = gpu.put(np.zeros((21, 30), np.float32))
+        for _ in range(2):
+            whole[:-1] = there
+            nd.gaussian_filter(whole[:-1], 1, output=whole[1:])
+            assert_close(gpu.get(whole[1:]), nd.gaussian_filter(x, 1), 20)
+
+
+@pytest.mark.skipif(not EMULATED, reason="of one GPU")
+def test_a_second_gpu(gpu):
+    x = drawn(20, 30)
+    for _ in range(2):
+        with gpu.cupy.cuda.Device(1):
+            there = gpu.put(x)
+        got = nd.gaussian_filter(there, 1)
+        assert got.device.id == 1
+        assert_close(gpu.get(got), nd.gaussian_filter(x, 1), 20)

@@ -1,0 +1,123 @@
+"""Calls on a GPU that were made before with arrays of the same kind: what is compared decides, and nothing else."""
+
+import numpy as np
+import pytest
+
+import tapline
+from gpu_arrays import EMULATED, Cupy, Jax, assert_close, drawn, needs_gpu
+
+pytestmark = needs_gpu
+
+CALLS = 300
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered():
+    tapline.clear_plan_cache()
+
+
+def drawn_options(rng):
+    options = {}
+    if rng.random() < 0.5:
+        options["mode"] = str(rng.choice(("full", "same", "valid", "causal")))
+    if rng.random() < 0.3:
+        options["boundary"] = str(rng.choice(("zero", "reflect", "wrap")))
+    if rng.random() < 0.2:
+        options |= {"boundary": "constant", "constant": float(rng.integers(3))}
+    if rng.random() < 0.3:
+        options["axis"] = int(rng.choice((-1, 0, 1)))
+    if rng.random() < 0.2:
+        options["scale"] = float(rng.choice((0.5, 2.0)))
+    if rng.random() < 0.2:
+        options["bias"] = float(rng.choice((0.5, 2.0)))
+    if rng.random() < 0.2:
+        options["clamp"] = (-1.0, float(rng.integers(1, 3)))
+    return options
+
+
+def test_drawn_calls(gpu):
+    """Few shapes, types and filters, so that many calls differ from one before in a single thing."""
+    for seed in range(CALLS):
+        rng = np.random.default_rng(seed)
+        x = drawn(9, 12).astype(str(rng.choice(("float32", "float64", "int16", "uint8"))))
+        h = drawn(3 + int(rng.integers(2))).astype(str(rng.choice(("float32", "float64"))))
+        h[int(rng.integers(3))] += int(rng.integers(3))
+        function, options = str(rng.choice(("convolve", "correlate"))), drawn_options(rng)
+        there = gpu.put(x)
+        if isinstance(gpu, Cupy) and rng.random() < 0.3:
+            there, x = there[:, ::2], x[:, ::2]
+        wanted = getattr(tapline, function)(x, h, **options)
+        taps = gpu.put(h) if rng.random() < 0.4 else h
+        out = {}
+        if not isinstance(gpu, Jax) and rng.random() < 0.4:
+            out["out"] = gpu.empty(wanted.shape, wanted.dtype.name)
+        got = getattr(tapline, function)(there, taps, **options, **out)
+        assert not out or got is out["out"]
+        assert_close(gpu.get(got), wanted, 40)
+    assert isinstance(gpu, Jax) or sum(tapline._core.plain_calls()) > len(tapline._core.plain_calls()) // 2
+
+
+def test_a_call_made_again_needs_no_plan_and_no_python(gpu, monkeypatch):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX names its stream anew in each call")
+    x, h = drawn(50), drawn(5)
+    there, taps = gpu.put(x), gpu.put(h)
+    plan = tapline.Plan(50, h, dtype="float32")
+    wanted = tapline.convolve(x, h)
+    for call in (lambda: tapline.convolve(there, h), lambda: tapline.convolve(there, taps), lambda: plan(there)):
+        call()
+        with monkeypatch.context() as patched:
+            patched.setattr("tapline._gpu.call", None)
+            patched.setattr("tapline._gpu.call_plan", None)
+            before = tapline.info()["plan_cache"]
+            assert_close(gpu.get(call()), wanted, 20)
+            after = tapline.info()["plan_cache"]
+        assert (before["hits"], before["misses"]) == (after["hits"], after["misses"])
+
+
+def test_taps_changed_in_place_are_other_taps(gpu):
+    x, h = drawn(100), drawn(700)
+    there = gpu.put(x)
+    for place in (0, 333, 699):
+        for _ in range(2):
+            assert_close(gpu.get(tapline.convolve(there, h)), tapline.convolve(x, h), 100)
+        h[place] += 1
+
+
+def test_equal_options_of_other_types(gpu):
+    x, h = drawn(60), drawn(5)
+    there = gpu.put(x)
+    for origin in (1, np.int64(1), True):
+        assert_close(gpu.get(tapline.convolve(there, h, "same", origin=origin)), tapline.convolve(x, h, "same", origin=1), 20)
+    limits = [-1.0, 1.0]
+    for high in (1.0, 0.5):
+        limits[1] = high  # a list may change after a call
+        for _ in range(2):
+            assert_close(gpu.get(tapline.convolve(there, h, clamp=limits)), tapline.convolve(x, h, clamp=limits), 20)
+
+
+def test_errors_stay(gpu):
+    there, h = gpu.put(drawn(60)), drawn(5)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="mode"):
+            tapline.convolve(there, h, "sane")
+        with pytest.raises(ValueError, match="axis"):
+            tapline.convolve(there, h, axis=3)
+        with pytest.raises(ValueError, match="taps"):
+            tapline.convolve(there, h[:0])
+    if not isinstance(gpu, Jax):
+        with pytest.raises(ValueError, match="its shape is"):
+            tapline.convolve(there, h, out=gpu.empty((60,), "float32"))
+        with pytest.raises(ValueError, match="leave dtype away"):
+            tapline.convolve(there, h, out=gpu.empty((64,), "float32"), dtype="float64")
+
+
+@pytest.mark.skipif(not EMULATED, reason="of two GPUs")
+def test_another_gpu_is_another_call(gpu):
+    x, h = drawn(60), drawn(5)
+    for device in (0, 1, 0, 1):
+        with gpu.cupy.cuda.Device(device):
+            there = gpu.put(x)
+        got = tapline.convolve(there, h)
+        assert got.device.id == device
+        assert_close(gpu.get(got), tapline.convolve(x, h), 20)
