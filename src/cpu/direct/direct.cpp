@@ -5,6 +5,7 @@
 #include "cpu/algorithms.hpp"
 #include "cpu/direct/direct_executable.hpp"
 #include "cpu/element_types.hpp"
+#include "cpu/lines/lined_algorithm.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -72,11 +73,19 @@ public:
     }
 };
 
+// Rows side by side: dense ones as one long row, or panels of many.
+bool takes_side_by_side(const Resolved& p) {
+    const bool dense = std::abs(p.x.in_stride) == p.batch.length && std::abs(p.x.out_stride) == p.batch.length;
+    const bool panels = p.batch.length >= kMinRows && p.x.k <= kMaxPanelTaps;
+    return panels || (dense && p.x.in_stride > 0 && p.x.out_stride > 0 && p.x.k <= kTapChunk);
+}
+
 }  // namespace
 
 const core::Algorithm& direct_algorithm() {
-    static const Direct algorithm;
-    return algorithm;
+    static const Direct kDirect;
+    static const LinedAlgorithm kAlgorithm(kDirect, takes_side_by_side);
+    return kAlgorithm;
 }
 
 }  // namespace tapline::cpu
