@@ -21,12 +21,13 @@ constexpr std::int64_t kLongFilter = 1024;
 // Everything that a plan depends on but its taps, compared as bytes: the members leave no bytes between them.
 struct Key {
     std::int64_t n, k, batch, in_row, in_sample, out_row, out_sample, taps_row, filter_count, has_origin, origin;
-    std::int64_t filters, mode, boundary, operation, dtype, complex_taps, out_dtype, overflow, has_clamp;
+    std::int64_t filters, mode, boundary, operation, dtype, real_taps, complex_taps, out_dtype, overflow, has_clamp;
     std::int64_t accuracy, effort, threads;
     std::int64_t constant_real, constant_imag, scale, bias, low, high;  // the bits of doubles
+    std::array<std::array<std::int64_t, 3>, 4> batch_axes;              // length, strides of input and output; filters are shared
     std::array<char, 16> device, algorithm;
 };
-static_assert(sizeof(Key) == 29 * 8 + 32);
+static_assert(sizeof(Key) == 42 * 8 + 32);
 
 bool set_name(std::array<char, 16>& to, const std::string& from) {
     if (from.size() >= to.size()) { return false; }
@@ -56,6 +57,7 @@ bool fill(Key& key, const Problem& p, const PlanOptions& o) {
     key.boundary = static_cast<std::int64_t>(p.boundary);
     key.operation = static_cast<std::int64_t>(p.operation);
     key.dtype = static_cast<std::int64_t>(p.dtype);
+    key.real_taps = static_cast<std::int64_t>(taps_dtype(p));
     key.complex_taps = p.complex_taps ? 1 : 0;
     key.out_dtype = static_cast<std::int64_t>(output_dtype(p));
     key.overflow = static_cast<std::int64_t>(p.overflow);
@@ -70,6 +72,10 @@ bool fill(Key& key, const Problem& p, const PlanOptions& o) {
     if (p.clamp) {
         key.low = std::bit_cast<std::int64_t>(p.clamp->low);
         key.high = std::bit_cast<std::int64_t>(p.clamp->high);
+    }
+    for (std::size_t i = 0; i < p.batch_axes.size(); ++i) {
+        const BatchAxis& axis = p.batch_axes[i];
+        key.batch_axes[i] = {axis.length, known(axis.input_stride), known(axis.output_stride)};
     }
     return set_name(key.device, o.device) && set_name(key.algorithm, o.algorithm);
 }
