@@ -259,7 +259,7 @@ public:
                          ? request.threads
                          : 1;
         }
-        inner_ = prepare(core::without_outer(problem_), each);
+        inner_ = prepare(problem_, each);
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override { return slot_bytes() * static_cast<std::size_t>(slots_); }

@@ -45,22 +45,43 @@ HWY_INLINE void transpose(double* HWY_RESTRICT to, std::int64_t to_step, const d
 }
 #endif
 
-/// to[i * to_step + j] = from[j * from_step + i] for 0 <= i < rows, 0 <= j < columns.
-template <class T>
-HWY_INLINE void transpose_all(T* HWY_RESTRICT to, std::int64_t to_step, const T* HWY_RESTRICT from, std::int64_t from_step,
-                              std::int64_t rows, std::int64_t columns) {
+/// Samples of neighbouring rows lie in lines of the cache far apart, which no hardware prefetcher foresees: so many ahead.
+inline constexpr std::int64_t kAhead = 32;
+template <bool kWrite>
+HWY_INLINE void prefetch(const void* at) {
+    __builtin_prefetch(at, kWrite ? 1 : 0, 3);
+}
+
+/// wide[p * step + l] is lines[l * pitch + p] for 0 <= l < lines and 0 <= p < count, whichever of the two is written.
+template <bool kSplit, class T>
+HWY_INLINE void transpose_all(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, std::int64_t pitch, std::int64_t step,
+                              std::int64_t lines, std::int64_t count) {
     constexpr std::int64_t S = kSquare<T>;
-    const std::int64_t whole_rows = rows / S * S, whole_columns = columns / S * S;
-    for (std::int64_t j = 0; j < whole_columns; j += S) {
-        for (std::int64_t i = 0; i < whole_rows; i += S) {
-            transpose(to + i * to_step + j, to_step, from + j * from_step + i, from_step);
+    const std::int64_t whole_lines = lines / S * S, whole = count / S * S;
+    const auto one = [&](std::int64_t l, std::int64_t p) {
+        if constexpr (kSplit) {
+            to[l * pitch + p] = from[p * step + l];
+        } else {
+            to[p * step + l] = from[l * pitch + p];
+        }
+    };
+    for (std::int64_t p = 0; p < whole; p += S) {
+        for (std::int64_t i = p; i < p + S; ++i) {
+            prefetch<!kSplit>((kSplit ? from : to) + HWY_MIN(i + kAhead, count - 1) * step);
+        }
+        for (std::int64_t l = 0; l < whole_lines; l += S) {
+            if constexpr (kSplit) {
+                transpose(to + l * pitch + p, pitch, from + p * step + l, step);
+            } else {
+                transpose(to + p * step + l, step, from + l * pitch + p, pitch);
+            }
+        }
+        for (std::int64_t i = p; i < p + S; ++i) {
+            for (std::int64_t l = whole_lines; l < lines; ++l) { one(l, i); }
         }
     }
-    for (std::int64_t i = whole_rows; i < rows; ++i) {
-        for (std::int64_t j = 0; j < columns; ++j) { to[i * to_step + j] = from[j * from_step + i]; }
-    }
-    for (std::int64_t i = 0; i < whole_rows; ++i) {
-        for (std::int64_t j = whole_columns; j < columns; ++j) { to[i * to_step + j] = from[j * from_step + i]; }
+    for (std::int64_t p = whole; p < count; ++p) {
+        for (std::int64_t l = 0; l < lines; ++l) { one(l, p); }
     }
 }
 
@@ -108,7 +129,7 @@ void split(T* to, std::int64_t pitch, const T* from, std::int64_t step, std::int
     if (lines == step && lines == 2) { done = split_channels<2>(to, pitch, from, count); }
     if (lines == step && lines == 3) { done = split_channels<3>(to, pitch, from, count); }
 #endif
-    transpose_all(to + done, pitch, from + done * step, step, lines, count - done);
+    transpose_all<true>(to + done, from + done * step, pitch, step, lines, count - done);
 }
 
 template <class T>
@@ -118,7 +139,7 @@ void join(T* to, std::int64_t step, const T* from, std::int64_t pitch, std::int6
     if (lines == step && lines == 2) { done = join_channels<2>(to, from, pitch, count); }
     if (lines == step && lines == 3) { done = join_channels<3>(to, from, pitch, count); }
 #endif
-    transpose_all(to + done * step, step, from + done, pitch, count - done, lines);
+    transpose_all<false>(to + done * step, from + done, pitch, step, lines, count - done);
 }
 
 template <class T>
