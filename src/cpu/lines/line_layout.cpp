@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/problem/arrange.hpp"
+#include "core/problem/elements.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -12,6 +13,9 @@ namespace {
 using core::Axis;
 using core::Batch;
 using core::Resolved;
+
+// Samples of 16 bits are summed in f32.
+Dtype type_of_sums(const Resolved& p) { return core::is_half(p.sum_dtype) ? Dtype::f32 : p.sum_dtype; }
 
 bool has_one_filter(const Resolved& p) {
     return p.filters == 1 && p.batch.taps_stride == 0 &&
@@ -42,7 +46,7 @@ LineLayout line_layout(const Resolved& problem, bool takes_side_by_side) {
     LineLayout layout{.problem = problem};
     Resolved& p = layout.problem;
     if (p.rank != 1 || p.changes_rate() || p.is_exact() || !has_one_filter(p)) { return layout; }
-    const bool widens = p.dtype != p.sum_dtype;
+    const bool widens = p.dtype != type_of_sums(p);
     const bool known = p.x.n != kUnknownLength;
     const bool in_apart = known && p.x.n > 1 && p.x.in_stride != 1, out_apart = known && p.x.outputs > 1 && p.x.out_stride != 1;
     const bool many = p.batch.length > 1 || p.has_outer();
@@ -62,14 +66,16 @@ LineLayout line_layout(const Resolved& problem, bool takes_side_by_side) {
     }
     layout.way = LineLayout::Way::tiles;
     layout.gathers = widens || in_apart;
-    layout.scatters = out_apart;
+    layout.scatters = out_apart || core::is_half(p.output_dtype);
     return layout;
 }
 
 Resolved problem_of_lines(const Resolved& problem, std::int64_t rows) {
     Resolved lines = core::without_outer(problem);
     const std::int64_t n = std::max<std::int64_t>(lines.x.n, 1), outputs = std::max<std::int64_t>(lines.x.outputs, 1);
-    lines.dtype = problem.sum_dtype;
+    lines.dtype = lines.sum_dtype = type_of_sums(problem);
+    if (core::is_half(problem.output_dtype)) { lines.output_dtype = lines.dtype; }
+    lines.trivial_epilogue = problem.scale == 1 && problem.bias == 0 && !problem.has_clamp && lines.output_dtype == lines.dtype;
     lines.x.in_stride = lines.x.out_stride = 1;
     lines.batch = {.length = rows, .in_stride = n, .out_stride = outputs};
     return lines;

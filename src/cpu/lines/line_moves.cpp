@@ -88,9 +88,10 @@ void scatter_as_is(const LineTable& kernels, T* to, Strides strides, const T* fr
 
 }  // namespace
 
-LineMoves::LineMoves(Target target, Dtype in, Dtype sum, Dtype out)
+LineMoves::LineMoves(Target target, Dtype in, Dtype sum, Dtype made, Dtype out)
     : kernels_(line_kernels(target)), in_(in), sum_(sum), out_(out) {
     if (in != sum) { widen_ = kernels_.widening(in, sum == Dtype::f64); }
+    if (made != out) { narrow_ = kernels_.narrowing(out); }
 }
 
 void LineMoves::gather(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
@@ -144,6 +145,26 @@ void LineMoves::gather_widened(std::byte* to, std::int64_t pitch, const std::byt
 
 void LineMoves::scatter(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,
                         std::int64_t count) const {
+    if (narrow_ == nullptr) { return scatter_as_made(to, strides, from, pitch, lines, count); }
+    const auto narrow = static_cast<std::int64_t>(size_of(out_));
+    alignas(64) std::byte packed[kWidened * sizeof(std::uint16_t)];
+    for (std::int64_t l = 0; l < lines; ++l) {
+        for (std::int64_t p = 0; p < count; p += kWidened) {
+            const std::int64_t some = std::min(kWidened, count - p);
+            const std::byte* const line = from + (l * pitch + p) * static_cast<std::int64_t>(sizeof(float));
+            std::byte* const target = to + (l * strides.line_stride + p * strides.step) * narrow;
+            if (strides.step == 1) {
+                narrow_(target, line, some);
+            } else {
+                narrow_(packed, line, some);
+                scatter_as_made(target, {0, strides.step}, packed, some, 1, some);
+            }
+        }
+    }
+}
+
+void LineMoves::scatter_as_made(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,
+                                std::int64_t count) const {
     with_size(size_of(out_), [&]<class T>(T) {
         scatter_as_is(kernels_, reinterpret_cast<T*>(to), strides, reinterpret_cast<const T*>(from), pitch, lines, count);
     });

@@ -15,8 +15,9 @@ struct Strides {
 
 class LineMoves {
 public:
-    /// Samples of type `in` become ones of `sum`, and ones of `out` are written as they are.
-    LineMoves(Target target, Dtype in, Dtype sum, Dtype out);
+    /// Samples of type `in` become ones of `sum`; outputs that are made as `made` become ones of `out`, which is `made` or 16 bits
+    /// of it.
+    LineMoves(Target target, Dtype in, Dtype sum, Dtype made, Dtype out);
 
     /// to[l * pitch + p], packed elements of the sum's type, from samples at `from`.
     void gather(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
@@ -26,12 +27,14 @@ public:
                  std::int64_t count) const;
 
 private:
+    void scatter_as_made(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,
+                         std::int64_t count) const;
     void gather_widened(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
                         std::int64_t count) const;
 
     const LineTable& kernels_;
     Dtype in_, sum_, out_;
-    Widen widen_ = nullptr;
+    Convert widen_ = nullptr, narrow_ = nullptr;
 };
 
 }  // namespace tapline::cpu

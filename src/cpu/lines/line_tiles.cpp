@@ -62,17 +62,19 @@ public:
           gathers_(layout.gathers),
           scatters_(layout.scatters),
           together_(problem_.batch.length > 1 ? together : 1),
-          moves_(current_target(), problem_.dtype, problem_.sum_dtype, problem_.output_dtype),
-          in_bytes_(static_cast<std::int64_t>(size_of(problem_.sum_dtype))),
+          lines_(problem_of_lines(problem_, together_)),
+          moves_(current_target(), problem_.dtype, lines_.dtype, lines_.output_dtype, problem_.output_dtype),
+          in_bytes_(static_cast<std::int64_t>(size_of(lines_.dtype))),
+          line_bytes_(static_cast<std::int64_t>(size_of(lines_.output_dtype))),
           out_bytes_(static_cast<std::int64_t>(size_of(problem_.output_dtype))) {
         core::Request alone = request;
         alone.threads = 1;
-        inner_ = prepare(problem_of_lines(problem_, together_), alone);
+        inner_ = prepare(lines_, alone);
         choose_rows();
         choose_outputs();
         window_ = outputs_ + problem_.x.k - 1 + inner_->lookahead();
         in_pitch_ = gathers_ ? pitch_of(window_, in_bytes_) : 0;
-        out_pitch_ = pitch_of(outputs_, out_bytes_);
+        out_pitch_ = pitch_of(outputs_, line_bytes_);
         slots_ = static_cast<int>(std::clamp<std::int64_t>(kAllTilesBytes / slot_bytes(), 1, request.threads));
     }
 
@@ -120,7 +122,7 @@ private:
         const bool neighbours = (gathers_ && problem_.x.in_stride != 1) || scatters_;
         const std::int64_t window = std::max(kOutputsOfFewRows, 4 * problem_.x.k);
         std::int64_t most = neighbours ? std::min(kMostRows, std::max(kCacheLine / in_bytes_, together_)) : together_;
-        while (most > together_ && most * window * (in_bytes_ + out_bytes_) > kTileBytes) { most /= 2; }
+        while (most > together_ && most * window * (in_bytes_ + line_bytes_) > kTileBytes) { most /= 2; }
         if (length <= most) {
             rows_ = length;
             return;
@@ -143,7 +145,7 @@ private:
     [[nodiscard]] std::int64_t in_tile_bytes() const { return rows_ * in_pitch_ * in_bytes_; }
     // Whole groups of rows that are computed together, also where the last one is not full.
     [[nodiscard]] std::int64_t out_tile_bytes() const {
-        return (scatters_ ? round_up(rows_, together_) : together_) * out_pitch_ * out_bytes_;
+        return (scatters_ ? round_up(rows_, together_) : together_) * out_pitch_ * line_bytes_;
     }
     [[nodiscard]] std::int64_t slot_bytes() const {
         return in_tile_bytes() + out_tile_bytes() + round_up(static_cast<std::int64_t>(inner_->workspace_bytes()), kCacheLine);
@@ -163,7 +165,7 @@ private:
             if (!full) { lines.main.batch_stride = lines.extra.batch_stride = 0; }
             const bool in_place = !scatters_ && full;
             std::byte* const line = out + row * steps.line_stride * out_bytes_;
-            std::byte* const scratch = outputs + (scatters_ ? row : 0) * out_pitch_ * out_bytes_;
+            std::byte* const scratch = outputs + (scatters_ ? row : 0) * out_pitch_ * line_bytes_;
             inner_->execute({.data = in_place ? line : scratch,
                              .first = tile.first,
                              .count = tile.count,
@@ -238,8 +240,10 @@ private:
     Resolved problem_;
     bool reordered_, gathers_, scatters_;
     std::int64_t together_;
+    Resolved lines_;  // what the algorithm solves
     LineMoves moves_;
-    std::int64_t in_bytes_, out_bytes_;  // of an element
+    // Of an element in a line, of an output in a line and in the caller's memory.
+    std::int64_t in_bytes_, line_bytes_, out_bytes_;
     std::unique_ptr<core::Executable> inner_;
     std::int64_t rows_ = 1, outputs_ = 1;        // of a tile
     std::int64_t window_ = 0;                    // samples of a tile's line

@@ -18,12 +18,14 @@ struct LineKernels {
     /// to[i] = from[-i] for 0 <= i < count.
     void (*reverse)(T* to, const T* from, std::int64_t count);
 };
-/// to[i] = from[i] for 0 <= i < count, as f32 or f64, rounded to nearest; any byte of a bool but 0 is 1.
-using Widen = void (*)(void* to, const void* from, std::int64_t count);
+/// to[i] = from[i] for 0 <= i < count, rounded to nearest; any byte of a bool but 0 is 1.
+using Convert = void (*)(void* to, const void* from, std::int64_t count);
 
 struct LineTable : KernelTable<LineKernels> {
-    /// Of bool and the integers, to f64 or to f32.
-    Widen (*widening)(Dtype from, bool to_double);
+    /// Of bool and the integers, to f64 or to f32, and of f16 and bf16 to f32.
+    Convert (*widening)(Dtype from, bool to_double);
+    /// Back from f32 to f16 or bf16, to nearest and ties to even.
+    Convert (*narrowing)(Dtype to);
 };
 
 /// The kernels of a runnable target.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/problem/elements.hpp"
+#include "core/problem/half.hpp"
 #include "cpu/lines/simd_lines.hpp"
 
 #if TAPLINE_NAMED_TARGET
@@ -165,10 +166,56 @@ void widen(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t co
     }
 }
 
-Widen widening_of(Dtype dtype, bool to_double) {
-    return core::with_integer_type(
-        dtype, [&]<class From>(From) -> Widen { return to_double ? &widen<double, From> : &widen<float, From>; });
+// Where an instruction converts f16; elsewhere one by one.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#define TAPLINE_CONVERTS_F16 1
+#else
+#define TAPLINE_CONVERTS_F16 0
+#endif
+
+void widen_f16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
+    float* HWY_RESTRICT wide = static_cast<float*>(to);
+    const auto* HWY_RESTRICT bits = static_cast<const std::uint16_t*>(from);
+    std::int64_t i = 0;
+#if TAPLINE_CONVERTS_F16
+    const hn::ScalableTag<float> d;
+    const hn::Rebind<hwy::float16_t, decltype(d)> half;
+    for (; i + HWY_LANES(float) <= count; i += HWY_LANES(float)) {
+        hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(bits + i))), d, wide + i);
+    }
+#endif
+    for (; i < count; ++i) { wide[i] = core::from_f16(bits[i]); }
 }
+void narrow_f16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
+    auto* HWY_RESTRICT bits = static_cast<std::uint16_t*>(to);
+    const float* HWY_RESTRICT wide = static_cast<const float*>(from);
+    std::int64_t i = 0;
+#if TAPLINE_CONVERTS_F16
+    const hn::ScalableTag<float> d;
+    const hn::Rebind<hwy::float16_t, decltype(d)> half;
+    for (; i + HWY_LANES(float) <= count; i += HWY_LANES(float)) {
+        hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, wide + i)), half, reinterpret_cast<hwy::float16_t*>(bits + i));
+    }
+#endif
+    for (; i < count; ++i) { bits[i] = core::to_f16(static_cast<double>(wide[i])); }
+}
+void widen_bf16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
+    float* HWY_RESTRICT wide = static_cast<float*>(to);
+    const auto* HWY_RESTRICT bits = static_cast<const std::uint16_t*>(from);
+    for (std::int64_t i = 0; i < count; ++i) { wide[i] = core::from_bf16(bits[i]); }
+}
+void narrow_bf16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
+    auto* HWY_RESTRICT bits = static_cast<std::uint16_t*>(to);
+    const float* HWY_RESTRICT wide = static_cast<const float*>(from);
+    for (std::int64_t i = 0; i < count; ++i) { bits[i] = core::to_bf16(static_cast<double>(wide[i])); }
+}
+
+Convert widening_of(Dtype dtype, bool to_double) {
+    if (core::is_half(dtype)) { return dtype == Dtype::f16 ? &widen_f16 : &widen_bf16; }
+    return core::with_integer_type(
+        dtype, [&]<class From>(From) -> Convert { return to_double ? &widen<double, From> : &widen<float, From>; });
+}
+Convert narrowing_of(Dtype dtype) { return dtype == Dtype::f16 ? &narrow_f16 : &narrow_bf16; }
 
 template <class T>
 LineKernels<T> line_kernels_of() {
@@ -176,7 +223,7 @@ LineKernels<T> line_kernels_of() {
 }
 
 const LineTable& line_table() {
-    static const LineTable kTable{{line_kernels_of<float>(), line_kernels_of<double>()}, &widening_of};
+    static const LineTable kTable{{line_kernels_of<float>(), line_kernels_of<double>()}, &widening_of, &narrowing_of};
     return kTable;
 }
 
