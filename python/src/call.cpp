@@ -65,16 +65,23 @@ void check_out(PyArrayObject* out, const Prepared& prepared) {
     if (!PyArray_ISWRITEABLE(out)) { raise(PyExc_ValueError, "out: the array is read-only; give one that can be written"); }
 }
 
-// Integers beside real taps are widened by the engine as it reads them, unless the boundary's constant is none of theirs.
+// Integers beside real taps and float16 are widened by the engine as it reads them, unless the boundary's constant is none of
+// theirs.
 const Prepared& keep_narrow(Prepared& prepared, Dtype dtype, const PlanOptions& options) {
     Problem& problem = prepared.problem;
-    const bool real = prepared.types.signal == prepared.types.taps && !is_integer(prepared.types.signal);
-    if (!is_integer(dtype) || !real || is_complex(prepared.types.signal) || problem.boundary == Boundary::constant ||
-        options.device.starts_with("cuda")) {
+    Types& types = prepared.types;
+    const bool real = types.signal == types.taps && !is_integer(types.signal);
+    if (!real || is_complex(types.signal) || problem.boundary == Boundary::constant || options.device.starts_with("cuda")) {
         return prepared;
     }
-    problem.real_taps = prepared.types.taps;
-    prepared.types.signal = problem.dtype = dtype;
+    if (is_integer(dtype)) {
+        problem.real_taps = types.taps;
+    } else if (dtype == Dtype::f16 && types.taps == Dtype::f32 && PyArray_NDIM(prepared.taps.array()) == 1) {
+        if (types.output == Dtype::f16) { problem.output_dtype = Dtype::f16; }
+    } else {
+        return prepared;
+    }
+    types.signal = problem.dtype = dtype;
     return prepared;
 }
 

@@ -51,11 +51,11 @@ public:
 
     [[nodiscard]] core::Support accepts(const core::Resolved& problem, const core::Request& /*request*/) const override {
         if (core::is_half(problem.output_dtype) && !core::is_half(problem.dtype)) {
-            return core::Support::no("f16 and bf16 outputs are those of f16 and bf16 samples; take f32");
+            return core::Support::no("f16 and bf16 outputs of other samples are for a GPU only; take f32");
         }
         if (core::is_half(problem.dtype) && line_layout(problem, false).way != LineLayout::Way::tiles) {
             return core::Support::no(
-                "f16 and bf16 samples take one filter along one axis here, without a change of rate; convert to f32");
+                "f16 and bf16 with several filters, filtered axes or a change of rate are for a GPU only; convert to f32");
         }
         return core::Support::yes();
     }
