@@ -17,18 +17,23 @@ using core::Resolved;
 constexpr std::int64_t kCacheLine = 64;
 // Samples that lie side by side fill whole cache lines of a tile.
 constexpr std::int64_t kMostRows = 16;
+// From so many rows on all tiles but the last are full; of fewer, rows are shared out evenly.
+constexpr std::int64_t kRowsOfManyTiles = 64;
 // Outputs of a line in a tile: so many that neither the call for it nor the k - 1 samples that neighbours share count, and few
 // enough that all lines stay in the L2 cache. An algorithm that works in blocks takes whole ones.
 constexpr std::int64_t kOutputs = 1024;
 constexpr std::int64_t kOutputsOfFewRows = 4096;
-// Of long filters, whose windows are longer still, fewer rows at a time.
-constexpr std::int64_t kTileBytes = std::int64_t{4} << 20;
+// Of very long filters, whose windows are longer still, fewer rows at a time. 16,385 taps down 64 columns (2^22 samples): tiles of
+// 8 columns, in 4 MiB, take 26 to 33 ms, of 16 in 12 MiB 22 to 24 (one thread, AVX2).
+constexpr std::int64_t kTileBytes = std::int64_t{12} << 20;
 constexpr std::int64_t kAllTilesBytes = std::int64_t{32} << 20;
 // Less than so many products, some 25 us, is done by the caller alone; transforms count as many taps' worth.
 constexpr double kSerialProducts = 2e6;
 constexpr double kMostTapsThatCount = 100;
-// An element of a line's way there or back, within caches; from four bytes on it is memory that limits.
-constexpr double kMoveSeconds = 0.25e-9;
+// An element of a line on its way there or back where neighbours in memory are those of other rows, and where they are its own:
+// 2^22 samples of 64 columns take 2.5 ms each way, 2^20 of 16 bits 0.1 to 0.15 ms more than of 32 (one thread, AVX2).
+constexpr double kApartSeconds = 0.6e-9;
+constexpr double kWidenSeconds = 0.13e-9;
 
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b * b; }
 
@@ -88,16 +93,19 @@ public:
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void*) const override {
         if (output.count <= 0) { return; }
         const std::int64_t outer = problem_.outer_length();
-        const std::int64_t of_rows = (problem_.batch.length + rows_ - 1) / rows_;
+        const std::int64_t lead = rows_to_boundary(output, input);
+        const std::int64_t of_rows = 1 + (problem_.batch.length - lead + rows_ - 1) / rows_;
         const std::int64_t of_outputs = (output.count + outputs_ - 1) / outputs_;
         const auto task = [&](std::int64_t index, int slot) {
             const core::OuterElement element = element_of(problem_, reordered_, output, input, index / (of_rows * of_outputs));
-            const std::int64_t row = index % of_rows * rows_;
+            const std::int64_t tile = index % of_rows;
+            const std::int64_t row = tile == 0 ? 0 : lead + (tile - 1) * rows_;
+            const std::int64_t rows = tile == 0 ? lead : rows_;
             const std::int64_t first = index / of_rows % of_outputs * outputs_;
             run({.output = element.output,
                  .input = element.input,
                  .row = row,
-                 .rows = std::min(rows_, problem_.batch.length - row),
+                 .rows = std::min(rows, problem_.batch.length - row),
                  .first = output.first + first,
                  .count = std::min(outputs_, output.count - first)},
                 workspace.data() + slot * slot_bytes());
@@ -113,6 +121,20 @@ private:
         std::int64_t row, rows, first, count;
     };
 
+    // Rows of the first tile: so many that the others begin where a line of the cache does. Memory that came from malloc lies 16
+    // bytes behind such a place, and every sample of a tile in two lines: that took 1.3 times as long. Rows that are computed
+    // together stay together, so bits do not depend on it.
+    [[nodiscard]] std::int64_t rows_to_boundary(const Output& output, const Input& input) const {
+        const bool in_place = !gathers_ || problem_.x.in_stride == 1;
+        const std::int64_t bytes = in_place ? out_bytes_ : static_cast<std::int64_t>(size_of(problem_.dtype));
+        const std::int64_t stride = in_place ? problem_.batch.out_stride : problem_.batch.in_stride;
+        const auto address = reinterpret_cast<std::uintptr_t>(in_place ? output.data : input.main.data);
+        const std::int64_t past = static_cast<std::int64_t>(address % kCacheLine);
+        const std::int64_t lead = (kCacheLine - past) / bytes;
+        const bool whole_lines = stride == 1 && rows_ * bytes % kCacheLine == 0 && past % bytes == 0 && lead % together_ == 0;
+        return whole_lines && past != 0 && lead < rows_ ? lead : std::min(rows_, problem_.batch.length);
+    }
+
     void choose_rows() {
         if (!gathers_ && !scatters_) {
             rows_ = together_;
@@ -125,6 +147,10 @@ private:
         while (most > together_ && most * window * (in_bytes_ + line_bytes_) > kTileBytes) { most /= 2; }
         if (length <= most) {
             rows_ = length;
+            return;
+        }
+        if (length >= kRowsOfManyTiles) {
+            rows_ = most;
             return;
         }
         const std::int64_t tiles = (length + most - 1) / most;
@@ -308,7 +334,9 @@ double seconds_of_moving(const LineLayout& layout) {
     const double rows = static_cast<double>(p.batch.length) * static_cast<double>(p.outer_length());
     const double in = p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.n);
     const double out = p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.outputs);
-    return kMoveSeconds * rows * ((layout.gathers ? in : 0) + (layout.scatters ? out : 0));
+    const double gather = !layout.gathers ? 0 : p.x.in_stride == 1 ? kWidenSeconds : kApartSeconds;
+    const double scatter = !layout.scatters ? 0 : p.x.out_stride == 1 ? kWidenSeconds : kApartSeconds;
+    return rows * (gather * in + scatter * out);
 }
 
 }  // namespace tapline::cpu
