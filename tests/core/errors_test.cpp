@@ -187,7 +187,8 @@ TEST(Errors, Options) {
     Problem halves = small_problem();
     halves.dtype = Dtype::f16;
     halves.up = 2;
-    expect_error(ErrorCode::unsupported, {"f16 and bf16", "rate", "GPU", "f32"}, [&] { make_plan(halves, taps, {.device = "cpu"}); });
+    expect_error(ErrorCode::unsupported, {"f16 and bf16", "rate", "GPU", "f32"},
+                 [&] { make_plan(halves, taps, {.device = "cpu"}); });
 }
 
 TEST(Errors, Buffers) {

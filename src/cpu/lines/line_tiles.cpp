@@ -72,15 +72,17 @@ public:
           in_bytes_(static_cast<std::int64_t>(size_of(lines_.dtype))),
           line_bytes_(static_cast<std::int64_t>(size_of(lines_.output_dtype))),
           out_bytes_(static_cast<std::int64_t>(size_of(problem_.output_dtype))) {
-        core::Request alone = request;
-        alone.threads = 1;
-        inner_ = prepare(lines_, alone);
         choose_rows();
+        // Few tiles, of very long filters: all threads inside each of them.
+        const bool few = tiles_about() < request.threads;
+        core::Request each = request;
+        each.threads = few ? request.threads : 1;
+        inner_ = prepare(lines_, each);
         choose_outputs();
         window_ = outputs_ + problem_.x.k - 1 + inner_->lookahead();
         in_pitch_ = gathers_ ? pitch_of(window_, in_bytes_) : 0;
         out_pitch_ = pitch_of(outputs_, line_bytes_);
-        slots_ = static_cast<int>(std::clamp<std::int64_t>(kAllTilesBytes / slot_bytes(), 1, request.threads));
+        slots_ = static_cast<int>(std::clamp<std::int64_t>(kAllTilesBytes / slot_bytes(), 1, few ? 1 : request.threads));
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(slot_bytes() * slots_); }
@@ -122,8 +124,8 @@ private:
     };
 
     // Rows of the first tile: so many that the others begin where a line of the cache does. Memory that came from malloc lies 16
-    // bytes behind such a place, and every sample of a tile in two lines: that took 1.3 times as long. Rows that are computed
-    // together stay together, so bits do not depend on it.
+    // bytes behind such a place, and a tile's part of each row would lie in two of them. Rows that are computed together stay
+    // together, so bits do not depend on it.
     [[nodiscard]] std::int64_t rows_to_boundary(const Output& output, const Input& input) const {
         const bool in_place = !gathers_ || problem_.x.in_stride == 1;
         const std::int64_t bytes = in_place ? out_bytes_ : static_cast<std::int64_t>(size_of(problem_.dtype));
@@ -155,6 +157,13 @@ private:
         }
         const std::int64_t tiles = (length + most - 1) / most;
         rows_ = round_up((length + tiles - 1) / tiles, together_);
+    }
+
+    // Before it is known how many outputs the algorithm makes together: with transforms about as many as there are taps, or more.
+    [[nodiscard]] std::int64_t tiles_about() const {
+        const std::int64_t of_rows = problem_.outer_length() * ((problem_.batch.length + rows_ - 1) / rows_);
+        const std::int64_t outputs = problem_.x.n == kUnknownLength ? 1 : problem_.x.outputs;
+        return of_rows * std::max<std::int64_t>(outputs / std::max(kOutputsOfFewRows, problem_.x.k), 1);
     }
 
     void choose_outputs() {
