@@ -87,7 +87,7 @@ struct Problem {
     std::complex<double> constant = 0;                  ///< for Boundary::constant; may be NaN
     std::optional<std::int64_t> origin = std::nullopt;  ///< which tap sits on the output, after any reversal; default: the mode's
     Operation operation = Operation::convolution;
-    Dtype dtype = Dtype::f32;                          ///< of the signal; f16 and bf16 on a GPU only, with sums in f32
+    Dtype dtype = Dtype::f32;                          ///< of the signal; f16, bf16: sums in f32, on a CPU with one filter
     bool complex_taps = false;                         ///< complex taps; needs a complex dtype
     std::optional<Dtype> output_dtype = std::nullopt;  ///< default: dtype, i64 for exact integers. Else a saturating cast
     double scale = 1;                                  ///< finite or infinite, not NaN

@@ -66,6 +66,26 @@ void check_out(PyArrayObject* out, const Prepared& prepared) {
     if (!PyArray_ISWRITEABLE(out)) { raise(PyExc_ValueError, "out: the array is read-only; give one that can be written"); }
 }
 
+// Integers beside real taps and float16 are widened by the engine as it reads them, unless the boundary's constant is none of
+// theirs.
+const Prepared& keep_narrow(Prepared& prepared, Dtype dtype, const PlanOptions& options) {
+    Problem& problem = prepared.problem;
+    Types& types = prepared.types;
+    const bool real = types.signal == types.taps && !is_integer(types.signal);
+    if (!real || is_complex(types.signal) || problem.boundary == Boundary::constant || options.device.starts_with("cuda")) {
+        return prepared;
+    }
+    if (is_integer(dtype)) {
+        problem.real_taps = types.taps;
+    } else if (dtype == Dtype::f16 && types.taps == Dtype::f32 && PyArray_NDIM(prepared.taps.array()) == 1) {
+        if (types.output == Dtype::f16) { problem.output_dtype = Dtype::f16; }
+    } else {
+        return prepared;
+    }
+    types.signal = problem.dtype = dtype;
+    return prepared;
+}
+
 PyObject* call(const char* function, Operation operation, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     const Signature signature{function, kConvolvePositional, 2, kConvolveNamed};
     const Values values = collect(signature, arguments, count, names);
@@ -79,9 +99,10 @@ PyObject* call(const char* function, Operation operation, PyObject* const* argum
     PyObject* const out = values[Keyword::out];
     const std::span<const npy_intp> dims(PyArray_DIMS(given.array()), static_cast<std::size_t>(PyArray_NDIM(given.array())));
     Prepared prepared = prepare(request, dims, dtype, values[Keyword::taps], dtype_of_out(out));
-    const Owned signal = readable(given, prepared);
+    const Owned signal = readable(given, keep_narrow(prepared, dtype, request.options));
     Output output = output_of(prepared, out);
-    const Layout layout = layout_of(prepared.problem, prepared.shape, signal.array(), output.work.array(), prepared.taps.array());
+    const Layout layout =
+        arrangement(prepared.problem, request.options, prepared.shape, signal.array(), output.work.array(), prepared.taps.array());
     execute(prepared.problem, request.options, layout, output.work.array(), signal.array(), prepared.taps.array());
     return output.finish();
 }
@@ -162,6 +183,12 @@ Output output_of(const Prepared& prepared, PyObject* out) {
     }
     output.work = output.same ? Owned::borrowed(output.result.get()) : new_array(prepared.shape, engine);
     return output;
+}
+
+Layout arrangement(Problem& problem, const PlanOptions& options, const Shape& shape, PyArrayObject* signal, PyArrayObject* output,
+                   PyArrayObject* taps) {
+    const bool on_gpu = options.device.starts_with("cuda");
+    return (on_gpu ? layout_of : host_layout_of)(problem, shape, signal, output, taps);
 }
 
 void execute(const Plan& plan, const Layout& layout, void* out, const void* in) {

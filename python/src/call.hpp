@@ -46,6 +46,10 @@ Output output_of(const Prepared& prepared, PyObject* out);
 /// The element type of the caller's `out`; nothing for null or None. TypeError if it is no array.
 std::optional<Dtype> dtype_of_out(PyObject* out);
 
+/// host_layout_of() where the host may execute it, else layout_of().
+Layout arrangement(Problem& problem, const PlanOptions& options, const Shape& shape, PyArrayObject* signal, PyArrayObject* output,
+                   PyArrayObject* taps);
+
 /// Executes all of a layout. Called with the GIL held; released while the work is worth it.
 void execute(const Problem& problem, const PlanOptions& options, const Layout& layout, PyArrayObject* out, PyArrayObject* in,
              PyArrayObject* taps);

@@ -44,7 +44,11 @@ Owned outline(const std::vector<npy_intp>& shape, Dtype dtype) {
 bool same_strides(const Problem& a, const Problem& b) {
     return a.batch == b.batch && a.input_row_stride == b.input_row_stride && a.input_sample_stride == b.input_sample_stride &&
            a.output_row_stride == b.output_row_stride && a.output_sample_stride == b.output_sample_stride &&
-           a.taps_row_stride == b.taps_row_stride;
+           a.taps_row_stride == b.taps_row_stride &&
+           std::equal(a.batch_axes.begin(), a.batch_axes.end(), b.batch_axes.begin(), b.batch_axes.end(),
+                      [](const BatchAxis& x, const BatchAxis& y) {
+                          return x.length == y.length && x.input_stride == y.input_stride && x.output_stride == y.output_stride;
+                      });
 }
 
 bool same_outer(const Layout& a, const Layout& b) {
@@ -75,7 +79,7 @@ PlanObject::PlanObject(PyObject* arguments, PyObject* named) {
 
 PlanObject::ForStrides PlanObject::make(PyArrayObject* in, PyArrayObject* out) const {
     Problem problem = prepared_.problem;
-    Layout layout = layout_of(problem, prepared_.shape, in, out, prepared_.taps.array());
+    Layout layout = arrangement(problem, request_.options, prepared_.shape, in, out, prepared_.taps.array());
     for (const Dimension& d : layout.outer) {
         if (d.taps_stride != 0) {
             raise(
@@ -90,7 +94,7 @@ PlanObject::ForStrides PlanObject::make(PyArrayObject* in, PyArrayObject* out) c
 PlanObject::ForStrides& PlanObject::find(PyArrayObject* in, PyArrayObject* out) {
     if (PyArray_IS_C_CONTIGUOUS(in) && PyArray_IS_C_CONTIGUOUS(out)) { return plans_.front(); }
     Problem problem = prepared_.problem;
-    const Layout layout = layout_of(problem, prepared_.shape, in, out, prepared_.taps.array());
+    const Layout layout = arrangement(problem, request_.options, prepared_.shape, in, out, prepared_.taps.array());
     for (ForStrides& known : plans_) {
         if (same_strides(known.problem, problem) && same_outer(known.layout, layout)) { return known; }
     }

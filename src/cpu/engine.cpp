@@ -7,6 +7,7 @@
 #include "core/plan/measure.hpp"
 #include "core/problem/elements.hpp"
 #include "cpu/algorithms.hpp"
+#include "cpu/lines/line_layout.hpp"
 #include "cpu/targets.hpp"
 
 namespace tapline::cpu {
@@ -49,8 +50,12 @@ public:
     }
 
     [[nodiscard]] core::Support accepts(const core::Resolved& problem, const core::Request& /*request*/) const override {
-        if (core::is_half(problem.dtype) || core::is_half(problem.output_dtype)) {
-            return core::Support::no("f16 and bf16 are for a GPU only; convert to f32");
+        if (core::is_half(problem.output_dtype) && !core::is_half(problem.dtype)) {
+            return core::Support::no("f16 and bf16 outputs of other samples are for a GPU only; take f32");
+        }
+        if (core::is_half(problem.dtype) && line_layout(problem, false).way != LineLayout::Way::tiles) {
+            return core::Support::no(
+                "f16 and bf16 with several filters, filtered axes or a change of rate are for a GPU only; convert to f32");
         }
         return core::Support::yes();
     }

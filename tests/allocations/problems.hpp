@@ -40,6 +40,12 @@ inline std::vector<NamedProblem> problems_for_each_algorithm() {
                                 p.input_row_stride = p.output_row_stride = 1;
                                 p.input_sample_stride = p.output_sample_stride = 90;
                             })},
+        {"a transposed view", with(signal,
+                                   [](Problem& p) {
+                                       p.length = 700, p.batch = 90;
+                                       p.input_row_stride = 1;
+                                       p.input_sample_stride = 90;
+                                   })},
         {"a rate", with(signal, [](Problem& p) { p.length = 3000, p.up = 3, p.down = 2; })},
         {"an image", image},
         {"an image of bytes", with(image, [](Problem& p) { p.dtype = Dtype::u8, p.real_taps = Dtype::f32; })},
@@ -50,6 +56,10 @@ inline std::vector<NamedProblem> problems_for_each_algorithm() {
     outer.axes = {{.length = 900, .taps = 33}};
     outer.batch_axes = {{.length = 3, .input_stride = 0, .output_stride = 8000, .taps_stride = 33}, {.length = 7}};
     all.push_back({"outer axes", outer});
+    outer.batch_axes = {{.length = 7}, {.length = 20, .input_stride = 1, .output_stride = 1}};
+    outer.axes[0].input_stride = outer.axes[0].output_stride = 20;
+    outer.batch_axes[0].input_stride = outer.batch_axes[0].output_stride = 20 * 1000;
+    all.push_back({"a middle axis", outer});
     return all;
 }
 

@@ -148,6 +148,7 @@ TEST(CApi, StatusesTellWhatWentWrong) {
     EXPECT_EQ(tapline_output_length(&length, &c), TAPLINE_TYPE);
     c = problem_of(6, 3);
     c.dtype = TAPLINE_F16;
+    c.up = 2;
     tapline_plan_options on_cpu;
     ASSERT_EQ(tapline_plan_options_init(&on_cpu), TAPLINE_OK);
     on_cpu.device = "cpu";

@@ -186,7 +186,9 @@ TEST(Errors, Options) {
     expect_error(ErrorCode::unsupported, {"f16 and bf16", "GPU", "f32"}, [&] { make_plan(to_halves, taps, {.device = "cpu"}); });
     Problem halves = small_problem();
     halves.dtype = Dtype::f16;
-    expect_error(ErrorCode::unsupported, {"f32"}, [&] { make_plan(halves, taps, {.device = "cpu"}); });
+    halves.up = 2;
+    expect_error(ErrorCode::unsupported, {"f16 and bf16", "rate", "GPU", "f32"},
+                 [&] { make_plan(halves, taps, {.device = "cpu"}); });
 }
 
 TEST(Errors, Buffers) {

@@ -70,7 +70,7 @@ TEST(CudaLibrary, WithoutAGpuEverythingRunsOnTheCpu) {
     const Plan plan = make_plan(p, taps, {.accuracy = Accuracy::strict});
     EXPECT_GT(plan.predicted_seconds(), 0.1);
     EXPECT_EQ(plan.device(), "cpu");
-    p.dtype = Dtype::f16;
+    p.output_dtype = Dtype::f16;
     p.length = 100;
     p.taps = 3;
     test::expect_error(ErrorCode::unsupported, library().reason, [&] { make_plan(p, taps.data()); });

@@ -284,6 +284,27 @@ def test_plan():
         tapline.Plan(4, [1.0], algorithm="magic")
 
 
+@pytest.mark.parametrize("dtype", ["int16", "uint8", "bool", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("taps", [7, 300])
+def test_middle_axes_and_narrow_types_are_read_where_they_are(dtype, taps):
+    rng = np.random.default_rng(taps)
+    samples = rng.integers(0, 100, (3, 2, 400, 5)) if dtype in ("bool", "uint8") else rng.standard_normal((3, 2, 400, 5)) * 50
+    x = samples.astype(dtype)
+    h = rng.standard_normal(taps).astype("float32")
+    for view in (x, x[:, :, ::-1], x.transpose(1, 3, 2, 0), x[:, ::-1, :, 1:4]):
+        out = np.full(view.shape, np.nan, "complex64" if dtype == "complex64" else "float32")
+        wide = view.astype(complex if dtype == "complex64" else float)
+        expected = np.apply_along_axis(lambda row: textbook(row, h, "same", None, "reflect"), 2, wide)
+        tapline.convolve(view, h, "same", axis=2, boundary="reflect", out=out)
+        bound = 1e-6 * np.abs(h).sum() * np.linalg.norm(wide)
+        assert np.linalg.norm(out - expected) <= bound
+        if dtype == "float16":
+            half = tapline.convolve(view, h.astype("float16"), "same", axis=2, boundary="reflect")
+            assert half.dtype == np.float16
+            rounded = np.abs(half - expected) / np.maximum(np.abs(expected), 1e-3)
+            assert np.median(rounded) < 2**-9
+
+
 @pytest.mark.parametrize("algorithm", ["direct", "overlap_save", "partitioned", "textbook"])
 def test_a_plan_of_each_algorithm(algorithm):
     rng = np.random.default_rng(3)

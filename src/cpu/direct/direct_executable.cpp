@@ -94,15 +94,17 @@ auto DirectExecutable<X, H>::plan_job(const core::Output& output, const core::In
     job.side_by_side = p.batch.length > 1 && p.filters == 1 && input.main.batch_stride == 1 && output.batch_stride == 1 &&
                        std::abs(input.main.stride) >= p.batch.length && std::abs(output.stride) >= p.batch.length;
     job.panels = job.side_by_side && p.batch.length * kParts >= kMinPanelWidth && p.x.k <= kMaxPanelTaps;
+    const std::int64_t window_bytes = p.x.k * p.batch.length * static_cast<std::int64_t>(sizeof(X));
     job.flat = job.side_by_side && input.main.stride == p.batch.length && output.stride == p.batch.length &&
-               p.x.k <= (job.panels ? kMinPanelTaps - 1 : kTapChunk);
+               (p.x.k < kMinPanelTaps || (job.panels ? window_bytes <= kFlatBytes : p.x.k <= kTapChunk));
     job.side_by_side = job.flat || job.panels;
     job.plain_output = p.trivial_epilogue && (output.stride == 1 || job.side_by_side);
     if (job.side_by_side || (input.main.stride == 1 && p.x.k <= kTapChunk)) {
         job.interior_first = std::clamp(input.main.first + p.x.origin, output.first, end);
         job.interior_last = std::clamp(input.main.last + p.x.origin - p.x.k + 1, job.interior_first, end);
     }
-    job.stream = job.plain_output && output.count * p.batch.length * static_cast<std::int64_t>(sizeof(X)) >= kStreamBytes;
+    job.stream =
+        job.plain_output && output.count * p.batch.length * p.outer_length() * static_cast<std::int64_t>(sizeof(X)) >= kStreamBytes;
     divide(job);
     return job;
 }

@@ -18,6 +18,16 @@ void prefetch_bytes(const X* line) {
     }
 }
 
+// A panel's part of a line: its usual size is known, so that no call is made for it.
+template <class X>
+void copy_row(X* to, const X* from, std::int64_t rows) {
+    if (rows == kPanelWidth) {
+        std::memcpy(to, from, kPanelWidth * sizeof(X));
+    } else {
+        std::memcpy(to, from, static_cast<std::size_t>(rows) * sizeof(X));
+    }
+}
+
 }  // namespace
 
 template <class X, class H>
@@ -69,7 +79,7 @@ void DirectExecutable<X, H>::gather_line(X* line, const Job& job, std::int64_t p
         if (index < 0 || index < piece->first || index >= piece->last) { continue; }
         const X* from = static_cast<const X*>(piece->data) + (index - piece->first) * piece->stride + row * piece->batch_stride;
         if (piece->batch_stride == 1) {
-            std::memcpy(line, from, static_cast<std::size_t>(row_end - row) * sizeof(X));
+            copy_row(line, from, row_end - row);
             prefetch_bytes<false>(from + ahead);
         } else {
             for (std::int64_t r = row; r < row_end; ++r) { line[r - row] = from[(r - row) * piece->batch_stride]; }
@@ -120,7 +130,7 @@ void DirectExecutable<X, H>::run_panel(const Job& job, const Scratch& scratch, s
             const std::int64_t offset = (o - output.first + i) * output.stride + row;
             if (job.plain_output) {
                 X* out = static_cast<X*>(output.data) + offset;
-                std::memcpy(out, scratch.sums + i * pitch, static_cast<std::size_t>(rows) * sizeof(X));
+                copy_row(out, scratch.sums + i * pitch, rows);
                 prefetch_bytes<true>(out + ahead);
             } else {
                 core::store(problem_, line, 0, offset, rows, scratch.sums + i * pitch);

@@ -7,9 +7,9 @@
 
 namespace tapline::cpu {
 
-/// out[r][e] = sum_{i < height} sum_{j < width} taps[i][j] * in[r + i][e + step * j] for 0 <= r < rows and 0 <= e < count, over
-/// flat real elements: `step` is the distance of neighbouring pixels. Each output is the same sequence of operations wherever it
-/// stands: bits depend on the taps and on the instruction set only.
+/// out[r][e] = sum_{i < height} sum_{j < width} taps[i][j] * in[r + i][offset + e + step * j] for 0 <= r < rows and 0 <= e < count,
+/// over flat real elements: `step` is the distance of neighbouring pixels. Each output is the same sequence of operations wherever
+/// it stands: bits depend on the taps and on the instruction set only.
 template <class T>
 struct ImageCall {
     T* out = nullptr;
@@ -17,10 +17,12 @@ struct ImageCall {
     const T* const* in = nullptr;  ///< rows + height - 1 addresses
     const T* taps = nullptr;
     std::int64_t height = 0, width = 0, step = 1;
-    std::int64_t rows = 0;   ///< any number; best what call_rows() says
-    std::int64_t count = 0;  ///< rounded up to whole vectors, which are read and written
-    bool accumulate = false;
-    bool stream = false;  ///< past the caches, until flush(); out and out_pitch are multiples of 64 bytes
+    std::int64_t offset = 0;
+    std::int64_t group_rows = 0;  ///< of the mask that are summed before they join the total, a power of two; 0: all of them
+    std::int64_t rows = 0;        ///< any number; best what call_rows() says
+    std::int64_t count = 0;       ///< rounded up to whole vectors, which are read and written
+    bool accumulate = false;      ///< adds the sum to out
+    bool stream = false;          ///< past the caches, until flush(); out and out_pitch are multiples of 64 bytes
 };
 
 inline constexpr std::int64_t kImageRows = 4;      ///< outputs below each other that share loads

@@ -86,71 +86,80 @@ struct ImageTile {
             }
         }
     }
+    // Output rows that have a group of tap rows complete: each after the same ones, wherever it stands in the tile.
+    template <int r>
+    static HWY_INLINE void end_group(Accumulators& acc, T* totals, std::int64_t rows_done, std::int64_t mask) {
+        if ((rows_done & mask) != 0) { return; }
+        const Tag<T> d;
+        HWY_UNROLL(4)
+        for (int v = 0; v < V; ++v) {
+            T* const total = totals + (r * V + v) * kLanes<T>;
+            hn::Store(hn::Add(hn::Load(d, total), acc[r * V + v]), d, total);
+            acc[r * V + v] = hn::Zero(d);
+        }
+    }
+    template <int kFirst, std::size_t... r>
+    static HWY_INLINE void end_groups(Accumulators& acc, T* totals, std::int64_t p, std::int64_t mask, std::index_sequence<r...>) {
+        (end_group<kFirst + static_cast<int>(r)>(acc, totals, p - (kFirst + static_cast<int>(r)) + 1, mask), ...);
+    }
     /// Input row p, which output rows [kFirst, kLast] read.
     template <int kFirst, int kLast>
-    static HWY_INLINE void step(Accumulators& acc, const ImageCall<T>& call, std::int64_t p, std::int64_t e) {
+    static HWY_INLINE void step(Accumulators& acc, T* totals, const ImageCall<T>& call, std::int64_t p, std::int64_t e) {
         rows<kFirst>(acc, call.in[p] + e, call.taps + (p - kFirst) * call.width, call,
                      std::make_index_sequence<kLast - kFirst + 1>());
+        if (call.group_rows > 0) {
+            end_groups<kFirst>(acc, totals, p, call.group_rows - 1, std::make_index_sequence<kLast - kFirst + 1>());
+        }
     }
 
     template <std::size_t... p>
-    static HWY_INLINE void first_rows(Accumulators& acc, const ImageCall<T>& call, [[maybe_unused]] std::int64_t e,
-                                      std::index_sequence<p...>) {
-        (step<0, static_cast<int>(p)>(acc, call, static_cast<std::int64_t>(p), e), ...);
+    static HWY_INLINE void first_rows(Accumulators& acc, [[maybe_unused]] T* totals, const ImageCall<T>& call,
+                                      [[maybe_unused]] std::int64_t e, std::index_sequence<p...>) {
+        (step<0, static_cast<int>(p)>(acc, totals, call, static_cast<std::int64_t>(p), e), ...);
     }
     template <std::size_t... p>
-    static HWY_INLINE void last_rows(Accumulators& acc, const ImageCall<T>& call, [[maybe_unused]] std::int64_t e,
-                                     std::index_sequence<p...>) {
-        (step<static_cast<int>(p) + 1, R - 1>(acc, call, call.height + static_cast<std::int64_t>(p), e), ...);
+    static HWY_INLINE void last_rows(Accumulators& acc, [[maybe_unused]] T* totals, const ImageCall<T>& call,
+                                     [[maybe_unused]] std::int64_t e, std::index_sequence<p...>) {
+        (step<static_cast<int>(p) + 1, R - 1>(acc, totals, call, call.height + static_cast<std::int64_t>(p), e), ...);
     }
     // A mask of less than R rows: all input rows are the first or the last ones of some output row.
     template <int kHeight, std::size_t... p>
-    static HWY_INLINE void low_mask(Accumulators& acc, const ImageCall<T>& call, [[maybe_unused]] std::int64_t e,
+    static HWY_INLINE void low_mask(Accumulators& acc, T* totals, const ImageCall<T>& call, [[maybe_unused]] std::int64_t e,
                                     std::index_sequence<p...>) {
         (step<(static_cast<int>(p) < kHeight ? 0 : static_cast<int>(p) - kHeight + 1),
-              (static_cast<int>(p) < R ? static_cast<int>(p) : R - 1)>(acc, call, static_cast<std::int64_t>(p), e),
+              (static_cast<int>(p) < R ? static_cast<int>(p) : R - 1)>(acc, totals, call, static_cast<std::int64_t>(p), e),
          ...);
     }
     template <int kHeight>
-    static HWY_INLINE void low_mask(Accumulators& acc, const ImageCall<T>& call, std::int64_t e) {
-        low_mask<kHeight>(acc, call, e, std::make_index_sequence<R + kHeight - 1>());
+    static HWY_INLINE void low_mask(Accumulators& acc, T* totals, const ImageCall<T>& call, std::int64_t e) {
+        low_mask<kHeight>(acc, totals, call, e, std::make_index_sequence<R + kHeight - 1>());
     }
 
-    static HWY_INLINE void sum(Accumulators& acc, const ImageCall<T>& call, std::int64_t e) {
+    static HWY_INLINE void sum(Accumulators& acc, T* totals, const ImageCall<T>& call, std::int64_t e) {
         if constexpr (R > 1) {
             if (call.height < R) {
                 static_assert(R == 4);
                 switch (call.height) {
                     case 1:
-                        return low_mask<1>(acc, call, e);
+                        return low_mask<1>(acc, totals, call, e);
                     case 2:
-                        return low_mask<2>(acc, call, e);
+                        return low_mask<2>(acc, totals, call, e);
                     default:
-                        return low_mask<3>(acc, call, e);
+                        return low_mask<3>(acc, totals, call, e);
                 }
             }
         }
-        first_rows(acc, call, e, std::make_index_sequence<R - 1>());
+        first_rows(acc, totals, call, e, std::make_index_sequence<R - 1>());
 #pragma GCC unroll 1
-        for (std::int64_t p = R - 1; p < call.height; ++p) { step<0, R - 1>(acc, call, p, e); }
-        last_rows(acc, call, e, std::make_index_sequence<R - 1>());
+        for (std::int64_t p = R - 1; p < call.height; ++p) { step<0, R - 1>(acc, totals, call, p, e); }
+        last_rows(acc, totals, call, e, std::make_index_sequence<R - 1>());
     }
 
     template <std::size_t... a>
-    static HWY_INLINE void start(Accumulators& acc, const ImageCall<T>& call, std::int64_t e, std::index_sequence<a...>) {
-        const Tag<T> d;
-        if (call.accumulate) {
-            ((acc[a] = hn::LoadU(d, call.out + static_cast<std::int64_t>(a) / V * call.out_pitch + e +
-                                        static_cast<std::int64_t>(a) % V * kLanes<T>)),
-             ...);
-        } else {
-            ((acc[a] = hn::Zero(d)), ...);
-        }
-    }
-    template <std::size_t... a>
-    static HWY_INLINE void store(const Accumulators& acc, const ImageCall<T>& call, std::int64_t e, std::index_sequence<a...>) {
+    static HWY_INLINE void store(Accumulators& acc, const ImageCall<T>& call, std::int64_t e, std::index_sequence<a...>) {
         const Tag<T> d;
         const auto at = [&](std::int64_t i) { return call.out + i / V * call.out_pitch + e + i % V * kLanes<T>; };
+        if (call.accumulate) { ((acc[a] = hn::Add(hn::LoadU(d, at(static_cast<std::int64_t>(a))), acc[a])), ...); }
         if (call.stream) {
             (hn::Stream(acc[a], d, at(static_cast<std::int64_t>(a))), ...);
         } else {
@@ -161,8 +170,16 @@ struct ImageTile {
 #pragma GCC unroll 1
         for (std::int64_t e = first; e < last; e += V * kLanes<T>) {
             Accumulators acc;
-            start(acc, call, e, std::make_index_sequence<R * V>());
-            sum(acc, call, e);
+            HWY_ALIGN T totals[R * V * kLanes<T>];
+            const Tag<T> d;
+            HWY_UNROLL(16)
+            for (auto& a : acc) { a = hn::Zero(d); }
+            if (call.group_rows > 0) { std::memset(totals, 0, sizeof totals); }
+            sum(acc, totals, call, call.offset + e);
+            if (call.group_rows > 0) {
+                HWY_UNROLL(16)
+                for (int i = 0; i < R * V; ++i) { acc[i] = hn::Add(hn::Load(d, totals + i * kLanes<T>), acc[i]); }
+            }
             store(acc, call, e, std::make_index_sequence<R * V>());
         }
     }

@@ -5,6 +5,7 @@
 #include "core/plan/parallel.hpp"
 #include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
+#include "cpu/lines/lined_algorithm.hpp"
 #include "cpu/overlap_save/overlap_save_executable.hpp"
 
 namespace tapline::cpu {
@@ -126,19 +127,26 @@ private:
     Prepare prepare_;
 };
 
+// Two channels of a frame are what a transform reads anyway.
+bool takes_pairs(const core::Resolved& p) {
+    return p.batch.length == 2 && p.x.in_stride == 2 && p.x.out_stride == 2 && !is_complex(p.dtype) && p.trivial_epilogue;
+}
+
 }  // namespace
 
 const core::Algorithm& overlap_save_algorithm() {
-    static const FftAlgorithm algorithm("overlap_save", "fast Fourier transforms of overlapping blocks", overlap_save_shape,
-                                        prepare_whole);
-    return algorithm;
+    static const FftAlgorithm kAlgorithm("overlap_save", "fast Fourier transforms of overlapping blocks", overlap_save_shape,
+                                         prepare_whole);
+    static const LinedAlgorithm kLined(kAlgorithm, takes_pairs);
+    return kLined;
 }
 
 const core::Algorithm& partitioned_algorithm() {
-    static const FftAlgorithm algorithm(
+    static const FftAlgorithm kAlgorithm(
         "partitioned", "fast Fourier transforms of blocks and of parts of the filter, for filters too long for one transform",
         partitioned_shape, prepare_partitioned);
-    return algorithm;
+    static const LinedAlgorithm kLined(kAlgorithm, takes_pairs);
+    return kLined;
 }
 
 }  // namespace tapline::cpu

@@ -267,7 +267,9 @@ public:
     }
     [[nodiscard]] bool takes_rank(int /*rank*/) const override { return true; }
     [[nodiscard]] bool changes_rate() const override { return true; }
-    [[nodiscard]] core::Support supports(const Resolved&, const core::Request&) const override { return core::Support::yes(); }
+    [[nodiscard]] core::Support supports(const Resolved& problem, const core::Request&) const override {
+        return core::is_half(problem.dtype) ? core::Support::no("it takes no f16 and bf16") : core::Support::yes();
+    }
 
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const core::Request&) const override {
         const bool known = problem.x.n != kUnknownLength;

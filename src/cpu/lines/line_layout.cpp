@@ -1,0 +1,84 @@
+#include "cpu/lines/line_layout.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "core/problem/arrange.hpp"
+#include "core/problem/elements.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+using core::Axis;
+using core::Batch;
+using core::Resolved;
+
+// Samples of 16 bits are summed in f32.
+Dtype type_of_sums(const Resolved& p) { return core::is_half(p.sum_dtype) ? Dtype::f32 : p.sum_dtype; }
+
+bool has_one_filter(const Resolved& p) {
+    return p.filters == 1 && p.batch.taps_stride == 0 &&
+           std::all_of(p.outer.begin(), p.outer.end(), [](const Batch& b) { return b.taps_stride == 0; });
+}
+
+// Rows that step by one element inside of what a sample steps by.
+bool is_side_by_side(const Resolved& p, const Batch& rows) {
+    return rows.length > 1 && rows.in_stride == 1 && rows.out_stride == 1 && std::abs(p.x.in_stride) >= rows.length &&
+           std::abs(p.x.out_stride) >= rows.length;
+}
+
+// Puts the axis that `better` prefers to all others into `batch`.
+template <class Better>
+void choose_batch(LineLayout& layout, const Better& better) {
+    Resolved& p = layout.problem;
+    for (Batch& axis : p.outer) {
+        if (axis.length == 1 || (p.batch.length > 1 && !better(axis, p.batch))) { continue; }
+        std::swap(axis, p.batch);
+        layout.reordered = true;
+    }
+    std::stable_partition(p.outer.begin(), p.outer.end(), [](const Batch& b) { return b.length > 1; });
+}
+
+}  // namespace
+
+LineLayout line_layout(const Resolved& problem, bool takes_side_by_side) {
+    LineLayout layout{.problem = problem};
+    Resolved& p = layout.problem;
+    if (p.rank != 1 || p.changes_rate() || p.is_exact() || !has_one_filter(p)) { return layout; }
+    const bool widens = p.dtype != type_of_sums(p);
+    const bool known = p.x.n != kUnknownLength;
+    const bool in_apart = known && p.x.n > 1 && p.x.in_stride != 1, out_apart = known && p.x.outputs > 1 && p.x.out_stride != 1;
+    const bool many = p.batch.length > 1 || p.has_outer();
+    // One strided row is gathered by every algorithm as it needs it.
+    if (!widens && !p.has_outer() && (!many || (!in_apart && !out_apart))) { return layout; }
+
+    if (in_apart) {
+        choose_batch(layout, [](const Batch& a, const Batch& b) { return std::abs(a.in_stride) < std::abs(b.in_stride); });
+    } else if (out_apart) {
+        choose_batch(layout, [](const Batch& a, const Batch& b) { return std::abs(a.out_stride) < std::abs(b.out_stride); });
+    } else {
+        choose_batch(layout, [](const Batch& a, const Batch& b) { return a.length > b.length; });
+    }
+    if (!widens && takes_side_by_side && is_side_by_side(p, p.batch)) {
+        layout.way = LineLayout::Way::side_by_side;
+        return layout;
+    }
+    layout.way = LineLayout::Way::tiles;
+    layout.gathers = widens || in_apart;
+    layout.scatters = out_apart || core::is_half(p.output_dtype);
+    return layout;
+}
+
+Resolved problem_of_lines(const Resolved& problem, std::int64_t rows) {
+    Resolved lines = core::without_outer(problem);
+    const std::int64_t n = std::max<std::int64_t>(lines.x.n, 1), outputs = std::max<std::int64_t>(lines.x.outputs, 1);
+    lines.dtype = lines.sum_dtype = type_of_sums(problem);
+    if (core::is_half(problem.output_dtype)) { lines.output_dtype = lines.dtype; }
+    lines.trivial_epilogue = problem.scale == 1 && problem.bias == 0 && !problem.has_clamp && lines.output_dtype == lines.dtype;
+    lines.x.in_stride = lines.x.out_stride = 1;
+    lines.batch = {.length = rows, .in_stride = n, .out_stride = outputs};
+    return lines;
+}
+
+}  // namespace tapline::cpu

@@ -1,0 +1,28 @@
+// In what order an algorithm for signals goes through rows that do not lie one sample after the other.
+#pragma once
+
+#include "core/problem/resolved.hpp"
+
+namespace tapline::cpu {
+
+struct LineLayout {
+    enum class Way {
+        as_given,      ///< the algorithm takes the problem as it is
+        side_by_side,  ///< rows whose samples are neighbours in input and output are computed together, in place
+        tiles,         ///< some rows at a time become lines of packed samples in scratch memory
+    };
+    Way way = Way::as_given;
+    /// `batch` holds the rows that are taken together, `outer` all others.
+    core::Resolved problem;
+    bool reordered = false;  ///< `batch` is another axis than the problem's
+    bool gathers = false;    ///< tiles: samples are copied, as they are apart or widened; else read where they are
+    bool scatters = false;   ///< tiles: so are outputs
+};
+
+/// `takes_side_by_side`: whether the algorithm has a way of its own for those rows.
+LineLayout line_layout(const core::Resolved& problem, bool takes_side_by_side);
+
+/// The problem of `rows` lines of packed samples in the type of their sums, packed outputs.
+core::Resolved problem_of_lines(const core::Resolved& problem, std::int64_t rows);
+
+}  // namespace tapline::cpu

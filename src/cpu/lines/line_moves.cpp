@@ -1,0 +1,173 @@
+#include "cpu/lines/line_moves.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <cstdlib>
+#include <cstring>
+
+namespace tapline::cpu {
+namespace {
+
+// Elements that are widened at once before they are put into lines: they stay in the L1 cache.
+constexpr std::int64_t kWidened = 512;
+
+/// f(T{}) for a type of so many bytes: elements are moved by their size.
+template <class F>
+void with_size(std::size_t bytes, const F& f) {
+    switch (bytes) {
+        case 1:
+            return f(std::uint8_t{});
+        case 2:
+            return f(std::uint16_t{});
+        case 4:
+            return f(float{});
+        case 8:
+            return f(double{});
+        default:
+            return f(std::complex<double>{});
+    }
+}
+
+template <class T>
+constexpr bool kHasKernels = std::is_floating_point_v<T>;
+
+// Element p of line l from `from` to `to`, each with strides of its own; the nearer axis inside.
+template <class T>
+void move(T* to, Strides into, const T* from, Strides out_of, std::int64_t lines, std::int64_t count) {
+    const Strides apart = out_of.step == 1 ? into : out_of;
+    if (std::abs(apart.line_stride) < std::abs(apart.step)) {
+        for (std::int64_t p = 0; p < count; ++p) {
+            for (std::int64_t l = 0; l < lines; ++l) {
+                to[l * into.line_stride + p * into.step] = from[l * out_of.line_stride + p * out_of.step];
+            }
+        }
+        return;
+    }
+    for (std::int64_t l = 0; l < lines; ++l) {
+        for (std::int64_t p = 0; p < count; ++p) {
+            to[l * into.line_stride + p * into.step] = from[l * out_of.line_stride + p * out_of.step];
+        }
+    }
+}
+
+template <class T>
+void gather_as_is(const LineTable& kernels, T* to, std::int64_t pitch, const T* from, Strides strides, std::int64_t lines,
+                  std::int64_t count) {
+    if (strides.step == 1) {
+        for (std::int64_t l = 0; l < lines; ++l) {
+            std::memcpy(to + l * pitch, from + l * strides.line_stride, static_cast<std::size_t>(count) * sizeof(T));
+        }
+        return;
+    }
+    if constexpr (kHasKernels<T>) {
+        if (strides.line_stride == 1 && lines > 1) { return kernels.of<T>().split(to, pitch, from, strides.step, lines, count); }
+        if (strides.step == -1) {
+            for (std::int64_t l = 0; l < lines; ++l) {
+                kernels.of<T>().reverse(to + l * pitch, from + l * strides.line_stride, count);
+            }
+            return;
+        }
+    }
+    move(to, {pitch, 1}, from, strides, lines, count);
+}
+
+template <class T>
+void scatter_as_is(const LineTable& kernels, T* to, Strides strides, const T* from, std::int64_t pitch, std::int64_t lines,
+                   std::int64_t count) {
+    if (strides.step == 1) {
+        for (std::int64_t l = 0; l < lines; ++l) {
+            std::memcpy(to + l * strides.line_stride, from + l * pitch, static_cast<std::size_t>(count) * sizeof(T));
+        }
+        return;
+    }
+    if constexpr (kHasKernels<T>) {
+        if (strides.line_stride == 1 && lines > 1) { return kernels.of<T>().join(to, strides.step, from, pitch, lines, count); }
+    }
+    move(to, strides, from, {pitch, 1}, lines, count);
+}
+
+}  // namespace
+
+LineMoves::LineMoves(Target target, Dtype in, Dtype sum, Dtype made, Dtype out)
+    : kernels_(line_kernels(target)), in_(in), sum_(sum), out_(out) {
+    if (in != sum) { widen_ = kernels_.widening(in, sum == Dtype::f64); }
+    if (made != out) { narrow_ = kernels_.narrowing(out); }
+}
+
+void LineMoves::gather(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
+                       std::int64_t count) const {
+    if (widen_ != nullptr) { return gather_widened(to, pitch, from, strides, lines, count); }
+    with_size(size_of(in_), [&]<class T>(T) {
+        gather_as_is(kernels_, reinterpret_cast<T*>(to), pitch, reinterpret_cast<const T*>(from), strides, lines, count);
+    });
+}
+
+// Neighbours in memory are widened first, whichever axis they lie along, and then moved as samples of the sum's type.
+void LineMoves::gather_widened(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
+                               std::int64_t count) const {
+    const auto narrow = static_cast<std::int64_t>(size_of(in_)), wide = static_cast<std::int64_t>(size_of(sum_));
+    if (strides.step == 1) {
+        for (std::int64_t l = 0; l < lines; ++l) { widen_(to + l * pitch * wide, from + l * strides.line_stride * narrow, count); }
+        return;
+    }
+    alignas(64) std::byte widened[kWidened * sizeof(double)];
+    if (strides.line_stride == 1 && lines > 1 && lines <= kWidened) {
+        const std::int64_t most = kWidened / lines;
+        for (std::int64_t p = 0; p < count; p += most) {
+            const std::int64_t some = std::min(most, count - p);
+            const std::byte* const block = from + p * strides.step * narrow;
+            if (strides.step == lines) {
+                widen_(widened, block, some * lines);
+            } else {
+                for (std::int64_t i = 0; i < some; ++i) {
+                    widen_(widened + i * lines * wide, block + i * strides.step * narrow, lines);
+                }
+            }
+            with_size(static_cast<std::size_t>(wide), [&]<class T>(T) {
+                gather_as_is(kernels_, reinterpret_cast<T*>(to) + p, pitch, reinterpret_cast<const T*>(widened), {1, lines}, lines,
+                             some);
+            });
+        }
+        return;
+    }
+    alignas(64) std::byte packed[kWidened * sizeof(std::int64_t)];
+    for (std::int64_t l = 0; l < lines; ++l) {
+        for (std::int64_t p = 0; p < count; p += kWidened) {
+            const std::int64_t some = std::min(kWidened, count - p);
+            const std::byte* const line = from + (l * strides.line_stride + p * strides.step) * narrow;
+            with_size(static_cast<std::size_t>(narrow), [&]<class T>(T) {
+                move(reinterpret_cast<T*>(packed), {0, 1}, reinterpret_cast<const T*>(line), {0, strides.step}, 1, some);
+            });
+            widen_(to + (l * pitch + p) * wide, packed, some);
+        }
+    }
+}
+
+void LineMoves::scatter(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,
+                        std::int64_t count) const {
+    if (narrow_ == nullptr) { return scatter_as_made(to, strides, from, pitch, lines, count); }
+    const auto narrow = static_cast<std::int64_t>(size_of(out_));
+    alignas(64) std::byte packed[kWidened * sizeof(std::uint16_t)];
+    for (std::int64_t l = 0; l < lines; ++l) {
+        for (std::int64_t p = 0; p < count; p += kWidened) {
+            const std::int64_t some = std::min(kWidened, count - p);
+            const std::byte* const line = from + (l * pitch + p) * static_cast<std::int64_t>(sizeof(float));
+            std::byte* const target = to + (l * strides.line_stride + p * strides.step) * narrow;
+            if (strides.step == 1) {
+                narrow_(target, line, some);
+            } else {
+                narrow_(packed, line, some);
+                scatter_as_made(target, {0, strides.step}, packed, some, 1, some);
+            }
+        }
+    }
+}
+
+void LineMoves::scatter_as_made(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,
+                                std::int64_t count) const {
+    with_size(size_of(out_), [&]<class T>(T) {
+        scatter_as_is(kernels_, reinterpret_cast<T*>(to), strides, reinterpret_cast<const T*>(from), pitch, lines, count);
+    });
+}
+
+}  // namespace tapline::cpu

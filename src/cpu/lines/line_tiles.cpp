@@ -1,0 +1,351 @@
+#include "cpu/lines/line_tiles.hpp"
+
+#include <algorithm>
+
+#include "core/plan/parallel.hpp"
+#include "core/plan/repeated.hpp"
+#include "cpu/lines/line_moves.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+using core::Input;
+using core::Output;
+using core::Piece;
+using core::Resolved;
+
+constexpr std::int64_t kCacheLine = 64;
+// Samples that lie side by side fill whole cache lines of a tile.
+constexpr std::int64_t kMostRows = 16;
+// From so many rows on all tiles but the last are full; of fewer, rows are shared out evenly.
+constexpr std::int64_t kRowsOfManyTiles = 64;
+// Outputs of a line in a tile: so many that neither the call for it nor the k - 1 samples that neighbours share count, and few
+// enough that all lines stay in the L2 cache. An algorithm that works in blocks takes whole ones.
+constexpr std::int64_t kOutputs = 1024;
+constexpr std::int64_t kOutputsOfFewRows = 4096;
+// Of very long filters, whose windows are longer still, fewer rows at a time. 16,385 taps down 64 columns (2^22 samples): tiles of
+// 8 columns, in 4 MiB, take 26 to 33 ms, of 16 in 12 MiB 22 to 24 (one thread, AVX2).
+constexpr std::int64_t kTileBytes = std::int64_t{12} << 20;
+constexpr std::int64_t kAllTilesBytes = std::int64_t{32} << 20;
+// Less than so many products, some 25 us, is done by the caller alone; transforms count as many taps' worth.
+constexpr double kSerialProducts = 2e6;
+constexpr double kMostTapsThatCount = 100;
+// An element of a line on its way there or back where neighbours in memory are those of other rows, and where they are its own:
+// 2^22 samples of 64 columns take 2.5 ms each way, 2^20 of 16 bits 0.1 to 0.15 ms more than of 32 (one thread, AVX2).
+constexpr double kApartSeconds = 0.6e-9;
+constexpr double kWidenSeconds = 0.13e-9;
+
+std::int64_t round_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b * b; }
+
+// Elements from line to line: an odd number of cache lines, so that the lines of a tile do not share sets of a cache.
+std::int64_t pitch_of(std::int64_t elements, std::int64_t bytes) {
+    const std::int64_t lines = round_up(elements * bytes, kCacheLine) / kCacheLine;
+    return (lines | 1) * kCacheLine / bytes;
+}
+
+bool is_worth_waking(const Resolved& p, std::int64_t rows, std::int64_t outputs) {
+    const double products = std::min(static_cast<double>(p.x.k), kMostTapsThatCount) + 6;
+    return products * static_cast<double>(rows) * static_cast<double>(outputs) > kSerialProducts;
+}
+
+// An element of the outer axes of a layout.
+core::OuterElement element_of(const Resolved& problem, bool reordered, const Output& output, const Input& input,
+                              std::int64_t index) {
+    core::OuterElement element = core::outer_element(problem, output, input, index);
+    if (reordered) {
+        element.output.batch_stride = problem.batch.out_stride;
+        element.input.main.batch_stride = element.input.extra.batch_stride = problem.batch.in_stride;
+    }
+    return element;
+}
+
+class Tiles final : public core::Executable {
+public:
+    Tiles(const LineLayout& layout, const core::Request& request, std::int64_t together, const PrepareLines& prepare)
+        : problem_(layout.problem),
+          reordered_(layout.reordered),
+          gathers_(layout.gathers),
+          scatters_(layout.scatters),
+          together_(problem_.batch.length > 1 ? together : 1),
+          lines_(problem_of_lines(problem_, together_)),
+          moves_(current_target(), problem_.dtype, lines_.dtype, lines_.output_dtype, problem_.output_dtype),
+          in_bytes_(static_cast<std::int64_t>(size_of(lines_.dtype))),
+          line_bytes_(static_cast<std::int64_t>(size_of(lines_.output_dtype))),
+          out_bytes_(static_cast<std::int64_t>(size_of(problem_.output_dtype))) {
+        choose_rows();
+        // Few tiles, of very long filters: all threads inside each of them.
+        const bool few = tiles_about() < request.threads;
+        core::Request each = request;
+        each.threads = few ? request.threads : 1;
+        inner_ = prepare(lines_, each);
+        choose_outputs();
+        window_ = outputs_ + problem_.x.k - 1 + inner_->lookahead();
+        in_pitch_ = gathers_ ? pitch_of(window_, in_bytes_) : 0;
+        out_pitch_ = pitch_of(outputs_, line_bytes_);
+        slots_ = static_cast<int>(std::clamp<std::int64_t>(kAllTilesBytes / slot_bytes(), 1, few ? 1 : request.threads));
+    }
+
+    [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(slot_bytes() * slots_); }
+    [[nodiscard]] std::int64_t granularity() const override { return inner_->granularity(); }
+    [[nodiscard]] std::int64_t lookahead() const override { return inner_->lookahead(); }
+    [[nodiscard]] std::string describe() const override {
+        return "tiles of " + std::to_string(rows_) + (rows_ == 1 ? " line: " : " lines: ") + inner_->describe();
+    }
+
+    void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void*) const override {
+        if (output.count <= 0) { return; }
+        const std::int64_t outer = problem_.outer_length();
+        const std::int64_t lead = rows_to_boundary(output, input);
+        const std::int64_t of_rows = 1 + (problem_.batch.length - lead + rows_ - 1) / rows_;
+        const std::int64_t of_outputs = (output.count + outputs_ - 1) / outputs_;
+        const auto task = [&](std::int64_t index, int slot) {
+            const core::OuterElement element = element_of(problem_, reordered_, output, input, index / (of_rows * of_outputs));
+            const std::int64_t tile = index % of_rows;
+            const std::int64_t row = tile == 0 ? 0 : lead + (tile - 1) * rows_;
+            const std::int64_t rows = tile == 0 ? lead : rows_;
+            const std::int64_t first = index / of_rows % of_outputs * outputs_;
+            run({.output = element.output,
+                 .input = element.input,
+                 .row = row,
+                 .rows = std::min(rows, problem_.batch.length - row),
+                 .first = output.first + first,
+                 .count = std::min(outputs_, output.count - first)},
+                workspace.data() + slot * slot_bytes());
+        };
+        const bool wake = is_worth_waking(problem_, problem_.batch.length * outer, output.count);
+        core::parallel_for(outer * of_rows * of_outputs, wake ? slots_ : 1, std::cref(task));
+    }
+
+private:
+    struct Tile {
+        Output output;
+        Input input;
+        std::int64_t row, rows, first, count;
+    };
+
+    // Rows of the first tile: so many that the others begin where a line of the cache does. Memory that came from malloc lies 16
+    // bytes behind such a place, and a tile's part of each row would lie in two of them. Rows that are computed together stay
+    // together, so bits do not depend on it.
+    [[nodiscard]] std::int64_t rows_to_boundary(const Output& output, const Input& input) const {
+        const bool in_place = !gathers_ || problem_.x.in_stride == 1;
+        const std::int64_t bytes = in_place ? out_bytes_ : static_cast<std::int64_t>(size_of(problem_.dtype));
+        const std::int64_t stride = in_place ? problem_.batch.out_stride : problem_.batch.in_stride;
+        const auto address = reinterpret_cast<std::uintptr_t>(in_place ? output.data : input.main.data);
+        const std::int64_t past = static_cast<std::int64_t>(address % kCacheLine);
+        const std::int64_t lead = (kCacheLine - past) / bytes;
+        const bool whole_lines = stride == 1 && rows_ * bytes % kCacheLine == 0 && past % bytes == 0 && lead % together_ == 0;
+        return whole_lines && past != 0 && lead < rows_ ? lead : std::min(rows_, problem_.batch.length);
+    }
+
+    void choose_rows() {
+        if (!gathers_ && !scatters_) {
+            rows_ = together_;
+            return;
+        }
+        const std::int64_t length = problem_.batch.length;
+        const bool neighbours = (gathers_ && problem_.x.in_stride != 1) || scatters_;
+        const std::int64_t window = std::max(kOutputsOfFewRows, 4 * problem_.x.k);
+        std::int64_t most = neighbours ? std::min(kMostRows, std::max(kCacheLine / in_bytes_, together_)) : together_;
+        while (most > together_ && most * window * (in_bytes_ + line_bytes_) > kTileBytes) { most /= 2; }
+        if (length <= most) {
+            rows_ = length;
+            return;
+        }
+        if (length >= kRowsOfManyTiles) {
+            rows_ = most;
+            return;
+        }
+        const std::int64_t tiles = (length + most - 1) / most;
+        rows_ = round_up((length + tiles - 1) / tiles, together_);
+    }
+
+    // Before it is known how many outputs the algorithm makes together: with transforms about as many as there are taps, or more.
+    [[nodiscard]] std::int64_t tiles_about() const {
+        const std::int64_t of_rows = problem_.outer_length() * ((problem_.batch.length + rows_ - 1) / rows_);
+        const std::int64_t outputs = problem_.x.n == kUnknownLength ? 1 : problem_.x.outputs;
+        return of_rows * std::max<std::int64_t>(outputs / std::max(kOutputsOfFewRows, problem_.x.k), 1);
+    }
+
+    void choose_outputs() {
+        const std::int64_t unit = inner_->granularity();
+        const std::int64_t wanted = std::max(rows_ <= 2 ? kOutputsOfFewRows : kOutputs, unit == 1 ? problem_.x.k : 1);
+        const bool known = problem_.x.n != kUnknownLength;
+        const std::int64_t all = known ? std::max<std::int64_t>(problem_.x.outputs, 1) : wanted;
+        // As many in each tile.
+        const std::int64_t tiles = std::max<std::int64_t>((all + wanted / 2) / wanted, 1);
+        outputs_ = round_up((all + tiles - 1) / tiles, unit > 1 ? unit : kCacheLine / 4);
+        if (unit > 1) { outputs_ = std::min(outputs_, round_up(wanted, unit)); }
+    }
+
+    [[nodiscard]] std::int64_t in_tile_bytes() const { return rows_ * in_pitch_ * in_bytes_; }
+    // Whole groups of rows that are computed together, also where the last one is not full.
+    [[nodiscard]] std::int64_t out_tile_bytes() const {
+        return (scatters_ ? round_up(rows_, together_) : together_) * out_pitch_ * line_bytes_;
+    }
+    [[nodiscard]] std::int64_t slot_bytes() const {
+        return in_tile_bytes() + out_tile_bytes() + round_up(static_cast<std::int64_t>(inner_->workspace_bytes()), kCacheLine);
+    }
+
+    void run(const Tile& tile, std::byte* slot) const {
+        std::byte* const outputs = slot + in_tile_bytes();
+        const std::span<std::byte> workspace{outputs + out_tile_bytes(), inner_->workspace_bytes()};
+        const Input input = gathers_ ? gathered(tile, slot) : from_row(tile.input, tile.row);
+        const std::int64_t place = tile.row * tile.output.batch_stride + (tile.first - tile.output.first) * tile.output.stride;
+        std::byte* const out = static_cast<std::byte*>(tile.output.data) + place * out_bytes_;
+        const Strides steps{tile.output.batch_stride, tile.output.stride};
+        for (std::int64_t row = 0; row < tile.rows; row += together_) {
+            Input lines = from_row(input, row);
+            const bool full = row + together_ <= tile.rows;
+            // Where a row is missing the last one is computed twice, and nobody asks for the second result.
+            if (!full) { lines.main.batch_stride = lines.extra.batch_stride = 0; }
+            const bool in_place = !scatters_ && full;
+            std::byte* const line = out + row * steps.line_stride * out_bytes_;
+            std::byte* const scratch = outputs + (scatters_ ? row : 0) * out_pitch_ * line_bytes_;
+            inner_->execute({.data = in_place ? line : scratch,
+                             .first = tile.first,
+                             .count = tile.count,
+                             .batch_stride = in_place ? steps.line_stride : out_pitch_,
+                             .stride = in_place ? steps.step : 1},
+                            lines, workspace, nullptr);
+            if (!scatters_ && !full) { moves_.scatter(line, steps, scratch, out_pitch_, tile.rows - row, tile.count); }
+        }
+        if (scatters_) { moves_.scatter(out, steps, outputs, out_pitch_, tile.rows, tile.count); }
+    }
+
+    // What row `row` and those after it read, in samples of the type of their sums.
+    [[nodiscard]] Input from_row(const Input& input, std::int64_t row) const {
+        Input from = input;
+        for (Piece* piece : {&from.main, &from.extra}) {
+            if (piece->data == nullptr) { continue; }
+            piece->data = static_cast<const std::byte*>(piece->data) + row * piece->batch_stride * in_bytes_;
+        }
+        return from;
+    }
+
+    // The tile's window as packed lines. Beyond the ends of the signal the boundary's samples are copied too, but for zeros and
+    // constants: which those are the algorithm has to know.
+    [[nodiscard]] Input gathered(const Tile& tile, std::byte* to) const {
+        const Piece& main = tile.input.main;
+        const bool known = tile.input.n != kUnknownLength;
+        std::int64_t first = tile.first - problem_.x.origin, last = first + window_ - (outputs_ - tile.count);
+        // No output reads further, though transforms are longer.
+        if (known && problem_.x.n != kUnknownLength) {
+            last = std::min(last, problem_.x.outputs - problem_.x.origin + problem_.x.k - 1);
+        }
+        const bool plain = problem_.x.boundary == Boundary::zero || problem_.x.boundary == Boundary::constant;
+        if (plain && tile.input.extra.first >= tile.input.extra.last) {
+            first = std::clamp(first, main.first, main.last);
+            last = std::clamp(last, first, main.last);
+        }
+        last = std::max(last, first);
+        const std::int64_t from = std::clamp(main.first, first, last), end = std::clamp(main.last, from, last);
+        copy(to, main, tile, from, end - from, from - first);
+        for (std::int64_t p = first; p < from; ++p) { copy_one(to, tile, p, p - first); }
+        for (std::int64_t p = end; p < last; ++p) { copy_one(to, tile, p, p - first); }
+        return {.main = {.data = to, .first = first, .last = last, .batch_stride = in_pitch_, .stride = 1},
+                .extra = {},
+                .n = tile.input.n};
+    }
+
+    // Samples [first, first + count) of a piece, which holds them, to place `at` of the lines.
+    void copy(std::byte* to, const Piece& piece, const Tile& tile, std::int64_t first, std::int64_t count, std::int64_t at) const {
+        if (count <= 0) { return; }
+        const std::int64_t offset = tile.row * piece.batch_stride + (first - piece.first) * piece.stride;
+        moves_.gather(to + at * in_bytes_, in_pitch_,
+                      static_cast<const std::byte*>(piece.data) + offset * static_cast<std::int64_t>(size_of(problem_.dtype)),
+                      {piece.batch_stride, piece.stride}, tile.rows, count);
+    }
+
+    void copy_one(std::byte* to, const Tile& tile, std::int64_t position, std::int64_t at) const {
+        const Input& input = tile.input;
+        const auto holds = [](const Piece& piece, std::int64_t p) { return p >= piece.first && p < piece.last; };
+        std::int64_t index = position;
+        if (!holds(input.main, index) && !holds(input.extra, index)) {
+            index = core::boundary_index(problem_.x.boundary, position, input.n);
+        }
+        for (const Piece* piece : {&input.main, &input.extra}) {
+            if (holds(*piece, index)) { return copy(to, *piece, tile, index, 1, at); }
+        }
+        // Only outputs that nobody asked for read it.
+        for (std::int64_t row = 0; row < tile.rows; ++row) {
+            std::fill_n(to + (row * in_pitch_ + at) * in_bytes_, in_bytes_, std::byte{0});
+        }
+    }
+
+    Resolved problem_;
+    bool reordered_, gathers_, scatters_;
+    std::int64_t together_;
+    Resolved lines_;  // what the algorithm solves
+    LineMoves moves_;
+    // Of an element in a line, of an output in a line and in the caller's memory.
+    std::int64_t in_bytes_, line_bytes_, out_bytes_;
+    std::unique_ptr<core::Executable> inner_;
+    std::int64_t rows_ = 1, outputs_ = 1;        // of a tile
+    std::int64_t window_ = 0;                    // samples of a tile's line
+    std::int64_t in_pitch_ = 0, out_pitch_ = 0;  // elements from line to line
+    int slots_ = 1;
+};
+
+class SideBySide final : public core::Executable {
+public:
+    // One element of the outer axes after the other by all threads, or, where that is little work, each by one.
+    SideBySide(const LineLayout& layout, const core::Request& request, const PrepareLines& prepare)
+        : problem_(layout.problem), reordered_(layout.reordered) {
+        core::Request each = request;
+        if (!is_worth_waking(problem_, problem_.batch.length, problem_.x.outputs)) {
+            each.threads = 1;
+            slots_ = is_worth_waking(problem_, problem_.batch.length * problem_.outer_length(), problem_.x.outputs)
+                         ? request.threads
+                         : 1;
+        }
+        inner_ = prepare(problem_, each);
+    }
+
+    [[nodiscard]] std::size_t workspace_bytes() const override { return slot_bytes() * static_cast<std::size_t>(slots_); }
+    [[nodiscard]] std::int64_t granularity() const override { return inner_->granularity(); }
+    [[nodiscard]] std::int64_t lookahead() const override { return inner_->lookahead(); }
+    [[nodiscard]] std::string describe() const override { return "rows side by side: " + inner_->describe(); }
+
+    void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void*) const override {
+        const auto task = [&](std::int64_t index, int slot) {
+            const core::OuterElement element = element_of(problem_, reordered_, output, input, index);
+            inner_->execute(element.output, element.input,
+                            workspace.subspan(static_cast<std::size_t>(slot) * slot_bytes(), inner_->workspace_bytes()), nullptr);
+        };
+        core::parallel_for(problem_.outer_length(), slots_, std::cref(task));
+    }
+
+private:
+    [[nodiscard]] std::size_t slot_bytes() const {
+        return static_cast<std::size_t>(round_up(static_cast<std::int64_t>(inner_->workspace_bytes()), kCacheLine));
+    }
+
+    Resolved problem_;
+    bool reordered_;
+    int slots_ = 1;
+    std::unique_ptr<core::Executable> inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<core::Executable> prepare_tiles(const LineLayout& layout, const core::Request& request, std::int64_t rows_together,
+                                                const PrepareLines& prepare) {
+    return std::make_unique<Tiles>(layout, request, rows_together, prepare);
+}
+
+std::unique_ptr<core::Executable> prepare_side_by_side(const LineLayout& layout, const core::Request& request,
+                                                       const PrepareLines& prepare) {
+    return std::make_unique<SideBySide>(layout, request, prepare);
+}
+
+double seconds_of_moving(const LineLayout& layout) {
+    const Resolved& p = layout.problem;
+    const double rows = static_cast<double>(p.batch.length) * static_cast<double>(p.outer_length());
+    const double in = p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.n);
+    const double out = p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.outputs);
+    const double gather = !layout.gathers ? 0 : p.x.in_stride == 1 ? kWidenSeconds : kApartSeconds;
+    const double scatter = !layout.scatters ? 0 : p.x.out_stride == 1 ? kWidenSeconds : kApartSeconds;
+    return rows * (gather * in + scatter * out);
+}
+
+}  // namespace tapline::cpu

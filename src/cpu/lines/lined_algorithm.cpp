@@ -1,0 +1,56 @@
+#include "cpu/lines/lined_algorithm.hpp"
+
+#include "core/problem/arrange.hpp"
+#include "cpu/lines/line_tiles.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+using core::Resolved;
+using Way = LineLayout::Way;
+
+// The problem of all rows, as the algorithm is to take them.
+Resolved problem_of_all(const LineLayout& layout) {
+    Resolved all = layout.way == Way::tiles ? problem_of_lines(layout.problem, 1) : core::without_outer(layout.problem);
+    if (layout.way == Way::tiles) { all.batch.length = layout.problem.batch.length * layout.problem.outer_length(); }
+    return all;
+}
+
+}  // namespace
+
+LineLayout LinedAlgorithm::layout_of(const Resolved& problem) const {
+    LineLayout layout = line_layout(problem, true);
+    const bool itself = layout.way == Way::side_by_side && takes_side_by_side_(layout.problem);
+    return itself || layout.way != Way::side_by_side ? layout : line_layout(problem, false);
+}
+
+bool LinedAlgorithm::takes_outer(const Resolved& problem, const core::Request& /*request*/) const {
+    return layout_of(problem).way != Way::as_given;
+}
+
+core::Support LinedAlgorithm::supports(const Resolved& problem, const core::Request& request) const {
+    return inner_.supports(problem_of_all(layout_of(problem)), request);
+}
+
+double LinedAlgorithm::estimate_seconds(const Resolved& problem, const core::Request& request) const {
+    const LineLayout layout = layout_of(problem);
+    if (layout.way == Way::side_by_side) {
+        // The rows of all outer axes as if they were longer ones.
+        Resolved all = problem_of_all(layout);
+        all.x.n *= layout.problem.outer_length();
+        all.x.outputs *= layout.problem.outer_length();
+        return inner_.estimate_seconds(all, request);
+    }
+    return inner_.estimate_seconds(problem_of_all(layout), request) + seconds_of_moving(layout) / request.threads;
+}
+
+std::unique_ptr<core::Executable> LinedAlgorithm::prepare(const Resolved& problem, const void* taps,
+                                                          const core::Request& request) const {
+    const LineLayout layout = layout_of(problem);
+    const auto prepare = [&](const Resolved& lines, const core::Request& asked) { return inner_.prepare(lines, taps, asked); };
+    if (layout.way == Way::as_given) { return inner_.prepare(problem, taps, request); }
+    if (layout.way == Way::side_by_side) { return prepare_side_by_side(layout, request, prepare); }
+    return prepare_tiles(layout, request, inner_.is_local() || is_complex(problem.dtype) ? 1 : 2, prepare);
+}
+
+}  // namespace tapline::cpu

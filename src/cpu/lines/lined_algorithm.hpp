@@ -1,0 +1,33 @@
+// An algorithm for signals, extended to every layout and to samples that are narrower than their sums.
+#pragma once
+
+#include "core/choice/engine.hpp"
+#include "cpu/lines/line_layout.hpp"
+
+namespace tapline::cpu {
+
+/// `inner` goes on without knowing outer axes, gaps or integers. It has to outlive this.
+class LinedAlgorithm final : public core::Algorithm {
+public:
+    /// Whether `inner` has a way of its own through rows that lie side by side, as fast as one through packed lines.
+    using TakesSideBySide = bool (*)(const core::Resolved& problem);
+    LinedAlgorithm(const core::Algorithm& inner, TakesSideBySide takes_side_by_side)
+        : inner_(inner), takes_side_by_side_(takes_side_by_side) {}
+
+    [[nodiscard]] std::string_view name() const override { return inner_.name(); }
+    [[nodiscard]] std::string_view summary() const override { return inner_.summary(); }
+    [[nodiscard]] bool is_local() const override { return inner_.is_local(); }
+    [[nodiscard]] bool takes_outer(const core::Resolved& problem, const core::Request& request) const override;
+    [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override;
+    [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override;
+    [[nodiscard]] std::unique_ptr<core::Executable> prepare(const core::Resolved& problem, const void* taps,
+                                                            const core::Request& request) const override;
+
+private:
+    [[nodiscard]] LineLayout layout_of(const core::Resolved& problem) const;
+
+    const core::Algorithm& inner_;
+    TakesSideBySide takes_side_by_side_;
+};
+
+}  // namespace tapline::cpu

@@ -1,0 +1,36 @@
+// Moving samples between memory of any layout and lines of packed elements, compiled once for each instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/targets.hpp"
+#include "tapline/types.hpp"
+
+namespace tapline::cpu {
+
+/// T: float or double, or any element of their size; values are moved, not computed with.
+template <class T>
+struct LineKernels {
+    /// to[l * pitch + p] = from[p * step + l] for 0 <= l < lines and 0 <= p < count.
+    void (*split)(T* to, std::int64_t pitch, const T* from, std::int64_t step, std::int64_t lines, std::int64_t count);
+    /// Back: to[p * step + l] = from[l * pitch + p].
+    void (*join)(T* to, std::int64_t step, const T* from, std::int64_t pitch, std::int64_t lines, std::int64_t count);
+    /// to[i] = from[-i] for 0 <= i < count.
+    void (*reverse)(T* to, const T* from, std::int64_t count);
+};
+/// to[i] = from[i] for 0 <= i < count, rounded to nearest; any byte of a bool but 0 is 1.
+using Convert = void (*)(void* to, const void* from, std::int64_t count);
+
+struct LineTable : KernelTable<LineKernels> {
+    /// Of bool and the integers, to f64 or to f32, and of f16 and bf16 to f32.
+    Convert (*widening)(Dtype from, bool to_double);
+    /// Back from f32 to f16 or bf16, to nearest and ties to even.
+    Convert (*narrowing)(Dtype to);
+};
+
+/// The kernels of a runnable target.
+const LineTable& line_kernels(Target target);
+/// Those compiled without SIMD, in a source of their own.
+const LineTable& scalar_line_kernels();
+
+}  // namespace tapline::cpu

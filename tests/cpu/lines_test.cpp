@@ -1,0 +1,174 @@
+// Signals of every layout and of narrow types on the CPU: tiles of lines, rows side by side, all batch axes at once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "core/choice/engine.hpp"
+#include "core/problem/half.hpp"
+#include "support/case.hpp"
+#include "support/draw.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline {
+namespace {
+
+using test::Random;
+
+constexpr std::int64_t kCases = 100;
+constexpr std::int64_t kOutputsOfABlock = 4096;
+
+class Lines : public ::testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override { force_cpu_target(GetParam()); }
+    void TearDown() override { force_cpu_target(""); }
+};
+
+// The axes' elements in memory in the order given, the innermost first; strides by axis.
+std::vector<std::int64_t> strides_in(const std::vector<std::int64_t>& lengths, const std::vector<std::size_t>& order,
+                                     std::int64_t gap) {
+    std::vector<std::int64_t> strides(lengths.size());
+    std::int64_t step = 1;
+    for (const std::size_t axis : order) {
+        strides[axis] = step;
+        step = step * lengths[axis] + gap;
+    }
+    return strides;
+}
+
+// Up to three batch axes and the filtered one, in any order in memory; as many rows as several tiles hold.
+Problem draw_layout(Random& random) {
+    constexpr std::array kDtypes{Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16,     Dtype::bf16,
+                                 Dtype::i8,  Dtype::u8,  Dtype::i16,       Dtype::u16,        Dtype::boolean, Dtype::i32};
+    Problem p;
+    p.dtype = test::pick(kDtypes, random);
+    p.mode = static_cast<Mode>(test::between(0, 4, random));
+    p.boundary = static_cast<Boundary>(test::between(0, 5, random));
+    p.constant = p.boundary == Boundary::constant ? 1 : 0;
+    p.complex_taps = is_complex(p.dtype) && test::chance(0.5, random);
+    if (is_integer(p.dtype)) {
+        p.real_taps = test::chance(0.7, random) ? Dtype::f32 : Dtype::f64;
+        p.output_dtype = test::pick(std::array{Dtype::f32, Dtype::f64, Dtype::u8, Dtype::i16}, random);
+    } else if (!is_complex(p.dtype) && test::chance(0.3, random)) {
+        p.output_dtype = test::pick(std::array{Dtype::f32, Dtype::u8, Dtype::i16}, random);
+    }
+    FilteredAxis axis{.length = test::between(1, test::chance(0.3, random) ? 3000 : 300, random)};
+    axis.taps = p.mode == Mode::valid ? test::between(1, std::min<std::int64_t>(axis.length, 80), random)
+                                      : test::between(1, test::chance(0.2, random) ? 700 : 80, random);
+    if (test::chance(0.2, random)) { axis.origin = test::between(-3, axis.taps + 3, random); }
+    p.axes = {axis};
+    const std::int64_t outputs = output_shape(p)[0];
+    std::vector<std::int64_t> in{axis.length}, out{outputs};
+    for (std::int64_t batches = test::between(0, 3, random); batches > 0; --batches) {
+        const std::int64_t rows = test::between(1, test::chance(0.3, random) && in.size() == 1 ? 40 : 5, random);
+        in.push_back(rows);
+        out.push_back(rows);
+    }
+    std::vector<std::size_t> order(in.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), random);
+    const std::vector<std::int64_t> from = strides_in(in, order, test::chance(0.3, random) ? 3 : 0);
+    if (test::chance(0.5, random)) { std::shuffle(order.begin(), order.end(), random); }
+    const std::vector<std::int64_t> to = strides_in(out, order, test::chance(0.3, random) ? 2 : 0);
+    p.axes[0].input_stride = test::chance(0.1, random) ? -from[0] : from[0];
+    p.axes[0].output_stride = to[0];
+    for (std::size_t i = 1; i < in.size(); ++i) {
+        const std::int64_t sign = test::chance(0.1, random) ? -1 : 1;
+        p.batch_axes.push_back({.length = in[i], .input_stride = sign * from[i], .output_stride = to[i]});
+    }
+    return p;
+}
+
+TEST_P(Lines, AgreeWithTheTextbookInEveryLayoutAndType) {
+    for (std::int64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+        Random random(static_cast<std::uint64_t>(1000 + seed));
+        const Problem p = draw_layout(random);
+        test::Case c = test::draw_case(p, random);
+        const test::Expected expected(p, c.first_in(), c.taps.data());
+        int solved = 0;
+        for (const AlgorithmInfo& info : algorithms(p, "cpu", Accuracy::standard, 1, c.taps.data())) {
+            if (!info.supported || info.name == "textbook") { continue; }
+            ++solved;
+            const int threads = static_cast<int>(test::between(1, 3, random));
+            const Plan plan = make_plan(p, c.taps.data(), {.device = "cpu", .algorithm = info.name, .threads = threads});
+            const std::int64_t together = plan.state().executable->granularity();
+            const test::Block block{together > 1 ? together : kOutputsOfABlock, plan.state().executable->lookahead()};
+            EXPECT_EQ(test::failure_of(c, expected, plan, info.name == "direct", block), "")
+                << "seed " << 1000 + seed << ", " << info.name << ", " << threads << " threads: " << test::describe(p) << "\n"
+                << plan.explain();
+        }
+        EXPECT_GE(solved, 1) << test::describe(p);
+    }
+}
+
+// How many threads work, and where rows lie, changes no bit of a direct sum.
+TEST_P(Lines, DirectSumsHaveTheSameBitsInEveryLayout) {
+    constexpr std::int64_t kRows = 37, kSamples = 2500, kTaps = 45;
+    Random random(3);
+    std::vector<float> in(kRows * kSamples), taps(kTaps);
+    test::fill_reals<float>(in.data(), kRows * kSamples, random);
+    test::fill_reals<float>(taps.data(), kTaps, random);
+    const auto solve = [&](bool in_columns, bool out_columns, int threads) {
+        std::vector<float> from(in.size()), out(in.size(), NAN), rows(in.size());
+        for (std::int64_t r = 0; r < kRows; ++r) {
+            for (std::int64_t i = 0; i < kSamples; ++i) {
+                from[static_cast<std::size_t>(in_columns ? i * kRows + r : r * kSamples + i)] =
+                    in[static_cast<std::size_t>(r * kSamples + i)];
+            }
+        }
+        Problem p{.length = kSamples, .taps = kTaps, .batch = kRows, .mode = Mode::same, .boundary = Boundary::reflect};
+        p.input_row_stride = in_columns ? 1 : kSamples;
+        p.input_sample_stride = in_columns ? kRows : 1;
+        p.output_row_stride = out_columns ? 1 : kSamples;
+        p.output_sample_stride = out_columns ? kRows : 1;
+        make_plan(p, taps.data(), {.device = "cpu", .algorithm = "direct", .threads = threads})
+            .execute_host(out.data(), from.data());
+        for (std::int64_t r = 0; r < kRows; ++r) {
+            for (std::int64_t i = 0; i < kSamples; ++i) {
+                rows[static_cast<std::size_t>(r * kSamples + i)] =
+                    out[static_cast<std::size_t>(out_columns ? i * kRows + r : r * kSamples + i)];
+            }
+        }
+        return rows;
+    };
+    const std::vector<float> packed = solve(false, false, 1);
+    for (const int threads : {1, 2, 3}) {
+        EXPECT_EQ(solve(true, false, threads), packed);
+        EXPECT_EQ(solve(false, true, threads), packed);
+        EXPECT_EQ(solve(true, true, threads), packed);
+    }
+}
+
+// Every number of 16 bits, there and back; and what f32 rounds to.
+TEST_P(Lines, SixteenBitsAreWidenedExactlyAndRoundedToEven) {
+    for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+        Problem p{.length = 1 << 16, .taps = 1, .dtype = dtype};
+        std::vector<std::uint16_t> in(1 << 16), out(1 << 16);
+        std::iota(in.begin(), in.end(), std::uint16_t{0});
+        std::vector<float> wide(1 << 16);
+        for (const float tap : {1.0F, 1 / 3.0F, 1000.0F, 1e-5F}) {
+            make_plan(p, &tap, {.device = "cpu"}).execute_host(out.data(), in.data());
+            Problem to_f32 = p;
+            to_f32.output_dtype = Dtype::f32;
+            make_plan(to_f32, &tap, {.device = "cpu"}).execute_host(wide.data(), in.data());
+            for (std::size_t i = 0; i < in.size(); ++i) {
+                const float value = dtype == Dtype::f16 ? core::from_f16(in[i]) : core::from_bf16(in[i]);
+                if (std::isnan(value)) {
+                    ASSERT_TRUE(std::isnan(wide[i])) << i;
+                    ASSERT_TRUE(std::isnan(dtype == Dtype::f16 ? core::from_f16(out[i]) : core::from_bf16(out[i]))) << i;
+                    continue;
+                }
+                ASSERT_EQ(wide[i], value * tap) << i;
+                const std::uint16_t rounded = dtype == Dtype::f16 ? core::to_f16(wide[i]) : core::to_bf16(wide[i]);
+                ASSERT_EQ(out[i] & 0x7FFF, rounded & 0x7FFF) << i << " times " << tap;  // 0 + -0 is 0
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Lines, ::testing::ValuesIn(cpu_targets()), [](const auto& target) { return target.param; });
+
+}  // namespace
+}  // namespace tapline
