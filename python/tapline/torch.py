@@ -211,8 +211,9 @@ _dot_rows.register_autograd(_dot_backward, setup_context=_keep)
 
 
 class _CorrelateRowsOnGpu(torch.autograd.Function):
-    """`correlate_rows` for tensors whose operations nobody follows: the operator's way through PyTorch's dispatcher takes 20 us,
-    this one 8. What its backward calls are operators, so that gradients go to any order."""
+    """`correlate_rows` for tensors whose operations nobody follows: conv1d of 1,000 samples takes 37 us by the operator, 21 by this
+    function, and 14 where no gradient is wanted (H200; PyTorch's own 13 to 19). What its backward calls are operators where these
+    are differentiated again, so that gradients go to any order."""
 
     @staticmethod
     def forward(ctx, x, taps, origin, length):

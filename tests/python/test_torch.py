@@ -256,3 +256,14 @@ def test_what_follows_operators_sees_them():
     inside = []
     torch.func.grad(lambda x: inside.append(tapline.torch._is_followed()) or x.sum())(torch.ones(3))
     assert inside == [True]
+
+
+def test_what_is_compiled_sees_operators():
+    """Asked while it is compiled, also on machines without a GPU, where conv1d does not come to the question."""
+
+    def function(x):
+        fine = x.dtype in tapline.torch._NAMES and type(x) in tapline.torch._PLAIN and x.get_device() == x.get_device()
+        return x + (1 if tapline.torch._is_compiling() and tapline.torch._is_followed() and fine else 100)
+
+    with torch.device("cpu"):
+        assert torch.compile(function, fullgraph=True, backend="eager")(torch.zeros(2)).tolist() == [1, 1]
