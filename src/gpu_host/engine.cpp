@@ -34,28 +34,30 @@ public:
 
     // Outer axes that step through filters are repeated, each with its own; what comes from host memory is cut into pieces of one.
     [[nodiscard]] bool takes_outer(const Resolved& problem, const Request& request) const override {
-        return info_.takes_outer != 0 && !request.host_buffers && core::filter_sets(problem) == 1;
+        if (request.host_buffers || core::filter_sets(problem) != 1) { return false; }
+        return info_.takes_outer != 0 || !asked(problem, request).has_outer();
     }
 
     [[nodiscard]] Support supports(const Resolved& problem, const Request& request) const override {
         if (request.host_buffers && info_.takes_pieces == 0) {
             return Support::no("it takes whole signals or images in GPU memory, not pieces of one");
         }
-        const cuda_abi::Problem abi = to_abi(problem, request);
+        const cuda_abi::Problem abi = to_abi(asked(problem, request), request);
         cuda_abi::Status status;
         if (api_.supports(rung_, device_.index, &abi, &status)) { return Support::yes(); }
         return Support::no(status.message[0] == 0 ? "it does not say why" : status.message);
     }
 
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const Request& request) const override {
-        const cuda_abi::Problem abi = to_abi(problem, request);
+        const cuda_abi::Problem abi = to_abi(asked(problem, request), request);
         const double seconds = api_.estimate_seconds(rung_, device_.index, &abi);
         return problem.x.n == kUnknownLength ? seconds / static_cast<double>(abi.x.n) : seconds;
     }
 
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,
                                                             const Request& request) const override {
-        const cuda_abi::Problem abi = to_abi(problem, request);
+        const Resolved own = asked(problem, request);
+        const cuda_abi::Problem abi = to_abi(own, request);
         const TapsWithFactors with_factors(problem, taps, request.facts);
         const cuda_abi::HostTaps all = with_factors.get();
         // What `tapline tune` found for this device, rung and problem; without it the rung's own default.
@@ -68,10 +70,15 @@ public:
             prepared.reset(api_.prepare(rung_, device_.index, &abi, &all, &own, &status));
         }
         if (prepared == nullptr) { throw_status(status); }
-        return std::make_unique<CudaExecutable>(api_, device_, info_, std::move(prepared), problem, request);
+        return std::make_unique<CudaExecutable>(api_, device_, info_, std::move(prepared), own, request);
     }
 
 private:
+    // As rungs are asked about it: in GPU memory two channels are the parts of complex samples.
+    static Resolved asked(const Resolved& problem, const Request& request) {
+        return request.host_buffers ? problem : core::with_pairs(problem);
+    }
+
     const Api& api_;
     cuda_abi::Device device_;
     std::int32_t rung_;

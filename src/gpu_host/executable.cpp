@@ -24,6 +24,23 @@ CudaExecutable::CudaExecutable(const cuda_abi::Api& api, const cuda_abi::Device&
       host_buffers_(request.host_buffers),
       threads_(request.threads) {}
 
+Output CudaExecutable::own(const Output& output) const {
+    if (host_buffers_) { return output; }
+    Output own = core::whole_output(problem_, output.data);
+    own.first = output.first;
+    own.count = output.count;
+    return own;
+}
+
+Input CudaExecutable::own(const Input& input) const {
+    if (host_buffers_) { return input; }
+    Input own = input;
+    const core::Piece whole = core::whole_input(problem_, input.main.data).main;
+    own.main.batch_stride = whole.batch_stride;
+    own.main.stride = whole.stride;
+    return own;
+}
+
 core::Resolved CudaExecutable::layout() const { return host_buffers_ ? packed(problem_) : problem_; }
 
 std::string CudaExecutable::describe() const {
@@ -34,14 +51,14 @@ std::string CudaExecutable::describe() const {
 }
 
 void CudaExecutable::execute(const Output& output, const Input& input, std::span<std::byte> workspace, void* stream) const {
-    const cuda_abi::Job job = job_of(output, input, problem_.batch.length);
+    const cuda_abi::Job job = job_of(own(output), own(input), problem_.batch.length);
     call(api_.execute, prepared_.get(), &job, workspace.data(), static_cast<std::int64_t>(workspace.size()),
          static_cast<cuda_abi::Stream*>(stream));
 }
 
 void CudaExecutable::execute_with_taps(const Output& output, const Input& input, const core::GivenTaps& taps,
                                        std::span<std::byte> workspace, void* stream) const {
-    const cuda_abi::Job job = job_of(output, input, problem_.batch.length);
+    const cuda_abi::Job job = job_of(own(output), own(input), problem_.batch.length);
     const cuda_abi::DeviceTaps on_device{taps.data, taps.reversed ? 1 : 0, taps.conjugated ? 1 : 0, taps.dtype};
     call(api_.execute_with_taps, prepared_.get(), &job, &on_device, workspace.data(), static_cast<std::int64_t>(workspace.size()),
          static_cast<cuda_abi::Stream*>(stream));
@@ -57,7 +74,7 @@ void CudaExecutable::execute_alone(const Output& output, const Input& input) con
 void CudaExecutable::execute_host(const Output& output, const Input& input, std::span<std::byte> /*workspace*/) const {
     const core::Resolved one = core::without_outer(problem_);
     for (std::int64_t index = 0; index < problem_.outer_length(); ++index) {
-        const core::OuterElement element = core::outer_element(problem_, output, input, index);
+        const core::OuterElement element = core::outer_element(problem_, own(output), own(input), index);
         run_pipeline({.api = &api_,
                       .device = device_.index,
                       .prepared = prepared_.get(),

@@ -38,6 +38,10 @@ public:
     void execute_host(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const override;
 
 private:
+    // As the problem that was prepared lies: in GPU memory that may be one of complex samples where the plan's has two channels.
+    [[nodiscard]] core::Output own(const core::Output& output) const;
+    [[nodiscard]] core::Input own(const core::Input& input) const;
+
     const cuda_abi::Api& api_;
     cuda_abi::Device device_;
     bool takes_pieces_;

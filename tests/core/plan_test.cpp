@@ -74,52 +74,6 @@ TEST(Plan, ExplainsItself) {
     EXPECT_GT(plan.predicted_seconds(), 0);
 }
 
-TEST(Plan, TwoChannelsBesideEachOtherGoAsComplexSamples) {
-    const auto taps = random_floats(33, 1);
-    const auto in = random_floats(2 * 3 * 500, 2);
-    // Three recordings of two channels, written with a gap behind each frame.
-    Problem p{.mode = Mode::same};
-    p.axes = {{.length = 500, .taps = 33, .input_stride = 2, .output_stride = 4}};
-    p.batch_axes = {{.length = 3, .input_stride = 1000, .output_stride = 2000},
-                    {.length = 2, .input_stride = 1, .output_stride = 1}};
-    p.scale = 0.5;
-    p.boundary = Boundary::constant;
-    p.constant = 0.25;
-    EXPECT_NE(make_plan(p, taps, {.device = "cpu"}).explain().find("as complex samples"), std::string::npos);
-    const auto out = run(p, taps, in, {.device = "cpu"});
-    for (const std::int64_t recording : {0, 1, 2}) {
-        for (const std::int64_t channel : {0, 1}) {
-            Problem one = problem_of(500, 33);
-            one.scale = 0.5;
-            one.boundary = Boundary::constant;
-            one.constant = 0.25;
-            std::vector<float> row(500);
-            for (std::size_t i = 0; i < row.size(); ++i) {
-                row[i] = in[static_cast<std::size_t>(recording * 1000 + channel) + 2 * i];
-            }
-            const auto wanted = reference::sums(one, row.data(), taps.data());
-            for (std::size_t i = 0; i < row.size(); ++i) {
-                const auto at = static_cast<std::size_t>(recording * 2000 + channel) + 4 * i;
-                EXPECT_NEAR(out[at], static_cast<float>(wanted.real[i]) * 0.5F, 1e-5F) << recording << channel << i;
-            }
-        }
-    }
-    // A bias would have to reach both parts, an odd stride has pairs in two places, and own filters are two problems.
-    const auto stays = [&](const Problem& q, const std::vector<float>& t) {
-        EXPECT_EQ(make_plan(q, t, {.device = "cpu"}).explain().find("as complex samples"), std::string::npos);
-    };
-    Problem biased = p;
-    biased.bias = 1;
-    stays(biased, taps);
-    Problem odd = p;
-    odd.axes[0].output_stride = 3;
-    odd.batch_axes[0].output_stride = 1999;
-    stays(odd, taps);
-    Problem own = p;
-    own.batch_axes[1].taps_stride = 33;
-    stays(own, random_floats(66, 1));
-}
-
 TEST(Plan, TheSameRequestGivesTheSameChoice) {
     for (const std::int64_t k : {1, 30, 200, 3000, 100000}) {
         const auto taps = random_floats(k, 1);

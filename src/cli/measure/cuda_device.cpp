@@ -180,6 +180,7 @@ void CudaProblem::prepare(const CudaRung& rung, const Policy& policy) {
     auto* const own = call(rung.api->prepare, rung.index, device_.index(), &asked_->abi, &taps, &policy);
     prepared_ =
         std::make_unique<Prepared>(Prepared{gpu_host::PreparedHandle(own, {rung.api}), std::nullopt, rung.api, own, policy});
+    job_ = gpu_host::whole_job(asked_->resolved, out_.data(), in_.data());
     make_workspace(static_cast<std::size_t>(std::max<std::int64_t>(rung.api->workspace_bytes(own), 0)));
 }
 
@@ -187,6 +188,7 @@ void CudaProblem::prepare(const Plan& plan) {
     const auto* executable = dynamic_cast<const gpu_host::CudaExecutable*>(plan.state().executable.get());
     if (executable == nullptr) { throw Error(ErrorCode::device, "device: the plan is not one of a GPU"); }
     prepared_ = std::make_unique<Prepared>(Prepared{{}, plan, &device_.api(), executable->prepared(), {}});
+    job_ = gpu_host::whole_job(executable->layout(), out_.data(), in_.data());
     make_workspace(plan.workspace_bytes());
 }
 

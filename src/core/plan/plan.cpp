@@ -12,7 +12,7 @@ namespace {
 void check_pointers(const core::PlanState& s, const void* out, const void* in) {
     if (out == nullptr) { refuse("out: a null pointer; give a buffer of " + std::to_string(s.out_extent.elements) + " elements"); }
     if (in == nullptr) { refuse("in: a null pointer; give a buffer of " + std::to_string(s.in_extent.elements) + " elements"); }
-    core::check_buffers({out, output_dtype(s.problem), s.out_extent}, {in, s.problem.dtype, s.in_extent});
+    core::check_buffers({out, s.resolved.output_dtype, s.out_extent}, {in, s.resolved.dtype, s.in_extent});
 }
 
 std::string number(std::int64_t value) { return std::to_string(value); }
@@ -114,9 +114,7 @@ std::string Plan::explain() const {
     const std::string how = on_cpu
                                 ? number(s.request.threads) + (s.request.threads == 1 ? " thread" : " threads")
                                 : (s.host_buffers ? "host buffers in and out" : "device pointers; execute_host takes host buffers");
-    const core::Resolved as_given = core::resolve(s.problem, s.resolved.x.n == kUnknownLength);
-    const std::string pairs = s.resolved.dtype == as_given.dtype ? "" : "; pairs of channels go as complex samples";
-    return "problem:   " + problem_text(as_given) + pairs + "\nalgorithm: " + s.algorithm + " on " + s.device + ", " + how + " (" +
+    return "problem:   " + problem_text(s.resolved) + "\nalgorithm: " + s.algorithm + " on " + s.device + ", " + how + " (" +
            s.executable->describe() + ")\nwhy:       " + s.reason + "\n" +
            core::prediction_text(s.predicted_seconds, s.predicted_copy_seconds, s.resolved.x.n == kUnknownLength ? " a sample" : "",
                                  s.request.accuracy, s.workspace_bytes);
@@ -139,7 +137,7 @@ Plan make_plan_without_taps(const Problem& problem, const PlanOptions& options) 
 std::vector<AlgorithmInfo> algorithms(const Problem& problem, const std::string& device, Accuracy accuracy, int threads,
                                       const void* taps) {
     const core::Engine& engine = core::engine_for(device);
-    const core::Resolved resolved = core::with_pairs(core::resolve(problem));
+    const core::Resolved resolved = core::resolve(problem);
     const core::Request request{
         .accuracy = accuracy, .threads = core::resolve_threads(threads), .facts = core::facts_of_all(resolved, taps)};
     std::vector<AlgorithmInfo> infos;

@@ -35,7 +35,6 @@ void resolve_into(PlanState& state, const Problem& problem, bool allow_unknown_l
     state.resolved = resolve(problem, allow_unknown_length);
     state.in_extent = input_extent_of(state.resolved);
     state.out_extent = output_extent_of(state.resolved);
-    if (!allow_unknown_length) { state.resolved = with_pairs(state.resolved); }
 }
 
 class Maker {

@@ -14,8 +14,8 @@ namespace tapline::core {
 /// have filters in turn, those of images share one. What is left is `outer`, with as many filters as it likes.
 void arrange(Resolved& r, std::vector<Batch> axes);
 
-/// Two interleaved channels of real samples under one filter of real taps are one row of complex samples, which every engine has
-/// the fastest road for: the same problem with half as many elements, each twice as large, or the problem as it is.
+/// Two interleaved channels of real samples under one filter of real taps are one row of complex samples: the same problem with
+/// half as many elements, each twice as large, or the problem as it is. A GPU has its fastest road for it.
 Resolved with_pairs(const Resolved& problem);
 
 /// The problem of one element of the outer axes.

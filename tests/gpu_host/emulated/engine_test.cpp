@@ -174,12 +174,14 @@ TEST_F(CudaEngine, AutoTakesWhatHasTheResultInHostMemoryFirst) {
 
 TEST_F(CudaEngine, AutoTakesHostBuffersWhereverItRuns) {
     Problem p = problem_of(1000, 5);
-    p.dtype = Dtype::f16;  // the CPU engine has none
+    p.dtype = Dtype::f16;
+    p.batch = 2;
+    p.filters = Filters::per_row;  // which the CPU engine has not beside f16
     Random random(1);
-    std::vector<std::uint16_t> in(1000);
-    std::vector<std::uint16_t> out(1000, 0xFFFF);
-    fill_random(in.data(), p.dtype, 1000, random);
-    const auto taps = random_floats(5, 1);
+    std::vector<std::uint16_t> in(2000);
+    std::vector<std::uint16_t> out(2000, 0xFFFF);
+    fill_random(in.data(), p.dtype, 2000, random);
+    const auto taps = random_floats(10, 1);
     const Plan plan = make_plan(p, taps);
     EXPECT_EQ(plan.device(), "cuda:0");
     EXPECT_NE(plan.explain().find("the CPU cannot solve it"), std::string::npos) << plan.explain();
@@ -205,7 +207,9 @@ TEST_F(CudaEngine, MeasuringRunsOnTheDevice) {
     EXPECT_NE(plan.explain().find("measured"), std::string::npos);
     p.dtype = Dtype::bf16;
     p.input_sample_stride = 3;
-    EXPECT_EQ(make_plan(p, taps, {.effort = Effort::measure}).device(), "cuda:0");
+    p.batch = 2;
+    p.filters = Filters::per_row;
+    EXPECT_EQ(make_plan(p, random_floats(10, 1), {.effort = Effort::measure}).device(), "cuda:0");
 }
 
 // What `tapline tune` would have remembered of this device, in a file of its own.
