@@ -56,8 +56,8 @@ public:
 
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,
                                                             const Request& request) const override {
-        const Resolved own = asked(problem, request);
-        const cuda_abi::Problem abi = to_abi(own, request);
+        const Resolved laid_out = asked(problem, request);
+        const cuda_abi::Problem abi = to_abi(laid_out, request);
         const TapsWithFactors with_factors(problem, taps, request.facts);
         const cuda_abi::HostTaps all = with_factors.get();
         // What `tapline tune` found for this device, rung and problem; without it the rung's own default.
@@ -70,7 +70,7 @@ public:
             prepared.reset(api_.prepare(rung_, device_.index, &abi, &all, &own, &status));
         }
         if (prepared == nullptr) { throw_status(status); }
-        return std::make_unique<CudaExecutable>(api_, device_, info_, std::move(prepared), own, request);
+        return std::make_unique<CudaExecutable>(api_, device_, info_, std::move(prepared), laid_out, request);
     }
 
 private:

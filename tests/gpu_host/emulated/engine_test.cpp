@@ -5,6 +5,7 @@
 
 #include "gpu_host/emulated/emulated_engine.hpp"
 #include "gpu_host/engine.hpp"
+#include "core/problem/arrange.hpp"
 #include "gpu_host/executable.hpp"
 #include "gpu_host/problem.hpp"
 #include "gpu_host/wisdom.hpp"
@@ -87,6 +88,43 @@ TEST_F(CudaEngine, TapsThatComeWithEachExecution) {
     expect_error(ErrorCode::argument, {"taps"}, [&] {
         plan.execute_with_taps(device_out.get(), device_in.get(), taps.data(), {static_cast<std::byte*>(workspace.get()), bytes});
     });
+}
+
+TEST_F(CudaEngine, TwoChannelsBesideEachOtherGoAsComplexSamples) {
+    const auto taps = random_floats(33, 1);
+    const auto in = random_floats(2 * 3 * 500, 2);
+    // Three recordings of two channels, written with a gap behind each frame.
+    Problem p{.mode = Mode::same};
+    p.axes = {{.length = 500, .taps = 33, .input_stride = 2, .output_stride = 4}};
+    p.batch_axes = {{.length = 3, .input_stride = 1000, .output_stride = 2000},
+                    {.length = 2, .input_stride = 1, .output_stride = 1}};
+    p.scale = 0.5;
+    p.boundary = Boundary::constant;
+    p.constant = 0.25;
+    const auto goes_in_pairs = [](const Plan& plan) { return gpu_host::executable_of(plan).layout().dtype == Dtype::complex64; };
+    const Plan plan = make_plan(p, taps, {.device = "cuda"});
+    EXPECT_TRUE(goes_in_pairs(plan)) << plan.explain();
+    std::vector<float> out(static_cast<std::size_t>(output_extent(p)), NAN);
+    plan.execute_host(out.data(), in.data());
+    EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "");
+    const gpu_host::DeviceBytes device_in = gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * in.size()));
+    const gpu_host::DeviceBytes device_out =
+        gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * out.size()));
+    const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes());
+    const gpu_host::DeviceBytes workspace = gpu_host::allocate_device(emulated_api(), 0, bytes + 1);
+    std::copy(in.begin(), in.end(), static_cast<float*>(device_in.get()));
+    plan.execute(device_out.get(), device_in.get(), {static_cast<std::byte*>(workspace.get()), plan.workspace_bytes()});
+    EXPECT_EQ(compare(p, device_out.get(), in.data(), taps.data(), true), "");
+    // A bias would have to reach both parts, an odd stride has pairs in two places, and own filters are two problems.
+    Problem biased = p;
+    biased.bias = 1;
+    Problem odd = p;
+    odd.axes[0].output_stride = 3;
+    odd.batch_axes[0].output_stride = 1999;
+    for (const Problem& q : {biased, odd}) { EXPECT_EQ(core::with_pairs(core::resolve(q)).dtype, Dtype::f32); }
+    Problem own = p;
+    own.batch_axes[1].taps_stride = 33;
+    EXPECT_EQ(core::with_pairs(core::resolve(own)).dtype, Dtype::f32);
 }
 
 TEST_F(CudaEngine, MeasurementsFindTheExecutable) {
