@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
+#include "core/problem/arrange.hpp"
 #include "gpu_host/emulated/emulated_engine.hpp"
 #include "gpu_host/engine.hpp"
-#include "core/problem/arrange.hpp"
 #include "gpu_host/executable.hpp"
 #include "gpu_host/problem.hpp"
 #include "gpu_host/wisdom.hpp"
