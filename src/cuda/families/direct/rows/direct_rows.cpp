@@ -19,7 +19,7 @@ using tiles::kWarps;
 constexpr std::int64_t kMostTaps = 512;
 constexpr std::int64_t kMostStep = 8;  // from sample to sample, where what lies between them comes along
 constexpr int kLanes = 32;
-constexpr std::int64_t kShortPitch = 400;  // rows of fewer places go place by place
+constexpr std::int64_t kShortPitch = 200;  // rows of fewer places go place by place
 
 struct Shape {
     Line line{};
@@ -125,7 +125,10 @@ public:
             static_cast<double>(p.x.n) * rows * bytes_touched(p.x.in_stride, type.bytes) + outputs * stored_bytes(p.output_dtype);
         const double moving = bytes / (kMovingShare * device.copy_bytes_per_second);
         const double widening = p.dtype == sums_of(p) ? 0 : kWideningProducts;
-        const double products = (static_cast<double>(p.x.k) * kWaste + kOutputProducts + widening) * type.products / shape.filled;
+        const double of_rows =
+            shape.line.by_places != 0 ? kPlaceProducts : kRowProducts / static_cast<double>(std::max<std::int64_t>(p.x.outputs, 1));
+        const double products =
+            (static_cast<double>(p.x.k) * kWaste + kOutputProducts + widening + of_rows) * type.products / shape.filled;
         const double computing = 2 * outputs * products / (kShareOfPeak * type.rate * device.peak_flops);
         return kStartSeconds + overlapped(moving, computing, kNorm);
     }
@@ -176,6 +179,7 @@ private:
     static constexpr double kOutputProducts = 25;
     static constexpr double kWideningProducts = 26;
     static constexpr double kRowProducts = 10000;  // of a row, wherever a tile begins
+    static constexpr double kPlaceProducts = 47;
     static constexpr double kNorm = 3;
 };
 
