@@ -212,6 +212,7 @@ void add_gpu_filter(nb::module_& module) {
                [](const Lying& in, const Lying& out, const std::vector<Filtered>& axes, nb::handle taps, const nb::dict& options) {
                    return checked([&] {
                        std::vector<FilterAxis> filtered;
+                       filtered.reserve(axes.size());
                        for (const auto& [axis, origin, boundary] : axes) {
                            filtered.push_back({axis, origin, boundary_of_name(boundary)});
                        }

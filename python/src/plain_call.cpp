@@ -48,8 +48,8 @@ bool same_option(PyObject* a, PyObject* b) {
     if (a == b) { return true; }
     if (a == nullptr || b == nullptr || Py_TYPE(a) != Py_TYPE(b)) { return false; }
     if (PyFloat_CheckExact(a)) {
-        const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
-        return std::memcmp(&x, &y, sizeof x) == 0;
+        const auto bits = [](PyObject* number) { return std::bit_cast<std::int64_t>(PyFloat_AS_DOUBLE(number)); };
+        return bits(a) == bits(b);
     }
     if (PyUnicode_CheckExact(a)) { return PyUnicode_Compare(a, b) == 0; }
     if (PyLong_CheckExact(a)) { return PyObject_RichCompareBool(a, b, Py_EQ) == 1; }
