@@ -1,6 +1,7 @@
 #include "plain_call.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <list>
 
