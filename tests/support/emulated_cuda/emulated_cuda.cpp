@@ -216,24 +216,6 @@ Job without_last(Job job) {
     return job;
 }
 
-// In correlation order, packed.
-std::vector<std::byte> ordered(const DeviceTaps& given, const Problem& p) {
-    const std::int64_t bytes = bytes_of(p.taps_dtype), k = p.taps(), stride = p.filters > 1 ? p.batch.taps_stride : 0;
-    std::vector<std::byte> taps(static_cast<std::size_t>(p.filters * k * bytes));
-    for (std::int64_t t = 0; t < p.filters * k; ++t) {
-        const std::int64_t from = t / k * stride + (given.reversed != 0 ? k - 1 - t % k : t % k);
-        copy_element(taps.data() + t * bytes, p.taps_dtype, given.data, given.dtype, from);
-    }
-    if (given.conjugated == 0) { return taps; }
-    const auto conjugate = [&]<class Real>(Real) {
-        auto* const parts = reinterpret_cast<Real*>(taps.data());
-        for (std::int64_t t = 0; t < p.filters * k; ++t) { parts[2 * t + 1] = -parts[2 * t + 1]; }
-    };
-    if (p.taps_dtype == Dtype::complex64) { conjugate(float{}); }
-    if (p.taps_dtype == Dtype::complex128) { conjugate(double{}); }
-    return taps;
-}
-
 bool execute_with_taps(const Prepared* prepared, const Job* job, const DeviceTaps* taps, void* workspace,
                        std::int64_t workspace_bytes, Stream* stream, Status* status) {
     if (goes_wrong("execute", status)) { return false; }

@@ -1,7 +1,9 @@
 // The emulated device's only kernel: a cuda_abi::Job computed output by output.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "cuda/abi.hpp"
 
@@ -28,5 +30,8 @@ void run_row_sum(const cuda_abi::RowSum& sum);
 
 /// Element `from` of an array, converted.
 void copy_element(void* to, Dtype to_dtype, const void* array, Dtype dtype, std::int64_t from);
+
+/// A problem's taps as run_job() takes them, from memory of the device.
+std::vector<std::byte> ordered(const cuda_abi::DeviceTaps& given, const cuda_abi::Problem& p);
 
 }  // namespace tapline::emulated
