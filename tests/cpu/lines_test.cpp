@@ -17,7 +17,7 @@ namespace {
 
 using test::Random;
 
-constexpr std::int64_t kCases = 100;
+constexpr std::int64_t kCases = 40;
 constexpr std::int64_t kOutputsOfABlock = 4096;
 
 class Lines : public ::testing::TestWithParam<std::string> {
