@@ -38,14 +38,14 @@ void move(T* to, Strides into, const T* from, Strides out_of, std::int64_t lines
     if (std::abs(apart.line_stride) < std::abs(apart.step)) {
         for (std::int64_t p = 0; p < count; ++p) {
             for (std::int64_t l = 0; l < lines; ++l) {
-                to[l * into.line_stride + p * into.step] = from[l * out_of.line_stride + p * out_of.step];
+                copy_element(to + l * into.line_stride + p * into.step, from + l * out_of.line_stride + p * out_of.step);
             }
         }
         return;
     }
     for (std::int64_t l = 0; l < lines; ++l) {
         for (std::int64_t p = 0; p < count; ++p) {
-            to[l * into.line_stride + p * into.step] = from[l * out_of.line_stride + p * out_of.step];
+            copy_element(to + l * into.line_stride + p * into.step, from + l * out_of.line_stride + p * out_of.step);
         }
     }
 }

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "cpu/targets.hpp"
 #include "tapline/types.hpp"
 
 namespace tapline::cpu {
+
+/// One element as so many bytes: a complex64 that is moved as a double lies at any address that a float may have.
+template <class T>
+void copy_element(T* to, const T* from) {
+    std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), sizeof(T));
+}
 
 /// T: float or double, or any element of their size; values are moved, not computed with.
 template <class T>

@@ -19,7 +19,7 @@ template <class T>
 inline constexpr std::int64_t kSquare = 1;
 template <class T>
 HWY_INLINE void transpose(T* HWY_RESTRICT to, std::int64_t, const T* HWY_RESTRICT from, std::int64_t) {
-    *to = *from;
+    copy_element(to, from);
 }
 #else
 /// Elements of 16 bytes: a square of so many is transposed in registers. Wider ones need shuffles across the halves of vectors
@@ -61,9 +61,9 @@ HWY_INLINE void transpose_all(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, st
     const std::int64_t whole_lines = lines / S * S, whole = count / S * S;
     const auto one = [&](std::int64_t l, std::int64_t p) {
         if constexpr (kSplit) {
-            to[l * pitch + p] = from[p * step + l];
+            copy_element(to + l * pitch + p, from + p * step + l);
         } else {
-            to[p * step + l] = from[l * pitch + p];
+            copy_element(to + p * step + l, from + l * pitch + p);
         }
     };
     for (std::int64_t p = 0; p < whole; p += S) {
@@ -151,7 +151,7 @@ void reverse(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, std::int64_t count)
     constexpr std::int64_t L = HWY_LANES(T);
     for (; i + L <= count; i += L) { hn::StoreU(hn::Reverse(d, hn::LoadU(d, from - i - (L - 1))), d, to + i); }
 #endif
-    for (; i < count; ++i) { to[i] = from[-i]; }
+    for (; i < count; ++i) { copy_element(to + i, from - i); }
 }
 
 template <class To, class From>
