@@ -37,6 +37,11 @@ private:
     std::shared_ptr<const FftTables<T>> tables_;
 };
 
+/// How far a convolution by double transforms of 2^log2_size points may be off: every output's error, each real component's, is
+/// at most this times the L2 norm of the (complex) window times the L2 norm of the taps. Proved in docs/numerics.md, "What a
+/// transform can be proved to keep", for these kernels on every target; overflow and underflow apart.
+double proved_error(int log2_size);
+
 /// A plain complex FFT in double with natural order on both sides, for plots and tests: y[f] = sum x[t] exp(-2 pi i f t / N).
 class NaturalFft {
 public:
