@@ -148,6 +148,76 @@ TEST(Fft, ConvolveTellsOfNonFiniteValues) {
     }
 }
 
+// Windows and taps whose roundings or magnitudes go one way, beside random ones.
+std::vector<std::vector<double>> hard_signals(std::int64_t size) {
+    std::mt19937_64 random(11);
+    std::normal_distribution<double> normal;
+    std::vector<std::vector<double>> all(6, std::vector<double>(static_cast<std::size_t>(size)));
+    for (std::int64_t i = 0; i < size; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        all[0][at] = normal(random);
+        all[1][at] = 1.0 / 3;
+        all[2][at] = i % 2 == 0 ? 0.1 : -0.1;
+        all[3][at] = i == 0 || i == size / 2 + 1 ? 0.7 : 0;
+        all[4][at] = static_cast<double>(i) / 7;
+        all[5][at] = normal(random) * (i < size / 2 ? 1 : 1e-12);
+    }
+    return all;
+}
+
+long double norm_of(const std::vector<double>& x, const std::vector<double>& y) {
+    long double sum = 0;
+    for (const double v : x) { sum += static_cast<long double>(v) * v; }
+    for (const double v : y) { sum += static_cast<long double>(v) * v; }
+    return std::sqrt(sum);
+}
+
+// The largest error of some outputs over the norms of what they were made of.
+double largest_error(Target target, int log2_size, const std::vector<double>& re, const std::vector<double>& im,
+                     const std::vector<double>& taps) {
+    const BlockFft<double> fft(target, log2_size);
+    const FftTables<double>& t = fft.tables();
+    Buffer<double> data(t.extent), spectrum(t.extent), scratch(t.scratch_extent + 1);
+    std::fill(spectrum.data, spectrum.data + t.extent, 0.0);
+    for (std::int64_t i = 0; i < t.size; ++i) {
+        spectrum.data[place(t, i)] = taps[static_cast<std::size_t>(i)] / static_cast<double>(t.size);
+    }
+    fft.forward(spectrum.data, scratch.data, 1);
+    std::vector<double> out_re(re.size(), NAN), out_im(re.size(), NAN);
+    EXPECT_TRUE(fft.convolve(data.data, spectrum.data, scratch.data, 1, {re.data(), im.data(), t.columns},
+                             {out_re.data(), out_im.data(), t.columns, t.size, t.size, false}));
+    long double worst = 0;
+    for (std::int64_t o = 0; o < t.size; o += std::max<std::int64_t>(t.size / 37, 1)) {
+        long double sum_re = 0, sum_im = 0;
+        for (std::int64_t i = 0; i < t.size; ++i) {
+            const auto x = static_cast<std::size_t>(i), h = static_cast<std::size_t>((o - i + t.size) % t.size);
+            sum_re += static_cast<long double>(re[x]) * taps[h];
+            sum_im += static_cast<long double>(im[x]) * taps[h];
+        }
+        const auto at = static_cast<std::size_t>(o);
+        worst = std::max({worst, std::abs(out_re[at] - sum_re), std::abs(out_im[at] - sum_im)});
+    }
+    return static_cast<double>(worst / (norm_of(re, im) * norm_of(taps, {})));
+}
+
+TEST(Fft, ErrorsStayBelowTheProvedBound) {
+    for (const Target target : runnable_targets()) {
+        for (const int m : {kMinLog2Fft, 11, 14, 16}) {
+            const auto signals = hard_signals(std::int64_t{1} << m);
+            double largest = 0;
+            for (std::size_t i = 0; i < signals.size(); ++i) {
+                for (std::size_t j = 0; j < signals.size(); j += m < 14 ? 1 : 3) {
+                    largest =
+                        std::max(largest, largest_error(target, m, signals[i], signals[(i + j) % signals.size()], signals[j]));
+                }
+            }
+            EXPECT_LE(largest, proved_error(m)) << to_string(target) << " 2^" << m;
+            // Roundings are random and spread over all outputs, so the bound itself is never met.
+            EXPECT_GE(largest, proved_error(m) / (100 * std::exp2(m / 2.0))) << "errors are smaller than they can be";
+        }
+    }
+}
+
 TEST(Fft, NaturalOrder) {
     std::mt19937 random(3);
     std::normal_distribution<double> normal;
