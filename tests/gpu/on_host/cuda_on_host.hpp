@@ -56,6 +56,18 @@ void add_kernel(void (*kernel)(A...), char* shared) {
     });
 }
 
+/// add.operator()<X, H>() for every type of sums and taps.
+template <class Add>
+bool add_sums_and_taps(const Add& add) {
+    add.template operator()<float, float>();
+    add.template operator()<double, double>();
+    add.template operator()<float2, float>();
+    add.template operator()<float2, float2>();
+    add.template operator()<double2, double>();
+    add.template operator()<double2, double2>();
+    return true;
+}
+
 /// Every thread of every block, threads in an order drawn from the seed. Shared memory is filled with NaN before each block; throws
 /// std::runtime_error if a block writes behind its first shared_bytes bytes.
 void run_kernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes);

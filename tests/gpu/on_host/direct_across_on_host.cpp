@@ -11,23 +11,12 @@ alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 namespace tapline::test::on_host {
 namespace {
 
-template <class X, class H>
-void add() {
+const bool added = add_sums_and_taps([]<class X, class H>() {
     add_kernel(&cuda::across::direct_across_kernel<X, H, false>, reinterpret_cast<char*>(cuda::across::shared));
     if constexpr (sizeof(X) < 16) {
         add_kernel(&cuda::across::direct_across_kernel<X, H, true>, reinterpret_cast<char*>(cuda::across::shared));
     }
-}
-
-const bool added = [] {
-    add<float, float>();
-    add<double, double>();
-    add<float2, float>();
-    add<float2, float2>();
-    add<double2, double>();
-    add<double2, double2>();
-    return true;
-}();
+});
 
 }  // namespace
 }  // namespace tapline::test::on_host

@@ -11,20 +11,8 @@ alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 namespace tapline::test::on_host {
 namespace {
 
-template <class X, class H>
-void add() {
-    add_kernel(&cuda::rows::direct_rows_kernel<X, H>, reinterpret_cast<char*>(cuda::rows::shared));
-}
-
-const bool added = [] {
-    add<float, float>();
-    add<double, double>();
-    add<float2, float>();
-    add<float2, float2>();
-    add<double2, double>();
-    add<double2, double2>();
-    return true;
-}();
+const bool added = add_sums_and_taps(
+    []<class X, class H>() { add_kernel(&cuda::rows::direct_rows_kernel<X, H>, reinterpret_cast<char*>(cuda::rows::shared)); });
 
 }  // namespace
 }  // namespace tapline::test::on_host

@@ -21,28 +21,20 @@ void check_launch(const char*) {}
 namespace tapline::test::on_host {
 namespace {
 
-template <class S, class H>
-void add() {
-    add_kernel(&cuda::image_direct_rung::kernel<S, H>, cuda::image_direct_rung::shared);
-    add_kernel(&cuda::image_direct_rung::exact_kernel<S, H>, cuda::image_direct_rung::shared);
-}
-
 const bool added = [] {
     char* const shared = cuda::image_direct_rung::shared;
     add_kernel(&cuda::image_direct_rung::small_kernel<3>, shared);
     add_kernel(&cuda::image_direct_rung::small_kernel<5>, shared);
     add_kernel(&cuda::image_direct_rung::small_kernel<7>, shared);
-    add<float, float>();
-    add<double, double>();
-    add<float2, float>();
-    add<float2, float2>();
-    add<double2, double>();
-    add<double2, double2>();
-    add<__half, float>();
-    add<__nv_bfloat16, float>();
-    add<std::uint8_t, float>();
-    add<std::uint16_t, float>();
-    return true;
+    const auto add = [shared]<class S, class H>() {
+        add_kernel(&cuda::image_direct_rung::kernel<S, H>, shared);
+        add_kernel(&cuda::image_direct_rung::exact_kernel<S, H>, shared);
+    };
+    add.operator()<__half, float>();
+    add.operator()<__nv_bfloat16, float>();
+    add.operator()<std::uint8_t, float>();
+    add.operator()<std::uint16_t, float>();
+    return add_sums_and_taps(add);
 }();
 
 }  // namespace

@@ -120,4 +120,10 @@ bool raw_constant(const Problem& p, unsigned char* to) {
     }
 }
 
+bool constant_fits(const Problem& p) {
+    if (p.x.boundary != kConstant || !is_integer(p.dtype)) { return true; }
+    std::array<unsigned char, 16> raw{};
+    return raw_constant(p, raw.data());
+}
+
 }  // namespace tapline::cuda

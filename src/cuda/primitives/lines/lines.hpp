@@ -40,4 +40,7 @@ void set_tiles(Rows& rows, int lines, std::int64_t tiles_of_row);
 /// it is rounded).
 bool raw_constant(const Problem& p, unsigned char* to);
 
+/// Whether an integer type of samples has the boundary's constant, if the boundary is one; of floating-point types it is rounded.
+bool constant_fits(const Problem& p);
+
 }  // namespace tapline::cuda

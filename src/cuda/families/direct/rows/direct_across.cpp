@@ -105,9 +105,8 @@ public:
             "samples are read once and never change their place: no tile is laid out, and the window of one step is that of the "
             "next but for the samples that are new";
         info.requirements =
-            "8 or more rows whose samples of one time are neighbours in memory; one filter; samples of the type of sums; up to "
-            "1,024 "
-            "taps";
+            "8 or more rows whose samples of one time are neighbours in memory; one filter of at most 1,024 taps; samples of the "
+            "type of sums";
         info.limited_by = "memory up to some forty taps, then multiply-adds";
         info.source = "src/cuda/families/direct/rows/direct_across.cuh";
         info.takes_pieces = 1;
@@ -147,7 +146,7 @@ public:
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenAcross>();
-        const Shape& s = chosen.wide.kernel != nullptr && is_wide(prepared.problem) ? chosen.wide.shape : chosen.narrow.shape;
+        const Shape& s = chosen.wide.kernel != nullptr ? chosen.wide.shape : chosen.narrow.shape;
         return "lanes across rows, each makes " + std::to_string(s.outputs) + " outputs of " +
                (s.rows_of_lane == 1 ? std::string("a row") : std::to_string(s.rows_of_lane) + " rows");
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/families/direct/rows/direct_across.hpp"
-#include "cuda/primitives/lines/lines.cuh"
+#include "cuda/families/direct/rows/line_window.cuh"
 
 namespace tapline::cuda::across {
 
@@ -62,17 +62,6 @@ __device__ __forceinline__ void convolve_column(X (&sum)[O][C], const Samples<X,
 #pragma unroll 1
     for (; t + O <= k; t += O) { add(std::true_type{}, taps + t, O); }
     if (t < k) { add(std::false_type{}, taps + t, k - t); }
-}
-
-/// The sum whose tap 0 meets sample `first` of a row without the terms that a zero boundary has not: 0 * inf must not appear.
-template <class X, class H>
-__device__ __noinline__ X sum_of_samples_there(const Arguments& a, const X* row, const H* taps, std::int64_t first) {
-    const TapRange met = taps_met(a, first);
-    X sum{};
-    for (std::int64_t t = met.begin; t < met.end; ++t) {
-        multiply_add(sum, load_element(row + (first + t) * a.in_sample), taps[t]);
-    }
-    return sum;
 }
 
 /// Outputs at one time, of any type, to element `at`.
@@ -135,13 +124,7 @@ __global__ void __launch_bounds__(kThreads)
     const int lane = static_cast<int>(threadIdx.x) % kLanes;
     const int warp = static_cast<int>(threadIdx.x) / kLanes;
     H* const taps = reinterpret_cast<H*>(reinterpret_cast<char*>(shared) + g.taps_at);
-    bool finite = true;
-    for (int t = static_cast<int>(threadIdx.x); t < k; t += kThreads) {
-        taps[t] = static_cast<const H*>(a.taps)[t];
-        finite = finite && is_finite(taps[t]);
-    }
-    const bool any_infinite = __syncthreads_or(!finite) != 0;
-    const bool may_be_absent = a.exact_edges != kMayMultiplyZeros && a.boundary == kZero && any_infinite;
+    const bool may_be_absent = bring_taps(a, taps, kThreads);
 
     const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kLanes + lane;
     const bool exists = number < rows.tiles;
@@ -202,7 +185,7 @@ __global__ void __launch_bounds__(kThreads)
             for (int i = 0; i < O; ++i) {
 #pragma unroll
                 for (int c = 0; c < C; ++c) {
-                    if (i < left) { sum[i][c] = sum_of_samples_there(a, row + c, taps, at + i); }
+                    if (i < left) { sum[i][c] = exact_sum(a, row + c, taps, a.in_first + a.origin + at + i, 0, a.k); }
                 }
             }
         } else {

@@ -221,13 +221,7 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
     const int size = kTile + k - 1;  // places that a tile's windows read
     char* const memory = reinterpret_cast<char*>(shared) + warp * g.warp_bytes;
     H* const taps = reinterpret_cast<H*>(reinterpret_cast<char*>(shared) + g.taps_at);
-    bool finite = true;
-    for (int t = static_cast<int>(threadIdx.x); t < k; t += 32 * kWarps) {
-        taps[t] = static_cast<const H*>(a.taps)[t];
-        finite = finite && is_finite(taps[t]);
-    }
-    const bool any_infinite = __syncthreads_or(!finite) != 0;
-    const bool may_be_absent = a.exact_edges != kMayMultiplyZeros && a.boundary == kZero && any_infinite;
+    const bool may_be_absent = bring_taps(a, taps, 32 * kWarps);
     const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp;
     if (number >= rows.tiles) { return; }
 

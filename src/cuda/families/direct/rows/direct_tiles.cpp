@@ -2,7 +2,6 @@
 #include "cuda/families/direct/rows/direct_tiles.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 #include "cuda/families/common/cost.hpp"
@@ -233,12 +232,6 @@ private:
 };
 
 }  // namespace
-
-bool constant_fits(const Problem& p) {
-    if (p.x.boundary != kConstant || !is_integer(p.dtype)) { return true; }
-    std::array<unsigned char, 16> raw{};
-    return raw_constant(p, raw.data());
-}
 
 const Rung& direct_tiles() {
     static const DirectTiles rung;

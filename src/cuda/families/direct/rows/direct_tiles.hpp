@@ -5,12 +5,7 @@
 
 #include "cuda/primitives/lines/lines.hpp"
 
-namespace tapline::cuda {
-
-/// Whether an integer type of samples has the boundary's constant, if the boundary is one; of floating-point types it is rounded.
-bool constant_fits(const Problem& p);
-
-namespace tiles {
+namespace tapline::cuda::tiles {
 
 inline constexpr int kWarps = 4;  // of a block, each with tiles of its own
 
@@ -47,5 +42,4 @@ using Kernel = void (*)(Arguments a, Rows rows, Tiles tiles);
 /// Null if there is none for these types.
 Kernel kernel_of(Dtype sum_dtype, Dtype taps_dtype);
 
-}  // namespace tiles
-}  // namespace tapline::cuda
+}  // namespace tapline::cuda::tiles

@@ -36,6 +36,20 @@ __device__ __forceinline__ void fill_outside(const Arguments& a, const Rows& row
     }
 }
 
+/// Brings the filter to shared memory, by all threads of the block, which wait for it. Whether terms that a zero boundary has not
+/// must be left away: 0 * inf must not appear.
+template <class H>
+__device__ __forceinline__ bool bring_taps(const Arguments& a, H* taps, int threads) {
+    const int k = static_cast<int>(a.k);
+    bool finite = true;
+    for (int t = static_cast<int>(threadIdx.x); t < k; t += threads) {
+        taps[t] = static_cast<const H*>(a.taps)[t];
+        finite = finite && is_finite(taps[t]);
+    }
+    const bool any_infinite = __syncthreads_or(!finite) != 0;
+    return a.exact_edges != kMayMultiplyZeros && a.boundary == kZero && any_infinite;
+}
+
 /// `count` raw elements as sums, both from addresses that lie alike between boundaries of a vector of sums.
 template <class X, int kBytes>
 __device__ __forceinline__ void widen_all(X* to, const char* from, Dtype type, int count, const Team& team) {
