@@ -14,12 +14,16 @@
 #if !defined(HWY_AVX3_SPR)
 #define HWY_AVX3_SPR 0
 #endif
-// Instrumented, one instruction set of a kernel source compiles for minutes, so each sanitizer sees one beside the scalar.
-#if defined(__SANITIZE_ADDRESS__)
-#define TAPLINE_LEFT_OUT (HWY_AVX2 | HWY_SSE4)
-#elif defined(__SANITIZE_THREAD__)
+// Instrumented, one instruction set of a kernel source compiles for minutes, so sanitizers see one beside the scalar: that which
+// most machines have.
+#if defined(__clang__)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TAPLINE_LEFT_OUT (HWY_AVX3 | HWY_SSE4)
-#else
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TAPLINE_LEFT_OUT (HWY_AVX3 | HWY_SSE4)
+#endif
+#if !defined(TAPLINE_LEFT_OUT)
 #define TAPLINE_LEFT_OUT 0
 #endif
 #undef HWY_DISABLED_TARGETS
