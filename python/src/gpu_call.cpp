@@ -37,35 +37,6 @@ Owned outline(const std::vector<npy_intp>& shape, const std::vector<npy_intp>& s
         PyArray_New(&PyArray_Type, static_cast<int>(shape.size()), dims, number, steps, &nothing, 0, NPY_ARRAY_WRITEABLE, nullptr));
 }
 
-// Rows that no single batch axis steps through become several, so that the plan sees all of them: an algorithm that takes them goes
-// through them in one launch. Layouts that a problem cannot say stay executions one after the other.
-void fold_outer(Problem& problem, Layout& layout) {
-    const auto in = static_cast<std::int64_t>(size_of(problem.dtype));
-    const auto out = static_cast<std::int64_t>(size_of(*problem.output_dtype));
-    std::vector<Dimension> all = layout.outer;
-    if (layout.batch.count > 1) { all.push_back(layout.batch); }
-    const bool fits = std::all_of(all.begin(), all.end(), [&](const Dimension& d) {
-        return d.in_stride % in == 0 && d.out_stride % out == 0 && d.out_stride != 0 && d.taps_stride >= 0;
-    });
-    if (layout.outer.empty() || all.size() > problem.batch_axes.capacity() || !fits) { return; }
-    problem.axes.push_back({.length = problem.length,
-                            .taps = problem.taps,
-                            .origin = problem.origin,
-                            .input_stride = problem.input_sample_stride,
-                            .output_stride = problem.output_sample_stride});
-    for (const Dimension& d : all) { problem.batch_axes.push_back({d.count, d.in_stride / in, d.out_stride / out, d.taps_stride}); }
-    const Problem plain;
-    problem.length = plain.length;
-    problem.taps = plain.taps;
-    problem.batch = plain.batch;
-    problem.origin = plain.origin;
-    problem.filters = plain.filters;
-    problem.input_row_stride = problem.input_sample_stride = problem.output_row_stride = problem.output_sample_stride =
-        problem.taps_row_stride = std::nullopt;
-    layout.batch = {1, 0, 0, 0};
-    layout.outer.clear();
-}
-
 [[noreturn]] void raise_without_gpu(const Error& error, const std::string& device) {
     raise(PyExc_RuntimeError, "signal: in the memory of " + device +
                                   ", which tapline cannot use; copy it to host memory (CuPy: .get(), PyTorch: .cpu(), JAX: "

@@ -91,9 +91,9 @@ private:
 class Torch final : public GpuLibrary {
 public:
     Torch() : get_stream_(attribute_of_module("torch", {"_C", "_cuda_getCurrentRawStream"})) {
+        const Owned module(PyImport_ImportModule("torch"));
         for (std::size_t i = 0; i < dtypes_.size(); ++i) {
             const char* const name = numpy_name(static_cast<Dtype>(i));
-            const Owned module(PyImport_ImportModule("torch"));
             if (PyObject_HasAttrString(module.get(), name) != 0) { dtypes_[i] = Owned(PyObject_GetAttrString(module.get(), name)); }
         }
     }

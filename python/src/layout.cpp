@@ -149,26 +149,27 @@ Layout layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, Py
     return layout;
 }
 
-Layout host_layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps) {
-    Layout layout = layout_of(problem, shape, signal, output, taps);
+void fold_outer(Problem& problem, Layout& layout) {
     const auto in = static_cast<std::int64_t>(size_of(problem.dtype));
     const auto out = static_cast<std::int64_t>(size_of(*problem.output_dtype));
-    const auto steps = [&](const Dimension& d) {
-        return d.taps_stride == 0 && d.out_stride != 0 && d.in_stride % in == 0 && d.out_stride % out == 0;
-    };
-    const bool fits = layout.batch.count > 1 && layout.batch.taps_stride == 0 &&
-                      layout.outer.size() < problem.batch_axes.capacity() &&
-                      std::all_of(layout.outer.begin(), layout.outer.end(), steps);
-    if (layout.outer.empty() || !fits) { return layout; }
-    const auto add = [&](const Dimension& d) {
-        problem.batch_axes.push_back({.length = d.count, .input_stride = d.in_stride / in, .output_stride = d.out_stride / out});
-    };
-    for (const Dimension& d : layout.outer) { add(d); }
-    add(layout.batch);
-    problem.batch = 1;
-    problem.input_row_stride = problem.output_row_stride = std::nullopt;
+    std::vector<Dimension> all = layout.outer;
+    if (layout.batch.count > 1) { all.push_back(layout.batch); }
+    const bool fits = std::all_of(all.begin(), all.end(), [&](const Dimension& d) {
+        return d.in_stride % in == 0 && d.out_stride % out == 0 && d.out_stride != 0 && d.taps_stride >= 0;
+    });
+    if (layout.outer.empty() || all.size() > problem.batch_axes.capacity() || !fits) { return; }
+    for (const Dimension& d : all) { problem.batch_axes.push_back({d.count, d.in_stride / in, d.out_stride / out, d.taps_stride}); }
+    const Problem plain;
+    problem.batch = plain.batch;
+    problem.filters = plain.filters;
+    problem.input_row_stride = problem.output_row_stride = problem.taps_row_stride = std::nullopt;
     layout.batch = {1, 0, 0, 0};
     layout.outer.clear();
+}
+
+Layout host_layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps) {
+    Layout layout = layout_of(problem, shape, signal, output, taps);
+    if (layout.batch.count > 1 && layout.batch.taps_stride == 0 && layout.has_one_filter()) { fold_outer(problem, layout); }
     return layout;
 }
 

@@ -56,8 +56,10 @@ bool is_steppable(PyArrayObject* array, int axis);
 /// Fills in the problem's strides and batch. Signal and output are steppable, the taps contiguous with the axis last.
 Layout layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps);
 
-/// The same on the host: what would be executed one after the other becomes batch axes of the problem, where it has as many and
-/// one filter serves all.
+/// What would be executed one after the other becomes batch axes of the problem, where that has as many and can say how they lie.
+void fold_outer(Problem& problem, Layout& layout);
+
+/// layout_of() for the host, which folds rows that share a filter.
 Layout host_layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps);
 
 /// Calls `body(in, out, taps)` with the addresses of each execution; a tap has `taps_size` bytes.

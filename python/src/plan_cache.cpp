@@ -182,7 +182,9 @@ Cache& cache() {
 // Bytes of the taps that the problem takes; none where they are not packed.
 std::optional<std::size_t> taps_bytes_of(const Problem& problem) {
     const std::size_t size = size_of(taps_dtype(problem));
-    if (!problem.axes.empty()) { return static_cast<std::size_t>(taps_extent(problem)) * size; }
+    const bool own_taps = std::any_of(problem.batch_axes.begin(), problem.batch_axes.end(),
+                                      [](const BatchAxis& axis) { return axis.taps_stride != 0; });
+    if (!problem.axes.empty() || own_taps) { return static_cast<std::size_t>(taps_extent(problem)) * size; }
     const std::int64_t own = problem.filter_count == 0 ? problem.batch : problem.filter_count;
     const std::int64_t rows = problem.filters == Filters::per_row ? own : 1;
     if (rows != 1 && problem.taps_row_stride != problem.taps) { return std::nullopt; }

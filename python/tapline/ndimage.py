@@ -220,6 +220,11 @@ def _known(image, output, weights=None):
     return _fallback.is_known(image, output) and (weights is None or _fallback.is_known(weights))
 
 
+def _goes_in_passes(image, output, cval):
+    """Whether the engine's passes over arrays in GPU memory may serve this."""
+    return _gpu.is_array(image) and _known(image, output) and not np.iscomplexobj(cval)
+
+
 def _correlate1d(image, weights, axis, output, mode, cval, origin):
     """correlate1d without its conjugation: `image` and `weights` are arrays, `output` is one of them to write to."""
     if weights.ndim != 1 or weights.shape[0] < 1:
@@ -405,7 +410,7 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
     axes = _axes(axes, image.ndim)
     each = zip(axes, *(_sequence(v, len(axes)) for v in (sigma, order, mode, radius)), strict=True)
     each = [one for one in each if one[1] > 1e-15]
-    if each and _gpu.is_array(image) and _known(image, output) and not np.iscomplexobj(cval):
+    if each and _goes_in_passes(image, output, cval):
         lines = [_line(a, _gaussian(s, o, _half(s, truncate, r))[::-1], m) for a, s, o, m, r in each]
         if _gpu_nd.filtered(image, output, lines, cval, all(o == 0 for _, _, o, _, _ in each)):
             return output
@@ -473,7 +478,7 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
     axes = _axes(axes, image.ndim)
     each = zip(axes, *(_sequence(v, len(axes)) for v in (size, origin, mode)), strict=True)
     each = [one for one in each if one[1] > 1]
-    if each and _gpu.is_array(image) and _known(image, output) and not np.iscomplexobj(cval):
+    if each and _goes_in_passes(image, output, cval):
         if not all(0 <= int(s) // 2 + operator.index(o) < int(s) for _, s, o, _ in each):
             raise ValueError("invalid origin")
         lines = [_line(a, np.ones(int(s)), m, o, int(s)) for a, s, o, m in each]
@@ -523,7 +528,7 @@ def _derivative(input, axis, output, mode, cval, across):
     axis = _axis(axis, image.ndim)
     output = _output(output, image)
     modes = _sequence(mode, image.ndim)
-    if _gpu.is_array(image) and _known(image, output) and not np.iscomplexobj(cval):
+    if _goes_in_passes(image, output, cval):
         lines = [_line(a, [-1, 0, 1] if a == axis else across, modes[a]) for a in range(image.ndim)]
         if _gpu_nd.filtered(image, output, lines[axis : axis + 1] + lines[:axis] + lines[axis + 1 :], cval):
             return output
@@ -580,10 +585,10 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     output = _output(output, image)
     axes = _axes(axes, image.ndim)
     modes = _sequence(mode, len(axes)) if axes else []
-    if len(axes) == 2 and image.dtype.kind == "f" and _gpu.is_array(image) and _known(image, output):
+    if len(axes) == 2 and image.dtype.kind == "f" and _goes_in_passes(image, output, cval):
         cross = np.array([[0, 1, 0], [1, -4, 1], [0, 1, 0]])
         line = _gpu_nd.Line(axes, cross, (1, 1), tuple(_boundary(m) for m in modes))
-        if not np.iscomplexobj(cval) and _gpu_nd.filtered(image, output, [line], cval):
+        if _gpu_nd.filtered(image, output, [line], cval):
             return output
     for i, (axis, m) in enumerate(zip(axes, modes, strict=True)):
         if i == 0:
