@@ -24,6 +24,9 @@ TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& se
         const TapsFacts facts = facts_of(one, sets[i].get());
         all.finite = all.finite && facts.finite;
         all.narrow = all.narrow && facts.narrow;
+        all.largest_tap = std::max(all.largest_tap, facts.largest_tap);
+        all.sum_of_taps = std::max(all.sum_of_taps, facts.sum_of_taps);
+        all.norm_of_taps = std::max(all.norm_of_taps, facts.norm_of_taps);
         // The worst of them: one that is no sum of separable masks, else the one of the largest rank.
         if (all.rank() != 0 && (facts.rank() == 0 || facts.rank() > all.rank())) { all.separable = facts.separable; }
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -42,20 +43,26 @@ struct Int192 {
     friend constexpr bool operator<(const Int192& a, const Int192& b) { return a.high != b.high ? a.high < b.high : a.low < b.low; }
 };
 
-/// The exact value rounded once to F. Above 127 bits only the top 127 and a sticky bit are kept: more than twice the
-/// significand of any F, so that the conversion of those rounds as the whole would.
+/// The exact value rounded once to F. Only the top bits and a sticky one are kept, of which there are more than F's significand
+/// has, so that their conversion rounds as the whole's would: 63 for f32 and f64, which processors convert, else 127.
 template <class F>
 F to_floating(const Int192& value) {
+    using Kept = std::conditional_t<(std::numeric_limits<F>::digits < 60), std::int64_t, Int128>;
+    constexpr int kKept = 8 * static_cast<int>(sizeof(Kept)) - 1;
     if (value.fits_64()) { return static_cast<F>(static_cast<std::int64_t>(value.low)); }
-    Int192 magnitude = value.negative() ? value.negated() : value;
-    int shift = 0;
-    while (magnitude.high != 0 || (magnitude.low >> 127) != 0) {
-        const Uint128 sticky = magnitude.low & 1;
-        magnitude.low = (magnitude.low >> 1) | (static_cast<Uint128>(magnitude.high & 1) << 127) | sticky;
-        magnitude.high >>= 1;
-        ++shift;
+    const Int192 magnitude = value.negative() ? value.negated() : value;
+    const auto high = static_cast<std::uint64_t>(magnitude.high);
+    const int bits = high != 0 ? 128 + std::bit_width(high) : 64 + std::bit_width(static_cast<std::uint64_t>(magnitude.low >> 64));
+    const int shift = std::max(bits - kKept, 0);  // at most 128: no magnitude has more than 191 bits
+    Uint128 top = magnitude.low;
+    if (shift == 128) {
+        top = high | (magnitude.low != 0 ? 1 : 0);
+    } else if (shift > 0) {
+        const bool sticky = (magnitude.low & ((Uint128{1} << shift) - 1)) != 0;
+        top = magnitude.low >> shift | static_cast<Uint128>(high) << (128 - shift) | (sticky ? 1 : 0);
     }
-    const F result = std::ldexp(static_cast<F>(static_cast<Int128>(magnitude.low)), shift);
+    const auto power = [](int exponent) { return static_cast<F>(std::int64_t{1} << exponent); };
+    const F result = static_cast<F>(static_cast<Kept>(top)) * power(shift / 3) * power(shift / 3) * power(shift - 2 * (shift / 3));
     return value.negative() ? -result : result;
 }
 

@@ -46,6 +46,31 @@ std::vector<SeparableMask> separable_masks(const Resolved& r, const void* taps) 
     return masks;
 }
 
+void note_magnitudes(TapsFacts& facts, const Resolved& r, const std::int64_t* taps) {
+    constexpr double kRoundedUp = 1 + 1e-6;  // the sums have 2^33 terms at most, each rounded to 2^-53
+    for (std::int64_t f = 0; f < r.filters; ++f) {
+        double sum = 0, squares = 0;
+        for (std::int64_t t = f * r.taps(); t < (f + 1) * r.taps(); ++t) {
+            const bool is_unsigned = r.taps_dtype == Dtype::u64;
+            const double tap =
+                is_unsigned ? static_cast<double>(static_cast<std::uint64_t>(taps[t])) : static_cast<double>(taps[t]);
+            const double magnitude = std::abs(tap);
+            facts.largest_tap = std::max(facts.largest_tap, magnitude);
+            sum += magnitude;
+            squares += magnitude * magnitude;
+        }
+        facts.sum_of_taps = std::max(facts.sum_of_taps, sum * kRoundedUp);
+        facts.norm_of_taps = std::max(facts.norm_of_taps, std::sqrt(squares) * kRoundedUp);
+    }
+}
+
+void note_any_taps(TapsFacts& facts, const Resolved& r) {
+    const auto taps = static_cast<double>(r.taps());
+    facts.largest_tap = std::ldexp(1.0, r.taps_dtype == Dtype::u64 ? 64 : 63);
+    facts.sum_of_taps = facts.largest_tap * taps;
+    facts.norm_of_taps = facts.largest_tap * std::sqrt(taps);
+}
+
 }  // namespace
 
 int TapsFacts::rank() const {
@@ -59,7 +84,14 @@ int TapsFacts::rank() const {
 
 TapsFacts facts_of(const Resolved& problem, const void* taps) {
     TapsFacts facts;
-    if (taps == nullptr || is_integer(problem.taps_dtype)) { return facts; }
+    if (taps == nullptr) {
+        if (problem.is_exact()) { note_any_taps(facts, problem); }
+        return facts;
+    }
+    if (is_integer(problem.taps_dtype)) {
+        if (problem.rank == 1) { note_magnitudes(facts, problem, static_cast<const std::int64_t*>(taps)); }
+        return facts;
+    }
     const bool is_single = real_part_of(problem.taps_dtype) == Dtype::f32;
     const std::int64_t reals = problem.filters * problem.taps() * (is_complex(problem.taps_dtype) ? 2 : 1);
     facts.finite = is_single ? all_finite<float>(taps, reals) : all_finite<double>(taps, reals);

@@ -14,6 +14,9 @@ struct TapsFacts {
     /// largest into [2^14, 2^15). Tensor cores then need one product where others need two. Asked for one filter on signals of 16
     /// bits.
     bool narrow = false;
+    /// Of integers beside integers: the largest magnitude of a tap, and of a filter the sum of magnitudes and the L2 norm, each
+    /// of the filter where it is largest and not less than exact.
+    double largest_tap = 0, sum_of_taps = 0, norm_of_taps = 0;
     /// Of images: for each mask its sum of separable masks; rank 0 where none is exact enough.
     std::vector<SeparableMask> separable;
 

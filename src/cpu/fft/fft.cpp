@@ -22,37 +22,46 @@ FftSink<T> BlockFft<T>::sink(T* data, std::int64_t re_count, std::int64_t im_cou
 }
 
 template <class T>
-void BlockFft<T>::forward(T* data, T* scratch, int threads) const {
+void BlockFft<T>::forward_columns(T* data, T* scratch, int threads) const {
     const FftTables<T>& t = *tables_;
-    T* const im = data + t.im_offset;
-    if (t.rows == 1) {
-        kernels_->forward_row(t, data, im);
-        return;
-    }
+    if (t.rows == 1) { return; }
     const FftSource<T> from = source(data);
     const auto columns = [&](std::int64_t strip, int slot) {
-        kernels_->forward_columns(t, strip, from, data, im, scratch + slot * t.scratch_extent);
+        kernels_->forward_columns(t, strip, from, data, data + t.im_offset, scratch + slot * t.scratch_extent);
     };
-    const auto rows = [&](std::int64_t row, int) { kernels_->forward_row(t, data + row * t.pitch, im + row * t.pitch); };
     core::parallel_for(t.columns / t.strip, threads, std::cref(columns));
+}
+
+template <class T>
+void BlockFft<T>::inverse_columns(T* data, T* scratch, int threads, const FftSink<T>& sink) const {
+    const FftTables<T>& t = *tables_;
+    if (t.rows == 1) { return; }
+    const auto columns = [&](std::int64_t strip, int slot) {
+        kernels_->inverse_columns(t, strip, data, data + t.im_offset, sink, scratch + slot * t.scratch_extent);
+    };
+    core::parallel_for(t.columns / t.strip, threads, std::cref(columns));
+}
+
+template <class T>
+void BlockFft<T>::forward(T* data, T* scratch, int threads) const {
+    const FftTables<T>& t = *tables_;
+    forward_columns(data, scratch, threads);
+    const auto rows = [&](std::int64_t row, int) {
+        T* const re = data + row * t.pitch;
+        kernels_->forward_row(t, re, re + t.im_offset);
+    };
     core::parallel_for(t.rows, threads, std::cref(rows));
 }
 
 template <class T>
 void BlockFft<T>::inverse(T* data, T* scratch, int threads) const {
     const FftTables<T>& t = *tables_;
-    T* const im = data + t.im_offset;
-    if (t.rows == 1) {
-        kernels_->inverse_row(t, data, im);
-        return;
-    }
-    const FftSink<T> to = sink(data, t.size, t.size);
-    const auto rows = [&](std::int64_t row, int) { kernels_->inverse_row(t, data + row * t.pitch, im + row * t.pitch); };
-    const auto columns = [&](std::int64_t strip, int slot) {
-        kernels_->inverse_columns(t, strip, data, im, to, scratch + slot * t.scratch_extent);
+    const auto rows = [&](std::int64_t row, int) {
+        T* const re = data + row * t.pitch;
+        kernels_->inverse_row(t, re, re + t.im_offset);
     };
     core::parallel_for(t.rows, threads, std::cref(rows));
-    core::parallel_for(t.columns / t.strip, threads, std::cref(columns));
+    inverse_columns(data, scratch, threads, sink(data, t.size, t.size));
 }
 
 template <class T>

@@ -26,6 +26,10 @@ public:
     void forward(T* data, T* scratch, int threads) const;
     /// Permuted to natural order, in place, times 2^log2_size.
     void inverse(T* data, T* scratch, int threads) const;
+    /// What is done to columns of several rows, in place: forward() is this and then forward_row of each row, inverse() the
+    /// opposite. Nothing if there is one row.
+    void forward_columns(T* data, T* scratch, int threads) const;
+    void inverse_columns(T* data, T* scratch, int threads, const FftSink<T>& sink) const;
     /// inverse(forward(source) * spectrum) to sink, by way of data. False if a stored value is infinite or NaN.
     bool convolve(T* data, const T* spectrum, T* scratch, int threads, const FftSource<T>& source, const FftSink<T>& sink) const;
     /// The data itself as source or sink.

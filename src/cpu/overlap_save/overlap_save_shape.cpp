@@ -33,9 +33,6 @@ constexpr double kFixedBytes = 56.0 * (1 << 20);
 constexpr double kFilters = 5.75;
 constexpr double kFiltersPreparing = 4.75;
 
-// Blocks are multiples of this, so that an aligned output stays aligned from block to block.
-constexpr std::int64_t kBlockMultiple = 16;
-
 std::size_t real_bytes(const core::Resolved& p) { return size_of(real_part_of(p.dtype)); }
 
 double type_factor(const core::Resolved& p) {
@@ -70,12 +67,16 @@ Bytes bytes_of(const core::Resolved& p, int log2_size) {
 // Buffers of `data` bytes that may be in work beside `spectra` spectra; 0: the shape does not fit.
 std::int64_t buffers_within(const Bytes& b, double spectra) {
     const double kept = spectra * b.data + b.filter + b.table;  // the taps themselves are kept for repairs
-    if (kept > kFixedBytes + kFiltersPreparing * b.filter) { return 0; }
-    const double left = kFixedBytes + kFilters * b.filter - kept;
+    const MemoryBound bound(b.filter);
+    if (kept > bound.preparing) { return 0; }
+    const double left = bound.executing - kept;
     return left < b.data ? 0 : static_cast<std::int64_t>(std::min(left / b.data, 1e6));
 }
 
-// Units of all rows; with n unknown, of one output.
+double transform_ns(int log2_size) { return kTransformNs[static_cast<std::size_t>(log2_size - kMinLog2Fft)]; }
+
+}  // namespace
+
 double units_of(const core::Resolved& p, std::int64_t block) {
     const double together = pairing_of(p) == Pairing::complex_signal ? 1 : 2;
     if (p.x.n == kUnknownLength) { return static_cast<double>(p.batch.length) / (together * static_cast<double>(block)); }
@@ -91,22 +92,20 @@ double units_of(const core::Resolved& p, std::int64_t block) {
     }
 }
 
-// `wanted`: tasks that could run side by side, `fitting`: for which there is memory.
 void set_slots(OverlapSaveShape& shape, const core::Resolved& p, double wanted, std::int64_t fitting, int threads) {
     const bool few = fitting < threads || (p.x.n != kUnknownLength && wanted < 2 * threads);
     shape.shared = shape.log2_size >= kAlwaysLog2Shared || (shape.log2_size >= kMinLog2Shared && few);
     shape.slots = shape.shared ? 1 : static_cast<int>(std::clamp<std::int64_t>(fitting, 1, threads));
 }
 
-double transform_ns(int log2_size) { return kTransformNs[static_cast<std::size_t>(log2_size - kMinLog2Fft)]; }
-
-}  // namespace
-
 double transform_seconds(int log2_size, Dtype dtype) {
     core::Resolved problem;
     problem.dtype = dtype;
     return type_factor(problem) * 1e-9 * (transform_ns(log2_size) * std::ldexp(1.0, log2_size) + kUnitNs);
 }
+
+MemoryBound::MemoryBound(double filter_bytes)
+    : preparing(kFixedBytes + kFiltersPreparing * filter_bytes), executing(kFixedBytes + kFilters * filter_bytes) {}
 
 Pairing pairing_of(const core::Resolved& p) {
     if (is_complex(p.dtype)) { return Pairing::complex_signal; }

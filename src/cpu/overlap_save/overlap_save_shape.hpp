@@ -32,6 +32,22 @@ struct OverlapSaveShape {
 OverlapSaveShape overlap_save_shape(const core::Resolved& problem, int threads);
 OverlapSaveShape partitioned_shape(const core::Resolved& problem, int threads);
 
+/// Units of all rows, two segments each or one complex one; with n unknown, of one output.
+double units_of(const core::Resolved& problem, std::int64_t block);
+
+/// Sets `shared` and `slots`. `wanted`: tasks that could run side by side, `fitting`: for which there is memory.
+void set_slots(OverlapSaveShape& shape, const core::Resolved& problem, double wanted, std::int64_t fitting, int threads);
+
+/// Of real and complex filters of transforms: bytes that a plan and its execution may take, while a plan is made and afterwards, if
+/// the taps are so many bytes. Input and output are not counted.
+struct MemoryBound {
+    explicit MemoryBound(double filter_bytes);
+    double preparing, executing;
+};
+
+/// Blocks are multiples of this, so that an aligned output stays aligned from block to block.
+inline constexpr std::int64_t kBlockMultiple = 16;
+
 /// Seconds of one transform of 2^log2_size complex points with its product and inverse, on one thread; dtype: f32 or f64.
 double transform_seconds(int log2_size, Dtype dtype);
 
