@@ -15,6 +15,8 @@ const core::Algorithm& direct_algorithm();
 /// Exact convolution of bool and integer signals: direct summation in the narrowest accumulator that cannot overflow, from 32 to
 /// 192 bits, chosen tile by tile.
 const core::Algorithm& integer_algorithm();
+/// The same by transforms in double, whose error is proved to be below one half: long filters.
+const core::Algorithm& integer_fft_algorithm();
 
 /// Fast Fourier transforms of overlapping blocks; one transform holds the whole filter.
 const core::Algorithm& overlap_save_algorithm();

@@ -96,6 +96,19 @@ TEST_P(Property, AgreesWithTheTextbook) {
     for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) { run_case(static_cast<std::uint64_t>(i * kShards + GetParam())); }
 }
 
+// What is never drawn is never compared.
+TEST(PropertyDrawing, IntegersHaveFiltersThatTransformsAreFor) {
+    std::int64_t few = 0, many = 0;
+    for (std::uint64_t seed = 0; seed < kDefaultCases; ++seed) {
+        Random random(seed);
+        const core::Resolved problem = core::resolve(draw_any(random));
+        if (problem.rank != 1 || !problem.is_exact() || problem.changes_rate()) { continue; }
+        (problem.x.k < 100 ? few : many) += 1;
+    }
+    EXPECT_GE(few, 300);
+    EXPECT_GE(many, 200);
+}
+
 INSTANTIATE_TEST_SUITE_P(Shards, Property, ::testing::Range(0, kShards));
 
 }  // namespace

@@ -256,19 +256,49 @@ void IntegerEpilogue::store_scaled(Out* out, std::int64_t stride, std::int64_t r
     }
 }
 
+// Wide sums a block at a time, those of a block that fit 64 bits as such.
+template <class Out, class Acc>
+void IntegerEpilogue::store_wide(const core::Output& output, std::int64_t row, std::int64_t first, std::int64_t count,
+                                 const Acc* sums, OverflowLog& log) const {
+    Out* const out = static_cast<Out*>(output.data) + row * output.batch_stride + (first - output.first) * output.stride;
+    using Floating = std::conditional_t<kIsInteger<Out>, double, Out>;
+    constexpr std::int64_t kBlock = 256;
+    std::int64_t narrow[kBlock];
+    for (std::int64_t i = 0; i < count; i += kBlock) {
+        const std::int64_t part = std::min(kBlock, count - i);
+        bool all_fit = true;
+        for (std::int64_t j = 0; j < part; ++j) {
+            const core::Int192 sum = widen(sums[i + j]);
+            narrow[j] = static_cast<std::int64_t>(sum.low);
+            all_fit = all_fit && sum.fits_64();
+        }
+        if (all_fit) {
+            store_as<Out>(output, row, first + i, part, narrow, log);
+        } else if (!kIsInteger<Out> && !scaled_ && !clamped_) {
+            for (std::int64_t j = i; j < i + part; ++j) {
+                out[j * output.stride] = static_cast<Out>(core::to_floating<Floating>(widen(sums[j])));
+            }
+        } else if (!finish_all(out + i * output.stride, output.stride, row, first + i, part, sums + i, log)) {
+            return;
+        }
+    }
+}
+
 template <class Out, class Acc>
 void IntegerEpilogue::store_as(const core::Output& output, std::int64_t row, std::int64_t first, std::int64_t count, Acc* sums,
                                OverflowLog& log) const {
     Out* const out = static_cast<Out*>(output.data) + row * output.batch_stride + (first - output.first) * output.stride;
-    if constexpr (std::is_integral_v<Acc> && sizeof(Acc) <= 8) {
+    if constexpr (std::is_same_v<Acc, core::Int128> || std::is_same_v<Acc, core::Int192>) {
+        store_wide<Out>(output, row, first, count, sums, log);
+    } else {
         if constexpr (kIsInteger<Out>) {
             if (scaled_) { return store_scaled(out, output.stride, row, first, count, sums, log); }
         }
         if (!scaled_ && (!clamped_ || clamp_first(sums, count))) {
             if (cast_all(out, output.stride, sums, count) || wrap_) { return; }
         }
+        finish_all(out, output.stride, row, first, count, sums, log);
     }
-    finish_all(out, output.stride, row, first, count, sums, log);
 }
 
 template <class Acc>

@@ -59,6 +59,9 @@ private:
     void store_as(const core::Output& output, std::int64_t row, std::int64_t first, std::int64_t count, Acc* sums,
                   OverflowLog& log) const;
     template <class Out, class Acc>
+    void store_wide(const core::Output& output, std::int64_t row, std::int64_t first, std::int64_t count, const Acc* sums,
+                    OverflowLog& log) const;
+    template <class Out, class Acc>
     void store_scaled(Out* out, std::int64_t stride, std::int64_t row, std::int64_t first, std::int64_t count, const Acc* sums,
                       OverflowLog& log) const;
     template <class Out, class Acc>

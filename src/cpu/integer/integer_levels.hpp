@@ -7,6 +7,7 @@
 
 #include "core/problem/int_range.hpp"
 #include "core/problem/resolved.hpp"
+#include "core/problem/taps_facts.hpp"
 
 namespace tapline::cpu {
 
@@ -14,6 +15,9 @@ namespace tapline::cpu {
 enum class Level { pairs16, low32, wide32, low64, wide128, wide192 };
 inline constexpr int kLevels = 6;
 const char* to_string(Level level);
+
+/// Of one product and its addition, on one thread.
+double seconds_of_product(Level level);
 
 /// The `or_bits` of samples: the bitwise or of x (unsigned types) or of x ^ (x >> 63) (signed ones: x or -x - 1). At most
 /// twice the largest of them, and cheaper to find; exact about how many bits the samples need.
@@ -30,8 +34,17 @@ std::uint64_t or_bits(const T* samples, std::int64_t count) {
     return static_cast<std::uint64_t>(bits);
 }
 
+/// Of the largest magnitude 2^bits that samples with these or_bits may have.
+int bits_of(std::uint64_t or_bits);
+
 /// The or_bits that samples of an integer dtype can have.
 std::uint64_t or_bits_of(Dtype dtype);
+
+/// The level of samples of magnitude up to 2^bits by what is known of filters: the one that suits all.
+Level level_of(const core::TapsFacts& facts, int bits, int modulo_bits);
+
+/// Of samples that a problem may have: the most for which its sums fit the output, or all that their type has.
+int likely_bits(const core::Resolved& problem, const core::TapsFacts& facts, int modulo_bits);
 
 /// One filter in every form that some level needs; k taps in correlation order.
 class IntegerTaps {
