@@ -87,7 +87,7 @@ enum { TAPLINE_OVERFLOW_ERROR = 0, TAPLINE_OVERFLOW_WRAP = 1 };   /* integer res
 
 enum {
     TAPLINE_STANDARD = 0, /* L2 error at most 1e-6 (f32) or 1e-14 (f64) times sum|taps| times the L2 norm of the input read */
-    TAPLINE_STRICT = 1,   /* direct summation only: elementwise (k+2) eps sum|taps||x| */
+    TAPLINE_STRICT = 1,   /* elementwise (k+2) eps sum|taps||x|: by direct sums, or checked */
     TAPLINE_FAST = 2      /* 1e-3, where a device has something faster */
 };
 

@@ -43,7 +43,7 @@ enum class Filters { shared, per_row };
 /// How exact a result must be; docs/numerics.md has the bounds.
 enum class Accuracy {
     standard,  ///< L2 error at most 1e-6 (f32) or 1e-14 (f64) times sum|taps| times the L2 norm of the input read
-    strict,    ///< direct summation only: elementwise (k+2) eps sum|taps||x|
+    strict,    ///< elementwise (k+2) eps sum|taps||x|: direct sums, or checked transforms
     fast,      ///< 1e-3, where an engine has something faster; else as standard
 };
 

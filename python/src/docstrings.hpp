@@ -31,7 +31,7 @@ constant : number
 origin : int, optional
     Which tap (after any reversal) sits on the output's own position; each mode has a default.
 accuracy : {'standard', 'strict', 'fast'}
-    'strict' sums directly and bounds each element's error.
+    'strict' bounds each element's error by its own terms.
 device : str
     'auto', 'cpu', 'cuda' or 'cuda:N', for arrays in host memory. CuPy arrays, PyTorch tensors and
     JAX arrays on a GPU stay where they are, and the result is of their kind (docs/python.md).

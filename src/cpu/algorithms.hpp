@@ -18,7 +18,8 @@ const core::Algorithm& integer_algorithm();
 /// The same by transforms in double, whose error is proved to be below one half: long filters.
 const core::Algorithm& integer_fft_algorithm();
 
-/// Fast Fourier transforms of overlapping blocks; one transform holds the whole filter.
+/// Fast Fourier transforms of overlapping blocks; one transform holds the whole filter. Strict accuracy: in double, with every
+/// output checked.
 const core::Algorithm& overlap_save_algorithm();
 /// The filter is cut into parts of half a transform: filters so long that one transform would need too much memory, or much
 /// longer than the signal.

@@ -179,8 +179,8 @@ TEST(Errors, Options) {
     expect_error(ErrorCode::device, {"device", "cuda:99"}, with({.device = "cuda:99"}));
     expect_error(ErrorCode::argument, {"algorithm", "magic", "textbook"}, with({.algorithm = "magic"}));
     expect_error(ErrorCode::unsupported, {"integer"}, with({.algorithm = "integer"}));
-    expect_error(ErrorCode::unsupported, {"overlap_save", "strict"},
-                 with({.accuracy = Accuracy::strict, .algorithm = "overlap_save"}));
+    expect_error(ErrorCode::unsupported, {"partitioned", "strict"},
+                 with({.accuracy = Accuracy::strict, .algorithm = "partitioned"}));
     Problem to_halves = small_problem();
     to_halves.output_dtype = Dtype::bf16;
     expect_error(ErrorCode::unsupported, {"f16 and bf16", "GPU", "f32"}, [&] { make_plan(to_halves, taps, {.device = "cpu"}); });

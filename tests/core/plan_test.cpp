@@ -39,7 +39,11 @@ TEST(Plan, ShortFiltersAreDirectAndLongOnesAreNot) {
     EXPECT_EQ(make_plan(problem_of(1 << 20, 9), random_floats(9, 1), {.device = "cpu"}).algorithm(), "direct");
     EXPECT_NE(make_plan(problem_of(1 << 20, 8191), random_floats(8191, 1), {.device = "cpu"}).algorithm(), "direct");
     const PlanOptions strict{.device = "cpu", .accuracy = Accuracy::strict};
-    EXPECT_EQ(make_plan(problem_of(1 << 20, 8191), random_floats(8191, 1), strict).algorithm(), "direct");
+    EXPECT_EQ(make_plan(problem_of(1 << 20, 63), random_floats(63, 1), strict).algorithm(), "direct");
+    EXPECT_EQ(make_plan(problem_of(1 << 20, 8191), random_floats(8191, 1), strict).algorithm(), "overlap_save");
+    Problem wide = problem_of(1 << 20, 8191);
+    wide.dtype = Dtype::f64;
+    EXPECT_EQ(make_plan(wide, std::vector<double>(8191, 1).data(), strict).algorithm(), "direct");
 }
 
 TEST(Plan, AQuietPassageBesideALoudOneKeepsItsDigits) {

@@ -390,9 +390,9 @@ TEST(OverlapSave, EveryTarget) {
 
 TEST(OverlapSave, Refusals) {
     const std::vector<float> taps(9, 1);
+    const PlanOptions strict{.device = "cpu", .accuracy = Accuracy::strict, .algorithm = "partitioned"};
+    EXPECT_THROW(make_plan({.length = 100, .taps = 9}, taps, strict), Error);
     for (const char* const algorithm : kAlgorithms) {
-        const PlanOptions strict{.device = "cpu", .accuracy = Accuracy::strict, .algorithm = algorithm};
-        EXPECT_THROW(make_plan({.length = 100, .taps = 9}, taps, strict), Error);
         const std::vector<std::int64_t> integers(9, 1);
         EXPECT_THROW(
             make_plan({.length = 100, .taps = 9, .dtype = Dtype::i16}, integers, {.device = "cpu", .algorithm = algorithm}), Error);

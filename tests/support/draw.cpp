@@ -274,6 +274,25 @@ void spoil(void* data, Dtype dtype, std::int64_t count, Random& random) {
     }
 }
 
+void make_uneven(void* data, Dtype dtype, std::int64_t count, Random& random) {
+    if (is_integer(dtype) || size_of(dtype) == 2 || count == 0) { return; }
+    const Dtype real = real_part_of(dtype);
+    const std::int64_t scalars = is_complex(dtype) ? 2 * count : count;
+    for (std::int64_t i = between(1, 4, random); i > 0; --i) {
+        const std::int64_t first = between(0, scalars - 1, random), last = between(first, scalars - 1, random);
+        const double scale = std::pow(10.0, static_cast<double>(between(-15, 15, random)));
+        const std::int64_t kind = between(0, 9, random);
+        for (std::int64_t at = first; at <= last; ++at) {
+            const auto value = static_cast<double>(reference::number_at(data, real, at).real());
+            if (!std::isfinite(value)) { continue; }
+            const bool keeps = kind > 0 && (kind != 2 || chance(0.02, random));
+            const double scaled = kind == 1 ? scale : value * scale;
+            // Far from where sums of f32 overflow, and from where they lose digits.
+            reference::put_number(data, real, at, keeps && std::abs(scaled) > 1e-30 ? std::clamp(scaled, -1e30, 1e30) : 0);
+        }
+    }
+}
+
 void make_separable(void* taps, const Problem& p, int rank, Random& random) {
     std::normal_distribution<double> draw;
     const auto h = static_cast<std::size_t>(p.axes[0].taps), w = static_cast<std::size_t>(p.axes[1].taps);

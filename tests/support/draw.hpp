@@ -51,6 +51,10 @@ void draw_epilogue(Problem& problem, Random& random);
 /// A few NaN and infinities somewhere, now and then many; nothing in integers.
 void spoil(void* data, Dtype dtype, std::int64_t count, Random& random);
 
+/// Stretches of floating-point samples (not of 16 bits) become up to 10^15 times as loud or quiet, others zero, a constant or
+/// nothing but single samples.
+void make_uneven(void* data, Dtype dtype, std::int64_t count, Random& random);
+
 /// Each mask becomes a sum of `rank` outer products, as rounded as masks are. Two filtered axes, real taps.
 void make_separable(void* taps, const Problem& problem, int rank, Random& random);
 

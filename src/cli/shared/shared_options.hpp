@@ -114,7 +114,7 @@ inline PlanOptions plan_options(const FilterJob& job) {
 /// --accuracy, --device, --algorithm, --threads; the command that lists the algorithms, for the help.
 inline void add_computing(CLI::App& sub, FilterJob& job, const char* list_of_algorithms) {
     begin_group(sub, "Computing");
-    add_accuracy(sub, job.accuracy, "standard, strict (direct summation only) or fast [standard]");
+    add_accuracy(sub, job.accuracy, "standard, strict (bounds each output's error) or fast [standard]");
     sub.add_option("--device", job.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE");
     sub.add_option("--algorithm", job.algorithm, std::string("Use this one; `") + list_of_algorithms + "` lists them")
         ->type_name("NAME");

@@ -88,7 +88,7 @@ std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem,
 Choice choose(const Engine& engine, const Resolved& problem, const Request& request, const std::string& algorithm) {
     std::vector<Candidate> all = candidates(engine, problem, request);
     if (!algorithm.empty()) { return named(all, algorithm); }
-    const bool local_first = problem.taps() <= engine.local_taps(problem.rank) && request.accuracy != Accuracy::fast;
+    const bool local_first = problem.taps() <= engine.local_taps(problem.rank) && request.accuracy == Accuracy::standard;
     std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
         if (a.support.ok != b.support.ok) { return a.support.ok; }
         if (!a.support.ok) { return false; }

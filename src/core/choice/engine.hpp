@@ -136,9 +136,10 @@ public:
                                                            const std::function<bool(const Algorithm&)>& /*accept*/) const {
         return std::nullopt;
     }
-    /// Up to so many taps local algorithms go first unless accuracy `fast` is asked for, although transforms overtake them at about
-    /// 80: with 127 taps direct summation takes 1.5 to 1.9 times as long on a CPU, and what is next to a passage 10^6 times as loud
-    /// keeps its digits, while transforms leave an error of 1.4% in the outputs there (docs/numerics.md).
+    /// Up to so many taps local algorithms go first for accuracy `standard`, although transforms overtake them at about 80: with
+    /// 127 taps direct summation takes 1.5 to 1.9 times as long on a CPU, and what is next to a passage 10^6 times as loud keeps
+    /// its digits, while transforms leave an error of 1.4% in the outputs there (docs/numerics.md). What takes `strict` keeps every
+    /// output's own bound, and `fast` asks for less.
     [[nodiscard]] virtual std::int64_t local_taps(int /*rank*/) const { return 128; }
     /// Seconds to copy so many bytes, for explain().
     [[nodiscard]] virtual double copy_seconds(std::int64_t bytes, int threads) const = 0;

@@ -34,6 +34,13 @@ constexpr double kBytesPerSecond = 30e9;
 constexpr double kBytesPerSecondPerFurtherThread = 15e9;
 constexpr double kCachedBytes = 1 << 21;
 
+// Of one product of a sample and a tap.
+double seconds_of_term(const Resolved& problem) {
+    const double width = (is_complex(problem.dtype) ? 2 : 1) * (problem.complex_taps ? 2 : 1);
+    const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
+    return width * element * kProductSeconds.of(current_target());
+}
+
 class Direct final : public core::Algorithm {
 public:
     [[nodiscard]] std::string_view name() const override { return "direct"; }
@@ -53,7 +60,7 @@ public:
         const double terms = (zero ? std::min(inputs, outputs) : outputs) * k + outputs * kProductsOfAnOutput;
         const double width = (is_complex(problem.dtype) ? 2 : 1) * (problem.complex_taps ? 2 : 1);
         const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
-        double sums = terms * width * element * kProductSeconds.of(current_target());
+        double sums = terms * seconds_of_term(problem);
         if (problem.batch.in_stride == 1 && std::abs(problem.x.in_stride) >= problem.batch.length &&
             problem.batch.length >= kMinRows) {
             const bool flat = problem.x.in_stride == problem.batch.length &&
@@ -86,6 +93,10 @@ bool takes_side_by_side(const Resolved& p) {
 }
 
 }  // namespace
+
+double direct_seconds_of_output(const core::Resolved& problem) {
+    return (static_cast<double>(problem.x.k) + kProductsOfAnOutput) * seconds_of_term(problem);
+}
 
 const core::Algorithm& direct_algorithm() {
     static const Direct kDirect;

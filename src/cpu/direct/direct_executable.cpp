@@ -142,6 +142,18 @@ void DirectExecutable<X, H>::execute(const core::Output& output, const core::Inp
 }
 
 template <class X, class H>
+void DirectExecutable<X, H>::execute_run(const core::Output& output, const core::Input& input, std::span<std::byte> workspace,
+                                         std::int64_t row, std::int64_t first, std::int64_t last) const {
+    Job job{.output = output, .input = input, .workspace = workspace.data()};
+    job.plain_output = problem_.trivial_epilogue && output.stride == 1;
+    if (input.main.stride == 1 && problem_.x.k <= kTapChunk) {
+        job.interior_first = std::clamp(input.main.first + problem_.x.origin, first, last);
+        job.interior_last = std::clamp(input.main.last + problem_.x.origin - problem_.x.k + 1, job.interior_first, last);
+    }
+    run_row(job, scratch_of(job, 0), row, first, last);
+}
+
+template <class X, class H>
 void DirectExecutable<X, H>::run_task(const Job& job, std::int64_t task, int slot) const {
     const Scratch scratch = scratch_of(job, slot);
     const std::int64_t end = job.output.first + job.output.count;

@@ -27,6 +27,10 @@ public:
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void* stream) const override;
     [[nodiscard]] std::string describe() const override;
 
+    /// Outputs [first, last) of one row of the batch, with the bits that execute() gives them, in the calling thread.
+    void execute_run(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, std::int64_t row,
+                     std::int64_t first, std::int64_t last) const;
+
 private:
     static constexpr bool kComplex = !std::is_floating_point_v<X>;
     static constexpr bool kComplexTaps = !std::is_floating_point_v<H>;
@@ -91,6 +95,9 @@ private:
     Target target_;
     typename DirectKernels<Real>::Kernel kernel_ = nullptr, careful_kernel_ = nullptr;
 };
+
+/// Seconds of one output of a problem that is summed directly, on one thread.
+double direct_seconds_of_output(const core::Resolved& problem);
 
 extern template class DirectExecutable<float, float>;
 extern template class DirectExecutable<double, double>;

@@ -64,28 +64,43 @@ void BlockFft<T>::inverse(T* data, T* scratch, int threads) const {
     inverse_columns(data, scratch, threads, sink(data, t.size, t.size));
 }
 
-template <class T>
-bool BlockFft<T>::convolve(T* data, const T* spectrum, T* scratch, int threads, const FftSource<T>& source,
-                           const FftSink<T>& sink) const {
-    const FftTables<T>& t = *tables_;
+namespace {
+
+// `ends`: the kernels that know source and sink; `rows_of`: the one between them.
+template <class T, class Ends, class Source, class Sink>
+bool convolve_with(const FftTables<T>& t, const FftKernels<T>& rows_of, const Ends& ends, T* data, const T* spectrum, T* scratch,
+                   int threads, const Source& source, const Sink& sink) {
     T* const im = data + t.im_offset;
     const T* const spectrum_im = spectrum + t.im_offset;
-    if (t.rows == 1) { return kernels_->convolve_segment(t, data, im, spectrum, spectrum_im, source, sink); }
+    if (t.rows == 1) { return ends.convolve_segment(t, data, im, spectrum, spectrum_im, source, sink); }
     const auto forward_columns = [&](std::int64_t strip, int slot) {
-        kernels_->forward_columns(t, strip, source, data, im, scratch + slot * t.scratch_extent);
+        ends.forward_columns(t, strip, source, data, im, scratch + slot * t.scratch_extent);
     };
     const auto rows = [&](std::int64_t row, int) {
         const std::int64_t at = row * t.pitch;
-        kernels_->convolve_row(t, data + at, im + at, spectrum + at, spectrum_im + at);
+        rows_of.convolve_row(t, data + at, im + at, spectrum + at, spectrum_im + at);
     };
-    std::atomic<bool> finite = true;
+    std::atomic<bool> good = true;
     const auto inverse_columns = [&](std::int64_t strip, int slot) {
-        if (!kernels_->inverse_columns(t, strip, data, im, sink, scratch + slot * t.scratch_extent)) { finite = false; }
+        if (!ends.inverse_columns(t, strip, data, im, sink, scratch + slot * t.scratch_extent)) { good = false; }
     };
     core::parallel_for(t.columns / t.strip, threads, std::cref(forward_columns));
     core::parallel_for(t.rows, threads, std::cref(rows));
     core::parallel_for(t.columns / t.strip, threads, std::cref(inverse_columns));
-    return finite;
+    return good;
+}
+
+}  // namespace
+
+template <class T>
+bool BlockFft<T>::convolve(T* data, const T* spectrum, T* scratch, int threads, const FftSource<T>& source,
+                           const FftSink<T>& sink) const {
+    return convolve_with(*tables_, *kernels_, *kernels_, data, spectrum, scratch, threads, source, sink);
+}
+
+bool CheckedFft::convolve(double* data, const double* spectrum, double* scratch, int threads, const FftSource<float>& source,
+                          const CheckedSink& sink) const {
+    return convolve_with(fft_.tables(), fft_.kernels(), *kernels_, data, spectrum, scratch, threads, source, sink);
 }
 
 template class BlockFft<float>;

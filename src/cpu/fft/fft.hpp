@@ -41,6 +41,23 @@ private:
     std::shared_ptr<const FftTables<T>> tables_;
 };
 
+/// Convolutions of f32 samples by transforms in double, which say of every output whether it is large beside the transform's
+/// error. Spectra are those of BlockFft<double>.
+class CheckedFft {
+public:
+    CheckedFft(Target target, int log2_size) : fft_(target, log2_size), kernels_(&checked_fft_kernels(target)) {}
+
+    [[nodiscard]] const BlockFft<double>& wide() const { return fft_; }
+    [[nodiscard]] const CheckedFftKernels& kernels() const { return *kernels_; }
+    /// As BlockFft::convolve. Whether no output was small: so the bits of the sink, which the caller has cleared, are all 0.
+    bool convolve(double* data, const double* spectrum, double* scratch, int threads, const FftSource<float>& source,
+                  const CheckedSink& sink) const;
+
+private:
+    BlockFft<double> fft_;
+    const CheckedFftKernels* kernels_;
+};
+
 /// How far a convolution by double transforms of 2^log2_size points may be off: every output's error, each real component's, is
 /// at most this times the L2 norm of the (complex) window times the L2 norm of the taps. Proved in docs/numerics.md, "What a
 /// transform can be proved to keep", for these kernels on every target; overflow and underflow apart.

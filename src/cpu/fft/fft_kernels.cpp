@@ -19,6 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // clang-format off
 #include "cpu/fft/simd_fft_tile.inl"
+#include "cpu/fft/simd_fft_sink.inl"
 #include "cpu/fft/simd_fft.inl"
 #include "cpu/fft/simd_fft_columns.inl"
 #include "cpu/fft/simd_fft_copy.inl"
@@ -33,13 +34,23 @@ const FftKernels<T>& fft_kernel_table() {
         forward_row<T>,
         inverse_row<T>,
         convolve_row<T>,
-        convolve_segment<T>,
-        forward_columns<T>,
-        inverse_columns<T>,
+        convolve_segment<T, T, FftSink<T>>,
+        forward_columns<T, T>,
+        inverse_columns<T, FftSink<T>>,
         multiply_add<T>,
         split<T>,
         join<T>,
         all_finite<T>,
+    };
+    return kKernels;
+}
+
+inline const CheckedFftKernels& checked_fft_kernel_table() {
+    static constexpr CheckedFftKernels kKernels = {
+        convolve_segment<double, float, CheckedSink>,
+        forward_columns<double, float>,
+        inverse_columns<double, CheckedSink>,
+        energy,
     };
     return kKernels;
 }
@@ -61,6 +72,7 @@ const FftKernels<T>& fft_kernels_scalar() {
 }
 template const FftKernels<float>& fft_kernels_scalar<float>();
 template const FftKernels<double>& fft_kernels_scalar<double>();
+const CheckedFftKernels& checked_fft_kernels_scalar() { return N_SCALAR::checked_fft_kernel_table(); }
 #else
 template <class T>
 const FftKernels<T>& fft_kernels(Target target) {
@@ -68,6 +80,9 @@ const FftKernels<T>& fft_kernels(Target target) {
 }
 template const FftKernels<float>& fft_kernels<float>(Target);
 template const FftKernels<double>& fft_kernels<double>(Target);
+const CheckedFftKernels& checked_fft_kernels(Target target) {
+    TAPLINE_RETURN_TABLE_OF(target, checked_fft_kernel_table, checked_fft_kernels_scalar())
+}
 #endif
 
 }  // namespace tapline::cpu

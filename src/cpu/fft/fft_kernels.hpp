@@ -23,6 +23,15 @@ struct FftSink {
     bool stream = false;                      ///< past the caches; re and im must be multiples of 64 bytes
 };
 
+/// Where a convolution of f32 samples by transforms in double leaves its outputs, rounded to f32, and which of them are so small
+/// that the transform's error might show in them.
+struct CheckedSink {
+    FftSink<float> to;
+    double least = 0;                  ///< a re or im of at least this magnitude is large enough; NaN: none is
+    std::uint8_t* small_re = nullptr;  ///< bit i % 8 of byte i / 8 is set where output i is not; others stay as they are
+    std::uint8_t* small_im = nullptr;
+};
+
 template <class T>
 struct FftKernels {
     int lanes;
@@ -48,6 +57,21 @@ struct FftKernels {
     /// Whether all values are finite.
     bool (*all_finite)(const T* values, std::int64_t count);
 };
+
+/// As FftKernels<double>, from samples of f32 to a CheckedSink. What returns bool: whether no output was small.
+struct CheckedFftKernels {
+    bool (*convolve_segment)(const FftTables<double>&, double* re, double* im, const double* h_re, const double* h_im,
+                             const FftSource<float>&, const CheckedSink&);
+    void (*forward_columns)(const FftTables<double>&, std::int64_t strip, const FftSource<float>&, double* re, double* im,
+                            double* scratch);
+    bool (*inverse_columns)(const FftTables<double>&, std::int64_t strip, const double* re, const double* im, const CheckedSink&,
+                            double* scratch);
+    /// The sum of the squares of `count` samples; NaN or infinite if one of them is.
+    double (*energy)(const float* values, std::int64_t count);
+};
+
+const CheckedFftKernels& checked_fft_kernels(Target target);
+const CheckedFftKernels& checked_fft_kernels_scalar();
 
 template <class T>
 const FftKernels<T>& fft_kernels(Target target);

@@ -1,15 +1,16 @@
-// The passes of the block FFT. Included once per instruction set, inside HWY_NAMESPACE, after simd_fft_tile.inl.
+// The passes of the block FFT. Included once per instruction set, inside HWY_NAMESPACE, after simd_fft_tile.inl and
+// simd_fft_sink.inl.
 
 enum TileMode { kForwardOnly = 1, kInverseOnly = 2, kConvolve = 3 };
 
-template <int kRadix, class D, class T = hn::TFromD<D>>
-HWY_INLINE void load_points(D d, Cx<D>* z, const T* re, const T* im, std::int64_t stride) {
+template <int kRadix, class D, class S>
+HWY_INLINE void load_points(D d, Cx<D>* z, const S* re, const S* im, std::int64_t stride) {
     for (int r = 0; r < kRadix; ++r) { z[r] = load(d, re + r * stride, im + r * stride); }
 }
 
 // Vectors of L indices j; `src` and `re`, `im` may be the same.
-template <int kRadix, class T>
-HWY_NOINLINE void dif_pass(const T* src_re, const T* src_im, T* re, T* im, std::int64_t step, const T* w) {
+template <int kRadix, class S, class T>
+HWY_NOINLINE void dif_pass(const S* src_re, const S* src_im, T* re, T* im, std::int64_t step, const T* w) {
     const hn::ScalableTag<T> d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
     for (std::int64_t j = 0; j < step; j += kLanes, w += 2 * (kRadix - 1) * kLanes) {
@@ -50,60 +51,32 @@ HWY_NOINLINE void dit_pass(T* re, T* im, const FftPass<T>& pass) {
     }
 }
 
-// Stores the lanes of `v` at positions below `count` and adds 0 * v to `bad`, which becomes NaN if v is not finite.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void put(D d, T* to, std::int64_t position, std::int64_t count, bool stream, hn::Vec<D> v, hn::Vec<D>& bad) {
-    constexpr std::int64_t kLanes = hn::MaxLanes(d);
-    if (HWY_LIKELY(position + kLanes <= count)) {
-        bad = hn::MulAdd(v, hn::Zero(d), bad);
-        if (stream) {
-            hn::Stream(v, d, to);
-        } else {
-            hn::StoreU(v, d, to);
-        }
-    } else if (position < count) {
-        HWY_ALIGN T lanes[kLanes];
-        hn::Store(v, d, lanes);
-        for (std::int64_t i = 0; i < count - position; ++i) { to[i] = lanes[i]; }
-        for (std::int64_t i = count - position; i < kLanes; ++i) { lanes[i] = 0; }
-        bad = hn::MulAdd(hn::Load(d, lanes), hn::Zero(d), bad);
-    }
-}
-
-template <class D>
-HWY_INLINE bool is_zero(D d, hn::Vec<D> v) {
-    return hn::AllTrue(d, v == hn::Zero(d));  // NaN is not equal
-}
-
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void put(D d, const FftSink<T>& sink, std::int64_t offset, std::int64_t position, const Cx<D>& swapped, Cx<D>& bad) {
-    put(d, sink.re + offset, position, sink.re_count, sink.stream, swapped.im, bad.re);
-    put(d, sink.im + offset, position, sink.im_count, sink.stream, swapped.re, bad.im);
-}
-
 // The last pass of an inverse: natural order out, to where the caller wants it. Here the parts are exchanged back.
-template <int kRadix, class T>
-HWY_NOINLINE bool dit_sink_pass(const T* re, const T* im, const FftPass<T>& pass, const FftSink<T>& sink) {
-    const hn::ScalableTag<T> d;
+template <int kRadix, class T, class Sink>
+HWY_NOINLINE bool dit_sink_pass(const T* re, const T* im, const FftPass<T>& pass, const Sink& sink) {
+    using D = hn::ScalableTag<T>;
+    const D d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
-    Cx<hn::ScalableTag<T>> bad = {hn::Zero(d), hn::Zero(d)};
-    for (std::int64_t j = 0; j < pass.step; j += kLanes) {
-        Cx<hn::ScalableTag<T>> z[kRadix];
-        load_points<kRadix>(d, z, im + j, re + j, pass.step);
-        dit_points<kRadix>(d, z, pass, j);
-        for (int r = 0; r < kRadix; ++r) { put(d, sink, r * pass.step + j, r * pass.step + j, z[r], bad); }
+    Outlet<kRadix, D, Sink> outlet(sink);
+    for (std::int64_t run = 0; run < pass.step; run += outlet.kRun) {
+        for (std::int64_t j = run; j < run + outlet.kRun; j += kLanes) {
+            Cx<D> z[kRadix];
+            load_points<kRadix>(d, z, im + j, re + j, pass.step);
+            dit_points<kRadix>(d, z, pass, j);
+            outlet.put_points(d, j, pass.step, j, pass.step, j - run, z);
+        }
+        outlet.flush(run, pass.step, run, pass.step, outlet.kRun);
     }
-    if (sink.stream) { hwy::FlushStream(); }
-    return is_zero(d, bad.re) && is_zero(d, bad.im);
+    return outlet.finish();
 }
 
 // What is read beside the data, point by point: the spectrum, and samples to be asked for early (null: none).
-template <class T>
+template <class T, class S = T>
 struct Beside {
     const T* h_re;
     const T* h_im;
-    const T* next_re;
-    const T* next_im;
+    const S* next_re;
+    const S* next_im;
     [[nodiscard]] Beside at(std::int64_t i) const {
         return {h_re + i, h_im + i, next_re == nullptr ? nullptr : next_re + i, next_re == nullptr ? nullptr : next_im + i};
     }
@@ -116,8 +89,8 @@ HWY_INLINE void prefetch(const T* from) {
     for (std::int64_t i = 0; i < kPoints; i += kLine) { __builtin_prefetch(from + i, 0, 2); }
 }
 
-template <int kMode, class T>
-HWY_INLINE void tiles(const FftTables<T>& t, T* re, T* im, const Beside<T>& beside, std::int64_t points) {
+template <int kMode, class T, class S>
+HWY_INLINE void tiles(const FftTables<T>& t, T* re, T* im, const Beside<T, S>& beside, std::int64_t points) {
     const hn::ScalableTag<T> d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
     constexpr int kVectors = tile_vectors<hn::ScalableTag<T>>();
@@ -144,18 +117,18 @@ HWY_INLINE void tiles(const FftTables<T>& t, T* re, T* im, const Beside<T>& besi
     }
 }
 
-template <class T>
-HWY_INLINE void dif(const FftPass<T>& pass, const T* src_re, const T* src_im, T* re, T* im) {
+template <class S, class T>
+HWY_INLINE void dif(const FftPass<T>& pass, const S* src_re, const S* src_im, T* re, T* im) {
     pass.radix == 8 ? dif_pass<8>(src_re, src_im, re, im, pass.step, pass.twiddles)
                     : dif_pass<4>(src_re, src_im, re, im, pass.step, pass.twiddles);
 }
 
-template <int kMode, class T>
-void block(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T>& beside);
+template <int kMode, class T, class S>
+void block(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T, S>& beside);
 
 // What lies between the two halves of pass `depth`: its blocks, each to the end before the next.
-template <int kMode, class T>
-HWY_INLINE void blocks_below(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T>& beside) {
+template <int kMode, class T, class S>
+HWY_INLINE void blocks_below(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T, S>& beside) {
     const FftPass<T>& pass = t.row_pass[static_cast<std::size_t>(depth)];
     if (depth + 1 == t.row_passes) {
         tiles<kMode>(t, re, im, beside, pass.radix * pass.step);
@@ -166,8 +139,8 @@ HWY_INLINE void blocks_below(const FftTables<T>& t, int depth, T* re, T* im, con
     }
 }
 
-template <int kMode, class T>
-void block(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T>& beside) {
+template <int kMode, class T, class S>
+void block(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T, S>& beside) {
     const FftPass<T>& pass = t.row_pass[static_cast<std::size_t>(depth)];
     if constexpr ((kMode & kForwardOnly) != 0) { dif(pass, re, im, re, im); }
     blocks_below<kMode>(t, depth, re, im, beside);
@@ -176,28 +149,28 @@ void block(const FftTables<T>& t, int depth, T* re, T* im, const Beside<T>& besi
 
 template <class T>
 void forward_row(const FftTables<T>& t, T* re, T* im) {
-    block<kForwardOnly, T>(t, 0, re, im, {});
+    block<kForwardOnly>(t, 0, re, im, Beside<T>{});
 }
 
 template <class T>
 void inverse_row(const FftTables<T>& t, T* re, T* im) {
-    block<kInverseOnly, T>(t, 0, re, im, {});
+    block<kInverseOnly>(t, 0, re, im, Beside<T>{});
 }
 
 template <class T>
 void convolve_row(const FftTables<T>& t, T* re, T* im, const T* h_re, const T* h_im) {
-    block<kConvolve, T>(t, 0, re, im, {h_re, h_im, nullptr, nullptr});
+    block<kConvolve>(t, 0, re, im, Beside<T>{h_re, h_im, nullptr, nullptr});
 }
 
-template <class T>
-bool convolve_segment(const FftTables<T>& t, T* re, T* im, const T* h_re, const T* h_im, const FftSource<T>& source,
-                      const FftSink<T>& sink) {
+template <class T, class S, class Sink>
+bool convolve_segment(const FftTables<T>& t, T* re, T* im, const T* h_re, const T* h_im, const FftSource<S>& source,
+                      const Sink& sink) {
     const FftPass<T>& pass = t.row_pass[0];
     // The first pass waits for memory, the blocks compute: meanwhile the next transform's samples are fetched.
     const bool known = source.ahead != 0;
-    const T* const next_re = known ? source.re + source.ahead : nullptr;
-    const T* const next_im = known ? source.im + source.ahead : nullptr;
+    const S* const next_re = known ? source.re + source.ahead : nullptr;
+    const S* const next_im = known ? source.im + source.ahead : nullptr;
     dif(pass, source.re, source.im, re, im);
-    blocks_below<kConvolve, T>(t, 0, re, im, {h_re, h_im, next_re, next_im});
+    blocks_below<kConvolve>(t, 0, re, im, Beside<T, S>{h_re, h_im, next_re, next_im});
     return pass.radix == 8 ? dit_sink_pass<8>(re, im, pass, sink) : dit_sink_pass<4>(re, im, pass, sink);
 }

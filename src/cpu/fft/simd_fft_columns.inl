@@ -21,8 +21,8 @@ HWY_INLINE Cx<D> broadcast(D d, const T* w) {
 }
 
 // One pass over a strip. The last (step 1) has no factors of its own but the strip's.
-template <int kRadix, class T>
-HWY_NOINLINE void column_dif_pass(const FftTables<T>& t, const FftPass<T>& pass, const StripView<const T>& from,
+template <int kRadix, class S, class T>
+HWY_NOINLINE void column_dif_pass(const FftTables<T>& t, const FftPass<T>& pass, const StripView<const S>& from,
                                   const StripView<T>& to, const T* strip_w) {
     const hn::ScalableTag<T> d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
@@ -49,32 +49,36 @@ HWY_NOINLINE void column_dif_pass(const FftTables<T>& t, const FftPass<T>& pass,
     }
 }
 
-template <class T>
-void forward_columns(const FftTables<T>& t, std::int64_t strip, const FftSource<T>& source, T* re, T* im, T* scratch) {
+template <class T, class S>
+void forward_columns(const FftTables<T>& t, std::int64_t strip, const FftSource<S>& source, T* re, T* im, T* scratch) {
     const std::int64_t column = strip * t.strip;
     const T* const strip_w = t.strip_twiddles + 2 * strip * t.rows;
     const StripView<T> buffer = {scratch, scratch + t.scratch_im_offset, t.strip};
     const StripView<T> rows = {re + column, im + column, t.pitch};
-    StripView<const T> from = {source.re + column, source.im + column, source.pitch};
-    for (int p = 0; p < t.column_passes; ++p) {
+    const auto run = [&](int p, const auto& from) {
         const FftPass<T>& pass = t.column_pass[static_cast<std::size_t>(p)];
         const StripView<T>& to = p + 1 == t.column_passes ? rows : buffer;
         pass.radix == 8 ? column_dif_pass<8>(t, pass, from, to, strip_w) : column_dif_pass<4>(t, pass, from, to, strip_w);
-        from = {buffer.re, buffer.im, buffer.pitch};
-    }
+    };
+    run(0, StripView<const S>{source.re + column, source.im + column, source.pitch});
+    for (int p = 1; p < t.column_passes; ++p) { run(p, StripView<const T>{buffer.re, buffer.im, buffer.pitch}); }
 }
 
 // On exchanged parts, as all inverses. kSink: the last one, which stores positions row * columns + column of the strip.
-template <int kRadix, bool kSink, class T>
+template <int kRadix, bool kSink, class T, class Sink>
 HWY_NOINLINE bool column_dit_pass(const FftTables<T>& t, const FftPass<T>& pass, const StripView<const T>& from,
-                                  const StripView<T>& to, const T* strip_w, const FftSink<T>& sink, std::int64_t column) {
-    const hn::ScalableTag<T> d;
+                                  const StripView<T>& to, const T* strip_w, const Sink& sink, std::int64_t column) {
+    using D = hn::ScalableTag<T>;
+    const D d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
-    Cx<hn::ScalableTag<T>> bad = {hn::Zero(d), hn::Zero(d)};
+    Outlet<kRadix, D, Sink> outlet(sink);
+    const std::int64_t run = kSink ? std::min(outlet.kRun, t.strip) : t.strip;
+    const std::int64_t pitch = pass.step * pitch_of(sink), positions = pass.step * t.columns;
     for (std::int64_t block = 0; block < t.rows; block += kRadix * pass.step) {
         for (std::int64_t j = 0; j < pass.step; ++j) {
+            const std::int64_t offset = (block + j) * pitch_of(sink) + column, position = (block + j) * t.columns + column;
             for (std::int64_t c = 0; c < t.strip; c += kLanes) {
-                Cx<hn::ScalableTag<T>> z[kRadix];
+                Cx<D> z[kRadix];
                 const std::int64_t source = (block + j) * from.pitch + c;
                 load_points<kRadix>(d, z, from.re + source, from.im + source, pass.step * from.pitch);
                 if (pass.step == 1) {
@@ -87,23 +91,24 @@ HWY_NOINLINE bool column_dit_pass(const FftTables<T>& t, const FftPass<T>& pass,
                     const T* const w = pass.twiddles + 6 * j;
                     twiddled_dft4(z, broadcast(d, w), broadcast(d, w + 2));
                 }
-                for (int m = 0; m < kRadix; ++m) {
-                    const std::int64_t row = block + j + m * pass.step;
-                    if constexpr (kSink) {
-                        put(d, sink, row * sink.pitch + column + c, row * t.columns + column + c, z[m], bad);
-                    } else {
+                if constexpr (kSink) {
+                    const std::int64_t begin = c / run * run;
+                    outlet.put_points(d, offset + c, pitch, position + c, positions, c - begin, z);
+                    if (c + kLanes == begin + run) { outlet.flush(offset + begin, pitch, position + begin, positions, run); }
+                } else {
+                    for (int m = 0; m < kRadix; ++m) {
+                        const std::int64_t row = block + j + m * pass.step;
                         store(d, z[m], to.re + row * to.pitch + c, to.im + row * to.pitch + c);
                     }
                 }
             }
         }
     }
-    if (kSink && sink.stream) { hwy::FlushStream(); }
-    return !kSink || (is_zero(d, bad.re) && is_zero(d, bad.im));
+    return !kSink || outlet.finish();
 }
 
-template <class T>
-bool inverse_columns(const FftTables<T>& t, std::int64_t strip, const T* re, const T* im, const FftSink<T>& sink, T* scratch) {
+template <class T, class Sink>
+bool inverse_columns(const FftTables<T>& t, std::int64_t strip, const T* re, const T* im, const Sink& sink, T* scratch) {
     const std::int64_t column = strip * t.strip;
     const T* const strip_w = t.strip_twiddles + 2 * strip * t.rows;
     const StripView<T> buffer = {scratch + t.scratch_im_offset, scratch, t.strip};  // exchanged

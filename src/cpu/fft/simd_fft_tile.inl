@@ -7,9 +7,19 @@ struct Cx {
     hn::Vec<D> re, im;
 };
 
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE Cx<D> load(D d, const T* re, const T* im) {
-    return {hn::LoadU(d, re), hn::LoadU(d, im)};
+// A vector of elements of D, widened where they are of a narrower type.
+template <class D, class S>
+HWY_INLINE hn::Vec<D> load(D d, const S* from) {
+    if constexpr (sizeof(S) == sizeof(hn::TFromD<D>)) {
+        return hn::LoadU(d, from);
+    } else {
+        return hn::PromoteTo(d, hn::LoadU(hn::Rebind<S, D>(), from));
+    }
+}
+
+template <class D, class S>
+HWY_INLINE Cx<D> load(D d, const S* re, const S* im) {
+    return {load(d, re), load(d, im)};
 }
 
 template <class D, class T = hn::TFromD<D>>

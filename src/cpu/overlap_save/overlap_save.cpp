@@ -1,19 +1,14 @@
 // Convolution by fast Fourier transforms of overlapping blocks.
-#include <algorithm>
 #include <functional>
 
-#include "core/plan/parallel.hpp"
 #include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/lines/lined_algorithm.hpp"
+#include "cpu/overlap_save/checked_overlap_save.hpp"
 #include "cpu/overlap_save/overlap_save_executable.hpp"
 
 namespace tapline::cpu {
 namespace {
-
-// Units of one task: enough that starting a task does not count (a microsecond against some 10 each), few enough that
-// threads finish together.
-constexpr std::int64_t kTasksPerThread = 16;
 
 template <class T>
 class OverlapSave final : public OverlapSaveExecutable<T> {
@@ -24,22 +19,13 @@ public:
 
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
         const Call call = io_.call(output, input);
-        const Chains chains = io_.chains(call);
         T* const buffers = reinterpret_cast<T*>(workspace.data());
         T* const scratch = buffers + shape_.slots * fft_.extent();
-        const std::int64_t longest = io_.chain_length(chains, 0);  // a last row's chain has half as many units
-        const std::int64_t units = longest * chains.chains;
-        const std::int64_t per_task = shape_.shared ? 1 : std::max<std::int64_t>(units / (threads_ * kTasksPerThread), 1);
-        const auto task = [&](std::int64_t index, int slot) {
-            T* const slot_scratch = scratch + slot * fft_.tables().scratch_extent;
-            for (std::int64_t u = index * per_task; u < std::min((index + 1) * per_task, units); ++u) {
-                const std::int64_t chain = u / longest;
-                if (u % longest >= io_.chain_length(chains, chain)) { continue; }
-                run(call, io_.unit(call, chains, chain, u % longest), buffers + slot * fft_.extent(), slot_scratch,
-                    this->transform_threads());
-            }
+        const auto task = [&](const Unit& unit, int slot) {
+            run(call, unit, buffers + slot * fft_.extent(), scratch + slot * fft_.tables().scratch_extent,
+                this->transform_threads());
         };
-        core::parallel_for((units + per_task - 1) / per_task, this->task_threads(), std::cref(task));
+        for_each_unit<T>(io_, call, shape_, threads_, std::cref(task));
     }
 
     [[nodiscard]] std::int64_t lookahead() const override { return fft_.size() - (shape_.block + problem_.x.k - 1); }
@@ -88,6 +74,7 @@ private:
 
 std::unique_ptr<core::Executable> prepare_whole(const core::Resolved& problem, const void* taps, const core::Request& request,
                                                 const OverlapSaveShape& shape) {
+    if (request.accuracy == Accuracy::strict) { return prepare_checked(problem, taps, request, shape); }
     return with_real_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
         return std::make_unique<OverlapSave<T>>(problem, taps, request, shape);
     });
@@ -96,33 +83,39 @@ std::unique_ptr<core::Executable> prepare_whole(const core::Resolved& problem, c
 /// The two differ in their shapes and in what executes them.
 class FftAlgorithm final : public core::Algorithm {
 public:
-    using Shape = OverlapSaveShape (*)(const core::Resolved&, int threads);
+    using Shape = OverlapSaveShape (*)(const core::Resolved&, const core::Request&);
     using Prepare = std::unique_ptr<core::Executable> (*)(const core::Resolved&, const void*, const core::Request&,
                                                           const OverlapSaveShape&);
-    FftAlgorithm(std::string_view name, std::string_view summary, Shape shape_of, Prepare prepare_of)
-        : name_(name), summary_(summary), shape_(shape_of), prepare_(prepare_of) {}
+    using Supports = core::Support (*)(const core::Resolved&, const core::Request&);
+    FftAlgorithm(std::string_view name, std::string_view summary, Supports strict, Shape shape_of, Prepare prepare_of)
+        : name_(name), summary_(summary), strict_(strict), shape_(shape_of), prepare_(prepare_of) {}
 
     [[nodiscard]] std::string_view name() const override { return name_; }
     [[nodiscard]] std::string_view summary() const override { return summary_; }
     [[nodiscard]] bool is_local() const override { return false; }
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
         if (core::Support elements = supports_elements(problem); !elements.ok) { return elements; }
-        if (request.accuracy == Accuracy::strict) { return core::Support::no("strict accuracy needs direct summation"); }
-        if (shape_(problem, request.threads).log2_size == 0) {
+        if (request.accuracy == Accuracy::strict) {
+            if (core::Support checked = strict_(problem, request); !checked.ok) { return checked; }
+        }
+        if (shape_(problem, request).log2_size == 0) {
             return core::Support::no("the transforms of these filters would need too much memory");
         }
         return core::Support::yes();
     }
     [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override {
-        return seconds_on(shape_(problem, request.threads), request.threads);
+        const OverlapSaveShape shape = shape_(problem, request);
+        const bool checked = request.accuracy == Accuracy::strict;
+        return checked ? checked_seconds_on(problem, shape, request.threads) : seconds_on(shape, request.threads);
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const core::Resolved& problem, const void* taps,
                                                             const core::Request& request) const override {
-        return prepare_(problem, taps, request, shape_(problem, request.threads));
+        return prepare_(problem, taps, request, shape_(problem, request));
     }
 
 private:
     std::string_view name_, summary_;
+    Supports strict_;  ///< what keeps strict accuracy
     Shape shape_;
     Prepare prepare_;
 };
@@ -132,11 +125,24 @@ bool takes_pairs(const core::Resolved& p) {
     return p.batch.length == 2 && p.x.in_stride == 2 && p.x.out_stride == 2 && !is_complex(p.dtype) && p.trivial_epilogue;
 }
 
+OverlapSaveShape whole_shape(const core::Resolved& problem, const core::Request& request) {
+    const bool checked = request.accuracy == Accuracy::strict;
+    return checked ? checked_shape(problem, request.threads) : overlap_save_shape(problem, request.threads);
+}
+
+OverlapSaveShape parts_shape(const core::Resolved& problem, const core::Request& request) {
+    return partitioned_shape(problem, request.threads);
+}
+
+core::Support supports_no_strict(const core::Resolved& /*problem*/, const core::Request& /*request*/) {
+    return core::Support::no("strict accuracy needs direct summation, or transforms of the whole filter");
+}
+
 }  // namespace
 
 const core::Algorithm& overlap_save_algorithm() {
-    static const FftAlgorithm kAlgorithm("overlap_save", "fast Fourier transforms of overlapping blocks", overlap_save_shape,
-                                         prepare_whole);
+    static const FftAlgorithm kAlgorithm("overlap_save", "fast Fourier transforms of overlapping blocks", supports_checked,
+                                         whole_shape, prepare_whole);
     static const LinedAlgorithm kLined(kAlgorithm, takes_pairs);
     return kLined;
 }
@@ -144,7 +150,7 @@ const core::Algorithm& overlap_save_algorithm() {
 const core::Algorithm& partitioned_algorithm() {
     static const FftAlgorithm kAlgorithm(
         "partitioned", "fast Fourier transforms of blocks and of parts of the filter, for filters too long for one transform",
-        partitioned_shape, prepare_partitioned);
+        supports_no_strict, parts_shape, prepare_partitioned);
     static const LinedAlgorithm kLined(kAlgorithm, takes_pairs);
     return kLined;
 }

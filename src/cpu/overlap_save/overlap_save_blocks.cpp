@@ -12,6 +12,9 @@ namespace {
 constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max() / 4;
 // Complex elements that pass through a buffer on the stack (8 KiB in complex64) between their two layouts.
 constexpr std::int64_t kChunk = 1024;
+// Units of one task: enough that starting a task does not count (a microsecond against some 10 each), few enough that
+// threads finish together.
+constexpr std::int64_t kTasksPerThread = 16;
 // Outputs longer than this leave the caches before anyone reads them: they are stored past the caches.
 constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
 
@@ -101,11 +104,11 @@ FftSource<T> SegmentIo<T>::direct_source(const Call& call, const Unit& unit) con
     const T* views[2];
     for (int side = 0; side < 2; ++side) {
         const std::int64_t begin = window_begin(unit, side);
-        if (begin + fft_.size() > call.needed_end) { return {}; }
-        views[side] = core::direct_view<T>(call.input, unit.row[side], begin, fft_.size());
+        if (begin + layout_.size > call.needed_end) { return {}; }
+        views[side] = core::direct_view<T>(call.input, unit.row[side], begin, layout_.size);
         if (views[side] == nullptr) { return {}; }
     }
-    return {views[0], views[1], fft_.tables().columns, block_ * (unit.row[0] == unit.row[1] ? 2 : 1)};
+    return {views[0], views[1], layout_.columns, block_ * (unit.row[0] == unit.row[1] ? 2 : 1)};
 }
 
 template <class T>
@@ -123,7 +126,7 @@ FftSink<T> SegmentIo<T>::direct_sink(const Call& call, const Unit& unit) const {
         aligned = aligned && reinterpret_cast<std::uintptr_t>(targets[side]) % 64 == 0;
     }
     const bool large = call.output.count * problem_.batch.length * static_cast<std::int64_t>(sizeof(T)) > kStreamBytes;
-    return {targets[0], targets[1], fft_.tables().columns, counts[0], counts[1], aligned && large};
+    return {targets[0], targets[1], layout_.columns, counts[0], counts[1], aligned && large};
 }
 
 template <class T>
@@ -133,7 +136,7 @@ void SegmentIo<T>::load_row(const Call& call, const Unit& unit, std::int64_t off
     const std::int64_t first = window_begin(unit, 0) + offset + from;
     const std::int64_t valid = std::clamp<std::int64_t>(call.needed_end - first, 0, count);
     if (const T* const pairs = valid > 0 ? pairs_view(call, unit, first, valid) : nullptr) {
-        fft_.kernels().split(re, im, pairs, valid);
+        kernels_.split(re, im, pairs, valid);
         std::fill(re + valid, re + count, T{0});
         std::fill(im + valid, im + count, T{0});
         return;
@@ -143,7 +146,7 @@ void SegmentIo<T>::load_row(const Call& call, const Unit& unit, std::int64_t off
         for (std::int64_t i = 0; i < valid; i += kChunk) {
             const std::int64_t samples = std::min(kChunk, valid - i);
             core::gather(chunk, problem_, call.input, unit.row[0], first + i, samples);
-            fft_.kernels().split(re + i, im + i, reinterpret_cast<const T*>(chunk), samples);
+            kernels_.split(re + i, im + i, reinterpret_cast<const T*>(chunk), samples);
         }
         std::fill(re + valid, re + count, T{0});
         std::fill(im + valid, im + count, T{0});
@@ -159,7 +162,7 @@ void SegmentIo<T>::load_row(const Call& call, const Unit& unit, std::int64_t off
 
 template <class T>
 void SegmentIo<T>::load(const Call& call, const Unit& unit, std::int64_t offset, T* data, int threads) const {
-    const FftTables<T>& t = fft_.tables();
+    const WindowLayout& t = layout_;
     const auto row = [&](std::int64_t r, int) {
         T* const re = data + r * t.pitch;
         load_row(call, unit, offset, r * t.columns, t.columns, re, re + t.im_offset);
@@ -174,7 +177,7 @@ bool SegmentIo<T>::is_outside(const Call& call, const Unit& unit, std::int64_t o
     for (int side = 0; side < 2; ++side) {
         const std::int64_t begin = window_begin(unit, side) + offset;
         if (begin >= call.needed_end || (side == 1 && !unit.both)) { continue; }
-        if (!zero || (begin < end && begin + fft_.size() > 0)) { return false; }
+        if (!zero || (begin < end && begin + layout_.size > 0)) { return false; }
     }
     return true;
 }
@@ -187,12 +190,12 @@ void SegmentIo<T>::store_row(const Call& call, const Unit& unit, std::int64_t fr
     const std::int64_t last = std::min(from + count, want.first + want.count);
     T* const pairs = first < last ? pairs_target(call, unit, unit.segment[0] * block_ + first) : nullptr;
     if (pairs != nullptr) {
-        fft_.kernels().join(pairs, re + (first - from), im + (first - from), last - first);
+        kernels_.join(pairs, re + (first - from), im + (first - from), last - first);
     } else if (is_complex_signal()) {
         std::complex<T> chunk[kChunk];
         for (std::int64_t i = first; i < last; i += kChunk) {
             const std::int64_t samples = std::min(kChunk, last - i);
-            fft_.kernels().join(reinterpret_cast<T*>(chunk), re + (i - from), im + (i - from), samples);
+            kernels_.join(reinterpret_cast<T*>(chunk), re + (i - from), im + (i - from), samples);
             core::store(problem_, call.output, unit.row[0], unit.segment[0] * block_ + i, samples, chunk);
         }
     } else {
@@ -209,7 +212,7 @@ void SegmentIo<T>::store_row(const Call& call, const Unit& unit, std::int64_t fr
 
 template <class T>
 void SegmentIo<T>::store(const Call& call, const Unit& unit, T* data, int threads) const {
-    const FftTables<T>& t = fft_.tables();
+    const WindowLayout& t = layout_;
     const auto row = [&](std::int64_t r, int) {
         T* const re = data + r * t.pitch;
         store_row(call, unit, r * t.columns, t.columns, re, re + t.im_offset);
@@ -218,21 +221,54 @@ void SegmentIo<T>::store(const Call& call, const Unit& unit, T* data, int thread
 }
 
 template <class T>
+void SegmentIo<T>::store_some(const Call& call, const Unit& unit, int side, std::int64_t first, std::int64_t count, T* data) const {
+    const Wanted want = wanted(call, unit, side);
+    const std::int64_t begin = std::max(first, want.first), end = std::min(first + count, want.first + want.count);
+    if (begin >= end) { return; }
+    if (is_complex_signal()) {
+        store_row(call, unit, begin, end - begin, data + begin, data + layout_.im_offset + begin);
+    } else {
+        core::store(problem_, call.output, unit.row[side], unit.segment[side] * block_ + begin, end - begin,
+                    data + side * layout_.im_offset + begin);
+    }
+}
+
+template <class T>
 bool SegmentIo<T>::is_finite(const Call& call, const Unit& unit, const T* data) const {
-    const FftTables<T>& t = fft_.tables();
+    const WindowLayout& t = layout_;
     for (int part = 0; part < parts(unit); ++part) {
         const Wanted want = wanted(call, unit, part);
         for (std::int64_t at = want.first; at < want.first + want.count;) {
             const std::int64_t column = at % t.columns;
             const std::int64_t count = std::min(t.columns - column, want.first + want.count - at);
-            if (!fft_.kernels().all_finite(data + part * t.im_offset + at / t.columns * t.pitch + column, count)) { return false; }
+            if (!kernels_.all_finite(data + part * t.im_offset + at / t.columns * t.pitch + column, count)) { return false; }
             at += count;
         }
     }
     return true;
 }
 
+template <class T>
+void for_each_unit(const SegmentIo<T>& io, const Call& call, const OverlapSaveShape& shape, int threads,
+                   const std::function<void(const Unit& unit, int slot)>& run) {
+    const Chains chains = io.chains(call);
+    const std::int64_t longest = io.chain_length(chains, 0);  // a last row's chain has half as many units
+    const std::int64_t units = longest * chains.chains;
+    const std::int64_t per_task = shape.shared ? 1 : std::max<std::int64_t>(units / (threads * kTasksPerThread), 1);
+    const auto task = [&](std::int64_t index, int slot) {
+        for (std::int64_t u = index * per_task; u < std::min((index + 1) * per_task, units); ++u) {
+            const std::int64_t chain = u / longest;
+            if (u % longest < io.chain_length(chains, chain)) { run(io.unit(call, chains, chain, u % longest), slot); }
+        }
+    };
+    core::parallel_for((units + per_task - 1) / per_task, shape.shared ? 1 : shape.slots, std::cref(task));
+}
+
 template class SegmentIo<float>;
 template class SegmentIo<double>;
+template void for_each_unit<float>(const SegmentIo<float>&, const Call&, const OverlapSaveShape&, int,
+                                   const std::function<void(const Unit&, int)>&);
+template void for_each_unit<double>(const SegmentIo<double>&, const Call&, const OverlapSaveShape&, int,
+                                    const std::function<void(const Unit&, int)>&);
 
 }  // namespace tapline::cpu

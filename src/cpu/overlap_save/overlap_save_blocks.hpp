@@ -1,6 +1,8 @@
 // Loading the windows of segments and storing their outputs, for all overlap-save algorithms.
 #pragma once
 
+#include <functional>
+
 #include "core/choice/engine.hpp"
 #include "cpu/fft/fft.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"
@@ -28,11 +30,23 @@ struct Chains {
     std::int64_t pairs_of_rows, chains;
 };
 
+/// How a window lies in memory: position r * columns + c of a part at r * pitch + c, the im part im_offset elements further on.
+struct WindowLayout {
+    std::int64_t size = 0, rows = 1, columns = 0, pitch = 0, im_offset = 0;
+};
+template <class T>
+WindowLayout window_layout(const FftTables<T>& t) {
+    return {t.size, t.rows, t.columns, t.pitch, t.im_offset};
+}
+
 template <class T>
 class SegmentIo {
 public:
     SegmentIo(const core::Resolved& problem, const OverlapSaveShape& shape, const BlockFft<T>& fft)
-        : problem_(problem), block_(shape.block), pairing_(pairing_of(problem)), fft_(fft) {}
+        : SegmentIo(problem, shape, window_layout(fft.tables()), fft.kernels()) {}
+    SegmentIo(const core::Resolved& problem, const OverlapSaveShape& shape, const WindowLayout& layout,
+              const FftKernels<T>& kernels)
+        : problem_(problem), block_(shape.block), pairing_(pairing_of(problem)), layout_(layout), kernels_(kernels) {}
 
     [[nodiscard]] Call call(const core::Output& output, const core::Input& input) const;
     [[nodiscard]] Chains chains(const Call& call) const;
@@ -62,6 +76,8 @@ public:
     [[nodiscard]] bool is_outside(const Call& call, const Unit& unit, std::int64_t offset) const;
     /// The wanted outputs from natural order, with the epilogue. `data` may be modified.
     void store(const Call& call, const Unit& unit, T* data, int threads) const;
+    /// The wanted of outputs [first, first + count) of a side, of a layout with one row.
+    void store_some(const Call& call, const Unit& unit, int side, std::int64_t first, std::int64_t count, T* data) const;
     /// Whether the wanted outputs in `data` are finite.
     [[nodiscard]] bool is_finite(const Call& call, const Unit& unit, const T* data) const;
 
@@ -79,7 +95,13 @@ private:
     const core::Resolved& problem_;
     std::int64_t block_;
     Pairing pairing_;
-    const BlockFft<T>& fft_;
+    WindowLayout layout_;
+    const FftKernels<T>& kernels_;
 };
+
+/// Calls run(unit, slot) for every unit of an execution, on up to shape.slots threads (one where a transform is shared).
+template <class T>
+void for_each_unit(const SegmentIo<T>& io, const Call& call, const OverlapSaveShape& shape, int threads,
+                   const std::function<void(const Unit& unit, int slot)>& run);
 
 }  // namespace tapline::cpu

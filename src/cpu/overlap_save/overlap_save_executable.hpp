@@ -23,11 +23,7 @@ public:
           io_(problem_, shape_, fft_),
           repair_(problem_, io_, fft_, taps_) {}
 
-    [[nodiscard]] std::int64_t granularity() const final {
-        const Pairing pairing = pairing_of(problem_);
-        const bool pairs = pairing == Pairing::segments || (pairing == Pairing::rows && problem_.batch.length % 2 == 1);
-        return shape_.block * (pairs ? 2 : 1);
-    }
+    [[nodiscard]] std::int64_t granularity() const final { return overlap_save_granularity(problem_, shape_); }
 
 protected:
     /// The workspace: a buffer of so many elements for each slot, then the transforms' scratch.

@@ -15,7 +15,21 @@ namespace {
 // thread, AVX-512 at 2.7 GHz, 2^24 samples in memory. Other types and instruction sets scale all of it about alike.
 constexpr std::array<double, kMaxLog2Fft - kMinLog2Fft + 1> kTransformNs = {
     1.40, 1.45, 1.65, 1.80, 1.86, 2.02, 2.12, 2.28, 2.70, 2.94, 3.20, 4.30, 5.10, 6.00, 6.80, 7.50, 8.20, 8.90, 9.60};
+// The same of a checked transform of f32 samples in double: one thread, AVX2 and an L2 cache of 512 KiB, up to 2^20 points. Times
+// 0.76, since direct sums take longer on that machine than where they were measured: they are as fast with 140 taps.
+constexpr std::array<double, kMaxLog2Fft - kMinLog2Fft + 1> kCheckedNs = {
+    3.6, 3.9, 4.3, 4.9, 5.5, 6.3, 6.7, 8.5, 10.6, 10.8, 11.2, 16.7, 17.5, 19.8, 22.0, 24.3, 26.6, 28.9, 31.2};
 constexpr double kUnitNs = 60;  // the start of a unit
+// The energies of a unit's chunks, their sum and their comparison, as they do not grow with the transform.
+constexpr double kCheckedUnitNs = 150;
+// The windows at a signal's ends are gathered and looked at cell by cell. Less than 40 us are done by the caller alone; waking
+// others.
+constexpr double kEdgeSeconds = 1.5e-6;
+constexpr double kSerialSeconds = 40e-6;
+constexpr double kThreadSeconds = 8e-6;
+constexpr double kCheckedEfficiency = 0.9;  // of a further thread, which computes more for each byte than plain transforms do
+// Beside the transform's buffer a window and sums take as much again, and a bit for each output.
+constexpr double kCheckedBuffers = 2.1;
 // Multiply-add of two spectra, a point: within the L2 cache, and from further away.
 constexpr double kMultiplyAddNs = 0.25;
 constexpr double kMultiplyAddFarNs = 1.2;
@@ -35,42 +49,44 @@ constexpr double kFiltersPreparing = 4.75;
 
 std::size_t real_bytes(const core::Resolved& p) { return size_of(real_part_of(p.dtype)); }
 
-double type_factor(const core::Resolved& p) {
-    constexpr double kDouble = 1.9;
-    constexpr PerTarget<double> kFloat{.avx512 = 1, .avx2 = 1.9, .sse4 = 4, .neon = 4, .scalar = 14};
+constexpr double kDouble = 1.9;
+constexpr PerTarget<double> kFloat{.avx512 = 1, .avx2 = 1.9, .sse4 = 4, .neon = 4, .scalar = 14};
+
+double type_factor(std::size_t real_bytes) {
     const Target target = current_target();
-    return kFloat.of(target) * (real_bytes(p) == 8 && target != Target::scalar ? kDouble : 1);
+    return kFloat.of(target) * (real_bytes == 8 && target != Target::scalar ? kDouble : 1);
 }
 
-int lanes_of(const core::Resolved& p) {
+int lanes_of(std::size_t real_bytes) {
     constexpr PerTarget<int> kVectorBytes{.avx512 = 64, .avx2 = 32, .sse4 = 16, .neon = 16, .scalar = 1};
-    return std::max(kVectorBytes.of(current_target()) / static_cast<int>(real_bytes(p)), 1);
+    return std::max(kVectorBytes.of(current_target()) / static_cast<int>(real_bytes), 1);
 }
 
 struct Bytes {
     double filter = 0, data = 0, table = 0;
 };
 
-Bytes bytes_of(const core::Resolved& p, int log2_size) {
+// `real_bytes`: in which transforms are made.
+Bytes bytes_of(const core::Resolved& p, std::size_t real_bytes, int log2_size) {
     Bytes b;
     b.filter = static_cast<double>(p.filters) * static_cast<double>(p.x.k) * static_cast<double>(size_of(p.taps_dtype));
-    if (real_bytes(p) == 4) {
-        b.data = 4.0 * static_cast<double>(fft_layout<float>(log2_size, lanes_of(p)).extent);
-        b.table = static_cast<double>(fft_table_bytes<float>(log2_size, lanes_of(p)));
+    if (real_bytes == 4) {
+        b.data = 4.0 * static_cast<double>(fft_layout<float>(log2_size, lanes_of(real_bytes)).extent);
+        b.table = static_cast<double>(fft_table_bytes<float>(log2_size, lanes_of(real_bytes)));
     } else {
-        b.data = 8.0 * static_cast<double>(fft_layout<double>(log2_size, lanes_of(p)).extent);
-        b.table = static_cast<double>(fft_table_bytes<double>(log2_size, lanes_of(p)));
+        b.data = 8.0 * static_cast<double>(fft_layout<double>(log2_size, lanes_of(real_bytes)).extent);
+        b.table = static_cast<double>(fft_table_bytes<double>(log2_size, lanes_of(real_bytes)));
     }
     return b;
 }
 
-// Buffers of `data` bytes that may be in work beside `spectra` spectra; 0: the shape does not fit.
-std::int64_t buffers_within(const Bytes& b, double spectra) {
+// Units, of so many buffers of `data` bytes each, that may be in work beside `spectra` spectra; 0: the shape does not fit.
+std::int64_t buffers_within(const Bytes& b, double spectra, double buffers = 1) {
     const double kept = spectra * b.data + b.filter + b.table;  // the taps themselves are kept for repairs
     const MemoryBound bound(b.filter);
     if (kept > bound.preparing) { return 0; }
     const double left = bound.executing - kept;
-    return left < b.data ? 0 : static_cast<std::int64_t>(std::min(left / b.data, 1e6));
+    return left < buffers * b.data ? 0 : static_cast<std::int64_t>(std::min(left / (buffers * b.data), 1e6));
 }
 
 double transform_ns(int log2_size) { return kTransformNs[static_cast<std::size_t>(log2_size - kMinLog2Fft)]; }
@@ -98,10 +114,40 @@ void set_slots(OverlapSaveShape& shape, const core::Resolved& p, double wanted, 
     shape.slots = shape.shared ? 1 : static_cast<int>(std::clamp<std::int64_t>(fitting, 1, threads));
 }
 
+namespace {
+
+// Nanoseconds of a unit with its transform.
+double plain_unit_ns(const core::Resolved& p, int m) {
+    return type_factor(real_bytes(p)) * (std::ldexp(transform_ns(m), m) + kUnitNs);
+}
+double checked_unit_ns(int m) {
+    const double factor = type_factor(sizeof(double)) / (kFloat.avx2 * kDouble);
+    return factor * (std::ldexp(kCheckedNs[static_cast<std::size_t>(m - kMinLog2Fft)], m) + kCheckedUnitNs);
+}
+
+// `checked`: samples of f32, transformed in double.
+OverlapSaveShape cheapest_shape(const core::Resolved& p, int threads, bool checked) {
+    OverlapSaveShape best;
+    best.seconds = std::numeric_limits<double>::infinity();
+    for (int m = kMinLog2Fft; m <= kMaxLog2Fft; ++m) {
+        const std::int64_t size = std::int64_t{1} << m;
+        const std::int64_t block = (size - p.x.k + 1) / kBlockMultiple * kBlockMultiple;
+        if (block < kBlockMultiple) { continue; }
+        const double seconds = 1e-9 * units_of(p, block) * (checked ? checked_unit_ns(m) : plain_unit_ns(p, m));
+        if (seconds >= best.seconds) { continue; }
+        const Bytes bytes = bytes_of(p, checked ? sizeof(double) : real_bytes(p), m);
+        const std::int64_t buffers = buffers_within(bytes, static_cast<double>(p.filters), checked ? kCheckedBuffers : 1);
+        if (buffers == 0) { break; }
+        best = {m, block, 1, 1, false, 1, seconds};
+        set_slots(best, p, units_of(p, block), buffers, threads);
+    }
+    return best;
+}
+
+}  // namespace
+
 double transform_seconds(int log2_size, Dtype dtype) {
-    core::Resolved problem;
-    problem.dtype = dtype;
-    return type_factor(problem) * 1e-9 * (transform_ns(log2_size) * std::ldexp(1.0, log2_size) + kUnitNs);
+    return type_factor(size_of(dtype)) * 1e-9 * (transform_ns(log2_size) * std::ldexp(1.0, log2_size) + kUnitNs);
 }
 
 MemoryBound::MemoryBound(double filter_bytes)
@@ -112,22 +158,33 @@ Pairing pairing_of(const core::Resolved& p) {
     return p.batch.length > 1 && p.filters == 1 ? Pairing::rows : Pairing::segments;
 }
 
-OverlapSaveShape overlap_save_shape(const core::Resolved& p, int threads) {
-    OverlapSaveShape best;
-    best.seconds = std::numeric_limits<double>::infinity();
-    for (int m = kMinLog2Fft; m <= kMaxLog2Fft; ++m) {
-        const std::int64_t size = std::int64_t{1} << m;
-        const std::int64_t block = (size - p.x.k + 1) / kBlockMultiple * kBlockMultiple;
-        if (block < kBlockMultiple) { continue; }
-        const double points = static_cast<double>(size);
-        const double seconds = 1e-9 * type_factor(p) * units_of(p, block) * (points * transform_ns(m) + kUnitNs);
-        if (seconds >= best.seconds) { continue; }
-        const std::int64_t buffers = buffers_within(bytes_of(p, m), static_cast<double>(p.filters));
-        if (buffers == 0) { break; }
-        best = {m, block, 1, 1, false, 1, seconds};
-        set_slots(best, p, units_of(p, block), buffers, threads);
+std::int64_t overlap_save_granularity(const core::Resolved& problem, const OverlapSaveShape& shape) {
+    const Pairing pairing = pairing_of(problem);
+    const bool pairs = pairing == Pairing::segments || (pairing == Pairing::rows && problem.batch.length % 2 == 1);
+    return shape.block * (pairs ? 2 : 1);
+}
+
+double checked_transform_seconds(int log2_size) { return 1e-9 * checked_unit_ns(log2_size); }
+
+OverlapSaveShape overlap_save_shape(const core::Resolved& p, int threads) { return cheapest_shape(p, threads, false); }
+
+OverlapSaveShape checked_shape(const core::Resolved& p, int threads) {
+    OverlapSaveShape shape = cheapest_shape(p, threads, true);
+    const bool known = p.x.n != kUnknownLength;
+    if (known && shape.seconds < kSerialSeconds) {
+        shape.shared = false;
+        shape.slots = 1;
     }
-    return best;
+    return shape;
+}
+
+double checked_seconds_on(const core::Resolved& p, const OverlapSaveShape& shape, int threads) {
+    const bool known = p.x.n != kUnknownLength;
+    double workers = shape.shared ? threads : shape.slots;
+    if (known && !shape.shared) { workers = std::min(workers, std::max(units_of(p, shape.block), 1.0)); }
+    const double efficiency = shape.shared ? kSharedEfficiency : kCheckedEfficiency;
+    const double overhead = known ? kEdgeSeconds + (workers > 1 ? kThreadSeconds : 0) : 0;
+    return shape.seconds / (1 + (workers - 1) * efficiency) + overhead;
 }
 
 OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads) {
@@ -140,7 +197,7 @@ OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads) {
         const std::int64_t partitions = (p.x.k + block - 1) / block;
         // One buffer for the input's spectrum, the others for sums.
         const std::int64_t buffers =
-            buffers_within(bytes_of(p, m), static_cast<double>(p.filters) * static_cast<double>(partitions));
+            buffers_within(bytes_of(p, real_bytes(p), m), static_cast<double>(p.filters) * static_cast<double>(partitions));
         if (buffers < 2) { continue; }
         const std::int64_t group = std::clamp<std::int64_t>(buffers / 2 - 1, 1, std::min<std::int64_t>(partitions, 64));
         // Blocks of input that are not zero throughout, and transforms of them, for each unit.
@@ -152,7 +209,7 @@ OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads) {
         const double transforms = std::min(blocks, blocks / static_cast<double>(group) + step) / 2 + 0.5;
         const double multiply = size > kNearPoints ? kMultiplyAddFarNs : kMultiplyAddNs;
         const double unit_ns = static_cast<double>(size) * (transforms * transform_ns(m) + blocks * multiply) + kUnitNs;
-        const double seconds = 1e-9 * type_factor(p) * units_of(p, block) * unit_ns;
+        const double seconds = 1e-9 * type_factor(real_bytes(p)) * units_of(p, block) * unit_ns;
         if (seconds >= best.seconds) { continue; }
         best = {m, block, partitions, group, false, 1, seconds};
         set_slots(best, p, units_of(p, block) / static_cast<double>(group), buffers / (group + 1), threads);

@@ -27,9 +27,14 @@ struct OverlapSaveShape {
     double seconds = 0;           ///< predicted, one execution on one thread; per output while n is unknown
 };
 
+/// Outputs of a row that are computed together.
+std::int64_t overlap_save_granularity(const core::Resolved& problem, const OverlapSaveShape& shape);
+
 /// The cheapest shape within the memory bound. Only `shared` and `slots` depend on the number of threads; they do not touch the
 /// bits.
 OverlapSaveShape overlap_save_shape(const core::Resolved& problem, int threads);
+/// The same for samples of f32 that are transformed in double, every output checked.
+OverlapSaveShape checked_shape(const core::Resolved& problem, int threads);
 OverlapSaveShape partitioned_shape(const core::Resolved& problem, int threads);
 
 /// Units of all rows, two segments each or one complex one; with n unknown, of one output.
@@ -50,8 +55,13 @@ inline constexpr std::int64_t kBlockMultiple = 16;
 
 /// Seconds of one transform of 2^log2_size complex points with its product and inverse, on one thread; dtype: f32 or f64.
 double transform_seconds(int log2_size, Dtype dtype);
+/// The same of a checked one, in double.
+double checked_transform_seconds(int log2_size);
 
-/// `seconds` of a shape on all threads.
+/// `seconds` of a checked_shape() on all threads.
+double checked_seconds_on(const core::Resolved& problem, const OverlapSaveShape& shape, int threads);
+
+/// `seconds` of another shape on all threads.
 double seconds_on(const OverlapSaveShape& shape, int threads);
 
 }  // namespace tapline::cpu

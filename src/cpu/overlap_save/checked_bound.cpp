@@ -1,0 +1,79 @@
+#include "cpu/overlap_save/checked_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/fft/fft.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+// What the sums and roots in this file, in double, may be off by.
+constexpr double kSafe = 1.0001;
+constexpr double kRounding = 0x1p-24;
+// One tap is enough for a steady signal, whose sums cancel; a few more for one that is zero here and there.
+constexpr std::size_t kLargest = 8;
+
+}  // namespace
+
+CheckedBound::CheckedBound(const core::Resolved& problem, int log2_size, const float* taps)
+    : proved_error_(kSafe * proved_error(log2_size)), allowed_(static_cast<double>(problem.x.k + 2) * 0x1p-23) {
+    const int parts = problem.complex_taps ? 2 : 1;
+    for (std::int64_t f = 0; f < problem.filters; ++f, taps += problem.x.k * parts) {
+        Filter filter;
+        double squares[2] = {0, 0};
+        std::vector<Tap> all;
+        for (std::int64_t t = 0; t < problem.x.k; ++t) {
+            const Tap tap{t, std::abs(taps[t * parts]), parts == 2 ? std::abs(taps[t * parts + 1]) : 0};
+            squares[0] += tap.re * tap.re;
+            squares[1] += tap.im * tap.im;
+            all.push_back(tap);
+        }
+        filter.norm = std::sqrt(squares[0] + squares[1]);
+        filter.degenerate = parts == 2 && (squares[0] == 0 || squares[1] == 0);
+        const auto last = all.begin() + static_cast<std::ptrdiff_t>(std::min(kLargest, all.size()));
+        std::partial_sort(all.begin(), last, all.end(), [](const Tap& x, const Tap& y) {
+            const double a = std::max(x.re, x.im), b = std::max(y.re, y.im);
+            return a != b ? a > b : x.position < y.position;
+        });
+        filter.largest.assign(all.begin(), last);
+        filters_.push_back(std::move(filter));
+    }
+}
+
+double CheckedBound::error(std::int64_t filter, double energy) const {
+    return proved_error_ * std::sqrt(energy) * filters_[static_cast<std::size_t>(filter)].norm;
+}
+
+// error + 2^-24 |output| <= allowed S, where |output| <= S + error.
+double CheckedBound::least_sum(std::int64_t filter, double energy) const {
+    return kSafe * error(filter, energy) * (1 + kRounding) / (allowed_ - kRounding);
+}
+
+// The same, where S >= |output| - error.
+double CheckedBound::least_output(std::int64_t filter, double energy) const {
+    return kSafe * error(filter, energy) * (1 + allowed_) / (allowed_ - kRounding);
+}
+
+// S is at most the product of both norms (Cauchy and Schwarz).
+bool CheckedBound::is_hopeless(std::int64_t filter, double local, double energy) const {
+    return std::sqrt(local) * filters_[static_cast<std::size_t>(filter)].norm < least_sum(filter, energy);
+}
+
+bool CheckedBound::reaches(double* lacking, std::int64_t filter, const float* a, const float* b, std::int64_t first,
+                           std::int64_t count) const {
+    for (std::int64_t i = 0; i < count; ++i) { lacking[i] *= kSafe; }
+    for (const Tap& tap : filters_[static_cast<std::size_t>(filter)].largest) {
+        const std::int64_t at = first + tap.position;
+        for (std::int64_t i = 0; i < count; ++i) { lacking[i] -= tap.re * static_cast<double>(std::abs(a[at + i])); }
+        for (std::int64_t i = 0; i < count && b != nullptr; ++i) {
+            lacking[i] -= tap.im * static_cast<double>(std::abs(b[at + i]));
+        }
+        int enough = 0;
+        for (std::int64_t i = 0; i < count; ++i) { enough += lacking[i] <= 0 ? 1 : 0; }  // not of NaN
+        if (enough == count) { return true; }
+    }
+    return false;
+}
+
+}  // namespace tapline::cpu
