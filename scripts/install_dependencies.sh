@@ -7,7 +7,7 @@
 # The names are valid on Debian 12 and Ubuntu 24.04. TAPLINE_NO_INSTALL=1 only reports what is missing.
 set -euo pipefail
 
-build="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libsndfile1-dev libpng-dev libjpeg-dev libcli11-dev nlohmann-json3-dev libcairo2-dev libgtest-dev"
+build="g++ cmake ninja-build pkg-config libhwy-dev libsndfile1-dev libpng-dev libjpeg-dev libcli11-dev nlohmann-json3-dev libcairo2-dev libgtest-dev"
 declare -A groups=(
     [build]="$build"
     [test]="$build python3" # the receipt of the GPU tests

@@ -64,7 +64,7 @@ TEST(CudaLibrary, WithoutAGpuEverythingRunsOnTheCpu) {
         if (info.name == "cuda") { EXPECT_EQ(info.reason, library().reason); }
     }
     Problem p;
-    p.length = 1 << 24;
+    p.length = 1 << 26;
     p.taps = 20001;
     const std::vector<float> taps(20001, 1.0F);
     const Plan plan = make_plan(p, taps, {.accuracy = Accuracy::strict});

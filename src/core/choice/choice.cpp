@@ -35,7 +35,7 @@ std::string estimates_of(const std::vector<Candidate>& all, const Resolved& prob
     std::string text;
     for (const Candidate& candidate : all) {
         text += (text.empty() ? "" : "; ") + std::string(candidate.algorithm->name()) + " ";
-        text += candidate.support.ok ? format_seconds(candidate.predicted_seconds) + (known ? "" : " a sample")
+        text += candidate.support.ok ? format_seconds(candidate.alone_seconds) + (known ? "" : " a sample")
                                      : "no (" + candidate.support.reason + ")";
     }
     return text;
@@ -66,12 +66,14 @@ std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem,
     const bool changes_rate = problem.changes_rate();
     const Resolved one = without_outer(problem);
     const auto times = static_cast<double>(problem.outer_length());
+    Request alone = request;
+    alone.threads = 1;
     std::vector<Candidate> all;
     for (const Algorithm* algorithm : engine.algorithms()) {
         if (!algorithm->takes_rank(problem.rank)) { continue; }
         const bool whole = algorithm->takes_outer(problem, request);
         const Resolved& asked = whole ? problem : one;
-        Candidate candidate{algorithm, accepted, 0};
+        Candidate candidate{algorithm, accepted};
         if (accepted.ok && changes_rate && !algorithm->changes_rate()) {
             candidate.support = Support::no("it does not change rates: up, down and dilation are 1 there");
         } else if (accepted.ok) {
@@ -79,6 +81,7 @@ std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem,
         }
         if (candidate.support.ok) {
             candidate.predicted_seconds = algorithm->estimate_seconds(asked, request) * (whole ? 1 : times);
+            candidate.alone_seconds = algorithm->estimate_seconds(asked, alone) * (whole ? 1 : times);
         }
         all.push_back(std::move(candidate));
     }
@@ -89,11 +92,15 @@ Choice choose(const Engine& engine, const Resolved& problem, const Request& requ
     std::vector<Candidate> all = candidates(engine, problem, request);
     if (!algorithm.empty()) { return named(all, algorithm); }
     const bool local_first = problem.taps() <= engine.local_taps(problem.rank) && request.accuracy == Accuracy::standard;
+    const Resolved one = without_outer(problem);
+    const auto is_local = [&](const Algorithm& a) {
+        return a.is_local() || a.keeps_local(a.takes_outer(problem, request) ? problem : one, request);
+    };
     std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
         if (a.support.ok != b.support.ok) { return a.support.ok; }
         if (!a.support.ok) { return false; }
-        if (local_first && a.algorithm->is_local() != b.algorithm->is_local()) { return a.algorithm->is_local(); }
-        return a.predicted_seconds < b.predicted_seconds;
+        if (local_first && is_local(*a.algorithm) != is_local(*b.algorithm)) { return is_local(*a.algorithm); }
+        return a.alone_seconds < b.alone_seconds;
     });
     if (all.empty() || !all.front().support.ok) {
         if (const Support accepted = engine.accepts(problem, request); !accepted.ok) {
@@ -112,14 +119,15 @@ Choice choose(const Engine& engine, const Resolved& problem, const Request& requ
     // A measurement overrules the estimates, not what makes an algorithm eligible.
     const auto accept = [&](const Algorithm& a) {
         const auto candidate = find(a);
-        return candidate != all.end() && candidate->support.ok &&
-               (!local_first || a.is_local() == all.front().algorithm->is_local());
+        return candidate != all.end() && candidate->support.ok && (!local_first || is_local(a) == is_local(*all.front().algorithm));
     };
     if (const auto measured = engine.measured(problem, request, accept)) {
         return {measured->algorithm, find(*measured->algorithm)->predicted_seconds,
                 measured->reason + "; the cost model says: " + estimates};
     }
-    const std::string which = local_first ? " of those whose errors stay local: " : ": ";
+    const bool by_threads = all.front().alone_seconds != all.front().predicted_seconds;
+    const std::string which =
+        std::string(local_first ? " of those whose errors stay local" : "") + (by_threads ? ", on one thread: " : ": ");
     return {all.front().algorithm, all.front().predicted_seconds, "fastest by the cost model" + which + estimates};
 }
 

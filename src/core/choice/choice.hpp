@@ -12,6 +12,7 @@ struct Candidate {
     const Algorithm* algorithm = nullptr;
     Support support;
     double predicted_seconds = 0;  ///< if supported
+    double alone_seconds = 0;      ///< on one thread: what is compared, so that bits do not depend on the number of threads
 };
 
 struct Choice {

@@ -101,6 +101,8 @@ public:
     /// Whether an output's error depends on the terms of its own sum alone. A transform's does not: a quiet passage that shares
     /// a block with a loud one has the loud one's error.
     [[nodiscard]] virtual bool is_local() const { return true; }
+    /// Whether errors stay local for this problem although not for all, because the algorithm watches over them.
+    [[nodiscard]] virtual bool keeps_local(const Resolved& /*problem*/, const Request& /*request*/) const { return is_local(); }
     /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
     [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
     /// `taps`: problem.filters rows of problem.taps() packed elements of problem.taps_dtype, in correlation order (already reversed
@@ -136,10 +138,9 @@ public:
                                                            const std::function<bool(const Algorithm&)>& /*accept*/) const {
         return std::nullopt;
     }
-    /// Up to so many taps local algorithms go first for accuracy `standard`, although transforms overtake them at about 80: with
-    /// 127 taps direct summation takes 1.5 to 1.9 times as long on a CPU, and what is next to a passage 10^6 times as loud keeps
-    /// its digits, while transforms leave an error of 1.4% in the outputs there (docs/numerics.md). What takes `strict` keeps every
-    /// output's own bound, and `fast` asks for less.
+    /// Up to so many taps algorithms whose errors stay local go first for accuracy `standard`: what is next to a passage 10^6 times
+    /// as loud keeps its digits, while transforms leave an error of 1.4% in the outputs there (docs/numerics.md). What takes
+    /// `strict` keeps every output's own bound, and `fast` asks for less.
     [[nodiscard]] virtual std::int64_t local_taps(int /*rank*/) const { return 128; }
     /// Seconds to copy so many bytes, for explain().
     [[nodiscard]] virtual double copy_seconds(std::int64_t bytes, int threads) const = 0;

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/plan/parallel.hpp"
 #include "cpu/algorithms.hpp"
+#include "cpu/caches.hpp"
+#include "cpu/direct/direct_cost.hpp"
 #include "cpu/direct/direct_executable.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/lines/lined_algorithm.hpp"
@@ -12,11 +15,6 @@ namespace {
 
 using core::Resolved;
 
-// Of one product of real f32 elements on one core, in the L1 cache (neon: as sse4, not measured); f64 takes twice as long.
-constexpr TargetSeconds kProductSeconds{.avx512 = 12.7e-12, .avx2 = 17.5e-12, .sse4 = 45e-12, .neon = 45e-12, .scalar = 210e-12};
-// Loading and storing an output counts as so many products: the time is that of k + 6 (3, 8, 16, 32 taps: 94, 180, 320, 480
-// against 114, 177, 278, 480 predicted).
-constexpr double kProductsOfAnOutput = 6;
 // Rows that lie side by side: a load for each product, and from 17 taps on packing into panels. 2^24 elements and one thread: 3,
 // 7, 15, 33, 127 taps take 7, 11, 18, 28 and 59 ms against 8, 11, 18, 28 and 58 predicted.
 constexpr std::int64_t kMinRows = 16;
@@ -27,18 +25,15 @@ constexpr double kFlatFactor = 1.4;
 constexpr double kPanelFactor = 1.5;
 constexpr double kPanelSecondsOfAnOutput = 0.95e-9;
 constexpr double kCallSeconds = 60e-9;
-constexpr double kThreadSeconds = 8e-6;   // waking the others
-constexpr double kSerialSeconds = 25e-6;  // less is done by the caller alone
 // Bytes read and written each second past the caches, with streaming stores: one thread, and each further one.
 constexpr double kBytesPerSecond = 30e9;
 constexpr double kBytesPerSecondPerFurtherThread = 15e9;
-constexpr double kCachedBytes = 1 << 21;
 
 // Of one product of a sample and a tap.
 double seconds_of_term(const Resolved& problem) {
     const double width = (is_complex(problem.dtype) ? 2 : 1) * (problem.complex_taps ? 2 : 1);
     const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
-    return width * element * kProductSeconds.of(current_target());
+    return width * element * kDirectProductSeconds.of(current_target());
 }
 
 class Direct final : public core::Algorithm {
@@ -69,12 +64,13 @@ public:
                    : flat                  ? sums * kFlatFactor
                                            : sums * kPanelFactor + outputs * width * element * kPanelSecondsOfAnOutput;
         }
-        const double bytes = (inputs + outputs) * static_cast<double>(size_of(problem.dtype));
-        const int threads = !known || sums > kSerialSeconds ? request.threads : 1;
-        const double memory =
-            known && bytes < kCachedBytes ? 0 : bytes / (kBytesPerSecond + kBytesPerSecondPerFurtherThread * (threads - 1));
-        const double overhead = known ? kCallSeconds + (threads > 1 ? kThreadSeconds : 0) : 0;
-        return std::max(sums / threads, memory) + overhead;
+        const auto element_bytes = static_cast<double>(size_of(problem.dtype));
+        const int threads = known ? core::worthwhile_threads(sums, request.threads) : request.threads;
+        const bool far = !known || stores_past_caches(inputs * element_bytes, outputs * element_bytes, request.threads);
+        const double speed = kBytesPerSecond + kBytesPerSecondPerFurtherThread * (threads - 1);
+        const double memory = far ? (inputs + outputs) * element_bytes / speed : 0;
+        if (!known) { return std::max(sums / threads, memory); }
+        return std::max(core::seconds_on_threads(sums, request.threads), memory) + kCallSeconds;
     }
 
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,

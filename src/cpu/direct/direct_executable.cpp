@@ -7,6 +7,8 @@
 #include "core/plan/parallel.hpp"
 #include "core/problem/epilogue.hpp"
 #include "core/problem/window.hpp"
+#include "cpu/caches.hpp"
+#include "cpu/direct/direct_cost.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -14,16 +16,9 @@ namespace {
 // Copying 8 KiB takes as long as the two more calls for the ends of a row: shorter rows are gathered whole.
 constexpr std::int64_t kMinInPlace = 2048;
 
-// Outputs of at least this many bytes are written past the caches: 1 MiB took twice as long so as through them, 4 MiB
-// no longer, 16 MiB four fifths.
-constexpr std::int64_t kStreamBytes = std::int64_t{4} << 20;
-
-// Work is counted in products of real elements, about 80 of them a nanosecond; loading and storing an output counts as 6.
-constexpr std::int64_t kProductsOfAnOutput = 6;
-constexpr std::int64_t kSerialProducts = 2'000'000;  // 25 us: waking a thread takes 5 to 10
-constexpr std::int64_t kMinTaskProducts = 1'000'000;
-constexpr std::int64_t kMaxTaskProducts = 4'000'000;
-constexpr std::int64_t kTasksOfAThread = 16;
+// Tasks so long that what they begin with does not count, nor the samples that neighbours share; so short that what they read and
+// write stays in the L2 cache of whoever repeats the call.
+constexpr double kMostTaskSeconds = 50e-6;
 constexpr std::int64_t kMinTaskOutputs = 512;
 
 constexpr std::size_t kAlignment = 64;
@@ -103,8 +98,9 @@ auto DirectExecutable<X, H>::plan_job(const core::Output& output, const core::In
         job.interior_first = std::clamp(input.main.first + p.x.origin, output.first, end);
         job.interior_last = std::clamp(input.main.last + p.x.origin - p.x.k + 1, job.interior_first, end);
     }
-    job.stream =
-        job.plain_output && output.count * p.batch.length * p.outer_length() * static_cast<std::int64_t>(sizeof(X)) >= kStreamBytes;
+    const double rows = static_cast<double>(p.batch.length) * static_cast<double>(p.outer_length());
+    const double bytes = rows * static_cast<double>(output.count) * static_cast<double>(sizeof(X));
+    job.stream = job.plain_output && stores_past_caches(bytes, bytes, threads_);
     divide(job);
     return job;
 }
@@ -115,12 +111,14 @@ void DirectExecutable<X, H>::divide(Job& job) const {
     const std::int64_t count = job.output.count;
     const std::int64_t together = job.flat ? problem_.batch.length : 1;  // rows of which a task takes all or none
     const std::int64_t rows = problem_.batch.length / together;
-    const std::int64_t products_of_output = kParts * kTapParts * together * (problem_.x.k + kProductsOfAnOutput);
-    const double products = static_cast<double>(products_of_output) * static_cast<double>(rows) * static_cast<double>(count);
-    job.threads = products < static_cast<double>(kSerialProducts) ? 1 : threads_;
-    const auto per_task = std::clamp(static_cast<std::int64_t>(products / static_cast<double>(kTasksOfAThread * job.threads)),
-                                     kMinTaskProducts, kMaxTaskProducts);
-    const std::int64_t outputs = std::max(per_task / products_of_output, divide_up(kMinTaskOutputs, together));
+    const double output_seconds = static_cast<double>(kParts * kTapParts * together) *
+                                  (static_cast<double>(problem_.x.k) + kProductsOfAnOutput) *
+                                  direct_product_seconds(target_, sizeof(Real));
+    job.seconds = output_seconds * static_cast<double>(rows) * static_cast<double>(count);
+    const double wanted =
+        std::max(static_cast<double>(core::good_number_of_tasks(job.seconds, threads_)), job.seconds / kMostTaskSeconds);
+    const std::int64_t outputs =
+        std::max(static_cast<std::int64_t>(job.seconds / wanted / output_seconds) + 1, divide_up(kMinTaskOutputs, together));
     if (job.side_by_side && !job.flat) {
         job.outputs_per_task = std::min(count, kPanelSamples);
         job.rows_per_task = std::min(divide_up(outputs / job.outputs_per_task + 1, kPanelWidth) * kPanelWidth, rows);
@@ -138,7 +136,8 @@ void DirectExecutable<X, H>::execute(const core::Output& output, const core::Inp
                                      void*) const {
     if (output.count <= 0) { return; }
     const Job job = plan_job(output, input, workspace);
-    core::parallel_for(job.tasks, job.threads, [this, &job](std::int64_t task, int slot) { run_task(job, task, slot); });
+    core::parallel_for(
+        job.tasks, threads_, [this, &job](std::int64_t task, int slot) { run_task(job, task, slot); }, job.seconds);
 }
 
 template <class X, class H>

@@ -60,7 +60,7 @@ private:
         std::int64_t outputs_per_task = 1;
         std::int64_t tasks_per_row = 1;
         std::int64_t tasks = 1;
-        int threads = 1;
+        double seconds = 0;  ///< on one thread
     };
 
     [[nodiscard]] Job plan_job(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const;

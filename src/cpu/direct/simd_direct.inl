@@ -238,6 +238,8 @@ HWY_INLINE void prefetch(const DirectCall<T>& call, const T* in) {
 
 #if HWY_TARGET == HWY_AVX3
 #include "cpu/direct/simd_direct_few.inl"
+#else
+#include "cpu/direct/simd_direct_unrolled.inl"
 #endif
 
 /// A whole call. Blocks of R vectors, then half of them; the rest by a block that overlaps the one before and writes the same
@@ -268,6 +270,10 @@ HWY_NOINLINE void direct(const DirectCall<T>& whole) {
 #if HWY_TARGET == HWY_AVX3
     if constexpr (kParts == 1 && (kStep == 1 || kStep == 2)) {
         if (call.k <= 2 * L) { o = FewTaps<T, kStep>::run(call, o); }
+    }
+#else
+    if constexpr (kParts == 1 && (kStep == 1 || kStep == 2)) {
+        if (call.k <= FewTaps<T, kStep>::kMost && !call.accumulate) { o = FewTaps<T, kStep>::run(call, o); }
     }
 #endif
     for (; o + R * L <= count; o += R * L) {

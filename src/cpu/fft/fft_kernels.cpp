@@ -41,6 +41,7 @@ const FftKernels<T>& fft_kernel_table() {
         split<T>,
         join<T>,
         all_finite<T>,
+        power<T>,
     };
     return kKernels;
 }

@@ -32,6 +32,9 @@ struct CheckedSink {
     std::uint8_t* small_im = nullptr;
 };
 
+/// Samples whose power FftKernels::power compares; the rows of all transforms are multiples of it.
+inline constexpr std::int64_t kFftPassage = 32;
+
 template <class T>
 struct FftKernels {
     int lanes;
@@ -56,6 +59,9 @@ struct FftKernels {
     void (*join)(T* pairs, const T* re, const T* im, std::int64_t count);
     /// Whether all values are finite.
     bool (*all_finite)(const T* values, std::int64_t count);
+    /// The sum of the squares of `count` values, a multiple of kFftPassage, and of those at `im` unless it is null. Of each
+    /// kFftPassage that follow each other, counted from `re`, it comes to *least if it is less.
+    T (*power)(const T* re, const T* im, std::int64_t count, T* least);
 };
 
 /// As FftKernels<double>, from samples of f32 to a CheckedSink. What returns bool: whether no output was small.

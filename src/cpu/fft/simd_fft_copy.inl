@@ -89,3 +89,27 @@ bool all_finite(const T* values, std::int64_t count) {
     for (; i < count; ++i) { rest += values[i] * 0; }
     return is_zero(d, bad) && rest == 0;
 }
+
+template <class T>
+T power(const T* re, const T* im, std::int64_t count, T* least) {
+    const hn::ScalableTag<T> d;
+    constexpr std::int64_t kLanes = hn::MaxLanes(d);
+    static_assert(kFftPassage % kLanes == 0);
+    T total = 0;
+    for (std::int64_t i = 0; i < count; i += kFftPassage) {
+        auto sum = hn::Zero(d);
+        HWY_UNROLL(8)
+        for (std::int64_t j = 0; j < kFftPassage; j += kLanes) {
+            const auto v = hn::LoadU(d, re + i + j);
+            sum = hn::MulAdd(v, v, sum);
+        }
+        for (std::int64_t j = 0; im != nullptr && j < kFftPassage; j += kLanes) {
+            const auto v = hn::LoadU(d, im + i + j);
+            sum = hn::MulAdd(v, v, sum);
+        }
+        const T passage = hn::GetLane(hn::SumOfLanes(d, sum));
+        total += passage;
+        *least = HWY_MIN(*least, passage);
+    }
+    return total;
+}

@@ -26,8 +26,8 @@ HWY_INLINE bool is_zero(D d, hn::Vec<D> v) {
     return hn::AllTrue(d, v == hn::Zero(d));  // NaN is not equal
 }
 
-/// Takes the kRadix vectors of one butterfly after the other, r-th position + r * step, which lie offset + r * pitch elements behind
-/// the sink's address. So many positions that follow each other, a `run`, are put before they are flushed.
+/// Takes the kRadix vectors of one butterfly after the other, r-th position + r * step, which lie offset + r * pitch elements
+/// behind the sink's address. So many positions that follow each other, a `run`, are put before they are flushed.
 template <int kRadix, class D, class Sink>
 class Outlet;
 
@@ -166,7 +166,8 @@ inline double energy(const float* values, std::int64_t count) {
     auto even = hn::Zero(d), odd = hn::Zero(d);
     std::int64_t i = 0;
     for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-        const auto a = hn::PromoteTo(d, hn::LoadU(narrow, values + i)), b = hn::PromoteTo(d, hn::LoadU(narrow, values + i + kLanes));
+        const auto a = hn::PromoteTo(d, hn::LoadU(narrow, values + i)),
+                   b = hn::PromoteTo(d, hn::LoadU(narrow, values + i + kLanes));
         even = hn::MulAdd(a, a, even);
         odd = hn::MulAdd(b, b, odd);
     }

@@ -1,5 +1,9 @@
 #include "cpu/image/image_cost.hpp"
 
+#include <algorithm>
+
+#include "core/plan/parallel.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/targets.hpp"
 
 namespace tapline::cpu {
@@ -10,7 +14,16 @@ constexpr TargetSeconds kProductSeconds{.avx512 = 14.4e-12, .avx2 = 19e-12, .sse
 // As in one dimension (direct.cpp).
 constexpr double kBytesPerSecond = 30e9;
 constexpr double kBytesPerSecondPerFurtherThread = 15e9;
-constexpr double kSerialSeconds = 25e-6;
+
+double input_bytes(const core::Resolved& p) {
+    const double rows = static_cast<double>(p.batch.length) * static_cast<double>(p.y.n);
+    return rows * static_cast<double>(p.x.n * p.channels.length) * static_cast<double>(size_of(p.dtype));
+}
+
+double output_bytes(const core::Resolved& p) {
+    const double parts = is_complex(p.dtype) ? 2 : 1;
+    return outputs_of(p) / parts * static_cast<double>(size_of(p.output_dtype));
+}
 
 }  // namespace
 
@@ -25,15 +38,15 @@ double image_product_seconds(const core::Resolved& p) {
     return kProductSeconds.of(current_target()) * element * (p.complex_taps ? 2 : 1);
 }
 
-double image_memory_seconds(const core::Resolved& p, int threads) {
-    const double inputs =
-        static_cast<double>(p.batch.length) * static_cast<double>(p.y.n) * static_cast<double>(p.x.n * p.channels.length);
-    const double parts = is_complex(p.dtype) ? 2 : 1;
-    const double bytes =
-        inputs * static_cast<double>(size_of(p.dtype)) + outputs_of(p) / parts * static_cast<double>(size_of(p.output_dtype));
-    return bytes / (kBytesPerSecond + kBytesPerSecondPerFurtherThread * (threads - 1));
+bool image_goes_past_caches(const core::Resolved& p, int threads) {
+    return stores_past_caches(input_bytes(p), output_bytes(p), threads);
 }
 
-int image_threads(double seconds, int threads) { return seconds > kSerialSeconds ? threads : 1; }
+double image_seconds(const core::Resolved& p, double seconds, int threads) {
+    const int used = core::worthwhile_threads(seconds, threads);
+    const double speed = kBytesPerSecond + kBytesPerSecondPerFurtherThread * (used - 1);
+    const double memory = image_goes_past_caches(p, threads) ? (input_bytes(p) + output_bytes(p)) / speed : 0;
+    return std::max(core::seconds_on_threads(seconds, threads), memory);
+}
 
 }  // namespace tapline::cpu

@@ -11,10 +11,10 @@ double outputs_of(const core::Resolved& problem);
 /// Seconds of one product of real elements of the sums' type on one core, in the caches.
 double image_product_seconds(const core::Resolved& problem);
 
-/// Seconds of reading the input and writing the output past the caches.
-double image_memory_seconds(const core::Resolved& problem, int threads);
+/// Whether images are so large that outputs are stored past the caches.
+bool image_goes_past_caches(const core::Resolved& problem, int threads);
 
-/// Threads that pay for so many seconds of work: all or one.
-int image_threads(double seconds, int threads);
+/// Seconds of work that takes one thread `seconds` in the caches, on as many as it is worth, or of what memory needs meanwhile.
+double image_seconds(const core::Resolved& problem, double seconds, int threads);
 
 }  // namespace tapline::cpu

@@ -38,7 +38,8 @@ public:
           target_(current_target()),
           kernels_(image_kernels(target_).of<T>()),
           lines_(problem_, kernels_),
-          threads_(image_threads(seconds, request.threads)),
+          threads_(core::worthwhile_threads(seconds, request.threads)),
+          seconds_(seconds),
           in_groups_(problem.taps() > kTapsInTurn),
           rows_(kernels_.call_rows(problem.y.k, problem.x.k)),
           ring_(problem.y.k + rows_ - 1) {
@@ -71,7 +72,7 @@ public:
             const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.y.outputs);
             run(tasks, plane, segment, first, last, out, in, workspace.data() + static_cast<std::size_t>(slot) * slot_bytes());
         };
-        core::parallel_for(tasks.tasks(), threads_, std::cref(body));
+        core::parallel_for(tasks.tasks(), threads_, std::cref(body), seconds_);
     }
 
     [[nodiscard]] std::string describe() const override {
@@ -190,6 +191,7 @@ private:
     ImageLines<T> lines_;
     std::vector<T> taps_[2];  ///< real and imaginary parts
     int threads_;
+    double seconds_;  ///< on one thread
     bool in_groups_;
     std::int64_t rows_;  ///< of outputs at a time
     std::int64_t ring_;  ///< input rows in work
@@ -207,8 +209,7 @@ public:
     }
     [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
         const double sums = work(p);
-        const int threads = image_threads(sums, request.threads);
-        return std::max(sums / threads, image_memory_seconds(p, threads));
+        return image_seconds(p, sums, request.threads);
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
                                                             const Request& request) const override {

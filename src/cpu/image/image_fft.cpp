@@ -18,8 +18,6 @@ using core::Resolved;
 // Transforms from this size on share one buffer and all threads, as in one dimension (overlap_save_shape.cpp).
 constexpr int kAlwaysLog2Shared = 20;
 constexpr int kMinLog2Shared = 17;
-// Outputs longer than this leave the caches before anyone reads them.
-constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
 
 // Rows of a tile are too short for the hardware to see what comes next; so many further ones are asked for.
 constexpr std::int64_t kRowsAhead = 6;
@@ -66,7 +64,7 @@ ImageFft<T>::ImageFft(const Resolved& problem, const ImageFftShape& shape, const
       taps_(spectra(problem, shape, fft_, static_cast<const T*>(taps), request.threads)),
       mask_(static_cast<const T*>(taps),
             static_cast<const T*>(taps) + problem.filters * problem.taps() * (problem.complex_taps ? 2 : 1)),
-      threads_(image_threads(shape.seconds, request.threads)),
+      threads_(core::worthwhile_threads(shape.seconds, request.threads)),
       shared_(shape.log2_size >= kAlwaysLog2Shared ||
               (shape.log2_size >= kMinLog2Shared && shape.planes * shape.units() < 2 * threads_)) {}
 
@@ -100,8 +98,7 @@ typename ImageFft<T>::Tile ImageFft<T>::tile(std::int64_t index) const {
 
 template <class T>
 void ImageFft<T>::execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const {
-    const std::int64_t bytes =
-        problem_.batch.length * problem_.y.outputs * lines_.out_elements() * static_cast<std::int64_t>(sizeof(T));
+    const bool stream = image_goes_past_caches(problem_, threads_);
     const auto body = [&](std::int64_t task, int slot) {
         std::byte* const patch = workspace.data() + static_cast<std::size_t>(slot) * slot_bytes();
         std::byte* const base = patch + patch_.bytes();
@@ -119,9 +116,9 @@ void ImageFft<T>::execute(const core::Output& output, const core::Input& input, 
         unit.line = unit.scratch + fft_.tables().scratch_extent * (shared_ ? threads_ : 1);
         unit.last = reinterpret_cast<std::int64_t*>(base + whole_lines(slot_elements() * sizeof(T)));
         unit.threads = shared_ ? threads_ : 1;
-        run(unit, bytes > kStreamBytes);
+        run(unit, stream);
     };
-    core::parallel_for(shape_.planes * shape_.units(), shared_ ? 1 : threads_, std::cref(body));
+    core::parallel_for(shape_.planes * shape_.units(), shared_ ? 1 : threads_, std::cref(body), shape_.seconds);
 }
 
 template <class T>
@@ -251,9 +248,7 @@ public:
         return core::Support::yes();
     }
     [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
-        const double seconds = image_fft_shape(p).seconds;
-        const int threads = image_threads(seconds, request.threads);
-        return std::max(seconds / threads, image_memory_seconds(p, threads));
+        return image_seconds(p, image_fft_shape(p).seconds, request.threads);
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
                                                             const Request& request) const override {

@@ -56,7 +56,8 @@ public:
           row_kernel_(direct_kernels(target_).of<T>().real),
           lines_(problem_, kernels_),
           patch_(problem_, lines_, kernels_),
-          threads_(image_threads(seconds, request.threads)),
+          threads_(core::worthwhile_threads(seconds, request.threads)),
+          seconds_(seconds),
           rank_(request.facts.rank()),
           ring_(problem.y.k + kImageRows - 1),
           halo_((problem.x.k - 1) * lines_.step()) {
@@ -93,7 +94,7 @@ public:
             const std::int64_t first = band * tasks.band, last = std::min(first + tasks.band, problem_.y.outputs);
             if (!run_strips(job, first, last)) { run(job, first, last); }
         };
-        core::parallel_for(tasks.tasks(), threads_, std::cref(body));
+        core::parallel_for(tasks.tasks(), threads_, std::cref(body), seconds_);
     }
 
     [[nodiscard]] std::string describe() const override {
@@ -275,6 +276,7 @@ private:
     ImageLines<T> lines_;
     ImagePatch<T> patch_;
     int threads_;
+    double seconds_;  ///< on one thread
     std::int64_t rank_;
     std::int64_t ring_;  ///< lines of a term's row pass in work
     std::int64_t halo_;
@@ -299,8 +301,7 @@ public:
     }
     [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
         const double sums = work(p, request);
-        const int threads = image_threads(sums, request.threads);
-        return std::max(sums / threads, image_memory_seconds(p, threads));
+        return image_seconds(p, sums, request.threads);
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
                                                             const Request& request) const override {

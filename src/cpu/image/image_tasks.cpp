@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "cpu/image/image_cost.hpp"
+
 namespace tapline::cpu {
 namespace {
 
-// Outputs longer than this leave the caches before anyone reads them: they are stored past the caches (as in one dimension).
-constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
 constexpr std::int64_t kCacheLine = 64;
 // Less in the middle is not worth three segments.
 constexpr std::int64_t kLeastInner = 256;
@@ -37,8 +37,7 @@ ImageTasks divide(const core::Resolved& p, const ImageLines<T>& lines, const voi
     tasks.planes = lines.planes();
     tasks.block = block;
     const auto bytes = static_cast<std::int64_t>(sizeof(T));
-    tasks.stream =
-        p.batch.length * p.y.outputs * tasks.elements * static_cast<std::int64_t>(size_of(p.output_dtype)) > kStreamBytes;
+    tasks.stream = image_goes_past_caches(p, threads);
     std::int64_t first = split_edges ? std::max<std::int64_t>(p.x.origin, 0) * lines.step() : 0;
     const std::int64_t last = std::min(tasks.elements, lines.in_elements() - (p.x.k - 1 - p.x.origin) * lines.step());
     if (lines.is_plain_output()) {

@@ -14,9 +14,9 @@ using core::Input;
 using core::Output;
 using core::Resolved;
 
-// Multiply-adds, with the cost of loading and storing an output counted as kOutputWork of them, that make a task worth
-// giving to a thread (about 20 us).
-constexpr std::int64_t kTaskWork = std::int64_t{1} << 19;
+// Multiply-adds, with the cost of loading and storing an output counted as kOutputWork of them, of a task (about 5 us).
+constexpr std::int64_t kTaskWork = std::int64_t{1} << 17;
+constexpr double kWorkSeconds = 40e-12;
 constexpr std::int64_t kOutputWork = 32;
 
 // T: the C++ type of the signal, std::uint8_t for bool.
@@ -45,7 +45,8 @@ public:
                 sums_.tile(output, input, i / tiles, first, count, scratch[slot], log);
             }
         };
-        core::parallel_for((all + per_task - 1) / per_task, threads_, std::cref(task));
+        core::parallel_for((all + per_task - 1) / per_task, threads_, std::cref(task),
+                           static_cast<double>(all) * static_cast<double>(tile_work) * kWorkSeconds);
         log.check(problem_);
     }
 

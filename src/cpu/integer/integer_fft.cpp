@@ -23,9 +23,6 @@ namespace {
 
 using core::Resolved;
 
-// Units of one task, as for overlap_save.
-constexpr std::int64_t kTasksPerThread = 16;
-
 template <class T>
 class IntegerFft final : public IntegerFftExecutable<T> {
 public:
@@ -57,28 +54,18 @@ public:
 
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
         OverflowLog log;
-        const Call call = io_.call(output, input);
-        const Chains chains = io_.chains(call);
+        const Call call = io_.call(output, input, threads_);
         auto* const scratch = reinterpret_cast<double*>(workspace.data() + shape_.blocks.slots * slot_bytes());
-        const std::int64_t longest = io_.chain_length(chains, 0);
-        const std::int64_t units = longest * chains.chains;
-        // Rows that share lines of memory are taken together, so that those are still in a cache for the next row.
-        const core::Piece& piece = input.main;
-        const bool side_by_side = std::abs(piece.batch_stride) < std::abs(piece.stride);
-        const std::int64_t per_task = shape_.blocks.shared ? 1 : std::max<std::int64_t>(units / (threads_ * kTasksPerThread), 1);
-        const auto task = [&](std::int64_t index, int slot) {
+        const auto task = [&](const Unit& unit, int slot) {
             std::byte* const bytes = workspace.data() + slot * slot_bytes();
             std::byte* const windows = bytes + this->buffers_bytes(shape_.most_outputs);
-            const Place place{reinterpret_cast<double*>(bytes), reinterpret_cast<T*>(windows),
-                              reinterpret_cast<IntegerScratch*>(windows + this->windows_bytes()),
-                              scratch + slot * fft_.tables().scratch_extent, this->transform_threads()};
-            for (std::int64_t u = index * per_task; u < std::min((index + 1) * per_task, units); ++u) {
-                const std::int64_t chain = side_by_side ? u % chains.chains : u / longest;
-                const std::int64_t at = side_by_side ? u / chains.chains : u % longest;
-                if (at < io_.chain_length(chains, chain)) { run(call, io_.unit(call, chains, chain, at), place, log); }
-            }
+            run(call, unit,
+                {reinterpret_cast<double*>(bytes), reinterpret_cast<T*>(windows),
+                 reinterpret_cast<IntegerScratch*>(windows + this->windows_bytes()), scratch + slot * fft_.tables().scratch_extent,
+                 this->transform_threads()},
+                log);
         };
-        core::parallel_for((units + per_task - 1) / per_task, this->task_threads(), std::cref(task));
+        for_each_unit<double>(io_, call, shape_.blocks, threads_, std::cref(task));
         log.check(problem_);
     }
 

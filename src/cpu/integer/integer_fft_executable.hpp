@@ -34,11 +34,7 @@ public:
           sum_of_taps_(request.facts.sum_of_taps) {}
 
     /// Any division into calls gives the same bits, but parts of blocks cost what whole ones do.
-    [[nodiscard]] std::int64_t granularity() const final {
-        const Pairing pairing = pairing_of(problem_);
-        const bool pairs = pairing == Pairing::segments || problem_.batch.length % 2 == 1;
-        return shape_.blocks.block * (pairs ? 2 : 1);
-    }
+    [[nodiscard]] std::int64_t granularity() const final { return overlap_save_granularity(problem_, shape_.blocks); }
 
 protected:
     // Samples and outputs that pass through a buffer on the stack at once.

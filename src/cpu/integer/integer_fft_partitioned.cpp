@@ -27,7 +27,7 @@ public:
 
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
         OverflowLog log;
-        const Call call = io_.call(output, input);
+        const Call call = io_.call(output, input, this->threads_);
         const Chains chains = io_.chains(call);
         auto* const scratch = reinterpret_cast<double*>(workspace.data() + shape_.blocks.slots * slot_bytes());
         const std::int64_t longest = io_.chain_length(chains, 0);

@@ -138,6 +138,7 @@ private:
         if (fitting == 0) { return; }
         shape.blocks.seconds = seconds_of(shape, likely->products);
         if (shape.blocks.seconds >= best_.blocks.seconds) { return; }
+        shape.blocks.unit_seconds = shape.blocks.seconds / units_of(problem_, blocks.block);
         set_slots(shape.blocks, problem_, units_of(problem_, blocks.block) / static_cast<double>(shape.blocks.group), fitting,
                   threads_);
         best_ = shape;

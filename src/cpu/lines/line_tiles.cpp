@@ -4,6 +4,7 @@
 
 #include "core/plan/parallel.hpp"
 #include "core/plan/repeated.hpp"
+#include "cpu/direct/direct_cost.hpp"
 #include "cpu/lines/line_moves.hpp"
 
 namespace tapline::cpu {
@@ -27,8 +28,9 @@ constexpr std::int64_t kOutputsOfFewRows = 4096;
 // 8 columns, in 4 MiB, take 26 to 33 ms, of 16 in 12 MiB 22 to 24 (one thread, AVX2).
 constexpr std::int64_t kTileBytes = std::int64_t{12} << 20;
 constexpr std::int64_t kAllTilesBytes = std::int64_t{32} << 20;
-// Less than so many products, some 25 us, is done by the caller alone; transforms count as many taps' worth.
-constexpr double kSerialProducts = 2e6;
+// An element of the outer axes that takes longer is divided among all threads; of shorter ones each thread takes some.
+constexpr double kElementSeconds = 25e-6;
+// Transforms count as many taps' worth.
 constexpr double kMostTapsThatCount = 100;
 // An element of a line on its way there or back where neighbours in memory are those of other rows, and where they are its own:
 // 2^22 samples of 64 columns take 2.5 ms each way, 2^20 of 16 bits 0.1 to 0.15 ms more than of 32 (one thread, AVX2).
@@ -43,9 +45,11 @@ std::int64_t pitch_of(std::int64_t elements, std::int64_t bytes) {
     return (lines | 1) * kCacheLine / bytes;
 }
 
-bool is_worth_waking(const Resolved& p, std::int64_t rows, std::int64_t outputs) {
-    const double products = std::min(static_cast<double>(p.x.k), kMostTapsThatCount) + 6;
-    return products * static_cast<double>(rows) * static_cast<double>(outputs) > kSerialProducts;
+// About what so many outputs of so many rows take one thread.
+double seconds_of(const Resolved& p, std::int64_t rows, std::int64_t outputs) {
+    const double products = std::min(static_cast<double>(p.x.k), kMostTapsThatCount) + kProductsOfAnOutput;
+    return products * static_cast<double>(rows) * static_cast<double>(outputs) *
+           direct_product_seconds(current_target(), size_of(real_part_of(p.sum_dtype)));
 }
 
 // An element of the outer axes of a layout.
@@ -112,8 +116,8 @@ public:
                  .count = std::min(outputs_, output.count - first)},
                 workspace.data() + slot * slot_bytes());
         };
-        const bool wake = is_worth_waking(problem_, problem_.batch.length * outer, output.count);
-        core::parallel_for(outer * of_rows * of_outputs, wake ? slots_ : 1, std::cref(task));
+        core::parallel_for(outer * of_rows * of_outputs, slots_, std::cref(task),
+                           seconds_of(problem_, problem_.batch.length * outer, output.count));
     }
 
 private:
@@ -292,11 +296,11 @@ public:
     SideBySide(const LineLayout& layout, const core::Request& request, const PrepareLines& prepare)
         : problem_(layout.problem), reordered_(layout.reordered) {
         core::Request each = request;
-        if (!is_worth_waking(problem_, problem_.batch.length, problem_.x.outputs)) {
+        const std::int64_t rows = problem_.batch.length;
+        if (seconds_of(problem_, rows, problem_.x.outputs) < kElementSeconds) {
             each.threads = 1;
-            slots_ = is_worth_waking(problem_, problem_.batch.length * problem_.outer_length(), problem_.x.outputs)
-                         ? request.threads
-                         : 1;
+            slots_ =
+                core::worthwhile_threads(seconds_of(problem_, rows * problem_.outer_length(), problem_.x.outputs), request.threads);
         }
         inner_ = prepare(problem_, each);
     }

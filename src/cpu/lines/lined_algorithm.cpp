@@ -28,6 +28,10 @@ bool LinedAlgorithm::takes_outer(const Resolved& problem, const core::Request& /
     return layout_of(problem).way != Way::as_given;
 }
 
+bool LinedAlgorithm::keeps_local(const Resolved& problem, const core::Request& request) const {
+    return inner_.keeps_local(problem_of_all(layout_of(problem)), request);
+}
+
 core::Support LinedAlgorithm::supports(const Resolved& problem, const core::Request& request) const {
     return inner_.supports(problem_of_all(layout_of(problem)), request);
 }

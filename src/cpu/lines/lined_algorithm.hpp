@@ -17,6 +17,7 @@ public:
     [[nodiscard]] std::string_view name() const override { return inner_.name(); }
     [[nodiscard]] std::string_view summary() const override { return inner_.summary(); }
     [[nodiscard]] bool is_local() const override { return inner_.is_local(); }
+    [[nodiscard]] bool keeps_local(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] bool takes_outer(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override;
     [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override;

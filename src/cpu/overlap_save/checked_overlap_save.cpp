@@ -77,7 +77,7 @@ public:
     }
 
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
-        const Call call = io_.call(output, input);
+        const Call call = io_.call(output, input, threads_);
         std::byte* const scratch = workspace.data() + slot_bytes() * static_cast<std::size_t>(shape_.slots);
         std::byte* const direct = scratch + scratch_bytes() * static_cast<std::size_t>(scratches());
         const auto task = [&](const Unit& unit, int slot) {

@@ -5,25 +5,34 @@
 #include "cpu/element_types.hpp"
 #include "cpu/lines/lined_algorithm.hpp"
 #include "cpu/overlap_save/checked_overlap_save.hpp"
+#include "cpu/overlap_save/local_sums.hpp"
 #include "cpu/overlap_save/overlap_save_executable.hpp"
 
 namespace tapline::cpu {
 namespace {
 
+// What looking for quiet passages adds.
+constexpr double kWatchingFactor = 1.06;
+
 template <class T>
 class OverlapSave final : public OverlapSaveExecutable<T> {
 public:
-    using OverlapSaveExecutable<T>::OverlapSaveExecutable;
+    OverlapSave(const core::Resolved& problem, const void* taps, const core::Request& request, const OverlapSaveShape& shape)
+        : OverlapSaveExecutable<T>(problem, taps, request, shape), local_(problem_, taps, request, io_, fft_) {}
 
-    [[nodiscard]] std::size_t workspace_bytes() const override { return this->slots_bytes(fft_.extent()); }
+    [[nodiscard]] std::size_t workspace_bytes() const override {
+        return transforms_bytes() + static_cast<std::size_t>(shape_.slots) * local_.workspace_bytes();
+    }
 
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
-        const Call call = io_.call(output, input);
+        const Call call = io_.call(output, input, threads_);
         T* const buffers = reinterpret_cast<T*>(workspace.data());
         T* const scratch = buffers + shape_.slots * fft_.extent();
         const auto task = [&](const Unit& unit, int slot) {
+            const std::span<std::byte> sums = workspace.subspan(
+                transforms_bytes() + static_cast<std::size_t>(slot) * local_.workspace_bytes(), local_.workspace_bytes());
             run(call, unit, buffers + slot * fft_.extent(), scratch + slot * fft_.tables().scratch_extent,
-                this->transform_threads());
+                this->transform_threads(), sums);
         };
         for_each_unit<T>(io_, call, shape_, threads_, std::cref(task));
     }
@@ -36,7 +45,9 @@ public:
     }
 
 private:
-    void run(const Call& call, const Unit& unit, T* data, T* scratch, int threads) const {
+    [[nodiscard]] std::size_t transforms_bytes() const { return (this->slots_bytes(fft_.extent()) + 63) / 64 * 64; }
+
+    void run(const Call& call, const Unit& unit, T* data, T* scratch, int threads, std::span<std::byte> sums) const {
         const T* const spectrum = taps_.spectrum(fft_, 1, unit.row[0] % problem_.filters, 0);
         const bool plain = taps_.unscale_exponent == 0;
         FftSource<T> source = io_.direct_source(call, unit);
@@ -44,6 +55,7 @@ private:
             io_.load(call, unit, 0, data, threads);
             source = fft_.source(data);
         }
+        if (local_.is_active() && !local_.is_even(call, unit, source)) { return local_.sum(call, unit, sums); }
         FftSink<T> sink = plain ? io_.direct_sink(call, unit) : FftSink<T>{};
         const bool direct = sink.re != nullptr;
         if (!direct) {
@@ -70,6 +82,8 @@ private:
     using OverlapSaveExecutable<T>::problem_, OverlapSaveExecutable<T>::shape_, OverlapSaveExecutable<T>::target_,
         OverlapSaveExecutable<T>::threads_, OverlapSaveExecutable<T>::fft_, OverlapSaveExecutable<T>::taps_,
         OverlapSaveExecutable<T>::io_, OverlapSaveExecutable<T>::repair_;
+
+    LocalSums<T> local_;
 };
 
 std::unique_ptr<core::Executable> prepare_whole(const core::Resolved& problem, const void* taps, const core::Request& request,
@@ -87,12 +101,18 @@ public:
     using Prepare = std::unique_ptr<core::Executable> (*)(const core::Resolved&, const void*, const core::Request&,
                                                           const OverlapSaveShape&);
     using Supports = core::Support (*)(const core::Resolved&, const core::Request&);
-    FftAlgorithm(std::string_view name, std::string_view summary, Supports strict, Shape shape_of, Prepare prepare_of)
-        : name_(name), summary_(summary), strict_(strict), shape_(shape_of), prepare_(prepare_of) {}
+    using KeepsLocal = bool (*)(const core::Resolved&, const core::Request&);
+    FftAlgorithm(std::string_view name, std::string_view summary, Supports strict, Shape shape_of, Prepare prepare_of,
+                 KeepsLocal keeps_of)
+        : name_(name), summary_(summary), strict_(strict), shape_(shape_of), prepare_(prepare_of), keeps_local_(keeps_of) {}
 
     [[nodiscard]] std::string_view name() const override { return name_; }
     [[nodiscard]] std::string_view summary() const override { return summary_; }
     [[nodiscard]] bool is_local() const override { return false; }
+    // Not for streams, whose outputs would come a block later than those of direct sums.
+    [[nodiscard]] bool keeps_local(const core::Resolved& problem, const core::Request& request) const override {
+        return problem.x.n != kUnknownLength && request.facts.finite && keeps_local_(problem, request);
+    }
     [[nodiscard]] core::Support supports(const core::Resolved& problem, const core::Request& request) const override {
         if (core::Support elements = supports_elements(problem); !elements.ok) { return elements; }
         if (request.accuracy == Accuracy::strict) {
@@ -105,8 +125,8 @@ public:
     }
     [[nodiscard]] double estimate_seconds(const core::Resolved& problem, const core::Request& request) const override {
         const OverlapSaveShape shape = shape_(problem, request);
-        const bool checked = request.accuracy == Accuracy::strict;
-        return checked ? checked_seconds_on(problem, shape, request.threads) : seconds_on(shape, request.threads);
+        if (request.accuracy == Accuracy::strict) { return checked_seconds_on(problem, shape, request.threads); }
+        return seconds_on(shape, request.threads) * (keeps_local_(problem, request) ? kWatchingFactor : 1);
     }
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const core::Resolved& problem, const void* taps,
                                                             const core::Request& request) const override {
@@ -118,6 +138,7 @@ private:
     Supports strict_;  ///< what keeps strict accuracy
     Shape shape_;
     Prepare prepare_;
+    KeepsLocal keeps_local_;
 };
 
 // Two channels of a frame are what a transform reads anyway.
@@ -142,7 +163,7 @@ core::Support supports_no_strict(const core::Resolved& /*problem*/, const core::
 
 const core::Algorithm& overlap_save_algorithm() {
     static const FftAlgorithm kAlgorithm("overlap_save", "fast Fourier transforms of overlapping blocks", supports_checked,
-                                         whole_shape, prepare_whole);
+                                         whole_shape, prepare_whole, keeps_errors_local);
     static const LinedAlgorithm kLined(kAlgorithm, takes_pairs);
     return kLined;
 }
@@ -150,7 +171,7 @@ const core::Algorithm& overlap_save_algorithm() {
 const core::Algorithm& partitioned_algorithm() {
     static const FftAlgorithm kAlgorithm(
         "partitioned", "fast Fourier transforms of blocks and of parts of the filter, for filters too long for one transform",
-        supports_no_strict, parts_shape, prepare_partitioned);
+        supports_no_strict, parts_shape, prepare_partitioned, [](const core::Resolved&, const core::Request&) { return false; });
     static const LinedAlgorithm kLined(kAlgorithm, takes_pairs);
     return kLined;
 }

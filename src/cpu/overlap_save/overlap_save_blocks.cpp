@@ -5,6 +5,7 @@
 
 #include "core/plan/parallel.hpp"
 #include "core/problem/epilogue.hpp"
+#include "cpu/caches.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -15,16 +16,18 @@ constexpr std::int64_t kChunk = 1024;
 // Units of one task: enough that starting a task does not count (a microsecond against some 10 each), few enough that
 // threads finish together.
 constexpr std::int64_t kTasksPerThread = 16;
-// Outputs longer than this leave the caches before anyone reads them: they are stored past the caches.
-constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
+constexpr std::size_t kCacheLine = 64;
 
 }  // namespace
 
 template <class T>
-Call SegmentIo<T>::call(const core::Output& output, const core::Input& input) const {
+Call SegmentIo<T>::call(const core::Output& output, const core::Input& input, int threads) const {
     const bool known = input.n != kUnknownLength;
     const std::int64_t total = known ? core::output_length_of(problem_.mode, input.n, problem_.x.k) : kFar;
-    return {output, input, total, known ? total - problem_.x.origin + problem_.x.k - 1 : kFar};
+    const double bytes = static_cast<double>(output.count) * static_cast<double>(problem_.batch.length) *
+                         static_cast<double>(size_of(problem_.dtype));
+    return {output, input, total, known ? total - problem_.x.origin + problem_.x.k - 1 : kFar,
+            stores_past_caches(bytes, bytes, threads)};
 }
 
 template <class T>
@@ -123,10 +126,11 @@ FftSink<T> SegmentIo<T>::direct_sink(const Call& call, const Unit& unit) const {
         targets[side] = core::direct_target<T>(problem_, call.output, unit.row[side], unit.segment[side] * block_);
         counts[side] = want.count;
         if (targets[side] == nullptr) { return {}; }
-        aligned = aligned && reinterpret_cast<std::uintptr_t>(targets[side]) % 64 == 0;
+        aligned = aligned && reinterpret_cast<std::uintptr_t>(targets[side]) % kCacheLine == 0;
     }
-    const bool large = call.output.count * problem_.batch.length * static_cast<std::int64_t>(sizeof(T)) > kStreamBytes;
-    return {targets[0], targets[1], layout_.columns, counts[0], counts[1], aligned && large};
+    // The last pass stores to 16 places in turn: lines that are not filled by one vector leave the processor half empty.
+    const bool whole_lines = static_cast<std::size_t>(kernels_.lanes) * sizeof(T) >= kCacheLine;
+    return {targets[0], targets[1], layout_.columns, counts[0], counts[1], aligned && whole_lines && call.stream};
 }
 
 template <class T>
@@ -254,14 +258,18 @@ void for_each_unit(const SegmentIo<T>& io, const Call& call, const OverlapSaveSh
     const Chains chains = io.chains(call);
     const std::int64_t longest = io.chain_length(chains, 0);  // a last row's chain has half as many units
     const std::int64_t units = longest * chains.chains;
+    // Rows that share lines of memory are taken together, so that those are still in a cache for the next row.
+    const bool side_by_side = std::abs(call.input.main.batch_stride) < std::abs(call.input.main.stride);
     const std::int64_t per_task = shape.shared ? 1 : std::max<std::int64_t>(units / (threads * kTasksPerThread), 1);
     const auto task = [&](std::int64_t index, int slot) {
         for (std::int64_t u = index * per_task; u < std::min((index + 1) * per_task, units); ++u) {
-            const std::int64_t chain = u / longest;
-            if (u % longest < io.chain_length(chains, chain)) { run(io.unit(call, chains, chain, u % longest), slot); }
+            const std::int64_t chain = side_by_side ? u % chains.chains : u / longest;
+            const std::int64_t at = side_by_side ? u / chains.chains : u % longest;
+            if (at < io.chain_length(chains, chain)) { run(io.unit(call, chains, chain, at), slot); }
         }
     };
-    core::parallel_for((units + per_task - 1) / per_task, shape.shared ? 1 : shape.slots, std::cref(task));
+    core::parallel_for((units + per_task - 1) / per_task, shape.shared ? 1 : shape.slots, std::cref(task),
+                       static_cast<double>(units) * shape.unit_seconds);
 }
 
 template class SegmentIo<float>;

@@ -22,6 +22,7 @@ struct Call {
     const core::Input& input;
     std::int64_t total;       ///< outputs of the whole signal; a large number while n is unknown
     std::int64_t needed_end;  ///< no output of the whole signal reads position needed_end: windows are zero from there on
+    bool stream;              ///< outputs go past the caches
 };
 
 /// The units of an execution: `chains` runs of units whose windows follow each other.
@@ -48,7 +49,7 @@ public:
               const FftKernels<T>& kernels)
         : problem_(problem), block_(shape.block), pairing_(pairing_of(problem)), layout_(layout), kernels_(kernels) {}
 
-    [[nodiscard]] Call call(const core::Output& output, const core::Input& input) const;
+    [[nodiscard]] Call call(const core::Output& output, const core::Input& input, int threads) const;
     [[nodiscard]] Chains chains(const Call& call) const;
     [[nodiscard]] std::int64_t chain_length(const Chains& chains, std::int64_t chain) const;
     /// Segments from one unit of a chain to the next: 1 or 2.

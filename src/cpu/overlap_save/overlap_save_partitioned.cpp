@@ -23,7 +23,7 @@ public:
     [[nodiscard]] std::size_t workspace_bytes() const override { return this->slots_bytes(slot_extent()); }
 
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void*) const override {
-        const Call call = io_.call(output, input);
+        const Call call = io_.call(output, input, this->threads_);
         const Chains chains = io_.chains(call);
         T* const buffers = reinterpret_cast<T*>(workspace.data());
         T* const scratch = buffers + shape_.slots * slot_extent();
@@ -37,7 +37,8 @@ public:
             run(call, chains, chain, first, last,
                 {buffers + slot * slot_extent(), scratch + slot * fft_.tables().scratch_extent, this->transform_threads()});
         };
-        core::parallel_for(groups * chains.chains, this->task_threads(), std::cref(task));
+        core::parallel_for(groups * chains.chains, this->task_threads(), std::cref(task),
+                           static_cast<double>(longest * chains.chains) * shape_.unit_seconds);
     }
 
     // The last part's blocks reach past the last tap.

@@ -5,28 +5,33 @@
 #include <cmath>
 #include <limits>
 
+#include "core/plan/parallel.hpp"
 #include "cpu/fft/fft_tables.hpp"
 #include "cpu/targets.hpp"
 
 namespace tapline::cpu {
 namespace {
 
-// Nanoseconds a complex point (f32) of load, forward transform, product, inverse and store, for 2^8 to 2^26 points: one
-// thread, AVX-512 at 2.7 GHz, 2^24 samples in memory. Other types and instruction sets scale all of it about alike.
-constexpr std::array<double, kMaxLog2Fft - kMinLog2Fft + 1> kTransformNs = {
-    1.40, 1.45, 1.65, 1.80, 1.86, 2.02, 2.12, 2.28, 2.70, 2.94, 3.20, 4.30, 5.10, 6.00, 6.80, 7.50, 8.20, 8.90, 9.60};
-// The same of a checked transform of f32 samples in double: one thread, AVX2 and an L2 cache of 512 KiB, up to 2^20 points. Times
-// 0.76, since direct sums take longer on that machine than where they were measured: they are as fast with 140 taps.
-constexpr std::array<double, kMaxLog2Fft - kMinLog2Fft + 1> kCheckedNs = {
-    3.6, 3.9, 4.3, 4.9, 5.5, 6.3, 6.7, 8.5, 10.6, 10.8, 11.2, 16.7, 17.5, 19.8, 22.0, 24.3, 26.6, 28.9, 31.2};
+// Nanoseconds a complex point of load, forward transform, product, inverse and store, for 2^8 to 2^26 points, one thread: f32 with
+// AVX-512 at 2.7 GHz, 2^24 samples in memory; f32 and f64 with AVX2 (AMD EPYC, 32 KiB of L1 and 512 of L2, where the buffers of
+// 2^12 and 2^16 points of f32 no longer fit), samples in the caches, from 2^22 on as AVX-512's grow. Other types and instruction
+// sets scale AVX-512's about alike.
+using TransformNs = std::array<double, kMaxLog2Fft - kMinLog2Fft + 1>;
+constexpr TransformNs kTransformNs = {1.40, 1.45, 1.65, 1.80, 1.86, 2.02, 2.12, 2.28, 2.70, 2.94,
+                                      3.20, 4.30, 5.10, 6.00, 6.80, 7.50, 8.20, 8.90, 9.60};
+constexpr TransformNs kTransformNsAvx2 = {1.93, 1.91, 2.04, 2.23, 3.01, 3.51, 3.84, 4.14, 5.00, 5.40,
+                                          9.70, 11.7, 13.4, 15.0, 16.5, 18.0, 19.5, 21.0, 22.5};
+constexpr TransformNs kTransformNsAvx2Double = {3.57, 3.93, 4.34, 5.82, 7.14, 7.57, 8.17, 8.84, 9.60, 10.7,
+                                                16.4, 23.7, 25.6, 28.7, 31.0, 33.5, 36.0, 38.5, 41.0};
+// The same of a checked transform of f32 samples in double, AVX2 and up to 2^20 points.
+constexpr TransformNs kCheckedNs = {4.7,  5.1,  5.7,  6.4,  7.2,  8.3,  8.8,  11.2, 13.9, 14.2,
+                                    14.7, 22.0, 23.0, 26.0, 29.0, 32.0, 35.0, 38.0, 41.0};
 constexpr double kUnitNs = 60;  // the start of a unit
 // The energies of a unit's chunks, their sum and their comparison, as they do not grow with the transform.
-constexpr double kCheckedUnitNs = 150;
-// The windows at a signal's ends are gathered and looked at cell by cell. Less than 40 us are done by the caller alone; waking
-// others.
-constexpr double kEdgeSeconds = 1.5e-6;
+constexpr double kCheckedUnitNs = 200;
+// The windows at a signal's ends are gathered and looked at cell by cell. Less than 40 us are not worth dividing inside transforms.
+constexpr double kEdgeSeconds = 2e-6;
 constexpr double kSerialSeconds = 40e-6;
-constexpr double kThreadSeconds = 8e-6;
 constexpr double kCheckedEfficiency = 0.9;  // of a further thread, which computes more for each byte than plain transforms do
 // Beside the transform's buffer a window and sums take as much again, and a bit for each output.
 constexpr double kCheckedBuffers = 2.1;
@@ -49,8 +54,9 @@ constexpr double kFiltersPreparing = 4.75;
 
 std::size_t real_bytes(const core::Resolved& p) { return size_of(real_part_of(p.dtype)); }
 
+// What one point takes beside AVX-512's of f32, of products for instance.
 constexpr double kDouble = 1.9;
-constexpr PerTarget<double> kFloat{.avx512 = 1, .avx2 = 1.9, .sse4 = 4, .neon = 4, .scalar = 14};
+constexpr PerTarget<double> kFloat{.avx512 = 1, .avx2 = 1.4, .sse4 = 4, .neon = 4, .scalar = 14};
 
 double type_factor(std::size_t real_bytes) {
     const Target target = current_target();
@@ -89,8 +95,6 @@ std::int64_t buffers_within(const Bytes& b, double spectra, double buffers = 1) 
     return left < buffers * b.data ? 0 : static_cast<std::int64_t>(std::min(left / (buffers * b.data), 1e6));
 }
 
-double transform_ns(int log2_size) { return kTransformNs[static_cast<std::size_t>(log2_size - kMinLog2Fft)]; }
-
 }  // namespace
 
 double units_of(const core::Resolved& p, std::int64_t block) {
@@ -116,9 +120,16 @@ void set_slots(OverlapSaveShape& shape, const core::Resolved& p, double wanted, 
 
 namespace {
 
+// Of a point of a transform and of all around it.
+double transform_ns(std::size_t real_bytes, int log2_size) {
+    const auto at = static_cast<std::size_t>(log2_size - kMinLog2Fft);
+    if (current_target() == Target::avx2) { return real_bytes == 8 ? kTransformNsAvx2Double[at] : kTransformNsAvx2[at]; }
+    return type_factor(real_bytes) * kTransformNs[at];
+}
+
 // Nanoseconds of a unit with its transform.
-double plain_unit_ns(const core::Resolved& p, int m) {
-    return type_factor(real_bytes(p)) * (std::ldexp(transform_ns(m), m) + kUnitNs);
+double plain_unit_ns(std::size_t real_bytes, int m) {
+    return std::ldexp(transform_ns(real_bytes, m), m) + type_factor(real_bytes) * kUnitNs;
 }
 double checked_unit_ns(int m) {
     const double factor = type_factor(sizeof(double)) / (kFloat.avx2 * kDouble);
@@ -133,12 +144,13 @@ OverlapSaveShape cheapest_shape(const core::Resolved& p, int threads, bool check
         const std::int64_t size = std::int64_t{1} << m;
         const std::int64_t block = (size - p.x.k + 1) / kBlockMultiple * kBlockMultiple;
         if (block < kBlockMultiple) { continue; }
-        const double seconds = 1e-9 * units_of(p, block) * (checked ? checked_unit_ns(m) : plain_unit_ns(p, m));
+        const double unit_seconds = 1e-9 * (checked ? checked_unit_ns(m) : plain_unit_ns(real_bytes(p), m));
+        const double seconds = units_of(p, block) * unit_seconds;
         if (seconds >= best.seconds) { continue; }
         const Bytes bytes = bytes_of(p, checked ? sizeof(double) : real_bytes(p), m);
         const std::int64_t buffers = buffers_within(bytes, static_cast<double>(p.filters), checked ? kCheckedBuffers : 1);
         if (buffers == 0) { break; }
-        best = {m, block, 1, 1, false, 1, seconds};
+        best = {m, block, 1, 1, false, 1, seconds, unit_seconds};
         set_slots(best, p, units_of(p, block), buffers, threads);
     }
     return best;
@@ -146,9 +158,7 @@ OverlapSaveShape cheapest_shape(const core::Resolved& p, int threads, bool check
 
 }  // namespace
 
-double transform_seconds(int log2_size, Dtype dtype) {
-    return type_factor(size_of(dtype)) * 1e-9 * (transform_ns(log2_size) * std::ldexp(1.0, log2_size) + kUnitNs);
-}
+double transform_seconds(int log2_size, Dtype dtype) { return 1e-9 * plain_unit_ns(size_of(dtype), log2_size); }
 
 MemoryBound::MemoryBound(double filter_bytes)
     : preparing(kFixedBytes + kFiltersPreparing * filter_bytes), executing(kFixedBytes + kFilters * filter_bytes) {}
@@ -180,10 +190,10 @@ OverlapSaveShape checked_shape(const core::Resolved& p, int threads) {
 
 double checked_seconds_on(const core::Resolved& p, const OverlapSaveShape& shape, int threads) {
     const bool known = p.x.n != kUnknownLength;
-    double workers = shape.shared ? threads : shape.slots;
+    double workers = shape.shared ? threads : core::worthwhile_threads(shape.seconds, shape.slots);
     if (known && !shape.shared) { workers = std::min(workers, std::max(units_of(p, shape.block), 1.0)); }
     const double efficiency = shape.shared ? kSharedEfficiency : kCheckedEfficiency;
-    const double overhead = known ? kEdgeSeconds + (workers > 1 ? kThreadSeconds : 0) : 0;
+    const double overhead = known ? kEdgeSeconds : 0;
     return shape.seconds / (1 + (workers - 1) * efficiency) + overhead;
 }
 
@@ -192,8 +202,8 @@ OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads) {
     best.seconds = std::numeric_limits<double>::infinity();
     for (int m = kMinLog2Fft; m <= kMaxLog2Fft; ++m) {
         const std::int64_t size = std::int64_t{1} << m;
-        if (m > kMinLog2Fft && size > p.x.k / 2) { break; }  // at least four parts, or the smallest size
         const std::int64_t block = size / 2;
+        if (m > kMinLog2Fft && block >= p.x.k) { break; }  // at least two parts, or the smallest size
         const std::int64_t partitions = (p.x.k + block - 1) / block;
         // One buffer for the input's spectrum, the others for sums.
         const std::int64_t buffers =
@@ -208,18 +218,23 @@ OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads) {
         const double step = pairing_of(p) == Pairing::segments ? 2 : 1;
         const double transforms = std::min(blocks, blocks / static_cast<double>(group) + step) / 2 + 0.5;
         const double multiply = size > kNearPoints ? kMultiplyAddFarNs : kMultiplyAddNs;
-        const double unit_ns = static_cast<double>(size) * (transforms * transform_ns(m) + blocks * multiply) + kUnitNs;
-        const double seconds = 1e-9 * type_factor(real_bytes(p)) * units_of(p, block) * unit_ns;
+        const double products = static_cast<double>(size) * blocks * multiply + kUnitNs;
+        const double unit_seconds = 1e-9 * (static_cast<double>(size) * transforms * transform_ns(real_bytes(p), m) +
+                                            type_factor(real_bytes(p)) * products);
+        const double seconds = units_of(p, block) * unit_seconds;
         if (seconds >= best.seconds) { continue; }
-        best = {m, block, partitions, group, false, 1, seconds};
+        best = {m, block, partitions, group, false, 1, seconds, unit_seconds};
         set_slots(best, p, units_of(p, block) / static_cast<double>(group), buffers / (group + 1), threads);
     }
     return best;
 }
 
 double seconds_on(const OverlapSaveShape& shape, int threads) {
-    const double workers = shape.shared ? threads : shape.slots;
-    return shape.seconds / (1 + (workers - 1) * kSharedEfficiency);
+    const double workers = shape.shared ? threads : core::worthwhile_threads(shape.seconds, shape.slots);
+    const double seconds = shape.seconds / (1 + (workers - 1) * kSharedEfficiency);
+    if (shape.shared || shape.seconds < shape.unit_seconds) { return seconds; }
+    // Few units: the last ones keep some threads waiting.
+    return std::max(seconds, std::ceil(shape.seconds / shape.unit_seconds / workers - 1e-3) * shape.unit_seconds);
 }
 
 }  // namespace tapline::cpu

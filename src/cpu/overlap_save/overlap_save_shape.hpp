@@ -25,6 +25,7 @@ struct OverlapSaveShape {
     bool shared = false;          ///< one buffer and all threads inside each transform, instead of a buffer for each thread
     int slots = 1;                ///< units or groups in work at once; 1 if shared
     double seconds = 0;           ///< predicted, one execution on one thread; per output while n is unknown
+    double unit_seconds = 0;      ///< predicted, of one unit: what one transform computes
 };
 
 /// Outputs of a row that are computed together.

@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/plan/host_memory.hpp"
 #include "core/plan/parallel.hpp"
 
 namespace tapline::cpu {
@@ -27,27 +28,86 @@ std::unique_ptr<T[], void (*)(T*)> allocate(std::int64_t elements) {
     if (p == nullptr) {
         throw Error(ErrorCode::memory, "taps: " + std::to_string(bytes) + " bytes for the filter's spectra could not be allocated");
     }
+    core::prefer_large_pages(p, bytes);
     return {p, [](T* q) { ::operator delete(q, kAlignment); }};
 }
 
-// Exponent of the largest finite tap; 0 if there is none but zeros.
+// The largest finite magnitude. Magnitudes compare as their bits do, which the compiler can do in lanes.
 template <class T>
-int exponent_of(const std::vector<T>& taps) {
-    T largest = 0;
-    for (const T tap : taps) {
-        if (std::isfinite(tap)) { largest = std::max(largest, std::abs(tap)); }
+T largest_of(const T* taps, std::int64_t count, bool finite) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    if (finite) {
+        Bits most = 0;
+        for (std::int64_t t = 0; t < count; ++t) {
+            most = std::max<Bits>(most, std::bit_cast<Bits>(taps[t]) & std::numeric_limits<Bits>::max());
+        }
+        return std::bit_cast<T>(most);
     }
-    return largest == 0 ? 0 : std::ilogb(largest);
+    T largest = 0;
+    for (std::int64_t t = 0; t < count; ++t) {
+        if (std::isfinite(taps[t])) { largest = std::max(largest, std::abs(taps[t])); }
+    }
+    return largest;
+}
+
+struct Facts {
+    bool finite = true;
+    int exponent = 0;  ///< of the largest finite tap; 0 if there is none but zeros
+};
+
+// What the taps' values decide; and prepared.one_sign.
+template <class T>
+Facts look_at(OverlapSaveTaps<T>& prepared, std::int64_t filters, std::int64_t k, const FftKernels<T>& kernels, int threads) {
+    constexpr double kTapSeconds = 0.5e-9;
+    const std::int64_t elements = k * (prepared.complex_taps ? 2 : 1);
+    struct OfFilter {
+        T largest;
+        bool finite, one_sign;
+    };
+    std::vector<OfFilter> each(static_cast<std::size_t>(filters));
+    core::parallel_for(
+        filters, threads,
+        [&](std::int64_t f, int) {
+            const T* const row = prepared.taps.data() + f * elements;
+            OfFilter& it = each[static_cast<std::size_t>(f)];
+            it.finite = kernels.all_finite(row, elements);
+            it.largest = largest_of(row, elements, it.finite);
+            it.one_sign = std::all_of(row, row + elements, [&](T v) { return row[0] > 0 ? v > 0 : v < 0; });
+        },
+        kTapSeconds * static_cast<double>(filters) * static_cast<double>(elements));
+    Facts facts;
+    T largest = 0;
+    for (const OfFilter& it : each) {
+        facts.finite = facts.finite && it.finite;
+        largest = std::max(largest, it.largest);
+        if (!prepared.complex_taps) { prepared.one_sign.push_back(it.one_sign); }
+    }
+    facts.exponent = largest == 0 ? 0 : std::ilogb(largest);
+    return facts;
 }
 
 // The taps [first, last) of one filter at minus their index, which makes the circular convolution a correlation.
 template <class To, class T>
-void place(const BlockFft<To>& fft, To* data, const T* taps, std::int64_t first, std::int64_t last, int parts, int exponent) {
+void place(const BlockFft<To>& fft, To* data, const T* taps, std::int64_t first, std::int64_t last, int parts, int exponent,
+           bool finite) {
     const FftTables<To>& t = fft.tables();
     std::fill(data, data + t.extent, To{0});
     // A normal power of two scales as ldexp does, which takes a call for each tap.
     const bool is_normal = std::abs(exponent) < std::numeric_limits<To>::max_exponent - 2;
     const To power = is_normal ? std::ldexp(To{1}, exponent) : To{0};
+    if (finite && is_normal && parts == 1) {
+        // Row by row, against the taps' order; the first tap is at 0.
+        if (first < last) { data[0] = static_cast<To>(taps[first]) * power; }
+        for (std::int64_t tap = first + 1; tap < last;) {
+            const std::int64_t at = t.size - (tap - first);
+            const std::int64_t count = std::min(at % t.columns + 1, last - tap);
+            To* const to = data + at / t.columns * t.pitch + at % t.columns - (count - 1);
+            const T* const from = taps + tap + (count - 1);
+            for (std::int64_t i = 0; i < count; ++i) { to[i] = static_cast<To>(from[-i]) * power; }
+            tap += count;
+        }
+        return;
+    }
     const std::int64_t mask = t.columns - 1;  // columns are a power of two, as the size is
     const int columns_log2 = std::countr_zero(static_cast<std::uint64_t>(t.columns));
     for (std::int64_t tap = first; tap < last; ++tap) {
@@ -69,16 +129,17 @@ public:
 
     WideTransform(const BlockFft<float>& fft, Target target) : fft_(fft), wide_(target, fft.tables().log2_size) {
         const FftTables<float>& t = fft.tables();
-        std::vector<std::int32_t> order(static_cast<std::size_t>(t.size));  // where the spectrum keeps a frequency
-        for (std::int64_t r = 0; r < t.rows; ++r) {
-            for (std::int64_t c = 0; c < t.columns; ++c) {
-                order[static_cast<std::size_t>(frequency_at(t, r, c))] = static_cast<std::int32_t>(r * t.pitch + c);
-            }
-        }
         const FftTables<double>& w = wide_.tables();
+        std::vector<std::int32_t> order(static_cast<std::size_t>(w.size));  // where the wide transform leaves a frequency
         for (std::int64_t r = 0; r < w.rows; ++r) {
             for (std::int64_t c = 0; c < w.columns; ++c) {
-                places_.push_back(order[static_cast<std::size_t>(frequency_at(w, r, c))]);
+                order[static_cast<std::size_t>(frequency_at(w, r, c))] = static_cast<std::int32_t>(r * w.pitch + c);
+            }
+        }
+        places_.reserve(static_cast<std::size_t>(t.size));
+        for (std::int64_t r = 0; r < t.rows; ++r) {
+            for (std::int64_t c = 0; c < t.columns; ++c) {
+                places_.push_back(order[static_cast<std::size_t>(frequency_at(t, r, c))]);
             }
         }
     }
@@ -86,20 +147,22 @@ public:
     /// Of the scratch memory that run() needs.
     [[nodiscard]] std::int64_t extent() const { return wide_.extent() + kScratch * wide_.tables().scratch_extent; }
 
-    void run(double* data, float* spectrum, const float* taps, std::int64_t first, std::int64_t last, int parts,
-             int exponent) const {
+    void run(double* data, float* spectrum, const float* taps, std::int64_t first, std::int64_t last, int parts, int exponent,
+             bool finite) const {
+        const FftTables<float>& t = fft_.tables();
         const FftTables<double>& w = wide_.tables();
-        place(wide_, data, taps, first, last, parts, exponent);
+        place(wide_, data, taps, first, last, parts, exponent, finite);
         wide_.forward(data, data + w.extent, kScratch);
-        std::fill(spectrum, spectrum + fft_.extent(), 0.0F);
-        const std::int32_t* to = places_.data();
-        const std::int64_t im_offset = fft_.tables().im_offset;
-        for (std::int64_t r = 0; r < w.rows; ++r) {
-            const double* const row = data + r * w.pitch;
-            for (std::int64_t c = 0; c < w.columns; ++c, ++to) {
-                spectrum[*to] = static_cast<float>(row[c]);
-                spectrum[*to + im_offset] = static_cast<float>(row[c + w.im_offset]);
-            }
+        const std::int32_t* from = places_.data();
+        for (std::int64_t r = 0; r < t.rows; ++r, from += t.columns) {
+            float* const re = spectrum + r * t.pitch;
+            float* const im = re + t.im_offset;
+            for (std::int64_t c = 0; c < t.columns; ++c) { re[c] = static_cast<float>(data[from[c]]); }
+            for (std::int64_t c = 0; c < t.columns; ++c) { im[c] = static_cast<float>(data[from[c] + w.im_offset]); }
+            // Nobody's points, in the spectrum as in the data.
+            const std::int64_t next = r + 1 < t.rows ? t.pitch : t.im_offset - r * t.pitch;
+            std::fill(re + t.columns, re + next, 0.0F);
+            std::fill(im + t.columns, im + (r + 1 < t.rows ? t.pitch : t.extent - t.im_offset - r * t.pitch), 0.0F);
         }
     }
 
@@ -107,13 +170,12 @@ private:
     static constexpr int kScratch = 1;  // threads
     const BlockFft<float>& fft_;
     BlockFft<double> wide_;
-    std::vector<std::int32_t> places_;  ///< where the spectrum keeps each point of the wide one
+    std::vector<std::int32_t> places_;  ///< where the wide transform leaves each point of the spectrum
 };
 
 template <class T>
 void note_special(OverlapSaveTaps<T>& prepared, std::int64_t filters, std::int64_t k) {
     const int parts = prepared.complex_taps ? 2 : 1;
-    if (std::all_of(prepared.taps.begin(), prepared.taps.end(), [](T v) { return std::isfinite(v); })) { return; }
     prepared.special.resize(static_cast<std::size_t>(filters));
     for (std::int64_t f = 0; f < filters; ++f) {
         auto& list = prepared.special[static_cast<std::size_t>(f)];
@@ -150,14 +212,10 @@ OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSave
         throw Error(ErrorCode::memory,
                     "taps: a copy of " + std::to_string(problem.filters * problem.x.k) + " taps could not be allocated");
     }
-    note_special(prepared, problem.filters, problem.x.k);
-    for (std::int64_t f = 0; f < problem.filters && !prepared.complex_taps; ++f) {
-        const T* const row = prepared.taps.data() + f * problem.x.k;
-        prepared.one_sign.push_back(std::all_of(row, row + problem.x.k, [&](T v) { return row[0] > 0 ? v > 0 : v < 0; }));
-    }
+    const Facts facts = look_at(prepared, problem.filters, problem.x.k, fft.kernels(), threads);
+    if (!facts.finite) { note_special(prepared, problem.filters, problem.x.k); }
     prepared.spectra = allocate<T>(problem.filters * shape.partitions * fft.extent());
-    const int exponent = exponent_of(prepared.taps);
-    prepared.unscale_exponent = std::abs(exponent) <= kPlainExponent<T> ? 0 : exponent;
+    prepared.unscale_exponent = std::abs(facts.exponent) <= kPlainExponent<T> ? 0 : facts.exponent;
     std::unique_ptr<const WideTransform> wide;
     if constexpr (std::is_same_v<T, float>) {
         if (shape.log2_size <= WideTransform::kMaxLog2) { wide = std::make_unique<const WideTransform>(fft, current_target()); }
@@ -180,11 +238,11 @@ OverlapSaveTaps<T> prepare_taps(const core::Resolved& problem, const OverlapSave
         const std::int64_t last = shape.partitions == 1 ? problem.x.k : std::min(first + shape.block, problem.x.k);
         if constexpr (std::is_same_v<T, float>) {
             if (wide != nullptr) {
-                wide->run(wide_scratch.get() + slot * wide_extent, data, filter, first, last, parts, place_exponent);
+                wide->run(wide_scratch.get() + slot * wide_extent, data, filter, first, last, parts, place_exponent, facts.finite);
                 return;
             }
         }
-        place(fft, data, filter, first, last, parts, place_exponent);
+        place(fft, data, filter, first, last, parts, place_exponent, facts.finite);
         fft.forward(data, narrow_scratch.get() + slot * narrow_extent, of_each);
     });
     return prepared;

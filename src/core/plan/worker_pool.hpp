@@ -1,0 +1,57 @@
+// The process's threads, which wait for work.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace tapline::core {
+
+/// A worker that has run out of work looks for more during kSpinSeconds and then sleeps. One that looks starts 0.2 us after it is
+/// called; one that sleeps 30 to 60 us after, and calling it costs the caller about 5 (AMD EPYC, virtual machine): spinning as
+/// long as a wake takes costs at most twice what the best choice in hindsight would have.
+inline constexpr double kSpinSeconds = 100e-6;
+
+/// All that run() needs of a job. `work` is called with each slot at most once, and must not throw.
+struct Share {
+    void (*work)(void* job, int slot);
+    void* job;
+};
+
+/// A caller takes workers that have nothing to do, works himself, and takes back those that did not come in time: he never waits
+/// for a thread to wake up. So many threads may call at once, also from inside a share, and a call never takes longer than the
+/// caller alone would. A process that was forked starts with no workers and gets new ones.
+class WorkerPool {
+public:
+    static constexpr int kMostWorkers = 255;
+    static constexpr int kMostSlots = kMostWorkers + 1;
+
+    static WorkerPool& instance();
+
+    /// Calls work(job, 0) here and work(job, 1 ... ) on up to `helpers` workers, of which those that look for work are taken, and
+    /// of those that sleep, up to `sleepers` more. Returns when all that began have ended.
+    void run(const Share& share, int helpers, int sleepers);
+
+    /// Starts threads, so that there are `helpers` workers, or as many as the system allows. They stay.
+    void reserve(int helpers);
+
+    WorkerPool() = default;
+    WorkerPool(const WorkerPool&) = delete;
+    WorkerPool& operator=(const WorkerPool&) = delete;
+
+private:
+    struct Worker;
+    struct Taken {
+        Worker* worker;
+        std::uint32_t posted;  ///< what its state was set to
+    };
+    static void live(Worker* worker);
+    bool start_one();
+
+    std::array<std::atomic<Worker*>, kMostWorkers> workers_{};
+    std::atomic<int> count_{0};
+    std::mutex starting_;
+};
+
+}  // namespace tapline::core

@@ -1,0 +1,15 @@
+// What the caches hold.
+#pragma once
+
+#include <cstdint>
+
+namespace tapline::cpu {
+
+/// Whether an output is stored past the caches: where it and what is read for it would not stay there until somebody reads
+/// them again, a line of a plain store is first read from memory for nothing. Bits do not depend on it.
+bool stores_past_caches(double bytes_read, double bytes_written, int threads);
+
+/// Bytes of the caches that so many threads share among each other and with nobody else.
+double cache_bytes(int threads);
+
+}  // namespace tapline::cpu
