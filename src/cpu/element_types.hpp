@@ -12,6 +12,13 @@ inline core::Support supports_elements(const core::Resolved& problem) {
     return core::Support::yes();
 }
 
+/// For exact algorithms.
+inline core::Support supports_integers(const core::Resolved& problem) {
+    if (problem.is_exact()) { return core::Support::yes(); }
+    return core::Support::no(std::string("the signal is ") + to_string(problem.dtype) + " and the taps are " +
+                             to_string(problem.taps_dtype) + ": not both integers");
+}
+
 /// For SIMD algorithms on images, whose integers are widened to f32 as they are loaded.
 inline core::Support supports_pixels(const core::Resolved& problem) {
     const bool narrow = problem.dtype == Dtype::u8 || problem.dtype == Dtype::u16;
@@ -26,6 +33,13 @@ inline core::Support supports_pixels(const core::Resolved& problem) {
 template <class F>
 auto with_real_type(Dtype dtype, const F& f) {
     return core::with_type_of<float, double>(real_part_of(dtype), f);
+}
+
+/// f(T{}) for an integer dtype, std::uint8_t for bool.
+template <class F>
+auto with_sample_type(Dtype dtype, const F& f) {
+    return core::with_integer_type(dtype,
+                                   [&]<class T>(T) { return f(std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>{}); });
 }
 
 /// f(sample, tap) with values of the element types of a problem that supports_elements().

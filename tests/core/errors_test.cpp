@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "support/errors.hpp"
+#include "support/sanitized.hpp"
 #include "tapline/tapline.hpp"
 
 namespace tapline {
@@ -236,9 +237,7 @@ TEST(Errors, OneCallFunctions) {
 }
 
 TEST(Errors, OutOfMemoryIsAnErrorOfItsOwn) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "the sanitizers' allocators end the program instead";
-#endif
+    if (test::kSanitized) { GTEST_SKIP() << "the sanitizers' allocators end the program instead"; }
     const Problem p{.length = 1, .taps = std::int64_t{1} << 50};
     const float tap = 1;
     expect_error(ErrorCode::memory, {"bytes"}, [&] { make_plan(p, &tap); });

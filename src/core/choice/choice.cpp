@@ -80,8 +80,10 @@ std::vector<Candidate> candidates(const Engine& engine, const Resolved& problem,
             candidate.support = algorithm->supports(asked, request);
         }
         if (candidate.support.ok) {
-            candidate.predicted_seconds = algorithm->estimate_seconds(asked, request) * (whole ? 1 : times);
-            candidate.alone_seconds = algorithm->estimate_seconds(asked, alone) * (whole ? 1 : times);
+            const auto seconds = [&](const Request& by) { return algorithm->estimate_seconds(asked, by) * (whole ? 1 : times); };
+            candidate.alone_seconds = seconds(alone);
+            candidate.predicted_seconds = request.threads == 1 ? candidate.alone_seconds : seconds(request);
+            candidate.keeps_local = algorithm->keeps_local(asked, request);
         }
         all.push_back(std::move(candidate));
     }
@@ -92,14 +94,10 @@ Choice choose(const Engine& engine, const Resolved& problem, const Request& requ
     std::vector<Candidate> all = candidates(engine, problem, request);
     if (!algorithm.empty()) { return named(all, algorithm); }
     const bool local_first = problem.taps() <= engine.local_taps(problem.rank) && request.accuracy == Accuracy::standard;
-    const Resolved one = without_outer(problem);
-    const auto is_local = [&](const Algorithm& a) {
-        return a.is_local() || a.keeps_local(a.takes_outer(problem, request) ? problem : one, request);
-    };
     std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
         if (a.support.ok != b.support.ok) { return a.support.ok; }
         if (!a.support.ok) { return false; }
-        if (local_first && is_local(*a.algorithm) != is_local(*b.algorithm)) { return is_local(*a.algorithm); }
+        if (local_first && a.keeps_local != b.keeps_local) { return a.keeps_local; }
         return a.alone_seconds < b.alone_seconds;
     });
     if (all.empty() || !all.front().support.ok) {
@@ -119,7 +117,8 @@ Choice choose(const Engine& engine, const Resolved& problem, const Request& requ
     // A measurement overrules the estimates, not what makes an algorithm eligible.
     const auto accept = [&](const Algorithm& a) {
         const auto candidate = find(a);
-        return candidate != all.end() && candidate->support.ok && (!local_first || is_local(a) == is_local(*all.front().algorithm));
+        return candidate != all.end() && candidate->support.ok &&
+               (!local_first || candidate->keeps_local == all.front().keeps_local);
     };
     if (const auto measured = engine.measured(problem, request, accept)) {
         return {measured->algorithm, find(*measured->algorithm)->predicted_seconds,

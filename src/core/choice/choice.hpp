@@ -13,6 +13,7 @@ struct Candidate {
     Support support;
     double predicted_seconds = 0;  ///< if supported
     double alone_seconds = 0;      ///< on one thread: what is compared, so that bits do not depend on the number of threads
+    bool keeps_local = false;      ///< errors stay local; if supported
 };
 
 struct Choice {

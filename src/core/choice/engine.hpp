@@ -101,7 +101,8 @@ public:
     /// Whether an output's error depends on the terms of its own sum alone. A transform's does not: a quiet passage that shares
     /// a block with a loud one has the loud one's error.
     [[nodiscard]] virtual bool is_local() const { return true; }
-    /// Whether errors stay local for this problem although not for all, because the algorithm watches over them.
+    /// Whether errors stay local for this problem: for all of them, or because the algorithm watches over them here. Called only if
+    /// supported.
     [[nodiscard]] virtual bool keeps_local(const Resolved& /*problem*/, const Request& /*request*/) const { return is_local(); }
     /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
     [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;

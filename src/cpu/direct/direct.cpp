@@ -29,11 +29,12 @@ constexpr double kCallSeconds = 60e-9;
 constexpr double kBytesPerSecond = 30e9;
 constexpr double kBytesPerSecondPerFurtherThread = 15e9;
 
+// Products of real elements in one of a sample and a tap.
+double real_products(const Resolved& problem) { return (is_complex(problem.dtype) ? 2 : 1) * (problem.complex_taps ? 2 : 1); }
+
 // Of one product of a sample and a tap.
 double seconds_of_term(const Resolved& problem) {
-    const double width = (is_complex(problem.dtype) ? 2 : 1) * (problem.complex_taps ? 2 : 1);
-    const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
-    return width * element * kDirectProductSeconds.of(current_target());
+    return real_products(problem) * direct_product_seconds(current_target(), size_of(real_part_of(problem.dtype)));
 }
 
 class Direct final : public core::Algorithm {
@@ -53,16 +54,15 @@ public:
         // Under a zero boundary only products with samples of the signal are formed.
         const bool zero = known && problem.x.boundary == Boundary::zero;
         const double terms = (zero ? std::min(inputs, outputs) : outputs) * k + outputs * kProductsOfAnOutput;
-        const double width = (is_complex(problem.dtype) ? 2 : 1) * (problem.complex_taps ? 2 : 1);
-        const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
         double sums = terms * seconds_of_term(problem);
         if (problem.batch.in_stride == 1 && std::abs(problem.x.in_stride) >= problem.batch.length &&
             problem.batch.length >= kMinRows) {
             const bool flat = problem.x.in_stride == problem.batch.length &&
                               problem.x.k * problem.batch.length * static_cast<std::int64_t>(size_of(problem.dtype)) <= kFlatBytes;
+            const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
             sums = problem.x.k <= kFewTaps ? sums * kFewTapsFactor
                    : flat                  ? sums * kFlatFactor
-                                           : sums * kPanelFactor + outputs * width * element * kPanelSecondsOfAnOutput;
+                          : sums * kPanelFactor + outputs * real_products(problem) * element * kPanelSecondsOfAnOutput;
         }
         const auto element_bytes = static_cast<double>(size_of(problem.dtype));
         const int threads = known ? core::worthwhile_threads(sums, request.threads) : request.threads;

@@ -41,19 +41,23 @@ public:
                                std::int64_t /*in_run*/, const Cx<D>* z) {
         for (int r = 0; r < kRadix; ++r) {
             const std::int64_t at = offset + r * pitch, p = position + r * step;
-            put(d, sink_.re + at, p, sink_.re_count, sink_.stream, z[r].im, bad_.re);
-            put(d, sink_.im + at, p, sink_.im_count, sink_.stream, z[r].re, bad_.im);
+            put(d, sink_.re + at, p, sink_.re_count, stream_, z[r].im, bad_.re);
+            put(d, sink_.im + at, p, sink_.im_count, stream_, z[r].re, bad_.im);
         }
     }
     HWY_INLINE void flush(std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t) const {}
     /// Whether all that was stored is finite.
     [[nodiscard]] HWY_INLINE bool finish() const {
-        if (sink_.stream) { hwy::FlushStream(); }
+        if (stream_) { hwy::FlushStream(); }
         return is_zero(D(), bad_.re) && is_zero(D(), bad_.im);
     }
 
 private:
+    // This stores to 2 kRadix places in turn: lines of the cache that are not filled by one vector would leave the processor half
+    // empty.
+    static constexpr bool kWholeLines = kRun * sizeof(T) >= 64;
     const FftSink<T>& sink_;
+    const bool stream_ = kWholeLines && sink_.stream;
     Cx<D> bad_ = {hn::Zero(D()), hn::Zero(D())};
 };
 

@@ -68,9 +68,7 @@ public:
         return "exact sums of bool and integer signals, directly, in the narrowest accumulator that cannot overflow";
     }
     [[nodiscard]] core::Support supports(const Resolved& problem, const core::Request& /*request*/) const override {
-        if (problem.is_exact()) { return core::Support::yes(); }
-        return core::Support::no(std::string("the signal is ") + to_string(problem.dtype) + " and the taps are " +
-                                 to_string(problem.taps_dtype) + ": not both integers");
+        return supports_integers(problem);
     }
 
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const core::Request& request) const override {
@@ -96,9 +94,8 @@ public:
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& problem, const void* taps,
                                                             const core::Request& request) const override {
         const auto* const bits = static_cast<const std::int64_t*>(taps);  // of u64 taps, their bits
-        return core::with_integer_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
-            using Sample = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-            return std::make_unique<IntegerExecutable<Sample>>(problem, bits, request);
+        return with_sample_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+            return std::make_unique<IntegerExecutable<T>>(problem, bits, request);
         });
     }
 };

@@ -65,7 +65,7 @@ public:
                  this->transform_threads()},
                 log);
         };
-        for_each_unit<double>(io_, call, shape_.blocks, threads_, std::cref(task));
+        for_each_unit<double>(io_, call, shape_.blocks, std::cref(task));
         log.check(problem_);
     }
 
@@ -218,10 +218,7 @@ public:
         return "exact sums of bool and integer signals by fast Fourier transforms in f64 of limbs so narrow that rounding is exact";
     }
     [[nodiscard]] core::Support supports(const Resolved& problem, const core::Request& request) const override {
-        if (!problem.is_exact()) {
-            return core::Support::no(std::string("the signal is ") + to_string(problem.dtype) + " and the taps are " +
-                                     to_string(problem.taps_dtype) + ": not both integers");
-        }
+        if (core::Support support = supports_integers(problem); !support.ok) { return support; }
         if (!is_small(problem) && shape_of(problem, request).blocks.log2_size == 0) {
             return core::Support::no("the transforms of these filters would need too much memory");
         }
@@ -266,9 +263,8 @@ std::unique_ptr<core::Executable> prepare_integer_fft(const core::Resolved& prob
                                                       const IntegerFftShape& shape, bool may_sum_directly) {
     const auto* const bits = static_cast<const std::int64_t*>(taps);  // of u64 taps, their bits
     if (shape.blocks.partitions > 1) { return prepare_integer_fft_partitioned(problem, bits, request, shape); }
-    return core::with_integer_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
-        using Sample = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-        return std::make_unique<IntegerFft<Sample>>(problem, bits, request, shape, may_sum_directly);
+    return with_sample_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+        return std::make_unique<IntegerFft<T>>(problem, bits, request, shape, may_sum_directly);
     });
 }
 

@@ -42,7 +42,8 @@ public:
                               scratch + slot * fft_.tables().scratch_extent, this->transform_threads()};
             run({call, chains, chain, first, last - first}, place, log);
         };
-        core::parallel_for(groups * chains.chains, this->task_threads(), std::cref(task));
+        core::parallel_for(groups * chains.chains, this->task_threads(), std::cref(task),
+                           static_cast<double>(longest * chains.chains) * shape_.blocks.unit_seconds);
         log.check(problem_);
     }
 
@@ -223,9 +224,8 @@ private:
 
 std::unique_ptr<core::Executable> prepare_integer_fft_partitioned(const core::Resolved& problem, const std::int64_t* taps,
                                                                   const core::Request& request, const IntegerFftShape& shape) {
-    return core::with_integer_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
-        using Sample = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-        return std::make_unique<IntegerFftPartitioned<Sample>>(problem, taps, request, shape);
+    return with_sample_type(problem.dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
+        return std::make_unique<IntegerFftPartitioned<T>>(problem, taps, request, shape);
     });
 }
 

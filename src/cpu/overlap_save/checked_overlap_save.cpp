@@ -92,7 +92,7 @@ public:
                              .direct = direct + index * direct_bytes()};
             run({call, unit, place, unit.row[0] % problem_.filters});
         };
-        for_each_unit<float>(io_, call, shape_, threads_, std::cref(task));
+        for_each_unit<float>(io_, call, shape_, std::cref(task));
     }
 
     [[nodiscard]] std::int64_t granularity() const override { return overlap_save_granularity(problem_, shape_); }

@@ -6,12 +6,11 @@
 
 #include "cpu/direct/direct_executable.hpp"
 #include "cpu/element_types.hpp"
+#include "cpu/engine.hpp"
 
 namespace tapline::cpu {
 namespace {
 
-// Engine::local_taps: beyond it transforms are taken as they are.
-constexpr std::int64_t kMostLocalTaps = 128;
 // Shorter filters have windows that hold no whole passage, and are summed directly in less time.
 constexpr std::int64_t kFewestLocalTaps = 2 * kFftPassage;
 // The least loudness of a passage, beside the mean of all that the transform reads: a sixteenth of the power, a quarter of the
@@ -27,7 +26,7 @@ constexpr T kLeastPower = sizeof(T) == 4 ? T(1e-30) : T(1e-290);
 }  // namespace
 
 bool keeps_errors_local(const core::Resolved& p, const core::Request& request) {
-    return request.accuracy == Accuracy::standard && p.x.k >= kFewestLocalTaps && p.x.k <= kMostLocalTaps && p.filters == 1;
+    return request.accuracy == Accuracy::standard && p.x.k >= kFewestLocalTaps && p.x.k <= engine().local_taps(1) && p.filters == 1;
 }
 
 template <class T>

@@ -10,7 +10,7 @@
 
 namespace tapline::cpu {
 
-/// Whether short filters are watched over: up to kMostLocalTaps of them, one filter for all rows, accuracy standard.
+/// Whether short filters are watched over: up to Engine::local_taps() of them, one filter for all rows, accuracy standard.
 bool keeps_errors_local(const core::Resolved& problem, const core::Request& request);
 
 /// Outputs of units summed directly, and which units have to be.

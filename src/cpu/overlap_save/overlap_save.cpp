@@ -34,7 +34,7 @@ public:
             run(call, unit, buffers + slot * fft_.extent(), scratch + slot * fft_.tables().scratch_extent,
                 this->transform_threads(), sums);
         };
-        for_each_unit<T>(io_, call, shape_, threads_, std::cref(task));
+        for_each_unit<T>(io_, call, shape_, std::cref(task));
     }
 
     [[nodiscard]] std::int64_t lookahead() const override { return fft_.size() - (shape_.block + problem_.x.k - 1); }

@@ -13,9 +13,6 @@ namespace {
 constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max() / 4;
 // Complex elements that pass through a buffer on the stack (8 KiB in complex64) between their two layouts.
 constexpr std::int64_t kChunk = 1024;
-// Units of one task: enough that starting a task does not count (a microsecond against some 10 each), few enough that
-// threads finish together.
-constexpr std::int64_t kTasksPerThread = 16;
 constexpr std::size_t kCacheLine = 64;
 
 }  // namespace
@@ -128,9 +125,7 @@ FftSink<T> SegmentIo<T>::direct_sink(const Call& call, const Unit& unit) const {
         if (targets[side] == nullptr) { return {}; }
         aligned = aligned && reinterpret_cast<std::uintptr_t>(targets[side]) % kCacheLine == 0;
     }
-    // The last pass stores to 16 places in turn: lines that are not filled by one vector leave the processor half empty.
-    const bool whole_lines = static_cast<std::size_t>(kernels_.lanes) * sizeof(T) >= kCacheLine;
-    return {targets[0], targets[1], layout_.columns, counts[0], counts[1], aligned && whole_lines && call.stream};
+    return {targets[0], targets[1], layout_.columns, counts[0], counts[1], aligned && call.stream};
 }
 
 template <class T>
@@ -253,14 +248,16 @@ bool SegmentIo<T>::is_finite(const Call& call, const Unit& unit, const T* data) 
 }
 
 template <class T>
-void for_each_unit(const SegmentIo<T>& io, const Call& call, const OverlapSaveShape& shape, int threads,
+void for_each_unit(const SegmentIo<T>& io, const Call& call, const OverlapSaveShape& shape,
                    const std::function<void(const Unit& unit, int slot)>& run) {
     const Chains chains = io.chains(call);
     const std::int64_t longest = io.chain_length(chains, 0);  // a last row's chain has half as many units
     const std::int64_t units = longest * chains.chains;
     // Rows that share lines of memory are taken together, so that those are still in a cache for the next row.
     const bool side_by_side = std::abs(call.input.main.batch_stride) < std::abs(call.input.main.stride);
-    const std::int64_t per_task = shape.shared ? 1 : std::max<std::int64_t>(units / (threads * kTasksPerThread), 1);
+    const double seconds = static_cast<double>(units) * shape.unit_seconds;
+    const std::int64_t wanted = shape.shared ? units : core::good_number_of_tasks(seconds, shape.slots);
+    const std::int64_t per_task = std::max<std::int64_t>((units + wanted - 1) / std::max<std::int64_t>(wanted, 1), 1);
     const auto task = [&](std::int64_t index, int slot) {
         for (std::int64_t u = index * per_task; u < std::min((index + 1) * per_task, units); ++u) {
             const std::int64_t chain = side_by_side ? u % chains.chains : u / longest;
@@ -268,15 +265,14 @@ void for_each_unit(const SegmentIo<T>& io, const Call& call, const OverlapSaveSh
             if (at < io.chain_length(chains, chain)) { run(io.unit(call, chains, chain, at), slot); }
         }
     };
-    core::parallel_for((units + per_task - 1) / per_task, shape.shared ? 1 : shape.slots, std::cref(task),
-                       static_cast<double>(units) * shape.unit_seconds);
+    core::parallel_for((units + per_task - 1) / per_task, shape.shared ? 1 : shape.slots, std::cref(task), seconds);
 }
 
 template class SegmentIo<float>;
 template class SegmentIo<double>;
-template void for_each_unit<float>(const SegmentIo<float>&, const Call&, const OverlapSaveShape&, int,
+template void for_each_unit<float>(const SegmentIo<float>&, const Call&, const OverlapSaveShape&,
                                    const std::function<void(const Unit&, int)>&);
-template void for_each_unit<double>(const SegmentIo<double>&, const Call&, const OverlapSaveShape&, int,
+template void for_each_unit<double>(const SegmentIo<double>&, const Call&, const OverlapSaveShape&,
                                     const std::function<void(const Unit&, int)>&);
 
 }  // namespace tapline::cpu

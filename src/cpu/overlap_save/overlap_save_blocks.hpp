@@ -102,7 +102,7 @@ private:
 
 /// Calls run(unit, slot) for every unit of an execution, on up to shape.slots threads (one where a transform is shared).
 template <class T>
-void for_each_unit(const SegmentIo<T>& io, const Call& call, const OverlapSaveShape& shape, int threads,
+void for_each_unit(const SegmentIo<T>& io, const Call& call, const OverlapSaveShape& shape,
                    const std::function<void(const Unit& unit, int slot)>& run);
 
 }  // namespace tapline::cpu
