@@ -62,12 +62,12 @@ if [[ $what =~ ^(all|--tidy)$ ]]; then
     left_out='^src/cpu/'
     grep -q '/src/cuda/engine.cpp"' "$build/compile_commands.json" || left_out='^src/(cpu|cuda)/'
     mapfile -t sources < <(list_sources 'src/*.cpp' | grep -vE "$left_out")
-    printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 2 "$tidy" -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option
+    python3 scripts/tidy.py "$tidy" "$build" "${sources[@]}"
     # The Python module has a build of its own, which scripts/python_test.sh leaves behind.
     module=build/python/module
     if [ -f "$module/compile_commands.json" ]; then
         mapfile -t of_python < <(list_sources 'python/src/*.cpp')
-        printf '%s\n' "${of_python[@]}" | xargs -P "$(nproc)" -n 2 "$tidy" -p "$module" --quiet --extra-arg=-Wno-unknown-warning-option
+        python3 scripts/tidy.py "$tidy" "$module" "${of_python[@]}"
         sources+=("${of_python[@]}")
     else
         echo "clang-tidy: python/src is left out: no $module; run scripts/python_test.sh first"

@@ -16,14 +16,9 @@
 #endif
 // Instrumented, one instruction set of a kernel source compiles for minutes, so sanitizers see one beside the scalar: that which
 // most machines have.
-#if defined(__clang__)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if defined(TAPLINE_SANITIZED)
 #define TAPLINE_LEFT_OUT (HWY_AVX3 | HWY_SSE4)
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TAPLINE_LEFT_OUT (HWY_AVX3 | HWY_SSE4)
-#endif
-#if !defined(TAPLINE_LEFT_OUT)
+#else
 #define TAPLINE_LEFT_OUT 0
 #endif
 #undef HWY_DISABLED_TARGETS

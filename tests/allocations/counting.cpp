@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && !defined(TAPLINE_SANITIZED)
 #define TAPLINE_CAN_COUNT 1
 #else
 #define TAPLINE_CAN_COUNT 0

@@ -119,7 +119,7 @@ TEST(Parallel, ThreadsThatWorkIsWorth) {
 
 // A child has only the thread that forked: its workers are new ones.
 TEST(Parallel, AfterAFork) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(TAPLINE_SANITIZES_THREADS)
     GTEST_SKIP() << "the thread sanitizer does not follow threads into a child";
 #endif
     run_watched(100, 2);

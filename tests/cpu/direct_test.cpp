@@ -233,6 +233,21 @@ TEST(Direct, FiltersLongerThanAChunk) {
     });
 }
 
+// Where the origin lies far outside the filter, some outputs meet no sample: they are zeros, and no tap is read for them. The
+// address sanitizer sees a tap read behind the filter's end.
+TEST(Direct, OutputsThatMeetNoSample) {
+    on_every_target([] {
+        Random random(23);
+        for (const Dtype dtype : kDtypes) {
+            for (const std::int64_t origin : {20000, -20000}) {
+                Problem p = problem_of(dtype, 9000, 256);
+                p.origin = origin;
+                check(p, draw_data(p, random), 2);
+            }
+        }
+    });
+}
+
 // The same bits for every number of threads, every alignment of the output, and rows stored in any way.
 TEST(Direct, BitsDoNotDependOnThreadsAlignmentOrLayout) {
     on_every_target([] {

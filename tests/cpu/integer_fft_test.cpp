@@ -26,9 +26,6 @@ using cpu::Limb;
 using cpu::Limbs;
 using test::Random;
 
-constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-
 std::int64_t draw_between(std::int64_t low, std::int64_t high, Random& random) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
 }

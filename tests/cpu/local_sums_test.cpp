@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/sanitized.hpp"
 #include "tapline/plan.hpp"
 
 namespace tapline {
@@ -96,7 +97,8 @@ const std::vector<Shape>& shapes() {
 
 template <class T>
 void check_shapes() {
-    for (const std::int64_t k : {64, 100, 127, 128}) {
+    for (const std::int64_t k : {127, 64, 100, 128}) {
+        if (test::kSanitized && k != 127) { break; }
         const Problem problem{
             .length = kLength, .taps = k, .mode = Mode::causal, .dtype = kDtype<T>, .complex_taps = !std::is_floating_point_v<T>};
         const std::vector<T> taps = noise<T>(k, 1);

@@ -246,6 +246,11 @@ void DirectExecutable<X, H>::sum_gathered(const Job& job, const Scratch& scratch
     const bool leaves = begin < 0 || (n != kUnknownLength && begin + count + p.x.k - 1 > n);
     const bool careful = zero && leaves && !finite_taps_;
     const TapRange range = zero && leaves && !careful ? meeting_taps(p, n, first, count) : TapRange{0, p.x.k};
+    if (range.first >= range.last) {
+        std::fill_n(scratch.sums, count, X{});
+        core::store(p, job.output, row, first, count, scratch.sums);
+        return;
+    }
 
     Call call{.out = real_elements<Real>(scratch.sums),
               .in = real_elements<Real>(scratch.window),
@@ -253,7 +258,7 @@ void DirectExecutable<X, H>::sum_gathered(const Job& job, const Scratch& scratch
               .count = count * kParts,
               .step = kParts};
     const bool plain = job.plain_output && job.output.stride == 1;
-    X* target = plain && p.x.k <= kTapChunk && !careful && call.count >= kDirectBlock && range.first < range.last
+    X* target = plain && p.x.k <= kTapChunk && !careful && call.count >= kDirectBlock
                     ? static_cast<X*>(job.output.data) + row * job.output.batch_stride + (first - job.output.first)
                     : nullptr;
     if (target != nullptr) { call.out = real_elements<Real>(target); }
@@ -277,9 +282,7 @@ void DirectExecutable<X, H>::sum_gathered(const Job& job, const Scratch& scratch
         }
         call.accumulate = true;
     }
-    if (target != nullptr) { return; }
-    if (range.first >= range.last) { std::fill_n(scratch.sums, count, X{}); }
-    core::store(p, job.output, row, first, count, scratch.sums);
+    if (target == nullptr) { core::store(p, job.output, row, first, count, scratch.sums); }
 }
 
 template <class X, class H>

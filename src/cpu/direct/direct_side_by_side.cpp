@@ -38,7 +38,7 @@ void DirectExecutable<X, H>::run_side_by_side(const Job& job, const Scratch& scr
     if (job.flat && (to - from) * problem_.batch.length * kParts < kDirectBlock) { from = to = last; }
     const bool careful = !finite_taps_ && problem_.x.boundary == Boundary::zero;
     if (job.flat) {
-        run_flat(job, scratch, from, to - from);
+        if (from < to) { run_flat(job, scratch, from, to - from); }
     } else {
         run_panels(job, scratch, from, to, row, row_end);
     }

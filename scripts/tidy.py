@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""clang-tidy over the sources of one build, several to a run, so that a header that many of them include is read once.
+
+  tidy.py CLANG_TIDY BUILD SOURCE...     the sources are relative to the root of the repository
+
+BUILD holds compile_commands.json. Sources of one room that are compiled alike are checked together, as one source that includes them;
+where that is not clean each half is checked again, so that what is reported is said of single files. The
+exit status is 1 if anything is.
+"""
+
+import concurrent.futures
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MOST_TOGETHER = 16
+# Headers that are looked at, and sources where others include them; kernels are not analysed (scripts/lint.sh).
+OURS = r"(include/tapline|src/(capi|cli|core|cuda|design|engines|gpu_host|io|reference)|python/src)/([a-z0-9_]+/)*[a-z0-9_]+\.(hpp|cpp)$"
+
+
+def flags_of(entry):
+    """The arguments that make a difference to what a source means."""
+    words = shlex.split(entry["command"])[1:]
+    kept = []
+    skip = False
+    for word in words:
+        if skip or word in ("-c", "-Winvalid-pch", entry["file"]):
+            skip = False
+        elif word in ("-o", "-MF", "-MT", "-MQ", "-include"):  # what is included so are precompiled headers
+            skip = True
+        else:
+            kept.append(word)
+    return kept
+
+
+def names_in(source):
+    """What a source defines for itself, read off the lines that are not indented."""
+    with open(os.path.join(ROOT, source), encoding="utf-8") as file:
+        text = file.read()
+    types = re.findall(r"^(?:class|struct|enum class) (\w+)", text, re.MULTILINE)
+    others = re.findall(r"^(?:\[\[\w+\]\] )?(?!class|struct|enum|namespace|using|template)[A-Za-z][^({=;\n]*?\b(\w+)\s*[({=;]", text, re.MULTILINE)
+    return {*types, *others}
+
+
+def groups_of(build, sources):
+    """Sources of one room that are compiled alike and do not define the same names."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+        entries = {os.path.relpath(entry["file"], ROOT): entry for entry in json.load(file)}
+    missing = [source for source in sources if source not in entries]
+    if missing:
+        sys.exit(f"error: {build}/compile_commands.json has no command for {missing[0]}")
+    groups = []
+    for source in sorted(sources):
+        key = (source.split("/")[:2], flags_of(entries[source]))
+        names = names_in(source)
+        for group in groups:
+            if group["key"] == key and len(group["members"]) < MOST_TOGETHER and not names & group["names"]:
+                break
+        else:
+            group = {"key": key, "directory": entries[source]["directory"], "members": [], "names": set()}
+            groups.append(group)
+        group["members"].append(source)
+        group["names"] |= names
+    return [(group["key"][1], group["directory"], group["members"]) for group in groups]
+
+
+def check(tidy, folder, flags, directory, members):
+    """What is to be reported about the members."""
+    if len(members) == 1:
+        main = os.path.join(ROOT, members[0])
+    else:
+        handle, main = tempfile.mkstemp(suffix=".cpp", dir=folder, text=True)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.writelines(f'#include "{ROOT}/{member}"  // NOLINT(bugprone-suspicious-include)\n' for member in members)
+    command = [tidy, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={OURS}", main, "--"]
+    result = subprocess.run(
+        [*command, *flags, "-Wno-unknown-warning-option"], cwd=directory, capture_output=True, text=True, check=False
+    )
+    if result.returncode == 0:
+        return []
+    if len(members) == 1:
+        return [re.sub(r"^\d+ warnings generated.*\n", "", result.stdout + result.stderr, flags=re.MULTILINE)]
+    half = len(members) // 2
+    return [
+        report for part in (members[:half], members[half:]) for report in check(tidy, folder, flags, directory, part)
+    ]
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    tidy, build, sources = sys.argv[1], sys.argv[2], sys.argv[3:]
+    groups = groups_of(build, sources)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        # The longest first, so that none is left for the end.
+        work = sorted(groups, key=lambda group: -len(group[2]))
+        reports = [report for found in pool.map(lambda group: check(tidy, folder, *group), work) for report in found]
+    print("".join(reports), end="")
+    return 1 if reports else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
