@@ -6,6 +6,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include <type_traits>
 
 #include "cpu/fft/fft_kernels.hpp"
 

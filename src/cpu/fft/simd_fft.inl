@@ -51,13 +51,12 @@ HWY_NOINLINE void dit_pass(T* re, T* im, const FftPass<T>& pass) {
     }
 }
 
-// The last pass of an inverse: natural order out, to where the caller wants it. Here the parts are exchanged back.
-template <int kRadix, class T, class Sink>
-HWY_NOINLINE bool dit_sink_pass(const T* re, const T* im, const FftPass<T>& pass, const Sink& sink) {
+template <int kRadix, class Outlet, class T, class Sink>
+HWY_NOINLINE bool dit_pass_into(const T* re, const T* im, const FftPass<T>& pass, const Sink& sink) {
     using D = hn::ScalableTag<T>;
     const D d;
     constexpr std::int64_t kLanes = hn::MaxLanes(d);
-    Outlet<kRadix, D, Sink> outlet(sink);
+    Outlet outlet(sink);
     for (std::int64_t run = 0; run < pass.step; run += outlet.kRun) {
         for (std::int64_t j = run; j < run + outlet.kRun; j += kLanes) {
             Cx<D> z[kRadix];
@@ -68,6 +67,23 @@ HWY_NOINLINE bool dit_sink_pass(const T* re, const T* im, const FftPass<T>& pass
         outlet.flush(run, pass.step, run, pass.step, outlet.kRun);
     }
     return outlet.finish();
+}
+
+// Lines further apart are stored sooner through the caches than past them: 2^24 samples take 30 ms instead of 36 with 127 taps and
+// 34 instead of 41 with 511, but took 51 instead of 44 with 2,047 (f32, AVX2, one thread).
+constexpr std::int64_t kMostApart = 2048;
+
+// The last pass of an inverse: natural order out, to where the caller wants it. Here the parts are exchanged back.
+template <int kRadix, class T, class Sink>
+bool dit_sink_pass(const T* re, const T* im, const FftPass<T>& pass, const Sink& sink) {
+    using D = hn::ScalableTag<T>;
+    if constexpr (std::is_same_v<Sink, FftSink<T>> && LineOutlet<kRadix, D>::kNeeded) {
+        const std::int64_t apart = pass.step * static_cast<std::int64_t>(sizeof(T));
+        if (sink.stream && apart <= kMostApart && pass.step % LineOutlet<kRadix, D>::kRun == 0) {
+            return dit_pass_into<kRadix, LineOutlet<kRadix, D>>(re, im, pass, sink);
+        }
+    }
+    return dit_pass_into<kRadix, Outlet<kRadix, D, Sink>>(re, im, pass, sink);
 }
 
 // What is read beside the data, point by point: the spectrum, and samples to be asked for early (null: none).

@@ -54,11 +54,49 @@ public:
 
 private:
     // This stores to 2 kRadix places in turn: lines of the cache that are not filled by one vector would leave the processor half
-    // empty.
+    // empty (LineOutlet).
     static constexpr bool kWholeLines = kRun * sizeof(T) >= 64;
     const FftSink<T>& sink_;
     const bool stream_ = kWholeLines && sink_.stream;
     Cx<D> bad_ = {hn::Zero(D()), hn::Zero(D())};
+};
+
+// For what goes past the caches where a vector does not fill a line of them: collects until it does.
+template <int kRadix, class D>
+class LineOutlet {
+    using T = hn::TFromD<D>;
+    static constexpr std::int64_t kLanes = hn::MaxLanes(D());
+
+public:
+    static constexpr std::int64_t kRun = 64 / sizeof(T);
+    static constexpr bool kNeeded = kLanes > 1 && kLanes < kRun;
+    HWY_INLINE explicit LineOutlet(const FftSink<T>& sink) : sink_(sink) {}
+
+    HWY_INLINE void put_points(D d, std::int64_t /*offset*/, std::int64_t /*pitch*/, std::int64_t /*position*/,
+                               std::int64_t /*step*/, std::int64_t in_run, const Cx<D>* z) {
+        for (int r = 0; r < kRadix; ++r) { store(d, {z[r].im, z[r].re}, re_[r] + in_run, im_[r] + in_run); }
+    }
+    HWY_INLINE void flush(std::int64_t offset, std::int64_t pitch, std::int64_t position, std::int64_t step, std::int64_t count) {
+        for (int r = 0; r < kRadix; ++r, offset += pitch, position += step) {
+            put_line(sink_.re + offset, position, sink_.re_count, re_[r], count, bad_.re);
+            put_line(sink_.im + offset, position, sink_.im_count, im_[r], count, bad_.im);
+        }
+    }
+    [[nodiscard]] HWY_INLINE bool finish() const {
+        hwy::FlushStream();
+        return is_zero(D(), bad_.re) && is_zero(D(), bad_.im);
+    }
+
+private:
+    static HWY_INLINE void put_line(T* to, std::int64_t position, std::int64_t of, const T* from, std::int64_t count,
+                                    hn::Vec<D>& bad) {
+        for (std::int64_t i = 0; i < count; i += kLanes) { put(D(), to + i, position + i, of, true, hn::Load(D(), from + i), bad); }
+    }
+
+    const FftSink<T>& sink_;
+    Cx<D> bad_ = {hn::Zero(D()), hn::Zero(D())};
+    HWY_ALIGN T re_[kRadix][kRun];
+    HWY_ALIGN T im_[kRadix][kRun];
 };
 
 // Half a line of the cache, 8 floats, from `from`, which is aligned. Not in a loop of any length, of which GCC makes `rep movs`.
