@@ -86,6 +86,14 @@ void check_delay(Target target, int log2_size, double tolerance) {
     const std::int64_t re_count = t.size - 3, im_count = t.size / 2 + 1;  // what lies behind is not to be written
     EXPECT_TRUE(fft.convolve(data.data, spectrum.data, scratch.data, 2, {re.data(), im.data(), t.columns},
                              {out_re.data(), out_im.data(), t.columns, re_count, im_count, false}));
+    // The same bits past the caches.
+    Buffer<T> past_re(t.size), past_im(t.size);
+    EXPECT_TRUE(fft.convolve(data.data, spectrum.data, scratch.data, 2, {re.data(), im.data(), t.columns},
+                             {past_re.data, past_im.data, t.columns, re_count, im_count, true}));
+    EXPECT_TRUE(std::equal(out_re.begin(), out_re.begin() + re_count, past_re.data)) << to_string(target) << " 2^" << log2_size;
+    EXPECT_TRUE(std::equal(out_im.begin(), out_im.begin() + im_count, past_im.data)) << to_string(target) << " 2^" << log2_size;
+    EXPECT_TRUE(std::isnan(past_re.data[re_count]) && std::isnan(past_im.data[im_count]))
+        << to_string(target) << " 2^" << log2_size;
     for (std::int64_t i = 0; i < t.size; ++i) {
         const auto at = static_cast<std::size_t>(i), from = static_cast<std::size_t>((i - 5 + t.size) % t.size);
         ASSERT_EQ(std::isnan(out_re[at]), i >= re_count);
@@ -134,15 +142,17 @@ TEST(Fft, ConvolveTellsOfNonFiniteValues) {
             const BlockFft<float> fft(target, m);
             const FftTables<float>& t = fft.tables();
             for (const float bad : {NAN, INFINITY, -INFINITY}) {
-                for (const std::int64_t where : {std::int64_t{0}, t.size - 1}) {
+                for (int i = 0; i < 4; ++i) {
+                    const std::int64_t where = i % 2 == 0 ? 0 : t.size - 1;
                     Buffer<float> data(t.extent), spectrum(t.extent), scratch(t.scratch_extent + 1);
                     std::fill(spectrum.data, spectrum.data + t.extent, 0.0F);
                     spectrum.data[0] = 1;
                     fft.forward(spectrum.data, scratch.data, 1);
                     std::fill(data.data, data.data + t.extent, 1.0F);
                     data.data[place(t, where) + t.im_offset] = bad;
-                    EXPECT_FALSE(fft.convolve(data.data, spectrum.data, scratch.data, 1, fft.source(data.data),
-                                              fft.sink(data.data, t.size / 2, 1)));
+                    FftSink<float> sink = fft.sink(data.data, t.size / 2, 1);
+                    sink.stream = i < 2;
+                    EXPECT_FALSE(fft.convolve(data.data, spectrum.data, scratch.data, 1, fft.source(data.data), sink));
                 }
             }
         }
