@@ -3,9 +3,9 @@
 
   tidy.py CLANG_TIDY BUILD SOURCE...     the sources are relative to the root of the repository
 
-BUILD holds compile_commands.json. Sources of one room that are compiled alike are checked together, as one source that includes them;
-where that is not clean each half is checked again, so that what is reported is said of single files. The
-exit status is 1 if anything is.
+BUILD holds compile_commands.json. Sources of one room that are compiled alike are checked together, as one source that includes
+them; where that is not clean each half is checked again, so that what is reported is said of single files. The exit status is 1 if
+anything is.
 """
 
 import concurrent.futures
@@ -19,8 +19,11 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_TOGETHER = 16
-# Headers that are looked at, and sources where others include them; kernels are not analysed (scripts/lint.sh).
-OURS = r"(include/tapline|src/(capi|cli|core|cuda|design|engines|gpu_host|io|reference)|python/src)/([a-z0-9_]+/)*[a-z0-9_]+\.(hpp|cpp)$"
+# Headers that are looked at, and sources where others include them; what kernels are made of is not (scripts/lint.sh).
+OURS = (
+    r"((include/tapline|src/(capi|cli|core|design|engines|gpu_host|io|reference)|python/src)/([a-z0-9_]+/)*[a-z0-9_]+\.hpp"
+    r"|(src|python)/([a-z0-9_]+/)*[a-z0-9_]+\.cpp)$"
+)
 
 
 def flags_of(entry):
@@ -43,7 +46,9 @@ def names_in(source):
     with open(os.path.join(ROOT, source), encoding="utf-8") as file:
         text = file.read()
     types = re.findall(r"^(?:class|struct|enum class) (\w+)", text, re.MULTILINE)
-    others = re.findall(r"^(?:\[\[\w+\]\] )?(?!class|struct|enum|namespace|using|template)[A-Za-z][^({=;\n]*?\b(\w+)\s*[({=;]", text, re.MULTILINE)
+    others = re.findall(
+        r"^(?:\[\[\w+\]\] )?(?!class|struct|enum|namespace|using|template)[A-Za-z][^({=;\n]*?\b(\w+)\s*[({=;]", text, re.MULTILINE
+    )
     return {*types, *others}
 
 
@@ -54,19 +59,18 @@ def groups_of(build, sources):
     missing = [source for source in sources if source not in entries]
     if missing:
         sys.exit(f"error: {build}/compile_commands.json has no command for {missing[0]}")
-    groups = []
+    groups: list[tuple[tuple[list[str], list[str]], list[str], set[str]]] = []
     for source in sorted(sources):
         key = (source.split("/")[:2], flags_of(entries[source]))
         names = names_in(source)
-        for group in groups:
-            if group["key"] == key and len(group["members"]) < MOST_TOGETHER and not names & group["names"]:
+        for other, members, taken in groups:
+            if other == key and len(members) < MOST_TOGETHER and not names & taken:
+                members.append(source)
+                taken.update(names)
                 break
         else:
-            group = {"key": key, "directory": entries[source]["directory"], "members": [], "names": set()}
-            groups.append(group)
-        group["members"].append(source)
-        group["names"] |= names
-    return [(group["key"][1], group["directory"], group["members"]) for group in groups]
+            groups.append((key, [source], set(names)))
+    return [(flags, entries[members[0]]["directory"], members) for (_, flags), members, _ in groups]
 
 
 def check(tidy, folder, flags, directory, members):
@@ -86,9 +90,7 @@ def check(tidy, folder, flags, directory, members):
     if len(members) == 1:
         return [re.sub(r"^\d+ warnings generated.*\n", "", result.stdout + result.stderr, flags=re.MULTILINE)]
     half = len(members) // 2
-    return [
-        report for part in (members[:half], members[half:]) for report in check(tidy, folder, flags, directory, part)
-    ]
+    return [report for part in (members[:half], members[half:]) for report in check(tidy, folder, flags, directory, part)]
 
 
 def main():
