@@ -4,8 +4,9 @@
   tidy.py CLANG_TIDY BUILD SOURCE...     the sources are relative to the root of the repository
 
 BUILD holds compile_commands.json. Sources of one room that are compiled alike are checked together, as one source that includes
-them; where that is not clean each half is checked again, so that what is reported is said of single files. The exit status is 1 if
-anything is.
+them; where that is not clean each half is checked again, so that what is reported is said of single files. What clang-tidy says
+of a main file alone, unused using declarations, is asked once more of each source that has any. The exit status is 1 if anything
+is reported.
 """
 
 import concurrent.futures
@@ -19,6 +20,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_TOGETHER = 16
+OF_MAIN_FILES = "misc-unused-using-decls"
 # Headers that are looked at, and sources where others include them; what kernels are made of is not (scripts/lint.sh).
 OURS = (
     r"((include/tapline|src/(capi|cli|core|design|engines|gpu_host|io|reference)|python/src)/([a-z0-9_]+/)*[a-z0-9_]+\.hpp"
@@ -32,9 +34,9 @@ def flags_of(entry):
     kept = []
     skip = False
     for word in words:
-        if skip or word in ("-c", "-Winvalid-pch", entry["file"]):
+        if skip or word in ("-c", entry["file"]):
             skip = False
-        elif word in ("-o", "-MF", "-MT", "-MQ", "-include"):  # what is included so are precompiled headers
+        elif word in ("-o", "-MF", "-MT", "-MQ"):
             skip = True
         else:
             kept.append(word)
@@ -73,15 +75,20 @@ def groups_of(build, sources):
     return [(flags, entries[members[0]]["directory"], members) for (_, flags), members, _ in groups]
 
 
-def check(tidy, folder, flags, directory, members):
-    """What is to be reported about the members."""
+def has_using(source):
+    with open(os.path.join(ROOT, source), encoding="utf-8") as file:
+        return re.search(r"^\s*using [\w:]+::\w+;", file.read(), re.MULTILINE) is not None
+
+
+def check(tidy, folder, checks, flags, directory, members):
+    """What is to be reported about the members; `checks` as clang-tidy takes them, beside .clang-tidy's."""
     if len(members) == 1:
         main = os.path.join(ROOT, members[0])
     else:
         handle, main = tempfile.mkstemp(suffix=".cpp", dir=folder, text=True)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.writelines(f'#include "{ROOT}/{member}"  // NOLINT(bugprone-suspicious-include)\n' for member in members)
-    command = [tidy, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={OURS}", main, "--"]
+    command = [tidy, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={OURS}", f"--checks={checks}", main, "--"]
     result = subprocess.run(
         [*command, *flags, "-Wno-unknown-warning-option"], cwd=directory, capture_output=True, text=True, check=False
     )
@@ -90,7 +97,7 @@ def check(tidy, folder, flags, directory, members):
     if len(members) == 1:
         return [re.sub(r"^\d+ warnings generated.*\n", "", result.stdout + result.stderr, flags=re.MULTILINE)]
     half = len(members) // 2
-    return [report for part in (members[:half], members[half:]) for report in check(tidy, folder, flags, directory, part)]
+    return [report for part in (members[:half], members[half:]) for report in check(tidy, folder, checks, flags, directory, part)]
 
 
 def main():
@@ -100,8 +107,12 @@ def main():
     groups = groups_of(build, sources)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         # The longest first, so that none is left for the end.
-        work = sorted(groups, key=lambda group: -len(group[2]))
-        reports = [report for found in pool.map(lambda group: check(tidy, folder, *group), work) for report in found]
+        work = [("", *group) for group in sorted(groups, key=lambda group: -len(group[2]))]
+        for flags, directory, members in groups:
+            # A source that is checked alone anyway has been asked.
+            again = [source for source in members if len(members) > 1 and has_using(source)]
+            work += [(f"-*,{OF_MAIN_FILES}", flags, directory, [source]) for source in again]
+        reports = [report for found in pool.map(lambda task: check(tidy, folder, *task), work) for report in found]
     print("".join(reports), end="")
     return 1 if reports else 0
 
