@@ -70,7 +70,8 @@ public:
             prepared.reset(api_.prepare(rung_, device_.index, &abi, &all, &own, &status));
         }
         if (prepared == nullptr) { throw_status(status); }
-        return std::make_unique<CudaExecutable>(api_, device_, info_, std::move(prepared), laid_out, request);
+        return std::make_unique<CudaExecutable>(api_, device_, info_, std::move(prepared), laid_out, request,
+                                                laid_out.dtype != problem.dtype);
     }
 
 private:

@@ -13,7 +13,7 @@ using core::Input;
 using core::Output;
 
 CudaExecutable::CudaExecutable(const cuda_abi::Api& api, const cuda_abi::Device& device, const cuda_abi::RungInfo& info,
-                               PreparedHandle prepared, const core::Resolved& problem, const core::Request& request)
+                               PreparedHandle prepared, const core::Resolved& problem, const core::Request& request, bool in_pairs)
     : api_(api),
       device_(device),
       takes_pieces_(info.takes_pieces != 0),
@@ -22,10 +22,11 @@ CudaExecutable::CudaExecutable(const cuda_abi::Api& api, const cuda_abi::Device&
       workspace_bytes_(api.workspace_bytes(prepared_.get())),
       problem_(problem),
       host_buffers_(request.host_buffers),
+      in_pairs_(in_pairs),
       threads_(request.threads) {}
 
 Output CudaExecutable::own(const Output& output) const {
-    if (host_buffers_) { return output; }
+    if (!in_pairs_) { return output; }
     Output own = core::whole_output(problem_, output.data);
     own.first = output.first;
     own.count = output.count;
@@ -33,7 +34,7 @@ Output CudaExecutable::own(const Output& output) const {
 }
 
 Input CudaExecutable::own(const Input& input) const {
-    if (host_buffers_) { return input; }
+    if (!in_pairs_) { return input; }
     Input own = input;
     const core::Piece whole = core::whole_input(problem_, input.main.data).main;
     own.main.batch_stride = whole.batch_stride;

@@ -16,9 +16,10 @@ using PreparedHandle = std::unique_ptr<cuda_abi::Prepared, ReleasePrepared>;
 
 class CudaExecutable final : public core::Executable {
 public:
-    /// `problem` and `request`: what `prepared` was made for.
+    /// `problem` and `request`: what `prepared` was made for. `in_pairs`: that has complex samples where executions bring two
+    /// channels.
     CudaExecutable(const cuda_abi::Api& api, const cuda_abi::Device& device, const cuda_abi::RungInfo& info,
-                   PreparedHandle prepared, const core::Resolved& problem, const core::Request& request);
+                   PreparedHandle prepared, const core::Resolved& problem, const core::Request& request, bool in_pairs);
 
     [[nodiscard]] const cuda_abi::Prepared* prepared() const { return prepared_.get(); }
     [[nodiscard]] int device() const { return device_.index; }
@@ -38,7 +39,8 @@ public:
     void execute_host(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const override;
 
 private:
-    // As the problem that was prepared lies: in GPU memory that may be one of complex samples where the plan's has two channels.
+    // What an execution brings as the prepared problem lies: of two channels, in GPU memory, that is one of complex samples, whose
+    // strides no other layout has.
     [[nodiscard]] core::Output own(const core::Output& output) const;
     [[nodiscard]] core::Input own(const core::Input& input) const;
 
@@ -49,7 +51,7 @@ private:
     std::int64_t granularity_;
     std::int64_t workspace_bytes_;
     core::Resolved problem_;
-    bool host_buffers_;
+    bool host_buffers_, in_pairs_;
     int threads_;
 };
 

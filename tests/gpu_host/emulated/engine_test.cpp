@@ -127,6 +127,34 @@ TEST_F(CudaEngine, TwoChannelsBesideEachOtherGoAsComplexSamples) {
     EXPECT_EQ(core::with_pairs(core::resolve(own)).dtype, Dtype::f32);
 }
 
+TEST_F(CudaEngine, PiecesOfABatchLieWhereTheJobSays) {
+    constexpr std::int64_t kRows = 3;
+    constexpr std::int64_t kFirst = 40;
+    constexpr std::int64_t kCount = 100;
+    Problem p = problem_of(1000, 5);
+    p.batch = kRows;
+    const auto taps = random_floats(5, 1);
+    const auto in = random_floats(kRows * 1000, 2);
+    const Plan plan = make_plan(p, taps, {.device = "cuda", .algorithm = "emulated_pieces"});
+    std::vector<float> wanted(in.size(), NAN);
+    plan.execute_host(wanted.data(), in.data());
+    // The outputs of all rows packed, which the whole result's are not.
+    const gpu_host::DeviceBytes device_in = gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * in.size()));
+    const gpu_host::DeviceBytes device_out = gpu_host::allocate_device(emulated_api(), 0, 4 * kRows * kCount);
+    std::copy(in.begin(), in.end(), static_cast<float*>(device_in.get()));
+    const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes());
+    const gpu_host::DeviceBytes workspace = gpu_host::allocate_device(emulated_api(), 0, bytes + 1);
+    gpu_host::executable_of(plan).execute(
+        {.data = device_out.get(), .first = kFirst, .count = kCount, .batch_stride = kCount, .stride = 1},
+        core::whole_input(plan.state().resolved, device_in.get()),
+        {static_cast<std::byte*>(workspace.get()), plan.workspace_bytes()}, nullptr);
+    for (std::int64_t i = 0; i < kRows * kCount; ++i) {
+        ASSERT_EQ(static_cast<const float*>(device_out.get())[i],
+                  wanted[static_cast<std::size_t>(i / kCount * 1000 + kFirst + i % kCount)])
+            << i;
+    }
+}
+
 TEST_F(CudaEngine, MeasurementsFindTheExecutable) {
     const auto taps = random_floats(9, 1);
     const Plan plan = make_plan(problem_of(100, 9), taps, {.device = "cuda:1"});
