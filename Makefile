@@ -11,7 +11,7 @@ BUILD = build/$(PRESET)
 INSTALL_DEPENDENCIES = scripts/install_dependencies.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test python-test gpu-test gpu-receipt-check lint format bench install docs clean dependencies configure
+.PHONY: help demo build test python-test gpu-test gpu-receipt-check lint format bench install wheels deb docs site site-test clean dependencies configure
 
 help:
 	@echo 'make demo      convolve real recordings; the results are in demo/'
@@ -22,7 +22,10 @@ help:
 	@echo 'make gpu-receipt-check   whether that was done on this tree, and held'
 	@echo 'make bench     measure this machine: share of the copy speed'
 	@echo 'make install   install into PREFIX ($(PREFIX)) below DESTDIR'
+	@echo 'make wheels    wheels for other machines: build/wheels/dist (PYTHONS="python3.11 python3.12")'
+	@echo 'make deb       Debian packages: build/deb'
 	@echo 'make docs      the API reference: build/docs/html/index.html'
+	@echo 'make site      the site: build/site/html/index.html; make site-test: in a headless browser'
 	@echo 'make lint      clang-format and clang-tidy, ruff and mypy; make format: rewrite'
 	@echo 'make clean     remove build/ and demo/'
 
@@ -81,11 +84,31 @@ install: configure
 	DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 
+# Wheels for other machines, in build/wheels/dist. PYTHONS: for which interpreters.
+wheels: configure
+	@$(INSTALL_DEPENDENCIES) python
+	cmake --build $(BUILD) -j $(JOBS) --target tapline_installed
+	PRESET=$(PRESET) scripts/wheels.sh
+
+# Debian packages, in build/deb.
+deb: configure
+	@$(INSTALL_DEPENDENCIES) deb
+	packaging/debian/deb.sh $(BUILD) build/deb
+
 docs:
 	@$(INSTALL_DEPENDENCIES) docs
 	mkdir -p build/docs
 	doxygen docs/Doxyfile
 	@echo 'written: build/docs/html/index.html'
+
+# Pages, reference and recipes, which are run: build/site/html/index.html. site-test looks at it in a headless browser.
+site: configure
+	@$(INSTALL_DEPENDENCIES) python site
+	cmake --build $(BUILD) -j $(JOBS) --target tapline tapline_cli
+	PRESET=$(PRESET) scripts/site/site.sh
+
+site-test: site
+	build/site/env/bin/python tests/site/site_test.py
 
 lint:
 	@$(INSTALL_DEPENDENCIES) lint

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs from the distribution what a task needs and does nothing if all of it is there.
 #
-#   scripts/install_dependencies.sh GROUP...      groups: build test python demo lint sanitize docs all
+#   scripts/install_dependencies.sh GROUP...      groups: build test python demo lint sanitize docs site deb all
 #   scripts/install_dependencies.sh --list GROUP...   prints the package names instead
 #
 # The names are valid on Debian 12 and Ubuntu 24.04. TAPLINE_NO_INSTALL=1 only reports what is missing.
@@ -16,6 +16,8 @@ declare -A groups=(
     [lint]="$build clang-format clang-tidy python3-venv" # ruff and mypy come from PyPI into build/python/lint (scripts/lint.sh)
     [sanitize]="$build clang libclang-rt-dev"
     [docs]="doxygen"
+    [deb]="$build dpkg-dev lintian"
+    [site]="doxygen chromium" # the rest comes from PyPI into build/site/env (scripts/site/site.sh)
 )
 
 list_only=no
@@ -24,7 +26,7 @@ if [ "${1:-}" = --list ]; then
     shift
 fi
 if [ $# -eq 0 ]; then
-    echo "usage: scripts/install_dependencies.sh [--list] build|test|python|demo|lint|sanitize|docs|all ..." >&2
+    echo "usage: scripts/install_dependencies.sh [--list] build|test|python|demo|lint|sanitize|docs|site|deb|all ..." >&2
     exit 2
 fi
 

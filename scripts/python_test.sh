@@ -15,17 +15,15 @@ python=${PYTHON:-python3}
 quick=${1:-}
 
 source scripts/python_env.sh
-python_env "$env" nanobind scikit-build-core numpy scipy pytest hypothesis pooch
+source scripts/python_module.sh
+python_env "$env" $python_module_packages
 
-rm -rf "$wheels"
-"$env/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$wheels" . \
-    --config-settings cmake.source-dir=python --config-settings cmake.define.TAPLINE_BUILD="$build" \
-    --config-settings build-dir="$PWD/build/python/module" --config-settings build.targets=tapline_python
-"$env/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/tapline-*.whl
+python_module "$build" "$wheels" "$env"
 
 engine=
 [ ! -f "$build/bin/libtapline_cuda.so" ] || engine=expected
 EXPECT_CUDA_ENGINE=$engine PYTHON=$python tests/python/wheel_test.sh "$wheels"/tapline-*.whl
+scripts/sdist_test.sh
 TAPLINE_EMULATED_CUDA=$build/tests/emulated_cuda/libemulated_cuda.so "$env/bin/python" -m pytest -q -p no:cacheprovider tests/python
 if [ "$quick" != --quick ]; then
     # From a folder without settings for pytest: the tests are NumPy's and SciPy's, and so is how they run.

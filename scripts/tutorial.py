@@ -28,10 +28,10 @@ def cells(text):
         yield kind, argument, body.strip("\n")
 
 
-def output_of(body, variables):
+def output_of(body, variables, name="docs/tutorial.py"):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(body, "docs/tutorial.py", "exec"), variables)
+        exec(compile(body, name, "exec"), variables)
     return printed.getvalue().rstrip()
 
 
@@ -42,20 +42,20 @@ def recorded(code):
     raise RuntimeError(f"{RECORD} has no output of this cell; run scripts/tutorial.py --gpu on a machine with a GPU:\n{code}")
 
 
-def page(draw=None, record=None):
+def page(draw=None, record=None, source=DOCS / "tutorial.py", images="images"):
     """The page as Markdown. `draw(name, code, variables)` makes a plot; without it plots are only referred to. `record`: a list
     that gets what cells for a GPU print; without it they are not run, and their kept outputs are taken."""
     parts: list[str] = []
     variables: dict = {}
-    for kind, argument, body in cells((DOCS / "tutorial.py").read_text()):
+    for kind, argument, body in cells(source.read_text()):
         if kind == "[markdown]":
             parts.append(re.sub(r"^# ?", "", body, flags=re.MULTILINE))
         elif kind in ("plot", "plot_gpu"):
             if draw and (kind == "plot" or record is not None):
                 draw(argument, body, variables)
-            parts.append(f"![{argument}](images/{argument}.png)")
+            parts.append(f"![{argument}]({images}/{argument}.png)")
         else:
-            output = output_of(body, variables) if kind != "gpu" or record is not None else recorded(body)
+            output = output_of(body, variables, source.name) if kind != "gpu" or record is not None else recorded(body)
             if kind == "gpu" and record is not None:
                 record.append({"code": body, "output": output})
             parts.append(f"```python\n{body}\n```")
@@ -64,7 +64,7 @@ def page(draw=None, record=None):
     return "\n\n".join(parts) + "\n"
 
 
-def draw(name, code, variables):
+def draw(name, code, variables, folder=DOCS / "images"):
     import matplotlib
 
     matplotlib.use("agg")
@@ -72,7 +72,7 @@ def draw(name, code, variables):
 
     figure, axes = plt.subplots(figsize=(7, 2.6), layout="constrained")
     exec(compile(code, "docs/tutorial.py", "exec"), {**variables, "axes": axes})
-    figure.savefig(DOCS / "images" / f"{name}.png", dpi=90, metadata={"Software": None})
+    figure.savefig(folder / f"{name}.png", dpi=90, metadata={"Software": None})
     plt.close(figure)
 
 

@@ -13,17 +13,17 @@ namespace tapline {
 
 /// How one call differs from numpy.convolve(signal, taps).
 struct ConvolveOptions {
-    Mode mode = Mode::full;
-    Boundary boundary = Boundary::zero;
-    std::complex<double> constant = 0;
-    std::optional<std::int64_t> origin = std::nullopt;
-    double scale = 1;
-    double bias = 0;
-    std::optional<Clamp> clamp = std::nullopt;
-    Overflow overflow = Overflow::error;
-    std::string device = "auto";
-    Accuracy accuracy = Accuracy::standard;
-    int threads = 0;
+    Mode mode = Mode::full;                             ///< which outputs are computed
+    Boundary boundary = Boundary::zero;                 ///< what lies beyond the ends
+    std::complex<double> constant = 0;                  ///< for Boundary::constant; may be NaN
+    std::optional<std::int64_t> origin = std::nullopt;  ///< which tap sits on the output, after any reversal; default: the mode's
+    double scale = 1;                                   ///< the result is scale * sum + bias; not NaN
+    double bias = 0;                                    ///< added to the real part; not NaN
+    std::optional<Clamp> clamp = std::nullopt;          ///< limits of the result; real types only
+    Overflow overflow = Overflow::error;                ///< for exact integers
+    std::string device = "auto";                        ///< "auto", "cpu", "cuda" or "cuda:N"; buffers are in host memory
+    Accuracy accuracy = Accuracy::standard;             ///< how exact the result must be
+    int threads = 0;                                    ///< CPU threads; 0: all that the process may run on
 };
 
 namespace detail {
@@ -191,6 +191,7 @@ auto correlate(const S& signal, const T& taps, const ConvolveOptions& options = 
     return detail::convolve_vector(detail::view(signal), detail::view(taps), Operation::correlation, options);
 }
 
+/// The same, written to `out`, as convolve() does.
 template <detail::ElementRange Out, detail::ElementRange S, detail::ElementRange T>
 void correlate(Out&& out, const S& signal, const T& taps, const ConvolveOptions& options = {}) {
     detail::convolve_range(out, signal, taps, Operation::correlation, options);

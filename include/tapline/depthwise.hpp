@@ -11,13 +11,13 @@ namespace tapline {
 /// y[b][c][o] = sum_t taps[c][t] * x[b][c][o + t - origin], 0 <= o < outputs; terms outside x are absent. All tensors are packed
 /// and in memory of one GPU: x (batch, channels, length), y (batch, channels, outputs), taps (channels, taps).
 struct DepthwiseProblem {
-    std::int64_t batch = 1;
-    std::int64_t channels = 1;
-    std::int64_t length = 0;   ///< samples of a row of x, at least 1
-    std::int64_t outputs = 0;  ///< of a row of y, at least 1
-    std::int64_t taps = 0;     ///< at least 1
-    std::int64_t origin = 0;
-    Dtype dtype = Dtype::f32;  ///< of all tensors: f32, f64, f16 or bf16, the last two with sums in f32
+    std::int64_t batch = 1;     ///< signals of x, at least 1
+    std::int64_t channels = 1;  ///< rows of a signal, at least 1
+    std::int64_t length = 0;    ///< samples of a row of x, at least 1
+    std::int64_t outputs = 0;   ///< of a row of y, at least 1
+    std::int64_t taps = 0;      ///< at least 1
+    std::int64_t origin = 0;    ///< which tap sits on the output; any integer
+    Dtype dtype = Dtype::f32;   ///< of all tensors: f32, f64, f16 or bf16, the last two with sums in f32
 };
 
 /// y from x and taps, on a stream (a cudaStream_t) of GPU number `device`. Direct summation for any number of taps; allocates

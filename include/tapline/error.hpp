@@ -22,10 +22,10 @@ enum class ErrorCode {
 /// may also let std::bad_alloc out.
 class TAPLINE_EXPORT Error : public std::runtime_error {
 public:
-    Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+    Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}  ///< what() is the message
     ~Error() override;
 
-    [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+    [[nodiscard]] ErrorCode code() const noexcept { return code_; }  ///< what kind of thing went wrong
 
 private:
     ErrorCode code_;

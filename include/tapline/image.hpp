@@ -24,19 +24,19 @@ TAPLINE_EXPORT const char* to_string(Masks masks) noexcept;
 /// side. Strides count elements, not bytes; 0 asks for the default named beside it. Images of integers have
 /// f32 taps and sums (Problem::real_taps).
 struct ImageProblem {
-    std::int64_t height = 0;       ///< rows of an image, at least 1
-    std::int64_t width = 0;        ///< pixels of a row, at least 1
-    std::int64_t channels = 1;     ///< interleaved elements of a pixel, at least 1
-    std::int64_t batch = 1;        ///< images, at least 1
-    std::int64_t mask_height = 0;  ///< rows of a mask, at least 1
-    std::int64_t mask_width = 0;   ///< taps of a row, at least 1
-    Masks masks = Masks::shared;   ///< per_channel: `channels` masks, one after the other
-    Mode mode = Mode::same;
-    Boundary boundary = Boundary::zero;
+    std::int64_t height = 0;                              ///< rows of an image, at least 1
+    std::int64_t width = 0;                               ///< pixels of a row, at least 1
+    std::int64_t channels = 1;                            ///< interleaved elements of a pixel, at least 1
+    std::int64_t batch = 1;                               ///< images, at least 1
+    std::int64_t mask_height = 0;                         ///< rows of a mask, at least 1
+    std::int64_t mask_width = 0;                          ///< taps of a row, at least 1
+    Masks masks = Masks::shared;                          ///< per_channel: `channels` masks, one after the other
+    Mode mode = Mode::same;                               ///< along both axes
+    Boundary boundary = Boundary::zero;                   ///< along both axes
     std::complex<double> constant = 0;                    ///< for Boundary::constant; may be NaN
     std::optional<std::int64_t> origin_y = std::nullopt;  ///< row of the mask that sits on the output, after any turning
     std::optional<std::int64_t> origin_x = std::nullopt;  ///< and its column; default: the mode's
-    Operation operation = Operation::convolution;
+    Operation operation = Operation::convolution;         ///< convolution turns the mask
     Dtype dtype = Dtype::f32;                          ///< f32, f64, complex64, complex128; u8, u16 (GPU: f16, bf16) with f32 sums
     bool complex_taps = false;                         ///< complex taps; needs a complex dtype
     std::optional<Dtype> output_dtype = std::nullopt;  ///< default: dtype. Another real type: a saturating cast, rounded to even
@@ -54,28 +54,33 @@ struct ImageProblem {
 
 /// A Problem of packed volumes: three filtered axes, z, y and x, and one batch axis.
 struct VolumeProblem {
-    std::int64_t depth = 0, height = 0, width = 0;                 ///< of a volume, each at least 1
-    std::int64_t batch = 1;                                        ///< volumes, at least 1
-    std::int64_t mask_depth = 0, mask_height = 0, mask_width = 0;  ///< taps along each axis, at least 1
-    Mode mode = Mode::same;
-    Boundary boundary = Boundary::zero;
-    std::complex<double> constant = 0;
-    Operation operation = Operation::convolution;
-    Dtype dtype = Dtype::f32;
-    bool complex_taps = false;
-    std::optional<Dtype> output_dtype = std::nullopt;
-    double scale = 1;
-    double bias = 0;
-    std::optional<Clamp> clamp = std::nullopt;
+    std::int64_t depth = 0;                            ///< layers of a volume, at least 1
+    std::int64_t height = 0;                           ///< rows of a layer, at least 1
+    std::int64_t width = 0;                            ///< samples of a row, at least 1
+    std::int64_t batch = 1;                            ///< volumes, at least 1
+    std::int64_t mask_depth = 0;                       ///< layers of the mask, at least 1
+    std::int64_t mask_height = 0;                      ///< its rows, at least 1
+    std::int64_t mask_width = 0;                       ///< taps of a row, at least 1
+    Mode mode = Mode::same;                            ///< along all axes
+    Boundary boundary = Boundary::zero;                ///< along all axes
+    std::complex<double> constant = 0;                 ///< for Boundary::constant; may be NaN
+    Operation operation = Operation::convolution;      ///< convolution turns the mask
+    Dtype dtype = Dtype::f32;                          ///< of the volume
+    bool complex_taps = false;                         ///< complex taps; needs a complex dtype
+    std::optional<Dtype> output_dtype = std::nullopt;  ///< default: dtype
+    double scale = 1;                                  ///< not NaN
+    double bias = 0;                                   ///< added to the real part; not NaN
+    std::optional<Clamp> clamp = std::nullopt;         ///< real dtypes only
 
+    /// The sizes are checked with the problem.
     TAPLINE_EXPORT operator Problem() const;  // NOLINT(google-explicit-constructor): it is one, written shorter
 };
 
 /// Rows and pixels a row of an image, or of a mask.
 struct ImageSize {
-    std::int64_t height = 0;
-    std::int64_t width = 0;
-    friend bool operator==(const ImageSize&, const ImageSize&) = default;
+    std::int64_t height = 0;                                               ///< rows
+    std::int64_t width = 0;                                                ///< pixels of a row
+    friend bool operator==(const ImageSize&, const ImageSize&) = default;  ///< both are the same
 };
 
 /// The output's size of a problem of two filtered axes. Throws Error if the problem is not valid or has another number of axes.

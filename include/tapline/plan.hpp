@@ -60,15 +60,15 @@ public:
         execute_host(static_cast<void*>(out.data()), static_cast<const void*>(in.data()));
     }
 
-    [[nodiscard]] std::size_t workspace_bytes() const noexcept;
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept;  ///< scratch memory that one execution uses, on the device
     /// Outputs along the only filtered axis, or the last of several.
     [[nodiscard]] std::int64_t output_length() const noexcept;
     /// Outputs along each filtered axis, the outermost first.
     [[nodiscard]] UpTo<std::int64_t, 3> output_shape() const;
-    [[nodiscard]] const Problem& problem() const noexcept;
-    [[nodiscard]] const std::string& algorithm() const noexcept;
-    [[nodiscard]] const std::string& device() const noexcept;
-    [[nodiscard]] int threads() const noexcept;
+    [[nodiscard]] const Problem& problem() const noexcept;        ///< what the plan was made for
+    [[nodiscard]] const std::string& algorithm() const noexcept;  ///< the name of the chosen one, as algorithms() lists them
+    [[nodiscard]] const std::string& device() const noexcept;     ///< "cpu" or "cuda:N"
+    [[nodiscard]] int threads() const noexcept;                   ///< CPU threads that an execution may use
     /// Whether execute() takes host memory: on the CPU, and for plans made for device "auto".
     [[nodiscard]] bool takes_host_memory() const noexcept;
     /// Why the algorithm was chosen, in words.
@@ -84,7 +84,7 @@ public:
 
     /// For Stream and the bindings: the internals, whose layout is not part of the interface.
     [[nodiscard]] const core::PlanState& state() const noexcept { return *state_; }
-    explicit Plan(std::shared_ptr<const core::PlanState> state) : state_(std::move(state)) {}
+    explicit Plan(std::shared_ptr<const core::PlanState> state) : state_(std::move(state)) {}  ///< of those, too
 
 private:
     void check_buffer(const char* name, Dtype dtype, std::int64_t size, bool is_output) const;
@@ -117,6 +117,7 @@ Plan make_plan(const Problem& problem, std::span<const T> taps, const PlanOption
     return make_plan(problem, static_cast<const void*>(taps.data()), options);
 }
 
+/// make_plan(), checking type and size.
 template <Element T>
 Plan make_plan(const Problem& problem, const std::vector<T>& taps, const PlanOptions& options = {}) {
     return make_plan(problem, std::span<const T>(taps), options);

@@ -17,22 +17,24 @@ template <class T, std::size_t N>
 class UpTo {
 public:
     constexpr UpTo() = default;
+    /// Throws Error for more than N.
     constexpr UpTo(std::initializer_list<T> values) {
         for (const T& value : values) { push_back(value); }
     }
+    /// Throws Error if N are there.
     constexpr void push_back(const T& value) {
         if (size_ == N) { throw Error(ErrorCode::argument, "axes: more than " + std::to_string(N) + " of one kind"); }
         values_[size_++] = value;
     }
-    [[nodiscard]] static constexpr std::size_t capacity() noexcept { return N; }
-    [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
-    [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
-    [[nodiscard]] constexpr T& operator[](std::size_t i) noexcept { return values_[i]; }
-    [[nodiscard]] constexpr const T& operator[](std::size_t i) const noexcept { return values_[i]; }
-    [[nodiscard]] constexpr T* begin() noexcept { return values_.data(); }
-    [[nodiscard]] constexpr T* end() noexcept { return values_.data() + size_; }
-    [[nodiscard]] constexpr const T* begin() const noexcept { return values_.data(); }
-    [[nodiscard]] constexpr const T* end() const noexcept { return values_.data() + size_; }
+    [[nodiscard]] static constexpr std::size_t capacity() noexcept { return N; }                      ///< N
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }                       ///< values that are there
+    [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }                        ///< none is there
+    [[nodiscard]] constexpr T& operator[](std::size_t i) noexcept { return values_[i]; }              ///< i < size()
+    [[nodiscard]] constexpr const T& operator[](std::size_t i) const noexcept { return values_[i]; }  ///< i < size()
+    [[nodiscard]] constexpr T* begin() noexcept { return values_.data(); }                            ///< the first
+    [[nodiscard]] constexpr T* end() noexcept { return values_.data() + size_; }                      ///< past the last
+    [[nodiscard]] constexpr const T* begin() const noexcept { return values_.data(); }                ///< the first
+    [[nodiscard]] constexpr const T* end() const noexcept { return values_.data() + size_; }          ///< past the last
 
 private:
     std::array<T, N> values_{};
@@ -78,31 +80,31 @@ struct BatchAxis {
 /// stride is packed: batch axes outermost, in order, then filtered axes; the last one fastest; each steps over all that lies inside
 /// it.
 struct Problem {
-    std::int64_t length = 0;  ///< n, samples of one signal, at least 1
-    std::int64_t taps = 0;    ///< k, coefficients of one filter, at least 1
-    std::int64_t batch = 1;   ///< independent rows, at least 1
-    Filters filters = Filters::shared;
-    Mode mode = Mode::full;
-    Boundary boundary = Boundary::zero;
+    std::int64_t length = 0;                            ///< n, samples of one signal, at least 1
+    std::int64_t taps = 0;                              ///< k, coefficients of one filter, at least 1
+    std::int64_t batch = 1;                             ///< independent rows, at least 1
+    Filters filters = Filters::shared;                  ///< one filter, or one a row
+    Mode mode = Mode::full;                             ///< which outputs are computed
+    Boundary boundary = Boundary::zero;                 ///< what lies beyond the ends
     std::complex<double> constant = 0;                  ///< for Boundary::constant; may be NaN
     std::optional<std::int64_t> origin = std::nullopt;  ///< which tap sits on the output, after any reversal; default: the mode's
-    Operation operation = Operation::convolution;
-    Dtype dtype = Dtype::f32;                          ///< of the signal; f16, bf16: sums in f32, on a CPU with one filter
-    bool complex_taps = false;                         ///< complex taps; needs a complex dtype
-    std::optional<Dtype> output_dtype = std::nullopt;  ///< default: dtype, i64 for exact integers. Else a saturating cast
-    double scale = 1;                                  ///< finite or infinite, not NaN
-    double bias = 0;                                   ///< added to the real part; not NaN
-    std::optional<Clamp> clamp = std::nullopt;         ///< real dtypes only
-    Overflow overflow = Overflow::error;               ///< for exact integers
+    Operation operation = Operation::convolution;       ///< whether the taps are reversed
+    Dtype dtype = Dtype::f32;                           ///< of the signal; f16, bf16: sums in f32, on a CPU with one filter
+    bool complex_taps = false;                          ///< complex taps; needs a complex dtype
+    std::optional<Dtype> output_dtype = std::nullopt;   ///< default: dtype, i64 for exact integers. Else a saturating cast
+    double scale = 1;                                   ///< finite or infinite, not NaN
+    double bias = 0;                                    ///< added to the real part; not NaN
+    std::optional<Clamp> clamp = std::nullopt;          ///< real dtypes only
+    Overflow overflow = Overflow::error;                ///< for exact integers
     std::optional<std::int64_t> input_row_stride = std::nullopt;      ///< default: length * input_sample_stride
     std::optional<std::int64_t> input_sample_stride = std::nullopt;   ///< default: 1
     std::optional<std::int64_t> output_row_stride = std::nullopt;     ///< default: output length * output_sample_stride
     std::optional<std::int64_t> output_sample_stride = std::nullopt;  ///< default: 1
     std::optional<std::int64_t> taps_row_stride = std::nullopt;       ///< default: taps; used by Filters::per_row
     std::int64_t filter_count = 0;  ///< default: batch; of Filters::per_row: row r has filter r % filter_count
-    std::int64_t up = 1;
-    std::int64_t down = 1;
-    std::int64_t dilation = 1;
+    std::int64_t up = 1;            ///< as of FilteredAxis
+    std::int64_t down = 1;          ///< as of FilteredAxis
+    std::int64_t dilation = 1;      ///< as of FilteredAxis
     /// Beside a signal of integers: f32 or f64 for real taps, whose sums are formed in that type, so that the result is not exact.
     /// Default: taps_dtype(problem).
     std::optional<Dtype> real_taps = std::nullopt;
@@ -136,12 +138,12 @@ TAPLINE_EXPORT void validate(const Problem& problem);
 
 /// Elements that the input, output and taps buffers must hold, from the one at the lowest address to the one at the highest.
 TAPLINE_EXPORT std::int64_t input_extent(const Problem& problem);
-TAPLINE_EXPORT std::int64_t output_extent(const Problem& problem);
-TAPLINE_EXPORT std::int64_t taps_extent(const Problem& problem);
+TAPLINE_EXPORT std::int64_t output_extent(const Problem& problem);  ///< the output's; throws Error if the problem is not valid
+TAPLINE_EXPORT std::int64_t taps_extent(const Problem& problem);    ///< the taps'; throws Error if the problem is not valid
 
 /// Where in such a buffer the first sample and the first output lie: 0 unless a stride is negative. Plan::execute takes their
 /// addresses.
 TAPLINE_EXPORT std::int64_t input_start(const Problem& problem);
-TAPLINE_EXPORT std::int64_t output_start(const Problem& problem);
+TAPLINE_EXPORT std::int64_t output_start(const Problem& problem);  ///< the first output; throws Error if the problem is not valid
 
 }  // namespace tapline

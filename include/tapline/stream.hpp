@@ -38,8 +38,8 @@ public:
     /// `taps` as for make_plan. Throws Error for an invalid problem, and for Boundary::wrap without a tail.
     Stream(const Problem& problem, const void* taps, const StreamOptions& options = {});
     ~Stream();
-    Stream(Stream&&) noexcept;
-    Stream& operator=(Stream&&) noexcept;
+    Stream(Stream&&) noexcept;             ///< the other one can only be assigned to or destroyed
+    Stream& operator=(Stream&&) noexcept;  ///< as the move constructor
 
     /// `in` holds frames * batch elements of the problem's dtype. Throws Error after flush(), or past a known length.
     void push(const void* in, std::int64_t frames);
@@ -56,13 +56,13 @@ public:
     /// Everything that the future outputs depend on, except the taps and options. Restore it into a Stream made from the same
     /// problem, taps and options, on the same machine model, in this process or another; Error otherwise.
     [[nodiscard]] std::vector<std::byte> save() const;
-    void restore(std::span<const std::byte> state);
+    void restore(std::span<const std::byte> state);  ///< throws Error for a state of another stream or machine model
 
-    [[nodiscard]] std::int64_t frames_in() const noexcept;
-    [[nodiscard]] std::int64_t frames_out() const noexcept;
+    [[nodiscard]] std::int64_t frames_in() const noexcept;   ///< frames pushed so far
+    [[nodiscard]] std::int64_t frames_out() const noexcept;  ///< frames taken so far
     /// Input frames that an output may lag behind its last input.
     [[nodiscard]] std::int64_t latency_frames() const noexcept;
-    [[nodiscard]] const Plan& plan() const noexcept;
+    [[nodiscard]] const Plan& plan() const noexcept;  ///< what its runs are executed with
 
 private:
     struct State;

@@ -26,12 +26,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Marks what the library exports. */
 #define TAPLINE_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* What a function that can fail returns. */
 typedef enum tapline_status {
     TAPLINE_OK = 0,
     TAPLINE_ARGUMENT = 1,    /* a value outside its range, a null pointer, or buffers that do not fit the problem */
@@ -99,23 +101,25 @@ enum { TAPLINE_ESTIMATE = 0, TAPLINE_MEASURE = 1 }; /* choose by the cost model,
 /* An axis along which the sum runs, of images and volumes. All zeros but length and taps: the problem's mode and boundary, the
  * mode's origin, packed, no change of rate. */
 typedef struct tapline_axis {
-    int64_t length; /* n, samples, at least 1 */
-    int64_t taps;   /* k, coefficients, at least 1 */
-    int has_mode;   /* nonzero: mode counts, else the problem's */
-    int mode;
-    int has_boundary; /* nonzero: boundary counts, else the problem's */
-    int boundary;
-    int has_origin;  /* nonzero: origin counts, else the mode's */
-    int has_strides; /* TAPLINE_INPUT_STRIDE, TAPLINE_OUTPUT_STRIDE or both: which of the two count; packed without */
-    int64_t origin;
-    int64_t input_stride;       /* any; negative for a reversed view */
-    int64_t output_stride;      /* not 0 */
-    int64_t up, down, dilation; /* 0 counts as 1 */
+    int64_t length;        /* n, samples, at least 1 */
+    int64_t taps;          /* k, coefficients, at least 1 */
+    int has_mode;          /* nonzero: mode counts, else the problem's */
+    int mode;              /* TAPLINE_FULL and so on */
+    int has_boundary;      /* nonzero: boundary counts, else the problem's */
+    int boundary;          /* TAPLINE_BOUNDARY_* */
+    int has_origin;        /* nonzero: origin counts, else the mode's */
+    int has_strides;       /* TAPLINE_INPUT_STRIDE, TAPLINE_OUTPUT_STRIDE or both: which of the two count; packed without */
+    int64_t origin;        /* which tap sits on the output, after any reversal */
+    int64_t input_stride;  /* any; negative for a reversed view */
+    int64_t output_stride; /* not 0 */
+    int64_t up;            /* up - 1 zeros are put behind every sample; 0 counts as 1 */
+    int64_t down;          /* of the outputs every down-th is made; 0 counts as 1 */
+    int64_t dilation;      /* positions from one tap to the next; 0 counts as 1 */
 } tapline_axis;
 
 /* An axis of independent signals, images or volumes. */
 typedef struct tapline_batch_axis {
-    int64_t length;
+    int64_t length;        /* at least 1 */
     int has_strides;       /* as of tapline_axis */
     int reserved;          /* 0 */
     int64_t input_stride;  /* any; 0: all read the same */
@@ -128,42 +132,44 @@ enum { TAPLINE_INPUT_STRIDE = 1, TAPLINE_OUTPUT_STRIDE = 2 };
 /* The problem. Set by tapline_problem_init(), then changed where it differs; `struct_size` lets a program that was compiled
  * with an older header run with a newer library, so do not fill the structure by hand. A stride of 0 is the default beside it. */
 typedef struct tapline_problem {
-    size_t struct_size;   /* sizeof(tapline_problem) */
-    int64_t length;       /* n, samples of one signal, at least 1 */
-    int64_t taps;         /* k, coefficients of one filter, at least 1 */
-    int64_t batch;        /* independent rows; default 1 */
-    int filters;          /* TAPLINE_FILTERS_* */
-    int mode;             /* default TAPLINE_FULL */
-    int boundary;         /* TAPLINE_BOUNDARY_* */
-    int operation;        /* TAPLINE_CONVOLUTION */
-    int dtype;            /* of the signal; default TAPLINE_F32 */
-    int complex_taps;     /* nonzero: complex taps beside a complex signal */
-    int overflow;         /* TAPLINE_OVERFLOW_* */
-    int has_output_dtype; /* nonzero: output_dtype counts, else dtype (i64 for integers) */
-    int output_dtype;
-    int has_origin;       /* nonzero: origin counts, else the mode's */
-    int64_t origin;       /* which tap sits on the output, after any reversal */
-    double constant_real; /* for TAPLINE_BOUNDARY_CONSTANT */
-    double constant_imag;
-    double scale;     /* default 1 */
-    double bias;      /* default 0 */
-    double clamp_low; /* count if has_clamp is nonzero; may be infinite */
-    double clamp_high;
-    int has_clamp;
+    size_t struct_size;           /* sizeof(tapline_problem) */
+    int64_t length;               /* n, samples of one signal, at least 1 */
+    int64_t taps;                 /* k, coefficients of one filter, at least 1 */
+    int64_t batch;                /* independent rows; default 1 */
+    int filters;                  /* TAPLINE_FILTERS_* */
+    int mode;                     /* default TAPLINE_FULL */
+    int boundary;                 /* TAPLINE_BOUNDARY_* */
+    int operation;                /* TAPLINE_CONVOLUTION */
+    int dtype;                    /* of the signal; default TAPLINE_F32 */
+    int complex_taps;             /* nonzero: complex taps beside a complex signal */
+    int overflow;                 /* TAPLINE_OVERFLOW_* */
+    int has_output_dtype;         /* nonzero: output_dtype counts, else dtype (i64 for integers) */
+    int output_dtype;             /* another real type: a saturating cast */
+    int has_origin;               /* nonzero: origin counts, else the mode's */
+    int64_t origin;               /* which tap sits on the output, after any reversal */
+    double constant_real;         /* for TAPLINE_BOUNDARY_CONSTANT */
+    double constant_imag;         /* its imaginary part, for complex signals */
+    double scale;                 /* default 1 */
+    double bias;                  /* default 0 */
+    double clamp_low;             /* count if has_clamp is nonzero; may be infinite */
+    double clamp_high;            /* at least clamp_low */
+    int has_clamp;                /* nonzero: the limits count */
     int reserved;                 /* 0 */
     int64_t input_row_stride;     /* default length * input_sample_stride */
     int64_t input_sample_stride;  /* default 1 */
     int64_t output_row_stride;    /* default output length * output_sample_stride */
     int64_t output_sample_stride; /* default 1 */
     int64_t taps_row_stride;      /* default taps; for TAPLINE_FILTERS_PER_ROW */
-    int64_t up, down, dilation;   /* 1 */
+    int64_t up;                   /* 1; as of tapline_axis */
+    int64_t down;                 /* 1 */
+    int64_t dilation;             /* 1 */
     int64_t filter_count;         /* default batch, for TAPLINE_FILTERS_PER_ROW: row r has filter r % filter_count */
     int has_real_taps;            /* nonzero: real_taps counts, TAPLINE_F32 or TAPLINE_F64 taps and sums beside an integer signal */
-    int real_taps;
+    int real_taps;                /* the type of taps and sums */
     int rank;       /* 1 to 3: so many of `axes` count, the outermost first, in place of length, taps, origin and sample strides */
     int batch_rank; /* 1 to 4: so many of `batch_axes` count, the outermost first, in place of batch, filters and row strides */
-    tapline_axis axes[3];
-    tapline_batch_axis batch_axes[4];
+    tapline_axis axes[3];             /* the filtered axes */
+    tapline_batch_axis batch_axes[4]; /* the batch axes */
 } tapline_problem;
 
 /* How a plan is made. Set by tapline_plan_options_init(). */
@@ -185,8 +191,8 @@ typedef struct tapline_stream_options {
     int64_t samples_per_run; /* outputs computed together, over all rows; 0: a few MiB */
 } tapline_stream_options;
 
-typedef struct tapline_plan tapline_plan;
-typedef struct tapline_stream tapline_stream;
+typedef struct tapline_plan tapline_plan;     /* a problem with its algorithm chosen and its taps prepared */
+typedef struct tapline_stream tapline_stream; /* a signal that arrives in chunks */
 
 /* "MAJOR.MINOR.PATCH" of the library that is running. */
 TAPLINE_API const char* tapline_version(void);
@@ -200,7 +206,9 @@ TAPLINE_API tapline_status tapline_problem_init(tapline_problem* problem);
  * channels as batch axis, the input packed. `taps` are mask_height * mask_width elements, row by row. */
 TAPLINE_API tapline_status tapline_problem_init_image(tapline_problem* problem, int64_t height, int64_t width, int64_t channels,
                                                       int64_t mask_height, int64_t mask_width);
+/* The defaults: device auto, accuracy standard. `options`: not NULL. */
 TAPLINE_API tapline_status tapline_plan_options_init(tapline_plan_options* options);
+/* The defaults: no tail. `options`: not NULL. */
 TAPLINE_API tapline_status tapline_stream_options_init(tapline_stream_options* options);
 
 /* The outputs along the only filtered axis, or the last of several, and the elements that a buffer must hold from its lowest
@@ -208,13 +216,17 @@ TAPLINE_API tapline_status tapline_stream_options_init(tapline_stream_options* o
 TAPLINE_API tapline_status tapline_output_length(int64_t* length, const tapline_problem* problem);
 /* Outputs along each filtered axis, the outermost first; *rank: how many. */
 TAPLINE_API tapline_status tapline_output_shape(int64_t shape[3], int* rank, const tapline_problem* problem);
+/* Elements from the lowest address of the input to the highest; fails if the problem is not valid. */
 TAPLINE_API tapline_status tapline_input_extent(int64_t* elements, const tapline_problem* problem);
+/* The same of the output. */
 TAPLINE_API tapline_status tapline_output_extent(int64_t* elements, const tapline_problem* problem);
+/* The same of the taps. */
 TAPLINE_API tapline_status tapline_taps_extent(int64_t* elements, const tapline_problem* problem);
 
 /* The element types of the output and of the taps (the signal's real type, complex for complex_taps; f32 for f16 and
  * bf16; i64 for integer signals, u64 for u64). */
 TAPLINE_API tapline_status tapline_output_dtype(int* dtype, const tapline_problem* problem);
+/* The element type of the taps that the problem asks for. */
 TAPLINE_API tapline_status tapline_taps_dtype(int* dtype, const tapline_problem* problem);
 
 /* ---- Plans: a problem with its algorithm chosen and its taps prepared ---- */
@@ -225,6 +237,7 @@ TAPLINE_API tapline_status tapline_plan_create(tapline_plan** plan, const taplin
 /* A plan for taps in GPU memory, which each execution brings (tapline_plan_execute_with_taps); options->device names a GPU. */
 TAPLINE_API tapline_status tapline_plan_create_without_taps(tapline_plan** plan, const tapline_problem* problem,
                                                             const tapline_plan_options* options);
+/* Frees the plan; NULL is allowed. */
 TAPLINE_API void tapline_plan_destroy(tapline_plan* plan);
 
 /* out: tapline_output_extent() elements, in: tapline_input_extent() elements, in memory of the plan's device (the
@@ -250,7 +263,9 @@ TAPLINE_API double tapline_plan_predicted_seconds(const tapline_plan* plan); /* 
 /* Texts that live as long as the plan; NULL for NULL. explain: the problem, the algorithm, why it was chosen, the predicted
  * time and its share of the copy's speed. */
 TAPLINE_API const char* tapline_plan_explain(const tapline_plan* plan);
+/* The name of the algorithm that was chosen; lives as long as the plan; NULL for NULL. */
 TAPLINE_API const char* tapline_plan_algorithm(const tapline_plan* plan);
+/* "cpu" or "cuda:N"; lives as long as the plan; NULL for NULL. */
 TAPLINE_API const char* tapline_plan_device(const tapline_plan* plan);
 
 /* ---- Streams: a signal that arrives in chunks, with the bits of the whole at once ---- */
@@ -259,6 +274,7 @@ TAPLINE_API const char* tapline_plan_device(const tapline_plan* plan);
  * ignored; its length may be TAPLINE_UNKNOWN_LENGTH. Both options may be NULL. */
 TAPLINE_API tapline_status tapline_stream_create(tapline_stream** stream, const tapline_problem* problem, const void* taps,
                                                  const tapline_plan_options* plan_options, const tapline_stream_options* options);
+/* Frees the stream; NULL is allowed. */
 TAPLINE_API void tapline_stream_destroy(tapline_stream* stream);
 
 /* in: frames * batch elements of the problem's dtype. Fails after a flush, or past a known length. */
@@ -273,6 +289,7 @@ TAPLINE_API tapline_status tapline_stream_take(tapline_stream* stream, void* out
 /* Everything that the future outputs depend on, for a stream made from the same problem, taps and options on the same machine
  * model. *bytes: the size needed. buffer NULL: only that; a capacity below it is TAPLINE_ARGUMENT and writes nothing. */
 TAPLINE_API tapline_status tapline_stream_save(const tapline_stream* stream, void* buffer, size_t capacity, size_t* bytes);
+/* Restores what tapline_stream_save() gave; TAPLINE_ARGUMENT for a state of another stream or machine model. */
 TAPLINE_API tapline_status tapline_stream_restore(tapline_stream* stream, const void* state, size_t bytes);
 
 TAPLINE_API int64_t tapline_stream_frames_in(const tapline_stream* stream);      /* -1 for NULL */
@@ -285,6 +302,7 @@ TAPLINE_API int64_t tapline_stream_latency_frames(const tapline_stream* stream);
  * elements that out can hold, at least the mode's output length, which is what is written. */
 TAPLINE_API tapline_status tapline_convolve_f32(float* out, int64_t out_capacity, const float* signal, int64_t n, const float* taps,
                                                 int64_t k, int mode);
+/* The same for double. */
 TAPLINE_API tapline_status tapline_convolve_f64(double* out, int64_t out_capacity, const double* signal, int64_t n,
                                                 const double* taps, int64_t k, int mode);
 

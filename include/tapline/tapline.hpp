@@ -10,3 +10,7 @@
 #include "tapline/problem.hpp"    // IWYU pragma: export
 #include "tapline/stream.hpp"     // IWYU pragma: export
 #include "tapline/types.hpp"      // IWYU pragma: export
+
+/// The library's interface for C++. What a function throws is an Error unless its description says otherwise; one that is noexcept
+/// throws nothing.
+namespace tapline {}

@@ -126,11 +126,60 @@ Examples
 True
 >>> float(out[500].round(12))
 1.0
->>> plan.algorithm
-'direct'
+>>> plan
+<tapline.Plan: same convolution of 1000 f64 samples with 9 taps, origin 4, zero boundary, 1000 outputs; direct on cpu>
+>>> plan.algorithm, plan.device, plan.shape, plan.output_shape, plan.dtype, plan.output_dtype
+('direct', 'cpu', (1000,), (1000,), dtype('float64'), dtype('float64'))
+>>> plan.taps.size, plan.workspace_bytes >= 0, plan.threads >= 1, plan.predicted_seconds > 0
+(9, True, True, True)
 >>> print(plan.explain())  # doctest: +ELLIPSIS
 problem:   same convolution of 1000 f64 samples with 9 taps, origin 4, zero boundary, 1000 outputs
 algorithm: direct on cpu, ...
+)";
+
+inline constexpr const char* kPlanCallDoc = R"(The output for one signal.
+
+Parameters
+----------
+signal : array_like
+    Of the plan's shape and type (or one that converts to it without loss).
+out : numpy.ndarray, optional
+    Written and returned. It must not overlap `signal`.
+
+Examples
+--------
+>>> import tapline
+>>> tapline.Plan(3, [1.0, 1.0])([1.0, 2.0, 3.0])
+array([1., 3., 5., 3.])
+)";
+
+inline constexpr const char* kPlanExplainDoc = R"(What was chosen, why, and how fast it should be.
+
+Examples
+--------
+>>> import tapline
+>>> print(tapline.Plan(100, [1.0, 2.0, 1.0], "valid").explain().splitlines()[0])
+problem:   valid convolution of 100 f64 samples with 3 taps, origin 0, zero boundary, 98 outputs
+)";
+
+inline constexpr const char* kPlanPlotDoc = R"(Draw the filter: its taps and its magnitude response, with matplotlib.
+
+Parameters and result are those of `tapline.plot_taps`.
+
+Examples
+--------
+>>> import numpy as np, tapline
+>>> figure = tapline.Plan(1000, np.ones(9) / 9).plot(rate=48_000)  # doctest: +SKIP
+)";
+
+inline constexpr const char* kClearPlanCacheDoc = R"(Forget the plans of recent calls.
+
+Examples
+--------
+>>> import tapline
+>>> tapline.clear_plan_cache()
+>>> tapline.info()["plan_cache"]["plans"]
+0
 )";
 
 inline constexpr const char* kSetPlanCacheLimitDoc =

@@ -59,8 +59,8 @@ void add_plan(nb::module_& module) {
                 }
                 return nb::steal(checked([&] { return nb::cast<PlanObject&>(self).execute(signal.ptr(), out.ptr()); }));
             },
-            nb::arg("signal"), nb::arg("out").none() = nb::none(), "The output for one signal, in `out` if given.")
-        .def("explain", &PlanObject::explain, "What was chosen, why, and how fast it should be.")
+            nb::arg("signal"), nb::arg("out").none() = nb::none(), kPlanCallDoc)
+        .def("explain", &PlanObject::explain, kPlanExplainDoc)
         .def(
             "_on_gpu",
             [](PlanObject& self, const std::string& dtype, const std::string& device) {
@@ -69,24 +69,44 @@ void add_plan(nb::module_& module) {
             "What tapline._gpu runs.")
         .def("__repr__",
              [](const PlanObject& self) {
-                 std::string text = self.explain();
-                 return "<tapline.Plan: " + text.substr(11, text.find('\n') - 11) + ">";
+                 const std::string text = self.explain();
+                 return "<tapline.Plan: " + text.substr(11, text.find('\n') - 11) + "; " + self.plan().algorithm() + " on " +
+                        self.plan().device() + ">";
              })
+        .def(
+            "_repr_html_", [](nb::handle self) { return nb::module_::import_("tapline._plot").attr("plan_html")(self); },
+            "What notebooks show: the facts of the plan and its filter's taps and response.")
+        .def(
+            "plot",
+            [](nb::handle self, nb::handle rate, nb::handle axes) {
+                return nb::module_::import_("tapline._plot").attr("plot_taps")(self.attr("taps"), rate, axes);
+            },
+            nb::arg("rate").none() = nb::none(), nb::arg("axes").none() = nb::none(), kPlanPlotDoc)
         .def_prop_ro(
             "workspace_bytes", [](const PlanObject& self) { return self.plan().workspace_bytes(); },
             "Bytes of scratch memory that an execution uses.")
-        .def_prop_ro("algorithm", [](const PlanObject& self) { return self.plan().algorithm(); })
-        .def_prop_ro("device", [](const PlanObject& self) { return self.plan().device(); })
-        .def_prop_ro("threads", [](const PlanObject& self) { return self.plan().threads(); })
+        .def_prop_ro(
+            "algorithm", [](const PlanObject& self) { return self.plan().algorithm(); },
+            "The name of the algorithm that was chosen, one of those that `tapline bench --algorithms all` lists.")
+        .def_prop_ro(
+            "device", [](const PlanObject& self) { return self.plan().device(); },
+            "Where signals in host memory are computed: 'cpu' or 'cuda:N'.")
+        .def_prop_ro(
+            "threads", [](const PlanObject& self) { return self.plan().threads(); }, "CPU threads that an execution may use.")
         .def_prop_ro(
             "predicted_seconds", [](const PlanObject& self) { return self.plan().predicted_seconds(); },
             "What the cost model expects of one execution.")
         .def_prop_ro(
+            "taps", [](const PlanObject& self) { return nb::steal(checked([&] { return self.taps(); })); },
+            "A copy of the filter, in the type that it is used in and with its axis last.")
+        .def_prop_ro(
             "shape", [](const PlanObject& self) { return tuple_of(self.input_shape()); }, "The signal's shape.")
-        .def_prop_ro("output_shape", [](const PlanObject& self) { return tuple_of(self.output_shape()); })
+        .def_prop_ro(
+            "output_shape", [](const PlanObject& self) { return tuple_of(self.output_shape()); }, "The output's shape.")
         .def_prop_ro(
             "dtype", [](const PlanObject& self) { return numpy_dtype(self.types().signal); }, "The signal's type.")
-        .def_prop_ro("output_dtype", [](const PlanObject& self) { return numpy_dtype(self.types().output); });
+        .def_prop_ro(
+            "output_dtype", [](const PlanObject& self) { return numpy_dtype(self.types().output); }, "The output's type.");
 }
 
 Dtype known_dtype(const char* argument, const std::string& name) {
@@ -364,7 +384,7 @@ NB_MODULE(_core, module) {
                 nb::module_::import_("tapline._core").attr(name).attr("clear")();
             }
         },
-        "Forget the plans of recent calls.");
+        kClearPlanCacheDoc);
     module.def("plan_cache_size", &plan_cache_size, "How many plans of recent calls are kept.");
     module.def("explain_latest_plan", &explain_latest_plan, "explain() of the plan that was asked for last; empty without one.");
     module.def("plan_cache_info", &plan_cache_as_dict, "What the cache of plans holds, and how it was used.");

@@ -25,6 +25,8 @@ public:
     [[nodiscard]] const std::vector<npy_intp>& input_shape() const { return input_shape_; }
     [[nodiscard]] const std::vector<npy_intp>& output_shape() const { return prepared_.shape.output; }
     [[nodiscard]] std::string explain() const;
+    /// A copy of the filter, in the type that it is used in.
+    [[nodiscard]] PyObject* taps() const { return PyArray_NewCopy(prepared_.taps.array(), NPY_CORDER); }
 
 private:
     // The library's plan for one arrangement of input and output in memory.

@@ -8,7 +8,8 @@ from tapline import ndimage, numpy, signal
 from tapline._bench import bench
 from tapline._core import Plan, __version__, clear_plan_cache, convolve, correlate, set_plan_cache_limit
 from tapline._image import image
-from tapline._info import info
+from tapline._info import info, show_config
+from tapline._plot import plot_taps
 
 __all__ = [
     "Plan",
@@ -21,6 +22,8 @@ __all__ = [
     "info",
     "ndimage",
     "numpy",
+    "plot_taps",
     "set_plan_cache_limit",
+    "show_config",
     "signal",
 ]

@@ -5,8 +5,13 @@ import sys
 
 
 def main():
-    command = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tapline-command")
-    if not os.access(command, os.X_OK):
+    from tapline._info import command_path, show_config
+
+    command = command_path()
+    if command is None:
+        if sys.argv[1:] in (["info"], ["--version"]):  # these need no command
+            show_config()
+            return
         sys.exit("tapline: this installation has no command (it was built with TAPLINE_BUILD_CLI=OFF)")
     sys.stdout.flush()
     os.execv(command, ["tapline", *sys.argv[1:]])

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from tapline._core import Plan
+from tapline._progress import Progress
 
 
 def _median_seconds(run, budget):
@@ -18,7 +19,7 @@ def _median_seconds(run, budget):
     return float(np.median(times))
 
 
-def bench(length=1 << 24, taps=(9, 127, 2047), *, dtype="float32", mode="same", seconds=0.5, **options):
+def bench(length=1 << 24, taps=(9, 127, 2047), *, dtype="float32", mode="same", seconds=0.5, progress="auto", **options):
     """Time filters of several lengths against a copy of the same signal, in host memory and into arrays at hand.
 
     Parameters
@@ -33,6 +34,9 @@ def bench(length=1 << 24, taps=(9, 127, 2047), *, dtype="float32", mode="same", 
         As for `convolve`.
     seconds : float
         Time spent on each filter, and on the copy.
+    progress : function, 'auto' or None
+        Called with (done, total) after each measurement; 'auto' shows a bar of tqdm from two seconds on, where it is installed
+        and the output goes to a terminal or a notebook.
     **options
         Passed to `Plan`: ``threads``, ``device``, ``accuracy``, ...
 
@@ -52,20 +56,24 @@ def bench(length=1 << 24, taps=(9, 127, 2047), *, dtype="float32", mode="same", 
     rng = np.random.default_rng(1)
     x = rng.standard_normal(length).astype(dtype)
     y = np.empty_like(x)
-    copy_seconds = _median_seconds(lambda: np.copyto(y, x), seconds)
+    counts = [taps] if isinstance(taps, int) else list(taps)
     results = []
-    for k in [taps] if isinstance(taps, int) else taps:
-        plan = Plan(length, rng.standard_normal(k).astype(x.real.dtype) / k, mode, dtype=dtype, **options)
-        out = np.empty(plan.output_shape, plan.output_dtype)
-        median = _median_seconds(lambda plan=plan, out=out: plan(x, out), seconds)
-        results.append(
-            {
-                "taps": k,
-                "seconds": median,
-                "copy_seconds": copy_seconds,
-                "share": copy_seconds / median,
-                "algorithm": plan.algorithm,
-                "device": plan.device,
-            }
-        )
+    with Progress(1 + len(counts), progress, "tapline.bench") as steps:
+        copy_seconds = _median_seconds(lambda: np.copyto(y, x), seconds)
+        steps.step()
+        for k in counts:
+            plan = Plan(length, rng.standard_normal(k).astype(x.real.dtype) / k, mode, dtype=dtype, **options)
+            out = np.empty(plan.output_shape, plan.output_dtype)
+            median = _median_seconds(lambda plan=plan, out=out: plan(x, out), seconds)
+            results.append(
+                {
+                    "taps": k,
+                    "seconds": median,
+                    "copy_seconds": copy_seconds,
+                    "share": copy_seconds / median,
+                    "algorithm": plan.algorithm,
+                    "device": plan.device,
+                }
+            )
+            steps.step()
     return results

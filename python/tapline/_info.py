@@ -1,6 +1,22 @@
 """What this build and this machine offer."""
 
+import importlib.metadata
+import os
+import platform
+import sys
+
 from tapline import _core
+
+# What works together with tapline if it is installed, and what for.
+_COMPANIONS = {
+    "numpy": "arrays",
+    "scipy": "what the drop-ins do not know goes there",
+    "cupy": "arrays in GPU memory",
+    "torch": "tensors, tapline.torch",
+    "jax": "arrays in GPU memory",
+    "matplotlib": "plan.plot(), tapline.plot_taps()",
+    "tqdm": "progress bars",
+}
 
 
 def info():
@@ -32,3 +48,80 @@ def info():
         "wisdom_path": _core.wisdom_path(),
         "plan_cache": _core.plan_cache_info(),
     }
+
+
+def command_path():
+    """The command that lies beside this file, or None."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tapline-command")
+    return path if os.access(path, os.X_OK) else None
+
+
+def _installed(package):
+    # CuPy's packages are named after the CUDA that they are for.
+    names = [package] if package != "cupy" else ["cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy"]
+    found = (next(iter(importlib.metadata.distributions(name=name)), None) for name in names)
+    return next((distribution.version for distribution in found if distribution is not None), None)
+
+
+def _config():
+    offered = info()
+    packages = {name: _installed(name) for name in _COMPANIONS}
+    advice = [f"{engine['name']}: {engine['reason']}" for engine in offered["engines"] if not engine["available"]]
+    if command_path() is None:
+        advice.append("command: not in this installation; build with TAPLINE_BUILD_CLI=ON")
+    advice += [f"{name} is not installed ({use}): pip install {name}" for name, use in _COMPANIONS.items() if not packages[name]]
+    return {
+        "version": offered["version"],
+        "folder": os.path.dirname(os.path.abspath(__file__)),
+        "python": f"{platform.python_version()} on {platform.machine()}",
+        "command": command_path(),
+        "engines": offered["engines"],
+        "instruction_sets": {"in use": offered["cpu_target"], "offered": offered["cpu_targets"]},
+        "threads": offered["threads"],
+        "wisdom": offered["wisdom_path"],
+        "packages": packages,
+        "advice": advice,
+    }
+
+
+def show_config(mode="stdout"):
+    """Print what was found on this machine, and what to do about what was not. For reports of errors, too.
+
+    Parameters
+    ----------
+    mode : {'stdout', 'dicts'}
+        As `numpy.show_config`: print, or return a dictionary.
+
+    Returns
+    -------
+    dict or None
+
+    Examples
+    --------
+    >>> import tapline
+    >>> config = tapline.show_config("dicts")
+    >>> config["version"] == tapline.__version__
+    True
+    >>> tapline.show_config()  # doctest: +ELLIPSIS
+    tapline ...
+    """
+    if mode not in ("stdout", "dicts"):
+        raise ValueError(f"mode: {mode!r}; use 'stdout' or 'dicts'")
+    config = _config()
+    if mode == "dicts":
+        return config
+    lines = [("tapline", f"{config['version']} in {config['folder']}"), ("python", config["python"])]
+    for engine in config["engines"]:
+        devices = [f"{device['name']}: {device['description']}" for device in engine["devices"]]
+        lines += [(f"engine {engine['name']}", text) for text in devices or ["not available"]]
+    sets = config["instruction_sets"]
+    lines += [
+        ("instruction set", f"{sets['in use']} of {', '.join(sets['offered'])}"),
+        ("threads", str(config["threads"])),
+        ("command", config["command"] or "not there"),
+        ("wisdom", config["wisdom"]),
+        ("packages", ", ".join(f"{name} {version}" for name, version in config["packages"].items() if version)),
+    ]
+    lines += [("to do" if i == 0 else "", text) for i, text in enumerate(config["advice"])]
+    sys.stdout.writelines(f"{name:<17} {text}".rstrip() + "\n" for name, text in lines)
+    return None

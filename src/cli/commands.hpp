@@ -2,7 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "tapline/types.hpp"
 
@@ -15,8 +17,17 @@ void add_bench(CLI::App& app);
 void add_tune(CLI::App& app);
 void add_ladder(CLI::App& app);
 
+/// The version, and a line for each engine: what was found, and for what was not the reason and the remedy.
+std::string version_text();
+
 /// What the command line says cannot be meant: exit status 2.
 inline CLI::ValidationError usage_error(const std::string& message) { return CLI::ValidationError(message); }
+
+/// A text that stands for a filter and is no design must be a file; `advice`, if any, is what to say where it is none.
+inline void check_is_file(const std::string& text, const std::string& advice) {
+    std::error_code ignored;
+    if (!advice.empty() && text != "-" && !std::filesystem::exists(text, ignored)) throw usage_error(advice);
+}
 
 /// What --rounded-taps is for.
 inline void check_rounded_taps(Dtype dtype) {

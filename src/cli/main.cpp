@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "design/text.hpp"
 #include "io/output_file.hpp"
 #include "tapline/error.hpp"
-#include "tapline/info.hpp"
 
 namespace {
 
@@ -40,6 +40,12 @@ std::string known_commands(const CLI::App& app) {
     return names;
 }
 
+std::string near_command(const CLI::App& app, std::string_view word) {
+    std::vector<std::string> names;
+    for (const auto* sub : app.get_subcommands([](const CLI::App*) { return true; })) { names.push_back(sub->get_name()); }
+    return std::string(tapline::design::near_name(names, word));
+}
+
 int usage(const CLI::App& app, const std::string& message) {
     std::string command = "tapline";
     for (const auto* sub : app.get_subcommands()) command += " " + sub->get_name();
@@ -50,7 +56,14 @@ int usage(const CLI::App& app, const std::string& message) {
 int run(int argc, char** argv) {
     CLI::App app{"tapline: convolution of signals and images with filters of any length, at close to the speed of a memory copy",
                  "tapline"};
-    app.set_version_flag("--version", std::string("tapline ") + tapline::version(), "Print the version and exit");
+    app.set_version_flag(
+        "--version",
+        [] {
+            std::string text = tapline::cli::version_text();
+            text.pop_back();
+            return text;
+        },
+        "Print the version and the engines found, and exit");
     app.get_formatter()->column_width(34);
     app.footer(kFooter);
     app.require_subcommand(1);
@@ -62,7 +75,10 @@ int run(int argc, char** argv) {
     tapline::cli::add_ladder(app);
     const auto named = [&](const CLI::App* sub) { return sub->get_name() == argv[1]; };
     if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
-        return usage(app, std::string("'").append(argv[1]).append("' is not a command; use ").append(known_commands(app)));
+        std::string message = std::string("'").append(argv[1]).append("' is not a command; ");
+        const std::string near = near_command(app, argv[1]);
+        if (!near.empty()) { message.append("did you mean ").append(near).append("? There are "); }
+        return usage(app, message.append(near.empty() ? "use " : "").append(known_commands(app)));
     }
     std::vector<std::string> arguments;  // CLI11 wants them last first
     for (int i = argc - 1; i >= 1; --i) arguments.push_back(protect_negative_fraction(argv[i]));

@@ -47,6 +47,10 @@ struct Design {
 /// taken for a file; "./1,0,-1" is one.
 bool is_design(std::string_view text);
 
+/// What to say of a text that is neither a design nor a file: the name that was probably meant ("lowpas:4000"). Empty if the text
+/// does not look like a design's name.
+std::string design_advice(std::string_view text);
+
 /// The taps of a design. Cutoffs are in Hz if sample_rate > 0, else fractions of the sampling rate. Throws Error
 /// (argument) that quotes the text and says what was expected.
 Design parse(std::string_view text, double sample_rate);

@@ -136,6 +136,8 @@ bool is_mask(std::string_view text) {
            text.find_first_of("0123456789") != std::string_view::npos;
 }
 
+std::string mask_advice(std::string_view text) { return advice_of(kEntries, text); }
+
 Mask parse_mask(std::string_view text) {
     const Named* entry = find_entry(text);
     return entry == nullptr ? parse_rows(text) : made_by(*entry, "mask", text);

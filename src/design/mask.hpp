@@ -30,6 +30,9 @@ Mask motion_mask(double length, double degrees);
 /// text is never taken for a file; "./sharpen" is one.
 bool is_mask(std::string_view text);
 
+/// As design_advice() for masks.
+std::string mask_advice(std::string_view text);
+
 /// The mask that a text such as "gaussian:2", "sobel-x" or "0,-1,0;-1,5,-1;0,-1,0" stands for. Throws Error (argument) that quotes
 /// the text and says what was expected.
 Mask parse_mask(std::string_view text);

@@ -101,6 +101,8 @@ bool is_design(std::string_view text) {
     return text.find_first_not_of(kListCharacters) == std::string_view::npos;
 }
 
+std::string design_advice(std::string_view text) { return advice_of(kEntries, text); }
+
 Design parse(std::string_view text, double sample_rate) {
     const Filter* entry = find_entry(text);
     if (entry == nullptr) return parse_list(text);

@@ -87,4 +87,60 @@ std::string help_of(const Entries& entries, std::size_t width) {
     return text;
 }
 
+/// How many letters must be changed, added or left out to make one word of the other.
+inline std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) { row[j] = j; }
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];  // of the row above
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+        }
+    }
+    return row[b.size()];
+}
+
+/// The name that was probably meant: one wrong letter, two in a name of at least five. Empty if there is none.
+template <class Names>
+std::string_view near_name(const Names& names, std::string_view word) {
+    std::string_view best;
+    std::size_t least = 3;
+    for (const std::string_view name : names) {
+        const std::size_t wrong = distance(name, word);
+        if (wrong < least && wrong <= (name.size() < 5 ? std::size_t{1} : std::size_t{2})) {
+            best = name;
+            least = wrong;
+        }
+    }
+    return best;
+}
+
+/// What to say of a text that names neither a file nor an entry ("lowpas:4000"). Empty if the text does not look like a name.
+template <class Entries>
+std::string advice_of(const Entries& entries, std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const std::string_view word = text.substr(0, colon);
+    std::vector<std::string_view> names;
+    for (const auto& entry : entries) { names.push_back(entry.name); }
+    const std::string_view meant = near_name(names, word);
+    const std::string quoted = "'" + std::string(text) + "' is neither a file nor a filter; ";
+    for (const auto& entry : entries) {
+        if (entry.name != meant) { continue; }
+        const bool has_numbers = colon != std::string_view::npos;
+        if (meant == word) { return quoted + "its form is " + std::string(entry.usage); }
+        const std::string numbers = has_numbers && entry.most > 0 ? std::string(text.substr(colon)) : std::string{};
+        return quoted + "did you mean " + std::string(meant) + numbers + "? (" + std::string(entry.usage) + ")";
+    }
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-";
+    if (colon == std::string_view::npos || word.empty() || word.find_first_not_of(kLetters) != std::string_view::npos) {
+        return {};
+    }
+    std::string known;
+    for (const std::string_view name : names) { known += (known.empty() ? "" : ", ") + std::string(name); }
+    return quoted + "filters are " + known;
+}
+
 }  // namespace tapline::design

@@ -60,7 +60,10 @@ void count_devices(CudaLibrary& loaded) {
     if (loaded.devices >= 1) { return; }
     loaded.devices = 0;
     loaded.api = nullptr;
-    loaded.reason = status.message[0] == 0 ? "no CUDA device" : status.message;
+    const std::string said = status.message[0] == 0 ? "no CUDA device" : status.message;
+    loaded.reason =
+        said + (said.find("driver") == said.npos ? "; if this machine has an NVIDIA GPU, see nvidia-smi and CUDA_VISIBLE_DEVICES"
+                                                 : "; for the GPU install NVIDIA's driver, or a newer one (see nvidia-smi)");
 }
 
 }  // namespace

@@ -66,5 +66,6 @@ for command in "" convolve info bench; do
     [ "$(wc -l <stdout)" -gt 8 ] || fail "--help of '$command' says little"
 done
 succeed "$TAPLINE" --version
-grep -q '^tapline [0-9]*\.[0-9]*\.[0-9]*$' stdout || fail "--version: $(cat stdout)"
+head -1 stdout | grep -q '^tapline [0-9]*\.[0-9]*\.[0-9]*$' || fail "--version: $(cat stdout)"
+grep -q '^engine cpu  *cpu: .' stdout || fail "--version names no engine: $(cat stdout)"
 finish

@@ -57,6 +57,12 @@ usage "0 and 0.5" convolve x.txt lowpass:3000 -o y.txt
 usage "use 11" convolve x.txt highpass:0.1,10 -o y.txt
 usage "savgol:K,ORDER" convolve x.txt savgol:3,5 -o y.txt
 usage "rate" convolve x.txt room:2 -o y.txt
+usage "did you mean lowpass:0.1,9? (lowpass:CUTOFF" convolve x.txt lowpas:0.1,9 -o y.txt
+usage "did you mean gaussian:2?" convolve x.txt gausian:2 -o y.txt
+usage "its form is box:K" convolve x.txt box -o y.txt
+usage "filters are gaussian, box" convolve x.txt hamming:5 -o y.txt
+usage "did you mean convolve?" convole x.txt 1 -o y.txt
+failed "box.npy" convolve x.txt box.npy -o y.txt
 usage "positive numbers" bench --lengths 0
 usage "positive numbers" bench --taps 3,x
 usage "not all, auto or one of" bench --lengths 10 --taps 3 --algorithms nonsense

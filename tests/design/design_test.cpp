@@ -148,5 +148,20 @@ TEST(Design, MistakesAreExplained) {
     expect("lowpass:1e-9", 0, "too long");
 }
 
+TEST(Design, AWrongNameSuggestsTheNearOne) {
+    EXPECT_EQ(design_advice("lowpas:4000"),
+              "'lowpas:4000' is neither a file nor a filter; did you mean lowpass:4000? (lowpass:CUTOFF[,K])");
+    EXPECT_NE(design_advice("gausian:2,3").find("did you mean gaussian:2,3?"), std::string::npos);
+    EXPECT_NE(design_advice("bandpas").find("did you mean bandpass?"), std::string::npos);
+    EXPECT_NE(design_advice("lowpass").find("its form is lowpass:CUTOFF[,K]"), std::string::npos);
+    EXPECT_NE(design_advice("hamming:5").find("filters are gaussian, box, lowpass"), std::string::npos);
+    for (const char* const file : {"taps.npy", "room.wav", "", "a", "x:y", "/tmp/x:1", "Voice:1.wav", "1:2"}) {
+        const std::string advice = design_advice(file);
+        EXPECT_TRUE(advice.empty() || advice.find("filters are") != std::string::npos) << file << ": " << advice;
+    }
+    EXPECT_EQ(design_advice("taps.npy"), "");
+    EXPECT_EQ(design_advice("/tmp/x:1"), "");
+}
+
 }  // namespace
 }  // namespace tapline::design

@@ -97,5 +97,12 @@ TEST(Mask, MistakesAreExplained) {
     refused("motion:nan,0", "finite number");
 }
 
+TEST(Mask, AWrongNameSuggestsTheNearOne) {
+    EXPECT_NE(mask_advice("gausian:2").find("did you mean gaussian:2? (gaussian:SIGMA[,SIGMA_X])"), std::string::npos);
+    EXPECT_NE(mask_advice("sobelx").find("did you mean sobel-x?"), std::string::npos);
+    EXPECT_NE(mask_advice("sharpn:3").find("did you mean sharpen? (sharpen)"), std::string::npos);
+    EXPECT_EQ(mask_advice("mask.npy"), "");
+}
+
 }  // namespace
 }  // namespace tapline::design

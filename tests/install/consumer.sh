@@ -34,6 +34,16 @@ if "$CMAKE" -S "$work/wrong" -B "$work/wrong/build" -G Ninja -DCMAKE_PREFIX_PATH
 fi
 grep -q 'requested version "99.0"' "$work/wrong.log" || { cat "$work/wrong.log"; exit 1; }
 
+echo "-- FetchContent: the library is a part of the project; the command and the tests are not"
+# Compiling it all once more would take minutes; what a configured project would do takes seconds.
+"$CMAKE" -S "$TAPLINE_SOURCE_DIR/examples/fetch_content" -B "$work/fetched" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
+    -DFETCHCONTENT_SOURCE_DIR_TAPLINE="$TAPLINE_SOURCE_DIR" >"$work/fetched.log" || { cat "$work/fetched.log"; exit 1; }
+grep -q "libtapline.so" <(ninja -C "$work/fetched" -t commands app) || { echo "FetchContent: the library is not built"; exit 1; }
+if grep -qE "tapline_cli|tapline_unit_tests|[.]cu[.]o" <(ninja -C "$work/fetched" -t commands all); then
+    echo "FetchContent: more is built than the library"
+    exit 1
+fi
+
 echo "-- pkg-config"
 pc=$(find "$prefix" -name tapline.pc)
 export PKG_CONFIG_PATH=${pc%/*}

@@ -44,6 +44,10 @@ MaskSet loaded(const std::string& path) {
 
 }  // namespace
 
-MaskSet load_mask(const std::string& text) { return design::is_mask(text) ? designed(text) : loaded(text); }
+MaskSet load_mask(const std::string& text) {
+    if (design::is_mask(text)) return designed(text);
+    check_is_file(text, design::mask_advice(text));
+    return loaded(text);
+}
 
 }  // namespace tapline::cli

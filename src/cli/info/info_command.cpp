@@ -49,28 +49,29 @@ Json gather(int threads) {
     return json;
 }
 
-void print_engine(const Json& engine) {
-    const auto name = engine["name"].get<std::string>();
-    if (!engine["available"].get<bool>()) {
-        std::printf("engine %-5s       not available: %s\n", name.c_str(), engine["reason"].get<std::string>().c_str());
-        return;
-    }
-    for (const auto& device : engine["devices"]) {
-        std::printf("engine %-5s       %s: %s\n", name.c_str(), device["name"].get<std::string>().c_str(),
-                    device["description"].get<std::string>().c_str());
-    }
+constexpr std::size_t kColumn = 19;
+
+std::string line_of(std::string name, const std::string& text) {
+    name.resize(std::max(name.size() + 1, kColumn), ' ');
+    return name + text + "\n";
+}
+
+std::string lines_of(const EngineInfo& engine) {
+    const std::string name = "engine " + engine.name;
+    std::string text;
+    for (const auto& device : engine.devices) text += line_of(name, device.name + ": " + device.description);
+    return engine.available ? text : line_of(name, "not available: " + engine.reason);
 }
 
 std::string wisdom_note(const Json& json) {
-    if (!json["wisdom_exists"].get<bool>()) return " (none yet)";
+    if (!json["wisdom_exists"].get<bool>()) return " (none yet; `tapline tune` measures which GPU kernels are the fastest here)";
     const auto reason = json["wisdom_ignored"].get<std::string>();
     if (!reason.empty()) return " (ignored: " + reason + ")";
     return " (" + std::to_string(json["wisdom_entries"].get<int>()) + " results)";
 }
 
 void print(const Json& json) {
-    std::printf("tapline %s\n", json["version"].get<std::string>().c_str());
-    for (const auto& engine : json["engines"]) print_engine(engine);
+    std::fputs(version_text().c_str(), stdout);
     std::string sets;
     const auto used = json["instruction_set"].get<std::string>();
     for (const auto& set : json["instruction_sets"]) {
@@ -86,6 +87,12 @@ void print(const Json& json) {
 }
 
 }  // namespace
+
+std::string version_text() {
+    std::string text = std::string("tapline ") + version() + "\n";
+    for (const auto& engine : engines()) text += lines_of(engine);
+    return text;
+}
 
 void add_info(CLI::App& app) {
     auto* sub = app.add_subcommand("info", "What this build and this machine offer");

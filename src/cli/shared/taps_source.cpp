@@ -81,7 +81,9 @@ Bytes TapsSet::rows_as(Dtype to, std::int64_t row, std::int64_t count) const {
 }
 
 TapsSet load_taps(const std::string& text, double sample_rate, const io::OpenOptions& options) {
-    return design::is_design(text) ? designed(text, sample_rate) : loaded(text, options);
+    if (design::is_design(text)) return designed(text, sample_rate);
+    check_is_file(text, design::design_advice(text));
+    return loaded(text, options);
 }
 
 }  // namespace tapline::cli

@@ -1,0 +1,16 @@
+# Sourced: python_module BUILD WHEELS ENV... makes the wheel of the Python module against a build folder of tapline, which must have
+# `tapline` and `tapline_cli`, in the folder WHEELS, and installs it into each virtual environment. The first needs nanobind and
+# scikit-build-core.
+python_module_packages="nanobind scikit-build-core numpy scipy pytest hypothesis pooch matplotlib pandas" # of build/python/env, for its tests, too
+
+python_module() {
+    local build=$1 wheels=$2 env
+    shift 2
+    rm -rf "$wheels"
+    "$1/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$wheels" . \
+        --config-settings cmake.source-dir=python --config-settings cmake.define.TAPLINE_BUILD="$build" \
+        --config-settings build-dir="$PWD/build/python/module" --config-settings build.targets=tapline_python
+    for env in "$@"; do
+        "$env/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/tapline-*.whl
+    done
+}
