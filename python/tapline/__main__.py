@@ -9,6 +9,7 @@ def main():
     if not os.access(command, os.X_OK):
         sys.exit("tapline: this installation has no command (it was built with TAPLINE_BUILD_CLI=OFF)")
     sys.stdout.flush()
+    os.environ.setdefault("TAPLINE_PYTHON", sys.executable)  # for what the command hands back
     os.execv(command, ["tapline", *sys.argv[1:]])
 
 
