@@ -2,6 +2,7 @@
 // plans for parts that give the bits of the whole. No transport: moving samples is left to whoever has them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -131,5 +132,25 @@ public:
 private:
     std::shared_ptr<const core::ShardedState> state_;
 };
+
+/// Moves bytes between the parties that have the parts, 0 <= party < the number of parts. Both functions are called by
+/// execute_part() in its own thread, for each pair of parties in the same order on both sides; what they throw goes through.
+struct Transport {
+    /// Sends `bytes` bytes at `data`, which stay as they are until finish(). It must not wait for their receiver.
+    std::function<void(std::int64_t to, const void* data, std::size_t bytes)> send;
+    /// Waits for as many bytes as the other party sent.
+    std::function<void(std::int64_t from, void* data, std::size_t bytes)> receive;
+    /// Waits until what was sent may be changed; called once, at the end. May be empty where send() copies.
+    std::function<void()> finish = {};
+};
+
+/// Computes the outputs of part `own` of signals whose parts lie with several parties: sends what others need, computes what needs
+/// no halo while halos are on their way, receives, computes the rest. All parties call it with the same plan and parts (compare
+/// fingerprint()s first). The problem has one filtered axis.
+///
+/// `in`: the part's own samples, `out`: its outputs; of each row of the batch, packed, rows in the order of the batch axes.
+/// Allocates the window. Throws Error, and what the transport throws; `out` is then incomplete.
+TAPLINE_EXPORT void execute_part(void* out, const void* in, const ShardedPlan& plan, std::span<const Part> parts, std::int64_t own,
+                                 const Transport& transport);
 
 }  // namespace tapline

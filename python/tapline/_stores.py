@@ -321,9 +321,29 @@ def _like(source, shape, dtype, chunks):
     return settings
 
 
+def _path_of(place):
+    """Where an array lies, as far as it has a path."""
+    if isinstance(place, (str, os.PathLike)):
+        return os.path.realpath(os.fspath(place))
+    store = getattr(place, "store_path", None)
+    if store is not None and hasattr(store.store, "root"):
+        return os.path.realpath(os.path.join(str(store.store.root), store.path))
+    return None
+
+
+def _check_apart(place, source):
+    """The source is never touched."""
+    theirs = getattr(source, "filename", None) if isinstance(source, np.memmap) else source
+    own, other = _path_of(place), _path_of(theirs) if theirs is not None else None
+    arrays = isinstance(place, np.ndarray) and isinstance(source, np.ndarray) and np.may_share_memory(place, source)
+    if place is source or arrays or (own is not None and own == other):
+        raise ValueError(f"target: {place} is the source's own place, or the same; give another")
+
+
 @contextlib.contextmanager
 def target(place, source, shape, dtype, chunks, problem, overwrite):
     """Where the result goes. Regions are aligned to its `chunks`."""
+    _check_apart(place, source)
     if hasattr(place, "shape") and hasattr(place, "dtype"):
         out = _Given(place, shape, dtype)
     elif _is_path(place) and _kind(os.fspath(place)) == "npy":

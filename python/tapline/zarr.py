@@ -20,7 +20,7 @@ __all__ = ["convolve", "correlate", "image"]
 _MEMORY_BYTES = 256 << 20
 
 
-def convolve(source, target, taps, mode="same", *, axis=-1, memory=_MEMORY_BYTES, progress=None, overwrite=False, chunks=None,
+def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES, progress=None, overwrite=False, chunks=None,
              **options):  # fmt: skip
     """`tapline.convolve` along an axis of an array in a store.
 
@@ -53,7 +53,7 @@ def convolve(source, target, taps, mode="same", *, axis=-1, memory=_MEMORY_BYTES
                 memory, progress, overwrite, chunks)  # fmt: skip
 
 
-def correlate(source, target, taps, mode="same", *, axis=-1, memory=_MEMORY_BYTES, progress=None, overwrite=False, chunks=None,
+def correlate(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES, progress=None, overwrite=False, chunks=None,
               **options):  # fmt: skip
     """`tapline.correlate` from store to store; see `convolve`."""
     make = lambda x: _parts.signal_filter(x.shape, x.dtype, taps, mode, axis, correlation=True, **options)  # noqa: E731
@@ -159,7 +159,7 @@ def main(arguments=None):
     parser.add_argument("source", metavar="SIGNAL", help="in.zarr, in.npy or in.h5:/NAME")
     parser.add_argument("taps", metavar="TAPS", help="a .npy or text file, or numbers with commas; of two axes: an image's mask")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the target, of the same kinds")
-    parser.add_argument("--mode", default="same", choices=["full", "same", "valid", "causal", "leading"])
+    parser.add_argument("--mode", default="full", choices=["full", "same", "valid", "causal", "leading"])
     parser.add_argument("--boundary", default="zero", choices=["zero", "constant", "nearest", "reflect", "mirror", "wrap"])
     parser.add_argument("--constant", type=float, default=None)
     parser.add_argument("--origin", type=int, default=None)

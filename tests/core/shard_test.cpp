@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <map>
+#include <mutex>
 #include <numeric>
+#include <stdexcept>
+#include <thread>
 
 #include "core/problem/window.hpp"
 #include "support/draw.hpp"
@@ -361,6 +366,85 @@ TEST(ShardedPlan, InnerOutputsNeedNoHalo) {
     plan.part({.axes = {{.samples = part.samples, .outputs = part.inner}}, .batch_axes = {}})
         .execute(inner.data(), signal.data() + part.samples.first);
     EXPECT_EQ(std::memcmp(inner.data(), whole.data() + part.inner.first, inner.size() * sizeof(float)), 0);
+}
+
+// Mailboxes between threads.
+class Mail {
+public:
+    void send(std::int64_t from, std::int64_t to, const void* data, std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        const auto* first = static_cast<const std::byte*>(data);
+        boxes_[{from, to}].emplace_back(first, first + bytes);
+        arrived_.notify_all();
+    }
+    void receive(std::int64_t from, std::int64_t to, void* data, std::size_t bytes) {
+        std::unique_lock lock(mutex_);
+        auto& box = boxes_[{from, to}];
+        arrived_.wait(lock, [&] { return !box.empty(); });
+        if (box.front().size() != bytes) { throw std::runtime_error("another size than was sent"); }
+        std::memcpy(data, box.front().data(), bytes);
+        received_ += bytes;
+        box.pop_front();
+    }
+    [[nodiscard]] std::size_t received() const { return received_; }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable arrived_;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::deque<Bytes>> boxes_;
+    std::size_t received_ = 0;
+};
+
+void check_exchange(std::uint64_t seed) {
+    Random random(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Problem problem{.length = between(1, 3000, random), .taps = between(1, chance(0.5, random) ? 40 : 2000, random)};
+    problem.batch = between(1, 3, random);
+    problem.mode = static_cast<Mode>(between(0, 4, random));
+    problem.boundary = static_cast<Boundary>(between(0, 5, random));
+    if (problem.mode == Mode::valid) { problem.taps = std::min(problem.taps, problem.length); }
+    const auto rows = static_cast<std::size_t>(problem.batch), n = static_cast<std::size_t>(problem.length);
+    std::vector<float> signal(rows * n), taps(static_cast<std::size_t>(problem.taps));
+    test::fill_random(signal.data(), Dtype::f32, problem.batch * problem.length, random);
+    test::fill_random(taps.data(), Dtype::f32, problem.taps, random);
+    const ShardedPlan plan(problem, taps.data(), {.threads = 1});
+    const std::vector<Part> parts = plan.shard(0, draw_cuts(random, problem.length, 4));
+    const auto outputs = static_cast<std::size_t>(plan.whole().output_length());
+    std::vector<float> whole(rows * outputs);
+    plan.whole().execute(static_cast<void*>(whole.data()), signal.data());
+    Mail mail;
+    std::vector<std::vector<float>> results(parts.size());
+    std::vector<std::thread> parties;
+    std::size_t halos = 0;
+    for (std::size_t own = 0; own < parts.size(); ++own) {
+        const auto party = static_cast<std::int64_t>(own);
+        halos += rows * sizeof(float) * static_cast<std::size_t>(parts[own].halo_samples(party));
+        results[own].resize(rows * static_cast<std::size_t>(parts[own].outputs.size()));
+        parties.emplace_back([&, own, party] {
+            std::vector<float> samples;
+            for (std::size_t row = 0; row < rows; ++row) {
+                const auto first = signal.begin() + static_cast<std::ptrdiff_t>(row * n);
+                samples.insert(samples.end(), first + parts[own].samples.first, first + parts[own].samples.last);
+            }
+            execute_part(
+                results[own].data(), samples.data(), plan, parts, party,
+                {.send = [&](std::int64_t to, const void* data, std::size_t bytes) { mail.send(party, to, data, bytes); },
+                 .receive = [&](std::int64_t from, void* data, std::size_t bytes) { mail.receive(from, party, data, bytes); }});
+        });
+    }
+    for (std::thread& party : parties) { party.join(); }
+    ASSERT_EQ(mail.received(), halos);
+    for (std::size_t own = 0; own < parts.size(); ++own) {
+        const auto size = static_cast<std::size_t>(parts[own].outputs.size());
+        for (std::size_t row = 0; row < rows && size > 0; ++row) {
+            const float* expected = whole.data() + row * outputs + parts[own].outputs.first;
+            ASSERT_EQ(std::memcmp(results[own].data() + row * size, expected, size * sizeof(float)), 0) << "part " << own;
+        }
+    }
+}
+
+TEST(ShardedPlan, PartiesThatExchangeHalosGetTheBitsOfOne) {
+    for (std::uint64_t seed = 0; seed < 100 && !HasFailure(); ++seed) { check_exchange(seed); }
 }
 
 TEST(ShardedPlan, RefusesPartsThatAreNone) {

@@ -33,14 +33,7 @@ struct PartState {
 
 }  // namespace core
 
-namespace {
-
-using core::Axis;
-using core::Resolved;
-
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
-
-std::string text_of(const Span& span) { return "[" + std::to_string(span.first) + ", " + std::to_string(span.last) + ")"; }
+namespace core {
 
 UpTo<BatchAxis, 4> batch_axes_of(const Problem& p) {
     if (!p.batch_axes.empty()) { return p.batch_axes; }
@@ -51,6 +44,17 @@ UpTo<BatchAxis, 4> batch_axes_of(const Problem& p) {
     if (filters == p.batch) { return {{.length = p.batch, .taps_stride = step}}; }
     return {{.length = p.batch / filters}, {.length = filters, .taps_stride = step}};
 }
+
+}  // namespace core
+
+namespace {
+
+using core::Axis;
+using core::Resolved;
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
+
+std::string text_of(const Span& span) { return "[" + std::to_string(span.first) + ", " + std::to_string(span.last) + ")"; }
 
 // Packed, so that the choice does not depend on how somebody's part lies in memory.
 Problem without_strides(Problem p) {
@@ -176,7 +180,7 @@ ShardedPlan::ShardedPlan(const Problem& problem, const void* taps, const PlanOpt
                                                                          .taps = copy_of(packed, taps),
                                                                          .blocks = {},
                                                                          .axes = {},
-                                                                         .batch_axes = batch_axes_of(packed)});
+                                                                         .batch_axes = core::batch_axes_of(packed)});
     resolved.for_each_axis([&](const Axis& axis) { state->axes.push_back(axis); });
     // What one row's executable says: of several rows an exact one may pair them, and its blocks are parts of these.
     PartShape one;
@@ -254,7 +258,7 @@ std::uint64_t fingerprint(const Problem& problem, const void* taps, const PlanOp
         numbers.insert(numbers.end(), {axis.n, axis.k, axis.origin, axis.outputs, axis.up, axis.down, axis.dilation,
                                        static_cast<std::int64_t>(axis.boundary)});
     });
-    for (const BatchAxis& axis : batch_axes_of(problem)) { numbers.insert(numbers.end(), {axis.length, axis.taps_stride}); }
+    for (const BatchAxis& axis : core::batch_axes_of(problem)) { numbers.insert(numbers.end(), {axis.length, axis.taps_stride}); }
     std::uint64_t hash = core::hash_bytes(numbers.data(), numbers.size() * sizeof(std::int64_t));
     hash = core::hash_bytes(options.algorithm.data(), options.algorithm.size(), hash);
     return core::hash_bytes(taps, static_cast<std::size_t>(taps_extent(problem)) * size_of(taps_dtype(problem)), hash);

@@ -10,4 +10,7 @@ namespace tapline::core {
 /// least.
 Span window_of(const Axis& axis, const Blocks& blocks, const Span& computed);
 
+/// The batch axes of a problem in either form, without strides but those of taps.
+UpTo<BatchAxis, 4> batch_axes_of(const Problem& problem);
+
 }  // namespace tapline::core
