@@ -114,7 +114,7 @@ private:
 
 /// The plan of a whole problem that is executed in parts: algorithm and blocks are chosen for the whole, once, so that parts give
 /// the bits of one plan with PlanOptions::rows_alone over everything, however it is cut. On the CPU: `options.device` is "cpu" or
-/// "auto". The strides of `problem` are ignored but for the order of its axes: those of each part are given with it.
+/// "auto". The strides of `problem` are those that the whole would have in one memory; parts lie as their PartShapes say.
 class TAPLINE_EXPORT ShardedPlan {
 public:
     /// Throws Error as make_plan() does, and (unsupported) for three filtered axes, up, down, dilation or another device.

@@ -25,6 +25,35 @@ auto checked(Body body) {
 
 PyArrayObject* array_of(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
 
+// Steps over a packed array (before, axes, after).
+std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& lengths, std::int64_t after) {
+    std::vector<std::int64_t> strides(lengths.size() + 1);
+    std::int64_t step = after;
+    for (std::size_t i = lengths.size(); i-- > 0;) {
+        strides[i + 1] = step;
+        step *= lengths[i];
+    }
+    strides[0] = step;
+    return strides;
+}
+
+// The whole as one packed array.
+void lay_out(Problem& problem) {
+    std::vector<std::int64_t> in;
+    for (const FilteredAxis& axis : problem.axes) { in.push_back(axis.length); }
+    const UpTo<std::int64_t, 3> lengths = output_shape(problem);
+    const std::int64_t after = problem.batch_axes[1].length;
+    const std::vector<std::int64_t> in_strides = packed_strides(in, after);
+    const std::vector<std::int64_t> out_strides = packed_strides({lengths.begin(), lengths.end()}, after);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        problem.axes[i].input_stride = in_strides[i + 1];
+        problem.axes[i].output_stride = out_strides[i + 1];
+    }
+    problem.batch_axes[0].input_stride = in_strides[0];
+    problem.batch_axes[0].output_stride = out_strides[0];
+    problem.batch_axes[1].input_stride = problem.batch_axes[1].output_stride = 1;
+}
+
 Problem signal_problem(const Problem& prepared, std::int64_t before, std::int64_t after) {
     Problem problem = prepared;
     problem.axes = {{.length = prepared.length, .taps = prepared.taps, .origin = prepared.origin}};
@@ -52,18 +81,6 @@ Problem image_problem(const Request& request, Dtype dtype, std::int64_t before, 
     const std::int64_t mask = PyArray_DIM(taps, own) * PyArray_DIM(taps, own + 1);
     problem.batch_axes = {{.length = before}, {.length = after, .taps_stride = own == 1 ? mask : 0}};
     return problem;
-}
-
-// Steps over a packed array (before, axes, after).
-std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& lengths, std::int64_t after) {
-    std::vector<std::int64_t> strides(lengths.size() + 1);
-    std::int64_t step = after;
-    for (std::size_t i = lengths.size(); i-- > 0;) {
-        strides[i + 1] = step;
-        step *= lengths[i];
-    }
-    strides[0] = step;
-    return strides;
 }
 
 nb::tuple tuple_of(const Span& span) { return nb::make_tuple(span.first, span.last); }
@@ -137,6 +154,7 @@ ShardedObject::ShardedObject(const Request& request, Dtype signal, std::int64_t 
         types_ = {signal, taps_dtype(problem_), *problem_.output_dtype, problem_.complex_taps};
         own_taps = converted(given, number_of_dtype(types_.taps), true);
     }
+    lay_out(problem_);
     const void* const data = PyArray_DATA(own_taps.array());
     const WithoutGil without_gil;
     plan_.emplace(problem_, data, request.options);

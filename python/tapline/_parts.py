@@ -77,7 +77,7 @@ class Filter:
     image's channels, which are never cut. Pickled without its plans.
     """
 
-    def __init__(self, shape, dtype, taps, axes, *, correlation=False, channels=False, origin=None, **options):
+    def __init__(self, shape, signal_dtype, taps, axes, *, correlation=False, channels=False, origin=None, **options):
         unknown = options.keys() - _NAMES_OF_OPTIONS
         if unknown:
             raise TypeError(f"unexpected arguments {sorted(unknown)}; these are known: {sorted(_NAMES_OF_OPTIONS)}")
@@ -86,7 +86,7 @@ class Filter:
         if "clamp" in self.options:
             self.options["clamp"] = tuple(self.options["clamp"])
         self.origins = _origins(origin, len(self.axes))
-        self.dtype = np.dtype(dtype)
+        self.dtype = np.dtype(signal_dtype)
         self.taps = np.asarray(taps)
         if len(self.axes) == 1:
             if self.taps.ndim != 1:
@@ -241,18 +241,18 @@ def _origins(origin, count):
     return [None if o is None else int(o) for o in origin]
 
 
-def signal_filter(shape, dtype, taps, mode, axis, **options):
+def signal_filter(shape, signal_dtype, taps, mode, axis, **options):
     """The `Filter` of `tapline.convolve`: the same arguments and errors."""
     if not -len(shape) <= axis < len(shape):
         raise ValueError(f"axis: {axis} of an array with {len(shape)} axes")
-    return Filter(shape, dtype, taps, (axis % len(shape),), mode=mode, **options)
+    return Filter(shape, signal_dtype, taps, (axis % len(shape),), mode=mode, **options)
 
 
-def image_filter(shape, dtype, taps, mode, channel_axis, **options):
+def image_filter(shape, signal_dtype, taps, mode, channel_axis, **options):
     """The `Filter` of `tapline.image`."""
     channels = has_channels(len(shape), channel_axis)
     last = len(shape) - 1 - channels
-    return Filter(shape, dtype, taps, (last - 1, last), mode=mode, channels=bool(channels), **options)
+    return Filter(shape, signal_dtype, taps, (last - 1, last), mode=mode, channels=bool(channels), **options)
 
 
 def assemble(shape, dtype, axes, pieces, empty=np.empty):

@@ -99,14 +99,12 @@ def _known(x):
         raise TypeError(f"x: a {type(x).__name__}; give a dask.array, or use tapline.convolve or tapline.image")
     if any(math.isnan(n) for n in x.shape):
         raise ValueError("x: chunks of unknown size; x.compute_chunk_sizes() or x.persist() makes them known")
-    if x.ndim == 0:
-        raise ValueError("x: no axes; give at least one")
+    if x.size == 0:
+        raise ValueError(f"x: shape {x.shape}; give at least one sample")
     return x
 
 
 def _filtered(x, spec):
-    if x.size == 0:
-        return da.zeros(spec.output_shape, dtype=spec.output_dtype, chunks=x.chunks if spec.output_shape == x.shape else -1)
     on_gpu = _parts.is_cupy(x._meta)
     axes = [_AxisOfGraph(spec, axis, chunks, by_blocks=not on_gpu) for axis, chunks in enumerate(x.chunks)]
     token = tokenize(x.name, spec)

@@ -21,6 +21,7 @@ struct ShardedState {
     std::vector<Blocks> blocks;     ///< of each filtered axis
     std::vector<Axis> axes;         ///< the whole's
     UpTo<BatchAxis, 4> batch_axes;  ///< the whole's
+    bool has_channels = false;      ///< the last of them are an image's
 };
 
 struct PartState {
@@ -56,11 +57,16 @@ using core::Resolved;
 
 std::string text_of(const Span& span) { return "[" + std::to_string(span.first) + ", " + std::to_string(span.last) + ")"; }
 
-// Packed, so that the choice does not depend on how somebody's part lies in memory.
-Problem without_strides(Problem p) {
-    p.input_row_stride = p.input_sample_stride = p.output_row_stride = p.output_sample_stride = std::nullopt;
-    for (FilteredAxis& axis : p.axes) { axis.input_stride = axis.output_stride = std::nullopt; }
-    for (BatchAxis& axis : p.batch_axes) { axis.input_stride = axis.output_stride = std::nullopt; }
+// An image with all batch axes but the last a little apart: only the last one can be its channels, however few pixels it has.
+Problem with_rows_apart(Problem p) {
+    if (p.axes.size() < 2 || p.batch_axes.size() < 2) { return p; }
+    std::int64_t in = input_extent(p) + 1, out = output_extent(p) + 1;
+    for (std::size_t i = p.batch_axes.size() - 1; i-- > 0;) {
+        p.batch_axes[i].input_stride = in;
+        p.batch_axes[i].output_stride = out;
+        in *= p.batch_axes[i].length;
+        out *= p.batch_axes[i].length;
+    }
     return p;
 }
 
@@ -82,6 +88,24 @@ struct Packed {
     }
 };
 
+// arrange() for a part of an image: what are the channels does not depend on how many pixels a part has.
+void arrange_image(Resolved& r, std::vector<core::Batch> axes, bool has_channels) {
+    if (has_channels) {
+        r.channels = axes.back();
+        axes.pop_back();
+        if (r.channels.taps_stride != 0) { r.filters = r.channels.length; }
+    }
+    std::erase_if(axes, [](const core::Batch& axis) { return axis.length == 1; });
+    const auto longest = std::max_element(axes.begin(), axes.end(), [](const core::Batch& a, const core::Batch& b) {
+        return (a.taps_stride != 0 ? 0 : a.length) < (b.taps_stride != 0 ? 0 : b.length);
+    });
+    if (longest != axes.end() && longest->taps_stride == 0) {
+        r.batch = *longest;
+        axes.erase(longest);
+    }
+    std::copy(axes.begin(), axes.end(), r.outer.begin());
+}
+
 // Reads the part's lengths and strides into the problem of the whole.
 Resolved with_layout(const core::ShardedState& whole, const PartShape& shape) {
     Resolved r = whole.whole.state().resolved;
@@ -98,9 +122,10 @@ Resolved with_layout(const core::ShardedState& whole, const PartShape& shape) {
     for (std::size_t i = shape.batch_axes.size(); i-- > 0;) {
         const BatchAxis& given = shape.batch_axes[i];
         const BatchAxis& own = whole.batch_axes[i];
-        if (given.length < 1 || given.length > own.length || (own.taps_stride != 0 && given.length != own.length)) {
+        const bool is_whole = own.taps_stride != 0 || (whole.has_channels && i + 1 == shape.batch_axes.size());
+        if (given.length < 1 || given.length > own.length || (is_whole && given.length != own.length)) {
             refuse("batch axis " + std::to_string(i) + ": " + std::to_string(given.length) + " elements of " +
-                   std::to_string(own.length) + (own.taps_stride != 0 ? "; an axis with filters of its own is not cut" : ""));
+                   std::to_string(own.length) + (is_whole ? "; channels and an axis with filters of its own are not cut" : ""));
         }
         batches[i] = {given.length, given.input_stride.value_or(packed.in), given.output_stride.value_or(packed.out),
                       own.taps_stride};
@@ -109,9 +134,10 @@ Resolved with_layout(const core::ShardedState& whole, const PartShape& shape) {
     r.batch = r.channels = {};
     r.outer = {};
     r.filters = 1;
-    arrange(r, std::move(batches));
-    if (r.channels.length != whole.whole.state().resolved.channels.length) {
-        refuse("batch axes: the channels of a pixel are not cut; give all of them to each part");
+    if (r.rank == 1) {
+        arrange(r, std::move(batches));
+    } else {
+        arrange_image(r, std::move(batches), whole.has_channels);
     }
     return r;
 }
@@ -171,22 +197,26 @@ core::AlignedBytes copy_of(const Problem& problem, const void* taps) {
 }  // namespace
 
 ShardedPlan::ShardedPlan(const Problem& problem, const void* taps, const PlanOptions& options) {
-    const Problem packed = without_strides(problem);
-    const Resolved resolved = core::resolve(packed);
+    const Resolved resolved = core::resolve(problem);
     if (resolved.rank > 2 || resolved.changes_rate()) {
         throw Error(ErrorCode::unsupported, "axes: parts are of signals and images without up, down and dilation");
     }
-    auto state = std::make_shared<core::ShardedState>(core::ShardedState{.whole = make_plan(packed, taps, for_parts(options)),
-                                                                         .taps = copy_of(packed, taps),
-                                                                         .blocks = {},
-                                                                         .axes = {},
-                                                                         .batch_axes = core::batch_axes_of(packed)});
+    auto state = std::make_shared<core::ShardedState>(
+        core::ShardedState{.whole = make_plan(with_rows_apart(problem), taps, for_parts(options)),
+                           .taps = copy_of(problem, taps),
+                           .blocks = {},
+                           .axes = {},
+                           .batch_axes = core::batch_axes_of(problem)});
+    const std::int64_t channels = state->whole.state().resolved.channels.length;
+    state->has_channels = channels > 1 && !state->batch_axes.empty();
     resolved.for_each_axis([&](const Axis& axis) { state->axes.push_back(axis); });
     // What one row's executable says: of several rows an exact one may pair them, and its blocks are parts of these.
     PartShape one;
     for (const Axis& axis : state->axes) { one.axes.push_back({.samples = {0, axis.n}, .outputs = {0, axis.outputs}}); }
-    for (const BatchAxis& axis : state->batch_axes) {
-        one.batch_axes.push_back({.length = axis.taps_stride == 0 ? 1 : axis.length});
+    for (std::size_t i = 0; i < state->batch_axes.size(); ++i) {
+        const BatchAxis& axis = state->batch_axes[i];
+        const bool is_whole = axis.taps_stride != 0 || (state->has_channels && i + 1 == state->batch_axes.size());
+        one.batch_axes.push_back({.length = is_whole ? axis.length : 1});
     }
     const auto executable = prepare_part(state->whole.state(), with_layout(*state, one), state->taps.get());
     state->blocks = {{.outputs = executable->granularity(), .lookahead = executable->lookahead()}};
@@ -253,7 +283,7 @@ std::uint64_t fingerprint(const Problem& problem, const void* taps, const PlanOp
     if (taps == nullptr) { refuse("taps: a null pointer; give the filter's coefficients"); }
     std::vector<std::int64_t> numbers{static_cast<std::int64_t>(core::hash_problem(problem)),
                                       static_cast<std::int64_t>(taps_dtype(problem)), static_cast<std::int64_t>(options.accuracy)};
-    const Resolved r = core::resolve(without_strides(problem));
+    const Resolved r = core::resolve(problem);
     r.for_each_axis([&](const Axis& axis) {
         numbers.insert(numbers.end(), {axis.n, axis.k, axis.origin, axis.outputs, axis.up, axis.down, axis.dilation,
                                        static_cast<std::int64_t>(axis.boundary)});
