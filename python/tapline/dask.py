@@ -6,8 +6,10 @@ same: algorithm and blocks are chosen for the whole. Each task uses one thread, 
 NumPy or of CuPy.
 """
 
+import gc
 import itertools
 import math
+import operator
 
 import dask
 import dask.array as da
@@ -149,29 +151,46 @@ class _AxisOfGraph:
 
 def _graph(source, spec, axes, token):
     """Tasks: one for each slice of a chunk, one for each output chunk."""
+    # Nothing of this can be garbage yet, and looking for it takes as long as making 10,000 tasks.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return _tasks(source, spec, axes, token)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _tasks(source, spec, axes, token):
     name, cut_name, spec_key = f"tapline-{token}", f"tapline-cut-{token}", f"tapline-filter-{token}"
     graph = {spec_key: DataNode(spec_key, spec)}
     spec_ref = TaskRef(spec_key)
     references = {}  # by (chunk, kind) of all axes
-    for chunk in itertools.product(*(range(len(axis.kinds)) for axis in axes)):
+    everything = (None,) * len(axes)
+    kinds = [[list(enumerate(of_chunk)) for of_chunk in axis.kinds] for axis in axes]
+    for chunk in itertools.product(*(range(len(of_axis)) for of_axis in kinds)):
         whole = TaskRef((source, *chunk))
-        for kinds in itertools.product(*(enumerate(axis.kinds[i]) for axis, i in zip(axes, chunk, strict=True))):
-            place = (*chunk, *(index for index, _ in kinds))
-            cuts = tuple(cut for _, cut in kinds)
-            if all(cut is None for cut in cuts):
+        for combination in itertools.product(*map(operator.getitem, kinds, chunk)):
+            indices, cuts = zip(*combination, strict=True)
+            place = chunk + indices
+            if cuts == everything:
                 references[place] = whole
                 continue
             key = (cut_name, *place)
             graph[key] = Task(key, _cut, whole, cuts)
             references[place] = TaskRef(key)
+    geometries = {}
     filtered = spec.axes
     for index in itertools.product(*(range(len(axis.tasks)) for axis in axes)):
         told = [axis.tasks[i] for axis, i in zip(axes, index, strict=True)]
-        geometry = tuple(told[axis][0] for axis in filtered)
-        pieces = [
-            references[(*(chunk for chunk, _ in combination), *(kind for _, kind in combination))]
-            for combination in itertools.product(*(pieces for _, pieces in told))
-        ]
+        pieces = []
+        for combination in itertools.product(*(pieces for _, pieces in told)):
+            chunk, indices = zip(*combination, strict=True)
+            pieces.append(references[chunk + indices])
+        place = tuple(index[axis] for axis in filtered)
+        geometry = geometries.get(place)
+        if geometry is None:
+            geometry = geometries[place] = tuple(told[axis][0] for axis in filtered)
         key = (name, *index)
         graph[key] = Task(key, _compute, spec_ref, geometry, *pieces)
     return graph, name

@@ -48,9 +48,9 @@ def pieces(lengths):
     return [slice(end - n, end) for n, end in zip(lengths, ends.tolist(), strict=True)]
 
 
-def compare(rank, x, taps, lengths, padding, **options):
+def compare(rank, x, taps, sizes, padding, **options):
     """Output and gradients of a part beside those of the whole, and that both ways give the same."""
-    own = pieces(lengths)[rank]
+    own = pieces(sizes)[rank]
     whole_x, whole_taps = x.clone().requires_grad_(), taps.clone().requires_grad_()
     whole = tapline.torch.conv1d(whole_x, whole_taps, padding)
     weights = drawn(3, *whole.shape)
