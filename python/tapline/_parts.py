@@ -114,7 +114,14 @@ class Filter:
         self._init_plans()
 
     def __dask_tokenize__(self):
-        return (type(self).__name__, self.shape, self.axes, str(self.dtype), self.fingerprint, sorted(map(str, self.options.items())))
+        return (
+            type(self).__name__,
+            self.shape,
+            self.axes,
+            str(self.dtype),
+            self.fingerprint,
+            sorted(map(str, self.options.items())),
+        )
 
     @property
     def plan(self):

@@ -271,7 +271,9 @@ class _Hdf5(_Target):
 class _Zarr(_Target):
     def __init__(self, place, source, shape, dtype, chunks, problem, overwrite):
         path = os.fspath(place) if _is_path(place) else None
-        super().__init__(problem, _AttributesJournal(lambda: self.array) if path is None else _Journal(path + ".tapline"), overwrite)
+        super().__init__(
+            problem, _AttributesJournal(lambda: self.array) if path is None else _Journal(path + ".tapline"), overwrite
+        )
         self.name, self._place = path or repr(place), path or place
         self._settings = _like(source, shape, dtype, chunks)
         self.chunks = self._settings["shards"] or self._settings["chunks"]

@@ -167,11 +167,13 @@ def _agreed_lengths(x, taps, origin, group):
     """Everybody's samples. ValueError in all processes where they ask for different convolutions, before anything is sent."""
     rows = x.shape[:-1].numel()
     mine = [x.shape[-1], rows, x.ndim, *taps.shape[-1:], taps.shape[:-1].numel(), taps.ndim, origin, _TYPES.index(x.dtype)]
-    everybody = torch.empty((dist.get_world_size(group), len(mine)), dtype=torch.int64, device=x.device)
+    everybody = torch.empty(dist.get_world_size(group) * len(mine), dtype=torch.int64, device=x.device)
     dist.all_gather_into_tensor(everybody, torch.tensor(mine, device=x.device), group=group)
-    everybody = everybody.tolist()
+    everybody = everybody.view(-1, len(mine)).tolist()
     if any(e[1:] != everybody[0][1:] for e in everybody):
-        raise ValueError("conv1d: the processes of the group differ in rows, channels, taps, padding or type; only lengths may differ")
+        raise ValueError(
+            "conv1d: the processes of the group differ in rows, channels, taps, padding or type; only lengths may differ"
+        )
     return [e[0] for e in everybody]
 
 
@@ -187,7 +189,9 @@ def conv1d(x, taps, origin, group, lengths, method, correlated):
         method = "halo"
     lengths = _agreed_lengths(x, taps, origin, group) if lengths is None else [int(n) for n in lengths]
     if len(lengths) != dist.get_world_size(group) or lengths[dist.get_rank(group)] != x.shape[-1]:
-        raise ValueError(f"lengths: {lengths}; give the samples of each of {dist.get_world_size(group)} processes, here {x.shape[-1]}")
+        raise ValueError(
+            f"lengths: {lengths}; give the samples of each of {dist.get_world_size(group)} processes, here {x.shape[-1]}"
+        )
     k = taps.shape[-1]
     places = _Places(group, lengths, k, origin)
     taps = _Shared.apply(taps, group)

@@ -56,7 +56,9 @@ def _convolve(x, taps, mode, axis, comm, options, correlation):
     fingerprints = comm.allgather(spec.fingerprint)
     if len(set(fingerprints)) > 1:
         other = next(rank for rank, f in enumerate(fingerprints) if f != fingerprints[0])
-        raise ValueError(f"taps, mode or options: processes 0 and {other} ask for different convolutions; give all of them the same")
+        raise ValueError(
+            f"taps, mode or options: processes 0 and {other} ask for different convolutions; give all of them the same"
+        )
     axis = spec.axes[0]
     cuts = _exchange.cuts_of(sizes)
     parts = spec.parts(axis, cuts)

@@ -307,7 +307,9 @@ def _in_group(x, taps, padding, group, lengths, method):
         if isinstance(taps, DTensor):
             taps = taps.redistribute(mesh, [Replicate()]).to_local()
         y = _in_group(x.to_local(), taps, padding, mesh.get_group(), lengths, method)
-        return DTensor.from_local(y, mesh, placements, run_check=False, shape=whole, stride=torch.empty(whole, device="meta").stride())
+        return DTensor.from_local(
+            y, mesh, placements, run_check=False, shape=whole, stride=torch.empty(whole, device="meta").stride()
+        )
     from tapline import _torch_group
 
     _checked(x, taps)

@@ -80,7 +80,9 @@ def _run(source, target, make_filter, memory, progress, overwrite, chunks):
     with _stores.target(target, x, shape, dtype, chunks, problem, overwrite) as out:
         cuts = _regions(spec, out.chunks, dtype, memory)
         parts = {axis: spec.output_parts(axis, cuts[axis]) for axis in spec.axes}
-        spans = [_spans(cut, n) if axis not in parts else parts[axis] for axis, (cut, n) in enumerate(zip(cuts, shape, strict=True))]
+        spans = [
+            _spans(cut, n) if axis not in parts else parts[axis] for axis, (cut, n) in enumerate(zip(cuts, shape, strict=True))
+        ]
         regions = list(itertools.product(*spans))
         out.begin(len(regions))
         for number, region in enumerate(regions):
@@ -155,7 +157,9 @@ def _runs(part):
 
 def main(arguments=None):
     """`tapline convolve in.zarr -o out.zarr`: what the command hands on."""
-    parser = argparse.ArgumentParser(prog="tapline convolve", description="Convolve an array in a store (Zarr, .npy, HDF5) into another.")
+    parser = argparse.ArgumentParser(
+        prog="tapline convolve", description="Convolve an array in a store (Zarr, .npy, HDF5) into another."
+    )
     parser.add_argument("source", metavar="SIGNAL", help="in.zarr, in.npy or in.h5:/NAME")
     parser.add_argument("taps", metavar="TAPS", help="a .npy or text file, or numbers with commas; of two axes: an image's mask")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the target, of the same kinds")

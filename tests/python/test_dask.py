@@ -99,7 +99,11 @@ def test_every_chunking_of_images_gives_the_bits_of_the_whole(seed):
         taps = np.outer(rng.standard_normal(mask[0]), rng.standard_normal(mask[1]))
     if channels and rng.random() < 0.5:
         taps = rng.standard_normal((*mask, 3))
-    options = {"channel_axis": -1 if channels else None, "boundary": boundary, "operation": ("convolution", "correlation")[rng.integers(2)]}
+    options = {
+        "channel_axis": -1 if channels else None,
+        "boundary": boundary,
+        "operation": ("convolution", "correlation")[rng.integers(2)],
+    }
     whole = tapline.image(x, taps, mode, **options)
     for _ in range(3):
         chunks = drawn_chunks(rng, shape)

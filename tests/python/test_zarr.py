@@ -51,7 +51,12 @@ def test_regions_give_the_bits_of_the_whole(seed, tmp_path):
 def test_the_target_is_made_like_the_source(tmp_path):
     x = np.arange(100, dtype=np.float64)
     source = stored(
-        tmp_path / "in.zarr", x, (10,), compressors=zarr.codecs.GzipCodec(level=3), attributes={"units": "V"}, dimension_names=("t",)
+        tmp_path / "in.zarr",
+        x,
+        (10,),
+        compressors=zarr.codecs.GzipCodec(level=3),
+        attributes={"units": "V"},
+        dimension_names=("t",),
     )
     seen = []
     y = tapline.zarr.correlate(
@@ -145,7 +150,9 @@ def test_a_run_that_is_killed_ten_times_goes_on_where_it_stopped(tmp_path):
     )  # fmt: skip
     if journal.exists() or kills == 10:
         assert len(left) == 100 - done
-    np.testing.assert_array_equal(zarr.open_array(str(tmp_path / "out.zarr"), mode="r")[...], tapline.image(x, taps, boundary="wrap"))
+    np.testing.assert_array_equal(
+        zarr.open_array(str(tmp_path / "out.zarr"), mode="r")[...], tapline.image(x, taps, boundary="wrap")
+    )
     assert not journal.exists()
     assert before == {p: p.stat().st_mtime_ns for p in (tmp_path / "in.zarr").rglob("*")}
 
