@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 
 class Message(NamedTuple):
-    """Samples [first, last) of the whole axis go from `sender` to `receiver`, to these places of its window: ((first, last), step)."""
+    """Samples [first, last) of the whole axis go from `sender` to `receiver`, to these places of its window: ((first, last),
+    step)."""
 
     sender: int
     receiver: int
@@ -24,7 +25,7 @@ def messages_of(parts):
         if part.is_empty:
             continue
         for s in part.sources:
-            place = (s.position - part.window[0], s.position - part.window[0] + s.count)
+            place = (s.position - part.window[0], s.position - part.window[0] + s.length)
             messages.append(Message(s.part, receiver, s.first, s.last, place, s.step))
     return messages
 

@@ -24,13 +24,13 @@ _NAMES_OF_OPTIONS = frozenset(
 
 class Source(NamedTuple):
     """Samples [first, last) of the whole axis, which `part` has, at positions from `position` on: as they are (step 1), turned
-    round (-1) or the first of them `count` times (0)."""
+    round (-1) or the first of them `length` times (0)."""
 
     part: int
     first: int
     last: int
     position: int
-    count: int
+    length: int
     step: int
 
 
@@ -59,7 +59,7 @@ class Range(NamedTuple):
 
 
 def parts_of(raw):
-    return [Part(*spans, tuple(Source(*s) for s in sources)) for *spans, sources in raw]
+    return [Part(a, b, c, d, e, tuple(Source(*s) for s in sources)) for a, b, c, d, e, sources in raw]
 
 
 def range_of(part):
@@ -208,7 +208,8 @@ class Filter:
         return wanted.astype(self.output_dtype, copy=False)
 
     def _compute_on_gpu(self, x, ranges):
-        """Chunks of CuPy: with all that the windows of the outputs read, which is what is missing of a zero or constant boundary too."""
+        """Chunks of CuPy: with all that the windows of the outputs read, which is what is missing of a zero or constant boundary
+        too."""
         import cupy
 
         from tapline._core import convolve, correlate

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class _Journal:
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
-        self._file = None
+        self._file: Any = None
 
     def read(self):
         """(problem, regions, those that are done), or None. A last line that was not finished is none."""
@@ -95,7 +96,7 @@ class _Journal:
         lines = [json.dumps({"problem": problem, "regions": regions}), *map(str, sorted(done))]
         partial.write_text("\n".join(lines) + "\n")
         os.replace(partial, self.path)
-        self._file = open(self.path, "a", encoding="ascii")  # noqa: SIM115: until remove()
+        self._file = open(self.path, "a", encoding="ascii")  # noqa: SIM115
 
     def add(self, region):
         self._file.write(f"{region}\n")
@@ -115,7 +116,8 @@ class _AttributesJournal:
     """The same in the attributes of a Zarr array, for stores without paths."""
 
     def __init__(self, array_of):
-        self._array_of, self._state = array_of, None
+        self._array_of = array_of
+        self._state: Any = None
 
     def read(self):
         array = self._array_of()
@@ -142,11 +144,14 @@ class _AttributesJournal:
 
 
 class _Target:
-    """What is written region by region. `array` is set by begin() where it is made here."""
+    """What is written region by region. `array` is set by begin() where it is made here: by create() anew, by reopen() to go on."""
+
+    name = ""
+    array: Any = None
 
     def __init__(self, problem, journal, overwrite):
-        self.problem, self.journal, self.overwrite = problem, journal, overwrite
-        self.array = None
+        self.problem, self.overwrite = problem, overwrite
+        self.journal: Any = journal
         self._done = set()
         self.chunks = ()
 
@@ -155,7 +160,7 @@ class _Target:
         return len(self._done)
 
     def begin(self, regions):
-        known = None if self.journal is None else self.journal.read()
+        known: Any = None if self.journal is None else self.journal.read()
         if known is not None and not self.overwrite and known[:2] != (self.problem, regions):
             raise ValueError(
                 f"{self.name}: an interrupted run of another problem stands there ({known[0]} in {known[1]} regions, now "
@@ -171,6 +176,15 @@ class _Target:
         self.array = self.reopen() if self._done else self.create()
         if isinstance(self.journal, _AttributesJournal):  # which has an array only now
             self.journal.start(self.problem, regions, self._done)
+
+    def exists(self) -> bool:
+        raise NotImplementedError
+
+    def create(self) -> Any:
+        raise NotImplementedError
+
+    def reopen(self) -> Any:
+        raise NotImplementedError
 
     def is_done(self, number):
         return number in self._done
@@ -347,7 +361,7 @@ def target(place, source, shape, dtype, chunks, problem, overwrite):
     """Where the result goes. Regions are aligned to its `chunks`."""
     _check_apart(place, source)
     if hasattr(place, "shape") and hasattr(place, "dtype"):
-        out = _Given(place, shape, dtype)
+        out: _Target = _Given(place, shape, dtype)
     elif _is_path(place) and _kind(os.fspath(place)) == "npy":
         out = _Npy(os.fspath(place), shape, dtype, problem, overwrite)
     elif _is_path(place) and _kind(os.fspath(place)) == "hdf5":

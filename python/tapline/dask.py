@@ -1,9 +1,9 @@
 """Convolution of Dask arrays, lazily, chunk by chunk: signals, images, and arrays larger than a machine.
 
 `import tapline.dask` needs Dask; nothing else of tapline does. An output chunk depends on its chunk and on slices of its neighbours
-as wide as the filter reaches, over as many of them as it reaches; nothing is rechunked. However an array is chunked, the bits are the
-same: algorithm and blocks are chosen for the whole. Each task uses one thread, as Dask runs many at a time; chunks may be arrays of
-NumPy or of CuPy.
+as wide as the filter reaches, over as many of them as it reaches; nothing is rechunked. However an array is chunked, the bits
+are the same: algorithm and blocks are chosen for the whole. Each task uses one thread, as Dask runs many at a time; chunks may
+be arrays of NumPy or of CuPy.
 """
 
 import gc
@@ -36,8 +36,8 @@ def convolve(x, taps, mode="full", *, axis=-1, boundary="zero", constant=None, o
     threads : int
         Of each task; 0: all that its process may run on.
 
-    The other arguments are those of `tapline.convolve`. In mode 'full' the last chunk along the axis has the further outputs, in mode
-    'valid' the last ones have fewer or are left out.
+    The other arguments are those of `tapline.convolve`. In mode 'full' the last chunk along the axis has the further outputs, in
+    mode 'valid' the last ones have fewer or are left out.
 
     Returns
     -------
@@ -126,7 +126,7 @@ class _AxisOfGraph:
         if axis not in spec.axes:
             self.output_chunks = chunks
             self.kinds = [[None] for _ in chunks]
-            self.tasks = [(None, [(i, 0)]) for i in range(len(chunks))]
+            self.tasks: list[tuple] = [(None, [(i, 0)]) for i in range(len(chunks))]
             return
         bounds = [0, *itertools.accumulate(chunks)]
         full = [i for i, n in enumerate(chunks) if n > 0]  # chunks of no samples have no part
@@ -145,7 +145,7 @@ class _AxisOfGraph:
                     self.kinds[chunk].append(kind)
                 pieces.append((chunk, self.kinds[chunk].index(kind)))
                 first = source.position - part.window[0]
-                places.append(((first, first + source.count), source.step))
+                places.append(((first, first + source.length), source.step))
             self.tasks.append(((_parts.range_of(part), tuple(places)), pieces))
 
 
@@ -163,9 +163,9 @@ def _graph(source, spec, axes, token):
 
 def _tasks(source, spec, axes, token):
     name, cut_name, spec_key = f"tapline-{token}", f"tapline-cut-{token}", f"tapline-filter-{token}"
-    graph = {spec_key: DataNode(spec_key, spec)}
+    graph: dict = {spec_key: DataNode(spec_key, spec)}
     spec_ref = TaskRef(spec_key)
-    references = {}  # by (chunk, kind) of all axes
+    references: dict[tuple, TaskRef] = {}  # by (chunk, kind) of all axes
     everything = (None,) * len(axes)
     kinds = [[list(enumerate(of_chunk)) for of_chunk in axis.kinds] for axis in axes]
     for chunk in itertools.product(*(range(len(of_axis)) for of_axis in kinds)):
@@ -179,7 +179,7 @@ def _tasks(source, spec, axes, token):
             key = (cut_name, *place)
             graph[key] = Task(key, _cut, whole, cuts)
             references[place] = TaskRef(key)
-    geometries = {}
+    geometries: dict[tuple, tuple] = {}
     filtered = spec.axes
     for index in itertools.product(*(range(len(axis.tasks)) for axis in axes)):
         told = [axis.tasks[i] for axis, i in zip(axes, index, strict=True)]

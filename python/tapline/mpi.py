@@ -1,7 +1,7 @@
 """Convolution of arrays whose parts lie in the processes of an MPI communicator.
 
-`import tapline.mpi` needs mpi4py. Each process has a stretch of one axis and gets the outputs of the same numbers; neighbours exchange
-what the filter reaches and nothing else. The bits are those of one process with everything.
+`import tapline.mpi` needs mpi4py. Each process has a stretch of one axis and gets the outputs of the same numbers; neighbours
+exchange what the filter reaches and nothing else. The bits are those of one process with everything.
 """
 
 import numpy as np

@@ -334,15 +334,15 @@ def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto"
         'causal': output i reads inputs up to i. 'same': as PyTorch's, centred, for even k one more zero after the end than before
         it. An integer: so many zeros at both ends.
     group : torch.distributed.ProcessGroup, optional
-        Sequence-parallel: x is this process's stretch of signals that the processes of the group have together, in their order, and so
-        is the result; taps are the same in all, and so is their gradient, the sum of all. 'causal' and 'same' only. x may be a
-        DTensor that is sharded along its last axis in place of `group`; the result is one too.
+        Sequence-parallel: x is this process's stretch of signals that the processes of the group have together, in their order,
+        and so is the result; taps are the same in all, and so is their gradient, the sum of all. 'causal' and 'same' only. x may
+        be a DTensor that is sharded along its last axis in place of `group`; the result is one too.
     lengths : sequence of int, optional
-        Samples of each process of the group. Without it the processes ask each other in each call, and notice if they differ in anything
-        else.
+        Samples of each process of the group. Without it the processes ask each other in each call, and notice if they differ in
+        anything else.
     method : {'auto', 'halo', 'all_to_all'}
-        With a group: neighbours exchange the k - 1 samples that the filter reaches, or every process gets some signals whole. 'auto' takes
-        what moves fewer samples.
+        With a group: neighbours exchange the k - 1 samples that the filter reaches, or every process gets some signals whole.
+        'auto' takes what moves fewer samples.
 
     Examples
     --------

@@ -3,6 +3,9 @@
 `import tapline.xarray` registers it; it needs xarray. Arrays of Dask stay lazy (`tapline.dask`), others are computed at once.
 """
 
+import importlib
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -64,9 +67,9 @@ class TaplineAccessor:
 
 
 def _values(array, correlation, taps, dims, mode, options):
-    place = tapline
+    place: Any = tapline
     if array.chunks is not None:
-        from tapline import dask as place
+        place = importlib.import_module("tapline.dask")
     if len(dims) == 2:
         operation = "correlation" if correlation else "convolution"
         return place.image(array.data, taps, mode, operation=operation, **options)

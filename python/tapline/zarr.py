@@ -1,8 +1,8 @@
 """Convolution from store to store of arrays larger than memory: Zarr, `.npy` files, HDF5.
 
-`import tapline.zarr` needs zarr only for Zarr arrays and h5py only for HDF5. Regions of the target that are whole chunks of it are read
-with what the filter reaches beside them, convolved and written one after the other; a run that was interrupted goes on where it
-stopped. The bits are those of one convolution over everything.
+`import tapline.zarr` needs zarr only for Zarr arrays and h5py only for HDF5. Regions of the target that are whole chunks of it
+are read with what the filter reaches beside them, convolved and written one after the other; a run that was interrupted goes on
+where it stopped. The bits are those of one convolution over everything.
 """
 
 import argparse
@@ -27,12 +27,12 @@ def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES
     Parameters
     ----------
     source : str, os.PathLike, zarr.Array, h5py.Dataset or numpy.ndarray
-        Never written. A path ends in .zarr, in .npy (read as a memory map), or in .h5 or .hdf5, then followed by ':' and the name of
-        the dataset.
+        Never written. A path ends in .zarr, in .npy (read as a memory map), or in .h5 or .hdf5, then followed by ':' and the
+        name of the dataset.
     target : str, os.PathLike, zarr store, zarr.Array, h5py.Dataset or numpy.ndarray
-        A path or store is made like the source: for Zarr with its compressors, filters, attributes and names of dimensions. One that
-        is there already is an error unless it is this run's, interrupted (`overwrite` replaces it). An array must have the result's
-        shape; it is written as it is, and an interrupted run begins again.
+        A path or store is made like the source: for Zarr with its compressors, filters, attributes and names of dimensions. One
+        that is there already is an error unless it is this run's, interrupted (`overwrite` replaces it). An array must have the
+        result's shape; it is written as it is, and an interrupted run begins again.
     memory : int
         Bytes that a region's input and output may take together; at least one chunk of the target is done at once.
     progress : callable, optional
@@ -46,8 +46,8 @@ def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES
     -------
     The target, opened.
 
-    Raises ValueError where source and target do not fit each other or the interrupted run was another problem's, FileExistsError where
-    the target is somebody's, and OSError where it cannot be written.
+    Raises ValueError where source and target do not fit each other or the interrupted run was another problem's, FileExistsError
+    where the target is somebody's, and OSError where it cannot be written.
     """
     return _run(source, target, lambda x: _parts.signal_filter(x.shape, x.dtype, taps, mode, axis, **options),
                 memory, progress, overwrite, chunks)  # fmt: skip
@@ -62,7 +62,8 @@ def correlate(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTE
 
 def image(source, target, taps, mode="same", *, channel_axis=None, operation="convolution", memory=_MEMORY_BYTES, progress=None,
           overwrite=False, chunks=None, **options):  # fmt: skip
-    """`tapline.image` from store to store: rows and columns are the last two axes, with ``channel_axis=-1`` those before the last."""
+    """`tapline.image` from store to store: rows and columns are the last two axes, with ``channel_axis=-1`` those before the
+    last."""
     if operation not in ("convolution", "correlation"):
         raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
     options["correlation"] = operation == "correlation"
@@ -102,8 +103,8 @@ def _spans(cuts, n):
 def _regions(spec, chunks, dtype, memory):
     """Cuts of the outputs along each axis: multiples of the target's chunks, as many of them together as fit `memory`.
 
-    From the last axis on, so that a region is long where memory is contiguous. Along a filtered axis a part should be longer than what it
-    reads beside it, or it would read much twice.
+    From the last axis on, so that a region is long where memory is contiguous. Along a filtered axis a part should be longer
+    than what it reads beside it, or it would read much twice.
     """
     shape = spec.output_shape
     element = dtype.itemsize + spec.dtype.itemsize
@@ -145,13 +146,13 @@ def _region(x, spec, region):
 
 def _runs(part):
     """(first sample, last, place in the window, step): sources of neighbouring parts as one."""
-    runs = []
+    runs: list[tuple] = []
     for s in part.sources:
         first = s.position - part.window[0]
         if runs and s.step == 1 and runs[-1][3] == 1 and runs[-1][1] == s.first:
-            runs[-1] = (runs[-1][0], s.last, (runs[-1][2][0], first + s.count), 1)
+            runs[-1] = (runs[-1][0], s.last, (runs[-1][2][0], first + s.length), 1)
         else:
-            runs.append((s.first, s.last, (first, first + s.count), s.step))
+            runs.append((s.first, s.last, (first, first + s.length), s.step))
     return runs
 
 
@@ -179,7 +180,8 @@ def main(arguments=None):
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     a = parser.parse_args(arguments)
     options = {"mode": a.mode, "boundary": a.boundary, "constant": a.constant, "origin": a.origin, "accuracy": a.accuracy,
-               "dtype": a.dtype, "scale": a.scale, "bias": a.bias, "threads": a.threads, "memory": int(a.memory * 2**20), "overwrite": a.overwrite}  # fmt: skip
+               "dtype": a.dtype, "scale": a.scale, "bias": a.bias, "threads": a.threads, "memory": int(a.memory * 2**20),
+               "overwrite": a.overwrite}  # fmt: skip
     if not a.quiet and sys.stderr.isatty():
         options["progress"] = lambda done, all_of: print(f"\r{done} of {all_of} regions", end="", file=sys.stderr, flush=True)
     try:

@@ -1,4 +1,5 @@
-"""Sequence-parallel tapline.torch.conv1d on four Gloo processes against one process with everything; skipped where there is no PyTorch."""
+"""Sequence-parallel tapline.torch.conv1d on four Gloo processes against one process with everything; skipped where there is no
+PyTorch."""
 
 import datetime
 import socket
@@ -33,7 +34,7 @@ def work(rank, port, failures):
     for test in (disagreement, halos_and_gradients, all_to_all, second_gradients, one_filter, dtensors):
         try:
             test(rank)
-        except Exception:  # noqa: BLE001: told to who asked
+        except Exception:  # noqa: BLE001
             failures.put(f"process {rank}, {test.__name__}: {traceback.format_exc()}")
             break
         dist.barrier()
