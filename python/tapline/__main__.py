@@ -14,6 +14,7 @@ def main():
             return
         sys.exit("tapline: this installation has no command (it was built with TAPLINE_BUILD_CLI=OFF)")
     sys.stdout.flush()
+    os.environ.setdefault("TAPLINE_PYTHON", sys.executable)  # for what the command hands back
     os.execv(command, ["tapline", *sys.argv[1:]])
 
 

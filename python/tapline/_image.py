@@ -48,17 +48,17 @@ def filtered(x, taps, options, *, correlation=False, origins=(None, None), out=N
     return y
 
 
-def _stored(image, taps):
+def stored_type(dtype, taps):
     """The type that the engine computes from: that of the image where it knows it."""
-    kind = image.dtype.char
+    kind = dtype.char
     if kind in _AS_STORED and not (kind in "BH" and taps.dtype.kind == "c"):
-        real = image.dtype
-    elif image.dtype.kind in "iub" and image.dtype.itemsize > 2:
+        real = dtype
+    elif dtype.kind in "iub" and dtype.itemsize > 2:
         real = np.dtype(np.float64)
-    elif image.dtype.kind in "iub" or kind == "e":
+    elif dtype.kind in "iub" or kind == "e":
         real = np.dtype(np.float32)
     else:
-        raise TypeError(f"image: elements are {image.dtype}; convert them to float64, complex128 or an integer type")
+        raise TypeError(f"image: elements are {dtype}; convert them to float64, complex128 or an integer type")
     return np.result_type(real, np.complex64) if taps.dtype.kind == "c" else real
 
 
@@ -175,7 +175,7 @@ def image(
         wanted = out.dtype
         if dtype is not None and np.dtype(dtype) != wanted:
             raise ValueError(f"dtype: {np.dtype(dtype)}, but out has {wanted}; leave dtype away")
-    four = _four_axes(x.astype(_stored(x, taps), copy=False), channels)
+    four = _four_axes(x.astype(stored_type(x.dtype, taps), copy=False), channels)
     height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
     shape = (*x.shape[: x.ndim - 2 - channels], height, width, *x.shape[x.ndim - channels :])
     to = None if out is None else _writable(out, shape, channels)

@@ -6,6 +6,8 @@ summed in float32 and rounded once. Gradients of both arguments, to any order, a
 types 32), transforms where they are faster; torch.compile takes them as they are.
 """
 
+import sys
+
 import numpy as np
 import torch
 
@@ -286,7 +288,40 @@ def _checked(x, taps):
         raise ValueError("x and taps need at least one sample")
 
 
-def conv1d(x, taps, padding="causal"):
+def _is_dtensor(x):
+    if type(x) in _PLAIN:
+        return False
+    module = sys.modules.get("torch.distributed.tensor")  # who has one has imported it
+    return module is not None and isinstance(x, module.DTensor)
+
+
+def _in_group(x, taps, padding, group, lengths, method):
+    """conv1d with a group, or of a DTensor."""
+    if _is_dtensor(x):
+        from torch.distributed.tensor import DTensor, Replicate, Shard
+
+        mesh, placements = x.device_mesh, tuple(x.placements)
+        if mesh.ndim != 1 or placements != (Shard(x.ndim - 1),):
+            raise ValueError(f"x: a DTensor with placements {placements}; shard its last axis over a mesh of one dimension")
+        whole = x.shape
+        if isinstance(taps, DTensor):
+            taps = taps.redistribute(mesh, [Replicate()]).to_local()
+        y = _in_group(x.to_local(), taps, padding, mesh.get_group(), lengths, method)
+        return DTensor.from_local(
+            y, mesh, placements, run_check=False, shape=whole, stride=torch.empty(whole, device="meta").stride()
+        )
+    from tapline import _torch_group
+
+    _checked(x, taps)
+    k = taps.shape[-1]
+    if padding not in ("causal", "same"):
+        raise ValueError(f"padding: {padding!r}; with a group give 'causal' or 'same'")
+    if method not in ("auto", "halo", "all_to_all"):
+        raise ValueError(f"method: {method!r}; one of 'auto', 'halo', 'all_to_all'")
+    return _torch_group.conv1d(x, taps, k - 1 if padding == "causal" else (k - 1) // 2, group, lengths, method, _correlated)
+
+
+def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto"):
     """Depthwise correlation along the last axis: torch.nn.functional.conv1d with groups = channels.
 
     Parameters
@@ -298,6 +333,16 @@ def conv1d(x, taps, padding="causal"):
     padding : {'causal', 'same'} or int
         'causal': output i reads inputs up to i. 'same': as PyTorch's, centred, for even k one more zero after the end than before
         it. An integer: so many zeros at both ends.
+    group : torch.distributed.ProcessGroup, optional
+        Sequence-parallel: x is this process's stretch of signals that the processes of the group have together, in their order,
+        and so is the result; taps are the same in all, and so is their gradient, the sum of all. 'causal' and 'same' only. x may
+        be a DTensor that is sharded along its last axis in place of `group`; the result is one too.
+    lengths : sequence of int, optional
+        Samples of each process of the group. Without it the processes ask each other in each call, and notice if they differ in
+        anything else.
+    method : {'auto', 'halo', 'all_to_all'}
+        With a group: neighbours exchange the k - 1 samples that the filter reaches, or every process gets some signals whole.
+        'auto' takes what moves fewer samples.
 
     Examples
     --------
@@ -308,6 +353,12 @@ def conv1d(x, taps, padding="causal"):
     >>> tapline.torch.conv1d(x, torch.tensor([[1.0, 10.0]]), padding=0)
     tensor([[[10., 21., 32., 43.]]])
     """
+    if group is not None or lengths is not None or _is_dtensor(x):
+        return _in_group(x, taps, padding, group, lengths, method)
+    return _whole(x, taps, padding)
+
+
+def _whole(x, taps, padding):
     _checked(x, taps)
     n, k = x.shape[-1], taps.shape[-1]
     if padding == "causal":

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/convolve/stores.hpp"
 #include "design/text.hpp"
 #include "io/output_file.hpp"
 #include "tapline/error.hpp"
@@ -96,6 +97,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     tapline::io::remove_temporaries_on_signals();
     try {
+        tapline::cli::hand_stores_to_python(argc, argv);
         return run(argc, argv);
     } catch (const tapline::Error& error) { std::fprintf(stderr, "tapline: %s\n", error.what()); } catch (const std::bad_alloc&) {
         std::fprintf(stderr, "tapline: out of memory; use a shorter filter\n");

@@ -27,6 +27,8 @@ std::string footer() {
            "(--axis says along which axis). Files of any length go through in bounded memory. - is standard input or\n"
            "output. OUT's name tells its format; audio keeps the signal's sample rate and sample type. OUT appears\n"
            "only when it is complete: a run that fails or is interrupted leaves an old file as it was.\n"
+           "Arrays in stores, in.zarr and in.h5:/NAME, go to the Python module (python3 -m tapline.zarr --help), where that\n"
+           "is installed.\n"
            "\n"
            "TAPS is a file of the same kinds (a two-dimensional .npy array: one filter a row; a sound: one filter a\n"
            "channel), with one filter for all or as many as the signal has channels or rows. Or it is written in place:\n" +

@@ -26,6 +26,8 @@ struct Request {
     bool host_buffers = false;
     /// Executions will bring the taps, in the device's memory: an algorithm that makes something of them on the host is no use.
     bool taps_come_later = false;
+    bool rows_alone = false;          ///< PlanOptions::rows_alone
+    const Resolved* whole = nullptr;  ///< while a part is prepared: the problem that it is of, for which tiles are chosen
     TapsFacts facts;
 };
 
@@ -75,6 +77,9 @@ public:
 
     /// Outputs along the cut axis that belong together: blocks start at multiples of it.
     [[nodiscard]] virtual std::int64_t granularity() const { return 1; }
+
+    /// The same along x of images in two dimensions, where a part may begin and end.
+    [[nodiscard]] virtual std::int64_t inner_granularity() const { return 1; }
 
     /// Inputs [o - origin - lookbehind, o - origin + k + lookahead) may be read to compute the block starting at output o:
     /// how many samples past the last one needed by a block's last output are read (0: none).
@@ -184,6 +189,10 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
 
 /// The same behind make_plan_without_taps.
 std::shared_ptr<const PlanState> make_state_without_taps(const Problem& problem, const PlanOptions& options);
+
+/// The same algorithm with the same filters for `part`, which is state.resolved with other rows, strides or, of images, other
+/// ranges of outputs. `taps`: as the state was made of. Only of engines whose executables take host memory.
+std::unique_ptr<const Executable> prepare_part(const PlanState& state, const Resolved& part, const void* taps);
 
 /// What holds for all sets of filters that the outer axes step through; `taps`: the caller's, or null.
 TapsFacts facts_of_all(const Resolved& problem, const void* taps);

@@ -13,6 +13,7 @@ public:
     [[nodiscard]] std::size_t host_workspace_bytes() const override { return most(&Executable::host_workspace_bytes); }
     [[nodiscard]] bool takes_host_memory() const override { return each_.front()->takes_host_memory(); }
     [[nodiscard]] std::int64_t granularity() const override { return each_.front()->granularity(); }
+    [[nodiscard]] std::int64_t inner_granularity() const override { return each_.front()->inner_granularity(); }
     [[nodiscard]] std::int64_t lookahead() const override { return each_.front()->lookahead(); }
     [[nodiscard]] std::string describe() const override {
         return std::to_string(problem_.outer_length()) + " times: " + each_.front()->describe();

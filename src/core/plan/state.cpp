@@ -33,6 +33,27 @@ TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& se
     return all;
 }
 
+// `only_first`: for a measurement, which executes one element of outer axes that the algorithm does not take.
+std::unique_ptr<const Executable> prepare_sets(const Algorithm& algorithm, const Resolved& problem, const Request& request,
+                                               const std::vector<AlignedBytes>& given, bool only_first) {
+    if (algorithm.takes_outer(problem, request)) {
+        return algorithm.prepare(problem, request.taps_come_later ? nullptr : given.front().get(), request);
+    }
+    const Resolved one = without_outer(problem);
+    std::vector<const void*> sets;
+    for (const AlignedBytes& set : given) { sets.push_back(set.get()); }
+    // Of taps that come later there is no set: a null pointer stands for them.
+    if (only_first || request.taps_come_later) { sets.resize(1); }
+    std::vector<std::unique_ptr<Executable>> each;
+    for (const void* set : sets) {
+        Request own = request;
+        // Factors of masks are those of each set.
+        if (sets.size() > 1) { own.facts = facts_of(one, set); }
+        each.push_back(algorithm.prepare(one, set, own));
+    }
+    return repeat(only_first ? one : problem, std::move(each));
+}
+
 void resolve_into(PlanState& state, const Problem& problem, bool allow_unknown_length) {
     state.problem = problem;
     state.resolved = resolve(problem, allow_unknown_length);
@@ -63,24 +84,8 @@ public:
     }
 
 private:
-    // `only_first`: for a measurement, which executes one element of outer axes that the algorithm does not take.
     std::unique_ptr<const Executable> prepare(const Algorithm& algorithm, bool only_first) const {
-        if (algorithm.takes_outer(state_.resolved, state_.request)) {
-            const void* const taps = state_.request.taps_come_later ? nullptr : sets_.front().get();
-            return algorithm.prepare(state_.resolved, taps, state_.request);
-        }
-        std::vector<const void*> sets;
-        for (const AlignedBytes& set : sets_) { sets.push_back(set.get()); }
-        // Of taps that come later there is no set: a null pointer stands for them.
-        if (only_first || state_.request.taps_come_later) { sets.resize(1); }
-        std::vector<std::unique_ptr<Executable>> each;
-        for (const void* set : sets) {
-            Request request = state_.request;
-            // Factors of masks are those of each set.
-            if (sets.size() > 1) { request.facts = facts_of(one_, set); }
-            each.push_back(algorithm.prepare(one_, set, request));
-        }
-        return repeat(only_first ? one_ : state_.resolved, std::move(each));
+        return prepare_sets(algorithm, state_.resolved, state_.request, sets_, only_first);
     }
 
     void fill(const Choice& choice) {
@@ -135,6 +140,16 @@ TapsFacts facts_of_all(const Resolved& problem, const void* taps) {
     return taps == nullptr ? facts_of(one, nullptr) : facts_of_sets(one, ordered_sets(problem, taps));
 }
 
+std::unique_ptr<const Executable> prepare_part(const PlanState& state, const Resolved& part, const void* taps) {
+    const auto all = engine_for(state.device).algorithms();
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Algorithm* algorithm) {
+        return algorithm->name() == state.algorithm && algorithm->takes_rank(part.rank);
+    });
+    Request request = state.request;
+    request.whole = &state.resolved;
+    return prepare_sets(**same, part, request, ordered_sets(part, taps), false);
+}
+
 std::shared_ptr<const PlanState> make_state_without_taps(const Problem& problem, const PlanOptions& options) {
     if (!options.device.starts_with("cuda") || options.effort == Effort::measure) {
         throw Error(ErrorCode::argument, "taps: a plan without is for a GPU that options.device names, with Effort::estimate");
@@ -161,6 +176,7 @@ std::shared_ptr<const PlanState> make_state(const Problem& problem, const void* 
         const Request request{.accuracy = options.accuracy,
                               .threads = resolve_threads(options.threads),
                               .host_buffers = allow_unknown_length,  // a stream's memory is the host's
+                              .rows_alone = options.rows_alone,
                               .facts = facts_of_sets(without_outer(state->resolved), sets)};
         Maker maker(*state, options, std::move(sets));
         const DeviceChoice choice = choose_device(options.device, state->resolved, request, options.algorithm);

@@ -72,11 +72,11 @@ template <class X, class H>
 void DirectExecutable<X, H>::gather_line(X* line, const Job& job, std::int64_t position, std::int64_t row, std::int64_t row_end,
                                          std::int64_t ahead) const {
     const core::Input& input = job.input;
-    const std::int64_t index = position >= input.main.first && position < input.main.last
-                                   ? position
-                                   : core::boundary_index(problem_.x.boundary, position, input.n);
+    // A part's piece also holds samples of positions outside the signal.
+    const bool held = position >= input.main.first && position < input.main.last;
+    const std::int64_t index = held ? position : core::boundary_index(problem_.x.boundary, position, input.n);
     for (const core::Piece* piece : {&input.main, &input.extra}) {
-        if (index < 0 || index < piece->first || index >= piece->last) { continue; }
+        if ((index < 0 && !held) || index < piece->first || index >= piece->last) { continue; }
         const X* from = static_cast<const X*>(piece->data) + (index - piece->first) * piece->stride + row * piece->batch_stride;
         if (piece->batch_stride == 1) {
             copy_row(line, from, row_end - row);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/plan/parallel.hpp"
 #include "cpu/algorithms.hpp"
@@ -106,8 +107,9 @@ void ImageFft<T>::execute(const core::Output& output, const core::Input& input, 
         const std::int64_t index = task % shape_.units();
         Unit unit{};
         unit.plane = lines_.plane(task / shape_.units());
-        unit.tile[0] = tile(shape_.pairs ? 2 * index : index);
-        if (shape_.pairs) { unit.tile[1] = tile(2 * index + 1); }
+        const ImageFftShape::Pair pair = shape_.pairs ? shape_.pair(index) : ImageFftShape::Pair{index, index};
+        unit.tile[0] = tile(pair.first);
+        if (shape_.pairs) { unit.tile[1] = tile(pair.second); }
         unit.patch = patch;
         unit.out = output.data;
         unit.in = input.main.data;
@@ -224,6 +226,12 @@ void ImageFft<T>::scale(const Unit& unit, int exponent) const {
 }
 
 template <class T>
+std::int64_t ImageFft<T>::inner_granularity() const {
+    const std::int64_t samples = (shape_.pairs ? 2 : 1) * shape_.out_samples;  // tiles may begin within a pixel
+    return samples / std::gcd(samples, shape_.step);
+}
+
+template <class T>
 std::string ImageFft<T>::describe() const {
     return std::string(to_string(target_)) + ", FFT of 2^" + std::to_string(shape_.log2_size) + " points, tiles of " +
            std::to_string(shape_.out_rows) + " x " + std::to_string(shape_.out_samples) + " outputs";
@@ -253,7 +261,9 @@ public:
     [[nodiscard]] std::unique_ptr<core::Executable> prepare(const Resolved& p, const void* taps,
                                                             const Request& request) const override {
         return with_real_type(p.sum_dtype, [&]<class T>(T) -> std::unique_ptr<core::Executable> {
-            return std::make_unique<ImageFft<T>>(p, image_fft_shape(p), taps, request);
+            const ImageFftShape shape =
+                request.whole == nullptr ? image_fft_shape(p) : image_fft_part_shape(image_fft_shape(*request.whole), p);
+            return std::make_unique<ImageFft<T>>(p, shape, taps, request);
         });
     }
 };

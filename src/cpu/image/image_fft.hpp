@@ -17,6 +17,9 @@ public:
 
     [[nodiscard]] std::size_t workspace_bytes() const override;
     void execute(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, void* stream) const override;
+    /// Rows and columns of tiles that are paired.
+    [[nodiscard]] std::int64_t granularity() const override { return (shape_.pairs ? 2 : 1) * shape_.out_rows; }
+    [[nodiscard]] std::int64_t inner_granularity() const override;
     [[nodiscard]] std::string describe() const override;
 
 private:

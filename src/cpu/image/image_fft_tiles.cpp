@@ -50,7 +50,29 @@ ImageFftShape image_fft_shape(const core::Resolved& p) {
             if (best.log2_size == 0 || shape.seconds < best.seconds) { best = shape; }
         }
     }
+    best.pairs_down = best.across % 2 == 1;
     return best;
+}
+
+ImageFftShape image_fft_part_shape(const ImageFftShape& whole, const core::Resolved& part) {
+    ImageFftShape shape = whole;
+    const std::int64_t units = std::max<std::int64_t>(whole.planes * whole.units(), 1);
+    shape.planes = part.batch.length * (part.filters > 1 ? part.channels.length : 1);
+    shape.across = divided_up(part.x.outputs * whole.step, whole.out_samples);
+    shape.down = divided_up(part.y.outputs, whole.out_rows);
+    shape.seconds *= static_cast<double>(shape.planes * shape.units()) / static_cast<double>(units);
+    return shape;
+}
+
+ImageFftShape::Pair ImageFftShape::pair(std::int64_t unit) const {
+    if (!pairs_down) { return {2 * unit, 2 * unit + 1}; }
+    const std::int64_t of_pairs = down / 2 * across;
+    if (unit < of_pairs) {
+        const std::int64_t first = unit / across * 2 * across + unit % across;
+        return {first, first + across};
+    }
+    const std::int64_t first = 2 * of_pairs + 2 * (unit - of_pairs);
+    return {first, first + 1};
 }
 
 }  // namespace tapline::cpu

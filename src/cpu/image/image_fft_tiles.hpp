@@ -19,15 +19,26 @@ struct ImageFftShape {
     std::int64_t out_rows = 0, out_samples = 0;  ///< of a tile
     std::int64_t down = 0, across = 0;           ///< tiles of a plane
     std::int64_t planes = 1;
-    bool pairs = true;   ///< two real tiles travel as the real and imaginary part of one transform
+    bool pairs = true;  ///< two real tiles travel as the real and imaginary part of one transform
+    /// Pairs are tiles one below the other (a last row's still side by side): where a row has an odd number of tiles, so that who
+    /// is paired with whom is decided within two rows and two columns of tiles, wherever a part of the image begins.
+    bool pairs_down = false;
     double seconds = 0;  ///< predicted, one thread
 
     [[nodiscard]] std::int64_t tiles() const { return down * across; }
     /// Transforms of a plane.
     [[nodiscard]] std::int64_t units() const { return pairs ? (tiles() + 1) / 2 : tiles(); }
+    /// Tiles of transform `unit`, counted row by row; the second of a pair may be tiles(): missing.
+    struct Pair {
+        std::int64_t first, second;
+    };
+    [[nodiscard]] Pair pair(std::int64_t unit) const;
 };
 
 /// The cheapest; bits do not depend on the number of threads.
 ImageFftShape image_fft_shape(const core::Resolved& problem);
+
+/// The tiles of a part of the image that `whole` is the shape of, whose outputs begin at one of every other row and column of them.
+ImageFftShape image_fft_part_shape(const ImageFftShape& whole, const core::Resolved& part);
 
 }  // namespace tapline::cpu

@@ -1,5 +1,6 @@
 // Masks that are a sum of few outer products: a row pass and a column pass for each, over a band that stays in the caches.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "core/plan/parallel.hpp"
@@ -263,8 +264,11 @@ private:
             if (finite) { continue; }
             const T* const again =
                 patch_.sums(job.in, job.plane, mask.taps.data(), y, count, job.segment.first + e, elements, job.scratch);
+            // Only those that are not: the others' bits must not depend on which tile they share with a NaN.
             for (std::int64_t r = 0; r < count; ++r) {
-                std::copy_n(again + r * ImagePatch<T>::kElements, elements, sums(job) + r * pitch_ + e);
+                T* const sum = sums(job) + r * pitch_ + e;
+                const T* const own = again + r * ImagePatch<T>::kElements;
+                for (std::int64_t i = 0; i < elements; ++i) { sum[i] = std::isfinite(sum[i]) ? sum[i] : own[i]; }
             }
         }
     }

@@ -230,7 +230,7 @@ public:
             shape.blocks.log2_size = kMinLog2Fft;
             shape.blocks.block = fft_size(kMinLog2Fft) / 2;
             return seconds_of_unit(problem, shape, {.samples = 4, .taps = 4, .ratio = 1, .outputs = 7}) *
-                   units_of(problem, shape.blocks.block) / request.threads;
+                   units_of(problem, shape.blocks.block, shape.blocks.pairing) / request.threads;
         }
         return seconds_on(shape_of(problem, request).blocks, request.threads);
     }

@@ -87,6 +87,7 @@ public:
             const std::int64_t size = std::int64_t{1} << m;
             OverlapSaveShape blocks;
             blocks.log2_size = m;
+            blocks.pairing = pairing_of(problem_);
             blocks.block = (size - problem_.x.k + 1) / kBlockMultiple * kBlockMultiple;
             if (blocks.block >= kBlockMultiple) { try_limbs(blocks); }
             blocks.block = size / 2;
@@ -138,9 +139,9 @@ private:
         if (fitting == 0) { return; }
         shape.blocks.seconds = seconds_of(shape, likely->products);
         if (shape.blocks.seconds >= best_.blocks.seconds) { return; }
-        shape.blocks.unit_seconds = shape.blocks.seconds / units_of(problem_, blocks.block);
-        set_slots(shape.blocks, problem_, units_of(problem_, blocks.block) / static_cast<double>(shape.blocks.group), fitting,
-                  threads_);
+        shape.blocks.unit_seconds = shape.blocks.seconds / units_of(problem_, blocks.block, blocks.pairing);
+        set_slots(shape.blocks, problem_,
+                  units_of(problem_, blocks.block, blocks.pairing) / static_cast<double>(shape.blocks.group), fitting, threads_);
         best_ = shape;
     }
 
@@ -189,11 +190,11 @@ private:
     }
 
     [[nodiscard]] double seconds_of(const IntegerFftShape& shape, const LimbProducts& products) const {
-        return seconds_of_unit(problem_, shape, products) * units_of(problem_, shape.blocks.block);
+        return seconds_of_unit(problem_, shape, products) * units_of(problem_, shape.blocks.block, shape.blocks.pairing);
     }
 
     [[nodiscard]] double seconds_at_least(const OverlapSaveShape& blocks, int samples, int outputs) const {
-        return (samples + outputs) * seconds_one_way(blocks.log2_size) * units_of(problem_, blocks.block);
+        return (samples + outputs) * seconds_one_way(blocks.log2_size) * units_of(problem_, blocks.block, blocks.pairing);
     }
 
     const Resolved& problem_;

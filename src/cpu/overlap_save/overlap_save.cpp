@@ -148,11 +148,12 @@ bool takes_pairs(const core::Resolved& p) {
 
 OverlapSaveShape whole_shape(const core::Resolved& problem, const core::Request& request) {
     const bool checked = request.accuracy == Accuracy::strict;
-    return checked ? checked_shape(problem, request.threads) : overlap_save_shape(problem, request.threads);
+    return checked ? checked_shape(problem, request.threads, request.rows_alone)
+                   : overlap_save_shape(problem, request.threads, request.rows_alone);
 }
 
 OverlapSaveShape parts_shape(const core::Resolved& problem, const core::Request& request) {
-    return partitioned_shape(problem, request.threads);
+    return partitioned_shape(problem, request.threads, request.rows_alone);
 }
 
 core::Support supports_no_strict(const core::Resolved& /*problem*/, const core::Request& /*request*/) {

@@ -47,7 +47,7 @@ public:
         : SegmentIo(problem, shape, window_layout(fft.tables()), fft.kernels()) {}
     SegmentIo(const core::Resolved& problem, const OverlapSaveShape& shape, const WindowLayout& layout,
               const FftKernels<T>& kernels)
-        : problem_(problem), block_(shape.block), pairing_(pairing_of(problem)), layout_(layout), kernels_(kernels) {}
+        : problem_(problem), block_(shape.block), pairing_(shape.pairing), layout_(layout), kernels_(kernels) {}
 
     [[nodiscard]] Call call(const core::Output& output, const core::Input& input, int threads) const;
     [[nodiscard]] Chains chains(const Call& call) const;

@@ -97,11 +97,11 @@ std::int64_t buffers_within(const Bytes& b, double spectra, double buffers = 1) 
 
 }  // namespace
 
-double units_of(const core::Resolved& p, std::int64_t block) {
-    const double together = pairing_of(p) == Pairing::complex_signal ? 1 : 2;
+double units_of(const core::Resolved& p, std::int64_t block, Pairing pairing) {
+    const double together = pairing == Pairing::complex_signal ? 1 : 2;
     if (p.x.n == kUnknownLength) { return static_cast<double>(p.batch.length) / (together * static_cast<double>(block)); }
     const double segments = std::ceil(static_cast<double>(p.x.outputs) / static_cast<double>(block));
-    switch (pairing_of(p)) {
+    switch (pairing) {
         case Pairing::complex_signal:
             return static_cast<double>(p.batch.length) * segments;
         case Pairing::segments:
@@ -137,7 +137,7 @@ double checked_unit_ns(int m) {
 }
 
 // `checked`: samples of f32, transformed in double.
-OverlapSaveShape cheapest_shape(const core::Resolved& p, int threads, bool checked) {
+OverlapSaveShape cheapest_shape(const core::Resolved& p, int threads, bool checked, Pairing pairing) {
     OverlapSaveShape best;
     best.seconds = std::numeric_limits<double>::infinity();
     for (int m = kMinLog2Fft; m <= kMaxLog2Fft; ++m) {
@@ -145,13 +145,13 @@ OverlapSaveShape cheapest_shape(const core::Resolved& p, int threads, bool check
         const std::int64_t block = (size - p.x.k + 1) / kBlockMultiple * kBlockMultiple;
         if (block < kBlockMultiple) { continue; }
         const double unit_seconds = 1e-9 * (checked ? checked_unit_ns(m) : plain_unit_ns(real_bytes(p), m));
-        const double seconds = units_of(p, block) * unit_seconds;
+        const double seconds = units_of(p, block, pairing) * unit_seconds;
         if (seconds >= best.seconds) { continue; }
         const Bytes bytes = bytes_of(p, checked ? sizeof(double) : real_bytes(p), m);
         const std::int64_t buffers = buffers_within(bytes, static_cast<double>(p.filters), checked ? kCheckedBuffers : 1);
         if (buffers == 0) { break; }
-        best = {m, block, 1, 1, false, 1, seconds, unit_seconds};
-        set_slots(best, p, units_of(p, block), buffers, threads);
+        best = {m, block, 1, 1, false, 1, seconds, unit_seconds, pairing};
+        set_slots(best, p, units_of(p, block, pairing), buffers, threads);
     }
     return best;
 }
@@ -163,23 +163,24 @@ double transform_seconds(int log2_size, Dtype dtype) { return 1e-9 * plain_unit_
 MemoryBound::MemoryBound(double filter_bytes)
     : preparing(kFixedBytes + kFiltersPreparing * filter_bytes), executing(kFixedBytes + kFilters * filter_bytes) {}
 
-Pairing pairing_of(const core::Resolved& p) {
+Pairing pairing_of(const core::Resolved& p, bool rows_alone) {
     if (is_complex(p.dtype)) { return Pairing::complex_signal; }
-    return p.batch.length > 1 && p.filters == 1 ? Pairing::rows : Pairing::segments;
+    return !rows_alone && p.batch.length > 1 && p.filters == 1 ? Pairing::rows : Pairing::segments;
 }
 
 std::int64_t overlap_save_granularity(const core::Resolved& problem, const OverlapSaveShape& shape) {
-    const Pairing pairing = pairing_of(problem);
-    const bool pairs = pairing == Pairing::segments || (pairing == Pairing::rows && problem.batch.length % 2 == 1);
+    const bool pairs = shape.pairing == Pairing::segments || (shape.pairing == Pairing::rows && problem.batch.length % 2 == 1);
     return shape.block * (pairs ? 2 : 1);
 }
 
 double checked_transform_seconds(int log2_size) { return 1e-9 * checked_unit_ns(log2_size); }
 
-OverlapSaveShape overlap_save_shape(const core::Resolved& p, int threads) { return cheapest_shape(p, threads, false); }
+OverlapSaveShape overlap_save_shape(const core::Resolved& p, int threads, bool rows_alone) {
+    return cheapest_shape(p, threads, false, pairing_of(p, rows_alone));
+}
 
-OverlapSaveShape checked_shape(const core::Resolved& p, int threads) {
-    OverlapSaveShape shape = cheapest_shape(p, threads, true);
+OverlapSaveShape checked_shape(const core::Resolved& p, int threads, bool rows_alone) {
+    OverlapSaveShape shape = cheapest_shape(p, threads, true, pairing_of(p, rows_alone));
     const bool known = p.x.n != kUnknownLength;
     if (known && shape.seconds < kSerialSeconds) {
         shape.shared = false;
@@ -191,13 +192,14 @@ OverlapSaveShape checked_shape(const core::Resolved& p, int threads) {
 double checked_seconds_on(const core::Resolved& p, const OverlapSaveShape& shape, int threads) {
     const bool known = p.x.n != kUnknownLength;
     double workers = shape.shared ? threads : core::worthwhile_threads(shape.seconds, shape.slots);
-    if (known && !shape.shared) { workers = std::min(workers, std::max(units_of(p, shape.block), 1.0)); }
+    if (known && !shape.shared) { workers = std::min(workers, std::max(units_of(p, shape.block, shape.pairing), 1.0)); }
     const double efficiency = shape.shared ? kSharedEfficiency : kCheckedEfficiency;
     const double overhead = known ? kEdgeSeconds : 0;
     return shape.seconds / (1 + (workers - 1) * efficiency) + overhead;
 }
 
-OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads) {
+OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads, bool rows_alone) {
+    const Pairing pairing = pairing_of(p, rows_alone);
     OverlapSaveShape best;
     best.seconds = std::numeric_limits<double>::infinity();
     for (int m = kMinLog2Fft; m <= kMaxLog2Fft; ++m) {
@@ -215,16 +217,16 @@ OverlapSaveShape partitioned_shape(const core::Resolved& p, int threads) {
         if (p.x.n != kUnknownLength && p.x.boundary == Boundary::zero) {
             blocks = std::min(blocks, static_cast<double>(p.x.n) / static_cast<double>(block) + 2);
         }
-        const double step = pairing_of(p) == Pairing::segments ? 2 : 1;
+        const double step = pairing == Pairing::segments ? 2 : 1;
         const double transforms = std::min(blocks, blocks / static_cast<double>(group) + step) / 2 + 0.5;
         const double multiply = size > kNearPoints ? kMultiplyAddFarNs : kMultiplyAddNs;
         const double products = static_cast<double>(size) * blocks * multiply + kUnitNs;
         const double unit_seconds = 1e-9 * (static_cast<double>(size) * transforms * transform_ns(real_bytes(p), m) +
                                             type_factor(real_bytes(p)) * products);
-        const double seconds = units_of(p, block) * unit_seconds;
+        const double seconds = units_of(p, block, pairing) * unit_seconds;
         if (seconds >= best.seconds) { continue; }
-        best = {m, block, partitions, group, false, 1, seconds, unit_seconds};
-        set_slots(best, p, units_of(p, block) / static_cast<double>(group), buffers / (group + 1), threads);
+        best = {m, block, partitions, group, false, 1, seconds, unit_seconds, pairing};
+        set_slots(best, p, units_of(p, block, pairing) / static_cast<double>(group), buffers / (group + 1), threads);
     }
     return best;
 }

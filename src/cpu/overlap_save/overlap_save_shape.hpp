@@ -14,7 +14,8 @@ enum class Pairing {
     rows,            ///< rows 2i and 2i + 1 at the same segment; the last of an odd number of rows as below
     segments,        ///< segments 2j and 2j + 1 of one row
 };
-Pairing pairing_of(const core::Resolved& problem);
+/// `rows_alone`: Request::rows_alone.
+Pairing pairing_of(const core::Resolved& problem, bool rows_alone = false);
 
 /// Sizes of one plan. Segment j of a row is its outputs [j block, (j + 1) block).
 struct OverlapSaveShape {
@@ -26,6 +27,7 @@ struct OverlapSaveShape {
     int slots = 1;                ///< units or groups in work at once; 1 if shared
     double seconds = 0;           ///< predicted, one execution on one thread; per output while n is unknown
     double unit_seconds = 0;      ///< predicted, of one unit: what one transform computes
+    Pairing pairing = Pairing::segments;
 };
 
 /// Outputs of a row that are computed together.
@@ -33,13 +35,13 @@ std::int64_t overlap_save_granularity(const core::Resolved& problem, const Overl
 
 /// The cheapest shape within the memory bound. Only `shared` and `slots` depend on the number of threads; they do not touch the
 /// bits.
-OverlapSaveShape overlap_save_shape(const core::Resolved& problem, int threads);
+OverlapSaveShape overlap_save_shape(const core::Resolved& problem, int threads, bool rows_alone = false);
 /// The same for samples of f32 that are transformed in double, every output checked.
-OverlapSaveShape checked_shape(const core::Resolved& problem, int threads);
-OverlapSaveShape partitioned_shape(const core::Resolved& problem, int threads);
+OverlapSaveShape checked_shape(const core::Resolved& problem, int threads, bool rows_alone = false);
+OverlapSaveShape partitioned_shape(const core::Resolved& problem, int threads, bool rows_alone = false);
 
 /// Units of all rows, two segments each or one complex one; with n unknown, of one output.
-double units_of(const core::Resolved& problem, std::int64_t block);
+double units_of(const core::Resolved& problem, std::int64_t block, Pairing pairing);
 
 /// Sets `shared` and `slots`. `wanted`: tasks that could run side by side, `fitting`: for which there is memory.
 void set_slots(OverlapSaveShape& shape, const core::Resolved& problem, double wanted, std::int64_t fitting, int threads);

@@ -1,0 +1,120 @@
+"""Zarr to Zarr by Dask against one process that reads, convolves and writes chunk by chunk: time and memory, as JSON lines.
+
+    python bench/scale_dask.py FOLDER [--side 20000] [--chunk 2500] [--peers]
+
+Writes a random float32 array into FOLDER once, then filters it with a Gaussian of sigma 5. `--peers` also measures dask-image
+and SciPy under map_overlap.
+"""
+
+import argparse
+import json
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+
+def gaussian(sigma):
+    t = np.arange(-4 * sigma, 4 * sigma + 1)
+    line = np.exp(-0.5 * (t / sigma) ** 2)
+    return line / line.sum()
+
+
+def prepare(path, side, chunk):
+    import zarr
+
+    if path.exists():
+        return
+    x = zarr.create_array(str(path), shape=(side, side), dtype="f4", chunks=(chunk, chunk), compressors=None)
+    rng = np.random.default_rng(1)
+    for i in range(0, side, chunk):
+        for j in range(0, side, chunk):
+            part = x[i : i + chunk, j : j + chunk].shape
+            x[i : i + chunk, j : j + chunk] = rng.standard_normal(part, dtype=np.float32)
+
+
+def by_dask(function):
+    def run(source, target):
+        import dask
+        import dask.array as da
+
+        y = function(da.from_zarr(str(source)))
+        with dask.config.set(scheduler="threads", num_workers=2):
+            da.to_zarr(y, str(target), overwrite=True, compute=True)
+
+    return run
+
+
+def tapline_dask(x):
+    import tapline.dask
+
+    g = gaussian(5).astype(np.float32)
+    return tapline.dask.image(x, np.outer(g, g), boundary="reflect")
+
+
+def dask_image(x):
+    from dask_image.ndfilters import gaussian_filter
+
+    return gaussian_filter(x, 5)
+
+
+def scipy_overlap(x):
+    from scipy.ndimage import gaussian_filter
+
+    return x.map_overlap(gaussian_filter, sigma=5, depth=20, boundary="reflect", dtype=x.dtype)
+
+
+def one_process(source, target):
+    """What Dask is measured against: the same chunks in turn, all threads inside tapline."""
+    import tapline.zarr
+
+    g = gaussian(5).astype(np.float32)
+    tapline.zarr.image(source, target, np.outer(g, g), boundary="reflect", memory=1, overwrite=True)
+
+
+WAYS = {
+    "one process": one_process,
+    "tapline.dask": by_dask(tapline_dask),
+    "dask-image": by_dask(dask_image),
+    "map_overlap and SciPy": by_dask(scipy_overlap),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--side", type=int, default=20_000)
+    parser.add_argument("--chunk", type=int, default=2_500)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--way", help="this one alone, in this process")
+    a = parser.parse_args()
+    source, target = a.folder / f"in_{a.side}_{a.chunk}.zarr", a.folder / "out.zarr"
+    if a.way:
+        begin, used = time.perf_counter(), time.process_time()
+        WAYS[a.way](source, target)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        seconds, cpu = time.perf_counter() - begin, time.process_time() - used
+        print(
+            json.dumps({"way": a.way, "side": a.side, "chunk": a.chunk, "seconds": seconds, "cpu_seconds": cpu, "peak_mib": peak})
+        )
+        return
+    prepare(source, a.side, a.chunk)
+    results = {}
+    for _ in range(a.repeat):
+        for way in WAYS if a.peers else list(WAYS)[:2]:
+            call = [sys.executable, __file__, str(a.folder), "--side", str(a.side), "--chunk", str(a.chunk), "--way", way]
+            print(subprocess.run(call, check=True, capture_output=True, text=True).stdout, end="", flush=True)
+            import zarr
+
+            y = zarr.open_array(str(target), mode="r")
+            results[way] = np.asarray(y[:: a.side // 50, :])
+    same = np.array_equal(results["one process"], results["tapline.dask"])
+    print(json.dumps({"same_bits": same}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Sequence-parallel `tapline.torch.conv1d`: signals whose parts lie in the processes of a group.
+
+Filters that reach over a part of their neighbours get halos from them; longer ones turn parts of signals into whole signals of some
+channels and back (all-to-all). Gradients go the same ways back, to any order.
+"""
+
+import torch
+import torch.distributed as dist
+
+from tapline import _core, _exchange, _parts
+
+
+class _Places:
+    """What every process of the group knows: its place, everybody's samples, and the messages of the window of each."""
+
+    def __init__(self, group, lengths, k, origin):
+        self.group, self.lengths = group, lengths
+        self.rank, self.size = dist.get_rank(group), len(lengths)
+        self.cuts = _exchange.cuts_of(lengths, "x")
+        raw = _core.shard(sum(lengths), k, {"mode": "same"}, origin, self.cuts, (1, 0))
+        self.parts = _parts.parts_of(raw)
+        self.messages = _exchange.messages_of(self.parts)
+        self.begin = [0, *self.cuts][self.rank]
+
+    @property
+    def window(self):
+        return self.parts[self.rank].window
+
+    def of_sender(self, m):
+        return slice(m.first - self.begin, m.last - self.begin)
+
+
+def _transfer(places, outgoing, incoming):
+    """Sends (rank, tensor) and receives into (rank, tensor), all at once; between two processes in their order."""
+    peer = (lambda r: r) if places.group is None else (lambda r: dist.get_global_rank(places.group, r))
+    operations = [dist.P2POp(dist.isend, t, peer(r), places.group) for r, t in outgoing]
+    operations += [dist.P2POp(dist.irecv, t, peer(r), places.group) for r, t in incoming]
+    if operations:
+        for request in dist.batch_isend_irecv(operations):
+            request.wait()
+
+
+class _Window(torch.autograd.Function):
+    """(..., own samples) to (..., window): what the outputs of this part read."""
+
+    @staticmethod
+    def forward(ctx, x, places):
+        ctx.places = places
+        first, last = places.window
+        window = x.new_zeros((*x.shape[:-1], last - first))
+        outgoing, incoming = [], []
+        for m in places.messages:
+            if m.sender == places.rank and m.receiver != places.rank:
+                outgoing.append((m.receiver, x[..., places.of_sender(m)].contiguous()))
+            elif m.receiver == places.rank and m.sender != places.rank:
+                incoming.append((m, x.new_empty((*x.shape[:-1], m.last - m.first))))
+            elif m.receiver == places.rank:
+                window[..., slice(*m.place)] = x[..., places.of_sender(m)]
+        _transfer(places, outgoing, [(m.sender, t) for m, t in incoming])
+        for m, t in incoming:
+            window[..., slice(*m.place)] = t
+        return window
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _FromWindow.apply(grad, ctx.places), None
+
+
+class _FromWindow(torch.autograd.Function):
+    """The adjoint of _Window: what each window has for a sample goes to its owner and is added, in the order of the processes."""
+
+    @staticmethod
+    def forward(ctx, window, places):
+        ctx.places = places
+        x = window.new_zeros((*window.shape[:-1], places.lengths[places.rank]))
+        outgoing, terms = [], []
+        for m in places.messages:
+            if m.receiver == places.rank and m.sender != places.rank:
+                outgoing.append((m.sender, window[..., slice(*m.place)].contiguous()))
+            elif m.sender == places.rank and m.receiver != places.rank:
+                terms.append((m, window.new_empty((*window.shape[:-1], m.last - m.first))))
+            elif m.sender == places.rank:
+                terms.append((m, window[..., slice(*m.place)]))
+        _transfer(places, outgoing, [(m.receiver, t) for m, t in terms if m.receiver != places.rank])
+        for m, t in terms:
+            x[..., places.of_sender(m)] += t
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _Window.apply(grad, ctx.places), None
+
+
+def _shares(count, size):
+    """`count` rows divided among so many processes."""
+    return [count // size + (rank < count % size) for rank in range(size)]
+
+
+class _ToRows(torch.autograd.Function):
+    """(rows, own samples) to (own rows, all samples) of every process."""
+
+    @staticmethod
+    def forward(ctx, x, places):
+        ctx.places, ctx.rows = places, x.shape[0]
+        shares = _shares(x.shape[0], places.size)
+        mine, own = shares[places.rank], places.lengths[places.rank]
+        flat = x.new_empty(mine * sum(places.lengths))
+        counts = [mine * n for n in places.lengths]
+        dist.all_to_all_single(flat, x.contiguous().flatten(), counts, [rows * own for rows in shares], group=places.group)
+        pieces = [piece.view(mine, n) for piece, n in zip(flat.split(counts), places.lengths, strict=True)]
+        return torch.cat(pieces, -1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _FromRows.apply(grad, ctx.places, ctx.rows), None
+
+
+class _FromRows(torch.autograd.Function):
+    """The way back, which is the inverse and the adjoint."""
+
+    @staticmethod
+    def forward(ctx, y, places, rows):
+        ctx.places = places
+        shares = _shares(rows, places.size)
+        own = places.lengths[places.rank]
+        flat = y.new_empty(rows * own)
+        pieces = torch.cat([piece.flatten() for piece in y.split(places.lengths, -1)])
+        counts = [y.shape[0] * n for n in places.lengths]
+        dist.all_to_all_single(flat, pieces, [share * own for share in shares], counts, group=places.group)
+        return flat.view(rows, own)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _ToRows.apply(grad, ctx.places), None, None
+
+
+class _Shared(torch.autograd.Function):
+    """Taps that every process has: their gradient is the sum of all."""
+
+    @staticmethod
+    def forward(ctx, taps, group):
+        ctx.group = group
+        return taps.view_as(taps)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _Sum.apply(grad, ctx.group), None
+
+
+class _Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, group):
+        ctx.group = group
+        total = x.clone()
+        dist.all_reduce(total, group=group)
+        return total
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _Sum.apply(grad, ctx.group), None
+
+
+_TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def _agreed_lengths(x, taps, origin, group):
+    """Everybody's samples. ValueError in all processes where they ask for different convolutions, before anything is sent."""
+    rows = x.shape[:-1].numel()
+    mine = [x.shape[-1], rows, x.ndim, *taps.shape[-1:], taps.shape[:-1].numel(), taps.ndim, origin, _TYPES.index(x.dtype)]
+    everybody = torch.empty(dist.get_world_size(group) * len(mine), dtype=torch.int64, device=x.device)
+    dist.all_gather_into_tensor(everybody, torch.tensor(mine, device=x.device), group=group)
+    everybody = everybody.view(-1, len(mine)).tolist()
+    if any(e[1:] != everybody[0][1:] for e in everybody):
+        raise ValueError(
+            "conv1d: the processes of the group differ in rows, channels, taps, padding or type; only lengths may differ"
+        )
+    return [e[0] for e in everybody]
+
+
+def _is_far(places, k):
+    """Whether halos would move more samples than all-to-all, there and back: over all processes."""
+    halos = sum(m.last - m.first for m in places.messages if m.sender != m.receiver)
+    return halos > 2 * sum(places.lengths) * (places.size - 1) / places.size
+
+
+def conv1d(x, taps, origin, group, lengths, method, correlated):
+    """`tapline.torch.conv1d` of checked arguments with as many outputs as samples."""
+    if dist.get_world_size(group) == 1:
+        method = "halo"
+    lengths = _agreed_lengths(x, taps, origin, group) if lengths is None else [int(n) for n in lengths]
+    if len(lengths) != dist.get_world_size(group) or lengths[dist.get_rank(group)] != x.shape[-1]:
+        raise ValueError(
+            f"lengths: {lengths}; give the samples of each of {dist.get_world_size(group)} processes, here {x.shape[-1]}"
+        )
+    k = taps.shape[-1]
+    places = _Places(group, lengths, k, origin)
+    taps = _Shared.apply(taps, group)
+    per_channel = taps.ndim == 2
+    signals = (x if x.ndim == 3 else x[None]) if per_channel else x.flatten(0, -2)[:, None]
+    filters = taps if per_channel else taps[None]
+    if method == "all_to_all" or (method == "auto" and _is_far(places, k)):
+        y = _by_rows(signals, filters, places, origin, correlated)
+    else:
+        part = places.parts[places.rank]
+        window = _Window.apply(signals, places)
+        shifted = origin + part.window[0] - part.outputs[0]
+        y = correlated(window, filters, shifted, part.outputs[1] - part.outputs[0])
+    return y.reshape(x.shape)
+
+
+def _by_rows(signals, filters, places, origin, correlated):
+    """Whole signals of some rows in each process: channels where they have filters of their own."""
+    batch, channels, own = signals.shape
+    shares = _shares(batch * channels, places.size)
+    first = sum(shares[: places.rank])
+    # Rows in the order of channels, so that a process has few filters.
+    rows = _ToRows.apply(signals.transpose(0, 1).reshape(batch * channels, own), places)
+    index = torch.arange(first, first + shares[places.rank], device=signals.device) // batch
+    y = correlated(rows[None], filters[index], origin, rows.shape[-1])[0] if len(index) else rows + 0 * filters.sum()
+    y = _FromRows.apply(y, places, batch * channels)
+    return y.view(channels, batch, own).transpose(0, 1)
