@@ -15,6 +15,7 @@
 #include "plan_object.hpp"
 #include "tapline/depthwise.hpp"
 #include "tapline/info.hpp"
+#include "torch_call.hpp"
 
 namespace nb = nanobind;
 
@@ -235,18 +236,6 @@ void add_depthwise(nb::module_& module) {
                                 .origin = origin,
                                 .dtype = known_dtype("x", dtype)};
     };
-    // Bytes that a workspace must have, nothing done yet; or 0, and it is done.
-    module.def("depthwise_correlate",
-               [=](const Sizes& sizes, const std::string& dtype, std::uintptr_t y, std::uintptr_t x, std::uintptr_t taps,
-                   std::uintptr_t workspace, std::size_t workspace_bytes, int device, std::uintptr_t stream) {
-                   const DepthwiseProblem problem = problem_of(sizes, dtype);
-                   const WithoutGil without_gil;
-                   const std::size_t needed = depthwise_correlate_workspace_bytes(problem, device);
-                   if (needed > workspace_bytes) { return needed; }
-                   depthwise_correlate(problem, at_address(y), at_address(x), at_address(taps), at_address(workspace),
-                                       workspace_bytes, device, at_address(stream));
-                   return std::size_t{0};
-               });
     module.def("depthwise_workspace_bytes", [=](const Sizes& sizes, const std::string& dtype, int device) {
         return depthwise_workspace_bytes(problem_of(sizes, dtype), device);
     });
@@ -315,9 +304,15 @@ PyCFunction as_function(PyObject* (*vectorcall)(PyObject*, PyObject* const*, Py_
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(vectorcall));
 }
 
+PyCFunction as_function(PyObject* (*fastcall)(PyObject*, PyObject* const*, Py_ssize_t)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(fastcall));
+}
+
 PyMethodDef functions[] = {
     {"convolve", as_function(convolve), METH_FASTCALL | METH_KEYWORDS, kConvolveDoc.c_str()},
     {"correlate", as_function(correlate), METH_FASTCALL | METH_KEYWORDS, kCorrelateDoc.c_str()},
+    {"conv1d_on_gpu", as_function(conv1d_on_gpu), METH_FASTCALL, "What tapline.torch calls first."},
+    {"correlate_rows_on_gpu", as_function(correlate_rows_on_gpu), METH_FASTCALL, "What tapline.torch's operator is on a GPU."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -170,6 +170,7 @@ class _Torch(_Writable):
         return self._plain(x).cpu().numpy()
 
     def from_host(self, x, device):
+        x = x.copy() if any(step < 0 for step in x.strides) else x  # which one element in reverse has, in C order as it is
         return self.torch.from_numpy(x).to(f"cuda:{device}")
 
     def start_copy(self, x):
