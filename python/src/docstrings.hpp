@@ -117,6 +117,10 @@ effort : {'estimate', 'measure'}
 algorithm : str, optional
     One of those that ``tapline.info()`` lists for the device.
 
+Notes
+-----
+``plan(signal, out=None)`` is the output for one signal, in `out` if given.
+
 Examples
 --------
 >>> import numpy as np, tapline

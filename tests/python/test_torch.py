@@ -262,7 +262,9 @@ def test_one_call_of_c_gives_what_the_operators_give(dtype, device, monkeypatch)
                         got = without_modes(lambda x=x, taps=taps, padding=padding: ours(x, taps.detach(), padding))
                     assert torch.equal(got, wanted)
                     assert not got.requires_grad
-        x, taps, g = (t.requires_grad_() for t in (wide[..., :n].contiguous(), drawn(3, k, dtype=dtype), drawn(2, 3, n, dtype=dtype)))
+        x, taps, g = (
+            t.requires_grad_() for t in (wide[..., :n].contiguous(), drawn(3, k, dtype=dtype), drawn(2, 3, n, dtype=dtype))
+        )
         wanted = torch.autograd.grad(ours(x, taps), (x, taps), g)
         with monkeypatch.context() as patched:
             patched.setattr(tapline.torch, "_correlated", None)
