@@ -70,6 +70,7 @@ class _Writable:
 class _Cupy(_Writable):
     name = "CuPy"
     makes_arrays = True
+    promotes_like_numpy = True
 
     def __init__(self, module):
         self.cupy = module
@@ -134,6 +135,7 @@ class _Cupy(_Writable):
 class _Torch(_Writable):
     name = "PyTorch"
     makes_arrays = True
+    promotes_like_numpy = False
 
     def __init__(self, module):
         self.torch = module
@@ -218,6 +220,7 @@ class _Jax:
 
     name = "JAX"
     makes_arrays = True
+    promotes_like_numpy = False
 
     def __init__(self, module):
         self.jax = module
@@ -308,6 +311,7 @@ class _Other:
 
     name = "an unknown library"
     makes_arrays = False
+    promotes_like_numpy = False
 
     def place(self, x):
         interface = x.__cuda_array_interface__
