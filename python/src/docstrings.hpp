@@ -117,6 +117,11 @@ effort : {'estimate', 'measure'}
 algorithm : str, optional
     One of those that ``tapline.info()`` lists for the device.
 
+Notes
+-----
+``plan(signal, out=None)`` is the output for one signal, of the plan's shape and type (or one that converts to it without loss), in `out` if
+given, which must not overlap `signal`.
+
 Examples
 --------
 >>> import numpy as np, tapline
@@ -135,22 +140,6 @@ True
 >>> print(plan.explain())  # doctest: +ELLIPSIS
 problem:   same convolution of 1000 f64 samples with 9 taps, origin 4, zero boundary, 1000 outputs
 algorithm: direct on cpu, ...
-)";
-
-inline constexpr const char* kPlanCallDoc = R"(The output for one signal.
-
-Parameters
-----------
-signal : array_like
-    Of the plan's shape and type (or one that converts to it without loss).
-out : numpy.ndarray, optional
-    Written and returned. It must not overlap `signal`.
-
-Examples
---------
->>> import tapline
->>> tapline.Plan(3, [1.0, 1.0])([1.0, 2.0, 3.0])
-array([1., 3., 5., 3.])
 )";
 
 inline constexpr const char* kPlanExplainDoc = R"(What was chosen, why, and how fast it should be.

@@ -2,50 +2,20 @@
 
 #include <cstring>
 
+#include "attributes.hpp"
+#include "torch_views.hpp"
+
 namespace tapline::python {
 namespace {
 
-// Attributes and methods by interned name.
-class Name {
-public:
-    explicit Name(const char* text) : object_(Owned(PyUnicode_InternFromString(text)).release()) {}
-    [[nodiscard]] Owned of(PyObject* object) const { return Owned(PyObject_GetAttr(object, object_)); }
-    [[nodiscard]] Owned call(PyObject* object) const { return Owned(PyObject_CallMethodNoArgs(object, object_)); }
-
-private:
-    PyObject* object_;
-};
-
-std::uintptr_t address_of(PyObject* number) {
-    const std::uintptr_t value = PyLong_AsSize_t(number);
-    if (value == static_cast<std::uintptr_t>(-1) && PyErr_Occurred() != nullptr) { throw PythonError{}; }
-    return value;
-}
-
-npy_intp number_in(PyObject* tuple, int index) {
-    const npy_intp value = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, index));
-    if (value == -1 && PyErr_Occurred() != nullptr) { throw PythonError{}; }
-    return value;
-}
-
-// Shape and strides, the latter in units of `unit` bytes.
-bool read_axes(const Owned& shape, const Owned& strides, npy_intp unit, View& view) {
-    if (!PyTuple_Check(shape.get()) || !PyTuple_Check(strides.get())) { return false; }
-    const Py_ssize_t axes = PyTuple_GET_SIZE(shape.get());
-    if (axes > kViewAxes || PyTuple_GET_SIZE(strides.get()) != axes) { return false; }
-    view.axes = static_cast<int>(axes);
-    for (int d = 0; d < view.axes; ++d) {
-        const auto at = static_cast<std::size_t>(d);
-        view.shape[at] = number_in(shape.get(), d);
-        view.strides[at] = unit * number_in(strides.get(), d);
-    }
-    return true;
-}
-
-Owned attribute_of_module(const char* module, std::initializer_list<const char*> path) {
-    Owned at(PyImport_ImportModule(module));
-    for (const char* name : path) { at = Owned(PyObject_GetAttrString(at.get(), name)); }
-    return at;
+// A C function that a module of Cython's offers to others; null without it, or where its type is not this one.
+void* function_of_cython(const char* module, const char* name, const char* type) {
+    PyObject* function = nullptr;
+    try {
+        const Owned all = attribute_of_module(module, {"__pyx_capi__"});
+        function = PyDict_Check(all.get()) ? PyDict_GetItemString(all.get(), name) : nullptr;
+    } catch (const PythonError&) { PyErr_Clear(); }
+    return function != nullptr && PyCapsule_IsValid(function, type) != 0 ? PyCapsule_GetPointer(function, type) : nullptr;
 }
 
 class Cupy final : public GpuLibrary {
@@ -53,7 +23,9 @@ public:
     explicit Cupy(PyTypeObject* type)
         : type_(type),
           get_device_(attribute_of_module("cupy", {"cuda", "runtime", "getDevice"})),
-          get_stream_(attribute_of_module("cupy", {"cuda", "get_current_stream"})) {}
+          get_stream_(attribute_of_module("cupy", {"cuda", "get_current_stream"})),
+          stream_of_(
+              reinterpret_cast<StreamOf>(function_of_cython("cupy_backends.cuda.stream", "get_stream_ptr", "intptr_t (int)"))) {}
 
     bool read(PyObject* array, View& view) const override {
         const Owned dtype = dtype_.of(array);
@@ -77,62 +49,22 @@ public:
         return Owned(reinterpret_cast<PyObject*>(PyArray_DescrFromType(number_of_dtype(dtype)))).release();
     }
     [[nodiscard]] std::uintptr_t stream(int device) const override {
+        if (stream_of_ != nullptr) {
+            const std::intptr_t current = stream_of_(device);
+            if (current == -1 && PyErr_Occurred() != nullptr) { throw PythonError{}; }
+            return static_cast<std::uintptr_t>(current);
+        }
         const Owned number(PyLong_FromLong(device));
         const Owned current(PyObject_CallOneArg(get_stream_.get(), number.get()));
         return address_of(ptr_.of(current.get()).get());
     }
 
 private:
+    using StreamOf = std::intptr_t (*)(int);
     PyTypeObject* type_;
     Owned get_device_, get_stream_;
+    StreamOf stream_of_;  // null: CuPy is asked by its Python function
     Name dtype_{"dtype"}, data_{"data"}, ptr_{"ptr"}, device_{"device_id"}, shape_{"shape"}, strides_{"strides"};
-};
-
-class Torch final : public GpuLibrary {
-public:
-    Torch() : get_stream_(attribute_of_module("torch", {"_C", "_cuda_getCurrentRawStream"})) {
-        const Owned module(PyImport_ImportModule("torch"));
-        for (std::size_t i = 0; i < dtypes_.size(); ++i) {
-            const char* const name = numpy_name(static_cast<Dtype>(i));
-            if (PyObject_HasAttrString(module.get(), name) != 0) { dtypes_[i] = Owned(PyObject_GetAttrString(module.get(), name)); }
-        }
-    }
-
-    bool read(PyObject* array, View& view) const override {
-        const Owned device(get_device_.call(array));
-        view.device = static_cast<int>(PyLong_AsLong(device.get()));  // -1 on the CPU
-        if (view.device < 0 || is_cuda_.of(array).get() != Py_True) { return false; }
-        if (requires_grad_.of(array).get() != Py_False || is_conj_.call(array).get() != Py_False ||
-            is_neg_.call(array).get() != Py_False) {
-            return false;
-        }
-        const Owned dtype = dtype_.of(array);
-        std::size_t number = 0;
-        while (number < dtypes_.size() && dtypes_[number].get() != dtype.get()) { ++number; }
-        if (number == dtypes_.size()) { return false; }
-        view.dtype = static_cast<Dtype>(number);
-        view.address = address_of(data_ptr_.call(array).get());
-        return read_axes(shape_.of(array), stride_.call(array), static_cast<npy_intp>(size_of(view.dtype)), view);
-    }
-    PyObject* empty(PyObject* like, const View& /*view*/, PyObject* shape, PyObject* dtype) const override {
-        static PyObject* const name = PyUnicode_InternFromString("new_empty");
-        static PyObject* const names = Py_BuildValue("(s)", "dtype");
-        PyObject* const arguments[] = {like, shape, dtype};
-        return Owned(PyObject_VectorcallMethod(name, arguments, 2, names)).release();
-    }
-    [[nodiscard]] PyObject* dtype_object(Dtype dtype) const override {
-        return Owned::borrowed(dtypes_[static_cast<std::size_t>(dtype)].get()).release();
-    }
-    [[nodiscard]] std::uintptr_t stream(int device) const override {
-        const Owned number(PyLong_FromLong(device));
-        return address_of(Owned(PyObject_CallOneArg(get_stream_.get(), number.get())).get());
-    }
-
-private:
-    Owned get_stream_;
-    std::array<Owned, static_cast<std::size_t>(Dtype::bf16) + 1> dtypes_;
-    Name get_device_{"get_device"}, is_cuda_{"is_cuda"}, requires_grad_{"requires_grad"}, is_conj_{"is_conj"}, is_neg_{"is_neg"},
-        dtype_{"dtype"}, data_ptr_{"data_ptr"}, shape_{"shape"}, stride_{"stride"};
 };
 
 bool is_named(PyTypeObject* type, const char* module, const char* name) {
@@ -153,7 +85,7 @@ struct Known {
 const GpuLibrary* look_up(PyTypeObject* type) {
     try {
         if (is_named(type, "cupy", "ndarray")) { return new Cupy(type); }
-        if (is_named(type, "torch", "Tensor")) { return new Torch; }
+        if (is_named(type, "torch", "Tensor")) { return torch_library(); }
     } catch (const PythonError&) { PyErr_Clear(); }  // a build of the library without a GPU
     return nullptr;
 }

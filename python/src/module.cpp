@@ -16,6 +16,7 @@
 #include "sharded_object.hpp"
 #include "tapline/depthwise.hpp"
 #include "tapline/info.hpp"
+#include "torch_call.hpp"
 
 namespace nb = nanobind;
 
@@ -40,8 +41,36 @@ nb::object numpy_dtype(Dtype dtype) {
     return nb::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(number_of_dtype(dtype))));
 }
 
+PyObject* call_plan(PyObject* self, PyObject* signal, PyObject* out) {
+    PlanObject& plan = *nb::inst_ptr<PlanObject>(self);
+    if (PyObject* const plain = plan.execute_plain(signal, out)) { return plain; }
+    if (!is_on_gpu(signal) && !is_on_gpu(out)) { return plan.execute(signal, out); }
+    const Owned module(PyImport_ImportModule("tapline._gpu"));
+    const Owned call(PyObject_GetAttrString(module.get(), "call_plan"));
+    PyObject* const values[] = {self, signal, out};
+    return PyObject_Vectorcall(call.get(), values, 3, nullptr);
+}
+
+// plan(signal, out=None) as a type's slot: nanobind's way to a method named __call__ costs 0.2 us.
+PyObject* plan_slot(PyObject* self, PyObject* arguments, PyObject* named) {
+    return guarded([=]() -> PyObject* {
+        static std::array names{"signal", "out"};
+        std::array<char*, 3> keywords{const_cast<char*>(names[0]), const_cast<char*>(names[1]), nullptr};
+        PyObject *signal = nullptr, *out = Py_None;
+        if (named == nullptr && (PyTuple_GET_SIZE(arguments) == 1 || PyTuple_GET_SIZE(arguments) == 2)) {
+            signal = PyTuple_GET_ITEM(arguments, 0);
+            if (PyTuple_GET_SIZE(arguments) == 2) { out = PyTuple_GET_ITEM(arguments, 1); }
+        } else if (PyArg_ParseTupleAndKeywords(arguments, named, "O|O:Plan", keywords.data(), &signal, &out) == 0) {
+            return nullptr;
+        }
+        if (!nb::inst_ready(self)) { raise(PyExc_TypeError, "Plan: __init__ was not called"); }
+        return call_plan(self, signal, out);
+    });
+}
+PyType_Slot plan_slots[] = {{Py_tp_call, reinterpret_cast<void*>(plan_slot)}, {0, nullptr}};
+
 void add_plan(nb::module_& module) {
-    nb::class_<PlanObject>(module, "Plan", kPlanDoc)
+    nb::class_<PlanObject>(module, "Plan", kPlanDoc, nb::type_slots(plan_slots))
         .def(
             "__init__",
             [](PlanObject* self, const nb::args& arguments, const nb::kwargs& named) {
@@ -50,17 +79,6 @@ void add_plan(nb::module_& module) {
             nb::sig("def __init__(self, shape, taps, mode='full', *, dtype=None, axis=-1, boundary='zero', constant=0, "
                     "origin=None, operation='convolution', accuracy='standard', effort='estimate', device='auto', "
                     "algorithm=None, threads=0, scale=1.0, bias=0.0, clamp=None, overflow='error')"))
-        .def(
-            "__call__",
-            [](nb::handle_t<PlanObject> self, nb::handle signal, nb::handle out) -> nb::object {
-                PyObject* const plain = checked([&] { return nb::cast<PlanObject&>(self).execute_plain(signal.ptr(), out.ptr()); });
-                if (plain != nullptr) { return nb::steal(plain); }
-                if (is_on_gpu(signal.ptr()) || is_on_gpu(out.ptr())) {
-                    return nb::module_::import_("tapline._gpu").attr("call_plan")(self, signal, out);
-                }
-                return nb::steal(checked([&] { return nb::cast<PlanObject&>(self).execute(signal.ptr(), out.ptr()); }));
-            },
-            nb::arg("signal"), nb::arg("out").none() = nb::none(), kPlanCallDoc)
         .def("explain", &PlanObject::explain, kPlanExplainDoc)
         .def(
             "_on_gpu",
@@ -256,18 +274,6 @@ void add_depthwise(nb::module_& module) {
                                 .origin = origin,
                                 .dtype = known_dtype("x", dtype)};
     };
-    // Bytes that a workspace must have, nothing done yet; or 0, and it is done.
-    module.def("depthwise_correlate",
-               [=](const Sizes& sizes, const std::string& dtype, std::uintptr_t y, std::uintptr_t x, std::uintptr_t taps,
-                   std::uintptr_t workspace, std::size_t workspace_bytes, int device, std::uintptr_t stream) {
-                   const DepthwiseProblem problem = problem_of(sizes, dtype);
-                   const WithoutGil without_gil;
-                   const std::size_t needed = depthwise_correlate_workspace_bytes(problem, device);
-                   if (needed > workspace_bytes) { return needed; }
-                   depthwise_correlate(problem, at_address(y), at_address(x), at_address(taps), at_address(workspace),
-                                       workspace_bytes, device, at_address(stream));
-                   return std::size_t{0};
-               });
     module.def("depthwise_workspace_bytes", [=](const Sizes& sizes, const std::string& dtype, int device) {
         return depthwise_workspace_bytes(problem_of(sizes, dtype), device);
     });
@@ -336,9 +342,15 @@ PyCFunction as_function(PyObject* (*vectorcall)(PyObject*, PyObject* const*, Py_
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(vectorcall));
 }
 
+PyCFunction as_function(PyObject* (*fastcall)(PyObject*, PyObject* const*, Py_ssize_t)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(fastcall));
+}
+
 PyMethodDef functions[] = {
     {"convolve", as_function(convolve), METH_FASTCALL | METH_KEYWORDS, kConvolveDoc.c_str()},
     {"correlate", as_function(correlate), METH_FASTCALL | METH_KEYWORDS, kCorrelateDoc.c_str()},
+    {"conv1d_on_gpu", as_function(conv1d_on_gpu), METH_FASTCALL, "What tapline.torch calls first."},
+    {"correlate_rows_on_gpu", as_function(correlate_rows_on_gpu), METH_FASTCALL, "What tapline.torch's operator is on a GPU."},
     {nullptr, nullptr, 0, nullptr},
 };
 

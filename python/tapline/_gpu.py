@@ -1,6 +1,7 @@
 """Arrays in GPU memory as the drop-ins handle them, and the entry for calls with such arrays."""
 
 import functools
+import operator
 import typing
 
 import numpy as np
@@ -79,26 +80,37 @@ class Array:
         return self
 
     def __add__(self, other):
-        return Array(self.own + self._beside(other), self.library)
+        return self._with(operator.add, other)
 
     def __sub__(self, other):
-        return Array(self.own - self._beside(other), self.library)
+        return self._with(operator.sub, other)
 
     def __mul__(self, other):
-        return Array(self.own * self._beside(other), self.library)
+        return self._with(operator.mul, other)
 
     def __truediv__(self, other):
-        return Array(self.own / self._beside(other), self.library)
+        return self._with(operator.truediv, other)
 
     __rmul__ = __mul__
+
+    def _with(self, operation, other):
+        """In the type that NumPy would take: PyTorch divides integers in float32, and JAX adds int64 and float32 there."""
+        own, value = self.own, self._beside(other)
+        if not self.library.promotes_like_numpy:
+            dtype = _result_type(self, other)
+            dtype = np.dtype(np.float64) if operation is operator.truediv and dtype.kind in "iub" else dtype
+            own = own if dtype == self.dtype else self.library.astype(own, dtype.name)
+            if hasattr(other, "dtype") and np.ndim(value) > 0 and other.dtype != dtype:
+                value = self.library.astype(value, dtype.name)
+        return Array(operation(own, value), self.library)
 
     def _beside(self, value):
         """What the library can calculate with: its own arrays, numbers, and NumPy's arrays copied to the GPU."""
         if isinstance(value, Array):
             return value.own
-        if not isinstance(value, np.ndarray):
+        if not isinstance(value, (np.ndarray, np.generic)):
             return value
-        return value.item() if value.ndim == 0 else self._from_host(value)
+        return value.item() if value.ndim == 0 else self._from_host(value)  # PyTorch takes a numpy.complex64 for its real part
 
     def __ne__(self, other):
         return Array(self.own != other, self.library)

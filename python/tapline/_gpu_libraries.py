@@ -70,6 +70,7 @@ class _Writable:
 class _Cupy(_Writable):
     name = "CuPy"
     makes_arrays = True
+    promotes_like_numpy = True
 
     def __init__(self, module):
         self.cupy = module
@@ -134,6 +135,7 @@ class _Cupy(_Writable):
 class _Torch(_Writable):
     name = "PyTorch"
     makes_arrays = True
+    promotes_like_numpy = False
 
     def __init__(self, module):
         self.torch = module
@@ -170,6 +172,7 @@ class _Torch(_Writable):
         return self._plain(x).cpu().numpy()
 
     def from_host(self, x, device):
+        x = x.copy() if any(step < 0 for step in x.strides) else x  # which one element in reverse has, in C order as it is
         return self.torch.from_numpy(x).to(f"cuda:{device}")
 
     def start_copy(self, x):
@@ -217,6 +220,7 @@ class _Jax:
 
     name = "JAX"
     makes_arrays = True
+    promotes_like_numpy = False
 
     def __init__(self, module):
         self.jax = module
@@ -307,6 +311,7 @@ class _Other:
 
     name = "an unknown library"
     makes_arrays = False
+    promotes_like_numpy = False
 
     def place(self, x):
         interface = x.__cuda_array_interface__

@@ -105,16 +105,12 @@ except ImportError:  # a PyTorch without GPUs, or one that has moved it
 
 @_correlate_rows.register_kernel("cuda")
 def _correlate_rows_on_gpu(x, taps, origin, length):
-    x, taps = x.contiguous(), taps.contiguous()
-    y = torch.empty_like(x) if length == x.shape[-1] else x.new_empty((*x.shape[:-1], length))
-    if y.numel() > 0:
-        dtype, device, stream = _on_gpu(x)
-        call = (_sizes(x, origin, length, taps.shape[-1]), dtype, y.data_ptr(), x.data_ptr(), taps.data_ptr())
-        needed = _core.depthwise_correlate(*call, 0, 0, device, stream)
-        if needed:  # long filters: what is made of them
-            workspace = torch.empty(needed, dtype=torch.uint8, device=x.device)
-            _core.depthwise_correlate(*call, workspace.data_ptr(), needed, device, stream)
-    return y
+    y = _core.correlate_rows_on_gpu(x.contiguous(), taps.contiguous(), origin, length)
+    if y is not None:
+        return y
+    if x.numel() > 0 < taps.numel() and length > 0:
+        raise RuntimeError(f"x: a {type(x).__name__} of {x.dtype} on {x.device}, which cannot be read there")
+    return x.new_zeros((*x.shape[:-1], length))
 
 
 def _gradients_on_gpu(of_x, of_taps, grad, x, taps, origin):
@@ -230,6 +226,8 @@ class _CorrelateRowsOnGpu(torch.autograd.Function):
         return *_correlate_rows_gradients_on_gpu(grad, *ctx.saved_tensors, ctx.origin), None, None
 
 
+_with_gradients = _CorrelateRowsOnGpu.apply
+
 _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
 
 
@@ -252,10 +250,10 @@ def _is_followed():
 
 def _correlated(x, taps, origin, length):
     """`correlate_rows`, on a GPU by the shortest way."""
-    if not x.is_cuda or type(x) not in _PLAIN or type(taps) not in _PLAIN or _is_followed():
+    if not x.is_cuda or type(x) not in _PLAIN or type(taps) not in _PLAIN or _is_followed() or x.is_neg() or taps.is_neg():
         return _correlate_rows(x, taps, origin, length)
     if torch.is_grad_enabled() and (x.requires_grad or taps.requires_grad):
-        return _CorrelateRowsOnGpu.apply(x, taps, origin, length)
+        return _with_gradients(x, taps, origin, length)
     return _correlate_rows_on_gpu(x, taps, origin, length)
 
 
@@ -359,6 +357,10 @@ def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto"
 
 
 def _whole(x, taps, padding):
+    if not _is_compiling():
+        y = _core.conv1d_on_gpu(x, taps, padding, _with_gradients)
+        if y is not None:
+            return y
     _checked(x, taps)
     n, k = x.shape[-1], taps.shape[-1]
     if padding == "causal":

@@ -50,7 +50,7 @@ class Torch:
         self.torch.zeros(1, device="cuda")
 
     def put(self, x):
-        return self.torch.from_numpy(np.ascontiguousarray(x)).cuda()
+        return self.torch.from_numpy(np.array(x, order="C")).cuda()  # also of no axes, or of one element in reverse
 
     def get(self, x):
         assert type(x) is self.torch.Tensor, type(x)

@@ -275,6 +275,14 @@ def test_plan():
         plan(np.ones((2, 10), complex))
     with pytest.raises(TypeError, match="out: elements are f32"):
         plan(x, np.zeros((2, 10), np.float32))
+    out = np.empty((2, 10))
+    assert plan(out=out, signal=x) is out
+    np.testing.assert_array_equal(out, plan(x, None))
+    for arguments, named in (((), {}), ((x, out, 1), {}), ((x,), {"outt": out}), ((x, out), {"out": out})):
+        with pytest.raises(TypeError, match="Plan"):
+            plan(*arguments, **named)
+    with pytest.raises(TypeError, match="__init__"):
+        tapline.Plan.__new__(tapline.Plan)(x)
     for shape, words in ((0, "at least 1"), ((2, 0), "at least 1")):
         with pytest.raises(ValueError, match=words):
             tapline.Plan(shape, [1.0])

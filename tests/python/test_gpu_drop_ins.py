@@ -1,10 +1,13 @@
 """Arrays in GPU memory: tapline.numpy, tapline.signal and tapline.ndimage."""
 
+import operator
+
 import numpy as np
 import pytest
 
 import tapline
 from gpu_arrays import EMULATED, Jax, assert_close, drawn, needs_gpu
+from tapline import _gpu
 
 pytestmark = needs_gpu
 
@@ -144,3 +147,18 @@ def test_what_is_for_scipy_is_refused(gpu):
                 function(gpu.put(X[0]), taps)
     with pytest.raises(ValueError, match="too deep"):
         tapline.numpy.convolve(gpu.put(X), gpu.put(X))
+
+
+@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul, operator.truediv])
+def test_sums_and_quotients_have_numpys_types(gpu, operation):
+    """Not the library's: PyTorch divides integers in float32, JAX adds int64 to float32 there."""
+    x = np.arange(1, 7)
+    for dtype in ("uint8", "int16", "int64", "float16", "float32", "float64", "complex64"):
+        a = x.astype(dtype)
+        others = [(x + 2**24).astype(other) for other in ("uint8", "int64", "float32", "complex128")]
+        for other in (3, 0.5, np.complex64(1 + 2j), np.float32(0.5), *others, *(_gpu.Array(gpu.put(b)) for b in others)):
+            got = operation(_gpu.Array(gpu.put(a)), other)
+            wanted = operation(a, gpu.get(other.own) if isinstance(other, _gpu.Array) else other)
+            assert got.dtype == wanted.dtype
+            bound = {2: 2e-3, 4: 1e-6, 8: 1e-14}[wanted.real.dtype.itemsize] if wanted.dtype.kind in "fc" else 0
+            np.testing.assert_allclose(gpu.get(got.own), wanted, bound)

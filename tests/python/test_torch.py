@@ -1,6 +1,7 @@
 """tapline.torch against torch.nn.functional.conv1d, on the CPU and, where there is one, a GPU; skipped where PyTorch, which is
 large, is not installed."""
 
+import concurrent.futures
 import doctest
 import shutil
 
@@ -237,6 +238,72 @@ def test_the_short_way_gives_what_the_operators_give(device, monkeypatch):
     only_taps = torch.nn.Parameter(taps)
     ours(x, only_taps).sum().backward()
     torch.testing.assert_close(only_taps.grad, torch.autograd.functional.jacobian(lambda h: ours(x, h).sum(), taps))
+
+
+def without_modes(function):
+    """What a function gives in a thread of its own, where the fixture's mode is not."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_one_call_of_c_gives_what_the_operators_give(dtype, device, monkeypatch):
+    if device == "cpu":
+        pytest.skip("of a GPU")
+    for n, k in ((50, 1), (50, 5), (7, 20), (400, 300)):
+        wide = drawn(2, 3, 2 * n, dtype=dtype)
+        for x in (wide[..., :n].contiguous(), wide[0, :, :n].contiguous()):
+            for taps in (drawn(3, k, dtype=dtype), drawn(k, dtype=dtype), torch.nn.Parameter(drawn(3, k, dtype=dtype))):
+                for padding in ("causal", "same", k, k + 3):
+                    with torch.no_grad():
+                        wanted = ours(x, taps, padding)
+                    with monkeypatch.context() as patched:
+                        patched.setattr(tapline.torch, "_correlated", None)  # the way by Python
+                        got = without_modes(lambda x=x, taps=taps, padding=padding: ours(x, taps.detach(), padding))
+                    assert torch.equal(got, wanted)
+                    assert not got.requires_grad
+        x, taps, g = (
+            t.requires_grad_() for t in (wide[..., :n].contiguous(), drawn(3, k, dtype=dtype), drawn(2, 3, n, dtype=dtype))
+        )
+        wanted = torch.autograd.grad(ours(x, taps), (x, taps), g)
+        with monkeypatch.context() as patched:
+            patched.setattr(tapline.torch, "_correlated", None)
+            got = without_modes(lambda x=x, taps=taps, g=g: torch.autograd.grad(ours(x, taps), (x, taps), g))
+        assert all(torch.equal(a, b) for a, b in zip(got, wanted, strict=True))
+        gaps = wide[..., ::2]
+        assert torch.equal(without_modes(lambda gaps=gaps, taps=taps: ours(gaps, taps.detach())), ours(gaps.contiguous(), taps))
+    lazy = torch.complex(drawn(2, 3, 20), drawn(2, 3, 20).flip(-1)).conj().imag
+    assert lazy.is_neg()
+    taps = drawn(3, 4)
+    assert torch.equal(without_modes(lambda: ours(lazy, taps)), ours(lazy.resolve_neg(), taps))
+
+
+def test_what_is_not_plain_is_for_python(device):
+    one_call = tapline._core.conv1d_on_gpu
+    x, taps = torch.ones(1, 2, 5, device="cpu"), torch.ones(2, 2, device="cpu")
+    assert one_call(x, taps, "causal", None) is None
+    assert one_call([1.0], taps, "causal", None) is None
+    with pytest.raises(TypeError, match="four"):
+        one_call(x, taps)
+    if device == "cuda":
+        there, of_taps = x.cuda(), taps.cuda()
+        wrong = [
+            (x, of_taps, "causal"),
+            (there, taps, "causal"),
+            (there, of_taps.double(), "causal"),
+            (there.int(), of_taps.int(), "causal"),
+            (there[0, 0], of_taps, "causal"),
+            (there[..., :0], of_taps, "causal"),
+            (there, of_taps[:1], "causal"),
+            (there, of_taps, "full"),
+            (there, of_taps, -1),
+            (there, of_taps, True),
+            (there[..., :1], of_taps, 0),
+        ]
+        for a, h, padding in wrong:
+            assert without_modes(lambda a=a, h=h, padding=padding: one_call(a, h, padding, None)) is None
+        assert one_call(there, of_taps, "causal", None) is None  # the fixture's mode is to see the operators
+        assert torch.equal(without_modes(lambda: one_call(there, of_taps, "causal", None)), ours(there, of_taps))
 
 
 def test_what_follows_operators_sees_them():

@@ -56,9 +56,13 @@ __device__ __forceinline__ auto turn_of(std::int64_t e, std::int64_t whole) {
     return half_turns(T{2} * static_cast<T>(e & (whole - 1)) / static_cast<T>(whole));
 }
 
-/// The place of run `number`, theta = (phi + 2 pi number) / M, among a segment's.
+/// The place of run `number`, theta = (phi + 2 pi number) / M, among a segment's. Kernels that ask for many ask without a division
+/// and without a loop over the bits of `warps`, a power of two.
 __device__ __forceinline__ int run_of(const SpectrumShape& shape, int number) {
-    return number % shape.rows * shape.warps + fft::reversed(number / shape.rows, fft::log2_of(shape.warps));
+    const int row = shape.rows == 1 ? 0 : number % shape.rows;
+    const int warp = shape.rows == 1 ? number : number / shape.rows;
+    const int other_bits = __clz(shape.warps);  // 31 less those that are reversed
+    return row * shape.warps + static_cast<int>(__brev(static_cast<unsigned>(warp)) >> 1 >> other_bits);
 }
 
 /// Where kernels of whole rows have the factor of root j of 1,024 `runs`: threads read two values at a time (frequency_of() of
