@@ -27,6 +27,12 @@ _MAX_EXACT_IN_SINGLE = 2**24
 # The image that the passes of two axes become has fewer taps a side: finding its singular values would cost more than it saves.
 _MAX_FUSED_TAPS = 257
 
+# And of a volume, of which no product of lines is sought.
+_MAX_VOLUME_TAPS = 7
+
+# Types whose lines may be one: nothing is rounded between them but what floating-point sums are anyway.
+_FUSED_TYPES = frozenset({"float32", "float64"})
+
 
 class _Recorder(threading.local):
     """What became of the call that is under way: whoever asks once and gets a program has done all of it."""
@@ -102,27 +108,33 @@ class _Program:
 
 def _program(place, to, lines, constant, unit_sums):
     best = _of_lines(place, to, lines, constant)
-    fused = _fused(lines, constant, unit_sums) if place.dtype == to.dtype == "float32" else None
-    other = None if fused is None else _of_lines(place, to, fused, constant)
-    if best is None or (other is not None and other.seconds < best.seconds):
-        return other
+    fusions = _fusions(lines, constant, unit_sums) if place.dtype == to.dtype and place.dtype in _FUSED_TYPES else []
+    for fused in fusions:
+        other = _of_lines(place, to, fused, constant)
+        if best is None or (other is not None and other.seconds < best.seconds):
+            best = other
     return best
 
 
-def _fused(lines, constant, unit_sums):
-    """The lines with two of them, over the axes whose samples lie closest, as one over both; None where that changes the result."""
-    if len(lines) < 2 or any(len(line.axes) > 1 or line.weights.size >= _MAX_FUSED_TAPS for line in lines):
-        return None
+def _fusions(lines, constant, unit_sums):
+    """The lines with two of them, over the axes whose samples lie closest, as one over both, and with three as one; none where that
+    changes the result."""
+    if len(lines) < 2 or any(len(line.axes) > 1 for line in lines):
+        return
     if not unit_sums and constant != 0 and any("constant" in line.boundaries for line in lines):
-        return None
-    first, second = sorted(lines, key=lambda line: line.axes)[-2:]
-    both = Line(
-        first.axes + second.axes,
-        np.multiply.outer(first.weights / first.divisor, second.weights / second.divisor),
-        first.origins + second.origins,
-        first.boundaries + second.boundaries,
-    )
-    return [line for line in lines if line is not first and line is not second] + [both]
+        return
+    ordered = sorted(lines, key=lambda line: line.axes)
+    if all(line.weights.size < _MAX_FUSED_TAPS for line in ordered[-2:]):
+        yield [line for line in lines if all(line is not other for other in ordered[-2:])] + [_product(ordered[-2:])]
+    if len(lines) == 3 and all(line.weights.size <= _MAX_VOLUME_TAPS for line in lines):
+        yield [_product(ordered)]
+
+
+def _product(lines):
+    """Lines one after the other as one."""
+    weights = functools.reduce(np.multiply.outer, (line.weights / line.divisor for line in lines))
+    axes, origins, boundaries = (sum(parts, ()) for parts in zip(*((a, o, b) for a, _, o, b, _ in lines), strict=True))
+    return Line(axes, weights, origins, boundaries)
 
 
 def _of_lines(place, to, lines, constant):

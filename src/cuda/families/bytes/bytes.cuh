@@ -1,0 +1,304 @@
+// 36: bytes filtered to bytes, each output the rounding of the sum in double: sums in whole numbers on tensor cores decide it, and
+// where they are too near to the next integer, the sum itself.
+#pragma once
+
+#include "cuda/families/bytes/bytes.hpp"
+#include "cuda/primitives/boundary.cuh"
+#include "cuda/primitives/byte_fragments.cuh"
+#include "cuda/primitives/copy_async.cuh"
+#include "cuda/primitives/lines/lines.cuh"
+
+namespace tapline::cuda::bytes_rung {
+
+/// The sample at a position of the line that begins at `line`.
+__device__ __forceinline__ std::uint8_t sample_at(const BytesArguments& a, const std::uint8_t* line, std::int64_t position) {
+    if (position < a.in_first || position >= a.in_last) {
+        position = near_boundary_index(a.boundary, position, a.n);
+        if (position < a.in_first || position >= a.in_last) { return a.constant; }
+    }
+    return line[(position - a.in_first) * a.in_step];
+}
+
+/// Where a block's outputs begin.
+struct Corner {
+    std::int64_t line, output;
+    int lines, outputs;
+};
+__device__ __forceinline__ Corner corner_of_block(const BytesArguments& a, bool across) {
+    // Neighbouring blocks read what memory has side by side.
+    const std::int64_t groups = (a.lines + kLines - 1) / kLines;
+    const std::int64_t by = across ? groups : a.tiles;
+    const std::int64_t outer = divide(blockIdx.x, by);
+    const std::int64_t inner = blockIdx.x - outer * by;
+    Corner c{};
+    c.line = (across ? inner : outer) * kLines;
+    c.output = (across ? outer : inner) * kOutputs;
+    c.lines = static_cast<int>(min(a.lines - c.line, std::int64_t{kLines}));
+    c.outputs = static_cast<int>(min(a.outputs - c.output, std::int64_t{kOutputs}));
+    return c;
+}
+
+/// A block's lines of samples, from `first` on, side by side in memory: vectors, or sample by sample where those leave the line.
+template <int kSteps>
+__device__ __forceinline__ void load_lines(const BytesArguments& a, const Corner& c, std::int64_t first, std::uint8_t* samples) {
+    constexpr int kPitch = 4 * pitch_words(kSteps, false);
+    constexpr int kVectors = kPitch / 16;
+    first -= a.ahead;
+    for (int i = static_cast<int>(threadIdx.x); i < kLines * kVectors; i += kThreads) {
+        const int line = i / kVectors;
+        const int at = (i - line * kVectors) * 16;
+        if (line >= c.lines) { break; }
+        const std::uint8_t* const from = a.in + (c.line + line) * a.in_line;
+        std::uint8_t* const to = samples + line * kPitch + at;
+        const std::int64_t position = first + at;
+        if (a.load_words != 0 && position >= a.in_first && position + 16 <= a.in_last) {
+            copy_16_async(to, from + (position - a.in_first));
+        } else {
+#pragma unroll 1
+            for (int k = 0; k < 16; k += 4) {
+                std::uint8_t four[4];
+#pragma unroll
+                for (int j = 0; j < 4; ++j) { four[j] = sample_at(a, from, position + k + j); }
+                memcpy(to + k, four, 4);
+            }
+        }
+    }
+    commit_copies();
+    wait_copies<0>();
+}
+
+/// The same where lines lie side by side: 4 x 4 samples at a time change their order in registers.
+template <int kSteps>
+__device__ __forceinline__ void load_across(const BytesArguments& a, const Corner& c, std::int64_t first, unsigned* words) {
+    constexpr int kPitch = pitch_words(kSteps, true);
+    constexpr int kQuads = window_words(kSteps);  // of places
+    constexpr int kTurns = (kQuads + 3) / 4 * 2;  // of a warp's: 8 fours of lines by 4 quads
+    constexpr int kOwnTurns = (kTurns + kWarps - 1) / kWarps;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    unsigned held[kOwnTurns][4];
+#pragma unroll
+    for (int turn = 0; turn < kOwnTurns; ++turn) {
+        const int number = turn * kWarps + warp;
+        const int line = (number % 2 * 8 + lane % 8) * 4;
+        const int quad = number / 2 * 4 + lane / 8;
+        const bool whole = a.load_words != 0 && line + 4 <= c.lines;
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+            held[turn][r] = 0x01010101u * a.constant;
+            if (number >= kTurns || quad >= kQuads) { continue; }
+            std::int64_t position = first + 4 * quad + r;
+            if (position < a.in_first || position >= a.in_last) {
+                position = near_boundary_index(a.boundary, position, a.n);
+                if (position < a.in_first || position >= a.in_last) { continue; }
+            }
+            const std::uint8_t* const from = a.in + (position - a.in_first) * a.in_step + (c.line + line) * a.in_line;
+            if (whole) {
+                held[turn][r] = *reinterpret_cast<const unsigned*>(from);
+            } else {
+                unsigned word = 0;
+                for (int i = 0; i < 4; ++i) {
+                    if (line + i < c.lines) { word |= static_cast<unsigned>(from[i * a.in_line]) << (8 * i); }
+                }
+                held[turn][r] = word;
+            }
+        }
+    }
+#pragma unroll
+    for (int turn = 0; turn < kOwnTurns; ++turn) {
+        const int number = turn * kWarps + warp;
+        const int line = (number % 2 * 8 + lane % 8) * 4;
+        const int quad = number / 2 * 4 + lane / 8;
+        if (number >= kTurns || quad >= kQuads) { continue; }
+        const unsigned(&h)[4] = held[turn];
+        const unsigned low[2] = {__byte_perm(h[0], h[1], 0x5140), __byte_perm(h[2], h[3], 0x5140)};
+        const unsigned high[2] = {__byte_perm(h[0], h[1], 0x7362), __byte_perm(h[2], h[3], 0x7362)};
+        unsigned* const to = words + line * kPitch + quad;
+        to[0] = __byte_perm(low[0], low[1], 0x5410);
+        to[kPitch] = __byte_perm(low[0], low[1], 0x7632);
+        to[2 * kPitch] = __byte_perm(high[0], high[1], 0x5410);
+        to[3 * kPitch] = __byte_perm(high[0], high[1], 0x7632);
+    }
+}
+
+/// Whether `count` bytes are all the same; they are read as words.
+__device__ __forceinline__ bool are_same(const std::uint8_t* from, int count) {
+    const auto lead = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
+    const auto* const words = reinterpret_cast<const unsigned*>(from - lead);
+    const unsigned same = 0x01010101u * *from;
+    unsigned other = (words[0] ^ same) >> (8 * lead);  // bits that differ
+    const int left = count - (4 - static_cast<int>(lead));
+    if (left < 0) { return (other << (-8 * left)) == 0; }
+    const int whole = left / 4;
+    for (int i = 1; i <= whole; ++i) { other |= words[i] ^ same; }
+    if (left % 4 != 0) { other |= (words[whole + 1] ^ same) << (32 - 8 * (left % 4)); }
+    return other == 0;
+}
+
+/// An output by its sum in double. sum: as the kernel has it; samples: those under the filter.
+__device__ __noinline__ std::uint8_t exact_output(const BytesArguments& a, unsigned sum, const std::uint8_t* samples) {
+    double exact = 0;
+    if (a.whole_taps != 0) {
+        exact = rint(static_cast<double>(sum - a.bias) * a.inverse);
+    } else if (are_same(samples, a.taps)) {
+        return a.flat[*samples];
+    } else {
+        for (int t = 0; t < a.taps; ++t) { exact = fma(static_cast<double>(samples[t]), __ldg(a.exact_taps + t), exact); }
+    }
+    return saturate<std::uint8_t>(exact * a.scale + a.offset, 0, 256);
+}
+
+/// The taps of all parts and steps as fragments of this lane.
+template <int kSteps>
+struct TapFragments {
+    uint2 parts[kSteps][kParts];
+
+    __device__ __forceinline__ explicit TapFragments(const uint2* from) {
+#pragma unroll
+        for (int i = 0; i < kSteps * kParts; ++i) { parts[i / kParts][i % kParts] = __ldg(from + 32 * i + threadIdx.x % 32); }
+    }
+};
+
+/// sum: 16 lines' outputs of two neighbouring groups, modulo 2^32. held: of each, rows g and g + 8 of halves of steps.
+template <int kSteps>
+__device__ __forceinline__ void make_sums(unsigned (&sum)[2][4], const unsigned (&held)[2][2 * kSteps][2],
+                                          const TapFragments<kSteps>& taps, unsigned bias) {
+#pragma unroll
+    for (int part = kParts - 1; part >= 0; --part) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            unsigned& own = sum[i / 4][i % 4];
+            own = part == kParts - 1 ? 0 : (own << 8) + (part == 0 ? bias : 0);
+        }
+#pragma unroll
+        for (int i = 0; i < 2 * kSteps; ++i) {
+            const unsigned(&h)[2 * kSteps][2] = held[i % 2];
+            const int s = i / 2;
+            const unsigned a[4] = {h[2 * s][0], h[2 * s][1], h[2 * s + 1][0], h[2 * s + 1][1]};
+            if (part == kParts - 1) {
+                tensor::multiply_bytes<true>(sum[i % 2], a, taps.parts[s][part]);
+            } else {
+                tensor::multiply_bytes<false>(sum[i % 2], a, taps.parts[s][part]);
+            }
+        }
+    }
+}
+
+/// Makes the doubtful ones of a lane's four outputs again. samples: those under the filter of the first; output: that.
+template <int kSteps, bool kAcross>
+__device__ __forceinline__ void settle(const BytesArguments& a, const unsigned (&sum)[4], const std::uint8_t* samples,
+                                       std::uint8_t* output) {
+#pragma unroll 1
+    for (int i = 0; i < 4; ++i) {
+        const unsigned own = i == 0 ? sum[0] : i == 1 ? sum[1] : i == 2 ? sum[2] : sum[3];
+        if ((own & ((1u << a.fraction) - 1)) >= a.doubtful || (a.trust_zeros != 0 && own == a.bias)) { continue; }
+        const int line = i / 2 * 8;
+        const std::uint8_t exact = exact_output(a, own, samples + line * 4 * pitch_words(kSteps, kAcross) + i % 2);
+        output[kAcross ? i % 2 * kAcrossPitch + line : line * kOutPitch + i % 2] = exact;
+    }
+}
+
+/// A warp's 16 lines: kOutputs outputs each, from shared memory to shared memory, two groups at a time.
+template <int kSteps, bool kAcross>
+__device__ __forceinline__ void filter_lines(const BytesArguments& a, const std::uint8_t* samples, std::uint8_t* outputs) {
+    constexpr int kPitch = pitch_words(kSteps, kAcross);
+    const TapFragments<kSteps> taps(a.fragments);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int line = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
+    const int column = lane % 4 * 2;
+    if (!kAcross) { samples += a.ahead; }
+    const auto* own = reinterpret_cast<const unsigned*>(samples) + line * kPitch + lane % 4;
+    std::uint8_t* to = outputs + (kAcross ? column * kAcrossPitch + line : line * kOutPitch + column);
+    const std::uint8_t* first = samples + line * 4 * kPitch + column + a.lead;  // sample under the first output's filter
+    const unsigned fraction = (1u << a.fraction) - 1;
+    unsigned held[2][2 * kSteps][2];
+    const auto load = [&](int parity, int half) {
+        held[parity][half][0] = own[4 * half + 2 * parity];
+        held[parity][half][1] = own[4 * half + 2 * parity + 8 * kPitch];
+    };
+#pragma unroll
+    for (int i = 0; i < 4 * kSteps - 2; ++i) { load(i % 2, i / 2); }
+#pragma unroll 2
+    for (int pair = 0; pair < kOutputs / (2 * kGroup); ++pair) {
+        unsigned sum[2][4];
+        load(0, 2 * kSteps - 1);
+        load(1, 2 * kSteps - 1);
+        make_sums<kSteps>(sum, held, taps, a.bias);
+#pragma unroll
+        for (int parity = 0; parity < 2; ++parity) {
+            unsigned(&s)[4] = sum[parity];
+            const unsigned least = min(min(s[0] & fraction, s[1] & fraction), min(s[2] & fraction, s[3] & fraction));
+            unsigned top[4] = {s[0], s[1], s[2], s[3]};
+            if (a.saturates != 0) {
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    top[i] = static_cast<unsigned>(min(max(static_cast<int>(s[i]) >> a.fraction, 0), 255)) << kFraction;
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                const unsigned both = __byte_perm(top[2 * i], top[2 * i + 1], 0x73);
+                if (kAcross) {
+                    to[8 * i] = static_cast<std::uint8_t>(both);
+                    to[8 * i + kAcrossPitch] = static_cast<std::uint8_t>(both >> 8);
+                } else {
+                    *reinterpret_cast<std::uint16_t*>(to + 8 * i * kOutPitch) = static_cast<std::uint16_t>(both);
+                }
+            }
+            if (least < a.doubtful) { settle<kSteps, kAcross>(a, s, first, to); }
+            first += kGroup;
+            to += kAcross ? kGroup * kAcrossPitch : kGroup;
+        }
+        own += 4;
+#pragma unroll
+        for (int i = 0; i < 2 * (2 * kSteps - 1); ++i) {
+            held[i % 2][i / 2][0] = held[i % 2][i / 2 + 1][0];
+            held[i % 2][i / 2][1] = held[i % 2][i / 2 + 1][1];
+        }
+    }
+}
+
+/// Outputs from shared memory to where they belong: stretches of kVectors vectors, `runs` of them.
+template <bool kAcross>
+__device__ __forceinline__ void store_outputs(const BytesArguments& a, const Corner& c, const std::uint8_t* outputs) {
+    constexpr int kRun = kAcross ? kLines : kOutputs;
+    constexpr int kPitch = kAcross ? kAcrossPitch : kOutPitch;
+    constexpr int kVectors = kRun / 16;
+    const int runs = kAcross ? c.outputs : c.lines;
+    const int length = kAcross ? c.lines : c.outputs;
+    const std::int64_t by_run = kAcross ? a.out_step : a.out_line;
+    const std::int64_t by_byte = kAcross ? a.out_line : a.out_step;
+    std::uint8_t* const out = a.out + c.line * a.out_line + c.output * a.out_step;
+    for (int i = static_cast<int>(threadIdx.x); i < runs * kVectors; i += kThreads) {
+        const int run = i / kVectors;
+        const int at = (i - run * kVectors) * 16;
+        const std::uint8_t* const from = outputs + run * kPitch + at;
+        std::uint8_t* const to = out + run * by_run + at * by_byte;
+        if (a.store_vectors != 0 && at + 16 <= length) {
+            *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+        } else {
+            for (int k = 0; k < 16 && at + k < length; ++k) { to[k * by_byte] = from[k]; }
+        }
+    }
+}
+
+/// A block's 64 lines of 128 outputs. kAcross: lines lie side by side in memory, else their samples do.
+template <int kSteps, bool kAcross>
+__global__ void __launch_bounds__(kThreads) bytes_kernel(const __grid_constant__ BytesArguments a) {
+    extern __shared__ __align__(128) char shared[];
+    auto* const samples = reinterpret_cast<std::uint8_t*>(shared);
+    std::uint8_t* const outputs = samples + samples_bytes(kSteps, kAcross);
+    const Corner c = corner_of_block(a, kAcross);
+    const std::int64_t first = a.first + c.output + a.begin;
+    if constexpr (kAcross) {
+        load_across<kSteps>(a, c, first, reinterpret_cast<unsigned*>(samples));
+    } else {
+        load_lines<kSteps>(a, c, first, samples);
+    }
+    __syncthreads();
+    filter_lines<kSteps, kAcross>(a, samples, outputs);
+    __syncthreads();
+    store_outputs<kAcross>(a, c, outputs);
+}
+
+}  // namespace tapline::cuda::bytes_rung
