@@ -13,7 +13,7 @@ import typing
 import numpy as np
 
 from tapline import _core, _gpu, _gpu_call
-from tapline._gpu_libraries import c_strides, library_of
+from tapline._gpu_libraries import c_strides, ends_of, library_of, meet
 
 # Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
 NUDGE = 1e-14
@@ -89,8 +89,9 @@ def _without_ones(line):
 class _Program:
     """What was arranged for arrays of one kind: (execution, where from, where to), 0 the image, 1 the output, 2 memory between."""
 
-    def __init__(self, steps, to, seconds):
+    def __init__(self, steps, place, to, seconds):
         self.steps, self.shape, self.dtype, self.seconds = steps, to.shape, to.dtype, seconds
+        self.ends = ends_of(place), ends_of(to)
         self.workspace_bytes = max(arranged.workspace_bytes for arranged, _, _ in steps)
         self.needs_between = any(2 in places for _, *places in steps)
 
@@ -148,7 +149,7 @@ def _of_lines(place, to, lines, constant):
         seconds += arranged.predicted_seconds
         steps.append((arranged, source, target))
         source = target
-    return _Program(steps, to, seconds)
+    return _Program(steps, place, to, seconds)
 
 
 def _arranged(place, to, line, constant):
@@ -263,7 +264,7 @@ def remembers(function):
         except (_NotKept, AttributeError):
             return plain(input, *args, **kwargs)
         program = _programs.get(key)
-        if program is not None and (to is None or not library.may_share_memory(input, output)):
+        if program is not None and (to is None or not meet(place, program.ends[0], to, program.ends[1])):
             if to is None:
                 output = library.empty(program.shape, program.dtype, place.device)
             return program.run(library, place, input, output, to.address if to else library.address(output, 0)[0])

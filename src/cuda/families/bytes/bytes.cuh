@@ -10,15 +10,6 @@
 
 namespace tapline::cuda::bytes_rung {
 
-/// The sample at a position of the line that begins at `line`.
-__device__ __forceinline__ std::uint8_t sample_at(const BytesArguments& a, const std::uint8_t* line, std::int64_t position) {
-    if (position < a.in_first || position >= a.in_last) {
-        position = near_boundary_index(a.boundary, position, a.n);
-        if (position < a.in_first || position >= a.in_last) { return a.constant; }
-    }
-    return line[(position - a.in_first) * a.in_step];
-}
-
 /// Where a block's outputs begin.
 struct Corner {
     std::int64_t line, output;
@@ -38,86 +29,112 @@ __device__ __forceinline__ Corner corner_of_block(const BytesArguments& a, bool 
     return c;
 }
 
-/// A block's lines of samples, from `first` on, side by side in memory: vectors, or sample by sample where those leave the line.
+/// A block's lines of samples, from `first` on, side by side in memory: vectors, then the samples that lie in none.
 template <int kSteps>
 __device__ __forceinline__ void load_lines(const BytesArguments& a, const Corner& c, std::int64_t first, std::uint8_t* samples) {
     constexpr int kPitch = 4 * pitch_words(kSteps, false);
     constexpr int kVectors = kPitch / 16;
+    static_assert(kVectors <= 16);
     first -= a.ahead;
-    for (int i = static_cast<int>(threadIdx.x); i < kLines * kVectors; i += kThreads) {
-        const int line = i / kVectors;
-        const int at = (i - line * kVectors) * 16;
-        if (line >= c.lines) { break; }
-        const std::uint8_t* const from = a.in + (c.line + line) * a.in_line;
-        std::uint8_t* const to = samples + line * kPitch + at;
-        const std::int64_t position = first + at;
-        if (a.load_words != 0 && position >= a.in_first && position + 16 <= a.in_last) {
-            copy_16_async(to, from + (position - a.in_first));
-        } else {
-#pragma unroll 1
-            for (int k = 0; k < 16; k += 4) {
-                std::uint8_t four[4];
+    const int thread = static_cast<int>(threadIdx.x);
+    // Vectors [begin, end) have memory of their own.
+    const auto vectors_before = [&](std::int64_t position) {
+        return static_cast<int>(min(max(position - first, std::int64_t{0}), std::int64_t{kPitch})) / 16;
+    };
+    const int begin = a.load_words != 0 ? vectors_before(a.in_first + 15) : kVectors;
+    const int end = a.load_words != 0 ? max(vectors_before(a.in_last), begin) : kVectors;
+    const int vector = thread % 16;
+    if (vector >= begin && vector < end) {
+        const std::uint8_t* from = a.in + (c.line + thread / 16) * a.in_line + (first - a.in_first) + 16 * vector;
+        std::uint8_t* to = samples + thread / 16 * kPitch + 16 * vector;
 #pragma unroll
-                for (int j = 0; j < 4; ++j) { four[j] = sample_at(a, from, position + k + j); }
-                memcpy(to + k, four, 4);
-            }
+        for (int line = thread / 16; line < kLines; line += kThreads / 16) {
+            if (line < c.lines) { copy_16_async(to, from); }
+            from += kThreads / 16 * a.in_line;
+            to += kThreads / 16 * kPitch;
         }
     }
     commit_copies();
+    const int others = 16 * begin + kPitch - 16 * end;
+#pragma unroll 1
+    for (int i = thread % 32; i < others; i += 32) {
+        const int at = i < 16 * begin ? i : i - 16 * begin + 16 * end;
+        std::int64_t position = first + at;
+        if (position < a.in_first || position >= a.in_last) { position = near_boundary_index(a.boundary, position, a.n); }
+        const bool there = position >= a.in_first && position < a.in_last;
+        const std::uint8_t* const from = a.in + c.line * a.in_line + (position - a.in_first) * a.in_step;
+#pragma unroll 8
+        for (int line = thread / 32; line < kLines; line += kWarps) {
+            samples[line * kPitch + at] = there && line < c.lines ? from[line * a.in_line] : a.constant;
+        }
+    }
     wait_copies<0>();
 }
 
-/// The same where lines lie side by side: 4 x 4 samples at a time change their order in registers.
+/// Four rows of four samples become four columns.
+__device__ __forceinline__ void turn_4_by_4(unsigned* to, int pitch, const unsigned (&h)[4]) {
+    const unsigned low[2] = {__byte_perm(h[0], h[1], 0x5140), __byte_perm(h[2], h[3], 0x5140)};
+    const unsigned high[2] = {__byte_perm(h[0], h[1], 0x7362), __byte_perm(h[2], h[3], 0x7362)};
+    to[0] = __byte_perm(low[0], low[1], 0x5410);
+    to[pitch] = __byte_perm(low[0], low[1], 0x7632);
+    to[2 * pitch] = __byte_perm(high[0], high[1], 0x5410);
+    to[3 * pitch] = __byte_perm(high[0], high[1], 0x7632);
+}
+
+/// The same where lines lie side by side: 4 x 4 samples at a time change their order in registers. A warp takes 8 fours of lines by
+/// 4 of places at a time.
 template <int kSteps>
 __device__ __forceinline__ void load_across(const BytesArguments& a, const Corner& c, std::int64_t first, unsigned* words) {
     constexpr int kPitch = pitch_words(kSteps, true);
     constexpr int kQuads = window_words(kSteps);  // of places
-    constexpr int kTurns = (kQuads + 3) / 4 * 2;  // of a warp's: 8 fours of lines by 4 quads
+    constexpr int kTurns = (kQuads + 3) / 4 * 2;
     constexpr int kOwnTurns = (kTurns + kWarps - 1) / kWarps;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
-    unsigned held[kOwnTurns][4];
+    const int line = (warp % 2 * 8 + lane % 8) * 4;
+    const int first_quad = warp / 2 * 4 + lane / 8;
+    const std::uint8_t* const own = a.in + (c.line + line) * a.in_line;
+    unsigned* const to = words + line * kPitch + first_quad;
+    static_assert(kWarps == 4);
+    const bool inside = a.load_words != 0 && c.lines == kLines && first >= a.in_first && first + 4 * kQuads <= a.in_last;
+    if (inside) {
+        const std::uint8_t* from = own + (first - a.in_first + 4 * first_quad) * a.in_step;
+        unsigned held[kOwnTurns][4];
 #pragma unroll
-    for (int turn = 0; turn < kOwnTurns; ++turn) {
-        const int number = turn * kWarps + warp;
-        const int line = (number % 2 * 8 + lane % 8) * 4;
-        const int quad = number / 2 * 4 + lane / 8;
-        const bool whole = a.load_words != 0 && line + 4 <= c.lines;
+        for (int turn = 0; turn < kOwnTurns; ++turn) {
+            if (first_quad + 8 * turn < kQuads) {
+#pragma unroll
+                for (int r = 0; r < 4; ++r) { held[turn][r] = *reinterpret_cast<const unsigned*>(from + r * a.in_step); }
+            }
+            from += 32 * a.in_step;
+        }
+#pragma unroll
+        for (int turn = 0; turn < kOwnTurns; ++turn) {
+            if (first_quad + 8 * turn < kQuads) { turn_4_by_4(to + 8 * turn, kPitch, held[turn]); }
+        }
+        return;
+    }
+#pragma unroll 1
+    for (int quad = first_quad; quad < kQuads; quad += 8) {
+        unsigned held[4];
 #pragma unroll
         for (int r = 0; r < 4; ++r) {
-            held[turn][r] = 0x01010101u * a.constant;
-            if (number >= kTurns || quad >= kQuads) { continue; }
             std::int64_t position = first + 4 * quad + r;
-            if (position < a.in_first || position >= a.in_last) {
-                position = near_boundary_index(a.boundary, position, a.n);
-                if (position < a.in_first || position >= a.in_last) { continue; }
-            }
-            const std::uint8_t* const from = a.in + (position - a.in_first) * a.in_step + (c.line + line) * a.in_line;
-            if (whole) {
-                held[turn][r] = *reinterpret_cast<const unsigned*>(from);
-            } else {
-                unsigned word = 0;
+            if (position < a.in_first || position >= a.in_last) { position = near_boundary_index(a.boundary, position, a.n); }
+            const bool there = position >= a.in_first && position < a.in_last;
+            const std::uint8_t* const from = own + (position - a.in_first) * a.in_step;
+            held[r] = 0x01010101u * a.constant;
+            if (there && a.load_words != 0 && line + 4 <= c.lines) {
+                held[r] = *reinterpret_cast<const unsigned*>(from);
+            } else if (there) {
+                held[r] = 0;
+#pragma unroll
                 for (int i = 0; i < 4; ++i) {
-                    if (line + i < c.lines) { word |= static_cast<unsigned>(from[i * a.in_line]) << (8 * i); }
+                    if (line + i < c.lines) { held[r] |= static_cast<unsigned>(from[i * a.in_line]) << (8 * i); }
                 }
-                held[turn][r] = word;
             }
         }
-    }
-#pragma unroll
-    for (int turn = 0; turn < kOwnTurns; ++turn) {
-        const int number = turn * kWarps + warp;
-        const int line = (number % 2 * 8 + lane % 8) * 4;
-        const int quad = number / 2 * 4 + lane / 8;
-        if (number >= kTurns || quad >= kQuads) { continue; }
-        const unsigned(&h)[4] = held[turn];
-        const unsigned low[2] = {__byte_perm(h[0], h[1], 0x5140), __byte_perm(h[2], h[3], 0x5140)};
-        const unsigned high[2] = {__byte_perm(h[0], h[1], 0x7362), __byte_perm(h[2], h[3], 0x7362)};
-        unsigned* const to = words + line * kPitch + quad;
-        to[0] = __byte_perm(low[0], low[1], 0x5410);
-        to[kPitch] = __byte_perm(low[0], low[1], 0x7632);
-        to[2 * kPitch] = __byte_perm(high[0], high[1], 0x5410);
-        to[3 * kPitch] = __byte_perm(high[0], high[1], 0x7632);
+        turn_4_by_4(to + quad - first_quad, kPitch, held);
     }
 }
 
@@ -184,17 +201,54 @@ __device__ __forceinline__ void make_sums(unsigned (&sum)[2][4], const unsigned 
     }
 }
 
-/// Makes the doubtful ones of a lane's four outputs again. samples: those under the filter of the first; output: that.
+/// Where a lane's four outputs of a group are, from those of the warp's: lines g, g, g + 8, g + 8, places 2 q and the next.
+__device__ __forceinline__ int line_of(int lane, int i) { return lane / 4 + i / 2 * 8; }
+__device__ __forceinline__ int place_of(int lane, int i) { return lane % 4 * 2 + i % 2; }
+template <bool kAcross>
+__device__ __forceinline__ int output_at(int line, int place) {
+    return kAcross ? place * kAcrossPitch + line : line * kOutPitch + place;
+}
+
+/// Makes a warp's doubtful outputs of a group again: few by all lanes together, others by their own. samples: those under the
+/// filter of the group's first output; outputs: that.
 template <int kSteps, bool kAcross>
-__device__ __forceinline__ void settle(const BytesArguments& a, const unsigned (&sum)[4], const std::uint8_t* samples,
-                                       std::uint8_t* output) {
-#pragma unroll 1
+__device__ __noinline__ void settle(const BytesArguments& a, unsigned s0, unsigned s1, unsigned s2, unsigned s3,
+                                    const std::uint8_t* samples, std::uint8_t* outputs) {
+    constexpr int kPitch = 4 * pitch_words(kSteps, kAcross);
+    constexpr unsigned kAll = 0xffffffffu;
+    constexpr int kFew = 4;
+    const unsigned sums[4] = {s0, s1, s2, s3};
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    unsigned doubts = 0;
+#pragma unroll
     for (int i = 0; i < 4; ++i) {
-        const unsigned own = i == 0 ? sum[0] : i == 1 ? sum[1] : i == 2 ? sum[2] : sum[3];
-        if ((own & ((1u << a.fraction) - 1)) >= a.doubtful || (a.trust_zeros != 0 && own == a.bias)) { continue; }
-        const int line = i / 2 * 8;
-        const std::uint8_t exact = exact_output(a, own, samples + line * 4 * pitch_words(kSteps, kAcross) + i % 2);
-        output[kAcross ? i % 2 * kAcrossPitch + line : line * kOutPitch + i % 2] = exact;
+        const bool trusted = a.trust_zeros != 0 && sums[i] == a.bias;
+        if ((sums[i] & ((1u << a.fraction) - 1)) < a.doubtful && !trusted) { doubts |= 1u << i; }
+    }
+    unsigned lanes = __ballot_sync(kAll, doubts != 0);
+    if (a.whole_taps != 0 || __popc(lanes) > kFew) {
+        for (; doubts != 0; doubts &= doubts - 1) {
+            const int i = __ffs(static_cast<int>(doubts)) - 1;
+            const unsigned own = i == 0 ? s0 : i == 1 ? s1 : i == 2 ? s2 : s3;
+            const std::uint8_t exact = exact_output(a, own, samples + line_of(lane, i) * kPitch + place_of(lane, i));
+            outputs[output_at<kAcross>(line_of(lane, i), place_of(lane, i))] = exact;
+        }
+        return;
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const int whose = __ffs(static_cast<int>(lanes)) - 1;
+        for (unsigned left = __shfl_sync(kAll, doubts, whose); left != 0; left &= left - 1) {
+            const int i = __ffs(static_cast<int>(left)) - 1;
+            const std::uint8_t* const own = samples + line_of(whose, i) * kPitch + place_of(whose, i);
+            double sum = 0;
+            for (int t = lane; t < a.taps; t += 32) { sum = fma(static_cast<double>(own[t]), __ldg(a.exact_taps + t), sum); }
+#pragma unroll
+            for (int step = 16; step > 0; step /= 2) { sum += __shfl_xor_sync(kAll, sum, step); }
+            if (lane == 0) {
+                outputs[output_at<kAcross>(line_of(whose, i), place_of(whose, i))] =
+                    saturate<std::uint8_t>(sum * a.scale + a.offset, 0, 256);
+            }
+        }
     }
 }
 
@@ -204,12 +258,11 @@ __device__ __forceinline__ void filter_lines(const BytesArguments& a, const std:
     constexpr int kPitch = pitch_words(kSteps, kAcross);
     const TapFragments<kSteps> taps(a.fragments);
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int line = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;
-    const int column = lane % 4 * 2;
-    if (!kAcross) { samples += a.ahead; }
-    const auto* own = reinterpret_cast<const unsigned*>(samples) + line * kPitch + lane % 4;
-    std::uint8_t* to = outputs + (kAcross ? column * kAcrossPitch + line : line * kOutPitch + column);
-    const std::uint8_t* first = samples + line * 4 * kPitch + column + a.lead;  // sample under the first output's filter
+    const int first_line = static_cast<int>(threadIdx.x) / 32 * 16;
+    samples += first_line * 4 * kPitch + (kAcross ? 0 : a.ahead);
+    outputs += output_at<kAcross>(first_line, 0);
+    const auto* own = reinterpret_cast<const unsigned*>(samples) + lane / 4 * kPitch + lane % 4;
+    std::uint8_t* to = outputs + output_at<kAcross>(line_of(lane, 0), place_of(lane, 0));
     const unsigned fraction = (1u << a.fraction) - 1;
     unsigned held[2][2 * kSteps][2];
     const auto load = [&](int parity, int half) {
@@ -228,16 +281,13 @@ __device__ __forceinline__ void filter_lines(const BytesArguments& a, const std:
         for (int parity = 0; parity < 2; ++parity) {
             unsigned(&s)[4] = sum[parity];
             const unsigned least = min(min(s[0] & fraction, s[1] & fraction), min(s[2] & fraction, s[3] & fraction));
-            unsigned top[4] = {s[0], s[1], s[2], s[3]};
-            if (a.saturates != 0) {
-#pragma unroll
-                for (int i = 0; i < 4; ++i) {
-                    top[i] = static_cast<unsigned>(min(max(static_cast<int>(s[i]) >> a.fraction, 0), 255)) << kFraction;
-                }
-            }
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
-                const unsigned both = __byte_perm(top[2 * i], top[2 * i + 1], 0x73);
+                unsigned both = __byte_perm(s[2 * i], s[2 * i + 1], 0x73);
+                if (a.saturates != 0) {
+                    const auto clamped = [&](unsigned x) { return min(max(static_cast<int>(x) >> a.fraction, 0), 255); };
+                    both = static_cast<unsigned>(clamped(s[2 * i]) | clamped(s[2 * i + 1]) << 8);
+                }
                 if (kAcross) {
                     to[8 * i] = static_cast<std::uint8_t>(both);
                     to[8 * i + kAcrossPitch] = static_cast<std::uint8_t>(both >> 8);
@@ -245,9 +295,13 @@ __device__ __forceinline__ void filter_lines(const BytesArguments& a, const std:
                     *reinterpret_cast<std::uint16_t*>(to + 8 * i * kOutPitch) = static_cast<std::uint16_t>(both);
                 }
             }
-            if (least < a.doubtful) { settle<kSteps, kAcross>(a, s, first, to); }
-            first += kGroup;
-            to += kAcross ? kGroup * kAcrossPitch : kGroup;
+            to += output_at<kAcross>(0, kGroup);
+            if (__any_sync(0xffffffffu, least < a.doubtful)) {
+                __syncwarp();  // an output may be made again by another lane
+                const int place = (2 * pair + parity) * kGroup;
+                settle<kSteps, kAcross>(a, s[0], s[1], s[2], s[3], samples + place + a.lead,
+                                        outputs + output_at<kAcross>(0, place));
+            }
         }
         own += 4;
 #pragma unroll
