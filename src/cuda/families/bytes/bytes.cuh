@@ -16,14 +16,15 @@ struct Corner {
     int lines, outputs;
 };
 __device__ __forceinline__ Corner corner_of_block(const BytesArguments& a, bool across) {
-    // Neighbouring blocks read what memory has side by side.
+    // Neighbouring blocks read what memory has side by side; the last tiles of lines come first, as edges take longer.
     const std::int64_t groups = (a.lines + kLines - 1) / kLines;
     const std::int64_t by = across ? groups : a.tiles;
     const std::int64_t outer = divide(blockIdx.x, by);
     const std::int64_t inner = blockIdx.x - outer * by;
     Corner c{};
     c.line = (across ? inner : outer) * kLines;
-    c.output = (across ? outer : inner) * kOutputs;
+    const std::int64_t tile = (across ? outer : inner) - 1;
+    c.output = (tile < 0 ? a.tiles - 1 : tile) * kOutputs;
     c.lines = static_cast<int>(min(a.lines - c.line, std::int64_t{kLines}));
     c.outputs = static_cast<int>(min(a.outputs - c.output, std::int64_t{kOutputs}));
     return c;
@@ -81,6 +82,13 @@ __device__ __forceinline__ void turn_4_by_4(unsigned* to, int pitch, const unsig
     to[3 * pitch] = __byte_perm(high[0], high[1], 0x7632);
 }
 
+/// A sample of four lines, of which not all may exist.
+__device__ __noinline__ unsigned word_of_lines(const std::uint8_t* from, std::int64_t by_line, int lines) {
+    unsigned word = 0;
+    for (int i = 0; i < min(lines, 4); ++i) { word |= static_cast<unsigned>(from[i * by_line]) << (8 * i); }
+    return word;
+}
+
 /// The same where lines lie side by side: 4 x 4 samples at a time change their order in registers. A warp takes 8 fours of lines by
 /// 4 of places at a time.
 template <int kSteps>
@@ -97,9 +105,9 @@ __device__ __forceinline__ void load_across(const BytesArguments& a, const Corne
     unsigned* const to = words + line * kPitch + first_quad;
     static_assert(kWarps == 4);
     const bool inside = a.load_words != 0 && c.lines == kLines && first >= a.in_first && first + 4 * kQuads <= a.in_last;
+    unsigned held[kOwnTurns][4];
     if (inside) {
         const std::uint8_t* from = own + (first - a.in_first + 4 * first_quad) * a.in_step;
-        unsigned held[kOwnTurns][4];
 #pragma unroll
         for (int turn = 0; turn < kOwnTurns; ++turn) {
             if (first_quad + 8 * turn < kQuads) {
@@ -108,61 +116,31 @@ __device__ __forceinline__ void load_across(const BytesArguments& a, const Corne
             }
             from += 32 * a.in_step;
         }
+    } else {
+        const bool whole = a.load_words != 0 && line + 4 <= c.lines;
 #pragma unroll
         for (int turn = 0; turn < kOwnTurns; ++turn) {
-            if (first_quad + 8 * turn < kQuads) { turn_4_by_4(to + 8 * turn, kPitch, held[turn]); }
-        }
-        return;
-    }
-#pragma unroll 1
-    for (int quad = first_quad; quad < kQuads; quad += 8) {
-        unsigned held[4];
 #pragma unroll
-        for (int r = 0; r < 4; ++r) {
-            std::int64_t position = first + 4 * quad + r;
-            if (position < a.in_first || position >= a.in_last) { position = near_boundary_index(a.boundary, position, a.n); }
-            const bool there = position >= a.in_first && position < a.in_last;
-            const std::uint8_t* const from = own + (position - a.in_first) * a.in_step;
-            held[r] = 0x01010101u * a.constant;
-            if (there && a.load_words != 0 && line + 4 <= c.lines) {
-                held[r] = *reinterpret_cast<const unsigned*>(from);
-            } else if (there) {
-                held[r] = 0;
-#pragma unroll
-                for (int i = 0; i < 4; ++i) {
-                    if (line + i < c.lines) { held[r] |= static_cast<unsigned>(from[i * a.in_line]) << (8 * i); }
-                }
+            for (int r = 0; r < 4; ++r) {
+                std::int64_t position = first + 4 * (first_quad + 8 * turn) + r;
+                if (position < a.in_first || position >= a.in_last) { position = near_boundary_index(a.boundary, position, a.n); }
+                const bool there = position >= a.in_first && position < a.in_last;
+                const std::uint8_t* const from = own + (position - a.in_first) * a.in_step;
+                held[turn][r] = 0x01010101u * a.constant;
+                if (there && whole) { held[turn][r] = *reinterpret_cast<const unsigned*>(from); }
+                if (there && !whole) { held[turn][r] = word_of_lines(from, a.in_line, c.lines - line); }
             }
         }
-        turn_4_by_4(to + quad - first_quad, kPitch, held);
+    }
+#pragma unroll
+    for (int turn = 0; turn < kOwnTurns; ++turn) {
+        if (first_quad + 8 * turn < kQuads) { turn_4_by_4(to + 8 * turn, kPitch, held[turn]); }
     }
 }
 
-/// Whether `count` bytes are all the same; they are read as words.
-__device__ __forceinline__ bool are_same(const std::uint8_t* from, int count) {
-    const auto lead = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
-    const auto* const words = reinterpret_cast<const unsigned*>(from - lead);
-    const unsigned same = 0x01010101u * *from;
-    unsigned other = (words[0] ^ same) >> (8 * lead);  // bits that differ
-    const int left = count - (4 - static_cast<int>(lead));
-    if (left < 0) { return (other << (-8 * left)) == 0; }
-    const int whole = left / 4;
-    for (int i = 1; i <= whole; ++i) { other |= words[i] ^ same; }
-    if (left % 4 != 0) { other |= (words[whole + 1] ^ same) << (32 - 8 * (left % 4)); }
-    return other == 0;
-}
-
-/// An output by its sum in double. sum: as the kernel has it; samples: those under the filter.
-__device__ __noinline__ std::uint8_t exact_output(const BytesArguments& a, unsigned sum, const std::uint8_t* samples) {
-    double exact = 0;
-    if (a.whole_taps != 0) {
-        exact = rint(static_cast<double>(sum - a.bias) * a.inverse);
-    } else if (are_same(samples, a.taps)) {
-        return a.flat[*samples];
-    } else {
-        for (int t = 0; t < a.taps; ++t) { exact = fma(static_cast<double>(samples[t]), __ldg(a.exact_taps + t), exact); }
-    }
-    return saturate<std::uint8_t>(exact * a.scale + a.offset, 0, 256);
+/// An output by its sum in double.
+__device__ __forceinline__ std::uint8_t output_of(const BytesArguments& a, double sum) {
+    return saturate<std::uint8_t>(sum * a.scale + a.offset, 0, 256);
 }
 
 /// The taps of all parts and steps as fragments of this lane.
@@ -209,29 +187,50 @@ __device__ __forceinline__ int output_at(int line, int place) {
     return kAcross ? place * kAcrossPitch + line : line * kOutPitch + place;
 }
 
-/// Makes a warp's doubtful outputs of a group again: few by all lanes together, others by their own. samples: those under the
-/// filter of the group's first output; outputs: that.
+/// A lane's outputs of a group, and what it held of the group's windows.
+template <int kSteps>
+struct Group {
+    unsigned sum[4], held[2 * kSteps][2];
+};
+
+/// Makes a warp's doubtful outputs of a group again: looked up where a line's window has one sample only; else few by all lanes
+/// together, others by their own. samples: those under the filter of the group's first output; outputs: that.
 template <int kSteps, bool kAcross>
-__device__ __noinline__ void settle(const BytesArguments& a, unsigned s0, unsigned s1, unsigned s2, unsigned s3,
-                                    const std::uint8_t* samples, std::uint8_t* outputs) {
+__device__ __noinline__ void settle(const BytesArguments& a, const Group<kSteps> group, const std::uint8_t* samples,
+                                    std::uint8_t* outputs) {
     constexpr int kPitch = 4 * pitch_words(kSteps, kAcross);
     constexpr unsigned kAll = 0xffffffffu;
     constexpr int kFew = 4;
-    const unsigned sums[4] = {s0, s1, s2, s3};
     const int lane = static_cast<int>(threadIdx.x) % 32;
     unsigned doubts = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        const bool trusted = a.trust_zeros != 0 && sums[i] == a.bias;
-        if ((sums[i] & ((1u << a.fraction) - 1)) < a.doubtful && !trusted) { doubts |= 1u << i; }
+        const bool trusted = a.trust_zeros != 0 && group.sum[i] == a.bias;
+        if ((group.sum[i] & ((1u << a.fraction) - 1)) < a.doubtful && !trusted) { doubts |= 1u << i; }
+    }
+    if (!__any_sync(kAll, doubts != 0)) { return; }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+        const unsigned same = 0x01010101u * (__shfl_sync(kAll, group.held[0][h], lane / 4 * 4) & 255u);
+        unsigned other = 0;  // bits that differ
+#pragma unroll
+        for (int k = 0; k < 2 * kSteps; ++k) { other |= group.held[k][h] ^ same; }
+        other |= __shfl_xor_sync(kAll, other, 1);
+        other |= __shfl_xor_sync(kAll, other, 2);
+        if (other != 0 || (doubts >> (2 * h) & 3u) == 0) { continue; }
+        doubts &= ~(3u << (2 * h));
+        const std::uint8_t known = __ldg(a.flat + (same & 255u));
+        outputs[output_at<kAcross>(line_of(lane, 2 * h), place_of(lane, 0))] = known;
+        outputs[output_at<kAcross>(line_of(lane, 2 * h), place_of(lane, 1))] = known;
     }
     unsigned lanes = __ballot_sync(kAll, doubts != 0);
-    if (a.whole_taps != 0 || __popc(lanes) > kFew) {
+    if (__popc(lanes) > kFew) {
         for (; doubts != 0; doubts &= doubts - 1) {
             const int i = __ffs(static_cast<int>(doubts)) - 1;
-            const unsigned own = i == 0 ? s0 : i == 1 ? s1 : i == 2 ? s2 : s3;
-            const std::uint8_t exact = exact_output(a, own, samples + line_of(lane, i) * kPitch + place_of(lane, i));
-            outputs[output_at<kAcross>(line_of(lane, i), place_of(lane, i))] = exact;
+            const std::uint8_t* const own = samples + line_of(lane, i) * kPitch + place_of(lane, i);
+            double sum = 0;
+            for (int t = 0; t < a.taps; ++t) { sum = fma(static_cast<double>(own[t]), __ldg(a.exact_taps + t), sum); }
+            outputs[output_at<kAcross>(line_of(lane, i), place_of(lane, i))] = output_of(a, sum);
         }
         return;
     }
@@ -244,10 +243,7 @@ __device__ __noinline__ void settle(const BytesArguments& a, unsigned s0, unsign
             for (int t = lane; t < a.taps; t += 32) { sum = fma(static_cast<double>(own[t]), __ldg(a.exact_taps + t), sum); }
 #pragma unroll
             for (int step = 16; step > 0; step /= 2) { sum += __shfl_xor_sync(kAll, sum, step); }
-            if (lane == 0) {
-                outputs[output_at<kAcross>(line_of(whose, i), place_of(whose, i))] =
-                    saturate<std::uint8_t>(sum * a.scale + a.offset, 0, 256);
-            }
+            if (lane == 0) { outputs[output_at<kAcross>(line_of(whose, i), place_of(whose, i))] = output_of(a, sum); }
         }
     }
 }
@@ -299,8 +295,10 @@ __device__ __forceinline__ void filter_lines(const BytesArguments& a, const std:
             if (__any_sync(0xffffffffu, least < a.doubtful)) {
                 __syncwarp();  // an output may be made again by another lane
                 const int place = (2 * pair + parity) * kGroup;
-                settle<kSteps, kAcross>(a, s[0], s[1], s[2], s[3], samples + place + a.lead,
-                                        outputs + output_at<kAcross>(0, place));
+                Group<kSteps> group;
+                memcpy(group.sum, s, sizeof s);
+                memcpy(group.held, held[parity], sizeof held[parity]);
+                settle<kSteps, kAcross>(a, group, samples + place + a.lead, outputs + output_at<kAcross>(0, place));
             }
         }
         own += 4;

@@ -57,7 +57,7 @@ struct BytesArguments {
     const uint2* fragments;                  // (steps, parts, lanes): the taps' bytes
     const double* exact_taps;
     const std::uint8_t* flat;  // the output where all samples are the same
-    double scale, offset, inverse;
+    double scale, offset;
 };
 
 using Kernel = void (*)(BytesArguments);
