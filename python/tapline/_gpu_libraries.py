@@ -30,16 +30,20 @@ def c_strides(shape, itemsize):
     return tuple(reversed(strides))
 
 
-def _overlap(x, y):
+def ends_of(place):
+    """Bytes from an array's first element to its lowest byte and behind its highest."""
+    if 0 in place.shape:
+        return 0, 0
+    reach = [(n - 1) * stride for n, stride in zip(place.shape, place.strides, strict=True)]
+    itemsize = 2 if place.dtype == "bfloat16" else np.dtype(place.dtype).itemsize
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize
+
+
+def meet(x, ends_of_x, y, ends_of_y):
     """Whether the stretches of memory from an array's first to its last byte meet, as numpy.may_share_memory looks at it."""
-    ends = []
-    for place in (x, y):
-        if 0 in place.shape:
-            return False
-        reach = [(n - 1) * stride for n, stride in zip(place.shape, place.strides, strict=True)]
-        itemsize = 2 if place.dtype == "bfloat16" else np.dtype(place.dtype).itemsize
-        ends.append((place.address + sum(r for r in reach if r < 0), place.address + sum(r for r in reach if r > 0) + itemsize))
-    return x.device == y.device and ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1]
+    if x.device != y.device or ends_of_x[0] == ends_of_x[1] or ends_of_y[0] == ends_of_y[1]:
+        return False
+    return x.address + ends_of_x[0] < y.address + ends_of_y[1] and y.address + ends_of_y[0] < x.address + ends_of_x[1]
 
 
 @functools.lru_cache(maxsize=64)
@@ -64,7 +68,8 @@ class _Writable:
         return x
 
     def may_share_memory(self, x, y):
-        return _overlap(self.place(x), self.place(y))
+        x, y = self.place(x), self.place(y)
+        return meet(x, ends_of(x), y, ends_of(y))
 
 
 class _Cupy(_Writable):

@@ -13,7 +13,7 @@ import typing
 import numpy as np
 
 from tapline import _core, _gpu, _gpu_call
-from tapline._gpu_libraries import c_strides, library_of
+from tapline._gpu_libraries import c_strides, ends_of, library_of, meet
 
 # Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
 NUDGE = 1e-14
@@ -26,6 +26,12 @@ _MAX_EXACT_IN_SINGLE = 2**24
 
 # The image that the passes of two axes become has fewer taps a side: finding its singular values would cost more than it saves.
 _MAX_FUSED_TAPS = 257
+
+# And of a volume, of which no product of lines is sought.
+_MAX_VOLUME_TAPS = 7
+
+# Types whose lines may be one: nothing is rounded between them but what floating-point sums are anyway.
+_FUSED_TYPES = frozenset({"float32", "float64"})
 
 
 class _Recorder(threading.local):
@@ -83,8 +89,9 @@ def _without_ones(line):
 class _Program:
     """What was arranged for arrays of one kind: (execution, where from, where to), 0 the image, 1 the output, 2 memory between."""
 
-    def __init__(self, steps, to, seconds):
+    def __init__(self, steps, place, to, seconds):
         self.steps, self.shape, self.dtype, self.seconds = steps, to.shape, to.dtype, seconds
+        self.ends = ends_of(place), ends_of(to)
         self.workspace_bytes = max(arranged.workspace_bytes for arranged, _, _ in steps)
         self.needs_between = any(2 in places for _, *places in steps)
 
@@ -102,27 +109,33 @@ class _Program:
 
 def _program(place, to, lines, constant, unit_sums):
     best = _of_lines(place, to, lines, constant)
-    fused = _fused(lines, constant, unit_sums) if place.dtype == to.dtype == "float32" else None
-    other = None if fused is None else _of_lines(place, to, fused, constant)
-    if best is None or (other is not None and other.seconds < best.seconds):
-        return other
+    fusions = _fusions(lines, constant, unit_sums) if place.dtype == to.dtype and place.dtype in _FUSED_TYPES else []
+    for fused in fusions:
+        other = _of_lines(place, to, fused, constant)
+        if best is None or (other is not None and other.seconds < best.seconds):
+            best = other
     return best
 
 
-def _fused(lines, constant, unit_sums):
-    """The lines with two of them, over the axes whose samples lie closest, as one over both; None where that changes the result."""
-    if len(lines) < 2 or any(len(line.axes) > 1 or line.weights.size >= _MAX_FUSED_TAPS for line in lines):
-        return None
+def _fusions(lines, constant, unit_sums):
+    """The lines with two of them, over the axes whose samples lie closest, as one over both, and with three as one; none where that
+    changes the result."""
+    if len(lines) < 2 or any(len(line.axes) > 1 for line in lines):
+        return
     if not unit_sums and constant != 0 and any("constant" in line.boundaries for line in lines):
-        return None
-    first, second = sorted(lines, key=lambda line: line.axes)[-2:]
-    both = Line(
-        first.axes + second.axes,
-        np.multiply.outer(first.weights / first.divisor, second.weights / second.divisor),
-        first.origins + second.origins,
-        first.boundaries + second.boundaries,
-    )
-    return [line for line in lines if line is not first and line is not second] + [both]
+        return
+    ordered = sorted(lines, key=lambda line: line.axes)
+    if all(line.weights.size < _MAX_FUSED_TAPS for line in ordered[-2:]):
+        yield [line for line in lines if all(line is not other for other in ordered[-2:])] + [_product(ordered[-2:])]
+    if len(lines) == 3 and all(line.weights.size <= _MAX_VOLUME_TAPS for line in lines):
+        yield [_product(ordered)]
+
+
+def _product(lines):
+    """Lines one after the other as one."""
+    weights = functools.reduce(np.multiply.outer, (line.weights / line.divisor for line in lines))
+    axes, origins, boundaries = (sum(parts, ()) for parts in zip(*((a, o, b) for a, _, o, b, _ in lines), strict=True))
+    return Line(axes, weights, origins, boundaries)
 
 
 def _of_lines(place, to, lines, constant):
@@ -136,7 +149,7 @@ def _of_lines(place, to, lines, constant):
         seconds += arranged.predicted_seconds
         steps.append((arranged, source, target))
         source = target
-    return _Program(steps, to, seconds)
+    return _Program(steps, place, to, seconds)
 
 
 def _arranged(place, to, line, constant):
@@ -251,7 +264,7 @@ def remembers(function):
         except (_NotKept, AttributeError):
             return plain(input, *args, **kwargs)
         program = _programs.get(key)
-        if program is not None and (to is None or not library.may_share_memory(input, output)):
+        if program is not None and (to is None or not meet(place, program.ends[0], to, program.ends[1])):
             if to is None:
                 output = library.empty(program.shape, program.dtype, place.device)
             return program.run(library, place, input, output, to.address if to else library.address(output, 0)[0])

@@ -1,5 +1,6 @@
 // What this library offers: the rungs that ship, one line each, and depthwise correlation.
 #include "cuda/api_functions.hpp"
+#include "cuda/families/bytes/bytes.hpp"
 #include "cuda/families/depthwise/depthwise_engine.hpp"
 #include "cuda/families/depthwise/row_sums.hpp"
 #include "cuda/families/direct/direct.hpp"
@@ -13,6 +14,7 @@
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
 #include "cuda/families/tensor/tensor.hpp"
+#include "cuda/families/volume/volume.hpp"
 #include "cuda/rung.hpp"
 
 namespace tapline::cuda {
@@ -27,6 +29,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_tiles(),
         &direct_across(),
         &direct_rows(),
+        &direct_bytes(),
         &tensor_direct(),
         &overlap_save_rung(),
         &overlap_save_parts(),
@@ -40,6 +43,7 @@ const std::vector<const Rung*>& ladder() {
         &image_fft(),
         &flattened_images(),
         // Volumes.
+        &volume_direct(),
         &flattened_volumes(),
     };
     return rungs;

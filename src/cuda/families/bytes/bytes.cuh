@@ -1,0 +1,356 @@
+// 36: bytes filtered to bytes, each output the rounding of the sum in double: sums in whole numbers on tensor cores decide it, and
+// where they are too near to the next integer, the sum itself.
+#pragma once
+
+#include "cuda/families/bytes/bytes.hpp"
+#include "cuda/primitives/boundary.cuh"
+#include "cuda/primitives/byte_fragments.cuh"
+#include "cuda/primitives/copy_async.cuh"
+#include "cuda/primitives/lines/lines.cuh"
+
+namespace tapline::cuda::bytes_rung {
+
+/// Where a block's outputs begin.
+struct Corner {
+    std::int64_t line, output;
+    int lines, outputs;
+};
+__device__ __forceinline__ Corner corner_of_block(const BytesArguments& a, bool across) {
+    // Neighbouring blocks read what memory has side by side; the last tiles of lines come first, as edges take longer.
+    const std::int64_t groups = (a.lines + kLines - 1) / kLines;
+    const std::int64_t by = across ? groups : a.tiles;
+    const std::int64_t outer = divide(blockIdx.x, by);
+    const std::int64_t inner = blockIdx.x - outer * by;
+    Corner c{};
+    c.line = (across ? inner : outer) * kLines;
+    const std::int64_t tile = (across ? outer : inner) - 1;
+    c.output = (tile < 0 ? a.tiles - 1 : tile) * kOutputs;
+    c.lines = static_cast<int>(min(a.lines - c.line, std::int64_t{kLines}));
+    c.outputs = static_cast<int>(min(a.outputs - c.output, std::int64_t{kOutputs}));
+    return c;
+}
+
+/// A block's lines of samples, from `first` on, side by side in memory: vectors, then the samples that lie in none.
+template <int kSteps>
+__device__ __forceinline__ void load_lines(const BytesArguments& a, const Corner& c, std::int64_t first, std::uint8_t* samples) {
+    constexpr int kPitch = 4 * pitch_words(kSteps, false);
+    constexpr int kVectors = kPitch / 16;
+    static_assert(kVectors <= 16);
+    first -= a.ahead;
+    const int thread = static_cast<int>(threadIdx.x);
+    // Vectors [begin, end) have memory of their own.
+    const auto vectors_before = [&](std::int64_t position) {
+        return static_cast<int>(min(max(position - first, std::int64_t{0}), std::int64_t{kPitch})) / 16;
+    };
+    const int begin = a.load_words != 0 ? vectors_before(a.in_first + 15) : kVectors;
+    const int end = a.load_words != 0 ? max(vectors_before(a.in_last), begin) : kVectors;
+    const int vector = thread % 16;
+    if (vector >= begin && vector < end) {
+        const std::uint8_t* from = a.in + (c.line + thread / 16) * a.in_line + (first - a.in_first) + 16 * vector;
+        std::uint8_t* to = samples + thread / 16 * kPitch + 16 * vector;
+#pragma unroll
+        for (int line = thread / 16; line < kLines; line += kThreads / 16) {
+            if (line < c.lines) { copy_16_async(to, from); }
+            from += kThreads / 16 * a.in_line;
+            to += kThreads / 16 * kPitch;
+        }
+    }
+    commit_copies();
+    const int others = 16 * begin + kPitch - 16 * end;
+#pragma unroll 1
+    for (int i = thread % 32; i < others; i += 32) {
+        const int at = i < 16 * begin ? i : i - 16 * begin + 16 * end;
+        std::int64_t position = first + at;
+        if (position < a.in_first || position >= a.in_last) { position = near_boundary_index(a.boundary, position, a.n); }
+        const bool there = position >= a.in_first && position < a.in_last;
+        const std::uint8_t* const from = a.in + c.line * a.in_line + (position - a.in_first) * a.in_step;
+#pragma unroll 8
+        for (int line = thread / 32; line < kLines; line += kWarps) {
+            samples[line * kPitch + at] = there && line < c.lines ? from[line * a.in_line] : a.constant;
+        }
+    }
+    wait_copies<0>();
+}
+
+/// Four rows of four samples become four columns.
+__device__ __forceinline__ void turn_4_by_4(unsigned* to, int pitch, const unsigned (&h)[4]) {
+    const unsigned low[2] = {__byte_perm(h[0], h[1], 0x5140), __byte_perm(h[2], h[3], 0x5140)};
+    const unsigned high[2] = {__byte_perm(h[0], h[1], 0x7362), __byte_perm(h[2], h[3], 0x7362)};
+    to[0] = __byte_perm(low[0], low[1], 0x5410);
+    to[pitch] = __byte_perm(low[0], low[1], 0x7632);
+    to[2 * pitch] = __byte_perm(high[0], high[1], 0x5410);
+    to[3 * pitch] = __byte_perm(high[0], high[1], 0x7632);
+}
+
+/// A sample of four lines, of which not all may exist.
+__device__ __noinline__ unsigned word_of_lines(const std::uint8_t* from, std::int64_t by_line, int lines) {
+    unsigned word = 0;
+    for (int i = 0; i < min(lines, 4); ++i) { word |= static_cast<unsigned>(from[i * by_line]) << (8 * i); }
+    return word;
+}
+
+/// The same where lines lie side by side: 4 x 4 samples at a time change their order in registers. A warp takes 8 fours of lines by
+/// 4 of places at a time.
+template <int kSteps>
+__device__ __forceinline__ void load_across(const BytesArguments& a, const Corner& c, std::int64_t first, unsigned* words) {
+    constexpr int kPitch = pitch_words(kSteps, true);
+    constexpr int kQuads = window_words(kSteps);  // of places
+    constexpr int kTurns = (kQuads + 3) / 4 * 2;
+    constexpr int kOwnTurns = (kTurns + kWarps - 1) / kWarps;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int line = (warp % 2 * 8 + lane % 8) * 4;
+    const int first_quad = warp / 2 * 4 + lane / 8;
+    const std::uint8_t* const own = a.in + (c.line + line) * a.in_line;
+    unsigned* const to = words + line * kPitch + first_quad;
+    static_assert(kWarps == 4);
+    const bool inside = a.load_words != 0 && c.lines == kLines && first >= a.in_first && first + 4 * kQuads <= a.in_last;
+    unsigned held[kOwnTurns][4];
+    if (inside) {
+        const std::uint8_t* from = own + (first - a.in_first + 4 * first_quad) * a.in_step;
+#pragma unroll
+        for (int turn = 0; turn < kOwnTurns; ++turn) {
+            if (first_quad + 8 * turn < kQuads) {
+#pragma unroll
+                for (int r = 0; r < 4; ++r) { held[turn][r] = *reinterpret_cast<const unsigned*>(from + r * a.in_step); }
+            }
+            from += 32 * a.in_step;
+        }
+    } else {
+        const bool whole = a.load_words != 0 && line + 4 <= c.lines;
+#pragma unroll
+        for (int turn = 0; turn < kOwnTurns; ++turn) {
+#pragma unroll
+            for (int r = 0; r < 4; ++r) {
+                std::int64_t position = first + 4 * (first_quad + 8 * turn) + r;
+                if (position < a.in_first || position >= a.in_last) { position = near_boundary_index(a.boundary, position, a.n); }
+                const bool there = position >= a.in_first && position < a.in_last;
+                const std::uint8_t* const from = own + (position - a.in_first) * a.in_step;
+                held[turn][r] = 0x01010101u * a.constant;
+                if (there && whole) { held[turn][r] = *reinterpret_cast<const unsigned*>(from); }
+                if (there && !whole) { held[turn][r] = word_of_lines(from, a.in_line, c.lines - line); }
+            }
+        }
+    }
+#pragma unroll
+    for (int turn = 0; turn < kOwnTurns; ++turn) {
+        if (first_quad + 8 * turn < kQuads) { turn_4_by_4(to + 8 * turn, kPitch, held[turn]); }
+    }
+}
+
+/// An output by its sum in double.
+__device__ __forceinline__ std::uint8_t output_of(const BytesArguments& a, double sum) {
+    return saturate<std::uint8_t>(sum * a.scale + a.offset, 0, 256);
+}
+
+/// The taps of all parts and steps as fragments of this lane.
+template <int kSteps>
+struct TapFragments {
+    uint2 parts[kSteps][kParts];
+
+    __device__ __forceinline__ explicit TapFragments(const uint2* from) {
+#pragma unroll
+        for (int i = 0; i < kSteps * kParts; ++i) { parts[i / kParts][i % kParts] = __ldg(from + 32 * i + threadIdx.x % 32); }
+    }
+};
+
+/// sum: 16 lines' outputs of two neighbouring groups, modulo 2^32. held: of each, rows g and g + 8 of halves of steps.
+template <int kSteps>
+__device__ __forceinline__ void make_sums(unsigned (&sum)[2][4], const unsigned (&held)[2][2 * kSteps][2],
+                                          const TapFragments<kSteps>& taps, unsigned bias) {
+#pragma unroll
+    for (int part = kParts - 1; part >= 0; --part) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            unsigned& own = sum[i / 4][i % 4];
+            own = part == kParts - 1 ? 0 : (own << 8) + (part == 0 ? bias : 0);
+        }
+#pragma unroll
+        for (int i = 0; i < 2 * kSteps; ++i) {
+            const unsigned(&h)[2 * kSteps][2] = held[i % 2];
+            const int s = i / 2;
+            const unsigned a[4] = {h[2 * s][0], h[2 * s][1], h[2 * s + 1][0], h[2 * s + 1][1]};
+            if (part == kParts - 1) {
+                tensor::multiply_bytes<true>(sum[i % 2], a, taps.parts[s][part]);
+            } else {
+                tensor::multiply_bytes<false>(sum[i % 2], a, taps.parts[s][part]);
+            }
+        }
+    }
+}
+
+/// Where a lane's four outputs of a group are, from those of the warp's: lines g, g, g + 8, g + 8, places 2 q and the next.
+__device__ __forceinline__ int line_of(int lane, int i) { return lane / 4 + i / 2 * 8; }
+__device__ __forceinline__ int place_of(int lane, int i) { return lane % 4 * 2 + i % 2; }
+template <bool kAcross>
+__device__ __forceinline__ int output_at(int line, int place) {
+    return kAcross ? place * kAcrossPitch + line : line * kOutPitch + place;
+}
+
+/// A lane's outputs of a group, and what it held of the group's windows.
+template <int kSteps>
+struct Group {
+    unsigned sum[4], held[2 * kSteps][2];
+};
+
+/// Makes a warp's doubtful outputs of a group again: looked up where a line's window has one sample only; else few by all lanes
+/// together, others by their own. samples: those under the filter of the group's first output; outputs: that.
+template <int kSteps, bool kAcross>
+__device__ __noinline__ void settle(const BytesArguments& a, const Group<kSteps> group, const std::uint8_t* samples,
+                                    std::uint8_t* outputs) {
+    constexpr int kPitch = 4 * pitch_words(kSteps, kAcross);
+    constexpr unsigned kAll = 0xffffffffu;
+    constexpr int kFew = 4;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    unsigned doubts = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const bool trusted = a.trust_zeros != 0 && group.sum[i] == a.bias;
+        if ((group.sum[i] & ((1u << a.fraction) - 1)) < a.doubtful && !trusted) { doubts |= 1u << i; }
+    }
+    if (!__any_sync(kAll, doubts != 0)) { return; }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+        const unsigned same = 0x01010101u * (__shfl_sync(kAll, group.held[0][h], lane / 4 * 4) & 255u);
+        unsigned other = 0;  // bits that differ
+#pragma unroll
+        for (int k = 0; k < 2 * kSteps; ++k) { other |= group.held[k][h] ^ same; }
+        other |= __shfl_xor_sync(kAll, other, 1);
+        other |= __shfl_xor_sync(kAll, other, 2);
+        if (other != 0 || (doubts >> (2 * h) & 3u) == 0) { continue; }
+        doubts &= ~(3u << (2 * h));
+        const std::uint8_t known = __ldg(a.flat + (same & 255u));
+        outputs[output_at<kAcross>(line_of(lane, 2 * h), place_of(lane, 0))] = known;
+        outputs[output_at<kAcross>(line_of(lane, 2 * h), place_of(lane, 1))] = known;
+    }
+    unsigned lanes = __ballot_sync(kAll, doubts != 0);
+    if (__popc(lanes) > kFew) {
+        for (; doubts != 0; doubts &= doubts - 1) {
+            const int i = __ffs(static_cast<int>(doubts)) - 1;
+            const std::uint8_t* const own = samples + line_of(lane, i) * kPitch + place_of(lane, i);
+            double sum = 0;
+            for (int t = 0; t < a.taps; ++t) { sum = fma(static_cast<double>(own[t]), __ldg(a.exact_taps + t), sum); }
+            outputs[output_at<kAcross>(line_of(lane, i), place_of(lane, i))] = output_of(a, sum);
+        }
+        return;
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const int whose = __ffs(static_cast<int>(lanes)) - 1;
+        for (unsigned left = __shfl_sync(kAll, doubts, whose); left != 0; left &= left - 1) {
+            const int i = __ffs(static_cast<int>(left)) - 1;
+            const std::uint8_t* const own = samples + line_of(whose, i) * kPitch + place_of(whose, i);
+            double sum = 0;
+            for (int t = lane; t < a.taps; t += 32) { sum = fma(static_cast<double>(own[t]), __ldg(a.exact_taps + t), sum); }
+#pragma unroll
+            for (int step = 16; step > 0; step /= 2) { sum += __shfl_xor_sync(kAll, sum, step); }
+            if (lane == 0) { outputs[output_at<kAcross>(line_of(whose, i), place_of(whose, i))] = output_of(a, sum); }
+        }
+    }
+}
+
+/// A warp's 16 lines: kOutputs outputs each, from shared memory to shared memory, two groups at a time.
+template <int kSteps, bool kAcross>
+__device__ __forceinline__ void filter_lines(const BytesArguments& a, const std::uint8_t* samples, std::uint8_t* outputs) {
+    constexpr int kPitch = pitch_words(kSteps, kAcross);
+    const TapFragments<kSteps> taps(a.fragments);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int first_line = static_cast<int>(threadIdx.x) / 32 * 16;
+    samples += first_line * 4 * kPitch + (kAcross ? 0 : a.ahead);
+    outputs += output_at<kAcross>(first_line, 0);
+    const auto* own = reinterpret_cast<const unsigned*>(samples) + lane / 4 * kPitch + lane % 4;
+    std::uint8_t* to = outputs + output_at<kAcross>(line_of(lane, 0), place_of(lane, 0));
+    const unsigned fraction = (1u << a.fraction) - 1;
+    unsigned held[2][2 * kSteps][2];
+    const auto load = [&](int parity, int half) {
+        held[parity][half][0] = own[4 * half + 2 * parity];
+        held[parity][half][1] = own[4 * half + 2 * parity + 8 * kPitch];
+    };
+#pragma unroll
+    for (int i = 0; i < 4 * kSteps - 2; ++i) { load(i % 2, i / 2); }
+#pragma unroll 2
+    for (int pair = 0; pair < kOutputs / (2 * kGroup); ++pair) {
+        unsigned sum[2][4];
+        load(0, 2 * kSteps - 1);
+        load(1, 2 * kSteps - 1);
+        make_sums<kSteps>(sum, held, taps, a.bias);
+#pragma unroll
+        for (int parity = 0; parity < 2; ++parity) {
+            unsigned(&s)[4] = sum[parity];
+            const unsigned least = min(min(s[0] & fraction, s[1] & fraction), min(s[2] & fraction, s[3] & fraction));
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                unsigned both = __byte_perm(s[2 * i], s[2 * i + 1], 0x73);
+                if (a.saturates != 0) {
+                    const auto clamped = [&](unsigned x) { return min(max(static_cast<int>(x) >> a.fraction, 0), 255); };
+                    both = static_cast<unsigned>(clamped(s[2 * i]) | clamped(s[2 * i + 1]) << 8);
+                }
+                if (kAcross) {
+                    to[8 * i] = static_cast<std::uint8_t>(both);
+                    to[8 * i + kAcrossPitch] = static_cast<std::uint8_t>(both >> 8);
+                } else {
+                    *reinterpret_cast<std::uint16_t*>(to + 8 * i * kOutPitch) = static_cast<std::uint16_t>(both);
+                }
+            }
+            to += output_at<kAcross>(0, kGroup);
+            if (__any_sync(0xffffffffu, least < a.doubtful)) {
+                __syncwarp();  // an output may be made again by another lane
+                const int place = (2 * pair + parity) * kGroup;
+                Group<kSteps> group;
+                memcpy(group.sum, s, sizeof s);
+                memcpy(group.held, held[parity], sizeof held[parity]);
+                settle<kSteps, kAcross>(a, group, samples + place + a.lead, outputs + output_at<kAcross>(0, place));
+            }
+        }
+        own += 4;
+#pragma unroll
+        for (int i = 0; i < 2 * (2 * kSteps - 1); ++i) {
+            held[i % 2][i / 2][0] = held[i % 2][i / 2 + 1][0];
+            held[i % 2][i / 2][1] = held[i % 2][i / 2 + 1][1];
+        }
+    }
+}
+
+/// Outputs from shared memory to where they belong: stretches of kVectors vectors, `runs` of them.
+template <bool kAcross>
+__device__ __forceinline__ void store_outputs(const BytesArguments& a, const Corner& c, const std::uint8_t* outputs) {
+    constexpr int kRun = kAcross ? kLines : kOutputs;
+    constexpr int kPitch = kAcross ? kAcrossPitch : kOutPitch;
+    constexpr int kVectors = kRun / 16;
+    const int runs = kAcross ? c.outputs : c.lines;
+    const int length = kAcross ? c.lines : c.outputs;
+    const std::int64_t by_run = kAcross ? a.out_step : a.out_line;
+    const std::int64_t by_byte = kAcross ? a.out_line : a.out_step;
+    std::uint8_t* const out = a.out + c.line * a.out_line + c.output * a.out_step;
+    for (int i = static_cast<int>(threadIdx.x); i < runs * kVectors; i += kThreads) {
+        const int run = i / kVectors;
+        const int at = (i - run * kVectors) * 16;
+        const std::uint8_t* const from = outputs + run * kPitch + at;
+        std::uint8_t* const to = out + run * by_run + at * by_byte;
+        if (a.store_vectors != 0 && at + 16 <= length) {
+            *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+        } else {
+            for (int k = 0; k < 16 && at + k < length; ++k) { to[k * by_byte] = from[k]; }
+        }
+    }
+}
+
+/// A block's 64 lines of 128 outputs. kAcross: lines lie side by side in memory, else their samples do.
+template <int kSteps, bool kAcross>
+__global__ void __launch_bounds__(kThreads) bytes_kernel(const __grid_constant__ BytesArguments a) {
+    extern __shared__ __align__(128) char shared[];
+    auto* const samples = reinterpret_cast<std::uint8_t*>(shared);
+    std::uint8_t* const outputs = samples + samples_bytes(kSteps, kAcross);
+    const Corner c = corner_of_block(a, kAcross);
+    const std::int64_t first = a.first + c.output + a.begin;
+    if constexpr (kAcross) {
+        load_across<kSteps>(a, c, first, reinterpret_cast<unsigned*>(samples));
+    } else {
+        load_lines<kSteps>(a, c, first, samples);
+    }
+    __syncthreads();
+    filter_lines<kSteps, kAcross>(a, samples, outputs);
+    __syncthreads();
+    store_outputs<kAcross>(a, c, outputs);
+}
+
+}  // namespace tapline::cuda::bytes_rung

@@ -1,0 +1,229 @@
+// Rung 11: what it supports, how a volume is cut, how it is launched.
+#include "cuda/families/volume/volume.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/shared_memory.hpp"
+#include "cuda/launch.hpp"
+#include "cuda/prepared.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using namespace volume_rung;
+
+constexpr double kMostElements = 1 << 30;  // that a plane's samples lie apart
+constexpr std::int64_t kMostRounds = 4;    // of blocks that do not all run at once
+constexpr double kStartPlanes = 4;         // a block's start, in planes
+// In multiply-adds of a thread: a product, an output besides. Fitted on an H100, 384 x 384 x 384: f32 with 3, 5 and 7 taps a side 200,
+// 420 and 1,250 us.
+constexpr double kProductCost = 1.65;
+constexpr double kOutputCost = 20;
+constexpr double kShareMoved = 0.8;
+constexpr double kNorm = 3;
+
+int side_of(const Problem& p) { return volume_rung::side_of(std::max({p.z.k, p.y.k, p.x.k})); }
+int bytes_of(const Problem& p) { return stored_bytes(p.dtype); }
+
+// Elements from a plane's first to its last, wherever those of a job lie: packed too.
+double span_of(const Problem& p) {
+    const auto reach = [](std::int64_t length, std::int64_t step, std::int64_t packed) {
+        return static_cast<double>(length) * static_cast<double>(std::max(std::abs(step), packed));
+    };
+    return reach(p.x.n, p.x.in_stride, p.channels.length) + reach(p.y.n, p.y.in_stride, p.channels.length * p.x.n);
+}
+
+bool has(const Problem& p, Boundary boundary) {
+    return p.x.boundary == boundary || p.y.boundary == boundary || p.z.boundary == boundary;
+}
+
+struct Tiles {
+    std::int64_t x, y, volumes;
+    [[nodiscard]] std::int64_t all() const { return x * y * volumes; }
+};
+Tiles tiles_of(const Problem& p, const Cut& c, std::int64_t volumes) {
+    return {divide_up(p.x.outputs, c.tile_x), divide_up(p.y.outputs, c.tile_y), volumes};
+}
+
+// Planes of outputs that a block makes, so that all blocks run at once or in few rounds, and the rounds' planes.
+struct Segments {
+    std::int64_t planes = 1;
+    double cost = std::numeric_limits<double>::infinity();
+};
+Segments segments_of(std::int64_t outputs, std::int64_t tiles, int side, std::int64_t at_once) {
+    Segments best;
+    for (std::int64_t rounds = 1; rounds <= kMostRounds; ++rounds) {
+        const std::int64_t segments = std::clamp<std::int64_t>(rounds * at_once / tiles, 1, outputs);
+        const std::int64_t planes = divide_up(outputs, segments);
+        const auto needed = static_cast<double>(divide_up(tiles * divide_up(outputs, planes), at_once));
+        const double cost = needed * (static_cast<double>(planes + side - 1) + kStartPlanes);
+        if (cost < best.cost) { best = {planes, cost}; }
+    }
+    return best;
+}
+std::int64_t at_once_of(const Problem& p, const cuda_abi::Device& device) {
+    const std::size_t bytes = volume_rung::bytes_of(side_of(p), bytes_of(p));
+    const auto held = static_cast<std::int64_t>(shared_limit(device) / bytes);
+    return std::max(device.multiprocessors, 1) * std::clamp<std::int64_t>(held, 1, kBlocksHeld);
+}
+
+template <class X>
+struct ChosenVolume final : Chosen {
+    Kernel<X> kernel = nullptr;
+    VolumeArguments<X> arguments{};
+};
+
+class VolumeDirect final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "11";
+        info.name = "volume_direct";
+        info.idea =
+            "a block goes through a column of planes: each comes to shared memory once, and while it is there it is added to the "
+            "sums "
+            "in registers of all the planes of outputs that it belongs to";
+        info.changed = "a volume is read and written once, with no more work than its mask has taps";
+        info.requirements = "f32 or f64, one mask of at most 7 taps along each axis";
+        info.limited_by = "memory up to 3 x 3 x 3 taps, multiply-adds above";
+        info.source = "src/cuda/families/volume/volume.cuh";
+        info.rank = 3;
+        info.takes_pieces = 1;
+        return info;
+    }
+
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        if ((p.dtype != kF32 && p.dtype != kF64) || p.taps_dtype != p.dtype) { return "takes only f32 and f64, and taps like it"; }
+        if (p.filters != 1) { return "takes one mask for all channels"; }
+        if (std::max({p.z.k, p.y.k, p.x.k}) > kMostSide) { return "takes at most 7 taps along each axis"; }
+        if (has(p, kZero) && has(p, kConstant)) { return "takes zeros or a constant outside the volume, not one for each axis"; }
+        if (span_of(p) > kMostElements) { return "counts a plane's elements in 30 bits"; }
+        if (!p.taps_finite) { return "fills masks up with zeros, beside which taps must be finite"; }
+        if (volume_rung::bytes_of(side_of(p), bytes_of(p)) > shared_limit(device)) {
+            return "its planes do not fit in shared memory";
+        }
+        return {};
+    }
+
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const int side = side_of(p);
+        const Cut c = cut_of(side, bytes_of(p));
+        const Tiles tiles = tiles_of(p, c, p.batch.length * p.channels.length);
+        const std::int64_t at_once = at_once_of(p, device);
+        const double planes = segments_of(p.z.outputs, tiles.all(), side, at_once).cost;
+        const double outputs = planes * static_cast<double>(at_once) * c.tile_x * c.tile_y;
+        const double rate = p.dtype == kF64 ? device.single_to_double : 1;
+        const double computing = 2 * outputs * rate * (kProductCost * side * side * side + kOutputCost) / device.peak_flops;
+        const auto touched = [&](std::int64_t stride) { return bytes_touched(stride, bytes_of(p)); };
+        const double moved =
+            static_cast<double>(p.samples()) * touched(p.x.in_stride) + static_cast<double>(p.outputs()) * touched(p.x.out_stride);
+        return kLaunchSeconds + kColdSeconds + overlapped(moved / (kShareMoved * device.copy_bytes_per_second), computing, kNorm);
+    }
+
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const int side = side_of(prepared.problem);
+        const Cut c = cut_of(side, bytes_of(prepared.problem));
+        return "as " + std::to_string(side) + " x " + std::to_string(side) + " x " + std::to_string(side) + " taps, planes of " +
+               std::to_string(c.tile_y) + " x " + std::to_string(c.tile_x) + " outputs";
+    }
+
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        if (prepared.problem.dtype == kF64) { return load_of<double>(prepared); }
+        return load_of<float>(prepared);
+    }
+    void launch(const Prepared& prepared, const Job& job, const OnDevice&, void*, cudaStream_t stream) const override {
+        if (prepared.problem.dtype == kF64) {
+            launch_of<double>(prepared, job, stream);
+        } else {
+            launch_of<float>(prepared, job, stream);
+        }
+    }
+
+private:
+    static Side side_of_axis(const core::Axis& a) {
+        return {a.n, a.origin, a.in_stride, a.out_stride, 0, a.n, 0, a.outputs, a.boundary, static_cast<int>(a.k)};
+    }
+
+    template <class X>
+    static std::unique_ptr<const Chosen> load_of(const Prepared& prepared) {
+        const Problem& p = prepared.problem;
+        const int side = side_of(p);
+        auto chosen = std::make_unique<ChosenVolume<X>>();
+        chosen->kernel = kernel_of<X>(side);
+        load_kernel(chosen->kernel, volume_rung::bytes_of(side, sizeof(X)), prepared.device);
+        VolumeArguments<X>& a = chosen->arguments;
+        a.z = side_of_axis(p.z);
+        a.y = side_of_axis(p.y);
+        a.x = side_of_axis(p.x);
+        a.is_filled_up = p.z.k != side || p.y.k != side || p.x.k != side;
+        a.absent = has(p, kConstant) ? static_cast<X>(p.constant.real()) : X{};
+        set_epilogue(a.common, p);
+        const auto* from = static_cast<const X*>(prepared.given.taps);
+        for (std::int64_t z = 0; z < p.z.k; ++z) {
+            for (std::int64_t y = 0; y < p.y.k; ++y, from += p.x.k) { std::copy_n(from, p.x.k, a.taps + (z * side + y) * side); }
+        }
+        return chosen;
+    }
+
+    template <class X>
+    static void launch_of(const Prepared& prepared, const Job& job, cudaStream_t stream) {
+        const Problem& p = prepared.problem;
+        const auto& chosen = prepared.chosen_as<ChosenVolume<X>>();
+        const int side = side_of(p);
+        const Cut c = cut_of(side, sizeof(X));
+        VolumeArguments<X> a = chosen.arguments;
+        a.out = job.out;
+        a.in = job.in;
+        a.z.in_stride = job.in_stride;
+        a.z.out_stride = job.out_stride;
+        a.z.in_first = job.in_first;
+        a.z.in_last = job.in_last;
+        a.z.first = job.first;
+        a.z.outputs = job.count;
+        a.channels = p.channels.length;
+        a.in_channel = p.channels.in_stride;
+        a.out_channel = p.channels.out_stride;
+        if (job.packed != 0) {
+            a.x.in_stride = a.x.out_stride = a.channels;
+            a.y.in_stride = a.channels * p.x.n;
+            a.y.out_stride = a.channels * p.x.outputs;
+            a.in_channel = a.out_channel = 1;
+        }
+        a.volumes = job.batch * a.channels;
+        a.in_item = job.in_batch;
+        a.out_item = job.out_batch;
+        const Tiles tiles = tiles_of(p, c, a.volumes);
+        a.tiles_x = tiles.x;
+        a.tiles_y = tiles.y;
+        a.segment_planes = segments_of(job.count, tiles.all(), side, at_once_of(p, prepared.device)).planes;
+        a.segments = divide_up(job.count, a.segment_planes);
+        a.store_vectors = a.common.converts == 0 && stores_vectors(a);
+        const double blocks = static_cast<double>(tiles.x) * static_cast<double>(tiles.y) * static_cast<double>(a.volumes) *
+                              static_cast<double>(a.segments);
+        if (blocks > static_cast<double>(kMostBlocks)) { refuse_launch(); }
+        launch_kernel(chosen.kernel, static_cast<unsigned>(tiles.all() * a.segments), kThreads,
+                      volume_rung::bytes_of(side, sizeof(X)), stream, a);
+    }
+
+    template <class X>
+    static bool stores_vectors(const VolumeArguments<X>& a) {
+        constexpr std::int64_t kVector = 16 / sizeof(X);
+        const std::int64_t steps[] = {a.z.out_stride, a.y.out_stride, a.out_item, a.out_channel};
+        return a.x.out_stride == 1 && reinterpret_cast<std::uintptr_t>(a.out) % 16 == 0 &&
+               std::all_of(std::begin(steps), std::end(steps), [](std::int64_t step) { return step % kVector == 0; });
+    }
+};
+
+}  // namespace
+
+const Rung& volume_direct() {
+    static const VolumeDirect instance;
+    return instance;
+}
+
+}  // namespace tapline::cuda

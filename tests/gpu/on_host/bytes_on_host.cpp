@@ -1,0 +1,73 @@
+// The rung for bytes as C++.
+#include "gpu/on_host/cuda_on_host.hpp"
+
+inline unsigned __ballot_sync(unsigned, bool value) {
+    char all[32][64];
+    ::tapline::test::on_host::share_in_warp(&value, sizeof value, all);
+    unsigned bits = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) { bits |= (all[lane][0] != 0 ? 1U : 0U) << lane; }
+    return bits;
+}
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
+/// prmt: byte i of the result is the one of the eight of both that digit i of `which` names.
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned which) {
+    const std::uint64_t both = std::uint64_t{high} << 32 | low;
+    unsigned result = 0;
+    for (unsigned i = 0; i < 4; ++i) { result |= static_cast<unsigned>(both >> (8 * (which >> (4 * i) & 7)) & 255) << (8 * i); }
+    return result;
+}
+
+#define multiply_bytes multiply_bytes_on_a_gpu
+#include "cuda/primitives/byte_fragments.cuh"
+#undef multiply_bytes
+
+namespace tapline::cuda::tensor {
+
+// mma.m16n8k32 of bytes, row.col: its fragments' layouts.
+template <bool kSigned>
+static void multiply_bytes(unsigned (&sum)[4], const unsigned (&a)[4], uint2 b) {
+    struct {
+        unsigned a[4];
+        uint2 b;
+    } own = {{a[0], a[1], a[2], a[3]}, b};
+    char all[32][64];
+    test::on_host::share_in_warp(&own, sizeof own, all);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    for (int i = 0; i < 4; ++i) {
+        const int row = lane / 4 + i / 2 * 8;
+        const int column = lane % 4 * 2 + i % 2;
+        for (int k = 0; k < 32; ++k) {
+            auto x = own;
+            auto y = own;
+            std::memcpy(&x, all[row % 8 * 4 + k % 16 / 4], sizeof x);
+            std::memcpy(&y, all[column * 4 + k % 16 / 4], sizeof y);
+            const unsigned of_a = x.a[row / 8 + k / 16 * 2] >> (8 * (k % 4)) & 255;
+            const unsigned of_b = (k < 16 ? y.b.x : y.b.y) >> (8 * (k % 4)) & 255;
+            sum[i] += of_a * (kSigned && of_b > 127 ? of_b - 256 : of_b);
+        }
+    }
+}
+
+}  // namespace tapline::cuda::tensor
+
+namespace tapline::cuda::bytes_rung {
+alignas(128) char shared[test::on_host::kSharedBytes];
+}
+#include "cuda/families/bytes/bytes.cpp"
+#include "cuda/families/bytes/bytes_kernels.cu"
+
+namespace tapline::test::on_host {
+namespace {
+
+const bool added = [] {
+    for (int steps = 1; steps <= cuda::bytes_rung::kMostSteps; ++steps) {
+        for (const bool across : {false, true}) {
+            add_kernel(cuda::bytes_rung::kernel_of(steps, across), cuda::bytes_rung::shared);
+        }
+    }
+    return true;
+}();
+
+}  // namespace
+}  // namespace tapline::test::on_host
