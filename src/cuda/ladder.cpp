@@ -7,6 +7,7 @@
 #include "cuda/families/flattened/flattened.hpp"
 #include "cuda/families/image_fft/image_fft.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
+#include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/families/overlap_save/overlap_save.hpp"
@@ -32,6 +33,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_parts(),
         &overlap_save_large(),
         &overlap_save_cluster(),
+        &integer_signals(),
         // Images.
         &image_direct(),
         &image_tiles(),
@@ -39,8 +41,10 @@ const std::vector<const Rung*>& ladder() {
         &image_tensor(),
         &image_fft(),
         &flattened_images(),
+        &integer_images(),
         // Volumes.
         &flattened_volumes(),
+        &integer_volumes(),
     };
     return rungs;
 }

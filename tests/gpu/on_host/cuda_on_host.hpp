@@ -128,6 +128,9 @@ inline void __threadfence() {}
 inline unsigned atomicAdd(unsigned* to, unsigned value) { return std::exchange(*to, *to + value); }
 inline unsigned atomicOr(unsigned* to, unsigned value) { return std::exchange(*to, *to | value); }
 inline unsigned atomicMax(unsigned* to, unsigned value) { return std::exchange(*to, std::max(*to, value)); }
+inline unsigned long long atomicMin(unsigned long long* to, unsigned long long value) {
+    return std::exchange(*to, std::min(*to, value));
+}
 template <class T>
 T __ldg(const T* from) {
     return *from;
