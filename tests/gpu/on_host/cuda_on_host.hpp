@@ -180,6 +180,7 @@ inline int __double2int_rn(double x) {
     if (std::isnan(x) || x <= -2147483648.0) { return INT32_MIN; }
     return x >= 2147483647.0 ? INT32_MAX : static_cast<int>(std::nearbyint(x));
 }
+inline long long __double2ll_rn(double x) { return std::llrint(x); }
 inline int __float2int_rn(float x) { return std::isnan(x) ? 0 : __double2int_rn(double{x}); }
 inline double __longlong_as_double(long long bits) {
     double x = 0;

@@ -13,11 +13,6 @@
 
 namespace tapline::cuda {
 namespace integer {
-namespace {
-
-AnyAxis whole_axis(const core::Axis& a) {
-    return {a.n, a.k, a.origin, 0, a.outputs, a.outputs, 0, a.n, a.in_stride, a.out_stride, a.boundary};
-}
 
 std::int64_t constant_of(const Problem& p) {
     std::array<unsigned char, 16> raw{};
@@ -26,6 +21,12 @@ std::int64_t constant_of(const Problem& p) {
     std::memcpy(&bits, raw.data(), sizeof bits);  // little-endian, zeros behind
     const int unused = 64 - 8 * stored_bytes(p.dtype);
     return is_signed(p.dtype) ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
+}
+
+namespace {
+
+AnyAxis whole_axis(const core::Axis& a) {
+    return {a.n, a.k, a.origin, 0, a.outputs, a.outputs, 0, a.n, a.in_stride, a.out_stride, a.boundary};
 }
 
 // Axes of more than one element, neighbours in the output first.
@@ -86,7 +87,7 @@ Any any_of(const Prepared& prepared, const Job& job, const OnDevice& on_device, 
     cut.in_last = job.in_last;
     cut.in_stride = job.in_stride;
     cut.out_stride = job.out_stride;
-    if (cut.outputs < job.first + job.count) { cut.outputs = std::int64_t{1} << 40; }  // a stream's have no end
+    if (cut.outputs < job.first + job.count) { cut.outputs = kOfStream; }
     g.in = job.in;
     g.out = job.out;
     g.taps = on_device.taps;
@@ -104,6 +105,12 @@ Any any_of(const Prepared& prepared, const Job& job, const OnDevice& on_device, 
     g.wholes = p.dtype == kU64 ? 1 : 0;
     set_walk(g);
     return g;
+}
+
+void launch_any(AnyKernel kernel, const Any& g, cudaStream_t stream) {
+    const std::int64_t blocks = divide_up(g.outputs, kThreads);
+    if (blocks > kMostBlocks) { refuse_launch(); }
+    launch_kernel(kernel, static_cast<unsigned>(blocks), kThreads, 0, stream, g);
 }
 
 namespace {
@@ -146,11 +153,9 @@ public:
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
                 cudaStream_t stream) const override {
         const auto& chosen = prepared.chosen_as<ChosenAny>();
-        const Any g = any_of(prepared, job, on_device, chosen.begin(workspace, stream));
-        const std::int64_t blocks = divide_up(g.outputs, kThreads);
-        if (blocks > kMostBlocks) { refuse_launch(); }
-        launch_kernel(chosen.kernel, static_cast<unsigned>(blocks), kThreads, 0, stream, g);
-        chosen.end(g, stream);
+        Found* const found = chosen.begin(workspace, stream);
+        launch_any(chosen.kernel, any_of(prepared, job, on_device, found), stream);
+        chosen.end(prepared, job, on_device, found, stream);
     }
 
 private:

@@ -53,8 +53,14 @@ struct Any {
 Any any_of(const Prepared& prepared, const Job& job, const OnDevice& on_device, Found* found);
 
 using AnyKernel = void (*)(Any g);
+/// The boundary's constant.
+std::int64_t constant_of(const Problem& p);
+/// A stream's outputs of a row: more than there are.
+inline constexpr std::int64_t kOfStream = std::int64_t{1} << 40;
+
 /// For samples of a type and sums of 64 or 192 bits.
 AnyKernel any_kernel(Dtype dtype, int sum_bits);
+void launch_any(AnyKernel kernel, const Any& g, cudaStream_t stream);
 /// One thread: what the output is that was found.
 AnyKernel found_kernel(Dtype dtype);
 /// One thread: nothing was found yet.

@@ -20,8 +20,9 @@ Found* ChosenInteger::begin(void* workspace, cudaStream_t stream) const {
     return found;
 }
 
-void ChosenInteger::end(const Any& g, cudaStream_t stream) const {
-    if (reports) { launch_kernel(found_, 1, 1, 0, stream, g); }
+void ChosenInteger::end(const Prepared& prepared, const Job& job, const OnDevice& on_device, Found* found,
+                        cudaStream_t stream) const {
+    if (reports) { launch_kernel(found_, 1, 1, 0, stream, any_of(prepared, job, on_device, found)); }
 }
 
 }  // namespace tapline::cuda::integer

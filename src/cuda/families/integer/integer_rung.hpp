@@ -13,8 +13,8 @@ struct ChosenInteger : Chosen {
 
     /// Before a launch: where an overflow goes, or null where there can be none.
     [[nodiscard]] Found* begin(void* workspace, cudaStream_t stream) const;
-    /// After it: what the output is that was found. `g`: the job's.
-    void end(const Any& g, cudaStream_t stream) const;
+    /// After it: what the output is that was found.
+    void end(const Prepared& prepared, const Job& job, const OnDevice& on_device, Found* found, cudaStream_t stream) const;
 
     Bound bound;
     bool reports;  // an output might not fit
