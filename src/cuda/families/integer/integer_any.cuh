@@ -200,6 +200,6 @@ __global__ void found_sum_kernel(const __grid_constant__ Any g) {
     g.found->sum = sum_at<T, Exact>(g, place_of_found(g, g.found->output)).sum();
 }
 
-inline __global__ void nothing_found_kernel(Found* found) { found->output = kNone; }
+__global__ void nothing_found_kernel(Found* found) { found->output = kNone; }
 
 }  // namespace tapline::cuda::integer

@@ -57,11 +57,25 @@ __global__ void __launch_bounds__(32 * kDirectWarps) direct_sums_kernel(const __
         __syncwarp();
         for (int i = lane; i < padded; i += 32) { taps[i] = i < count ? static_cast<X>(filter[t + i]) : X{0}; }
         if (inside) {
-#pragma unroll 4
-            for (int i = lane; i < D::kTile + padded; i += 32) {
-                const std::int64_t at = first + t + min(i, D::kTile + count - 1);
-                window[D::place(i)] = static_cast<X>(load_integer(g, tile.in + at * g.a.in_sample));
-            }
+            const int needed = D::kTile + count - 1;
+            const std::int64_t from = tile.in + (first + t) * g.a.in_sample;
+            with_raw(g.in_bytes, [&](auto raw) {
+                using Raw = decltype(raw);
+                constexpr int kLoads = 8;  // that go out together
+                const Raw* const in = static_cast<const Raw*>(g.a.in) + from;
+#pragma unroll 1
+                for (int i = lane; i < D::kTile + padded; i += 32 * kLoads) {
+                    Raw some[kLoads];
+#pragma unroll
+                    for (int u = 0; u < kLoads; ++u) { some[u] = i + 32 * u < needed ? in[(i + 32 * u) * g.a.in_sample] : Raw{}; }
+#pragma unroll
+                    for (int u = 0; u < kLoads; ++u) {
+                        if (i + 32 * u < D::kTile + padded) {
+                            window[D::place(i + 32 * u)] = static_cast<X>(widened_raw(g, some[u]));
+                        }
+                    }
+                }
+            });
         } else {
 #pragma unroll 1
             for (int i = lane; i < D::kTile + padded; i += 32) {
@@ -91,23 +105,16 @@ __global__ void __launch_bounds__(32 * kDirectWarps) direct_sums_kernel(const __
         }
     }
     // Through shared memory, so that neighbours are stored side by side.
-    const std::int64_t left = g.a.count - o;
-    constexpr int kRounds = D::kTile / 32;
     __syncwarp();
-    auto* const stage = reinterpret_cast<typename D::Sum*>(window);
-    static_assert(D::kTile / O * (O + 1) * sizeof(typename D::Sum) <= D::kWindow * sizeof(X));
+    using Sum = typename D::Sum;
+    auto* const stage = reinterpret_cast<Sum*>(window);
+    static_assert(D::kTile / O * (O + 1) * sizeof(Sum) <= D::kWindow * sizeof(X));
 #pragma unroll
     for (int i = 0; i < O; ++i) { stage[lane * (O + 1) + i] = sum[i]; }
     __syncwarp();
-#pragma unroll 4
-    for (int round = 0; round < kRounds; ++round) {
-        const int i = 32 * round + lane;
-        if (i >= left) { break; }
-        const auto value = stage[D::place(i)];
-        const std::int64_t wide =
-            kSums == Sums::low32 ? static_cast<std::int64_t>(static_cast<std::int32_t>(value)) : static_cast<std::int64_t>(value);
-        put_output(g, tile, o + i, wide);
-    }
+    put_outputs<O>(g, tile, o + lane, g.a.count, 32, [&](int i) {
+        return static_cast<std::int64_t>(static_cast<std::make_signed_t<Sum>>(stage[D::place(32 * i + lane)]));
+    });
 }
 
 }  // namespace tapline::cuda::integer

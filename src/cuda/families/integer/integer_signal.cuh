@@ -8,24 +8,22 @@
 
 namespace tapline::cuda::integer {
 
-__device__ __forceinline__ std::int64_t load_integer(const Signal& g, std::int64_t index) {
-    const void* const in = g.a.in;
-    switch (g.in_bytes) {
-        case 1: {
-            const int x = static_cast<const std::uint8_t*>(in)[index];
-            return g.in_bool != 0 ? (x != 0 ? 1 : 0) : g.in_signed != 0 ? static_cast<std::int8_t>(x) : x;
-        }
-        case 2: {
-            const int x = static_cast<const std::uint16_t*>(in)[index];
-            return g.in_signed != 0 ? static_cast<std::int16_t>(x) : x;
-        }
-        case 4: {
-            const std::uint32_t x = static_cast<const std::uint32_t*>(in)[index];
-            return g.in_signed != 0 ? static_cast<std::int64_t>(static_cast<std::int32_t>(x)) : static_cast<std::int64_t>(x);
-        }
-        default:
-            return static_cast<const std::int64_t*>(in)[index];
+/// An element as a number.
+template <class Raw>
+__device__ __forceinline__ std::int64_t widened_raw(const Signal& g, Raw raw) {
+    if constexpr (sizeof(Raw) == 8) {
+        return static_cast<std::int64_t>(raw);
+    } else {
+        const auto with_sign = static_cast<std::int32_t>(static_cast<std::make_signed_t<Raw>>(raw));
+        const std::int64_t x = g.in_signed != 0 ? with_sign : static_cast<std::int64_t>(raw);
+        return sizeof(Raw) == 1 && g.in_bool != 0 ? (x != 0 ? 1 : 0) : x;
     }
+}
+
+__device__ __forceinline__ std::int64_t load_integer(const Signal& g, std::int64_t index) {
+    std::int64_t x = 0;
+    with_raw(g.in_bytes, [&](auto raw) { x = widened_raw(g, static_cast<const decltype(raw)*>(g.a.in)[index]); });
+    return x;
 }
 
 /// The sample at a position counted from sample in_first, where it may be outside.
@@ -50,6 +48,36 @@ __device__ __forceinline__ void put_output(const Signal& g, const LineTile& tile
         atomicMin(&g.found->output, number);
     }
     store_raw(g.a.out, g.finish.output_bytes, tile.out + o * g.a.out_sample, raw);
+}
+
+/// Whether outputs are the low bytes of sums, whatever those are.
+__device__ __forceinline__ bool stores_low_bytes(const Signal& g) {
+    return is_plain(g.finish) && (g.finish.wraps != 0 || g.found == nullptr);
+}
+
+/// Outputs o + i * step for i < kCount, as long as they are below `end` and the job's count; sum(i) are theirs.
+template <int kCount, class SumOf>
+__device__ __forceinline__ void put_outputs(const Signal& g, const LineTile& tile, std::int64_t o, std::int64_t end, int step,
+                                            const SumOf& sum) {
+    const std::int64_t left = min(g.a.count, end) - o;
+    if (stores_low_bytes(g)) {
+        with_raw(g.finish.output_bytes, [&](auto raw) {
+            using Raw = decltype(raw);
+            Raw* const out = static_cast<Raw*>(g.a.out) + tile.out + o * g.a.out_sample;
+#pragma unroll
+            for (int i = 0; i < kCount; ++i) {
+                if (i * step < left) { out[i * step * g.a.out_sample] = static_cast<Raw>(sum(i)); }
+            }
+        });
+        return;
+    }
+    std::int64_t sums[kCount];
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) { sums[i] = sum(i); }
+#pragma unroll 1
+    for (int i = 0; i < kCount; ++i) {
+        if (i * step < left) { put_output(g, tile, o + i * step, sums[i]); }
+    }
 }
 
 }  // namespace tapline::cuda::integer

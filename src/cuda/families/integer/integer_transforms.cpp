@@ -42,6 +42,12 @@ std::vector<Point> exact_roots(int points) {
     return roots;
 }
 
+// Where a frequency's factor lies of filters of samples as they are: as the threads that multiply by it read.
+int place_of_product(int frequency) {
+    const int point = place_of_frequency(frequency, points_bits(Way::whole));
+    return point % 8 * (points_of(Way::whole) / 8) + point / 8;
+}
+
 // In place, in order.
 void transform(std::vector<Point>& x, const std::vector<Point>& roots) {
     const std::size_t n = x.size();
@@ -125,7 +131,7 @@ std::vector<std::byte> transform_tables(Way way, const Problem& p, const void* t
             transform(x, roots);
             const int frequencies = way == Way::whole ? points : points / 2 + 1;
             for (int i = 0; i < frequencies; ++i) {
-                const int place = way == Way::whole ? place_of_frequency(i, points_bits(way)) : l * (points / 2 + 1) + i;
+                const int place = way == Way::whole ? place_of_product(i) : l * (points / 2 + 1) + i;
                 const Point value = std::conj(x[static_cast<std::size_t>(i)]) / static_cast<long double>(points);
                 spectrum[2 * static_cast<std::size_t>(place)] = static_cast<double>(value.real());
                 spectrum[2 * static_cast<std::size_t>(place) + 1] = static_cast<double>(value.imag());

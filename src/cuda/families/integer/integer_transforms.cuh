@@ -76,32 +76,39 @@ __device__ __forceinline__ void transform_in_registers(double2 (&x)[16]) {
     for (int i = 0; i < 16; ++i) { x[i] = y[i]; }
 }
 
-/// x[j] times w^j, w = roots[at], or its conjugate. Powers are products of at most three numbers of the table.
+/// The powers 1, 2, 4 and 8 of w = roots[at] that others are products of, at most three of them.
+struct Powers {
+    double2 w1, w2, w4, w8;
+    template <int kRadix>
+    static __device__ __forceinline__ Powers of(const double2* roots, int at) {
+        Powers p{__ldg(roots + at), __ldg(roots + 2 * at), __ldg(roots + 4 * at), {}};
+        if constexpr (kRadix == 16) { p.w8 = __ldg(roots + 8 * at); }
+        return p;
+    }
+};
+
+/// x[j] times w^j, or its conjugate.
 template <bool kForward, int kRadix>
-__device__ __forceinline__ void twiddle(double2 (&x)[kRadix], const double2* roots, int at) {
-    const double2 w1 = __ldg(roots + at);
-    const double2 w2 = __ldg(roots + 2 * at);
-    const double2 w4 = __ldg(roots + 4 * at);
-    const double2 w3 = times(w1, w2);
-    x[1] = times_root<kForward>(x[1], w1);
-    x[2] = times_root<kForward>(x[2], w2);
+__device__ __forceinline__ void twiddle(double2 (&x)[kRadix], const Powers& p) {
+    const double2 w3 = times(p.w1, p.w2);
+    x[1] = times_root<kForward>(x[1], p.w1);
+    x[2] = times_root<kForward>(x[2], p.w2);
     x[3] = times_root<kForward>(x[3], w3);
-    x[4] = times_root<kForward>(x[4], w4);
-    x[5] = times_root<kForward>(x[5], times(w1, w4));
-    x[6] = times_root<kForward>(x[6], times(w2, w4));
-    const double2 w7 = times(w3, w4);
+    x[4] = times_root<kForward>(x[4], p.w4);
+    x[5] = times_root<kForward>(x[5], times(p.w1, p.w4));
+    x[6] = times_root<kForward>(x[6], times(p.w2, p.w4));
+    const double2 w7 = times(w3, p.w4);
     x[7] = times_root<kForward>(x[7], w7);
     if constexpr (kRadix == 16) {
-        const double2 w8 = __ldg(roots + 8 * at);
-        x[8] = times_root<kForward>(x[8], w8);
-        x[9] = times_root<kForward>(x[9], times(w1, w8));
-        x[10] = times_root<kForward>(x[10], times(w2, w8));
-        x[11] = times_root<kForward>(x[11], times(w3, w8));
-        const double2 w12 = times(w4, w8);
+        x[8] = times_root<kForward>(x[8], p.w8);
+        x[9] = times_root<kForward>(x[9], times(p.w1, p.w8));
+        x[10] = times_root<kForward>(x[10], times(p.w2, p.w8));
+        x[11] = times_root<kForward>(x[11], times(w3, p.w8));
+        const double2 w12 = times(p.w4, p.w8);
         x[12] = times_root<kForward>(x[12], w12);
-        x[13] = times_root<kForward>(x[13], times(w1, w12));
-        x[14] = times_root<kForward>(x[14], times(w2, w12));
-        x[15] = times_root<kForward>(x[15], times(w7, w8));
+        x[13] = times_root<kForward>(x[13], times(p.w1, w12));
+        x[14] = times_root<kForward>(x[14], times(p.w2, w12));
+        x[15] = times_root<kForward>(x[15], times(w7, p.w8));
     }
 }
 
@@ -118,20 +125,22 @@ struct BlockTransform {
     /// x[j] is point thread + j * kTransformThreads; then the first pass has been taken and lies in `points`.
     static __device__ __forceinline__ void begin(double2 (&x)[kFirst], double2* points, const double2* roots) {
         const int thread = static_cast<int>(threadIdx.x);
+        const Powers powers = Powers::of<kFirst>(roots, thread);
         transform_in_registers<true>(x);
-        twiddle<true>(x, roots, thread);
+        twiddle<true>(x, powers);
 #pragma unroll
         for (int j = 0; j < kFirst; ++j) { points[place(thread + j * kTransformThreads)] = x[j]; }
     }
     /// The inverse of begin(), times the number of points.
     static __device__ __forceinline__ void end(double2 (&x)[kFirst], const double2* points, const double2* roots) {
         const int thread = static_cast<int>(threadIdx.x);
+        const Powers powers = Powers::of<kFirst>(roots, thread);
 #pragma unroll
         for (int j = 0; j < kFirst; ++j) { x[j] = points[place(thread + j * kTransformThreads)]; }
-        twiddle<false>(x, roots, thread);
+        twiddle<false>(x, powers);
         transform_in_registers<false>(x);
     }
-    /// A pass over blocks of kLength points in place. `between`: of the last one, called between both directions.
+    /// A pass over blocks of kLength points in place.
     template <bool kForward, int kLength>
     static __device__ __forceinline__ void pass(double2* points, const double2* roots) {
         constexpr int kStep = kLength / 8;
@@ -140,12 +149,14 @@ struct BlockTransform {
         for (int i = static_cast<int>(threadIdx.x); i < kItems; i += kTransformThreads) {
             const int at = i % kStep;
             const int base = i / kStep * kLength + at;
+            Powers powers{};
+            if constexpr (kStep > 1) { powers = Powers::of<8>(roots, at * (kPoints / kLength)); }
             double2 x[8];
 #pragma unroll
             for (int j = 0; j < 8; ++j) { x[j] = points[place(base + j * kStep)]; }
-            if constexpr (!kForward && kStep > 1) { twiddle<false>(x, roots, at * (kPoints / kLength)); }
+            if constexpr (!kForward && kStep > 1) { twiddle<false>(x, powers); }
             transform_in_registers<kForward>(x);
-            if constexpr (kForward && kStep > 1) { twiddle<true>(x, roots, at * (kPoints / kLength)); }
+            if constexpr (kForward && kStep > 1) { twiddle<true>(x, powers); }
 #pragma unroll
             for (int j = 0; j < 8; ++j) { points[place(base + j * kStep)] = x[j]; }
         }
@@ -157,6 +168,30 @@ struct BlockTransform {
     }
     static __device__ __forceinline__ void back(double2* points, const double2* roots) {
         pass<false, 8>(points, roots);
+        pass<false, 64>(points, roots);
+        pass<false, 512>(points, roots);
+        __syncthreads();
+    }
+    /// Both with the product with a spectrum between them, whose point 8 i + j is at j * kItems + i.
+    static __device__ __forceinline__ void convolve(double2* points, const double2* roots, const double2* spectrum) {
+        pass<true, 512>(points, roots);
+        pass<true, 64>(points, roots);
+        __syncthreads();
+#pragma unroll 1
+        for (int i = static_cast<int>(threadIdx.x); i < kItems; i += kTransformThreads) {
+            double2 h[8];
+#pragma unroll
+            for (int j = 0; j < 8; ++j) { h[j] = __ldg(spectrum + j * kItems + i); }
+            double2 x[8];
+#pragma unroll
+            for (int j = 0; j < 8; ++j) { x[j] = points[9 * i + j]; }
+            transform_in_registers<true>(x);
+#pragma unroll
+            for (int j = 0; j < 8; ++j) { x[j] = times(x[j], h[j]); }
+            transform_in_registers<false>(x);
+#pragma unroll
+            for (int j = 0; j < 8; ++j) { points[9 * i + j] = x[j]; }
+        }
         pass<false, 64>(points, roots);
         pass<false, 512>(points, roots);
         __syncthreads();
@@ -176,6 +211,35 @@ __device__ __forceinline__ double limb_of(std::int64_t x, int limb) {
     return digit;
 }
 
+/// Samples thread + j * kTransformThreads from position `first` on as numbers, and those `more` behind them: put(j, x, y).
+template <int kCount, bool kMore, class Put>
+__device__ __forceinline__ void load_samples(const Signal& g, std::int64_t row, std::int64_t first, std::int64_t more,
+                                             const Put& put) {
+    const auto thread = static_cast<int>(threadIdx.x);
+    const bool inside = first >= 0 && first + kCount * kTransformThreads + more <= g.a.in_last - g.a.in_first;
+    if (!inside) {
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) {
+            const std::int64_t at = first + thread + j * kTransformThreads;
+            put(j, sample_at(g, row, at), kMore ? sample_at(g, row, at + more) : 0);
+        }
+        return;
+    }
+    with_raw(g.in_bytes, [&](auto raw) {
+        using Raw = decltype(raw);
+        const Raw* const in = static_cast<const Raw*>(g.a.in) + row + (first + thread) * g.a.in_sample;
+        Raw some[kCount];
+        Raw others[kCount];
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) {
+            some[j] = in[j * kTransformThreads * g.a.in_sample];
+            others[j] = kMore ? in[(j * kTransformThreads + more) * g.a.in_sample] : Raw{};
+        }
+#pragma unroll
+        for (int j = 0; j < kCount; ++j) { put(j, widened_raw(g, some[j]), kMore ? widened_raw(g, others[j]) : 0); }
+    });
+}
+
 __device__ __forceinline__ std::uint64_t nearest(double x) { return static_cast<std::uint64_t>(__double2ll_rn(x)); }
 
 /// Two segments of samples as they are, outputs [o, o + g.outputs) and as many more.
@@ -188,31 +252,17 @@ __global__ void __launch_bounds__(kTransformThreads, 1) transform_wholes_kernel(
     const std::int64_t o = tile.tile * 2 * g.outputs;
     const std::int64_t first = s.a.first - s.a.origin - s.a.in_first + o;
     double2 x[Block::kFirst];
-#pragma unroll
-    for (int j = 0; j < Block::kFirst; ++j) {
-        const std::int64_t at = first + thread + j * kTransformThreads;
-        x[j].x = static_cast<double>(sample_at(s, tile.in, at));
-        x[j].y = static_cast<double>(sample_at(s, tile.in, at + g.outputs));
-    }
+    load_samples<Block::kFirst, true>(s, tile.in, first, g.outputs, [&](int j, std::int64_t one, std::int64_t other) {
+        x[j] = {static_cast<double>(one), static_cast<double>(other)};
+    });
     Block::begin(x, places, g.roots);
-    Block::forward(places, g.roots);
-    __syncthreads();
-    const auto* const spectrum =
-        reinterpret_cast<const double2*>(g.spectra + filter_of(s.rows, tile, 0) * spectrum_doubles(Way::whole));
-#pragma unroll 4
-    for (int p = thread; p < Block::kPoints; p += kTransformThreads) {
-        double2& point = places[Block::place(p)];
-        point = times(point, __ldg(spectrum + p));
-    }
-    Block::back(places, g.roots);
+    Block::convolve(places, g.roots,
+                    reinterpret_cast<const double2*>(g.spectra + filter_of(s.rows, tile, 0) * spectrum_doubles(Way::whole)));
     Block::end(x, places, g.roots);
-#pragma unroll
-    for (int j = 0; j < Block::kFirst; ++j) {
-        const std::int64_t at = thread + j * kTransformThreads;
-        if (at >= g.outputs) { break; }
-        if (o + at < s.a.count) { put_output(s, tile, o + at, static_cast<std::int64_t>(nearest(x[j].x))); }
-        if (o + at + g.outputs < s.a.count) { put_output(s, tile, o + at + g.outputs, static_cast<std::int64_t>(nearest(x[j].y))); }
-    }
+    put_outputs<Block::kFirst>(s, tile, o + thread, o + g.outputs, kTransformThreads,
+                               [&](int j) { return static_cast<std::int64_t>(nearest(x[j].x)); });
+    put_outputs<Block::kFirst>(s, tile, o + g.outputs + thread, o + 2 * g.outputs, kTransformThreads,
+                               [&](int j) { return static_cast<std::int64_t>(nearest(x[j].y)); });
 }
 
 /// What the spectra of two real signals are, a + i b having values z at a frequency and `mirrored` at its negative.
@@ -243,8 +293,7 @@ __global__ void __launch_bounds__(kTransformThreads, 1) transform_limbs_kernel(c
     const std::int64_t o = tile.tile * g.outputs;
     const std::int64_t first = s.a.first - s.a.origin - s.a.in_first + o;
     std::int64_t sample[Block::kFirst];
-#pragma unroll
-    for (int j = 0; j < Block::kFirst; ++j) { sample[j] = sample_at(s, tile.in, first + thread + j * kTransformThreads); }
+    load_samples<Block::kFirst, false>(s, tile.in, first, 0, [&](int j, std::int64_t one, std::int64_t) { sample[j] = one; });
     double2 x[Block::kFirst];
 #pragma unroll
     for (int signal = 0; signal < kSignals; ++signal) {
@@ -291,14 +340,9 @@ __global__ void __launch_bounds__(kTransformThreads, 1) transform_limbs_kernel(c
 #pragma unroll
         for (int j = 0; j < Block::kFirst; ++j) { sum[j] += (nearest(x[j].x) + (nearest(x[j].y) << 16)) << (32 * signal); }
     }
-#pragma unroll
-    for (int j = 0; j < Block::kFirst; ++j) {
-        const std::int64_t at = thread + j * kTransformThreads;
-        if (at >= g.outputs || o + at >= s.a.count) { break; }
-        const std::int64_t value =
-            kWay == Way::two ? static_cast<std::int64_t>(static_cast<std::int32_t>(sum[j])) : static_cast<std::int64_t>(sum[j]);
-        put_output(s, tile, o + at, value);
-    }
+    put_outputs<Block::kFirst>(s, tile, o + thread, o + g.outputs, kTransformThreads, [&](int j) {
+        return kWay == Way::two ? static_cast<std::int64_t>(static_cast<std::int32_t>(sum[j])) : static_cast<std::int64_t>(sum[j]);
+    });
 }
 
 }  // namespace tapline::cuda::integer
