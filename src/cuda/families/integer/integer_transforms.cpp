@@ -42,12 +42,6 @@ std::vector<Point> exact_roots(int points) {
     return roots;
 }
 
-// Where a frequency's factor lies of filters of samples as they are: as the threads that multiply by it read.
-int place_of_product(int frequency) {
-    const int point = place_of_frequency(frequency, points_bits(Way::whole));
-    return point % 8 * (points_of(Way::whole) / 8) + point / 8;
-}
-
 // In place, in order.
 void transform(std::vector<Point>& x, const std::vector<Point>& roots) {
     const std::size_t n = x.size();
@@ -129,12 +123,17 @@ std::vector<std::byte> transform_tables(Way way, const Problem& p, const void* t
                 x[static_cast<std::size_t>(t)] = static_cast<long double>(tap_as_number(way, p, all[f * p.x.k + t], l));
             }
             transform(x, roots);
-            const int frequencies = way == Way::whole ? points : points / 2 + 1;
-            for (int i = 0; i < frequencies; ++i) {
-                const int place = way == Way::whole ? place_of_product(i) : l * (points / 2 + 1) + i;
-                const Point value = std::conj(x[static_cast<std::size_t>(i)]) / static_cast<long double>(points);
-                spectrum[2 * static_cast<std::size_t>(place)] = static_cast<double>(value.real());
-                spectrum[2 * static_cast<std::size_t>(place) + 1] = static_cast<double>(value.imag());
+            const int products = way == Way::whole ? points : points / 2 + 1;
+            for (int i = 0; i < products; ++i) {
+                const int bits = points_bits(way);
+                // As threads read them: point 8 i + j of `whole` is factor j of thread i.
+                const int place = way == Way::whole ? i % (points / 8) * 8 + i / (points / 8) : place_of_pair(i, bits);
+                const auto at =
+                    2 * (static_cast<std::size_t>(l) * static_cast<std::size_t>(products) + static_cast<std::size_t>(i));
+                const Point value =
+                    std::conj(x[static_cast<std::size_t>(frequency_at(place, bits))]) / static_cast<long double>(points);
+                spectrum[at] = static_cast<double>(value.real());
+                spectrum[at + 1] = static_cast<double>(value.imag());
             }
         }
         table.insert(table.end(), spectrum.begin(), spectrum.end());

@@ -306,9 +306,11 @@ __global__ void __launch_bounds__(kTransformThreads, 1) transform_limbs_kernel(c
     __syncthreads();
     const auto* const spectra = reinterpret_cast<const double2*>(g.spectra + filter_of(s.rows, tile, 0) * spectrum_doubles(kWay));
 #pragma unroll 1
-    for (int f = thread; f <= kHalf; f += kTransformThreads) {
-        const int here = Block::place(place_of_frequency(f, points_bits(kWay)));
-        const int there = Block::place(place_of_frequency((Block::kPoints - f) % Block::kPoints, points_bits(kWay)));
+    for (int i = thread; i <= kHalf; i += kTransformThreads) {
+        const int place = place_of_pair(i, points_bits(kWay));
+        const int opposite = (Block::kPoints - frequency_at(place, points_bits(kWay))) % Block::kPoints;
+        const int here = Block::place(place);
+        const int there = Block::place(place_of_frequency(opposite, points_bits(kWay)));
         double2 limb[kLimbs];
         double2 h[kLimbs];
 #pragma unroll
@@ -318,7 +320,7 @@ __global__ void __launch_bounds__(kTransformThreads, 1) transform_limbs_kernel(c
             limb[2 * signal + 1] = parted.b;
         }
 #pragma unroll
-        for (int l = 0; l < kLimbs; ++l) { h[l] = __ldg(spectra + l * (kHalf + 1) + f); }
+        for (int l = 0; l < kLimbs; ++l) { h[l] = __ldg(spectra + l * (kHalf + 1) + i); }
 #pragma unroll
         for (int signal = 0; signal < kSignals; ++signal) {
             double2 w[2] = {};

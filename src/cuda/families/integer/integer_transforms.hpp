@@ -23,8 +23,8 @@ __host__ __device__ constexpr int limbs_of(Way way) { return way == Way::four ? 
 /// Taps of the longest filter: three quarters of the points.
 __host__ __device__ constexpr std::int64_t most_taps(Way way) { return points_of(way) / 4 * 3; }
 
-/// Doubles of a filter's spectra: of `whole` all points in the order in which transforms leave them, of the others for each limb
-/// the frequencies up to half of them.
+/// Doubles of a filter's spectra: of `whole` all points, of the others for each limb the frequencies up to half of them, in the
+/// order in which threads multiply by them.
 __host__ __device__ constexpr std::int64_t spectrum_doubles(Way way) {
     return way == Way::whole ? 2 * std::int64_t{points_of(way)} : limbs_of(way) * (std::int64_t{points_of(way)} + 2);
 }
@@ -52,6 +52,16 @@ __host__ __device__ constexpr int place_of_frequency(int f, int bits) {
     at = at * 8 + f % 8;
     return at * 8 + f / 8;
 }
+
+/// The frequency at a place.
+__host__ __device__ constexpr int frequency_at(int place, int bits) {
+    const int first = bits == 13 ? 4 : 3;
+    const int radix = 1 << first;
+    return place / 512 + radix * (place / 64 % 8 + 8 * (place / 8 % 8 + 8 * (place % 8)));
+}
+/// Product `i` of a way in limbs, i <= points / 2, is that of this place: the first four of each eight have the frequencies below
+/// half of the points, the last product is that one's.
+__host__ __device__ constexpr int place_of_pair(int i, int bits) { return i == (1 << bits) / 2 ? 4 : i / 4 * 8 + i % 4; }
 
 /// What an output before rounding is off by at most where samples are of this type, for filters with these taps; `taps` as in
 /// bound_of(), not null.
