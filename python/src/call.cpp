@@ -134,15 +134,15 @@ Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape,
     const Dtype taps_dtype = dtype_of_array(array.array(), "taps");
     const std::optional<Dtype> wanted = out_dtype ? out_dtype : request.output_dtype;
     const Types types = types_of(signal_dtype, taps_dtype, wanted);
-    if (is_integer(types.signal) && request.problem.overflow == Overflow::error) {
-        check_tap_values(array, taps_dtype, types.signal);
-    }
     Prepared prepared = prepare(request, signal_shape, types, array);
     if (types.output == Dtype::f16) { prepared.problem.output_dtype = Dtype::f32; }
     return prepared;
 }
 
 Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape, const Types& types, const Owned& taps) {
+    if (is_integer(types.signal) && is_integer(types.taps) && request.problem.overflow == Overflow::error) {
+        check_tap_values(taps, dtype_of_array(taps.array(), "taps"), types.signal);
+    }
     Prepared prepared{types, shape_of(signal_shape, taps.array(), request.axis), request.problem, {}};
     const bool has_axes = PyArray_NDIM(taps.array()) > 1;
     const Owned array = has_axes ? axis_last(taps, prepared.shape.axis) : Owned::borrowed(taps.get());

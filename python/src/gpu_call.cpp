@@ -79,12 +79,8 @@ std::optional<Dtype> dtype_of_name(std::string_view name) {
 }
 
 Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output, bool as_stored) {
-    if (is_integer(signal) && is_integer(taps)) {
-        raise(PyExc_TypeError, std::string("signal: ") + numpy_name(signal) +
-                                   " in GPU memory beside integer taps; a GPU sums in floating point: convert one of them");
-    }
     Types types = types_of(is_half(signal) ? Dtype::f16 : signal, is_half(taps) ? Dtype::f16 : taps, output);
-    if (as_stored && is_integer(signal) && !types.complex_taps) { types.signal = signal; }
+    if (as_stored && is_integer(signal) && !is_integer(taps) && !types.complex_taps) { types.signal = signal; }
     if (!is_half(signal) || types.signal != Dtype::f32) { return types; }
     types.signal = signal;
     if (!output && types.output == Dtype::f16) { types.output = is_half(taps) && taps != signal ? Dtype::f32 : signal; }

@@ -26,7 +26,6 @@ const char* numpy_name(Dtype dtype);
 std::optional<Dtype> dtype_of_name(std::string_view name);
 
 /// As types_of(), with 16-bit floating signals read as they are stored, and, where `as_stored`, integers beside real taps, too.
-/// Integers beside integers are not for a GPU: TypeError.
 Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output, bool as_stored);
 
 /// A call arranged for the strides of its arrays: what is to be executed, with its plans. It never changes, so that several threads

@@ -159,10 +159,6 @@ GpuCall PlanObject::make_gpu_call(const std::string& dtype, const std::string& d
         raise(PyExc_ValueError, "signal: in the memory of " + device + ", the plan is for device='" + wanted +
                                     "'; make a plan with device='" + device + "' or 'auto'");
     }
-    if (is_integer(own)) {
-        raise(PyExc_TypeError, std::string("signal: in the memory of ") + device + ", the plan is for " + numpy_name(own) +
-                                   "; integers are exact in host memory only: use convolve(), or a plan with a floating dtype");
-    }
     const bool is_half = given == Dtype::f16 || given == Dtype::bf16;
     const bool converts = given && !is_half && PyArray_CanCastSafely(number_of_dtype(*given), number_of_dtype(own)) != 0;
     if (!is_half && !converts) {

@@ -13,7 +13,7 @@ from tapline._gpu_libraries import c_strides, library_of, name_of
 # A loop of more launches than this is slower than copying the signal to C order, which needs one launch.
 _MANY_EXECUTIONS = 16
 
-# Sums below this are exact in float64.
+# Sums of images below this are exact in float64.
 _EXACT_LIMIT = 2**53
 
 # Taps in GPU memory as they were when they were last read, by place; the oldest go first. Longer ones are not worth their memory.
@@ -93,6 +93,7 @@ def call(function, **values):
     signal, taps, out, dtype = values["signal"], values["taps"], values.get("out"), values.get("dtype")
     wanted = None if dtype is None else getattr(dtype, "name", None) or np.dtype(dtype).name
     options = {name: value for name, value in values.items() if name in _OPTIONS and value is not None}
+    exact = {**options, "overflow": values.get("overflow") or "error"}
     if out is not None:
         if wanted is not None and wanted != to.dtype:
             raise ValueError(f"dtype: {wanted}, but out has {to.dtype}; leave dtype away")
@@ -100,7 +101,7 @@ def call(function, **values):
 
     def execute(taps, taps_dtype, out):
         if _is_integer(place.dtype) and _is_integer(taps_dtype):
-            return _integers(function, library, place, signal, taps, options, wanted, out, values.get("overflow", "error"))
+            return _integers(function, library, place, signal, taps, taps_dtype, wanted, exact, out)
         return _execute(function, library, place, signal, taps, taps_dtype, wanted, options, out)
 
     if of_taps is not None:
@@ -207,35 +208,10 @@ def sums_are_exact(dtype, taps):
     return (dtype == "bool" or np.iinfo(dtype).bits <= 32) and _largest_sum(dtype, taps) < _EXACT_LIMIT
 
 
-def _holds(dtype, sums, not_negative):
-    """Whether an integer type has every integer up to `sums`, and, unless they are `not_negative`, those below zero."""
-    if dtype == "int64":
-        return True
-    return dtype != "bool" and sums <= np.iinfo(dtype).max and (not_negative or not dtype.startswith("u"))
-
-
-def _integers(function, library, place, signal, taps, options, wanted, out, overflow):
-    """Integer sums that float64 holds exactly; others are for the CPU."""
-    if not sums_are_exact(place.dtype, taps):
-        raise TypeError(
-            f"signal: {place.dtype} in GPU memory, with taps whose sums may pass 2^53, is not exact there; "
-            "convert the signal to float64, or copy it to host memory"
-        )
-    sums = _largest_sum(place.dtype, taps)
-    natural = wanted or "int64"
-    if _is_integer(natural) and natural != "int64" and overflow != "wrap" and sums > np.iinfo(natural).max:
-        raise TypeError(f"dtype: {natural} could overflow, which a GPU does not report; give overflow='wrap' or leave it int64")
-    options = {**options, "accuracy": "strict"}
-    direct = not _is_integer(natural) or _holds(natural, sums, place.dtype.startswith(("u", "b")) and bool((taps >= 0).all()))
-    of_sums = natural if direct else "int64"
-    y = _execute(function, library, place, signal, taps.astype(np.float64), "float64", of_sums, options, out if direct else None)
-    if direct:
-        return y
-    y = library.astype(y, natural)
-    if out is None:
-        return y
-    library_of(out).assign(out, y)
-    return out
+def _integers(function, library, place, signal, taps, taps_dtype, wanted, options, out):
+    """Exact sums of integers. What a library has no operations for is executed as it lies."""
+    arguments = (function, place.shape, place.dtype, taps, taps_dtype, wanted, f"cuda:{place.device}", options)
+    return run(library, place, signal, _core.GpuCall(*arguments, False), out)
 
 
 def call_plan(plan, signal, out):

@@ -21,7 +21,6 @@ namespace {
 // What no rung solves yet; empty: nothing of it.
 std::string unsolved_part(const Problem& problem) {
     if (problem.changes_rate()) { return "up, down or dilation other than 1"; }
-    if (problem.is_exact()) { return "exact sums of integers"; }
     return {};
 }
 
@@ -29,6 +28,10 @@ std::string unsolved_part(const Problem& problem) {
 
 Refusal refusal(const Rung& rung, const Problem& problem, const Device& device) {
     if (const std::string part = unsolved_part(problem); !part.empty()) { return "no CUDA kernel takes " + part + " yet"; }
+    if (problem.is_exact() != rung.takes_exact()) {
+        return problem.is_exact() ? "its sums are not exact, as those of integers must be"
+                                  : "takes integers with integer taps only";
+    }
     if (problem.has_outer() && rung.info().takes_outer == 0) { return "takes one batch axis at a time"; }
     if (rung.info().rank != problem.rank) {
         constexpr std::array<const char*, 4> kNames{"", "signals", "images", "volumes"};

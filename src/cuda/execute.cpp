@@ -100,6 +100,17 @@ void launch_with_taps(const cuda_abi::Prepared& prepared, const Job& job, const 
     launch_groups(prepared, maker, job, made, workspace, stream);
 }
 
+// Nobody would read what a graph's launches find.
+void refuse_capture(cudaStream_t stream) {
+    cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream, &capturing), "cudaStreamIsCapturing");
+    if (capturing == cudaStreamCaptureStatusNone) { return; }
+    throw CudaError(
+        Code::unsupported,
+        "stream: is being captured, and an output may not fit its type, which the call reports; ask for Overflow::wrap, "
+        "a clamp or a wider output_dtype");
+}
+
 // taps: nullptr for what was prepared with taps.
 bool launch_job(const cuda_abi::Prepared* prepared, const Job* job, const DeviceTaps* taps, void* workspace,
                 std::int64_t workspace_size, Stream* stream, Status* status) {
@@ -114,12 +125,15 @@ bool launch_job(const cuda_abi::Prepared* prepared, const Job* job, const Device
                             "engine goes on",
                             true);
         }
+        const bool reports = prepared->rung->reports(*prepared);
+        if (reports) { refuse_capture(native(stream)); }
         if (taps == nullptr) {
             prepared->rung->launch(*prepared, *job, prepared->on_device, workspace, native(stream));
         } else {
             launch_with_taps(*prepared, *job, *taps, workspace, native(stream));
         }
         check_launch(prepared->rung->info().name);
+        if (reports) { prepared->rung->report(*prepared, workspace, native(stream)); }
     });
 }
 

@@ -8,6 +8,8 @@
 #include "cuda/families/flattened/flattened.hpp"
 #include "cuda/families/image_fft/image_fft.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
+#include "cuda/families/integer/integer_any.hpp"
+#include "cuda/families/integer/integer_signal.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/families/overlap_save/overlap_save.hpp"
@@ -35,6 +37,9 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_parts(),
         &overlap_save_large(),
         &overlap_save_cluster(),
+        &integer_direct(),
+        &integer_transforms(),
+        &integer_signals(),
         // Images.
         &image_direct(),
         &image_tiles(),
@@ -42,9 +47,11 @@ const std::vector<const Rung*>& ladder() {
         &image_tensor(),
         &image_fft(),
         &flattened_images(),
+        &integer_images(),
         // Volumes.
         &volume_direct(),
         &flattened_volumes(),
+        &integer_volumes(),
     };
     return rungs;
 }

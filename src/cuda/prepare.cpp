@@ -25,6 +25,8 @@ std::int64_t bytes_of_tap(Dtype type) {
             return 16;
         case Dtype::f64:
         case Dtype::complex64:
+        case Dtype::i64:
+        case Dtype::u64:
             return 8;
         default:
             return 4;
@@ -44,6 +46,7 @@ bool all_finite(const std::byte* taps, std::int64_t bytes, Bits exponent) {
 }
 
 bool all_finite(const std::byte* taps, std::int64_t bytes, Dtype type) {
+    if (is_integer(type)) { return true; }
     return type == Dtype::f64 || type == Dtype::complex128 ? all_finite(taps, bytes, std::uint64_t{0x7ff} << 52)
                                                            : all_finite(taps, bytes, std::uint32_t{0xff} << 23);
 }

@@ -88,6 +88,13 @@ public:
     [[nodiscard]] virtual std::int64_t filled_table_bytes(const Prepared&) const { return 0; }
     /// Called once, after tables(), with the taps in Prepared::on_device. May allocate; waits for the stream.
     virtual void fill_tables(const Prepared&, void* /*to*/, cudaStream_t) const {}
+    /// Whether it takes exact sums of integers, and nothing else.
+    [[nodiscard]] virtual bool takes_exact() const { return false; }
+    /// Whether a launch's results need report(), for which the caller waits.
+    [[nodiscard]] virtual bool reports(const Prepared&) const { return false; }
+    /// After launch(), with its workspace and stream: waits, and throws CudaError (argument) for an output that its type cannot
+    /// hold.
+    virtual void report(const Prepared&, const void* /*workspace*/, cudaStream_t) const {}
     /// Launches on the current device. Throws CudaError.
     virtual void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const = 0;
 };

@@ -134,7 +134,6 @@ public:
     [[nodiscard]] std::span<const core::Algorithm* const> algorithms() const override { return table_; }
 
     [[nodiscard]] Support accepts(const Resolved& problem, const Request& /*request*/) const override {
-        if (problem.is_exact()) { return Support::no("integers are exact on the CPU only; use --device cpu"); }
         if (problem.changes_rate()) {
             return Support::no("up, down or dilation other than 1: only the CPU's textbook solves these yet; use --device cpu");
         }

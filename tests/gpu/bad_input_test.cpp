@@ -1,4 +1,5 @@
 // What bad input gets: a clear error, after which the plan goes on working.
+#include "gpu/driver.hpp"
 #include "gpu/gpu.hpp"
 #include "support/comparison.hpp"
 #include "support/errors.hpp"
@@ -154,11 +155,18 @@ TEST_F(BadInput, DevicesThatDoNotExist) {
     expect_still_works(plan());
 }
 
-TEST_F(BadInput, IntegersAreRefusedWithAReason) {
+// The call waits for its results where one might not fit its type, and says what the CPU says.
+TEST_F(BadInput, AnOverflowIsAnErrorThatNamesTheOutput) {
+    if (!has_driver()) { GTEST_SKIP() << "the emulated engine tells it later"; }
     Problem p = problem_;
-    p.dtype = Dtype::i32;
-    const std::vector<std::int64_t> taps(5, 1);
-    expect_error(ErrorCode::unsupported, "integer", [&] { make_plan(p, taps, {.device = "cuda"}); });
+    p.dtype = Dtype::i64;
+    const std::vector<std::int64_t> taps(5, std::int64_t{1} << 40);
+    std::vector<std::int64_t> in(1000, 1);
+    in[700] = std::int64_t{1} << 30;
+    const Plan with = make_plan(p, taps.data(), {.device = "cuda"});
+    expect_error(ErrorCode::argument, "output 698 is 1180591620717411303424",
+                 [&] { execute_on_device<std::int64_t>(with, in.data()); });
+    expect_still_works(plan());
 }
 
 // All of a bad call's launches are refused together: nothing is written when a buffer is wrong.

@@ -66,11 +66,30 @@ std::vector<float> random_floats(std::int64_t count, Random& random) {
     return values;
 }
 
+namespace {
+
+// Whether it takes integers with exact sums and nothing else.
+bool is_for_integers(const Rung& rung) {
+    Problem problem{.length = 400, .taps = 100, .mode = Mode::same};
+    if (rung.info().rank == 2) { problem = ImageProblem{.height = 64, .width = 64, .mask_height = 3, .mask_width = 3}; }
+    if (rung.info().rank == 3) { problem.axes = {{.length = 9, .taps = 3}, {.length = 9, .taps = 3}, {.length = 9, .taps = 3}}; }
+    const auto takes = [&](Dtype dtype) {
+        problem.dtype = dtype;
+        const cuda_abi::Problem p = gpu_host::to_abi(core::resolve(problem), {});
+        cuda_abi::Status status;
+        return rung.library->supports(rung.index, 0, &p, &status);
+    };
+    return takes(Dtype::i16) && !takes(Dtype::f32);
+}
+
+}  // namespace
+
 std::vector<Rung> rungs_of_rank(int rank) {
     std::vector<Rung> rungs;
     for (const cuda_abi::Api* library : {&api(), gpu_host::lessons_library().api}) {
         for (std::int32_t i = 0; library != nullptr && i < library->rung_count(); ++i) {
-            if (library->rung(i).rank == rank) { rungs.push_back({library, i}); }
+            const Rung rung{library, i};
+            if (rung.info().rank == rank && !is_for_integers(rung)) { rungs.push_back(rung); }
         }
     }
     std::stable_sort(rungs.begin(), rungs.end(), [](const Rung& a, const Rung& b) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <tuple>
 
+#include "core/problem/overflow.hpp"
 #include "cpu/element_types.hpp"
 #include "tapline/error.hpp"
 
@@ -38,12 +38,6 @@ bool holds(long double integral) {
     constexpr int kBits = std::numeric_limits<Out>::digits;  // without the sign
     const long double limit = std::ldexp(1.0L, kBits);
     return integral < limit && integral >= (std::is_signed_v<Out> ? -limit : 0.0L);
-}
-
-std::string printed(long double value) {
-    char text[64];
-    std::snprintf(text, sizeof text, std::abs(value) < 1e30L ? "%.0Lf" : "%.6Lg", value);
-    return text;
 }
 
 // scale * sum + bias is exact in double below 2^32: for powers of two that keep 20 bits behind the point, and such biases.
@@ -96,28 +90,9 @@ void OverflowLog::report(std::int64_t row, std::int64_t output, std::string valu
     any_.store(true, std::memory_order_relaxed);
 }
 
-std::string OverflowLog::place_in_signal(const core::Resolved& problem) const {
-    return "output " + std::to_string(output_) + (problem.batch.length > 1 ? " of row " + std::to_string(row_) : std::string());
-}
-
-// "output (2, 5, 7) of channel 1 of item 3": z, y, x.
-std::string OverflowLog::place_in_image(const core::Resolved& problem) const {
-    const std::int64_t x = output_ % problem.x.outputs, line = output_ / problem.x.outputs;
-    const std::int64_t channels = problem.channels.length;
-    std::string where = std::to_string(line % problem.y.outputs) + ", " + std::to_string(x) + ")";
-    if (problem.rank == 3) { where = std::to_string(line / problem.y.outputs) + ", " + where; }
-    if (channels > 1) { where += " of channel " + std::to_string(row_ % channels); }
-    if (problem.batch.length > 1) { where += " of item " + std::to_string(row_ / channels); }
-    return "output (" + where;
-}
-
 void OverflowLog::check(const core::Resolved& problem) const {
     if (!any_.load(std::memory_order_relaxed)) { return; }
-    const std::string where = problem.rank == 1 ? place_in_signal(problem) : place_in_image(problem);
-    throw Error(ErrorCode::argument, std::string("overflow: ") + where + " is " + value_ + ", which " +
-                                         to_string(problem.output_dtype) +
-                                         " cannot hold; ask for a wider output_dtype (f64 holds any size, rounded), a clamp, or "
-                                         "Overflow::wrap to keep the low bits");
+    throw Error(ErrorCode::argument, core::overflow_text(problem, row_, output_, value_));
 }
 
 IntegerEpilogue::IntegerEpilogue(const core::Resolved& problem)
@@ -201,7 +176,7 @@ bool IntegerEpilogue::finish_scaled(const core::Int192& sum, Out& result, std::s
                 return true;
             }
             result = 0;
-            *value = printed(r);
+            *value = core::printed(r);
             return false;
         }
     }

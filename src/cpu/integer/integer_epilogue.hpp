@@ -24,9 +24,6 @@ public:
     void check(const core::Resolved& problem) const;
 
 private:
-    [[nodiscard]] std::string place_in_signal(const core::Resolved& problem) const;
-    [[nodiscard]] std::string place_in_image(const core::Resolved& problem) const;
-
     std::atomic<bool> any_ = false;
     std::mutex mutex_;
     std::int64_t row_ = std::numeric_limits<std::int64_t>::max();

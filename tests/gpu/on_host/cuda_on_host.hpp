@@ -128,6 +128,9 @@ inline void __threadfence() {}
 inline unsigned atomicAdd(unsigned* to, unsigned value) { return std::exchange(*to, *to + value); }
 inline unsigned atomicOr(unsigned* to, unsigned value) { return std::exchange(*to, *to | value); }
 inline unsigned atomicMax(unsigned* to, unsigned value) { return std::exchange(*to, std::max(*to, value)); }
+inline unsigned long long atomicMin(unsigned long long* to, unsigned long long value) {
+    return std::exchange(*to, std::min(*to, value));
+}
 template <class T>
 T __ldg(const T* from) {
     return *from;
@@ -177,6 +180,7 @@ inline int __double2int_rn(double x) {
     if (std::isnan(x) || x <= -2147483648.0) { return INT32_MIN; }
     return x >= 2147483647.0 ? INT32_MAX : static_cast<int>(std::nearbyint(x));
 }
+inline long long __double2ll_rn(double x) { return std::llrint(x); }
 inline int __float2int_rn(float x) { return std::isnan(x) ? 0 : __double2int_rn(double{x}); }
 inline double __longlong_as_double(long long bits) {
     double x = 0;

@@ -173,11 +173,17 @@ TEST_F(CudaEngine, WrongNamesAndTypesAreRefused) {
     }
     expect_error(ErrorCode::argument, {"emulated_lesson", "emulated_pieces"},
                  with({.device = "cuda", .algorithm = "emulated_lesson"}));
-    Problem integers = problem_of(10, 3);
-    integers.dtype = Dtype::i16;
-    const std::vector<std::int64_t> integer_taps(3, 1);
-    expect_error(ErrorCode::unsupported, {"integers are exact on the CPU only", "--device cpu"},
-                 [&] { make_plan(integers, integer_taps, {.device = "cuda"}); });
+}
+
+TEST_F(CudaEngine, IntegersOfAnySizeAreExact) {
+    Problem p = problem_of(10, 3);
+    p.dtype = Dtype::i64;
+    p.overflow = Overflow::wrap;
+    const std::vector<std::int64_t> taps(3, std::int64_t{1} << 60), in(10, 99);
+    std::vector<std::int64_t> out(10), wanted(10);
+    make_plan(p, taps.data(), {.device = "cuda"}).execute_host(out.data(), in.data());
+    make_plan(p, taps.data(), {.device = "cpu"}).execute_host(wanted.data(), in.data());
+    EXPECT_EQ(out, wanted);
 }
 
 TEST_F(CudaEngine, PlansTakeDevicePointers) {

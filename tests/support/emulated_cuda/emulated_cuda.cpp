@@ -344,6 +344,10 @@ bool supports(std::int32_t number, std::int32_t, const Problem* p, Status* statu
     if (p->rank != rung(number).rank) { return fail(status, Code::unsupported, "it takes another number of filtered axes"); }
     if (p->taps_come_later && number != kPieces) { return fail(status, Code::unsupported, "it takes its taps from host memory"); }
     const bool real_sums = is_integer(p->dtype) && !is_integer(p->taps_dtype);
+    if (p->is_exact()) {
+        const bool takes = number == kPieces || number == kImageAnyhow || number == kVolume;
+        return takes || fail(status, Code::unsupported, "its sums of integers are not exact");
+    }
     if (number != kVolume && number != kImageAnyhow && is_of_images(number)) {
         if (!p->has_packed_pixels()) { return fail(status, Code::unsupported, "takes pixels that lie side by side"); }
         const bool takes = p->dtype == Dtype::f32 || p->dtype == Dtype::u8 || p->dtype == Dtype::u16;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/problem/half.hpp"
+#include "core/problem/overflow.hpp"
 #include "tapline/types.hpp"
 
 namespace tapline::emulated {
@@ -145,6 +146,56 @@ Value finished(const Problem& p, Value sum, bool complex_signal) {
     return complex_signal ? Value(real, sum.imag() * p.scale) : Value(real);
 }
 
+// Bits of an integer, as 64-bit taps are kept.
+std::int64_t load_bits(const void* data, Dtype dtype, std::int64_t i) {
+    switch (dtype) {
+        case Dtype::i64:
+        case Dtype::u64:
+            return static_cast<const std::int64_t*>(data)[i];
+        case Dtype::boolean:
+            return static_cast<const std::uint8_t*>(data)[i] != 0 ? 1 : 0;
+        default:
+            return static_cast<std::int64_t>(load(data, dtype, i).real());
+    }
+}
+
+template <class T>
+bool put_integer(void* data, std::int64_t i, const core::Int192& value) {
+    static_cast<T*>(data)[i] = static_cast<T>(value.low);
+    return core::fits<T>(value);
+}
+
+// Whether the type holds it.
+bool store_exact(void* data, Dtype dtype, std::int64_t i, const core::Int192& value) {
+    switch (dtype) {
+        case Dtype::f32:
+            static_cast<float*>(data)[i] = core::to_floating<float>(value);
+            return true;
+        case Dtype::f64:
+            static_cast<double*>(data)[i] = core::to_floating<double>(value);
+            return true;
+        case Dtype::boolean:
+            static_cast<std::uint8_t*>(data)[i] = value.is_zero() ? 0 : 1;
+            return true;
+        case Dtype::i8:
+            return put_integer<std::int8_t>(data, i, value);
+        case Dtype::i16:
+            return put_integer<std::int16_t>(data, i, value);
+        case Dtype::i32:
+            return put_integer<std::int32_t>(data, i, value);
+        case Dtype::i64:
+            return put_integer<std::int64_t>(data, i, value);
+        case Dtype::u8:
+            return put_integer<std::uint8_t>(data, i, value);
+        case Dtype::u16:
+            return put_integer<std::uint16_t>(data, i, value);
+        case Dtype::u32:
+            return put_integer<std::uint32_t>(data, i, value);
+        default:
+            return put_integer<std::uint64_t>(data, i, value);
+    }
+}
+
 // The axis inside the cut one: of a signal a single sample.
 core::Axis inner_axis(const Problem& p) { return p.rank == 1 ? core::Axis{} : p.x; }
 
@@ -195,6 +246,8 @@ private:
         const std::int64_t filter = p_.rank == 1 ? (job_.batch_first + item) % p_.filters : (p_.filters > 1 ? c : 0);
         std::int64_t tap = filter * p_.taps();
         Value sum = 0;
+        core::Int192 exact;
+        const bool is_exact = p_.is_exact();
         for (std::int64_t t = 0; t < p_.cut().k; ++t) {
             const std::int64_t at = position(job_.first + o + t - p_.cut().origin);
             for (std::int64_t i = 0; i < middle_.k; ++i) {
@@ -208,15 +261,33 @@ private:
                     const bool there = at != kOutside && row >= 0 && inside >= 0;
                     const std::int64_t element = item * job_.in_batch + (at - job_.in_first) * job_.in_stride +
                                                  row * middle_.in_stride + inside * inner_.in_stride + c * p_.channels.in_stride;
+                    if (is_exact) {
+                        const std::int64_t value =
+                            there ? load_bits(job_.in, p_.dtype, element) : static_cast<std::int64_t>(p_.constant.real());
+                        const std::int64_t h = load_bits(taps_, p_.taps_dtype, tap);
+                        if (p_.dtype == Dtype::u64) {
+                            exact.add(static_cast<core::Uint128>(static_cast<std::uint64_t>(value)) * static_cast<std::uint64_t>(h),
+                                      0);
+                        } else {
+                            exact.add(core::Int192(static_cast<core::Int128>(value) * h));
+                        }
+                        continue;
+                    }
                     const Value value = there ? load(job_.in, p_.dtype, element) : constant_;
                     sum += product(value, load(taps_, p_.taps_dtype, tap), complex_signal_, complex_taps_);
                 }
             }
         }
-        store(job_.out, p_.output_dtype,
-              item * job_.out_batch + o * job_.out_stride + y * middle_.out_stride + x * inner_.out_stride +
-                  c * p_.channels.out_stride,
-              finished(p_, sum, complex_signal_));
+        const std::int64_t to = item * job_.out_batch + o * job_.out_stride + y * middle_.out_stride + x * inner_.out_stride +
+                                c * p_.channels.out_stride;
+        if (!is_exact) { return store(job_.out, p_.output_dtype, to, finished(p_, sum, complex_signal_)); }
+        // No more than a double holds where there is an epilogue.
+        if (p_.scale != 1 || p_.bias != 0 || p_.has_clamp) {
+            return store(job_.out, p_.output_dtype, to, finished(p_, core::to_floating<double>(exact), false));
+        }
+        if (!store_exact(job_.out, p_.output_dtype, to, exact) && p_.overflow == Overflow::error) {
+            failure_ = core::overflow_text(p_, item, job_.first + o, core::to_string(exact));
+        }
     }
 
     // Which sample of the cut axis is read at a position; kOutside: the constant, or nothing.

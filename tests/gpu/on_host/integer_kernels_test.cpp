@@ -1,0 +1,103 @@
+// The rungs for exact sums of integers, their kernels run on the host, against the CPU's textbook bit by bit: every type, layout,
+// boundary, accumulator and epilogue, and the same words of the same overflow. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as
+// elsewhere.
+#include <gtest/gtest.h>
+
+#include "gpu/on_host/cuda_on_host.hpp"
+
+#include "core/problem/arrange.hpp"
+#include "cuda/check.hpp"
+#include "cuda/families/integer/integer_any.hpp"
+#include "cuda/families/integer/integer_signal.hpp"
+#include "gpu/on_host/rung_on_host.hpp"
+#include "support/integer_cases.hpp"
+
+namespace tapline::test {
+namespace {
+
+constexpr std::int64_t kDefaultCases = 400;
+
+std::int64_t transformed = 0;  // cases
+
+std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random& random) {
+    PreparedOnHost prepared(rung, r, c.taps.data());
+    EXPECT_EQ(prepared.make(), "");
+    std::memset(c.out.data(), 0xFF, c.out.size());
+    const cuda::Prepared& made = prepared.get();
+    if (rung.describe(made).starts_with("segments")) { ++transformed; }
+    GuardedBuffer workspace(static_cast<std::size_t>(rung.workspace_bytes(made)) + 1);
+    const std::int64_t outputs = r.cut().outputs;
+    const std::int64_t split = !rung.reports(made) && chance(0.4, random) ? between(0, outputs, random) : outputs;
+    for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, outputs - split}}) {
+        if (count == 0) { continue; }
+        rung.launch(made, job_of(r, c.first_out(), c.first_in(), first, count), made.on_device, workspace.data(), nullptr);
+        if (!rung.reports(made)) { continue; }
+        try {
+            rung.report(made, workspace.data(), nullptr);
+        } catch (const cuda::CudaError& error) { return error.what(); }
+    }
+    EXPECT_TRUE(workspace.guards_intact());
+    return {};
+}
+
+// Whether an output did not fit.
+bool run_case(const Problem& p, std::uint64_t seed, Random& random, std::vector<const cuda::Rung*> rungs) {
+    SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+    const core::Resolved r = core::resolve(p);
+    if (core::filter_sets(r) != 1) { return false; }  // repeated by the plan
+    Case c = exact_case(p, random);
+    const ExactResult wanted = textbook_result(c);
+    on_host::set_seed(seed);
+    cuda_abi::Problem asked;
+    static_cast<core::Resolved&>(asked) = r;
+    for (const cuda::Rung* rung : rungs) {
+        if (!rung->supports(asked, device_of(132, 9)).empty()) { continue; }
+        EXPECT_EQ(difference(c, wanted, run(*rung, c, r, random)), "") << rung->info().name;
+    }
+    return !wanted.error.empty();
+}
+
+bool run_case(std::uint64_t seed) {
+    Random random(seed);
+    const int rank = static_cast<int>(between(1, 3, random));
+    if (rank == 2) { return run_case(draw_exact_problem(rank, 30, 5, random), seed, random, {&cuda::integer_images()}); }
+    if (rank == 3) { return run_case(draw_exact_problem(rank, 10, 5, random), seed, random, {&cuda::integer_volumes()}); }
+    const bool is_long = chance(0.2, random);
+    const Problem p = draw_exact_problem(rank, is_long ? 1500 : 200, is_long ? 400 : 40, random);
+    return run_case(p, seed, random, {&cuda::integer_signals(), &cuda::integer_direct()});
+}
+
+TEST(IntegerKernels, AgreeWithTheTextbook) {
+    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
+        run_case(static_cast<std::uint64_t>(seed));
+        return;
+    }
+    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases);
+    std::int64_t overflows = 0;
+    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) { overflows += run_case(static_cast<std::uint64_t>(i)) ? 1 : 0; }
+    EXPECT_GT(overflows, cases / 20);
+}
+
+// Several segments, samples and taps of every size.
+TEST(IntegerKernels, TransformsOfLongFilters) {
+    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 20;
+    for (std::int64_t seed = 1; seed <= cases && !HasFailure(); ++seed) {
+        Random random(static_cast<std::uint64_t>(seed));
+        Problem p;
+        p.dtype = pick(kIntegerTypes, random);
+        p.length = between(1000, 15000, random);
+        p.taps = between(64, chance(0.3, random) ? 4000 : 500, random);
+        p.batch = between(1, 2, random);
+        p.filters = chance(0.5, random) ? Filters::shared : Filters::per_row;
+        p.mode = static_cast<Mode>(between(0, 1, random));
+        p.boundary = static_cast<Boundary>(between(0, 5, random));
+        p.constant = p.dtype == Dtype::boolean ? 1 : 100;
+        if (chance(0.6, random)) { p.output_dtype = pick(kIntegerTypes, random); }
+        p.overflow = chance(0.8, random) ? Overflow::wrap : Overflow::error;
+        run_case(p, static_cast<std::uint64_t>(seed), random, {&cuda::integer_direct(), &cuda::integer_transforms()});
+    }
+    EXPECT_GT(transformed, cases / 4);
+}
+
+}  // namespace
+}  // namespace tapline::test
