@@ -6,6 +6,8 @@
 #include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/flattened/flattened.hpp"
 #include "cuda/families/image_fft/image_fft.hpp"
+#include "cuda/families/image_planes/image_planes.hpp"
+#include "cuda/families/image_rows/image_rows.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
@@ -38,6 +40,8 @@ const std::vector<const Rung*>& ladder() {
         &image_separable(),
         &image_tensor(),
         &image_fft(),
+        &image_rows(),
+        &image_planes(),
         &flattened_images(),
         // Volumes.
         &flattened_volumes(),
