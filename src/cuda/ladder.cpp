@@ -7,6 +7,8 @@
 #include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/flattened/flattened.hpp"
 #include "cuda/families/image_fft/image_fft.hpp"
+#include "cuda/families/image_planes/image_planes.hpp"
+#include "cuda/families/image_rows/image_rows.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
@@ -46,6 +48,8 @@ const std::vector<const Rung*>& ladder() {
         &image_separable(),
         &image_tensor(),
         &image_fft(),
+        &image_rows(),
+        &image_planes(),
         &flattened_images(),
         &integer_images(),
         // Volumes.

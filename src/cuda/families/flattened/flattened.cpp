@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
-#include "cuda/api_functions.hpp"
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/rung_inside.hpp"
 #include "cuda/launch.hpp"
-#include "cuda/prepared.hpp"
 
 namespace tapline::cuda {
 namespace {
@@ -22,10 +20,6 @@ using flattened::Planes;
 using flattened::Sheet;
 
 constexpr std::int64_t kLine = 32;  // elements whose multiples signals begin at
-
-struct PreparedRelease {
-    void operator()(cuda_abi::Prepared* prepared) const { release(prepared); }
-};
 
 // Sizes of the signal that a plane becomes.
 struct Signal {
@@ -68,21 +62,6 @@ Problem signals_of(const Problem& p, std::int64_t planes) {
     inner.taps_come_later = inner.narrow_taps = inner.exact_specials = false;
     inner.separable = 0;
     return inner;
-}
-
-struct Best {
-    std::int32_t rung = -1;
-    double seconds = std::numeric_limits<double>::infinity();
-};
-Best best_rung(const Problem& inner, const cuda_abi::Device& device) {
-    Best best;
-    for (std::size_t i = 0; i < ladder().size(); ++i) {
-        const Rung& rung = *ladder()[i];
-        if (rung.info().rank != 1 || !refusal(rung, inner, device).empty()) { continue; }
-        const double seconds = rung.estimate_seconds(inner, device);
-        if (seconds < best.seconds) { best = {static_cast<std::int32_t>(i), seconds}; }
-    }
-    return best;
 }
 
 // Bytes of workspace for one plane: its signal, its results, and where samples are that are not finite.
@@ -163,12 +142,7 @@ public:
         chosen->planes = std::min(planes_of(p), std::max(room / filters, std::int64_t{1}) * filters);
         const Problem inner = signals_of(p, chosen->planes);
         const std::vector<std::byte> taps = taps_in_rows(prepared, chosen->signal);
-        const cuda_abi::HostTaps given{taps.data(), nullptr, nullptr};
-        const cuda_abi::Policy policy;
-        cuda_abi::Status status;
-        chosen->inner.reset(
-            prepare(best_rung(inner, prepared.device).rung, prepared.device.index, &inner, &given, &policy, &status));
-        if (chosen->inner == nullptr) { throw CudaError(status.code, status.message); }
+        chosen->inner = prepare_inside(inner, taps.data(), prepared.device);
         return chosen;
     }
 
@@ -251,7 +225,7 @@ private:
         Signal signal{};
         std::int64_t planes = 0;  // at a time
         Kernels kernels;
-        std::unique_ptr<cuda_abi::Prepared, PreparedRelease> inner;
+        RungInside inner;
     };
 
     static FlatAxis axis_of(const core::Axis& a) {

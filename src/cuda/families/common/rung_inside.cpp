@@ -1,0 +1,27 @@
+#include "cuda/families/common/rung_inside.hpp"
+
+#include "cuda/check.hpp"
+
+namespace tapline::cuda {
+
+BestRung best_rung(const Problem& problem, const cuda_abi::Device& device) {
+    BestRung best;
+    for (std::size_t i = 0; i < ladder().size(); ++i) {
+        const Rung& rung = *ladder()[i];
+        if (rung.info().rank != problem.rank || !refusal(rung, problem, device).empty()) { continue; }
+        const double seconds = rung.estimate_seconds(problem, device);
+        if (seconds < best.seconds) { best = {static_cast<std::int32_t>(i), seconds}; }
+    }
+    return best;
+}
+
+RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device) {
+    const cuda_abi::HostTaps given{taps, nullptr, nullptr};
+    const cuda_abi::Policy policy;
+    cuda_abi::Status status;
+    RungInside inside(prepare(best_rung(problem, device).rung, device.index, &problem, &given, &policy, &status));
+    if (inside == nullptr) { throw CudaError(status.code, status.message); }
+    return inside;
+}
+
+}  // namespace tapline::cuda

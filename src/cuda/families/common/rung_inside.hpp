@@ -1,0 +1,27 @@
+// Families that turn a problem into another one, and let the rung that is the fastest for that do it.
+#pragma once
+
+#include <limits>
+#include <memory>
+
+#include "cuda/api_functions.hpp"
+#include "cuda/prepared.hpp"
+
+namespace tapline::cuda {
+
+struct PreparedRelease {
+    void operator()(cuda_abi::Prepared* prepared) const { release(prepared); }
+};
+using RungInside = std::unique_ptr<cuda_abi::Prepared, PreparedRelease>;
+
+struct BestRung {
+    std::int32_t rung = -1;  ///< of ladder(); -1: none takes it
+    double seconds = std::numeric_limits<double>::infinity();
+};
+/// By the cost model, of those for problems of its rank.
+BestRung best_rung(const Problem& problem, const cuda_abi::Device& device);
+
+/// It with `taps` of the problem's filters side by side. Throws CudaError.
+RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device);
+
+}  // namespace tapline::cuda

@@ -1,0 +1,162 @@
+// Rung 12: the planes' problem, how many images go at a time, launches.
+#include "cuda/families/image_planes/image_planes.hpp"
+
+#include <algorithm>
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/rung_inside.hpp"
+#include "cuda/launch.hpp"
+#include "cuda/primitives/arguments.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using image_planes_rung::Kernel;
+using image_planes_rung::kThreads;
+using image_planes_rung::Passage;
+
+constexpr double kShareMoved = 0.6;  // of the copy's speed, by the passes
+constexpr std::int64_t kAlignment = 256;
+
+std::int64_t whole(std::int64_t bytes) { return divide_up(bytes, kAlignment) * kAlignment; }
+
+// Bytes of images' planes, before and after.
+std::int64_t input_bytes(const Problem& p, std::int64_t images) {
+    return whole(images * p.channels.length * p.y.n * p.x.n * stored_bytes(p.dtype));
+}
+std::int64_t output_bytes(const Problem& p, std::int64_t images) {
+    return whole(images * p.channels.length * p.y.outputs * p.x.outputs * stored_bytes(p.output_dtype));
+}
+
+// The planes of so many images.
+Problem planes_of(const Problem& p, std::int64_t images) {
+    Problem inner = p;
+    inner.x.in_stride = inner.x.out_stride = 1;
+    inner.y.in_stride = p.x.n;
+    inner.y.out_stride = p.x.outputs;
+    inner.batch = {images * p.channels.length, p.x.n * p.y.n, p.x.outputs * p.y.outputs, 0};
+    inner.channels = {};
+    return inner;
+}
+
+class ImagePlanes final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "12";
+        info.name = "image_planes";
+        info.idea =
+            "interleaved channels are turned into planes, the fastest rung for those filters them, and its outputs are turned "
+            "back: "
+            "each pass reads and writes whole lines";
+        info.changed = "many channels under large masks cost two copies more than planes, not a sector of memory for each element";
+        info.requirements =
+            "two channels or more, side by side, under one mask; elements of at most 8 bytes; whole images; workspace";
+        info.limited_by = "the passes, and what limits the planes' rung";
+        info.source = "src/cuda/families/image_planes/image_planes.cu";
+        info.rank = 2;
+        info.is_local = 0;
+        return info;
+    }
+
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        if (p.channels.length < 2 || !p.has_packed_pixels() || p.channels.in_stride != 1 || p.channels.out_stride != 1) {
+            return "takes channels that lie side by side";
+        }
+        if (p.filters != 1) { return "takes one mask for all channels"; }
+        if (stored_bytes(p.dtype) > 8 || stored_bytes(p.output_dtype) > 8) { return "takes elements of at most 8 bytes"; }
+        if (input_bytes(p, 1) + output_bytes(p, 1) > device.memory_bytes / 2 && device.memory_bytes > 0) {
+            return "the planes of an image need more than half of the device's memory";
+        }
+        return best_rung(planes_of(p, p.batch.length), device).rung < 0 ? "no rung takes the planes" : "";
+    }
+
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const double moved = 2.0 * static_cast<double>(input_bytes(p, p.batch.length) + output_bytes(p, p.batch.length));
+        return 2 * kLaunchSeconds + moved / (kShareMoved * device.copy_bytes_per_second) +
+               best_rung(planes_of(p, p.batch.length), device).seconds;
+    }
+
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenPlanes>();
+        return "planes by " + std::string(chosen.inner->rung->info().name) + ", " + chosen.inner->rung->describe(*chosen.inner);
+    }
+
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        auto chosen = std::make_unique<ChosenPlanes>();
+        const std::int64_t room =
+            prepared.device.memory_bytes / 2 / std::max<std::int64_t>(input_bytes(p, 1) + output_bytes(p, 1), 1);
+        chosen->images = std::clamp<std::int64_t>(room, 1, p.batch.length);
+        chosen->to_planes = image_planes_rung::to_planes(stored_bytes(p.dtype));
+        chosen->from_planes = image_planes_rung::from_planes(stored_bytes(p.output_dtype));
+        load_kernel(chosen->to_planes);
+        load_kernel(chosen->from_planes);
+        chosen->inner = prepare_inside(planes_of(p, chosen->images), prepared.given.taps, prepared.device);
+        return chosen;
+    }
+
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenPlanes>();
+        return kAlignment + input_bytes(prepared.problem, chosen.images) + output_bytes(prepared.problem, chosen.images) +
+               chosen.inner->workspace_bytes;
+    }
+
+    void launch(const Prepared& prepared, const Job& job, const OnDevice&, void* workspace, cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
+        const auto& chosen = prepared.chosen_as<ChosenPlanes>();
+        auto* memory = static_cast<char*>(workspace);
+        memory += -reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
+        char* const before = memory;
+        char* const after = before + input_bytes(p, chosen.images);
+        char* const inner_workspace = after + output_bytes(p, chosen.images);
+        const Problem& inner = chosen.inner->problem;
+        for (std::int64_t first = 0; first < job.batch; first += chosen.images) {
+            const std::int64_t images = std::min(chosen.images, job.batch - first);
+            const auto* in =
+                static_cast<const char*>(job.in) + (first * job.in_batch - job.in_first * job.in_stride) * stored_bytes(p.dtype);
+            pass(chosen.to_planes, {in, before, p.x.n, p.y.n, images, p.channels.length, job.in_stride, job.in_batch, 0, 0},
+                 stream);
+            Job planes;
+            planes.out = after;
+            planes.count = p.y.outputs;
+            planes.out_batch = inner.batch.out_stride;
+            planes.out_stride = inner.y.out_stride;
+            planes.in = before;
+            planes.in_last = planes.n = p.y.n;
+            planes.in_batch = inner.batch.in_stride;
+            planes.in_stride = inner.y.in_stride;
+            planes.batch = images * p.channels.length;
+            chosen.inner->rung->launch(*chosen.inner, planes, chosen.inner->on_device, inner_workspace, stream);
+            auto* out = static_cast<char*>(job.out) + first * job.out_batch * stored_bytes(p.output_dtype);
+            pass(chosen.from_planes,
+                 {after, out, p.x.outputs, p.y.outputs, images, p.channels.length, job.out_stride, job.out_batch, 0, 0}, stream);
+        }
+    }
+
+private:
+    struct ChosenPlanes final : Chosen {
+        std::int64_t images = 1;  // at a time
+        Kernel to_planes = nullptr, from_planes = nullptr;
+        RungInside inner;
+    };
+
+    static void pass(Kernel kernel, Passage p, cudaStream_t stream) {
+        p.pixel_tiles = divide_up(p.width, image_planes_rung::kPixels);
+        p.channel_tiles = divide_up(p.channels, image_planes_rung::kChannels);
+        const double blocks = static_cast<double>(p.pixel_tiles) * static_cast<double>(p.channel_tiles) *
+                              static_cast<double>(p.height) * static_cast<double>(p.images);
+        if (blocks > static_cast<double>(kMostBlocks)) { refuse_launch(); }
+        launch_kernel(kernel, static_cast<unsigned>(p.pixel_tiles * p.channel_tiles * p.height * p.images), kThreads, 0, stream, p);
+    }
+};
+
+}  // namespace
+
+const Rung& image_planes() {
+    static const ImagePlanes instance;
+    return instance;
+}
+
+}  // namespace tapline::cuda

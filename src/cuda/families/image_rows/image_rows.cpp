@@ -1,0 +1,163 @@
+// Rung 11: which signals an image's rows or columns are, and their launches.
+#include "cuda/families/image_rows/image_rows.hpp"
+
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/rung_inside.hpp"
+#include "cuda/primitives/arguments.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+constexpr std::int64_t kMostLaunches = 64;
+
+// Whether outputs are as many as samples, one each.
+bool is_left_alone(const core::Axis& axis) { return axis.k == 1 && axis.origin == 0 && axis.outputs == axis.n; }
+
+// An image, or several, as signals.
+struct Signals {
+    bool along_rows = false;
+    std::int64_t of_image = 0;  // signals
+    std::int64_t launches = 0;  // images that are a launch each; 1: all together
+    Refusal refusal;
+};
+
+// Whether image follows image as row follows row.
+bool follows(const Problem& p, std::int64_t in_image, std::int64_t out_image, std::int64_t in_row, std::int64_t out_row) {
+    return p.batch.length == 1 || (in_image == p.y.n * in_row && out_image == p.y.n * out_row);
+}
+
+Signals signals_of(const Problem& p) {
+    Signals s;
+    if (p.filters != 1) {
+        s.refusal = "takes one mask for all channels";
+    } else if (is_left_alone(p.y)) {
+        s.along_rows = true;
+        s.of_image = p.y.n;
+        if (p.channels.length != 1) { s.refusal = "takes masks of one row with one channel"; }
+    } else if (is_left_alone(p.x)) {
+        s.of_image = p.x.n * p.channels.length;
+        if (p.channels.length != 1 && !(p.has_packed_pixels() && p.channels.in_stride == 1 && p.channels.out_stride == 1)) {
+            s.refusal = "takes masks of one column with channels whose pixels lie side by side";
+        }
+    } else {
+        s.refusal = "takes masks of one row or one column, with as many outputs as pixels along the other axis";
+    }
+    const bool together = s.along_rows && follows(p, p.batch.in_stride, p.batch.out_stride, p.y.in_stride, p.y.out_stride);
+    s.launches = together ? 1 : p.batch.length;
+    if (s.refusal.empty() && s.launches > kMostLaunches) {
+        s.refusal = "launches at most " + std::to_string(kMostLaunches) + " images one after the other";
+    }
+    return s;
+}
+
+// The signals of a launch.
+Problem problem_of(const Problem& p, const Signals& s) {
+    Problem inner = p;
+    inner.rank = 1;
+    inner.y = inner.z = {};
+    inner.x = s.along_rows ? p.x : p.y;
+    inner.channels = {};
+    if (s.along_rows) {
+        inner.batch = {s.of_image * (p.batch.length / s.launches), p.y.in_stride, p.y.out_stride, 0};
+    } else {
+        const bool apart = p.channels.length == 1;
+        inner.batch = {s.of_image, apart ? p.x.in_stride : 1, apart ? p.x.out_stride : 1, 0};
+    }
+    inner.narrow_taps = inner.exact_specials = false;
+    inner.separable = 0;
+    return inner;
+}
+
+class ImageRows final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "11";
+        info.name = "image_rows";
+        info.idea =
+            "under a mask of one row the rows of an image are signals, under one of one column its columns are: the rungs for "
+            "signals "
+            "convolve them as they lie";
+        info.changed = "a long row of taps costs what it costs a signal, next to nothing beside the copy";
+        info.requirements =
+            "one mask of one row (and one channel) or one column, as many outputs as pixels along the other axis; whole images";
+        info.limited_by = "what limits the signals' rung";
+        info.source = "src/cuda/families/image_rows/image_rows.cpp";
+        info.rank = 2;
+        info.is_local = 0;
+        return info;
+    }
+
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        const Signals s = signals_of(p);
+        if (!s.refusal.empty()) { return s.refusal; }
+        return best_rung(problem_of(p, s), device).rung < 0 ? "no rung for signals takes its rows" : "";
+    }
+
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const Signals s = signals_of(p);
+        return static_cast<double>(s.launches) * best_rung(problem_of(p, s), device).seconds;
+    }
+
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenRows>();
+        return std::string(chosen.signals.along_rows ? "rows" : "columns") + " as signals, by " + chosen.inner->rung->info().name +
+               ", " + chosen.inner->rung->describe(*chosen.inner);
+    }
+
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        auto chosen = std::make_unique<ChosenRows>();
+        chosen->signals = signals_of(prepared.problem);
+        chosen->inner = prepare_inside(problem_of(prepared.problem, chosen->signals), prepared.given.taps, prepared.device);
+        return chosen;
+    }
+
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
+        return prepared.chosen_as<ChosenRows>().inner->workspace_bytes;
+    }
+
+    void launch(const Prepared& prepared, const Job& job, const OnDevice&, void* workspace, cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
+        const auto& chosen = prepared.chosen_as<ChosenRows>();
+        const Signals& s = chosen.signals;
+        const core::Axis& x = chosen.inner->problem.x;
+        const bool is_packed = job.packed != 0;
+        Job one;
+        one.count = x.outputs;
+        one.in_last = one.n = x.n;
+        if (s.along_rows) {
+            one.in_stride = is_packed ? 1 : x.in_stride;
+            one.out_stride = is_packed ? 1 : x.out_stride;
+            one.in_batch = job.in_stride;
+            one.out_batch = job.out_stride;
+        } else {
+            one.in_stride = job.in_stride;
+            one.out_stride = job.out_stride;
+            one.in_batch = is_packed ? 1 : chosen.inner->problem.batch.in_stride;
+            one.out_batch = is_packed ? 1 : chosen.inner->problem.batch.out_stride;
+        }
+        const bool together = s.launches == 1 && follows(p, job.in_batch, job.out_batch, job.in_stride, job.out_stride);
+        one.batch = together ? s.of_image * job.batch : s.of_image;
+        for (std::int64_t image = 0; image < (together ? 1 : job.batch); ++image) {
+            one.in =
+                static_cast<const char*>(job.in) + (image * job.in_batch - job.in_first * job.in_stride) * stored_bytes(p.dtype);
+            one.out = static_cast<char*>(job.out) + image * job.out_batch * stored_bytes(p.output_dtype);
+            chosen.inner->rung->launch(*chosen.inner, one, chosen.inner->on_device, workspace, stream);
+        }
+    }
+
+private:
+    struct ChosenRows final : Chosen {
+        Signals signals;
+        RungInside inner;
+    };
+};
+
+}  // namespace
+
+const Rung& image_rows() {
+    static const ImageRows instance;
+    return instance;
+}
+
+}  // namespace tapline::cuda
