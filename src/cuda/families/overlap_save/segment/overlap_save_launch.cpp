@@ -1,5 +1,6 @@
 // How launches of segments are made.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "cuda/families/common/cost.hpp"
@@ -21,6 +22,8 @@ constexpr int kFewSegments = 12;
 // 16 warps are better, 127 taps 541 us, 12 554.
 constexpr int kLeastOutputsTaken = 1700;
 constexpr int kLeastRoundsTaken = 16;
+// Of tiles: blocks have a place for the spectrum where a segment has at most so many warps.
+constexpr int kMostWarpsKeeping = 4;
 
 std::size_t shared_bytes(const Kernel& kernel, int segments) {
     return static_cast<std::size_t>(kernel.layout.segments + std::int64_t{segments} * kernel.layout.segment_bytes);
@@ -40,10 +43,17 @@ void set_copied(Segments& g, const Arguments& a, int bytes) {
     g.zero_edges = a.zero_vectors != 0 && length % margin == 0 && g.start % margin == 0 ? 1 : 0;
 }
 
-LoadedKernel load(const Kernel& kernel, int warps, const cuda_abi::Device& device) {
-    LoadedKernel loaded{kernel, segments_of_block(kernel, warps, device), 0};
+LoadedKernel load(const Kernel& kernel, const SegmentPlan& plan, const cuda_abi::Device& device) {
+    const int warps = plan.cut.warps;
+    LoadedKernel loaded{kernel, segments_of_block(kernel, warps, device), 0, 0};
     if (loaded.in_block == 0) { return loaded; }
-    load_kernel(kernel.function, shared_bytes(kernel, loaded.in_block), device);
+    if (kernel.tiles && warps <= kMostWarpsKeeping) {
+        const std::size_t bytes = static_cast<std::size_t>(warps) * kPoints * static_cast<std::size_t>(plan.type.point_bytes);
+        if (shared_bytes(kernel, loaded.in_block) + bytes <= static_cast<std::size_t>(device.shared_bytes_per_block)) {
+            loaded.spectrum_bytes = bytes;
+        }
+    }
+    load_kernel(kernel.function, shared_bytes(kernel, loaded.in_block) + loaded.spectrum_bytes, device);
     if (kernel.blocks > 1) {
         loaded.clusters =
             clusters_held(kernel.function, kernel.blocks, static_cast<unsigned>(kernel.most_threads), shared_bytes(kernel, 1));
@@ -74,15 +84,21 @@ Segments segments_of(const Prepared& prepared, const SegmentPlan& plan, const Jo
 }
 
 // How many neighbouring rows' segments come and go together: as many as fill what memory reads at once, where rows lie closer than
-// samples.
-int lines_together(const Rows& rows, const Arguments& a, int in_block) {
+// samples; of half of a block's at most, so that others compute while they come.
+int lines_together(const Rows& rows, const Arguments& a, int in_block, const SegmentPlan& plan) {
     const auto filling = [](std::int64_t sample, std::int64_t row, int bytes) {
         const std::int64_t step = std::abs(row);
         return row == 0 || std::abs(sample) <= step ? 1 : std::max<std::int64_t>(kSectorBytes / (step * bytes), 1);
     };
-    const std::int64_t wanted =
+    std::int64_t wanted =
         std::max(filling(a.in_sample, rows.near.in, rows.input_bytes), filling(a.out_sample, rows.near.out, rows.output_bytes));
-    return static_cast<int>(std::min<std::int64_t>({wanted, in_block, rows.near.length}));
+    const char* e = std::getenv("TL_LINES");
+    const std::int64_t most = e ? std::atoi(e) : std::max(in_block / 2, 1);
+    wanted = std::min<std::int64_t>({wanted, most, rows.near.length});
+    const std::int64_t lines = divide_up(rows.near.length, divide_up(rows.near.length, wanted));
+    // Threads of two warps a complex segment that have code for each.
+    const bool by_twos = plan.type.is_complex && plan.cut.warps == 2;
+    return static_cast<int>(by_twos ? std::int64_t{1} << (std::bit_width(static_cast<std::uint64_t>(lines)) - 1) : lines);
 }
 
 void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& own, Arguments a, const OnDevice& on_device,
@@ -95,13 +111,14 @@ void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& 
     g.filter_bytes = prepared.taps_pitch_bytes;
     g.segments = static_cast<int>(divide_up(a.count, plan.cut.outputs));
     g.rows = rows_of(p, own);
-    set_tiles(g.rows, lines_together(g.rows, a, kernel.in_block), g.segments);
+    set_tiles(g.rows, lines_together(g.rows, a, kernel.in_block, plan), g.segments);
     const std::int64_t multiprocessors = prepared.device.multiprocessors;
     const std::int64_t teams = std::min<std::int64_t>(kernel.in_block / g.rows.lines, divide_up(g.rows.tiles, multiprocessors));
     const std::int64_t blocks = std::min(divide_up(g.rows.tiles, teams), multiprocessors);
     const auto segments = static_cast<int>(teams) * g.rows.lines;
+    g.spectrum_in_block = kernel.spectrum_bytes != 0 && p.filters == 1 && g.spectrum_first == 0 ? 1 : 0;
     launch_kernel(kernel.function, static_cast<unsigned>(blocks), static_cast<unsigned>(32 * plan.cut.warps * segments),
-                  shared_bytes(kernel, segments), stream, a, g);
+                  shared_bytes(kernel, segments) + (g.spectrum_in_block != 0 ? kernel.spectrum_bytes : 0), stream, a, g);
 }
 
 }  // namespace
@@ -113,8 +130,8 @@ SegmentPlan load_segments(KernelOf kernel_of, const Prepared& prepared, const Cu
     plan.type = point_type_of(p);
     plan.real_taps = has_real_taps(p);
     plan.parts = parts_of(p.x.k, cut);
-    plan.fast = load(fast_kernel(kernel_of, p, cut.warps, prepared.device), cut.warps, prepared.device);
-    plan.slow = load(slow_kernel(kernel_of, p, cut.warps), cut.warps, prepared.device);
+    plan.fast = load(fast_kernel(kernel_of, p, cut.warps, prepared.device), plan, prepared.device);
+    plan.slow = load(slow_kernel(kernel_of, p, cut.warps), plan, prepared.device);
     return plan;
 }
 
