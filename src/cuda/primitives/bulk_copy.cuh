@@ -22,26 +22,6 @@ __device__ __forceinline__ void initialize(CopyBarrier* barrier) {
 #endif
 }
 
-/// One at which so many threads arrive.
-__device__ __forceinline__ void initialize(CopyBarrier* barrier, int threads) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(threads) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#else
-    static_cast<void>(barrier);
-    static_cast<void>(threads);
-#endif
-}
-
-/// The thread arrives once its asynchronous copies so far (copy_async.cuh) have.
-__device__ __forceinline__ void arrive_after_copies(CopyBarrier* barrier) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
-#else
-    static_cast<void>(barrier);
-#endif
-}
-
 /// What a thread wrote to or read from shared memory so far comes before copies that are started after a barrier of its threads.
 __device__ __forceinline__ void fence_before_copy() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

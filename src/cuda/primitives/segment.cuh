@@ -2,6 +2,8 @@
 // divide a longer one among them.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/primitives/elements.cuh"
 #include "cuda/primitives/segment_sizes.hpp"
 
@@ -182,10 +184,10 @@ __device__ __forceinline__ void sync_segment(const Sync& sync) {
     sync();
 }
 
-/// Two transforms of 32 points each, whose points are exchanged in between: register i of the first goes to to[kPitch i], register i
-/// of the second comes from from[i]. sync(): called when all lanes have written. pair(i, &c, &t): of this lane's second transform.
-/// Of the memory's earlier content nothing is needed any more; `exchanged()` is called by all lanes once they have read it.
-/// kFirstStep 1: the first transform's first step is done. kCouples: points are read two at a time.
+/// Two transforms of 32 points each, whose points are exchanged in between: register i of the first goes to to[kPitch i], register
+/// i of the second comes from from[i]. sync(): called when all lanes have written. pair(i, &c, &t): of this lane's second
+/// transform. Of the memory's earlier content nothing is needed any more; `exchanged()` is called by all lanes once they have read
+/// it. kFirstStep 1: the first transform's first step is done. kCouples: points are read two at a time.
 template <bool kCouples = false, int kFirstStep = 0, class T, class P, class Pair, class Sync, class Exchanged>
 __device__ __forceinline__ void transform_between(T* re, T* im, P* to, const P* from, const Pair& pair, const Sync& sync,
                                                   const Exchanged& exchanged) {

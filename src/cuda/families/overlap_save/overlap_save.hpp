@@ -19,10 +19,6 @@ struct Limits<double> {
     static constexpr double kMost = DBL_MAX;
 };
 
-/// How samples of tiles come to threads in memory order: straight from memory, or 16 bytes at a time through shared memory, where
-/// the points will be or, ahead, while other segments are convolved, through a place of their own.
-enum class Staged : std::int32_t { none, in_place, ahead };
-
 /// How rows are divided into segments and segments among warps.
 struct Segments {
     const void* tables;           // pairs, twiddles, spectra of the filters
@@ -47,11 +43,11 @@ struct Segments {
     void* kept;                 // by halves of rows: products of the first that wait for the second
     Rows rows;                  // of tiles: `lines` segments begin and end together
     std::int64_t filter_bytes;  // of taps, from one filter to the next
-    int spectrum_in_block;      // of tiles: one filter's lies beside the tables
-    Staged staged;
-    int near_first;  // tiles are numbered along Rows::near before they are along the filtered axis
-    int ahead[2 + Rows::kMostOthers], after[2 + Rows::kMostOthers];  // from a tile to the block's next one and to the team's, as digits
     unsigned* taken;            // of one warp and one filter: segments taken beyond the first ones; null: warps go on in steps
+    int spectrum_in_block;      // of tiles: one filter's lies beside the tables
+    int staged;                 // of tiles: samples come 16 bytes at a time by way of shared memory
+    int near_first;             // tiles are numbered along Rows::near before they are along the filtered axis
+    int after[2 + Rows::kMostOthers];  // from a team's tile to its next one, as digits of their order
 };
 
 using SegmentKernel = void (*)(Arguments a, Segments segments);

@@ -51,8 +51,8 @@ struct SegmentTables {
     const Point *twiddles, *spectrum;
 };
 
-/// How points go from a warp's first transforms to its second ones: through `own`, its part of shared memory. By directions, there and
-/// back: where the lane's column begins, where its row, its pairs of the second transform.
+/// How points go from a warp's first transforms to its second ones: through `own`, its part of shared memory. By directions, there
+/// and back: where the lane's column begins, where its row, its pairs of the second transform.
 template <bool kCouples, class Point>
 struct WarpExchange {
     Point* own;
@@ -63,7 +63,9 @@ struct WarpExchange {
     [[nodiscard]] __device__ __forceinline__ const Point* row(int /*direction*/) const {
         return own + (kCouples ? kExchangeRow<Point> : 33) * lane;
     }
-    [[nodiscard]] __device__ __forceinline__ const Point* pairs(int /*direction*/) const { return table + (kCouples ? 2 : 1) * lane; }
+    [[nodiscard]] __device__ __forceinline__ const Point* pairs(int /*direction*/) const {
+        return table + (kCouples ? 2 : 1) * lane;
+    }
     __device__ __forceinline__ void sync() const { __syncwarp(); }
 };
 

@@ -13,10 +13,10 @@ struct Kernel {
     int blocks = 1;        ///< of a cluster, that share a segment
     bool twiddle_table = false;
     bool tiles = false;       ///< takes any layout, and samples that it widens
-    int staged_lines = 0;     ///< of tiles that it stages; 0: of none
     bool in_runs = false;     ///< for several filters
     bool in_couples = false;  ///< its tables of lanes: couples of pairs in their turn, of twiddles that are a table, of spectra
     SharedLayout layout{};
+    int staged_lines = 0;  ///< of tiles that it stages; 0: of none
 };
 
 /// What all kernels of a size share.
