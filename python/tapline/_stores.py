@@ -61,6 +61,8 @@ def _zarr():
         import zarr
     except ImportError as error:
         raise ImportError("Zarr arrays need the package zarr: pip install zarr") from error
+    if int(zarr.__version__.partition(".")[0]) < 3:
+        raise ImportError(f"Zarr arrays need zarr 3 or later, which needs Python 3.11; this is zarr {zarr.__version__}")
     return zarr
 
 

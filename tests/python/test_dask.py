@@ -4,6 +4,7 @@ TAPLINE_SLOW_TESTS=1 also runs large ones."""
 import itertools
 import os
 import pickle
+import sys
 import time
 
 import numpy as np
@@ -180,6 +181,24 @@ def test_names_are_those_of_the_problem():
     names = [tapline.dask.convolve(x, taps, mode).name for taps, mode in itertools.product(([1, 2], [1, 3]), ("same", "full"))]
     assert len(set(names)) == 4
     assert names[0] == tapline.dask.convolve(x, [1, 2], "same").name
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_chunks_on_a_gpu_get_the_same_windows(seed, monkeypatch):
+    """The way of CuPy's chunks, with NumPy in CuPy's place: no blocks, windows with all that is missing beyond the ends."""
+    monkeypatch.setitem(sys.modules, "cupy", np)
+    monkeypatch.setattr(_parts, "is_cupy", lambda array: True)
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((40, 50))
+    mode, boundary = MODES[seed % 5], BOUNDARIES[seed % 6]
+    options = {"boundary": boundary, **({"constant": 2.0} if boundary == "constant" else {})}
+    taps = rng.standard_normal(int(rng.integers(1, 40)))
+    lazy = da.from_array(x, chunks=drawn_chunks(rng, x.shape))
+    y = computed(tapline.dask.correlate(lazy, taps, mode, axis=0, **options))
+    np.testing.assert_allclose(y, tapline.correlate(x, taps, mode, axis=0, **options), atol=1e-12)
+    mask = rng.standard_normal((int(rng.integers(1, 20)), int(rng.integers(1, 20))))
+    y = computed(tapline.dask.image(lazy, mask, mode, **options))
+    np.testing.assert_allclose(y, tapline.image(x, mask, mode, **options), atol=1e-12)
 
 
 def test_bad_input():

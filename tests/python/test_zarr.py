@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-zarr = pytest.importorskip("zarr")
+zarr = pytest.importorskip("zarr", minversion="3")
 import tapline  # noqa: E402
 import tapline.zarr  # noqa: E402
 from tapline import _stores  # noqa: E402
