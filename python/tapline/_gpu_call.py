@@ -93,7 +93,6 @@ def call(function, **values):
     signal, taps, out, dtype = values["signal"], values["taps"], values.get("out"), values.get("dtype")
     wanted = None if dtype is None else getattr(dtype, "name", None) or np.dtype(dtype).name
     options = {name: value for name, value in values.items() if name in _OPTIONS and value is not None}
-    exact = {**options, "overflow": values.get("overflow") or "error"}
     if out is not None:
         if wanted is not None and wanted != to.dtype:
             raise ValueError(f"dtype: {wanted}, but out has {to.dtype}; leave dtype away")
@@ -101,6 +100,7 @@ def call(function, **values):
 
     def execute(taps, taps_dtype, out):
         if _is_integer(place.dtype) and _is_integer(taps_dtype):
+            exact = {**options, "overflow": values.get("overflow") or "error"}
             return _integers(function, library, place, signal, taps, taps_dtype, wanted, exact, out)
         return _execute(function, library, place, signal, taps, taps_dtype, wanted, options, out)
 

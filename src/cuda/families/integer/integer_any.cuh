@@ -197,7 +197,10 @@ __global__ void __launch_bounds__(kThreads) any_sums_kernel(const __grid_constan
 template <class T>
 __global__ void found_sum_kernel(const __grid_constant__ Any g) {
     if (g.found->output == kNone) { return; }
-    g.found->sum = sum_at<T, Exact>(g, place_of_found(g, g.found->output)).sum();
+    const AnyPlace p = place_of_found(g, g.found->output);
+    g.found->sum = sum_at<T, Exact>(g, p).sum();
+    g.found->row = (g.batch_first + p.batch) * g.channels + p.channel;
+    g.found->place = (p.z * g.y.outputs + p.y) * g.x.outputs + p.x;
 }
 
 __global__ void nothing_found_kernel(Found* found) { found->output = kNone; }

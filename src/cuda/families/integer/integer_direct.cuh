@@ -62,31 +62,36 @@ __device__ __forceinline__ void load_packed_window(const Signal& g, typename D::
     for (int u = kLoads; 32 * u < size; ++u) { window[kPitch * u] = static_cast<typename D::X>(widened_raw(g, in[32 * u])); }
 }
 
-/// sum[i] += the sum over t < taps of h[t] * window[lane's place of i + t]; taps: a multiple of kTaps.
+/// sum[i] += the sum over t < taps of h[t] * window[lane's place of i + t]; taps: a multiple of kTaps. The samples that a lane's
+/// outputs meet are a ring of registers, which no sample leaves its place in.
 template <class D>
 __device__ __forceinline__ void add_taps(typename D::Sum (&sum)[D::kOutputs], const typename D::X* window, const typename D::X* h,
                                          int taps, int lane) {
     constexpr int O = D::kOutputs;
     constexpr int T = D::kTaps;
-    typename D::X x[O + T];
+    constexpr int kRing = O + T;
+    typename D::X ring[kRing];
     const typename D::X* const from = window + lane * (O + 1);
 #pragma unroll
-    for (int i = 0; i < O; ++i) { x[i] = from[i]; }
+    for (int i = 0; i < O; ++i) { ring[i] = from[i]; }
 #pragma unroll 1
-    for (int t = 0; t < taps; t += T) {
-        typename D::X own[T];
+    for (int t = 0; t < taps;) {
 #pragma unroll
-        for (int i = 0; i < T; ++i) { own[i] = h[t + i]; }
-        const typename D::X* const next = from + D::place(t + O);
+        for (int c = 0; c < kRing; c += T) {
+            if (t >= taps) { return; }
+            typename D::X own[T];
 #pragma unroll
-        for (int i = 0; i < T; ++i) { x[O + i] = next[i]; }
+            for (int i = 0; i < T; ++i) { own[i] = h[t + i]; }
+            const typename D::X* const next = from + D::place(t + O);
 #pragma unroll
-        for (int j = 0; j < T; ++j) {
+            for (int i = 0; i < T; ++i) { ring[(c + O + i) % kRing] = next[i]; }
 #pragma unroll
-            for (int i = 0; i < O; ++i) { D::add(sum[i], x[i + j], own[j]); }
+            for (int j = 0; j < T; ++j) {
+#pragma unroll
+                for (int i = 0; i < O; ++i) { D::add(sum[i], ring[(c + i + j) % kRing], own[j]); }
+            }
+            t += T;
         }
-#pragma unroll
-        for (int i = 0; i < O; ++i) { x[i] = x[i + T]; }
     }
 }
 
