@@ -104,6 +104,62 @@ TEST_F(ImagesOnGpu, RowsFarSmallerThanThoseBefore) {
     }
 }
 
+// What runs on rungs for other problems, of every layout that those see: images that follow each other and images with rows between
+// them, one channel and several, every boundary, NaN.
+TEST_F(ImagesOnGpu, RowsColumnsAndPlanesByOtherRungs) {
+    const auto run = [](const ImageProblem& p, const char* algorithm, bool spoiled) {
+        Random random(11);
+        std::vector<float> in(static_cast<std::size_t>(input_extent(p))), taps(static_cast<std::size_t>(taps_extent(p)));
+        std::vector<float> out(static_cast<std::size_t>(output_extent(p)), NAN);
+        fill_random(in.data(), Dtype::f32, static_cast<std::int64_t>(in.size()), random);
+        fill_random(taps.data(), Dtype::f32, static_cast<std::int64_t>(taps.size()), random);
+        if (spoiled) { in[in.size() / 3] = NAN; }
+        const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = algorithm});
+        const DeviceBuffer device_in = DeviceBuffer::of(in);
+        const DeviceBuffer device_out = DeviceBuffer::of(out);
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        plan.execute(device_out.data(), device_in.data(), workspace.span(), nullptr);
+        synchronize_device();
+        EXPECT_TRUE(device_in.guards_intact() && device_out.guards_intact() && workspace.guards_intact()) << describe(p);
+        device_out.read(out.data(), device_out.size());
+        EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << algorithm << ", " << describe(p);
+    };
+    const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                   Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    int turn = 0;
+    for (const Boundary boundary : boundaries) {
+        for (const std::int64_t images : {1, 3}) {
+            ImageProblem p{.height = 61, .width = 203, .batch = images, .boundary = boundary};
+            if (boundary == Boundary::constant) { p.constant = 2; }
+            if (++turn % 3 == 0) { p.clamp = Clamp{-1, 1}; }
+            const bool apart = turn % 2 == 0;
+            if (apart) {
+                p.input_row_stride = 210;
+                p.input_image_stride = 210 * 70;
+            }
+            for (const std::int64_t taps : {3, 101}) {
+                p.mask_height = 1;
+                p.mask_width = taps;
+                run(p, "image_rows", turn % 4 == 0);
+                p.mask_height = taps;
+                p.mask_width = 1;
+                run(p, "image_rows", turn % 4 == 1);
+            }
+            for (const std::int64_t channels : {2, 35}) {
+                ImageProblem many = p;
+                many.channels = channels;
+                many.mask_height = 9;
+                many.mask_width = 11;
+                if (apart) {
+                    many.input_row_stride = 210 * channels;
+                    many.input_image_stride = 210 * 70 * channels;
+                }
+                run(many, "image_planes", turn % 4 == 2);
+            }
+        }
+    }
+}
+
 // 16-bit pixels: sums are floats, and the store rounds once.
 TEST_F(ImagesOnGpu, ImagesOf16BitFloats) {
     const ImageProblem p{.height = 70,

@@ -37,6 +37,8 @@ Problem planes_of(const Problem& p, std::int64_t images) {
     inner.y.out_stride = p.x.outputs;
     inner.batch = {images * p.channels.length, p.x.n * p.y.n, p.x.outputs * p.y.outputs, 0};
     inner.channels = {};
+    inner.separable = 0;  // its factors are not known here
+    inner.exact_specials = false;
     return inner;
 }
 
