@@ -110,7 +110,9 @@ class Array:
             return value.own
         if not isinstance(value, (np.ndarray, np.generic)):
             return value
-        return value.item() if value.ndim == 0 else self._from_host(value)  # PyTorch takes a numpy.complex64 for its real part
+        if value.ndim > 0:
+            return self._from_host(value)
+        return value[()] if self.library.promotes_like_numpy else value.item()  # PyTorch takes a numpy.complex64 for its real part
 
     def __ne__(self, other):
         return Array(self.own != other, self.library)

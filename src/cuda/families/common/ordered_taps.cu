@@ -11,7 +11,8 @@ namespace tapline::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kEach = 8;  // taps of a thread that it loads at once: one at a time took 1.8 times as long as the memory
+// Taps of a thread that it loads at once: 154 filters of 131,072 taps take 52 us on an H100, one at a time 97.
+constexpr int kEach = 8;
 constexpr std::int64_t kMostBlocksOrdering = 1024;
 constexpr std::int64_t kMostRowsOfGrid = 65535;
 
