@@ -1,0 +1,33 @@
+#!/bin/bash
+# A wheel in a bare root: Debian with Python and nothing else, no compiler and no network. Installed, used, timed.
+#
+#   sudo scripts/wheel_bare_test.sh WHEEL [SUITE]      SUITE: a release of Debian (default: the host's) whose Python the wheel is for
+#
+# Needs root and debootstrap.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+wheel=$(realpath "$1")
+suite=${2:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+
+debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root" >/dev/null
+mkdir "$root/given"
+# NumPy for the root's interpreter, which has no network.
+python3 -m pip download --quiet --disable-pip-version-check --dest "$root/given" --only-binary :all: \
+    --python-version "$(chroot "$root" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')" 'numpy>=2.0'
+cp "$wheel" tests/python/wheel_test.sh "$root/given/"
+# With /proc, from which programs learn where they lie; in a mount namespace, so that nothing stays mounted.
+inside() { unshare -n -m bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root" env -i PATH=/usr/bin:/bin HOME=/root LANG=C.UTF-8 PIP_NO_INDEX=1 PIP_FIND_LINKS=/given "$@"; }
+
+begin=$(date +%s%N)
+inside bash -ec 'python3 -m venv /env && /env/bin/pip install -q /given/tapline-*.whl && /env/bin/python -c "
+import numpy as np, tapline
+signal = np.random.default_rng(0).standard_normal(100_000)
+taps = np.hanning(301)
+assert np.allclose(tapline.convolve(signal, taps), np.convolve(signal, taps))
+plan = tapline.Plan(signal.shape, taps)
+assert np.array_equal(plan(signal, np.empty(plan.output_shape)), tapline.convolve(signal, taps))"'
+echo "from nothing to a first result: $((($(date +%s%N) - begin) / 1000000)) ms"
+inside /env/bin/tapline --version
+inside bash -ec 'rm -rf /env; bash /given/wheel_test.sh /given/tapline-*.whl'
