@@ -20,8 +20,8 @@ using namespace volume_rung;
 constexpr double kMostElements = 1 << 30;  // that a plane's samples lie apart
 constexpr std::int64_t kMostRounds = 4;    // of blocks that do not all run at once
 constexpr double kStartPlanes = 4;         // a block's start, in planes
-// In multiply-adds of a thread: a product, an output besides. Fitted on an H100, 384 x 384 x 384: f32 with 3, 5 and 7 taps a side 200,
-// 420 and 1,250 us.
+// In multiply-adds of a thread: a product, an output besides. Fitted on an H100, 384 x 384 x 384: f32 with 3, 5 and 7 taps a side
+// 200, 420 and 1,250 us.
 constexpr double kProductCost = 1.65;
 constexpr double kOutputCost = 20;
 constexpr double kShareMoved = 0.8;
