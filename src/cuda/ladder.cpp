@@ -12,6 +12,7 @@
 #include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
+#include "cuda/families/tensor/lines/tensor_lines.hpp"
 #include "cuda/families/tensor/tensor.hpp"
 #include "cuda/rung.hpp"
 
@@ -28,6 +29,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_across(),
         &direct_rows(),
         &tensor_direct(),
+        &tensor_lines_rung(),
         &overlap_save_rung(),
         &overlap_save_parts(),
         &overlap_save_large(),
