@@ -193,12 +193,13 @@ private:
         if (g.across == 0) {
             constexpr double kShort = 256;
             // Rows' ends, and samples that come one by one.
-            cost += 10 + 12 * std::min(1.0, kShort / static_cast<double>(std::max<std::int64_t>(p.x.outputs, 1)));
+            cost += (p.dtype == kF32 ? 10 : 0) +
+                    12 * std::min(1.0, kShort / static_cast<double>(std::max<std::int64_t>(p.x.outputs, 1)));
             const std::int64_t vector = 16 / stored_bytes(p.dtype);
             const bool alike = rows.near.length == 1 || rows.near.in % vector == 0;
             if (p.x.in_stride != 1 || !alike) { cost += 25; }
         } else if (g.rows < tensor_lines::kGroup) {
-            cost += g.rows == 2 ? 8 : 55;  // in pairs, or in runs that are no whole sectors
+            cost += g.rows == 2 ? 8 : 70;  // in pairs, or in runs that are no whole sectors
         }
         return cost;
     }
