@@ -17,6 +17,7 @@
 #include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
+#include "cuda/families/tensor/lines/tensor_lines.hpp"
 #include "cuda/families/tensor/tensor.hpp"
 #include "cuda/families/volume/volume.hpp"
 #include "cuda/rung.hpp"
@@ -35,6 +36,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_rows(),
         &direct_bytes(),
         &tensor_direct(),
+        &tensor_lines_rung(),
         &overlap_save_rung(),
         &overlap_save_parts(),
         &overlap_save_large(),
