@@ -51,16 +51,6 @@ std::uint8_t pixel_of(Image image, std::int64_t line, std::int64_t at, Random& r
     return (line / 20 + at / 50) % 2 == 0 ? 0 : 255;
 }
 
-std::vector<std::uint8_t> image_of(const Asked& asked, std::int64_t step, std::int64_t by_line, Random& random) {
-    std::vector<std::uint8_t> image(static_cast<std::size_t>(asked.lines * asked.length + asked.shift));
-    for (std::int64_t line = 0; line < asked.lines; ++line) {
-        for (std::int64_t i = 0; i < asked.length; ++i) {
-            image[static_cast<std::size_t>(asked.shift + line * by_line + i * step)] = pixel_of(asked.image, line, i, random);
-        }
-    }
-    return image;
-}
-
 // Outputs that are not the rounded sum, and sums that are too near to a half to tell are passed over.
 std::int64_t wrong_outputs(const Asked& asked, Random& random) {
     constexpr double kNudge = 1 + 1e-14;
@@ -80,12 +70,15 @@ std::int64_t wrong_outputs(const Asked& asked, Random& random) {
     p.input_row_stride = p.output_row_stride = by_line;
     const core::Resolved r = core::resolve(p);
     const auto all = static_cast<std::size_t>(asked.lines * asked.length);
-    const std::vector<std::uint8_t> image = image_of(asked, step, by_line, random);
-    // A page that cannot be read right behind it, or right before it where its end is on no 16 bytes.
-    const FencedBuffer fenced(image.data(), image.size(), image.size() % 16 == 0);
-    const auto* const first_in = static_cast<const std::uint8_t*>(fenced.data()) + asked.shift;
+    std::vector<std::uint8_t> in(all + 64);
     GuardedBuffer out(all + 64);
+    auto* const first_in = in.data() + (-reinterpret_cast<std::uintptr_t>(in.data()) % 16) + asked.shift;
     auto* const first_out = static_cast<std::uint8_t*>(static_cast<void*>(out.data())) + asked.shift;
+    for (std::int64_t line = 0; line < asked.lines; ++line) {
+        for (std::int64_t i = 0; i < asked.length; ++i) {
+            first_in[line * by_line + i * step] = pixel_of(asked.image, line, i, random);
+        }
+    }
     PreparedOnHost prepared(cuda::direct_bytes(), r, taps.data());
     EXPECT_EQ(prepared.make(), "");
     prepared.launch(job_of(r, first_out, first_in, 0, r.x.outputs));
