@@ -1,8 +1,9 @@
 # The kernels of families that are compiled once an element type: a source each, made from the family's .cu.in. What is not worth a
 # source of its own lists its types where its kernels are chosen.
 set(element_types f32:float f64:double f16:__half bf16:__nv_bfloat16 complex64:float2 complex128:double2)
-# Where the taps' type is what counts, which has no 16 bits.
+# Where the type of taps or sums is what counts, which has no 16 bits.
 set(per_type_of_taps
+  overlap_save/segment/overlap_save_tiles_kernels
   overlap_save/large/overlap_save_large_spectrum_kernels)
 set(per_element_type
   overlap_save/segment/overlap_save_kernels

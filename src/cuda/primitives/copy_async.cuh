@@ -14,6 +14,16 @@ __device__ __forceinline__ void copy_16_async(void* to_shared, const void* from_
 #endif
 }
 
+/// Or zeros, of which nothing is read.
+__device__ __forceinline__ void copy_16_or_zeros_async(void* to_shared, const void* from_global, bool is_read) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(is_read ? 16 : 0) : "memory");
+#else
+    *static_cast<uint4*>(to_shared) = is_read ? *static_cast<const uint4*>(from_global) : uint4{};
+#endif
+}
+
 /// A word, from any address that is a multiple of its size.
 __device__ __forceinline__ void copy_4_async(void* to_shared, const void* from_global) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

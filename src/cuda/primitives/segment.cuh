@@ -2,6 +2,8 @@
 // divide a longer one among them.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/primitives/elements.cuh"
 #include "cuda/primitives/segment_sizes.hpp"
 
@@ -176,28 +178,34 @@ __device__ __forceinline__ void sync_segment(int segment_of_block) {
     }
 }
 
-/// A warp's transform of 32 x 32 points: point 32 i + lane in register i before, frequency 32 i + lane in register i after. Each
-/// lane transforms its own 32, all exchange them through `exchange` (kBufferPoints, or kExchangePoints read in couples), and
-/// again. pair(i, &c, &t): of this lane. Of the memory's earlier content nothing is needed any more; `exchanged()` is called by all
-/// lanes once they have read it. kFirstStep 1: the first transform's first step is done.
-template <bool kCouples = false, int kFirstStep = 0, class T, class P, class Pair, class Exchanged>
-__device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int lane, const Pair& pair, const Exchanged& exchanged) {
+/// The same of threads that wait otherwise.
+template <int kWarps, class Sync, std::enable_if_t<!std::is_same_v<Sync, int>, int> = 0>
+__device__ __forceinline__ void sync_segment(const Sync& sync) {
+    sync();
+}
+
+/// Two transforms of 32 points each, whose points are exchanged in between: register i of the first goes to to[kPitch i], register
+/// i of the second comes from from[i]. sync(): called when all lanes have written. pair(i, &c, &t): of this lane's second
+/// transform. Of the memory's earlier content nothing is needed any more; `exchanged()` is called by all lanes once they have read
+/// it. kFirstStep 1: the first transform's first step is done. kCouples: points are read two at a time.
+template <bool kCouples = false, int kFirstStep = 0, class T, class P, class Pair, class Sync, class Exchanged>
+__device__ __forceinline__ void transform_between(T* re, T* im, P* to, const P* from, const Pair& pair, const Sync& sync,
+                                                  const Exchanged& exchanged) {
     constexpr int kPitch = kCouples ? kExchangeRow<P> : 33;
     fft::transform<32, 0, 1, kFirstStep>(re, im);
     fft::for_each_index<0, 32>([&](auto value) {
         constexpr int i = decltype(value)::value;
         constexpr int kRow = kPitch * fft::reversed(i, 5);
-        exchange[kRow + lane] = P{re[i], im[i]};
+        to[kRow] = P{re[i], im[i]};
     });
-    __syncwarp();
+    sync();
     T x[32];
     T y[32];
 #pragma unroll
     for (int i = 0; i < 32; i += 2) {
-        const P* const from = exchange + kPitch * lane + i;
         P first;
         P second;
-        load_neighbours<kCouples>(from, first, second);
+        load_neighbours<kCouples>(from + i, first, second);
         x[i] = first.x;
         y[i] = first.y;
         x[i + 1] = second.x;
@@ -211,6 +219,15 @@ __device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int la
         re[i] = x[kHeld];
         im[i] = y[kHeld];
     });
+}
+
+/// A warp's transform of 32 x 32 points: point 32 i + lane in register i before, frequency 32 i + lane in register i after. Each
+/// lane transforms its own 32, all exchange them through `exchange` (kBufferPoints, or kExchangePoints read in couples), and again.
+template <bool kCouples = false, int kFirstStep = 0, class T, class P, class Pair, class Exchanged>
+__device__ __forceinline__ void transform_warp(T* re, T* im, P* exchange, int lane, const Pair& pair, const Exchanged& exchanged) {
+    constexpr int kPitch = kCouples ? kExchangeRow<P> : 33;
+    transform_between<kCouples, kFirstStep>(
+        re, im, exchange + lane, exchange + kPitch * lane, pair, [] { __syncwarp(); }, exchanged);
 }
 
 /// How kWarps warps divide a segment of 1024 kWarps points, a polynomial modulo X^M - e^(i phi), phi = 0 for complex samples and
@@ -246,6 +263,14 @@ struct Division {
         }
         transform_there(re, im);
         loaded();
+        scatter(re, im, points, thread);
+        sync_segment<kWarps>(segment_of_block);
+        gather_own(re, im, points, thread);
+        __syncwarp();
+    }
+    /// A thread's transforms of kWarps points to the remainders, whose points go to their warps.
+    template <class T, class P>
+    static __device__ __forceinline__ void scatter(const T* re, const T* im, P* points, int thread) {
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) {
 #pragma unroll
@@ -253,14 +278,15 @@ struct Division {
                 points[j * kRegion + thread + kSpan * i] = P{re[kWarps * i + j], im[kWarps * i + j]};
             }
         }
-        sync_segment<kWarps>(segment_of_block);
+    }
+    template <class T, class P>
+    static __device__ __forceinline__ void gather_own(T* re, T* im, const P* points, int thread) {
         const P* const own = points + thread / 32 * kRegion + thread % 32;
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             re[i] = own[32 * i].x;
             im[i] = own[32 * i].y;
         }
-        __syncwarp();
     }
     /// exchanged(): called by all threads once `points` is free.
     template <class T, class P, class Exchanged>
@@ -273,10 +299,20 @@ struct Division {
     template <class T, class P, class Exchanged>
     static __device__ __forceinline__ void bring_together(T* re, T* im, P* points, int thread, int segment_of_block,
                                                           const Exchanged& exchanged) {
+        scatter_own(re, im, points, thread);
+        sync_segment<kWarps>(segment_of_block);
+        gather(re, im, points, thread);
+        exchanged();
+    }
+    /// The way back.
+    template <class T, class P>
+    static __device__ __forceinline__ void scatter_own(const T* re, const T* im, P* points, int thread) {
         P* const own = points + thread / 32 * kRegion + thread % 32;
 #pragma unroll
         for (int i = 0; i < 32; ++i) { own[32 * i] = P{re[i], im[i]}; }
-        sync_segment<kWarps>(segment_of_block);
+    }
+    template <class T, class P>
+    static __device__ __forceinline__ void gather(T* re, T* im, const P* points, int thread) {
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) {
             fft::for_each_index<0, kWarps>([&](auto value) {
@@ -287,7 +323,6 @@ struct Division {
                 im[kWarps * i + j] = p.y;
             });
         }
-        exchanged();
     }
 
     /// Of the thread's own points: register kWarps i + j is point j of transform i before, value j after; back: kWarps i + j is
@@ -350,26 +385,34 @@ struct Division<2, kComplex, kRegion> {
 
     template <class T, class P, class Load, class Loaded>
     static __device__ __forceinline__ void take_apart(T* re, T* im, P*, int thread, int, const Load& load, const Loaded& loaded) {
-        const int lane = thread % 32;
         const T sign = thread < 32 ? T{1} : T{-1};
-        const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);  // w = e^(i pi/4)
-        const int turn = kComplex || thread < 32 ? 0 : kPoints / 2;
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             T x;
             T y;
-            const int t = i < 16 ? lane + turn : lane - turn;
-            load(32 * i, t, re[i], im[i]);
-            load(kPoints + 32 * i, t, x, y);
-            if constexpr (kComplex) {
-                re[i] = fma(sign, x, re[i]);
-                im[i] = fma(sign, y, im[i]);
-            } else {
-                re[i] = fma(root, x - y, re[i]);
-                im[i] = fma(root, x + y, im[i]);
-            }
+            load(32 * i, turned(thread, i), re[i], im[i]);
+            load(kPoints + 32 * i, turned(thread, i), x, y);
+            add_upper(sign, x, y, re[i], im[i]);
         }
         loaded();
+    }
+    /// What register i of a thread has is that of point 32 i + turned(thread, i), kPoints on added to it.
+    static __device__ __forceinline__ int turned(int thread, int i) {
+        const int lane = thread % 32;
+        const int turn = kComplex || thread < 32 ? 0 : kPoints / 2;
+        return i < 16 ? lane + turn : lane - turn;
+    }
+    /// sign: 1 for the first warp, -1 for the second.
+    template <class T>
+    static __device__ __forceinline__ void add_upper(T sign, T x, T y, T& re, T& im) {
+        if constexpr (kComplex) {
+            re = fma(sign, x, re);
+            im = fma(sign, y, im);
+        } else {
+            const T root = sign * static_cast<T>(std::numbers::sqrt2 / 2);  // w = e^(i pi/4)
+            re = fma(root, x - y, re);
+            im = fma(root, x + y, im);
+        }
     }
     template <class T, class P, class Exchanged>
     static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
@@ -383,8 +426,8 @@ struct Division<2, kComplex, kRegion> {
         exchanged();
     }
     /// Of points that are to be multiplied by twiddles first; twiddle_back: a TwiddleBack, of which half becomes part of the sums.
-    template <class T, class P, class Twiddle, class Exchanged>
-    static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, int segment_of_block,
+    template <class T, class P, class Segment, class Twiddle, class Exchanged>
+    static __device__ __forceinline__ void put_together(T* re, T* im, P* points, int thread, const Segment& segment_of_block,
                                                         const Twiddle& twiddle_back, const Exchanged& exchanged) {
         if constexpr (!kComplex) {
             const T root = static_cast<T>(thread < 32 ? std::numbers::sqrt2 / 2 : -std::numbers::sqrt2 / 2);
@@ -399,8 +442,8 @@ struct Division<2, kComplex, kRegion> {
 
 private:
     /// kKept: the first register that the warp keeps; known to the compiler, so that registers need not be chosen.
-    template <int kKept, class T, class P, class Twiddle>
-    static __device__ __forceinline__ void complete(T* re, T* im, P* points, int thread, int segment_of_block, T root,
+    template <int kKept, class T, class P, class Segment, class Twiddle>
+    static __device__ __forceinline__ void complete(T* re, T* im, P* points, int thread, const Segment& segment_of_block, T root,
                                                     const Twiddle& twiddle_back) {
         constexpr int kSent = 16 - kKept;
         constexpr bool kTwiddled = !std::is_same_v<Twiddle, std::false_type>;

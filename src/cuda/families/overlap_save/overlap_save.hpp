@@ -44,6 +44,10 @@ struct Segments {
     Rows rows;                  // of tiles: `lines` segments begin and end together
     std::int64_t filter_bytes;  // of taps, from one filter to the next
     unsigned* taken;            // of one warp and one filter: segments taken beyond the first ones; null: warps go on in steps
+    int spectrum_in_block;      // of tiles: one filter's lies beside the tables
+    int staged;                 // of tiles: samples come 16 bytes at a time by way of shared memory
+    int near_first;             // tiles are numbered along Rows::near before they are along the filtered axis
+    int after[2 + Rows::kMostOthers];  // from a team's tile to its next one, as digits of their order
 };
 
 using SegmentKernel = void (*)(Arguments a, Segments segments);

@@ -34,6 +34,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     using Where = std::conditional_t<kRows, SegmentInRun, SegmentInStep>;
     constexpr int kTwiddles = Shape::kTwiddleTable ? kM : kPoints;
     constexpr int kTables = kPairs * kWarps + kTwiddles;
+    constexpr bool kCouples = Shape::kTwiddleTable && kInCouples<Point>;
     using Parts = Division<kWarps, kComplex, kExchangePoints<Point>>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int in_block = static_cast<int>(threadIdx.x) / (32 * kWarps);  // which of the block's segments
@@ -104,9 +105,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 if (kKeeps) { is_coming = false; }
             }
         };
-        const SegmentTables<Point> of_warp{own_twiddles, products, pairs};
+        const SegmentTables<Point> of_warp{own_twiddles, products};
+        const WarpExchange<kCouples, Point> exchange{own, pairs, lane};
         convolve_points<kWarps, kComplex, Shape, !kSpectrumInShared && !kKeeps>(
-            re, im, own, of_warp, thread, spectrum_comes, [&](int direction) {
+            re, im, of_warp, warp, lane, exchange, spectrum_comes, [&](int direction) {
                 // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples. Another
                 // filter's spectrum comes once this segment's products are made.
                 const bool passes = direction == 0 && !kSpectrumInShared && !kKeeps;

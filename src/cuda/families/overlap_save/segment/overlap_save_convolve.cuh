@@ -45,22 +45,38 @@ struct SegmentPoints {
     }
 };
 
-/// What a warp reads besides its points: its twiddles, its part of the spectrum, its pairs.
+/// What a warp reads besides its points: its twiddles and its part of the spectrum.
 template <class Point>
 struct SegmentTables {
-    const Point *twiddles, *spectrum, *pairs;
+    const Point *twiddles, *spectrum;
+};
+
+/// How points go from a warp's first transforms to its second ones: through `own`, its part of shared memory. By directions, there
+/// and back: where the lane's column begins, where its row, its pairs of the second transform.
+template <bool kCouples, class Point>
+struct WarpExchange {
+    Point* own;
+    const Point* table;
+    int lane;
+
+    [[nodiscard]] __device__ __forceinline__ Point* column(int /*direction*/) const { return own + lane; }
+    [[nodiscard]] __device__ __forceinline__ const Point* row(int /*direction*/) const {
+        return own + (kCouples ? kExchangeRow<Point> : 33) * lane;
+    }
+    [[nodiscard]] __device__ __forceinline__ const Point* pairs(int /*direction*/) const {
+        return table + (kCouples ? 2 : 1) * lane;
+    }
+    __device__ __forceinline__ void sync() const { __syncwarp(); }
 };
 
 /// A warp's remainder of a segment times the spectrum's. Two rounds of the same code: times the twiddles and transformed; times the
-/// spectrum and transformed back. `own`: where the warp exchanges its points. spectrum_comes(): called before the spectrum is read;
-/// kPasses: it lies in `own`. exchanged(direction): called by all lanes once that place is free.
-template <int kWarps, bool kComplex, class Shape, bool kPasses, class T, class Point, class Comes, class Exchanged>
-__device__ __forceinline__ void convolve_points(T (&re)[32], T (&im)[32], Point* own, const SegmentTables<Point>& tables,
-                                                int thread, const Comes& spectrum_comes, const Exchanged& exchanged) {
+/// spectrum and transformed back. spectrum_comes(): called before the spectrum is read; kPasses: it may lie where points are
+/// exchanged. exchanged(direction): called by all lanes once that place is free.
+template <int kWarps, bool kComplex, class Shape, bool kPasses, class T, class Point, class Exchange, class Comes, class Exchanged>
+__device__ __forceinline__ void convolve_points(T (&re)[32], T (&im)[32], const SegmentTables<Point>& tables, int warp, int lane,
+                                                const Exchange& exchange, const Comes& spectrum_comes, const Exchanged& exchanged) {
     constexpr bool kTwiddled = !kComplex || kWarps > 1;
     constexpr bool kCouples = Shape::kTwiddleTable && kInCouples<Point>;
-    const int lane = thread % 32;
-    const int warp = kWarps == 1 ? 0 : thread / 32;
 #pragma unroll 1
     for (int direction = 0; direction < 2; ++direction) {
         if (direction == 1) { spectrum_comes(); }
@@ -80,18 +96,21 @@ __device__ __forceinline__ void convolve_points(T (&re)[32], T (&im)[32], Point*
             multiply_and_step<kCouples, Shape::kFusedProducts>(x, y, factors);
         }
         if constexpr (kPasses) { __syncwarp(); }  // the spectrum has been read: its place is free
+        const Point* const pairs = exchange.pairs(direction);
         Point both[2];
         const auto pair = [&](int i, T* c, T* t) {
             const int turn = kCouples ? fft::pair_turn(i) : 0;
             if constexpr (kCouples) {
-                if (turn % 2 == 0) { load_two<true>(tables.pairs, turn, lane, both[0], both[1]); }
+                if (turn % 2 == 0) { load_two<true>(pairs, turn, 0, both[0], both[1]); }
             } else {
-                both[0] = tables.pairs[32 * i + lane];
+                both[0] = pairs[32 * i];
             }
             *c = both[turn % 2].x;
             *t = both[turn % 2].y;
         };
-        transform_warp<kCouples, 1>(x, y, own, lane, pair, [&] { exchanged(direction); });
+        transform_between<kCouples, 1>(
+            x, y, exchange.column(direction), exchange.row(direction), pair, [&] { exchange.sync(); },
+            [&] { exchanged(direction); });
 #pragma unroll
         for (int i = 0; i < 32; ++i) {
             re[i] = x[i];
@@ -100,24 +119,29 @@ __device__ __forceinline__ void convolve_points(T (&re)[32], T (&im)[32], Point*
     }
 }
 
-/// The inverse of Division::take_apart, but for transform_back() of more than two warps; exchanged(): called by all threads once
-/// `points` is free, of more than one warp.
-template <int kWarps, bool kComplex, class Parts, class T, class Point, class Twiddle, class Exchanged>
+/// Points of more than one warp, or real samples, times their twiddles; `warp`: of the segment.
+template <int kWarps, bool kComplex, class T, class Twiddle>
+__device__ __forceinline__ void twiddle_points(T (&re)[32], T (&im)[32], const Twiddle& twiddle_back, int warp) {
+    constexpr bool kTwiddled = !kComplex || kWarps > 1;
+    if (kTwiddled && !(kComplex && warp == 0)) {
+#pragma unroll
+        for (int i = 0; i < 32; i += 2) {
+            // Else the compiler loads them all at once and has no registers for that.
+            if (kWarps == 4 && i % 8 == 0) { __syncwarp(); }
+            twiddle_back.two(i, re, im);
+        }
+    }
+}
+
+/// The inverse of Division::take_apart, but for transform_back() of more than two warps. `in_block`: the segment's number there, or
+/// what its threads wait with. exchanged(): called by all threads once `points` is free, of more than one warp.
+template <int kWarps, bool kComplex, class Parts, class T, class Point, class Twiddle, class Segment, class Exchanged>
 __device__ __forceinline__ void bring_points_together(T (&re)[32], T (&im)[32], Point* points, const Twiddle& twiddle_back,
-                                                      int thread, int in_block, const Exchanged& exchanged) {
+                                                      int thread, const Segment& in_block, const Exchanged& exchanged) {
     if constexpr (kWarps == 2) {
         Parts::put_together(re, im, points, thread, in_block, twiddle_back, exchanged);
     } else {
-        constexpr bool kTwiddled = !kComplex || kWarps > 1;
-        const int warp = kWarps == 1 ? 0 : thread / 32;
-        if (kTwiddled && !(kComplex && warp == 0)) {
-#pragma unroll
-            for (int i = 0; i < 32; i += 2) {
-                // Else the compiler loads them all at once and has no registers for that.
-                if (kWarps == 4 && i % 8 == 0) { __syncwarp(); }
-                twiddle_back.two(i, re, im);
-            }
-        }
+        twiddle_points<kWarps, kComplex>(re, im, twiddle_back, kWarps == 1 ? 0 : thread / 32);
         if constexpr (kWarps > 2) { Parts::bring_together(re, im, points, thread, in_block, exchanged); }
     }
 }

@@ -42,8 +42,14 @@ Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
 }
 
 Kernel segment_kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum) {
-    const Dtype dtype = plain || p.dtype == kF32 ? p.dtype : sums_of(p);
-    return with_sample_type(dtype, [&]<class S>(ElementType<S>) { return pick_segment_kernel<S>(warps, plain, spectrum); });
+    const auto pick = [&]<class S>(ElementType<S>) {
+        if (plain) { return pick_segment_kernel<S>(warps, spectrum); }
+        if constexpr (sizeof(S) >= 4) {
+            if (spectrum == Spectrum::passing) { return pick_tiles_kernel<S>(warps); }
+        }
+        return Kernel{};
+    };
+    return with_sample_type(plain || p.dtype == kF32 ? p.dtype : sums_of(p), pick);
 }
 
 int segments_of_block(const Kernel& kernel, int warps, const cuda_abi::Device& device) {

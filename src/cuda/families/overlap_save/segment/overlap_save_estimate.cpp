@@ -73,10 +73,11 @@ double alone_seconds(const PointType& type, int warps) {
     return kAloneSeconds.at(at) * (type.is_wide() ? kWideAloneFactor : 1);
 }
 
-// Of a kernel of tiles. Fitted on an H200: 2^26 samples of i16 with 31 and 127 taps 271 and 284 us, of f32, time first with 64
-// channels, 127 and 1,023 taps 348 and 482 us; 64 x 4096 x 128 along the middle with 511 taps 238 us.
+// Of a kernel of tiles. Fitted on an H100, within 8%: (2^20, 64) f32, time first, 127, 511 and 1,023 taps by one warp a segment
+// 287, 336 and 425 us, by two 511, 1,023 and 2,047 taps 352, 404 and 546, by four 2,047 and 4,095 taps 707 and 794.
 constexpr double kTilesStartSeconds = 9e-6;
-constexpr double kTilesFactor = 2.5;  // a segment takes so many times as long, for what passes through shared memory
+// A segment takes so many times as long, for what passes through shared memory, and all wait for each other.
+constexpr std::array<double, 5> kTilesFactors{1.5, 1.75, 2.2, 2.5, 2.5};
 constexpr double kTilesShareOfCopy = 0.8;
 constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
 
@@ -84,7 +85,8 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const double rows = static_cast<double>(p.batch.length * p.outer_length());
     const double segments = std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * rows;
     const double rounds = std::max(1.0, segments / device.multiprocessors);
-    const double busy = rounds * segment_seconds(p, cut.warps, device) * kTilesFactor;
+    const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
+    const double busy = rounds * segment_seconds(p, cut.warps, device) * kTilesFactors.at(at);
     const Rows lines = rows_of(p);
     const double together =
         static_cast<double>(std::min<std::int64_t>(lines.near.length, segments_of_block(kernel, cut.warps, device)));

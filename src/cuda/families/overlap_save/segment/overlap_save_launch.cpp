@@ -1,6 +1,10 @@
 // How launches of segments are made.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdlib>
+#include <limits>
+#include <utility>
 
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
@@ -21,6 +25,8 @@ constexpr int kFewSegments = 12;
 // 16 warps are better, 127 taps 541 us, 12 554.
 constexpr int kLeastOutputsTaken = 1700;
 constexpr int kLeastRoundsTaken = 16;
+// Of tiles: blocks have a place for the spectrum where a segment has at most so many warps.
+constexpr int kMostWarpsKeeping = 4;
 
 std::size_t shared_bytes(const Kernel& kernel, int segments) {
     return static_cast<std::size_t>(kernel.layout.segments + std::int64_t{segments} * kernel.layout.segment_bytes);
@@ -40,10 +46,16 @@ void set_copied(Segments& g, const Arguments& a, int bytes) {
     g.zero_edges = a.zero_vectors != 0 && length % margin == 0 && g.start % margin == 0 ? 1 : 0;
 }
 
-LoadedKernel load(const Kernel& kernel, int warps, const cuda_abi::Device& device) {
-    LoadedKernel loaded{kernel, segments_of_block(kernel, warps, device), 0};
+LoadedKernel load(const Kernel& kernel, const SegmentPlan& plan, const cuda_abi::Device& device) {
+    const int warps = plan.cut.warps;
+    LoadedKernel loaded{kernel, segments_of_block(kernel, warps, device)};
     if (loaded.in_block == 0) { return loaded; }
-    load_kernel(kernel.function, shared_bytes(kernel, loaded.in_block), device);
+    if (kernel.tiles && warps <= kMostWarpsKeeping) {
+        const std::size_t spectrum = static_cast<std::size_t>(warps) * kPoints * static_cast<std::size_t>(plan.type.point_bytes);
+        const auto most = static_cast<std::size_t>(device.shared_bytes_per_block);
+        if (shared_bytes(kernel, loaded.in_block) + spectrum <= most) { loaded.spectrum_bytes = spectrum; }
+    }
+    load_kernel(kernel.function, shared_bytes(kernel, loaded.in_block) + loaded.spectrum_bytes, device);
     if (kernel.blocks > 1) {
         loaded.clusters =
             clusters_held(kernel.function, kernel.blocks, static_cast<unsigned>(kernel.most_threads), shared_bytes(kernel, 1));
@@ -74,15 +86,44 @@ Segments segments_of(const Prepared& prepared, const SegmentPlan& plan, const Jo
 }
 
 // How many neighbouring rows' segments come and go together: as many as fill what memory reads at once, where rows lie closer than
-// samples.
-int lines_together(const Rows& rows, const Arguments& a, int in_block) {
+// samples. Of one warp a segment half of a block's at most, so that others compute while they come; of more, one team is better
+// than sectors in parts: 511 taps by two warps, (2^20, 64), 8 together 449 us, 4 750 (H100).
+int lines_together(const Rows& rows, const Arguments& a, int in_block, const SegmentPlan& plan) {
     const auto filling = [](std::int64_t sample, std::int64_t row, int bytes) {
         const std::int64_t step = std::abs(row);
         return row == 0 || std::abs(sample) <= step ? 1 : std::max<std::int64_t>(kSectorBytes / (step * bytes), 1);
     };
-    const std::int64_t wanted =
+    const std::int64_t filled =
         std::max(filling(a.in_sample, rows.near.in, rows.input_bytes), filling(a.out_sample, rows.near.out, rows.output_bytes));
-    return static_cast<int>(std::min<std::int64_t>({wanted, in_block, rows.near.length}));
+    const int most = plan.cut.warps == 1 ? std::max(in_block / 2, 1) : in_block;
+    const std::int64_t wanted = std::min<std::int64_t>({filled, most, rows.near.length});
+    const std::int64_t lines = divide_up(rows.near.length, divide_up(rows.near.length, wanted));
+    // Complex segments of two warps have code for each, which warps of memory order must not share.
+    const bool by_twos = plan.type.is_complex && plan.cut.warps == 2;
+    return static_cast<int>(by_twos ? std::int64_t{1} << (std::bit_width(static_cast<std::uint64_t>(lines)) - 1) : lines);
+}
+
+// Whether samples of so many neighbouring rows can be copied 16 bytes at a time.
+bool can_stage(const Rows& rows, const Arguments& a, int lines) {
+    const auto whole = [&](std::int64_t elements) { return elements * rows.input_bytes % 16 == 0; };
+    bool vectors = rows.near.in == 1 && std::abs(a.in_sample) > 1 && whole(lines) && whole(rows.near.length) &&
+                   whole(a.in_sample) && reinterpret_cast<std::uintptr_t>(a.in) % 16 == 0;
+    for (const RowAxis& axis : rows.others) { vectors = vectors && (axis.length == 1 || whole(axis.in)); }
+    return vectors && rows.near.length >= lines && a.boundary != kConstant;
+}
+
+using TileStep = std::array<std::int64_t, 2 + Rows::kMostOthers>;
+
+// So many tiles as digits of their order.
+void set_step(int (&to)[2 + Rows::kMostOthers], const Segments& g, std::int64_t tiles) {
+    TileStep radix{g.rows.near_tiles, g.segments};
+    if (g.near_first == 0) { std::swap(radix[0], radix[1]); }
+    for (std::size_t i = 0; i < Rows::kMostOthers; ++i) { radix.at(2 + i) = g.rows.others[i].length; }
+    for (std::size_t i = 0; i < radix.size(); ++i) {
+        if (radix.at(i) > std::numeric_limits<int>::max()) { refuse_launch(); }
+        to[i] = static_cast<int>(tiles % radix.at(i));
+        tiles /= radix.at(i);
+    }
 }
 
 void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& own, Arguments a, const OnDevice& on_device,
@@ -95,13 +136,19 @@ void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& 
     g.filter_bytes = prepared.taps_pitch_bytes;
     g.segments = static_cast<int>(divide_up(a.count, plan.cut.outputs));
     g.rows = rows_of(p, own);
-    set_tiles(g.rows, lines_together(g.rows, a, kernel.in_block), g.segments);
+    const bool staged = kernel.staged_lines > 0 && kernel.in_block >= kernel.staged_lines && prepared.device.major >= 8 &&
+                        can_stage(g.rows, a, kernel.staged_lines);
+    set_tiles(g.rows, staged ? kernel.staged_lines : lines_together(g.rows, a, kernel.in_block, plan), g.segments);
+    g.near_first = std::abs(g.rows.near.in) < std::abs(a.in_sample) || std::abs(g.rows.near.out) < std::abs(a.out_sample) ? 1 : 0;
     const std::int64_t multiprocessors = prepared.device.multiprocessors;
     const std::int64_t teams = std::min<std::int64_t>(kernel.in_block / g.rows.lines, divide_up(g.rows.tiles, multiprocessors));
     const std::int64_t blocks = std::min(divide_up(g.rows.tiles, teams), multiprocessors);
     const auto segments = static_cast<int>(teams) * g.rows.lines;
+    g.spectrum_in_block = kernel.spectrum_bytes != 0 && p.filters == 1 && g.spectrum_first == 0 ? 1 : 0;
+    g.staged = staged ? 1 : 0;
+    set_step(g.after, g, blocks * teams);
     launch_kernel(kernel.function, static_cast<unsigned>(blocks), static_cast<unsigned>(32 * plan.cut.warps * segments),
-                  shared_bytes(kernel, segments), stream, a, g);
+                  shared_bytes(kernel, segments) + (g.spectrum_in_block != 0 ? kernel.spectrum_bytes : 0), stream, a, g);
 }
 
 }  // namespace
@@ -113,8 +160,8 @@ SegmentPlan load_segments(KernelOf kernel_of, const Prepared& prepared, const Cu
     plan.type = point_type_of(p);
     plan.real_taps = has_real_taps(p);
     plan.parts = parts_of(p.x.k, cut);
-    plan.fast = load(fast_kernel(kernel_of, p, cut.warps, prepared.device), cut.warps, prepared.device);
-    plan.slow = load(slow_kernel(kernel_of, p, cut.warps), cut.warps, prepared.device);
+    plan.fast = load(fast_kernel(kernel_of, p, cut.warps, prepared.device), plan, prepared.device);
+    plan.slow = load(slow_kernel(kernel_of, p, cut.warps), plan, prepared.device);
     return plan;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/families/overlap_save/overlap_save.hpp"
+#include "cuda/primitives/elements.hpp"
 
 namespace tapline::cuda::overlap_save {
 
@@ -15,10 +16,25 @@ struct Kernel {
     bool in_runs = false;     ///< for several filters
     bool in_couples = false;  ///< its tables of lanes: couples of pairs in their turn, of twiddles that are a table, of spectra
     SharedLayout layout{};
+    int staged_lines = 0;  ///< of tiles that it stages; 0: of none
 };
 
-/// The kernel of samples S for so many warps a segment, or none. `plain`: unit strides and the signal's type in and out.
+/// What all kernels of a size share.
+template <class S, int kWarps, class Sizes>
+Kernel kernel_of_size() {
+    Kernel k;
+    k.most_threads = Sizes::kThreads;
+    k.table_points = kPairs * kWarps + kPoints * (Sizes::kTwiddleTable ? kWarps : 1);
+    k.twiddle_table = Sizes::kTwiddleTable;
+    k.in_couples = Sizes::kTwiddleTable && kInCouples<typename PointOf<typename Element<S>::Real>::Type>;
+    return k;
+}
+
+/// The kernel of samples S side by side for so many warps a segment, or none.
 template <class S>
-Kernel pick_segment_kernel(int warps, bool plain, Spectrum spectrum);
+Kernel pick_segment_kernel(int warps, Spectrum spectrum);
+/// The one of any layout whose samples are widened to sums X.
+template <class X>
+Kernel pick_tiles_kernel(int warps);
 
 }  // namespace tapline::cuda::overlap_save

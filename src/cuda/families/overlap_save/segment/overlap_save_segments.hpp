@@ -56,8 +56,9 @@ double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at
 
 /// A loaded kernel.
 struct LoadedKernel : Kernel {
-    int in_block = 0;  ///< segments that a block holds at a time; 0: the kernel cannot be launched
-    int clusters = 0;  ///< that the device holds, of several blocks
+    int in_block = 0;                ///< segments that a block holds at a time; 0: the kernel cannot be launched
+    int clusters = 0;                ///< that the device holds, of several blocks
+    std::size_t spectrum_bytes = 0;  ///< of tiles: a place of the block for the spectrum of one filter
 };
 /// All that launches need to know of a plan.
 struct SegmentPlan {

@@ -1,28 +1,12 @@
-// Segments of any layout and type: those of neighbouring rows come and go together, through shared memory.
+// Segments of any layout and type: threads of neighbouring rows read and write together, to and from registers.
 #pragma once
 
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/families/overlap_save/segment/overlap_save_convolve.cuh"
-#include "cuda/primitives/lines/lines.cuh"
+#include "cuda/families/overlap_save/segment/overlap_save_tile_samples.cuh"
 
 namespace tapline::cuda::overlap_save {
-
-/// Waits for all warps of a team of segments.
-template <int kWarps>
-__device__ __forceinline__ void sync_team(int segments, int team_of_block, int segment_of_block) {
-    if (segments == 1) {
-        sync_segment<kWarps>(segment_of_block);
-        return;
-    }
-#if defined(__CUDA_ARCH__)
-    // Segments have the numbers before it; those of one warp have none.
-    const int number = (kWarps == 1 ? 1 : 1 + kMostSegments / kWarps) + team_of_block;
-    asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(32 * kWarps * segments) : "memory");
-#else
-    __syncthreads();
-#endif
-}
 
 /// The sum of output o of a line, directly; `in`: its sample in_first, in elements.
 template <class X, class H>
@@ -44,273 +28,254 @@ __device__ __noinline__ X direct_sum_of_line(const Arguments& a, const Rows& row
     return sum;
 }
 
-/// How a team's segments lie in its shared memory while they come and go: element t of line l at t * lines + (l ^ turn), so that
-/// lanes meet in no bank whether they go along a line or from line to line. `turn` is the same for all t of a thread, which are a
-/// multiple of 32 apart.
-struct TeamPlace {
-    int lines, line, first;  // of the team; the thread's own, and its first element
-
-    __device__ __forceinline__ TeamPlace(int its_lines, int its_line, int its_first)
-        : lines(its_lines), line(its_line), first(its_first) {}
-    /// Of element first + offset.
-    [[nodiscard]] __device__ __forceinline__ int of(int offset) const {
-        const bool is_power = (lines & (lines - 1)) == 0;
-        const int turn = is_power ? (first & 31) * lines / 32 : 0;
-        return (first + offset) * lines + (line ^ turn);
-    }
-};
-
-/// Samples [0, begin) and [end, needed) of the thread's line, none of which lies in the piece.
-template <class X>
-__device__ __noinline__ void fill_line_outside(const Arguments& a, const Rows& rows, X* to, TeamPlace place, std::int64_t line_at,
-                                               std::int64_t start, int begin, int end, int needed, int step) {
-    X constant{};
-    if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
-    for (int t = place.first; t < needed; t += step) {
-        if (t >= begin && t < end) { continue; }
-        X x = constant;
-        if (a.boundary > kConstant) {
-            const std::int64_t position = boundary_index(a.boundary, a.in_first + start + t, a.n);
-            // Where the sample is not there nobody asked for an output that needs it.
-            if (position >= a.in_first && position < a.in_last) {
-                x = load_any<X>(rows.input_type, rows.input_bytes, a.in, line_at + (position - a.in_first) * a.in_sample);
-            }
+/// A thread's outputs of a segment on their way to a line, of which `left` exist from the thread's first one on.
+template <class X, class Outputs, int kStage, class T>
+__device__ __forceinline__ void store_line(const Arguments& a, const Rows& rows, std::int64_t at, int left, const T* re,
+                                           const T* im) {
+    using Parts = typename Outputs::Parts;
+    constexpr int kGroup = sizeof(X) > 8 ? 4 : 8;
+    const auto store_part = [&](auto* to, auto part, const auto& value_of) {
+        using Raw = std::remove_reference_t<decltype(*to)>;
+        fft::for_each_index<0, Outputs::kOfStage / kGroup>([&](auto group) {
+            constexpr int kFrom = decltype(part)::value;
+            constexpr int kFirst = decltype(group)::value * kGroup;
+            constexpr int kLast = kFrom + Parts::offset(Parts::staged(Outputs::kStages, kStage, kFirst + kGroup - 1));
+            if (left <= kFrom + Parts::offset(Parts::staged(Outputs::kStages, kStage, kFirst))) { return; }
+            X x[kGroup];
+            Raw raw[kGroup];
+            fft::for_each_index<0, kGroup>([&](auto index) {
+                constexpr int i = decltype(index)::value;
+                x[i] = value_of(Parts::held(Parts::staged(Outputs::kStages, kStage, kFirst + i)));
+            });
+            narrow_to_raw(a.output_type, x, raw);
+            const bool all = left > kLast;
+            // Step by step: of each by itself the address takes as long as to compute as the rest.
+            const std::int64_t stride = a.out_sample;
+            Raw* at = to + (kFrom + Parts::offset(Parts::staged(Outputs::kStages, kStage, kFirst))) * stride;
+            fft::for_each_index<0, kGroup>([&](auto index) {
+                constexpr int i = decltype(index)::value;
+                constexpr int kOwn = Parts::offset(Parts::staged(Outputs::kStages, kStage, kFirst + i));
+                if (all || left > kFrom + kOwn) { store_element(at, raw[i]); }
+                if constexpr (i + 1 < kGroup) {
+                    at += (Parts::offset(Parts::staged(Outputs::kStages, kStage, kFirst + i + 1)) - kOwn) * stride;
+                }
+            });
+        });
+    };
+    with_output<X>(a.output_type, rows.output_bytes, [&](auto type) {
+        auto* const to = static_cast<decltype(type)*>(a.out) + at;
+        if constexpr (kIsComplexElement<X>) {
+            store_part(to, std::integral_constant<int, 0>{}, [&](int r) { return X{re[r], im[r]}; });
+        } else {
+            store_part(to, std::integral_constant<int, 0>{}, [&](int r) { return re[r]; });
+            store_part(to, std::integral_constant<int, Outputs::kM>{}, [&](int r) { return im[r]; });
         }
-        to[place.of(t - place.first)] = x;
-    }
+    });
 }
 
-/// As SegmentPoints, of a team's line.
-template <class X, int kWarps>
-struct TeamPoints {
-    const X* samples;
-    int lines, line;
-    const Segments& g;
-
-    template <class T>
-    __device__ __forceinline__ void operator()(int c, int t, T& x, T& y) const {
-        const X* const own = samples + TeamPlace(lines, line, t).of(0);
-        read_point<X, kWarps>(g, c, t, x, y, [&](int offset) { return own[offset * lines]; });
-    }
-};
-
-/// Elements first, first + step, ... below `end` of the thread's line, `from` being the line's element 0: asynchronously where they
-/// are sums as they come, else widened.
-template <class X, class Raw>
-__device__ __forceinline__ void load_line(X* to, const TeamPlace& place, const Raw* from, std::int64_t stride, Dtype type,
-                                          int begin, int end, int step) {
-    if (place.first < begin) {  // at an edge
-        const int rounds = (begin - place.first + step - 1) / step;
-        from += rounds * step * stride;
-        to += rounds * step * place.lines;
-        end -= rounds * step;
-    }
-    const std::int64_t stride_of_step = stride * step;
-    from += place.first * stride;
-    X* own = to + place.of(0);
-    const int pitch = step * place.lines;
-    if constexpr (std::is_same_v<X, Raw>) {
-        constexpr int kPart = static_cast<int>(kIsComplexElement<X> ? sizeof(X) / 2 : sizeof(X));
-#pragma unroll 8
-        for (int t = place.first; t < end; t += step) {
-#pragma unroll
-            for (int part = 0; part < static_cast<int>(sizeof(X)); part += kPart) {
-                copy_element_async<kPart>(reinterpret_cast<char*>(own) + part, reinterpret_cast<const char*>(from) + part);
-            }
-            from += stride_of_step;
-            own += pitch;
-        }
-    } else {
-        constexpr int kBatch = sizeof(X) > 8 ? 4 : sizeof(X) > 4 ? 8 : 16;
-        for (int t = place.first; t < end; t += step * kBatch) {
-            Raw raw[kBatch];
-#pragma unroll
-            for (int u = 0; u < kBatch; ++u) {
-                raw[u] = Raw{};
-                if (t + u * step < end) { raw[u] = load_element(from + u * stride_of_step); }
-            }
-            X x[kBatch];
-            widen_raw(type, raw, x);
-#pragma unroll
-            for (int u = 0; u < kBatch; ++u) {
-                if (t + u * step < end) { own[u * pitch] = x[u]; }
-            }
-            from += kBatch * stride_of_step;
-            own += kBatch * pitch;
-        }
-    }
-}
-
-/// Samples [0, needed) of the thread's line and zeros up to `size`; `start`: of sample 0, from sample in_first, which is `first`.
+/// An output that is stored with its type.
 template <class X>
-__device__ __forceinline__ void load_line_of_any(const Arguments& a, const Rows& rows, X* to, const TeamPlace& place,
-                                                 std::int64_t line_at, std::int64_t start, int needed, int size, int step) {
-    const std::int64_t length = a.in_last - a.in_first;
-    const int begin = static_cast<int>(min(max(-start, std::int64_t{0}), std::int64_t{needed}));
-    const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
-    const std::int64_t at = line_at + start * a.in_sample;
-    if constexpr (kIsComplexElement<X>) {
-        load_line(to, place, static_cast<const X*>(a.in) + at, a.in_sample, rows.input_type, begin, end, step);
-    } else {
-        with_input<X>(rows.input_type, rows.input_bytes, [&](auto raw) {
-            using Raw = decltype(raw);
-            load_line(to, place, static_cast<const Raw*>(a.in) + at, a.in_sample, rows.input_type, begin, end, step);
+struct StoredOutput {
+    const Arguments& a;
+    const Rows& rows;
+    std::int64_t at;
+    __device__ __forceinline__ void operator=(const X& x) const {
+        with_output<X>(a.output_type, rows.output_bytes, [&](auto type) {
+            using Raw = decltype(type);
+            const X one[1] = {x};
+            Raw raw[1];
+            narrow_to_raw(a.output_type, one, raw);
+            store_element(static_cast<Raw*>(a.out) + at, raw[0]);
         });
     }
-    if (begin != 0 || end != needed) { fill_line_outside(a, rows, to, place, line_at, start, begin, end, needed, step); }
-    for (int t = place.first; t < size; t += step) {
-        if (t >= needed) { to[place.of(t - place.first)] = X{}; }
-    }
-}
-
-/// Outputs first, first + step, ... below `wanted` of the thread's line, to its output 0.
-template <class X, class Raw>
-__device__ __forceinline__ void store_line(const X* from, const TeamPlace& place, Raw* to, std::int64_t stride, Dtype type,
-                                           int wanted, int step) {
-    const std::int64_t stride_of_step = stride * step;
-    to += place.first * stride;
-    const X* own = from + place.of(0);
-    const int pitch = step * place.lines;
-    if constexpr (std::is_same_v<X, Raw>) {
-#pragma unroll 8
-        for (int t = place.first; t < wanted; t += step) {
-            store_element(to, *own);
-            to += stride_of_step;
-            own += pitch;
-        }
-    } else {
-        constexpr int kBatch = sizeof(X) > 8 ? 2 : sizeof(X) > 4 ? 4 : 8;
-        for (int t = place.first; t < wanted; t += step * kBatch) {
-            X x[kBatch];
-            Raw raw[kBatch];
-#pragma unroll
-            for (int u = 0; u < kBatch; ++u) { x[u] = t + u * step < wanted ? own[u * pitch] : X{}; }
-            narrow_to_raw(type, x, raw);
-#pragma unroll
-            for (int u = 0; u < kBatch; ++u) {
-                if (t + u * step < wanted) { store_element(to + u * stride_of_step, raw[u]); }
-            }
-            to += kBatch * stride_of_step;
-            own += kBatch * pitch;
-        }
-    }
-}
+};
 
 /// As overlap_save_kernel, of samples that are widened to X, the type of sums, on their way in. A team of segments, Rows::lines of
-/// neighbouring rows, begins and ends together: lanes read samples and write outputs from row to row where these lie closer than
-/// samples do. Teams of a block wait for nobody else, so that some read or write while others compute.
+/// neighbouring rows, begins and ends together: its threads read samples and write outputs from row to row where these lie closer
+/// than samples do, and in between each warp has a row. They change places where points are exchanged anyway: of one or two warps a
+/// segment in the transforms of 1,024 points, of more where these are taken apart and brought together. Teams of a block wait for
+/// nobody else, so that some read or write while others compute.
 template <class X, int kWarps, class Shape>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_tiles_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<X>::Real;
     using Point = typename PointOf<T>::Type;
     constexpr bool kComplex = kIsComplexElement<X>;
+    constexpr bool kCouples = Shape::kTwiddleTable && kInCouples<Point>;
     constexpr int kM = kPoints * kWarps;
-    constexpr int kSamples = (kComplex ? 1 : 2) * kM;
     constexpr int kTables = kPairs * kWarps + (Shape::kTwiddleTable ? kM : kPoints);
     constexpr int kStep = 32 * kWarps;
-    using Parts = Division<kWarps, kComplex, kExchangePoints<Point>>;
+    constexpr int kRegion = kExchangePoints<Point>;
+    constexpr bool kNearTransforms = kWarps <= 2;  // the outer ones of 32 points, in memory order
+    constexpr int kSamples = (kComplex ? 1 : 2) * kM;
+    constexpr int kStagedLines = staged_lines<X, kWarps, Shape>();
+    using Parts = Division<kWarps, kComplex, kRegion>;
+    using Who = TeamThread<kWarps>;
     const Rows& rows = g.rows;
-    const int in_block = static_cast<int>(threadIdx.x) / kStep;  // which of the block's segments
-    const int thread = static_cast<int>(threadIdx.x) % kStep;    // of the segment
-    const int warp = kWarps == 1 ? 0 : thread / 32;
-    const int team_of_block = in_block / rows.lines;
-    const int line = in_block - team_of_block * rows.lines;
-    const int in_team = line * kStep + thread;
+    const Who who(rows.lines);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;   // of the block
+    const int own_warp = kWarps == 1 ? 0 : warp % kWarps;  // of its segment
+    const int teams = static_cast<int>(blockDim.x) / (rows.lines * kStep);
 
-    extern __shared__ uint4 shared[];
-    constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), Spectrum::passing>();
-    char* const base = reinterpret_cast<char*>(shared);
+    extern __shared__ uint4 tiles_shared[];
+    constexpr SharedLayout kLayout = tiles_layout<Shape, kWarps, Point>();
+    char* const base = reinterpret_cast<char*>(tiles_shared);
     Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     const Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);
-    X* const of_team = reinterpret_cast<X*>(base + kLayout.segments + team_of_block * rows.lines * kLayout.segment_bytes);
-    Point* const points = reinterpret_cast<Point*>(base + kLayout.segments + in_block * kLayout.segment_bytes);
-    Point* const own = points + warp * kExchangePoints<Point>;
+    const int spectrum_bytes = g.spectrum_in_block != 0 ? kM * static_cast<int>(sizeof(Point)) : 0;
+    char* const segments = base + kLayout.spectrum + spectrum_bytes;
+    const int line_points = kWarps * kRegion + line_padding<Point>(rows.lines);
+    const auto points_of_team = [&] {
+        return reinterpret_cast<Point*>(segments + who.anew().team() * rows.lines * kLayout.segment_bytes);
+    };
     CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
-    // Of what comes and goes, neighbours in memory; of a segment's points, the thread's own.
-    const TeamPlace in_memory(rows.lines, in_team % rows.lines, in_team / rows.lines);
-    const TeamPlace of_points(rows.lines, line, Parts::first(thread));
+    CopyBarrier* const spectrum_barrier = barriers + kMostSegments + warp;
+    WarpTile* const state = reinterpret_cast<WarpTile*>(base + 8 * 4 * kMostSegments + kWarpTileBytes * warp);
 
-    SpectrumPart<Point> part(own, barriers + kMostSegments + threadIdx.x / 32, thread % 32);
+    if (lane == 0) { initialize(spectrum_barrier); }
     const BlockTables<Point> block_tables(block_pairs, barriers + 2 * kMostSegments);
     __syncthreads();
     const auto* tables = static_cast<const Point*>(g.tables);
-    const Point* const all_spectra = tables + kTables;
     constexpr int kLeftOut = Shape::kPairsInShared ? 0 : kPairs * kWarps;  // of the block's tables
-    block_tables.start_copy(tables + kLeftOut, kTables - kLeftOut);
-    const SegmentTables<Point> of_warp{twiddles + warp * (Shape::kTwiddleTable ? kPoints : 1), own,
-                                       (Shape::kPairsInShared ? block_pairs : tables) + warp * kPairs};
+    // The spectrum of a first part follows them.
+    block_tables.start_copy(tables + kLeftOut, kTables - kLeftOut + (g.spectrum_in_block != 0 ? kM : 0));
+    const Point* const pairs = Shape::kPairsInShared ? block_pairs : tables;
     block_tables.wait_for();
-    const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, thread);
-    const int teams = static_cast<int>(blockDim.x) / (rows.lines * kStep);
-    const auto sync = [&] { sync_team<kWarps>(rows.lines, team_of_block, in_block); };
+    const auto sync = [&] {
+        sync_team<kWarps>(rows.lines, who.anew().team(), kWarps == 1 ? 0 : static_cast<int>(threadIdx.x) / kStep);
+    };
+    if (lane == 0) {
+        const std::int64_t number = blockIdx.x + static_cast<std::int64_t>(who.team()) * gridDim.x;
+        state->set(a, g, TileDigits::at(g, number), number);
+    }
+    __syncwarp();
 
 #pragma unroll 1
-    for (std::int64_t number = blockIdx.x + static_cast<std::int64_t>(team_of_block) * gridDim.x; number < rows.tiles;
-         number += static_cast<std::int64_t>(teams) * gridDim.x) {
-        const LineTile tile = line_tile(a, rows, g.segments, number);
-        const std::int64_t first_output = tile.tile * g.outputs;
-        const int wanted = static_cast<int>(min(a.count - first_output, std::int64_t{g.outputs}));
-        const bool is_there = in_memory.line < tile.lines;
-        if (is_there) {
-            load_line_of_any(a, rows, of_team, in_memory, tile.in + in_memory.line * rows.near.in, g.start + first_output,
-                             g.used - (g.outputs - wanted), wanted < g.outputs ? kSamples : g.used, kStep);
-        }
-        commit_copies();
-        wait_copies<0>();
-        sync();
-        // Segments that do not exist are computed too, as all wait for each other.
-        const std::int64_t filter = filter_of(rows, tile, min(line, tile.lines - 1));
+    for (std::uint32_t turn = 0; state->number < rows.tiles; ++turn) {
         T re[32];
         T im[32];
-        const TeamPoints<X, kWarps> load{of_team, rows.lines, line, g};
-        Parts::take_apart(re, im, points, thread, in_block, load, sync);
-        convolve_points<kWarps, kComplex, Shape, true>(
-            re, im, own, of_warp, thread, [&] { part.wait_for(); },
-            [&](int direction) {
-                if (direction == 0) { fence_before_copy(); }
-                __syncwarp();
-                if (direction == 0) { part.start_copy(all_spectra + g.spectrum_first + filter * g.spectrum_row + warp * kPoints); }
-            });
-        bring_points_together<kWarps, kComplex, Parts>(re, im, points, twiddle_back, thread, in_block,
-                                                       [&] { sync_segment<kWarps>(in_block); });
-        sync();  // all points are used up: outputs lie where those of any segment did
-        const std::int64_t row = tile.row + (rows.batch_axis < 0 ? line : 0);
-        const SegmentOutputs<X, kWarps> outputs{a, g, row, first_output, line < tile.lines ? wanted : 0, thread, of_points.first};
+        if (kStagedLines > 0 && g.staged != 0) {
+            const Who of = who.anew();
+            char* const stage = reinterpret_cast<char*>(points_of_team());
+            sync();  // the segments before have been read
+            fill_stage<kSamples>(a, g, stage, *state, of.own_line() * kStep + of.own_thread(), rows.lines * kStep);
+            commit_copies();
+            wait_copies<0>();
+            sync();
+            read_line<kWarps, kComplex>(StagedSamples<X, kWarps, kStagedLines>{rows, stage, of.line()}, re, im, of.thread());
+        } else {
+            const Who of = who.anew();
+            const std::int64_t start = g.start + state->first_output;
+            const std::int64_t length = a.in_last - a.in_first;
+            const std::int64_t line_in = state->in + of.line() * rows.near.in;
+            const int all_needed = g.used - (g.outputs - state->wanted);
+            const int needed = of.line() < state->lines ? all_needed : 0;
+            const int begin = static_cast<int>(min(max(-start, std::int64_t{g.skip}), std::int64_t{needed}));
+            const int end = static_cast<int>(min(max(length - start, std::int64_t{begin}), std::int64_t{needed}));
+            X* outside = nullptr;
+            // The same for all lines of a team.
+            if (a.boundary != kZero && (start + g.skip < 0 || start + all_needed > length)) {
+                sync();
+                outside = reinterpret_cast<X*>(points_of_team() + of.line() * line_points);
+                fill_line(a, rows, outside, line_in, start, g.skip, needed, of.thread(), kStep);
+                sync();
+            }
+            const LineSamples<X, kWarps> samples{a,      rows,    line_in + start * a.in_sample,
+                                                 g.skip, needed,  begin,
+                                                 end,    outside, begin == g.skip && end == g.used && needed == g.used};
+            read_line<kWarps, kComplex>(samples, re, im, of.thread());
+        }
+        if constexpr (kWarps > 2) { Parts::transform_there(re, im); }
+        sync();  // the segments before have been read, and what has been staged
+        Point* const points = points_of_team();
+        Point* const own_points = points + who.anew().own_line() * line_points;
+        Point* const own = own_points + own_warp * kRegion;
+        const bool passes = g.spectrum_in_block == 0;
+        const Point* const products = passes ? own : reinterpret_cast<const Point*>(base + kLayout.spectrum) + own_warp * kPoints;
+        SpectrumPart<Point> part(own, spectrum_barrier, lane, turn & 1);
+        const auto spectrum_comes = [&] {
+            if (passes) { part.wait_for(); }
+        };
+        const auto exchanged = [&](int direction) {
+            if (direction == 0 && passes) { fence_before_copy(); }
+            __syncwarp();
+            if (direction == 0 && passes) {
+                const std::int64_t row = state->row + (rows.batch_axis < 0 ? min(who.anew().own_line(), state->lines - 1) : 0);
+                const std::int64_t filter = rows.filters == 1 ? 0 : (rows.first_filter + row) % rows.filters;
+                part.start_copy(tables + kTables + g.spectrum_first + filter * g.spectrum_row + own_warp * kPoints);
+            }
+            if (direction == 1 && kWarps == 2) { sync(); }
+        };
+        if constexpr (kNearTransforms) {
+            const int first_warp = kWarps == 1 ? 0 : who.anew().thread() / 32;
+            const SegmentTables<Point> of_warp{twiddles + first_warp * (Shape::kTwiddleTable ? kPoints : 1), products};
+            const TeamExchange<kWarps, kCouples, Point, decltype(sync)> exchange{who, points, line_points, pairs, sync};
+            convolve_points<kWarps, kComplex, Shape, true>(re, im, of_warp, first_warp, lane, exchange, spectrum_comes, exchanged);
+            const Who of = who.anew();
+            const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, of.thread());
+            bring_points_together<kWarps, kComplex, Parts>(re, im, points_of_team() + of.line() * line_points, twiddle_back,
+                                                           of.thread(), sync, [] {});
+        } else {
+            const int own_thread = static_cast<int>(threadIdx.x) % kStep;
+            Parts::scatter(re, im, points + who.anew().line() * line_points, who.anew().thread());
+            sync();
+            Parts::gather_own(re, im, own_points, own_thread);
+            __syncwarp();
+            const SegmentTables<Point> of_warp{twiddles + own_warp * (Shape::kTwiddleTable ? kPoints : 1), products};
+            const WarpExchange<kCouples, Point> exchange{own, pairs + own_warp * kPairs, lane};
+            convolve_points<kWarps, kComplex, Shape, true>(re, im, of_warp, own_warp, lane, exchange, spectrum_comes, exchanged);
+            const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, own_thread);
+            twiddle_points<kWarps, kComplex>(re, im, twiddle_back, own_warp);
+            Parts::scatter_own(re, im, own_points, own_thread);
+            sync();
+            const Who of = who.anew();
+            Parts::gather(re, im, points_of_team() + of.line() * line_points, of.thread());
+        }
+        const Who of = who.anew();
+        const int mine = Parts::first(of.thread());
+        const bool is_there = of.line() < state->lines;
+        const std::int64_t first_output = state->first_output;
+        const std::int64_t row = state->row + (rows.batch_axis < 0 ? of.line() : 0);
+        using Outputs = SegmentOutputs<X, kWarps>;
+        const Outputs outputs{a, g, row, first_output, is_there ? state->wanted : 0, of.thread(), mine};
+        const std::int64_t line_out = state->out + of.line() * rows.near.out + (first_output + mine) * a.out_sample;
         bool repair = false;
         fft::for_each_index<0, Shape::kStages>([&](auto stage) {
             constexpr int kStage = decltype(stage)::value;
             if constexpr (kWarps > 2) { Parts::template transform_back<Shape::kStages, kStage>(re, im); }
-            if (kStage == 0) { repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost)); }
+            if (kStage == 0) { repair = !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost); }
             outputs.template add_sums<kStage>(re, im);
             if (outputs.keeps_sums()) {
-                if (!repair) { outputs.template keep_sums<kStage>(re, im); }
+                outputs.template keep_sums<kStage>(re, im);
                 return;
             }
             if (a.plain_store == 0) { outputs.template finish_all<kStage>(re, im); }
-            outputs.template put<kStage>(re, im, [&](int offset) -> X& { return of_team[of_points.of(offset)]; });
+            store_line<X, Outputs, kStage>(a, rows, line_out, outputs.wanted - mine, re, im);
         });
-        if (repair && line < tile.lines) {
-            const char* const own_taps = static_cast<const char*>(a.taps) + filter * g.filter_bytes;
-            const std::int64_t in = tile.in + line * rows.near.in;
-            const auto sum_of = [&](std::int64_t o) {
-                if constexpr (kComplex) {
-                    if (!g.real_taps) { return direct_sum_of_line(a, rows, in, reinterpret_cast<const X*>(own_taps), o, X{}); }
-                }
-                return direct_sum_of_line(a, rows, in, reinterpret_cast<const T*>(own_taps), o, X{});
-            };
-            outputs.repair_into(sum_of, [&](int offset) -> X& { return of_team[of_points.of(offset)]; });
+        // Where one of a line's threads had to, all those of the warp do.
+        const unsigned any = __ballot_sync(0xffffffffu, repair);
+        if (any != 0) {
+            repair = (__match_any_sync(0xffffffffu, of.line()) & any) != 0;
+            if (repair && is_there) {
+                const char* const taps = static_cast<const char*>(a.taps) +
+                                         (rows.filters == 1 ? 0 : (rows.first_filter + row) % rows.filters) * g.filter_bytes;
+                const std::int64_t line_in = state->in + of.line() * rows.near.in;
+                const auto sum_of = [&](std::int64_t o) {
+                    if constexpr (kComplex) {
+                        if (!g.real_taps) { return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const X*>(taps), o, X{}); }
+                    }
+                    return direct_sum_of_line(a, rows, line_in, reinterpret_cast<const T*>(taps), o, X{});
+                };
+                outputs.repair_into(sum_of, [&](int offset) { return StoredOutput<X>{a, rows, line_out + offset * a.out_sample}; });
+            }
         }
-        sync();
-        if (g.sums_out == nullptr && is_there) {
-            const std::int64_t at = tile.out + in_memory.line * rows.near.out + first_output * a.out_sample;
-            with_output<X>(a.output_type, rows.output_bytes, [&](auto element) {
-                using Raw = decltype(element);
-                store_line(of_team, in_memory, static_cast<Raw*>(a.out) + at, a.out_sample, a.output_type, wanted, kStep);
-            });
+        __syncwarp();
+        if (lane == 0) {
+            const std::int64_t later = state->number + static_cast<std::int64_t>(teams) * gridDim.x;
+            state->set(a, g, state->digits.plus(g, g.after), later);
         }
-        fence_before_copy();
-        sync();
+        __syncwarp();
     }
 }
 

@@ -1,0 +1,203 @@
+// How samples of tiles come to threads in memory order: straight from memory, or by way of shared memory.
+#pragma once
+
+#include "cuda/families/overlap_save/segment/overlap_save_tile_places.cuh"
+#include "cuda/primitives/copy_async.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+/// Point `number`, a constant, of a thread's 32 or, of two warps a segment, 64: sample t + offset, of real samples also the one
+/// half a segment on.
+template <int kWarps>
+TAPLINE_HOST_DEVICE constexpr int point_offset(int number) {
+    constexpr int kSpan = 32 * kWarps;
+    return kWarps == 2 ? 32 * number : kSpan * (number / kWarps) + kPoints * (number % kWarps);
+}
+
+/// Points [kFrom, kFrom + kCount) of a thread, of samples Raw; sample_at(offset): the one at a constant's place.
+template <class X, class Raw, int kWarps, int kFrom, int kCount, class T, class SampleAt>
+__device__ __forceinline__ void read_points(Dtype type, T* re, T* im, const SampleAt& sample_at) {
+    constexpr int kParts = kIsComplexElement<X> ? 1 : 2;
+    // Those that are widened come some at a time: beside what they become all have no registers.
+    constexpr int kBatch = std::is_same_v<X, Raw> ? kCount : 8;
+    fft::for_each_index<0, kCount / kBatch>([&](auto batch) {
+        constexpr int kFirst = decltype(batch)::value * kBatch;
+        Raw raw[kParts * kBatch];
+        fft::for_each_index<0, kParts * kBatch>([&](auto index) {
+            constexpr int i = decltype(index)::value;
+            constexpr int kAt = point_offset<kWarps>(kFrom + kFirst + i % kBatch) + i / kBatch * kPoints * kWarps;
+            raw[i] = sample_at(std::integral_constant<int, kAt>{});
+        });
+        X x[kParts * kBatch];
+        widen_raw(type, raw, x);
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i) {
+            if constexpr (kIsComplexElement<X>) {
+                re[kFirst + i] = x[i].x;
+                im[kFirst + i] = x[i].y;
+            } else {
+                re[kFirst + i] = x[i];
+                im[kFirst + i] = x[kBatch + i];
+            }
+        }
+    });
+}
+
+/// body(Raw()) with the type in which samples of sums X lie in memory.
+template <class X, class Body>
+__device__ __forceinline__ void with_samples(const Rows& rows, const Body& body) {
+    if constexpr (kIsComplexElement<X>) {
+        body(X{});
+    } else {
+        with_input<X>(rows.input_type, rows.input_bytes, body);
+    }
+}
+
+/// The samples that the outputs of the thread's line read, [first, needed): those of [begin, end) from memory, the others from
+/// `outside`, or zeros where that is null.
+template <class X, int kWarps>
+struct LineSamples {
+    static constexpr int kSpan = kWarps == 2 ? 32 : 32 * kWarps;
+    static constexpr int kSamples = (kIsComplexElement<X> ? 1 : 2) * kPoints * kWarps;
+
+    const Arguments& a;
+    const Rows& rows;
+    std::int64_t at;  // of sample 0, in elements
+    int first, needed, begin, end;
+    const X* outside;
+    bool is_inner;  // all from memory, of a whole segment: then only the first and the last few may not be read
+
+    template <int kFrom, int kCount, class T>
+    __device__ __forceinline__ void read(int t, T* re, T* im) const {
+        if (outside != nullptr) {
+            return read_points<X, X, kWarps, kFrom, kCount>(kOwnType<X>, re, im, [&](auto offset) {
+                const int own = t + decltype(offset)::value;
+                return own < first || own >= needed ? X{} : outside[own];
+            });
+        }
+        with_samples<X>(rows, [&](auto type) {
+            using Raw = decltype(type);
+            const auto read_all = [&](auto inner) {
+                // From one to the next: the compiler would compute all addresses first, for which there are no registers.
+                const Raw* from = static_cast<const Raw*>(a.in) + (at + t * a.in_sample);
+                int before = 0;
+                read_points<X, Raw, kWarps, kFrom, kCount>(rows.input_type, re, im, [&](auto offset) {
+                    constexpr int kAt = decltype(offset)::value;
+                    constexpr int kPart = kWarps == 2 ? kPoints / 2 : kSamples;
+                    constexpr bool kAlways = decltype(inner)::value && kAt % kPart != 0 && (kAt + kSpan) % kPart != 0;
+                    from += (kAt - before) * a.in_sample;
+                    before = kAt;
+                    asm volatile("" : "+l"(from));
+                    return kAlways || (t + kAt >= begin && t + kAt < end) ? load_element(from) : Raw{};
+                });
+            };
+            if (is_inner) {
+                read_all(std::true_type{});
+            } else {
+                read_all(std::false_type{});
+            }
+        });
+    }
+};
+
+/// The same from a stage, where element t of line l lies at t * kLines + l; what outputs do not read is zero there.
+template <class X, int kWarps, int kLines>
+struct StagedSamples {
+    const Rows& rows;
+    const char* stage;
+    int line;
+
+    template <int kFrom, int kCount, class T>
+    __device__ __forceinline__ void read(int t, T* re, T* im) const {
+        with_samples<X>(rows, [&](auto type) {
+            using Raw = decltype(type);
+            const Raw* const from = reinterpret_cast<const Raw*>(stage) + t * kLines + line;
+            read_points<X, Raw, kWarps, kFrom, kCount>(rows.input_type, re, im,
+                                                       [&](auto offset) { return from[decltype(offset)::value * kLines]; });
+        });
+    }
+};
+
+/// Of a thread in memory order: its points as Division::take_apart() reads them, for two warps a segment as that leaves them.
+template <int kWarps, bool kComplex, class Samples, class T>
+__device__ __forceinline__ void read_line(const Samples& samples, T (&re)[32], T (&im)[32], int thread) {
+    if constexpr (kWarps == 2) {
+        const T sign = thread < 32 ? T{1} : T{-1};
+        constexpr int kEach = 8;
+        fft::for_each_index<0, 32 / kEach>([&](auto part) {
+            constexpr int i = decltype(part)::value * kEach;
+            const int t = Division<2, kComplex>::turned(thread, i);
+            T x[kEach];
+            T y[kEach];
+            samples.template read<i, kEach>(t, re + i, im + i);
+            samples.template read<32 + i, kEach>(t, x, y);
+#pragma unroll
+            for (int j = 0; j < kEach; ++j) { Division<2, kComplex>::add_upper(sign, x[j], y[j], re[i + j], im[i + j]); }
+            asm volatile("" ::: "memory");  // else all come first, for which there are no registers
+        });
+    } else {
+        samples.template read<0, 32>(thread, re, im);
+    }
+}
+
+/// Samples [first, needed) of a line, some of which do not lie in the piece, to their places there, by its threads.
+template <class X>
+__device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* to, std::int64_t line_at, std::int64_t start,
+                                       int first, int needed, int thread, int threads) {
+    const std::int64_t length = a.in_last - a.in_first;
+    X constant{};
+    if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
+#pragma unroll 4
+    for (int t = first + thread; t < needed; t += threads) {
+        std::int64_t at = start + t;
+        X x = constant;
+        bool is_there = at >= 0 && at < length;
+        if (!is_there && a.boundary > kConstant) {
+            at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
+            // Where the sample is not there nobody asked for an output that needs it.
+            is_there = at >= 0 && at < length;
+        }
+        if (is_there) { x = load_any<X>(rows.input_type, rows.input_bytes, a.in, line_at + at * a.in_sample); }
+        to[t] = x;
+    }
+}
+
+/// The samples of a tile to a stage, 16 bytes of neighbouring lines at a time, asynchronously; zeros where nothing is read. By
+/// `threads` threads, a power of two.
+template <int kSamples>
+__device__ __forceinline__ void fill_stage(const Arguments& a, const Segments& g, char* stage, const WarpTile& tile, int thread,
+                                           int threads) {
+    const Rows& rows = g.rows;
+    const int row_bytes = rows.lines * rows.input_bytes;
+    const int vectors = row_bytes / 16;  // a power of two
+    const int part = thread & (vectors - 1);
+    const int step = threads / vectors;
+    const std::int64_t start = g.start + tile.first_output;
+    const std::int64_t length = a.in_last - a.in_first;
+    const int needed = 16 * part < tile.lines * rows.input_bytes ? g.used - (g.outputs - tile.wanted) : 0;
+    const bool inside = start + g.skip >= 0 && start + g.used <= length;
+    const char* const in = static_cast<const char*>(a.in) + tile.in * rows.input_bytes + 16 * part;
+    const std::int64_t pitch = a.in_sample * rows.input_bytes;
+    int t = thread / vectors;
+    char* to = stage + t * row_bytes + 16 * part;
+    const char* from = in + (start + t) * pitch;
+    const std::int64_t from_step = pitch * step;
+#pragma unroll 4
+    for (; t < kSamples; t += step) {
+        bool is_read = t >= g.skip && t < needed;
+        const char* source = from;
+        if (!inside) {
+            std::int64_t at = start + t;
+            if ((at < 0 || at >= length) && a.boundary > kConstant) {
+                at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
+            }
+            is_read = is_read && at >= 0 && at < length;
+            source = in + at * pitch;
+        }
+        copy_16_or_zeros_async(to, is_read ? source : static_cast<const char*>(a.in), is_read);
+        from += from_step;
+        to += step * row_bytes;
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save

@@ -1,0 +1,40 @@
+// Which overlap-save kernels of any layout a type of sums has.
+#pragma once
+
+#include "cuda/families/overlap_save/segment/overlap_save_segment.hpp"
+#include "cuda/families/overlap_save/segment/overlap_save_tiles.cuh"
+
+namespace tapline::cuda::overlap_save {
+
+template <class X, int kWarps>
+Kernel tiles_kernel() {
+    using T = typename Element<X>::Real;
+    using Sizes = Shape<T, kWarps>;
+    Kernel k = kernel_of_size<X, kWarps, Sizes>();
+    k.function = &overlap_save_tiles_kernel<X, kWarps, Sizes>;
+    k.tiles = true;
+    k.staged_lines = staged_lines<X, kWarps, Sizes>();
+    k.layout = tiles_layout<Sizes, kWarps, typename PointOf<T>::Type>();
+    return k;
+}
+
+template <class X>
+Kernel pick_tiles_kernel(int warps) {
+    switch (warps) {
+        case 1:
+            return tiles_kernel<X, 1>();
+        case 2:
+            return tiles_kernel<X, 2>();
+        case 4:
+            return tiles_kernel<X, 4>();
+        case 8:
+            return tiles_kernel<X, 8>();
+        case 16:
+            if constexpr (kMostWarps<typename Element<X>::Real> == 16) { return tiles_kernel<X, 16>(); }
+            return {};
+        default:
+            return {};
+    }
+}
+
+}  // namespace tapline::cuda::overlap_save
