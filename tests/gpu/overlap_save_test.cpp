@@ -1,5 +1,7 @@
 // Overlap-save: segments of every size, long filters, what transforms endanger: NaN, infinity, overflow, unlike magnitudes.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 
 #include "gpu/rung_test.hpp"
@@ -364,6 +366,57 @@ TEST_F(OverlapSave, ManySegmentsOfOutputsApart) {
             for (std::size_t o = 0; o < together.out.size(); ++o) {
                 ASSERT_EQ(run.out[2 * o], together.out[o])
                     << "output " << o << ", " << policy.threads_per_block << " threads: " << describe(apart);
+            }
+        }
+    }
+}
+
+// Rows whose samples lie beside each other, with every size of segment: by 16 bytes at a time, from odd addresses, of fewer rows
+// than go together, at edges of every kind. As many rows apart have the same bits; a NaN changes nothing in other rows.
+TEST_F(OverlapSave, NeighbouringRowsGoTogether) {
+    Random random(95);
+    constexpr std::array<Boundary, 3> kBoundaries{Boundary::zero, Boundary::mirror, Boundary::constant};
+    std::size_t turn = 0;
+    for (const std::int64_t rows : {3, 8, 12, 13}) {
+        for (const std::int64_t k : {200, 1500, 3000, 7000}) {
+            Problem apart = correlation_of(9001, k, Mode::same);
+            apart.batch = rows;
+            apart.boundary = kBoundaries.at(turn++ % kBoundaries.size());
+            apart.constant = apart.boundary == Boundary::constant ? 2.5 : 0;
+            Problem beside = apart;
+            beside.input_row_stride = beside.output_row_stride = 1;
+            beside.input_sample_stride = beside.output_sample_stride = rows;
+            const std::vector<float> in = random_floats(rows * apart.length, random);
+            const std::vector<float> taps = random_floats(k, random);
+            const auto interleaved = [&](std::int64_t row, std::int64_t at) { return static_cast<std::size_t>(at * rows + row); };
+            std::vector<float> in_beside(in.size());
+            for (std::int64_t row = 0; row < rows; ++row) {
+                for (std::int64_t at = 0; at < apart.length; ++at) {
+                    in_beside[interleaved(row, at)] = in[static_cast<std::size_t>(row * apart.length + at)];
+                }
+            }
+            std::vector<float> spoiled = in_beside;
+            spoiled[interleaved(1, 4500)] = NAN;
+            for (const cuda_abi::Policy& policy : policies_of(rung_, apart)) {
+                const std::string what = std::to_string(policy.threads_per_block) + " threads: " + describe(beside);
+                const RungRun right = run_rung(rung_, apart, in, taps, policy);
+                const RungRun run = run_rung(rung_, beside, in_beside, taps, policy);
+                const RungRun with_nan = run_rung(rung_, beside, spoiled, taps, policy);
+                ASSERT_EQ(right.failure + run.failure + with_nan.failure, "") << what;
+                for (std::int64_t row = 0; row < rows; ++row) {
+                    for (std::int64_t o = 0; o < apart.length; ++o) {
+                        const float expected = right.out[static_cast<std::size_t>(row * apart.length + o)];
+                        ASSERT_EQ(run.out[interleaved(row, o)], expected) << "row " << row << ", output " << o << ", " << what;
+                        if (row == 1) { continue; }
+                        ASSERT_EQ(with_nan.out[interleaved(row, o)], expected) << "beside a NaN, row " << row << ", " << what;
+                    }
+                }
+                for (const std::int64_t o : {std::int64_t{0}, 4500 - k, 4500 + k, apart.length - 1}) {
+                    if (o < 0 || o >= apart.length) { continue; }
+                    const bool reads_it = std::abs(o - 4500) <= k / 2 - 1;
+                    ASSERT_EQ(std::isnan(with_nan.out[interleaved(1, o)]), reads_it) << "output " << o << ", " << what;
+                }
+                ASSERT_TRUE(std::isnan(with_nan.out[interleaved(1, 4500)])) << what;
             }
         }
     }
