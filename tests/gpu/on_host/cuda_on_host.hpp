@@ -124,6 +124,20 @@ inline bool __any_sync(unsigned, bool value) {
     ::tapline::test::on_host::share_in_warp(&value, sizeof value, all);
     return std::any_of(all, all + 32, [](const char(&one)[64]) { return one[0] != 0; });
 }
+inline unsigned __ballot_sync(unsigned, bool value) {
+    char all[32][64];
+    ::tapline::test::on_host::share_in_warp(&value, sizeof value, all);
+    unsigned lanes = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) { lanes |= (all[lane][0] != 0 ? 1U : 0U) << lane; }
+    return lanes;
+}
+inline unsigned __match_any_sync(unsigned, int value) {
+    char all[32][64];
+    ::tapline::test::on_host::share_in_warp(&value, sizeof value, all);
+    unsigned lanes = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) { lanes |= (std::memcmp(all[lane], &value, sizeof value) == 0 ? 1U : 0U) << lane; }
+    return lanes;
+}
 inline void __threadfence() {}
 inline unsigned atomicAdd(unsigned* to, unsigned value) { return std::exchange(*to, *to + value); }
 inline unsigned atomicOr(unsigned* to, unsigned value) { return std::exchange(*to, *to | value); }

@@ -105,10 +105,10 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 if (kKeeps) { is_coming = false; }
             }
         };
-        const SegmentTables<Point> of_warp{own_twiddles, products + (kCouples ? 2 : 1) * lane};
+        const SegmentTables<Point> of_warp{own_twiddles, products};
         const WarpExchange<kCouples, Point> exchange{own, pairs, lane};
         convolve_points<kWarps, kComplex, Shape, !kSpectrumInShared && !kKeeps>(
-            re, im, of_warp, warp, exchange, spectrum_comes, [&](int direction) {
+            re, im, of_warp, warp, lane, exchange, spectrum_comes, [&](int direction) {
                 // The exchange is over: its place may take the spectrum or, of one warp, the next segment's samples. Another
                 // filter's spectrum comes once this segment's products are made.
                 const bool passes = direction == 0 && !kSpectrumInShared && !kKeeps;

@@ -45,7 +45,7 @@ struct SegmentPoints {
     }
 };
 
-/// What a warp reads besides its points: its twiddles and its part of the spectrum, in which the lane's first factor.
+/// What a warp reads besides its points: its twiddles and its part of the spectrum.
 template <class Point>
 struct SegmentTables {
     const Point *twiddles, *spectrum;
@@ -73,7 +73,7 @@ struct WarpExchange {
 /// spectrum and transformed back. spectrum_comes(): called before the spectrum is read; kPasses: it may lie where points are
 /// exchanged. exchanged(direction): called by all lanes once that place is free.
 template <int kWarps, bool kComplex, class Shape, bool kPasses, class T, class Point, class Exchange, class Comes, class Exchanged>
-__device__ __forceinline__ void convolve_points(T (&re)[32], T (&im)[32], const SegmentTables<Point>& tables, int warp,
+__device__ __forceinline__ void convolve_points(T (&re)[32], T (&im)[32], const SegmentTables<Point>& tables, int warp, int lane,
                                                 const Exchange& exchange, const Comes& spectrum_comes, const Exchanged& exchanged) {
     constexpr bool kTwiddled = !kComplex || kWarps > 1;
     constexpr bool kCouples = Shape::kTwiddleTable && kInCouples<Point>;
@@ -88,7 +88,7 @@ __device__ __forceinline__ void convolve_points(T (&re)[32], T (&im)[32], const 
             y[i] = re[i];
         }
         // The registers' part of the twiddles is what lane 0 has in the table.
-        const Point* const factors = direction == 0 ? tables.twiddles : tables.spectrum;
+        const Point* const factors = direction == 0 ? tables.twiddles : tables.spectrum + (kCouples ? 2 : 1) * lane;
         // The first of a complex segment's warps has no twiddles.
         if (direction == 0 && (!kTwiddled || (kComplex && warp == 0))) {
             fft::first_step<32>(x, y);

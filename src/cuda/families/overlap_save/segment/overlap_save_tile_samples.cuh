@@ -18,23 +18,29 @@ TAPLINE_HOST_DEVICE constexpr int point_offset(int number) {
 template <class X, class Raw, int kWarps, int kFrom, int kCount, class T, class SampleAt>
 __device__ __forceinline__ void read_points(Dtype type, T* re, T* im, const SampleAt& sample_at) {
     constexpr int kParts = kIsComplexElement<X> ? 1 : 2;
-    Raw raw[kParts * kCount];
-    fft::for_each_index<0, kParts * kCount>([&](auto index) {
-        constexpr int i = decltype(index)::value;
-        raw[i] = sample_at(std::integral_constant<int, point_offset<kWarps>(kFrom + i % kCount) + i / kCount * kPoints * kWarps>{});
-    });
-    X x[kParts * kCount];
-    widen_raw(type, raw, x);
+    // Those that are widened come some at a time: beside what they become all have no registers.
+    constexpr int kBatch = std::is_same_v<X, Raw> ? kCount : 8;
+    fft::for_each_index<0, kCount / kBatch>([&](auto batch) {
+        constexpr int kFirst = decltype(batch)::value * kBatch;
+        Raw raw[kParts * kBatch];
+        fft::for_each_index<0, kParts * kBatch>([&](auto index) {
+            constexpr int i = decltype(index)::value;
+            constexpr int kAt = point_offset<kWarps>(kFrom + kFirst + i % kBatch) + i / kBatch * kPoints * kWarps;
+            raw[i] = sample_at(std::integral_constant<int, kAt>{});
+        });
+        X x[kParts * kBatch];
+        widen_raw(type, raw, x);
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-        if constexpr (kIsComplexElement<X>) {
-            re[i] = x[i].x;
-            im[i] = x[i].y;
-        } else {
-            re[i] = x[i];
-            im[i] = x[kCount + i];
+        for (int i = 0; i < kBatch; ++i) {
+            if constexpr (kIsComplexElement<X>) {
+                re[kFirst + i] = x[i].x;
+                im[kFirst + i] = x[i].y;
+            } else {
+                re[kFirst + i] = x[i];
+                im[kFirst + i] = x[kBatch + i];
+            }
         }
-    }
+    });
 }
 
 /// body(Raw()) with the type in which samples of sums X lie in memory.

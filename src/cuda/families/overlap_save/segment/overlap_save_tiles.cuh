@@ -118,9 +118,9 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const int own_warp = kWarps == 1 ? 0 : warp % kWarps;  // of its segment
     const int teams = static_cast<int>(blockDim.x) / (rows.lines * kStep);
 
-    extern __shared__ uint4 shared[];
+    extern __shared__ uint4 tiles_shared[];
     constexpr SharedLayout kLayout = tiles_layout<Shape, kWarps, Point>();
-    char* const base = reinterpret_cast<char*>(shared);
+    char* const base = reinterpret_cast<char*>(tiles_shared);
     Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     const Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);
     const int spectrum_bytes = g.spectrum_in_block != 0 ? kM * static_cast<int>(sizeof(Point)) : 0;
@@ -192,9 +192,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         Point* const own_points = points + who.anew().own_line() * line_points;
         Point* const own = own_points + own_warp * kRegion;
         const bool passes = g.spectrum_in_block == 0;
-        const Point* const products =
-            (passes ? own : reinterpret_cast<const Point*>(base + kLayout.spectrum) + own_warp * kPoints) +
-            (kCouples ? 2 : 1) * lane;
+        const Point* const products = passes ? own : reinterpret_cast<const Point*>(base + kLayout.spectrum) + own_warp * kPoints;
         SpectrumPart<Point> part(own, spectrum_barrier, lane, turn & 1);
         const auto spectrum_comes = [&] {
             if (passes) { part.wait_for(); }
@@ -213,7 +211,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             const int first_warp = kWarps == 1 ? 0 : who.anew().thread() / 32;
             const SegmentTables<Point> of_warp{twiddles + first_warp * (Shape::kTwiddleTable ? kPoints : 1), products};
             const TeamExchange<kWarps, kCouples, Point, decltype(sync)> exchange{who, points, line_points, pairs, sync};
-            convolve_points<kWarps, kComplex, Shape, true>(re, im, of_warp, first_warp, exchange, spectrum_comes, exchanged);
+            convolve_points<kWarps, kComplex, Shape, true>(re, im, of_warp, first_warp, lane, exchange, spectrum_comes, exchanged);
             const Who of = who.anew();
             const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, of.thread());
             bring_points_together<kWarps, kComplex, Parts>(re, im, points_of_team() + of.line() * line_points, twiddle_back,
@@ -226,7 +224,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             __syncwarp();
             const SegmentTables<Point> of_warp{twiddles + own_warp * (Shape::kTwiddleTable ? kPoints : 1), products};
             const WarpExchange<kCouples, Point> exchange{own, pairs + own_warp * kPairs, lane};
-            convolve_points<kWarps, kComplex, Shape, true>(re, im, of_warp, own_warp, exchange, spectrum_comes, exchanged);
+            convolve_points<kWarps, kComplex, Shape, true>(re, im, of_warp, own_warp, lane, exchange, spectrum_comes, exchanged);
             const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, own_thread);
             twiddle_points<kWarps, kComplex>(re, im, twiddle_back, own_warp);
             Parts::scatter_own(re, im, own_points, own_thread);
