@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "attributes.hpp"
-#include "torch_views.hpp"
+#include "torch/torch_views.hpp"
 
 namespace tapline::python {
 namespace {

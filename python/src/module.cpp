@@ -16,7 +16,7 @@
 #include "sharded_object.hpp"
 #include "tapline/depthwise.hpp"
 #include "tapline/info.hpp"
-#include "torch_call.hpp"
+#include "torch/torch_call.hpp"
 
 namespace nb = nanobind;
 

@@ -123,8 +123,7 @@ public:
         info.name = "direct_bytes";
         info.idea =
             "bytes times the three bytes of a tap are exact on tensor cores: outputs are rounded from sums in whole numbers, and "
-            "where "
-            "those are too near to the next integer to tell, from the sum in double";
+            "where those are too near to the next integer to tell, from the sum in double";
         info.changed = "bytes filtered to bytes with sums in double cost little more than bytes that are copied";
         info.requirements = "u8 samples and outputs, one filter of f64 taps";
         info.limited_by =

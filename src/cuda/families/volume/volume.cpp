@@ -82,12 +82,11 @@ class VolumeDirect final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
         RungInfo info;
-        info.number = "11";
+        info.number = "13";
         info.name = "volume_direct";
         info.idea =
             "a block goes through a column of planes: each comes to shared memory once, and while it is there it is added to the "
-            "sums "
-            "in registers of all the planes of outputs that it belongs to";
+            "sums in registers of all the planes of outputs that it belongs to";
         info.changed = "a volume is read and written once, with no more work than its mask has taps";
         info.requirements = "f32 or f64, one mask of at most 7 taps along each axis";
         info.limited_by = "memory up to 3 x 3 x 3 taps, multiply-adds above";

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "attributes.hpp"
-#include "dlpack.hpp"
+#include "torch/dlpack.hpp"
 
 namespace tapline::python {
 

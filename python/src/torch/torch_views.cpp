@@ -1,4 +1,4 @@
-#include "torch_views.hpp"
+#include "torch/torch_views.hpp"
 
 namespace tapline::python {
 

@@ -1,10 +1,10 @@
-#include "torch_call.hpp"
+#include "torch/torch_call.hpp"
 
 #include <algorithm>
 
 #include "plain_call.hpp"
 #include "tapline/depthwise.hpp"
-#include "torch_views.hpp"
+#include "torch/torch_views.hpp"
 
 namespace tapline::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "dlpack.hpp"
+#include "torch/dlpack.hpp"
 
 #include <algorithm>
 #include <array>
