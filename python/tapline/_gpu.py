@@ -112,7 +112,9 @@ class Array:
             return value
         if value.ndim > 0:
             return self._from_host(value)
-        return value[()] if self.library.promotes_like_numpy else value.item()  # PyTorch takes a numpy.complex64 for its real part
+        return (
+            np.asarray(value)[()] if self.library.promotes_like_numpy else value.item()
+        )  # PyTorch takes a numpy.complex64 for its real part
 
     def __ne__(self, other):
         return Array(self.own != other, self.library)

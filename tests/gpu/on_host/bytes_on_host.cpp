@@ -19,7 +19,7 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned which) {
 }
 
 #define multiply_bytes multiply_bytes_on_a_gpu
-#include "cuda/primitives/byte_fragments.cuh"
+#include "cuda/families/bytes/byte_fragments.cuh"
 #undef multiply_bytes
 
 namespace tapline::cuda::tensor {

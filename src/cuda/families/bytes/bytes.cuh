@@ -2,9 +2,9 @@
 // where they are too near to the next integer, the sum itself.
 #pragma once
 
+#include "cuda/families/bytes/byte_fragments.cuh"
 #include "cuda/families/bytes/bytes.hpp"
 #include "cuda/primitives/boundary.cuh"
-#include "cuda/primitives/byte_fragments.cuh"
 #include "cuda/primitives/copy_async.cuh"
 #include "cuda/primitives/lines/lines.cuh"
 
