@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
 #include "gpu/driver.hpp"
@@ -68,18 +69,20 @@ std::vector<float> random_floats(std::int64_t count, Random& random) {
 
 namespace {
 
-// Whether it takes integers with exact sums and nothing else.
+// Whether it takes integers and nothing else: with exact sums, or bytes that become bytes.
 bool is_for_integers(const Rung& rung) {
-    Problem problem{.length = 400, .taps = 100, .mode = Mode::same};
+    Problem problem{.length = 400, .taps = 80, .mode = Mode::same};
     if (rung.info().rank == 2) { problem = ImageProblem{.height = 64, .width = 64, .mask_height = 3, .mask_width = 3}; }
     if (rung.info().rank == 3) { problem.axes = {{.length = 9, .taps = 3}, {.length = 9, .taps = 3}, {.length = 9, .taps = 3}}; }
-    const auto takes = [&](Dtype dtype) {
+    const auto takes = [&](Dtype dtype, std::optional<Dtype> taps = std::nullopt) {
         problem.dtype = dtype;
+        problem.real_taps = taps;
+        problem.output_dtype = taps ? std::optional(dtype) : std::nullopt;
         const cuda_abi::Problem p = gpu_host::to_abi(core::resolve(problem), {});
         cuda_abi::Status status;
         return rung.library->supports(rung.index, 0, &p, &status);
     };
-    return takes(Dtype::i16) && !takes(Dtype::f32);
+    return (takes(Dtype::i16) || takes(Dtype::u8, Dtype::f64)) && !takes(Dtype::f32);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ struct Rung {
     [[nodiscard]] bool is_lesson() const { return library != &api(); }
 };
 
-/// Those for problems of so many filtered axes, in reading order; without those for exact sums of integers, which plans test.
+/// Those for problems of so many filtered axes, in reading order; without those for integers alone, which plans test.
 std::vector<Rung> rungs_of_rank(int rank);
 
 /// The rung of this name, or none.

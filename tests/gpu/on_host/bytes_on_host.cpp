@@ -1,13 +1,6 @@
 // The rung for bytes as C++.
 #include "gpu/on_host/cuda_on_host.hpp"
 
-inline unsigned __ballot_sync(unsigned, bool value) {
-    char all[32][64];
-    ::tapline::test::on_host::share_in_warp(&value, sizeof value, all);
-    unsigned bits = 0;
-    for (unsigned lane = 0; lane < 32; ++lane) { bits |= (all[lane][0] != 0 ? 1U : 0U) << lane; }
-    return bits;
-}
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 /// prmt: byte i of the result is the one of the eight of both that digit i of `which` names.

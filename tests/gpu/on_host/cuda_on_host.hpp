@@ -139,6 +139,12 @@ inline unsigned __match_any_sync(unsigned, int value) {
     return lanes;
 }
 inline void __threadfence() {}
+inline int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned>(bits)); }
+inline unsigned __brev(unsigned bits) {
+    unsigned reversed = 0;
+    for (int i = 0; i < 32; ++i) { reversed |= (bits >> i & 1U) << (31 - i); }
+    return reversed;
+}
 inline unsigned atomicAdd(unsigned* to, unsigned value) { return std::exchange(*to, *to + value); }
 inline unsigned atomicOr(unsigned* to, unsigned value) { return std::exchange(*to, *to | value); }
 inline unsigned atomicMax(unsigned* to, unsigned value) { return std::exchange(*to, std::max(*to, value)); }

@@ -53,8 +53,7 @@ public:
             "back: "
             "each pass reads and writes whole lines";
         info.changed = "many channels under large masks cost two copies more than planes, not a sector of memory for each element";
-        info.requirements =
-            "two channels or more, side by side, under one mask; elements of at most 8 bytes; whole images; workspace";
+        info.requirements = "two channels or more, side by side, under one mask; real samples; whole images; workspace";
         info.limited_by = "the passes, and what limits the planes' rung";
         info.source = "src/cuda/families/image_planes/image_planes.cu";
         info.rank = 2;
@@ -67,7 +66,8 @@ public:
             return "takes channels that lie side by side";
         }
         if (p.filters != 1) { return "takes one mask for all channels"; }
-        if (stored_bytes(p.dtype) > 8 || stored_bytes(p.output_dtype) > 8) { return "takes elements of at most 8 bytes"; }
+        // A complex element lies where its parts may, so that it is no raw element of its size.
+        if (is_complex(p.dtype)) { return "takes no complex samples"; }
         if (input_bytes(p, 1) + output_bytes(p, 1) > device.memory_bytes / 2 && device.memory_bytes > 0) {
             return "the planes of an image need more than half of the device's memory";
         }

@@ -133,7 +133,7 @@ public:
         info.takes_outer = 1;
         return info;
     }
-    [[nodiscard]] Refusal supports(const Problem& /*p*/, const cuda_abi::Device& /*device*/) const override { return {}; }
+    [[nodiscard]] Refusal refuse_sums(const Problem& /*p*/, const cuda_abi::Device& /*device*/) const override { return {}; }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double outputs = static_cast<double>(p.outputs()) * static_cast<double>(p.outer_length());
         const int bits = sum_bits(p, bound_of(p, nullptr));

@@ -127,7 +127,7 @@ public:
         info.takes_outer = 1;
         return info;
     }
-    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device&) const override {
+    [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device&) const override {
         return ordinary_sums(p) == Sums::exact ? "its sums have 64 bits" : "";
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/problem/elements.hpp"
 #include "cuda/families/integer/integer_any.hpp"
 
 namespace tapline::cuda::integer {
@@ -26,6 +27,12 @@ private:
 
 class IntegerRung : public Rung {
 public:
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const final {
+        if (core::is_half(p.output_dtype)) { return "gives no f16 and bf16"; }
+        return refuse_sums(p, device);
+    }
+    /// Why this rung does not make such sums, or nothing.
+    [[nodiscard]] virtual Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const = 0;
     [[nodiscard]] bool takes_exact() const final { return true; }
     [[nodiscard]] bool takes_filters_in_turn() const final { return true; }
     [[nodiscard]] bool reports(const Prepared& prepared) const final { return prepared.chosen_as<ChosenInteger>().reports; }

@@ -165,7 +165,7 @@ public:
         info.takes_outer = 1;
         return info;
     }
-    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+    [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.x.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps"; }
         if (p.filters > kMostFilters) { return "more than " + std::to_string(kMostFilters) + " filters"; }
         const Way way = ordinary_way(p);
