@@ -14,17 +14,18 @@ namespace tapline {
 
 /// [first, last) of an axis.
 struct Span {
-    std::int64_t first = 0, last = 0;
-    [[nodiscard]] constexpr std::int64_t size() const noexcept { return last - first; }
-    [[nodiscard]] constexpr bool empty() const noexcept { return last <= first; }
-    friend constexpr bool operator==(const Span&, const Span&) = default;
+    std::int64_t first = 0;                                                              ///< the first position that belongs to it
+    std::int64_t last = 0;                                                               ///< the one behind its last
+    [[nodiscard]] constexpr std::int64_t size() const noexcept { return last - first; }  ///< how many positions
+    [[nodiscard]] constexpr bool empty() const noexcept { return last <= first; }        ///< whether there are none
+    friend constexpr bool operator==(const Span&, const Span&) = default;                ///< the same positions
 };
 
 /// Outputs that an algorithm makes together along an axis, blocks of which start at multiples of `outputs`, and how many samples
 /// past the last window of a block it reads. ShardedPlan::blocks() tells them; direct summation has 1 and 0.
 struct Blocks {
-    std::int64_t outputs = 1;
-    std::int64_t lookahead = 0;
+    std::int64_t outputs = 1;    ///< of a block
+    std::int64_t lookahead = 0;  ///< samples past its last window
 };
 
 /// Where a run of the positions that a part reads has its samples: x(position + i) for 0 <= i < count.
@@ -32,11 +33,11 @@ struct Source {
     std::int64_t part = 0;      ///< who has them
     Span samples;               ///< of the whole axis, in its own order
     std::int64_t position = 0;  ///< of the first
-    std::int64_t count = 0;
+    std::int64_t count = 0;     ///< positions
     /// 1: sample samples.first + i (with wrap those of the other end); -1: samples.last - 1 - i (reflect, mirror); 0: samples.first
     /// every time (nearest).
     int step = 1;
-    friend bool operator==(const Source&, const Source&) = default;
+    friend bool operator==(const Source&, const Source&) = default;  ///< the same samples in the same places
 };
 
 /// One part of an axis. Outputs and samples are numbered along the whole axis.
@@ -79,16 +80,16 @@ TAPLINE_EXPORT std::uint64_t fingerprint(const Problem& problem, const void* tap
 struct PartAxis {
     Span samples;  ///< positions of the window that the input holds; it holds all that Part::window says, in order
     Span outputs;  ///< Part::computed, or some of its whole blocks
-    std::optional<std::int64_t> input_stride = std::nullopt;
-    std::optional<std::int64_t> output_stride = std::nullopt;
+    std::optional<std::int64_t> input_stride = std::nullopt;   ///< elements from a sample to the next
+    std::optional<std::int64_t> output_stride = std::nullopt;  ///< elements from an output to the next
 };
 
 /// The buffers of a part: an axis for each filtered axis of the problem, the outermost first, and a batch axis for each of its
 /// own. Packed: batch axes outermost, then filtered axes, the last one fastest. taps_stride is the problem's and ignored here; an
 /// axis with filters of its own is not cut.
 struct PartShape {
-    UpTo<PartAxis, 3> axes;
-    UpTo<BatchAxis, 4> batch_axes;
+    UpTo<PartAxis, 3> axes;         ///< filtered, the outermost first
+    UpTo<BatchAxis, 4> batch_axes;  ///< the outermost first
 };
 
 namespace core {
@@ -104,8 +105,9 @@ public:
     void execute(void* out, const void* in, std::span<std::byte> workspace) const;
     /// With a workspace of its own, kept by the calling thread up to 16 MiB.
     void execute(void* out, const void* in) const;
-    [[nodiscard]] std::size_t workspace_bytes() const noexcept;
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept;  ///< that an execution needs
 
+    /// What ShardedPlan::part() makes.
     explicit PartPlan(std::shared_ptr<const core::PartState> state) : state_(std::move(state)) {}
 
 private:
