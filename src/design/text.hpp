@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -124,6 +125,7 @@ std::string advice_of(const Entries& entries, std::string_view text) {
     const std::size_t colon = text.find(':');
     const std::string_view word = text.substr(0, colon);
     std::vector<std::string_view> names;
+    names.reserve(std::size(entries));
     for (const auto& entry : entries) { names.push_back(entry.name); }
     const std::string_view meant = near_name(names, word);
     const std::string quoted = "'" + std::string(text) + "' is neither a file nor a filter; ";

@@ -41,6 +41,7 @@ std::unique_ptr<const Executable> prepare_sets(const Algorithm& algorithm, const
     }
     const Resolved one = without_outer(problem);
     std::vector<const void*> sets;
+    sets.reserve(given.size());
     for (const AlignedBytes& set : given) { sets.push_back(set.get()); }
     // Of taps that come later there is no set: a null pointer stands for them.
     if (only_first || request.taps_come_later) { sets.resize(1); }

@@ -11,8 +11,8 @@
 
 namespace tapline::core {
 
-__extension__ typedef __int128 Int128;
-__extension__ typedef unsigned __int128 Uint128;
+using Int128 = __int128;
+using Uint128 = unsigned __int128;
 
 /// Two's complement in 192 bits: high * 2^128 + low. Sums of 2^63 products of 64-bit factors fit.
 struct Int192 {

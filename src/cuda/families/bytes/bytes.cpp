@@ -188,8 +188,8 @@ public:
                     const int place = step * kStepTaps + byte / 4 * 16 + lane % 4 * 4 + byte % 4;
                     const int tap = place - lane / 4 - lead;
                     const unsigned value = tap >= 0 && tap < p.x.k ? chosen.parts.taps[static_cast<std::size_t>(tap)] : 0;
-                    to[static_cast<std::size_t>(8 * (lead * chosen.steps * kParts * 32 + i) + byte)] =
-                        static_cast<std::byte>(value >> (8 * part) & 0xff);
+                    to[std::size_t{8} * static_cast<std::size_t>(lead * chosen.steps * kParts * 32 + i) +
+                       static_cast<std::size_t>(byte)] = static_cast<std::byte>(value >> (8 * part) & 0xff);
                 }
             }
         }
