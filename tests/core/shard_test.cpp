@@ -335,7 +335,7 @@ void check_bits(const Whole& w, const std::string& algorithm, Random& random) {
 }
 
 void check_cases(std::uint64_t first, int count, std::size_t rank, std::int64_t most_samples, std::int64_t most_taps) {
-    const int cases = kSanitized ? count / 4 : count;
+    const int cases = test::kSanitized ? count / 4 : count;
     for (int i = 0; i < cases; ++i) {
         const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
         Random random(seed);
