@@ -27,4 +27,19 @@ std::uintptr_t address_of(PyObject* number);
 /// `view`'s axes from tuples; the strides are in units of `unit` bytes. False: more axes than there is room for.
 bool read_axes(const Owned& shape, const Owned& strides, npy_intp unit, View& view);
 
+/// The only T, made when it is first asked for; null where that was an error of Python's. No guard of C++'s: T() may hand the GIL
+/// to a thread that would wait for it.
+template <class T>
+const T* made_once() {
+    static const T* made = nullptr;
+    static bool asked = false;
+    if (!asked) {
+        try {
+            made = new T;
+        } catch (const PythonError&) { PyErr_Clear(); }
+        asked = true;
+    }
+    return made;
+}
+
 }  // namespace tapline::python

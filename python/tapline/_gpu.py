@@ -112,9 +112,8 @@ class Array:
             return value
         if value.ndim > 0:
             return self._from_host(value)
-        return (
-            np.asarray(value)[()] if self.library.promotes_like_numpy else value.item()
-        )  # PyTorch takes a numpy.complex64 for its real part
+        # PyTorch takes a numpy.complex64 for its real part.
+        return np.asarray(value)[()] if self.library.promotes_like_numpy else value.item()
 
     def __ne__(self, other):
         return Array(self.own != other, self.library)

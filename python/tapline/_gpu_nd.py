@@ -138,6 +138,14 @@ def _product(lines):
     return Line(axes, weights, origins, boundaries)
 
 
+def cross(ndim):
+    """The sum of second differences along each axis as one mask."""
+    mask = np.zeros((3,) * ndim)
+    for axis in range(ndim):
+        mask[tuple(slice(None) if a == axis else 1 for a in range(ndim))] += [1, -2, 1]
+    return mask
+
+
 def _of_lines(place, to, lines, constant):
     between = to._replace(strides=c_strides(to.shape, np.dtype(to.dtype).itemsize))
     lies, steps, source, seconds = {0: place, 1: to, 2: between}, [], 0, 0.0

@@ -4,6 +4,7 @@ A target that is made here is either there as a whole or stands beside a journal
 comes first and goes last, so that a run that was killed at any moment can be told from somebody else's data, and goes on.
 """
 
+import abc
 import contextlib
 import json
 import os
@@ -146,47 +147,20 @@ class _AttributesJournal:
 
 
 class _Target:
-    """What is written region by region. `array` is set by begin() where it is made here: by create() anew, by reopen() to go on."""
+    """An array that is written region by region."""
 
-    name = ""
     array: Any = None
+    chunks: tuple = ()
 
-    def __init__(self, problem, journal, overwrite):
-        self.problem, self.overwrite = problem, overwrite
-        self.journal: Any = journal
+    def __init__(self):
         self._done = set()
-        self.chunks = ()
 
     @property
     def done(self):
         return len(self._done)
 
     def begin(self, regions):
-        known: Any = None if self.journal is None else self.journal.read()
-        if known is not None and not self.overwrite and known[:2] != (self.problem, regions):
-            raise ValueError(
-                f"{self.name}: an interrupted run of another problem stands there ({known[0]} in {known[1]} regions, now "
-                f"{self.problem} in {regions}); overwrite=True begins anew"
-            )
-        resumes = known is not None and not self.overwrite
-        self._done = known[2] if resumes else set()
-        if self.journal is None:
-            return
-        if not resumes and not self.overwrite and self.exists():
-            raise FileExistsError(f"{self.name}: it is there already; give another name, or overwrite=True")
-        self.journal.start(self.problem, regions, self._done)
-        self.array = self.reopen() if self._done else self.create()
-        if isinstance(self.journal, _AttributesJournal):  # which has an array only now
-            self.journal.start(self.problem, regions, self._done)
-
-    def exists(self) -> bool:
-        raise NotImplementedError
-
-    def create(self) -> Any:
-        raise NotImplementedError
-
-    def reopen(self) -> Any:
-        raise NotImplementedError
+        self._done = set()
 
     def is_done(self, number):
         return number in self._done
@@ -195,36 +169,81 @@ class _Target:
         self.array[index] = values
 
     def finish_region(self, number):
-        self.flush()
         self._done.add(number)
-        if self.journal is not None:
-            self.journal.add(number)
 
     def finish(self):
-        if self.journal is not None:
-            self.journal.remove()
         return self.array
 
-    def flush(self):
-        pass
-
     def close(self):
-        if self.journal is not None:
-            self.journal.close()
+        pass
 
 
 class _Given(_Target):
-    """An array that the caller opened."""
+    """One that the caller opened."""
 
     def __init__(self, array, shape, dtype):
-        super().__init__("", None, False)
+        super().__init__()
         if tuple(array.shape) != shape or array.dtype != dtype:
             raise ValueError(f"target: {tuple(array.shape)} {array.dtype}; the result is {shape} {dtype}")
         self.array = array
         self.chunks = getattr(array, "shards", None) or getattr(array, "chunks", None) or shape
 
 
-class _Npy(_Target):
+class _Made(_Target, abc.ABC):
+    """One that is made here, with a journal: begin() sets `array`, by create() anew, by reopen() to go on."""
+
+    name = ""
+
+    def __init__(self, problem, journal, overwrite):
+        super().__init__()
+        self.problem, self.overwrite = problem, overwrite
+        self.journal: Any = journal
+
+    def begin(self, regions):
+        known: Any = self.journal.read()
+        if known is not None and not self.overwrite and known[:2] != (self.problem, regions):
+            raise ValueError(
+                f"{self.name}: an interrupted run of another problem stands there ({known[0]} in {known[1]} regions, now "
+                f"{self.problem} in {regions}); overwrite=True begins anew"
+            )
+        resumes = known is not None and not self.overwrite
+        self._done = known[2] if resumes else set()
+        if not resumes and not self.overwrite and self.exists():
+            raise FileExistsError(f"{self.name}: it is there already; give another name, or overwrite=True")
+        self.journal.start(self.problem, regions, self._done)
+        self.array = self.reopen() if self._done else self.create()
+        if isinstance(self.journal, _AttributesJournal):  # which has an array only now
+            self.journal.start(self.problem, regions, self._done)
+
+    @abc.abstractmethod
+    def exists(self) -> bool:
+        """Whether something is there already."""
+
+    @abc.abstractmethod
+    def create(self) -> Any:
+        """A new array, in the place of what is there."""
+
+    @abc.abstractmethod
+    def reopen(self) -> Any:
+        """The array that an interrupted run has left."""
+
+    def finish_region(self, number):
+        self.flush()
+        super().finish_region(number)
+        self.journal.add(number)
+
+    def finish(self):
+        self.journal.remove()
+        return super().finish()
+
+    def flush(self):
+        """Before the journal says that a region is done."""
+
+    def close(self):
+        self.journal.close()
+
+
+class _Npy(_Made):
     """A memory map under another name, renamed when it is complete."""
 
     def __init__(self, path, shape, dtype, problem, overwrite):
@@ -250,7 +269,7 @@ class _Npy(_Target):
         return np.load(self.name, mmap_mode="r")
 
 
-class _Hdf5(_Target):
+class _Hdf5(_Made):
     """A dataset. What is killed while the library writes may leave a file that it cannot open: regions are flushed one by one, but
     HDF5 itself has no journal."""
 
@@ -284,7 +303,7 @@ class _Hdf5(_Target):
         self._file.flush()
 
 
-class _Zarr(_Target):
+class _Zarr(_Made):
     def __init__(self, place, source, shape, dtype, chunks, problem, overwrite):
         path = os.fspath(place) if _is_path(place) else None
         super().__init__(

@@ -569,14 +569,6 @@ def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
     return _derivative(input, axis, output, mode, cval, [1, 2, 1])
 
 
-def _cross(ndim):
-    """The sum of second differences along each axis as one mask."""
-    mask = np.zeros((3,) * ndim)
-    for axis in range(ndim):
-        mask[tuple(slice(None) if a == axis else 1 for a in range(ndim))] += [1, -2, 1]
-    return mask
-
-
 @_gpu_nd.remembers
 def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     """Laplace filter by second differences: scipy.ndimage.laplace.
@@ -594,7 +586,7 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     axes = _axes(axes, image.ndim)
     modes = _sequence(mode, len(axes)) if axes else []
     if len(axes) in (2, 3) and image.dtype.kind == "f" and _goes_in_passes(image, output, cval):
-        line = _gpu_nd.Line(axes, _cross(len(axes)), (1,) * len(axes), tuple(_boundary(m) for m in modes))
+        line = _gpu_nd.Line(axes, _gpu_nd.cross(len(axes)), (1,) * len(axes), tuple(_boundary(m) for m in modes))
         if _gpu_nd.filtered(image, output, [line], cval):
             return output
     for i, (axis, m) in enumerate(zip(axes, modes, strict=True)):

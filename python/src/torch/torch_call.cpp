@@ -37,19 +37,6 @@ private:
     Name forward_level_{"_current_level"};
 };
 
-// Null without those functions.
-const Watchers* watchers() {
-    static const Watchers* made = nullptr;
-    static bool asked = false;
-    if (!asked) {
-        try {
-            made = new Watchers;
-        } catch (const PythonError&) { PyErr_Clear(); }
-        asked = true;
-    }
-    return made;
-}
-
 bool is_summed(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::f16 || dtype == Dtype::bf16; }
 
 bool are_packed(const View& x, const View& taps) {
@@ -138,7 +125,7 @@ PyObject* none() { return Owned::borrowed(Py_None).release(); }
 PyObject* conv1d(PyObject* tensor, PyObject* of_taps, PyObject* padding, PyObject* apply) {
     const GpuLibrary* const library = plain_library_of(Py_TYPE(tensor));
     const Torch* const torch = torch_library();
-    const Watchers* const watching = watchers();
+    const Watchers* const watching = made_once<Watchers>();  // null without those functions
     if (library == nullptr || library != torch || watching == nullptr) { return none(); }
     if (Py_TYPE(of_taps) != Py_TYPE(tensor) && !watching->is_parameter(of_taps)) { return none(); }
     View x, taps;

@@ -75,16 +75,6 @@ std::uintptr_t Torch::stream(int device) const {
     return address_of(Owned(PyObject_CallOneArg(get_stream_.get(), number.get())).get());
 }
 
-const Torch* torch_library() {
-    static const Torch* library = nullptr;  // no guard of C++'s: Torch() may hand the GIL to a thread that would wait for it
-    static bool asked = false;
-    if (!asked) {
-        try {
-            library = new Torch;
-        } catch (const PythonError&) { PyErr_Clear(); }
-        asked = true;
-    }
-    return library;
-}
+const Torch* torch_library() { return made_once<Torch>(); }
 
 }  // namespace tapline::python

@@ -22,6 +22,11 @@ struct ShardedState {
     std::vector<Axis> axes;         ///< the whole's
     UpTo<BatchAxis, 4> batch_axes;  ///< the whole's
     bool has_channels = false;      ///< the last of them are an image's
+
+    /// Whether parts have all of a batch axis.
+    [[nodiscard]] bool is_never_cut(std::size_t axis) const {
+        return batch_axes[axis].taps_stride != 0 || (has_channels && axis + 1 == batch_axes.size());
+    }
 };
 
 struct PartState {
@@ -31,10 +36,6 @@ struct PartState {
     Input input;    ///< without data
     Extent in_extent, out_extent;
 };
-
-}  // namespace core
-
-namespace core {
 
 UpTo<BatchAxis, 4> batch_axes_of(const Problem& p) {
     if (!p.batch_axes.empty()) { return p.batch_axes; }
@@ -122,7 +123,7 @@ Resolved with_layout(const core::ShardedState& whole, const PartShape& shape) {
     for (std::size_t i = shape.batch_axes.size(); i-- > 0;) {
         const BatchAxis& given = shape.batch_axes[i];
         const BatchAxis& own = whole.batch_axes[i];
-        const bool is_whole = own.taps_stride != 0 || (whole.has_channels && i + 1 == shape.batch_axes.size());
+        const bool is_whole = whole.is_never_cut(i);
         if (given.length < 1 || given.length > own.length || (is_whole && given.length != own.length)) {
             refuse("batch axis " + std::to_string(i) + ": " + std::to_string(given.length) + " elements of " +
                    std::to_string(own.length) + (is_whole ? "; channels and an axis with filters of its own are not cut" : ""));
@@ -214,9 +215,7 @@ ShardedPlan::ShardedPlan(const Problem& problem, const void* taps, const PlanOpt
     PartShape one;
     for (const Axis& axis : state->axes) { one.axes.push_back({.samples = {0, axis.n}, .outputs = {0, axis.outputs}}); }
     for (std::size_t i = 0; i < state->batch_axes.size(); ++i) {
-        const BatchAxis& axis = state->batch_axes[i];
-        const bool is_whole = axis.taps_stride != 0 || (state->has_channels && i + 1 == state->batch_axes.size());
-        one.batch_axes.push_back({.length = is_whole ? axis.length : 1});
+        one.batch_axes.push_back({.length = state->is_never_cut(i) ? state->batch_axes[i].length : 1});
     }
     const auto executable = prepare_part(state->whole.state(), with_layout(*state, one), state->taps.get());
     state->blocks = {{.outputs = executable->granularity(), .lookahead = executable->lookahead()}};

@@ -50,8 +50,7 @@ public:
         info.name = "image_planes";
         info.idea =
             "interleaved channels are turned into planes, the fastest rung for those filters them, and its outputs are turned "
-            "back: "
-            "each pass reads and writes whole lines";
+            "back: each pass reads and writes whole lines";
         info.changed = "many channels under large masks cost two copies more than planes, not a sector of memory for each element";
         info.requirements = "two channels or more, side by side, under one mask; real samples; whole images; workspace";
         info.limited_by = "the passes, and what limits the planes' rung";

@@ -76,8 +76,7 @@ public:
         info.name = "image_rows";
         info.idea =
             "under a mask of one row the rows of an image are signals, under one of one column its columns are: the rungs for "
-            "signals "
-            "convolve them as they lie";
+            "signals convolve them as they lie";
         info.changed = "a long row of taps costs what it costs a signal, next to nothing beside the copy";
         info.requirements =
             "one mask of one row (and one channel) or one column, as many outputs as pixels along the other axis; whole images";

@@ -43,9 +43,7 @@ double largest_tap(const Problem& p, const void* taps) {
 
 Sums sums_of(const Problem& p, const Bound& bound, double largest) {
     if (sum_bits(p, bound) != 64) { return Sums::exact; }
-    const bool plain = p.scale == 1 && p.bias == 0 && !p.has_clamp;
-    const bool keeps_32 = plain && p.overflow == Overflow::wrap && is_integer(p.output_dtype) && p.output_dtype != kBoolean &&
-                          stored_bytes(p.output_dtype) <= 4;
+    const bool keeps_32 = keeps_low_bits(p) && stored_bytes(p.output_dtype) <= 4;
     if (keeps_32 || bound.largest < 0x1p31) { return Sums::low32; }
     const bool narrow = bits_of(p.dtype) < 32 || p.dtype == kI32;
     return narrow && largest < 0x1p31 ? Sums::wide32 : Sums::low64;

@@ -8,13 +8,12 @@ namespace {
 
 bool is_scaled(const Problem& p) { return p.scale != 1 || p.bias != 0; }
 
-// Only the low bits of a sum reach the output.
+}  // namespace
+
 bool keeps_low_bits(const Problem& p) {
     return p.overflow == Overflow::wrap && !is_scaled(p) && !p.has_clamp && is_integer(p.output_dtype) &&
            p.output_dtype != kBoolean;
 }
-
-}  // namespace
 
 Finish finish_of(const Problem& p) {
     Finish f{};

@@ -36,6 +36,9 @@ struct Bound {
 /// `taps`: problem.filters rows of problem.taps() taps, 64 bits each; null: any.
 Bound bound_of(const Problem& p, const void* taps);
 
+/// Whether only the low bits of a sum reach the output.
+bool keeps_low_bits(const Problem& p);
+
 /// Bits of a sum that reach the output: 64 where only so many low ones do, or all others are its sign; else 192.
 int sum_bits(const Problem& p, const Bound& bound);
 
