@@ -1,5 +1,5 @@
 // The rung for bytes as C++.
-#include "gpu/on_host/cuda_on_host.hpp"
+#include "gpu/on_host/fragments_on_host.hpp"
 
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
@@ -20,21 +20,14 @@ namespace tapline::cuda::tensor {
 // mma.m16n8k32 of bytes, row.col: its fragments' layouts.
 template <bool kSigned>
 static void multiply_bytes(unsigned (&sum)[4], const unsigned (&a)[4], uint2 b) {
-    struct {
-        unsigned a[4];
-        uint2 b;
-    } own = {{a[0], a[1], a[2], a[3]}, b};
-    char all[32][64];
-    test::on_host::share_in_warp(&own, sizeof own, all);
+    const test::on_host::WarpFragments fragments(a, b);
     const int lane = static_cast<int>(threadIdx.x) % 32;
     for (int i = 0; i < 4; ++i) {
         const int row = lane / 4 + i / 2 * 8;
         const int column = lane % 4 * 2 + i % 2;
         for (int k = 0; k < 32; ++k) {
-            auto x = own;
-            auto y = own;
-            std::memcpy(&x, all[row % 8 * 4 + k % 16 / 4], sizeof x);
-            std::memcpy(&y, all[column * 4 + k % 16 / 4], sizeof y);
+            const auto x = fragments.of(row % 8 * 4 + k % 16 / 4);
+            const auto y = fragments.of(column * 4 + k % 16 / 4);
             const unsigned of_a = x.a[row / 8 + k / 16 * 2] >> (8 * (k % 4)) & 255;
             const unsigned of_b = (k < 16 ? y.b.x : y.b.y) >> (8 * (k % 4)) & 255;
             sum[i] += of_a * (kSigned && of_b > 127 ? of_b - 256 : of_b);

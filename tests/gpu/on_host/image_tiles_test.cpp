@@ -6,8 +6,8 @@
 
 #include "cuda/families/image_fft/image_fft.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
+#include "gpu/on_host/drawn_on_host.hpp"
 #include "gpu/on_host/image_rungs.hpp"
-#include "gpu/on_host/rung_on_host.hpp"
 #include "support/case.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
@@ -44,40 +44,14 @@ Problem draw_any_image(Random& random) {
 bool run_case(std::uint64_t seed) {
     Random random(seed);
     const Problem p = draw_any_image(random);
-    const auto told = [&] { return "TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p); };
     const core::Resolved r = core::resolve(p);
     if (r.has_outer() || r.is_exact()) { return false; }
-    Case c = draw_case(p, random);
-    const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
-    const void* const in =
-        static_cast<const char*>(fenced.data()) +
-        (static_cast<const char*>(c.first_in()) - static_cast<const char*>(static_cast<const void*>(c.in.data())));
-    PreparedOnHost prepared(cuda::image_tiles(), r, c.taps.data());
-    on_host::set_seed(seed);
-    if (!prepared.make().empty()) { return false; }
-    const std::int64_t split = chance(0.4, random) ? between(0, r.y.outputs, random) : r.y.outputs;
-    for (const auto [first, rows] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.y.outputs - split}}) {
-        if (rows != 0) { prepared.launch(job_of(r, c.first_out(), in, first, rows)); }
-    }
-    EXPECT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the output: " << told();
-    EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "") << told();
-    return true;
+    return run_drawn(cuda::image_tiles(), p, r, seed, random);
 }
 
 class DrawnImageTiles : public ::testing::TestWithParam<int> {};
 
-TEST_P(DrawnImageTiles, AgreeWithTheTextbook) {
-    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
-        run_case(static_cast<std::uint64_t>(seed));
-        return;
-    }
-    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    int taken = 0;
-    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
-        taken += run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1) ? 1 : 0;
-    }
-    EXPECT_GT(taken, cases / 4);
-}
+TEST_P(DrawnImageTiles, AgreeWithTheTextbook) { run_shard(GetParam(), kShards, kDefaultCases, 4, run_case); }
 
 // Windows inside a wide image, of every alignment: elements that come with their neighbours. Transforms take the same pixels.
 TEST(ImageTiles, PixelsOfEveryTypeInWideImages) {

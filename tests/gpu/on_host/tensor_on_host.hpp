@@ -2,7 +2,7 @@
 // `shared_memory` is defined: where addresses of shared memory count from.
 #pragma once
 
-#include "gpu/on_host/cuda_on_host.hpp"
+#include "gpu/on_host/fragments_on_host.hpp"
 #define load_fragment load_fragment_on_a_gpu
 #define multiply multiply_on_a_gpu
 #define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
@@ -38,25 +38,15 @@ static float half_at(const unsigned* words, int side) {
 
 // mma.m16n8k16, row.col: its fragments' layouts.
 static void multiply(float (&sum)[4], const unsigned (&a)[4], uint2 b) {
-    struct {
-        unsigned a[4];
-        uint2 b;
-    } own = {{a[0], a[1], a[2], a[3]}, b};
-    char all[32][64];
-    test::on_host::share_in_warp(&own, sizeof own, all);
+    const test::on_host::WarpFragments fragments(a, b);
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const auto of = [&](int thread) {
-        auto theirs = own;
-        std::memcpy(&theirs, all[thread], sizeof theirs);
-        return theirs;
-    };
     for (int i = 0; i < 4; ++i) {
         const int row = lane / 4 + (i / 2) * 8;
         const int column = lane % 4 * 2 + i % 2;
         double total = 0;
         for (int k = 0; k < 16; ++k) {
-            const auto x = of(row % 8 * 4 + k % 8 / 2);
-            const auto y = of(column * 4 + k % 8 / 2);
+            const auto x = fragments.of(row % 8 * 4 + k % 8 / 2);
+            const auto y = fragments.of(column * 4 + k % 8 / 2);
             total += static_cast<double>(half_at(&x.a[row / 8 + k / 8 * 2], k % 2)) * half_at(k / 8 == 0 ? &y.b.x : &y.b.y, k % 2);
         }
         sum[i] = static_cast<float>(sum[i] + total);

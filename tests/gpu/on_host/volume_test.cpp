@@ -5,7 +5,7 @@
 #include "gpu/on_host/cuda_on_host.hpp"
 
 #include "cuda/families/volume/volume.hpp"
-#include "gpu/on_host/rung_on_host.hpp"
+#include "gpu/on_host/drawn_on_host.hpp"
 #include "support/case.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
@@ -26,40 +26,14 @@ bool run_case(std::uint64_t seed) {
     p.real_taps = std::nullopt;
     p.output_dtype = chance(0.8, random) ? std::nullopt : std::optional(Dtype::f32);
     p.constant = 0.3;
-    const auto told = [&] { return "TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p); };
     const core::Resolved r = core::resolve(p);
     if (r.has_outer()) { return false; }
-    Case c = draw_case(p, random);
-    const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
-    const void* const in =
-        static_cast<const char*>(fenced.data()) +
-        (static_cast<const char*>(c.first_in()) - static_cast<const char*>(static_cast<const void*>(c.in.data())));
-    PreparedOnHost prepared(cuda::volume_direct(), r, c.taps.data());
-    on_host::set_seed(seed);
-    if (!prepared.make().empty()) { return false; }
-    const std::int64_t split = chance(0.4, random) ? between(0, r.z.outputs, random) : r.z.outputs;
-    for (const auto [first, planes] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.z.outputs - split}}) {
-        if (planes != 0) { prepared.launch(job_of(r, c.first_out(), in, first, planes)); }
-    }
-    EXPECT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the output: " << told();
-    EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "") << told();
-    return true;
+    return run_drawn(cuda::volume_direct(), p, r, seed, random);
 }
 
 class DrawnVolumes : public ::testing::TestWithParam<int> {};
 
-TEST_P(DrawnVolumes, AgreeWithTheTextbook) {
-    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
-        run_case(static_cast<std::uint64_t>(seed));
-        return;
-    }
-    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    int taken = 0;
-    for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
-        taken += run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1) ? 1 : 0;
-    }
-    EXPECT_GT(taken, cases / 20);
-}
+TEST_P(DrawnVolumes, AgreeWithTheTextbook) { run_shard(GetParam(), kShards, kDefaultCases, 20, run_case); }
 
 INSTANTIATE_TEST_SUITE_P(OnHost, DrawnVolumes, ::testing::Range(0, kShards));
 

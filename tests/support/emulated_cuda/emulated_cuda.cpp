@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "support/emulated_cuda/kernel.hpp"
+#include "support/emulated_cuda/rungs.hpp"
 #include "support/emulated_cuda/streams.hpp"
 
 namespace tapline::cuda_abi {
@@ -50,29 +51,6 @@ constexpr std::int64_t kImageWorkspaceBytes = 500;
 
 constexpr std::int32_t kRefusedThreads = 1024;
 constexpr std::int32_t kWrongThreads = 512;
-
-// What ships, and behind it the lessons.
-enum RungNumber : std::int32_t {
-    kPieces,
-    kWithWorkspace,
-    kWhole,
-    kImage,
-    kImageWhole,
-    kImageAnyhow,  // pixels of any type that lie in any way
-    kVolume,
-    kRungs,
-    kLesson = kRungs,
-    kImageLesson,
-    kAll
-};
-
-// Whether images of any layout and volumes are solved, too; else the tests see what becomes of those that no rung takes.
-bool takes_any_layout() { return std::getenv("TAPLINE_EMULATED_ANY_LAYOUT") != nullptr; }
-
-bool is_of_images(std::int32_t number) {
-    return number == kImage || number == kImageWhole || number == kImageAnyhow || number == kImageLesson;
-}
-bool takes_whole(std::int32_t number) { return number == kWhole || number == kImageWhole; }
 
 struct Allocation {
     std::int32_t device;
@@ -325,19 +303,6 @@ bool inject(std::int32_t, const char* what, Status*) {
     if (verb == "fail") { w.to_fail[name] = count; }
     if (verb == "lose") { w.to_fail["lose"] = 1; }
     return true;
-}
-
-RungInfo rung(std::int32_t number) {
-    RungInfo info;
-    constexpr const char* kNames[] = {"emulated_pieces", "emulated_workspace",   "emulated_whole",
-                                      "emulated_image",  "emulated_image_whole", "emulated_image_anyhow",
-                                      "emulated_volume", "emulated_lesson",      "emulated_image_lesson"};
-    static_assert(std::size(kNames) == kAll);
-    info.name = kNames[number];
-    info.idea = "every output by itself, on the host";
-    info.rank = number == kVolume ? 3 : is_of_images(number) ? 2 : 1;
-    info.takes_pieces = takes_whole(number) ? 0 : 1;
-    return info;
 }
 
 bool supports(std::int32_t number, std::int32_t, const Problem* p, Status* status) {

@@ -1,0 +1,51 @@
+// Drawn problems on a rung whose kernels run on the host. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "gpu/on_host/rung_on_host.hpp"
+#include "support/case.hpp"
+#include "support/comparison.hpp"
+#include "support/draw.hpp"
+
+namespace tapline::test {
+
+// Whether the rung takes the problem. Then it is executed, at times in two pieces, its samples ending or beginning at a fence, and
+// compared with the textbook.
+inline bool run_drawn(const cuda::Rung& rung, const Problem& p, const core::Resolved& r, std::uint64_t seed, Random& random) {
+    SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+    Case c = draw_case(p, random);
+    const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
+    const void* const in =
+        static_cast<const char*>(fenced.data()) +
+        (static_cast<const char*>(c.first_in()) - static_cast<const char*>(static_cast<const void*>(c.in.data())));
+    PreparedOnHost prepared(rung, r, c.taps.data());
+    on_host::set_seed(seed);
+    if (!prepared.make().empty()) { return false; }
+    const std::int64_t outputs = r.cut().outputs;
+    const std::int64_t split = chance(0.4, random) ? between(0, outputs, random) : outputs;
+    for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, outputs - split}}) {
+        if (count != 0) { prepared.launch(job_of(r, c.first_out(), in, first, count)); }
+    }
+    EXPECT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the output";
+    EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "");
+    return true;
+}
+
+// A shard's share of the cases, or the one whose seed is given. run_case(seed): whether the rung took it, as it must more than one
+// of `rarest`.
+template <class RunCase>
+void run_shard(int shard, int shards, std::int64_t default_cases, std::int64_t rarest, const RunCase& run_case) {
+    if (const std::int64_t seed = environment_number("TAPLINE_PROPERTY_SEED", -1); seed >= 0) {
+        run_case(static_cast<std::uint64_t>(seed));
+        return;
+    }
+    const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", default_cases) / shards;
+    std::int64_t taken = 0;
+    for (std::int64_t i = 0; i < cases && !::testing::Test::HasFailure(); ++i) {
+        taken += run_case(static_cast<std::uint64_t>(shard) * 10000000 + static_cast<std::uint64_t>(i) + 1) ? 1 : 0;
+    }
+    EXPECT_GT(taken, cases / rarest);
+}
+
+}  // namespace tapline::test
