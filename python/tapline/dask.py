@@ -59,7 +59,15 @@ def convolve(x, taps, mode="full", *, axis=-1, boundary="zero", constant=None, o
 
 def correlate(x, taps, mode="full", *, axis=-1, boundary="zero", constant=None, origin=None, accuracy="standard", dtype=None,
               scale=1.0, bias=0.0, clamp=None, overflow="error", threads=1):  # fmt: skip
-    """`tapline.correlate` along an axis of a Dask array; see `convolve`."""
+    """`tapline.correlate` along an axis of a Dask array; see `convolve`.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np, tapline.dask
+    >>> x = da.from_array(np.arange(6.0), chunks=4)
+    >>> tapline.dask.correlate(x, [-1, 0, 1], "valid").compute()
+    array([2., 2., 2., 2.])
+    """
     options = {"boundary": boundary, "constant": constant, "origin": origin, "accuracy": accuracy, "dtype": dtype, "scale": scale,
                "bias": bias, "clamp": clamp, "overflow": overflow, "threads": threads}  # fmt: skip
     x = _known(x)

@@ -33,12 +33,26 @@ def convolve(x, taps, mode="full", *, axis=-1, comm=None, **options):
         'valid' the last ones have fewer or none.
 
     Raises ValueError in all processes where they do not agree about the problem, before anything else is sent.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline.mpi  # mpirun -n 4 python3 this.py
+    >>> part = np.ones(1000)  # of 4,000 samples
+    >>> tapline.mpi.convolve(part, [0.5, 0.5], "same").shape
+    (1000,)
     """
     return _convolve(x, taps, mode, axis, comm, options, False)
 
 
 def correlate(x, taps, mode="full", *, axis=-1, comm=None, **options):
-    """`tapline.correlate` likewise."""
+    """`tapline.correlate` along an axis that is cut among the processes of `comm`; see `convolve`.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline.mpi  # mpirun -n 4 python3 this.py
+    >>> tapline.mpi.correlate(np.ones(1000), [-1, 0, 1], "same").shape
+    (1000,)
+    """
     return _convolve(x, taps, mode, axis, comm, options, True)
 
 

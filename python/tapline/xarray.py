@@ -43,7 +43,15 @@ class TaplineAccessor:
         return self._filtered(False, taps, dim, mode, options)
 
     def correlate(self, taps, dim, mode="same", **options):
-        """The same with `tapline.correlate`: taps are not reversed."""
+        """The same with `tapline.correlate`: taps are not reversed.
+
+        Examples
+        --------
+        >>> import numpy as np, xarray as xr, tapline.xarray
+        >>> x = xr.DataArray(np.arange(12.0).reshape(2, 6), dims=("station", "time"))
+        >>> x.tapline.correlate([-1, 0, 1], dim="time", boundary="nearest").values[0]
+        array([1., 2., 2., 2., 2., 1.])
+        """
         return self._filtered(True, taps, dim, mode, options)
 
     def _filtered(self, correlation, taps, dim, mode, options):

@@ -48,6 +48,13 @@ def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES
 
     Raises ValueError where source and target do not fit each other or the interrupted run was another problem's, FileExistsError
     where the target is somebody's, and OSError where it cannot be written.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline.zarr
+    >>> np.save("recording.npy", np.arange(6.0))
+    >>> tapline.zarr.convolve("recording.npy", "smooth.npy", [0.5, 0.5], "valid")[:]
+    memmap([0.5, 1.5, 2.5, 3.5, 4.5])
     """
     return _run(source, target, lambda x: _parts.signal_filter(x.shape, x.dtype, taps, mode, axis, **options),
                 memory, progress, overwrite, chunks)  # fmt: skip
@@ -55,15 +62,30 @@ def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES
 
 def correlate(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES, progress=None, overwrite=False, chunks=None,
               **options):  # fmt: skip
-    """`tapline.correlate` from store to store; see `convolve`."""
+    """`tapline.correlate` from store to store; see `convolve`.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline.zarr
+    >>> np.save("recording.npy", np.arange(6.0))
+    >>> tapline.zarr.correlate("recording.npy", "slope.npy", [-1, 0, 1], "valid")[:]
+    memmap([2., 2., 2., 2.])
+    """
     make = lambda x: _parts.signal_filter(x.shape, x.dtype, taps, mode, axis, correlation=True, **options)  # noqa: E731
     return _run(source, target, make, memory, progress, overwrite, chunks)
 
 
 def image(source, target, taps, mode="same", *, channel_axis=None, operation="convolution", memory=_MEMORY_BYTES, progress=None,
           overwrite=False, chunks=None, **options):  # fmt: skip
-    """`tapline.image` from store to store: rows and columns are the last two axes, with ``channel_axis=-1`` those before the
-    last."""
+    """`tapline.image` from store to store: rows and columns are the last two axes, with ``channel_axis=-1`` those before the last.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline.zarr
+    >>> np.save("stack.npy", np.ones((2, 4, 5)))
+    >>> tapline.zarr.image("stack.npy", "sums.npy", np.ones((3, 3)), "valid")[0, 0]
+    memmap([9., 9., 9.])
+    """
     if operation not in ("convolution", "correlation"):
         raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
     options["correlation"] = operation == "correlation"

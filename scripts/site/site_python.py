@@ -23,7 +23,13 @@ MODULES = {
     "tapline.signal": "In place of scipy.signal: the same names, arguments, defaults, result types and errors.",
     "tapline.numpy": "In place of NumPy's convolve and correlate.",
     "tapline.torch": "For PyTorch: depthwise convolution with gradients. Needs PyTorch.",
+    "tapline.dask": "Dask arrays, lazily, chunk by chunk. Needs Dask.",
+    "tapline.xarray": "`DataArray.tapline`: along dimensions by name. Needs xarray.",
+    "tapline.zarr": "From store to store, larger than memory: Zarr, `.npy`, HDF5. Needs zarr or h5py for theirs.",
+    "tapline.mpi": "Arrays whose parts lie in the processes of an MPI communicator. Needs mpi4py.",
 }
+# Read without importing what they need.
+STANDING_ON_OTHERS = ("tapline.torch", "tapline.dask", "tapline.xarray", "tapline.zarr", "tapline.mpi")
 
 
 def _stub(module):
@@ -62,15 +68,29 @@ def _plain(doc):
     return rest.lstrip("\n") if re.match(r"\w+\(.*\) -> ", first) else doc
 
 
-def _torch_doc(name):
-    tree = ast.parse((PACKAGE / "torch.py").read_text())
-    return ast.get_docstring(functions_of(tree.body)[name])
+def _source(module):
+    return ast.parse((PACKAGE / f"{module.partition('.')[2]}.py").read_text())
+
+
+def _read_doc(body, name):
+    return ast.get_docstring(functions_of(body)[name])
+
+
+def _accessor(node, source):
+    """A class of a module that is read: its methods in the order of the stub."""
+    methods = functions_of(source.body)
+    parts = [
+        _entry("method", f"{name}({signature(method)})", _read_doc(source.body, name))
+        for name, method in functions_of(node.body).items()
+        if not name.startswith("_") and name in methods
+    ]
+    return _entry("class", node.name, ast.get_docstring(source), "\n".join(parts))
 
 
 def _module_doc(module):
     if module == "tapline":
         return tapline.__doc__
-    return ast.get_docstring(ast.parse((PACKAGE / f"{module.partition('.')[2]}.py").read_text()))
+    return ast.get_docstring(_source(module))
 
 
 def _module(module):
@@ -79,12 +99,19 @@ def _module(module):
     for name, node in sorted(functions_of(tree.body).items()):
         if name.startswith("_"):
             continue
-        doc = _torch_doc(name) if module == "tapline.torch" else _plain(getattr(_found(module), name).__doc__)
+        doc = (
+            _read_doc(_source(module).body, name) if module in STANDING_ON_OTHERS else _plain(getattr(_found(module), name).__doc__)
+        )
         parts.append(_entry("function", f"{name}({signature(node)})", doc))
     for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == "Plan":
+        if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+            continue
+        if node.name == "Plan":
             head, members = _plan(node)
             parts.append(_entry("class", head, tapline.Plan.__doc__, members))
+        elif module in STANDING_ON_OTHERS:
+            source = next(each for each in _source(module).body if isinstance(each, ast.ClassDef) and each.name == node.name)
+            parts.append(_accessor(node, source))
     return "\n".join(parts)
 
 

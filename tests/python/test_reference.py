@@ -41,13 +41,42 @@ def test_every_member_of_a_plan_is_described_and_used(name):
     assert ">>>" in doc or re.search(rf"plan\.{name}\b", tapline.Plan.__doc__), f"Plan.{name}: no example"
 
 
-def test_pytorchs_functions_are_described():
-    tree = ast.parse((PACKAGE / "torch.py").read_text())
-    stub = ast.parse((PACKAGE / "torch.pyi").read_text())
-    public = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
-    documented = {node.name: ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.FunctionDef)}
-    for name in public:
-        assert ">>>" in documented[name], f"tapline.torch.{name}"
+def functions(path):
+    """(name, node) of a file's public functions and of its classes' methods."""
+    body = ast.parse(path.read_text()).body
+    classes = [("", body), *((f"{node.name}.", node.body) for node in body if isinstance(node, ast.ClassDef))]
+    found = [(f"{owner}{node.name}", node) for owner, nodes in classes for node in nodes if isinstance(node, ast.FunctionDef)]
+    return {name: node for name, node in found if not name.rpartition(".")[2].startswith("_")}
+
+
+@pytest.mark.parametrize("module", ["torch", "dask", "xarray", "zarr", "mpi"])
+def test_what_stands_on_others_is_described_and_typed(module):
+    """Read, not imported: PyTorch, Dask, xarray, zarr and MPI need not be there."""
+    typed, written = functions(PACKAGE / f"{module}.pyi"), functions(PACKAGE / f"{module}.py")
+    public = re.search(r"__all__ = \[(.*?)\]", (PACKAGE / f"{module}.py").read_text()).group(1)
+    assert {name.partition(".")[0] for name in typed} == set(re.findall(r"\w+", public))
+    for name, node in typed.items():
+        told, real = (inspect.signature(compiled(each)) for each in (node, written[name]))
+        assert list(told.parameters) == list(real.parameters), name
+        defaults = [(p.name, p.default) for p in real.parameters.values() if not isinstance(p.default, Named)]
+        assert all(told.parameters[each].default == default for each, default in defaults), name
+        doc = ast.get_docstring(written[name]) or ""
+        assert ">>>" in doc, f"tapline.{module}.{name}"
+        assert first_line(doc).endswith((".", ":")) or "." in doc.partition("\n\n")[0], f"tapline.{module}.{name}"
+
+
+class Named:
+    """A default that is a name of its module."""
+
+
+def compiled(node):
+    """A function with a node's arguments, without their types."""
+    for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]:
+        if argument is not None:
+            argument.annotation = None
+    arguments = ast.unparse(node.args)
+    names = {each.id for each in ast.walk(node.args) if isinstance(each, ast.Name)}
+    return eval(f"lambda {arguments}: None", {name: Named() for name in names})
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)

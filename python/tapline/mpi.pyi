@@ -1,0 +1,27 @@
+from typing import Any
+
+from mpi4py.MPI import Comm
+from numpy.typing import ArrayLike, NDArray
+
+from tapline import _Mode
+
+__all__ = ["convolve", "correlate"]
+
+def convolve(
+    x: ArrayLike,
+    taps: ArrayLike,
+    mode: _Mode = "full",
+    *,
+    axis: int = -1,
+    comm: Comm | None = None,
+    **options: Any,
+) -> NDArray[Any]: ...
+def correlate(
+    x: ArrayLike,
+    taps: ArrayLike,
+    mode: _Mode = "full",
+    *,
+    axis: int = -1,
+    comm: Comm | None = None,
+    **options: Any,
+) -> NDArray[Any]: ...
