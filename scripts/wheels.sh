@@ -44,9 +44,16 @@ vendor() {
     done
 }
 
+# glibc FOLDER: the newest that a program or library there asks for, as 2_36.
+glibc() {
+    find "$1" -type f \( -name '*.so*' -o -name tapline-command \) -exec objdump -T {} + | grep -oE 'GLIBC_2[.][0-9]+' | sort -uV | tail -1 |
+        sed 's/GLIBC_//; s/[.]/_/'
+}
+
 # complete WHEEL: with what else must be inside, and for each library that is not tapline's what the distribution says of its copyright.
+# What was put in may ask for a newer glibc than the rest, so the tag is made anew.
 complete() {
-    local unpacked=$out/unpacked library package
+    local unpacked=$out/unpacked library package tag
     rm -rf "$unpacked"
     mkdir -p "$unpacked"
     python3 -m zipfile -e "$1" "$unpacked"
@@ -59,19 +66,23 @@ complete() {
         [ -n "$package" ] || { echo "FAILED: no package of $(basename "$library"), so no licence" >&2; return 1; }
         cp "/usr/share/doc/$package/copyright" "$unpacked/tapline/licences/$package.txt"
     done
-    python3 scripts/wheel_record.py "$unpacked" "$1"
+    tag=manylinux_$(glibc "$unpacked")
+    sed -i -E "s/^(Tag: .*-)manylinux_2_[0-9]+/\1$tag/" "$unpacked"/*.dist-info/WHEEL
+    rm "$1"
+    python3 scripts/wheel_record.py "$unpacked" "$(sed -E "s/manylinux_2_[0-9]+/$tag/" <<<"$1")"
 }
 
 for python in ${PYTHONS:-python3}; do
     name=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
     PYTHON=$python python_env "$out/$name" nanobind scikit-build-core numpy
     python_module "$build" "$out/plain" "$out/$name"
-    auditwheel -q repair --wheel-dir "$out/dist" "$out"/plain/tapline-*.whl
+    auditwheel repair --wheel-dir "$out/dist" "$out"/plain/tapline-*.whl
 done
+for wheel in "$out"/dist/*.whl; do complete "$wheel"; done
 for wheel in "$out"/dist/*.whl; do
-    complete "$wheel"
     size=$(stat -c %s "$wheel")
     [ "$size" -le $limit ] || { echo "FAILED: $wheel has $size bytes, more than $limit"; exit 1; }
-    auditwheel show "$wheel" | grep -o '"manylinux[^"]*"' | head -1
+    auditwheel show "$wheel" | tr -d '\n' | grep -oE 'constrains the platform tag to "[^"]*"' | grep -qF "$(grep -oE 'manylinux_2_[0-9]+' <<<"$wheel")_" ||
+        { echo "FAILED: auditwheel gives $wheel another tag"; exit 1; }
     echo "$((size / 1024)) KiB  $wheel"
 done
