@@ -21,8 +21,10 @@
 #else
 #define TAPLINE_LEFT_OUT 0
 #endif
+// SVE's vectors have no size that a compiler knows, so no struct can hold them, as the transforms' do: such machines use NEON.
+#define TAPLINE_SVE (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR | TAPLINE_LEFT_OUT)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR | TAPLINE_SVE | TAPLINE_LEFT_OUT)
 #endif
 
 // NEON without the AES instructions, where Highway tells them apart: no kernel needs them.
