@@ -4,6 +4,9 @@ Filters that reach over a part of their neighbours get halos from them; longer o
 channels and back (all-to-all). Gradients go the same ways back, to any order.
 """
 
+import datetime
+import time
+
 import torch
 import torch.distributed as dist
 
@@ -13,8 +16,8 @@ from tapline import _core, _exchange, _parts
 class _Places:
     """What every process of the group knows: its place, everybody's samples, and the messages of the window of each."""
 
-    def __init__(self, group, lengths, k, origin):
-        self.group, self.lengths = group, lengths
+    def __init__(self, group, lengths, k, origin, timeout):
+        self.group, self.lengths, self.timeout = group, lengths, timeout
         self.rank, self.size = dist.get_rank(group), len(lengths)
         self.cuts = _exchange.cuts_of(lengths, "x")
         raw = _core.shard(sum(lengths), k, {"mode": "same"}, origin, self.cuts, (1, 0))
@@ -30,14 +33,33 @@ class _Places:
         return slice(m.first - self.begin, m.last - self.begin)
 
 
+def _wait(works, timeout):
+    """Until all are done; with a limit of so many seconds RuntimeError says that a process does not answer."""
+    if timeout is None:
+        for work in works:
+            work.wait()
+        return
+    end = time.monotonic() + timeout
+    for work in works:
+        try:
+            work.wait(datetime.timedelta(seconds=max(end - time.monotonic(), 1e-3)))
+        except RuntimeError as error:  # of the backend: a connection that closed, or a limit that passed
+            raise RuntimeError(
+                f"conv1d: a process of the group has ended or not answered within {timeout:g} s; start the group anew ({error})"
+            ) from error
+
+
+def _collective(function, *args, group, timeout, **kwargs):
+    _wait([function(*args, group=group, async_op=True, **kwargs)], timeout)
+
+
 def _transfer(places, outgoing, incoming):
     """Sends (rank, tensor) and receives into (rank, tensor), all at once; between two processes in their order."""
     peer = (lambda r: r) if places.group is None else (lambda r: dist.get_global_rank(places.group, r))
     operations = [dist.P2POp(dist.isend, t, peer(r), places.group) for r, t in outgoing]
     operations += [dist.P2POp(dist.irecv, t, peer(r), places.group) for r, t in incoming]
     if operations:
-        for request in dist.batch_isend_irecv(operations):
-            request.wait()
+        _wait(dist.batch_isend_irecv(operations), places.timeout)
 
 
 class _Window(torch.autograd.Function):
@@ -96,6 +118,10 @@ def _shares(count, size):
     return [count // size + (rank < count % size) for rank in range(size)]
 
 
+def _exchange_all(places, to, from_, to_counts, from_counts):
+    _collective(dist.all_to_all_single, to, from_, to_counts, from_counts, group=places.group, timeout=places.timeout)
+
+
 class _ToRows(torch.autograd.Function):
     """(rows, own samples) to (own rows, all samples) of every process."""
 
@@ -106,7 +132,7 @@ class _ToRows(torch.autograd.Function):
         mine, own = shares[places.rank], places.lengths[places.rank]
         flat = x.new_empty(mine * sum(places.lengths))
         counts = [mine * n for n in places.lengths]
-        dist.all_to_all_single(flat, x.contiguous().flatten(), counts, [rows * own for rows in shares], group=places.group)
+        _exchange_all(places, flat, x.contiguous().flatten(), counts, [rows * own for rows in shares])
         pieces = [piece.view(mine, n) for piece, n in zip(flat.split(counts), places.lengths, strict=True)]
         return torch.cat(pieces, -1)
 
@@ -126,7 +152,7 @@ class _FromRows(torch.autograd.Function):
         flat = y.new_empty(rows * own)
         pieces = torch.cat([piece.flatten() for piece in y.split(places.lengths, -1)])
         counts = [y.shape[0] * n for n in places.lengths]
-        dist.all_to_all_single(flat, pieces, [share * own for share in shares], counts, group=places.group)
+        _exchange_all(places, flat, pieces, [share * own for share in shares], counts)
         return flat.view(rows, own)
 
     @staticmethod
@@ -138,37 +164,38 @@ class _Shared(torch.autograd.Function):
     """Taps that every process has: their gradient is the sum of all."""
 
     @staticmethod
-    def forward(ctx, taps, group):
-        ctx.group = group
+    def forward(ctx, taps, group, timeout):
+        ctx.of = group, timeout
         return taps.view_as(taps)
 
     @staticmethod
     def backward(ctx, grad):
-        return _Sum.apply(grad, ctx.group), None
+        return _Sum.apply(grad, *ctx.of), None, None
 
 
 class _Sum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, group):
-        ctx.group = group
+    def forward(ctx, x, group, timeout):
+        ctx.of = group, timeout
         total = x.clone()
-        dist.all_reduce(total, group=group)
+        _collective(dist.all_reduce, total, group=group, timeout=timeout)
         return total
 
     @staticmethod
     def backward(ctx, grad):
-        return _Sum.apply(grad, ctx.group), None
+        return _Sum.apply(grad, *ctx.of), None, None
 
 
 _TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
-def _agreed_lengths(x, taps, origin, group):
+def _agreed_lengths(x, taps, origin, group, timeout):
     """Everybody's samples. ValueError in all processes where they ask for different convolutions, before anything is sent."""
     rows = x.shape[:-1].numel()
     mine = [x.shape[-1], rows, x.ndim, *taps.shape[-1:], taps.shape[:-1].numel(), taps.ndim, origin, _TYPES.index(x.dtype)]
     everybody = torch.empty(dist.get_world_size(group) * len(mine), dtype=torch.int64, device=x.device)
-    dist.all_gather_into_tensor(everybody, torch.tensor(mine, device=x.device), group=group)
+    own = torch.tensor(mine, device=x.device)
+    _collective(dist.all_gather_into_tensor, everybody, own, group=group, timeout=timeout)
     everybody = everybody.view(-1, len(mine)).tolist()
     if any(e[1:] != everybody[0][1:] for e in everybody):
         raise ValueError(
@@ -183,18 +210,18 @@ def _is_far(places, k):
     return halos > 2 * sum(places.lengths) * (places.size - 1) / places.size
 
 
-def conv1d(x, taps, origin, group, lengths, method, correlated):
+def conv1d(x, taps, origin, group, lengths, method, timeout, correlated):
     """`tapline.torch.conv1d` of checked arguments with as many outputs as samples."""
     if dist.get_world_size(group) == 1:
         method = "halo"
-    lengths = _agreed_lengths(x, taps, origin, group) if lengths is None else [int(n) for n in lengths]
+    lengths = _agreed_lengths(x, taps, origin, group, timeout) if lengths is None else [int(n) for n in lengths]
     if len(lengths) != dist.get_world_size(group) or lengths[dist.get_rank(group)] != x.shape[-1]:
         raise ValueError(
             f"lengths: {lengths}; give the samples of each of {dist.get_world_size(group)} processes, here {x.shape[-1]}"
         )
     k = taps.shape[-1]
-    places = _Places(group, lengths, k, origin)
-    taps = _Shared.apply(taps, group)
+    places = _Places(group, lengths, k, origin, timeout)
+    taps = _Shared.apply(taps, group, timeout)
     per_channel = taps.ndim == 2
     signals = (x if x.ndim == 3 else x[None]) if per_channel else x.flatten(0, -2)[:, None]
     filters = taps if per_channel else taps[None]
