@@ -5,6 +5,7 @@ channels and back (all-to-all). Gradients go the same ways back, to any order.
 """
 
 import datetime
+import functools
 import time
 
 import torch
@@ -32,6 +33,28 @@ class _Places:
     def of_sender(self, m):
         return slice(m.first - self.begin, m.last - self.begin)
 
+    @property
+    def halos(self):
+        """Samples of the window before and behind this process's own."""
+        first, last = self.window
+        return self.begin - first, last - self.begin - self.lengths[self.rank]
+
+    def halo_of(self, m):
+        """Which of them a message is for, and where in it."""
+        before = self.begin - self.window[0]
+        if m.place[0] < before:
+            return 0, slice(*m.place)
+        own = self.lengths[self.rank]
+        return 1, slice(m.place[0] - before - own, m.place[1] - before - own)
+
+    def edges(self, origin, k):
+        """Outputs at the beginning and at the end that read halos."""
+        before, behind = self.halos
+        return origin if before > 0 else 0, k - 1 - origin if behind > 0 else 0
+
+
+_places = functools.lru_cache(maxsize=64)(lambda rank, size, *of: _Places(*of))
+
 
 def _wait(works, timeout):
     """Until all are done; with a limit of so many seconds RuntimeError says that a process does not answer."""
@@ -40,26 +63,30 @@ def _wait(works, timeout):
             work.wait()
         return
     end = time.monotonic() + timeout
-    for work in works:
-        try:
+    try:
+        for work in works:
             work.wait(datetime.timedelta(seconds=max(end - time.monotonic(), 1e-3)))
-        except RuntimeError as error:  # of the backend: a connection that closed, or a limit that passed
-            raise RuntimeError(
-                f"conv1d: a process of the group has ended or not answered within {timeout:g} s; start the group anew ({error})"
-            ) from error
+    except RuntimeError as error:  # of the backend: a connection that closed, or a limit that passed
+        raise RuntimeError(
+            f"conv1d: a process of the group has ended or not answered within {timeout:g} s; start the group anew ({error})"
+        ) from error
 
 
 def _collective(function, *args, group, timeout, **kwargs):
     _wait([function(*args, group=group, async_op=True, **kwargs)], timeout)
 
 
-def _transfer(places, outgoing, incoming):
-    """Sends (rank, tensor) and receives into (rank, tensor), all at once; between two processes in their order."""
+def _start(places, outgoing, incoming):
+    """Sends (rank, tensor) and receives into (rank, tensor), all at once; between two processes in their order. Returns what to
+    wait for."""
     peer = (lambda r: r) if places.group is None else (lambda r: dist.get_global_rank(places.group, r))
     operations = [dist.P2POp(dist.isend, t, peer(r), places.group) for r, t in outgoing]
     operations += [dist.P2POp(dist.irecv, t, peer(r), places.group) for r, t in incoming]
-    if operations:
-        _wait(dist.batch_isend_irecv(operations), places.timeout)
+    return dist.batch_isend_irecv(operations) if operations else []
+
+
+def _transfer(places, outgoing, incoming):
+    _wait(_start(places, outgoing, incoming), places.timeout)
 
 
 class _Window(torch.autograd.Function):
@@ -111,6 +138,73 @@ class _FromWindow(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         return _Window.apply(grad, ctx.places), None
+
+
+class _InPlace(torch.autograd.Function):
+    """The outputs of this part from its samples where they lie, those at its ends from a few samples and the halos: nothing as
+    large as the part is copied, and halos travel meanwhile. (batch, channels, own samples); the filter reaches over half the part
+    at most."""
+
+    @staticmethod
+    def forward(ctx, x, taps, places, origin, along):
+        ctx.places, ctx.origin, ctx.along = places, origin, along
+        own, k = x.shape[-1], taps.shape[-1]
+        halos = [x.new_empty((*x.shape[:-1], n)) for n in places.halos]
+        outgoing, incoming = [], []
+        for m in places.messages:
+            if m.sender == places.rank and m.receiver != places.rank:
+                outgoing.append((m.receiver, x[..., places.of_sender(m)].contiguous()))
+            elif m.receiver == places.rank and m.sender != places.rank:
+                side, place = places.halo_of(m)
+                incoming.append((m, side, place, x.new_empty((*x.shape[:-1], m.last - m.first))))
+        works = _start(places, outgoing, [(m.sender, t) for m, _, _, t in incoming])
+        y = along(x, taps, origin, own)
+        _wait(works, places.timeout)
+        for _, side, place, t in incoming:
+            halos[side][..., place] = t
+        left, right = places.edges(origin, k)
+        if left > 0:
+            near = torch.cat((halos[0], x[..., : left + k - 1 - origin]), -1)
+            y[..., :left] = along(near, taps, origin - halos[0].shape[-1], left)
+        if right > 0:
+            near = torch.cat((x[..., own - right - origin :], halos[1]), -1)
+            y[..., own - right :] = along(near, taps, 0, right)
+        ctx.save_for_backward(x, taps, *halos)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        from tapline.torch import _correlate_rows_gradients as gradients
+
+        x, taps, *halos = ctx.saved_tensors
+        places, origin = ctx.places, ctx.origin
+        if torch.is_grad_enabled():  # to be differentiated again: by the way whose every step can be
+            wanted = [t for t, needed in zip((x, taps), ctx.needs_input_grad, strict=False) if needed]
+            found = iter(torch.autograd.grad(_by_window(x, taps, places, origin, ctx.along), wanted, grad, create_graph=True))
+            return *(next(found) if needed else None for needed in ctx.needs_input_grad[:2]), None, None, None
+        own, k = x.shape[-1], taps.shape[-1]
+        left, right = places.edges(origin, k)
+        of_halos, of_taps = [torch.zeros_like(h) for h in halos], []
+        for side, outputs, first in ((0, left, origin - halos[0].shape[-1]), (1, right, right + origin)):
+            if outputs > 0:
+                part = grad[..., :left] if side == 0 else grad[..., own - right :]
+                of_halos[side], one = gradients(part.contiguous(), halos[side], taps, first)
+                of_taps.append(one)
+        outgoing, terms = [], []
+        for m in places.messages:
+            if m.receiver == places.rank and m.sender != places.rank:
+                side, place = places.halo_of(m)
+                outgoing.append((m.sender, of_halos[side][..., place].contiguous()))
+            elif m.sender == places.rank and m.receiver != places.rank:
+                terms.append((m, x.new_empty((*x.shape[:-1], m.last - m.first))))
+        works = _start(places, outgoing, [(m.receiver, t) for m, t in terms])
+        of_x, of_all_taps = gradients(grad, x, taps, origin)
+        for one in of_taps:
+            of_all_taps += one
+        _wait(works, places.timeout)
+        for m, t in terms:
+            of_x[..., places.of_sender(m)] += t
+        return of_x, of_all_taps, None, None, None
 
 
 def _shares(count, size):
@@ -220,7 +314,7 @@ def conv1d(x, taps, origin, group, lengths, method, timeout, correlated):
             f"lengths: {lengths}; give the samples of each of {dist.get_world_size(group)} processes, here {x.shape[-1]}"
         )
     k = taps.shape[-1]
-    places = _Places(group, lengths, k, origin, timeout)
+    places = _places(dist.get_rank(group), len(lengths), group, tuple(lengths), k, origin, timeout)
     taps = _Shared.apply(taps, group, timeout)
     per_channel = taps.ndim == 2
     signals = (x if x.ndim == 3 else x[None]) if per_channel else x.flatten(0, -2)[:, None]
@@ -228,11 +322,21 @@ def conv1d(x, taps, origin, group, lengths, method, timeout, correlated):
     if method == "all_to_all" or (method == "auto" and _is_far(places, k)):
         y = _by_rows(signals, filters, places, origin, correlated)
     else:
-        part = places.parts[places.rank]
-        window = _Window.apply(signals, places)
-        shifted = origin + part.window[0] - part.outputs[0]
-        y = correlated(window, filters, shifted, part.outputs[1] - part.outputs[0])
+        short = 2 * (k - 1) <= signals.shape[-1]  # every process for itself: messages are the same both ways
+        way = _in_place if short else _by_window
+        y = way(signals, filters, places, origin, correlated)
     return y.reshape(x.shape)
+
+
+def _in_place(signals, filters, places, origin, correlated):
+    return _InPlace.apply(signals, filters, places, origin, correlated)
+
+
+def _by_window(signals, filters, places, origin, correlated):
+    part = places.parts[places.rank]
+    window = _Window.apply(signals, places)
+    shifted = origin + part.window[0] - part.outputs[0]
+    return correlated(window, filters, shifted, part.outputs[1] - part.outputs[0])
 
 
 def _by_rows(signals, filters, places, origin, correlated):

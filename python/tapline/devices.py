@@ -72,7 +72,14 @@ class Plan:
         names = [None if d is None else getattr(d, "name", None) or str(d) for d in (dtype, output_dtype)]
         options = {name: value for name, value in options.items() if value is not None}
         self._plan = _core.DevicesPlan(
-            {"mode": mode, "device": devices, **options}, correlation, [before, total, after], names[0], taps, taps_type, names[1], cuts
+            {"mode": mode, "device": devices, **options},
+            correlation,
+            [before, total, after],
+            names[0],
+            taps,
+            taps_type,
+            names[1],
+            cuts,
         )
         self.axis, self.shape, self.dtype = axis, tuple(shape), names[0]
         parts = self._plan.parts
@@ -164,8 +171,8 @@ def _call(correlation, signal, taps, mode, axis, out, dtype, options):
         others = [n for a, n in enumerate(p.shape) if a != axis]
         if len(p.shape) != len(shape) or others != [n for a, n in enumerate(shape) if a != axis] or p.dtype != places[0].dtype:
             raise ValueError(
-                f"signal[{i}]: {p.dtype} of shape {tuple(p.shape)} beside {places[0].dtype} of {tuple(shape)}; parts differ along axis "
-                f"{axis} only"
+                f"signal[{i}]: {p.dtype} of shape {tuple(p.shape)} beside {places[0].dtype} of {tuple(shape)}; "
+                f"parts differ along axis {axis} only"
             )
     lengths = [p.shape[axis] for p in places]
     shape[axis] = sum(lengths)

@@ -139,8 +139,7 @@ def one_that_ends(rank, port, failures):
     try:
         begin = time.monotonic()
         with pytest.raises(RuntimeError, match="has ended or not answered within 3 s"):
-            for _ in range(3):
-                tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=3)
+            tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=3)
         assert time.monotonic() - begin < 30
     except Exception:  # noqa: BLE001
         failures.put(f"process {rank}: {traceback.format_exc()}")

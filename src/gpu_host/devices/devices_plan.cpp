@@ -156,6 +156,7 @@ void DevicesState::divide(std::span<const std::int64_t> cuts) {
                 halo_samples += copy.samples.size();
                 if (std::find(on.reads_from.begin(), on.reads_from.end(), source) == on.reads_from.end()) {
                     on.reads_from.push_back(source);
+                    devices_[source].read_by.push_back(i);
                 }
             }
         }

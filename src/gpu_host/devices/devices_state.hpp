@@ -35,7 +35,7 @@ struct OnDevice {
     const CudaExecutable* executable = nullptr;
     std::unique_ptr<const core::Executable> own;  ///< of all but the first device, whose executable is the plan's
     PartJobs jobs;
-    std::vector<std::size_t> reads_from;  ///< parts, without its own
+    std::vector<std::size_t> reads_from, read_by;  ///< parts, without its own
     DeviceBytes workspace, edge_workspace;
     std::int64_t workspace_bytes = 0;
     std::vector<EdgeMemory> edges;

@@ -15,7 +15,7 @@ constexpr std::string_view kPrefix = "cuda:";
 constexpr const char* kRemedy = "; use cpu or auto";
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
-    throw Error(ErrorCode::argument, "device: '" + name + "' " + why + "; write cuda:0,1 or cuda:all");
+    throw Error(ErrorCode::argument, "device: '" + name + "' " + why + "; write cuda:N, cuda:0,1 or cuda:all");
 }
 
 int number_of(std::string_view text, const std::string& name) {
