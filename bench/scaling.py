@@ -343,7 +343,7 @@ def measure(a):
     log2 = 22 if a.quick else LOG2
     parts = {
         "resident": lambda: resident(counts, log2, 0.1 if a.quick else 0.4, TAPS),
-        "groups": lambda: groups(counts, (1, 16, 1 << (log2 - 4)), 5 if a.quick else 12),
+        "groups": lambda: groups(counts, (1, 256, 1 << (log2 - 6)), 5 if a.quick else 12),
         "host": lambda: host_to_host(counts, log2, 3 if a.quick else 5, TAPS),
     }
     for name, run in parts.items():

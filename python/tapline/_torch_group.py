@@ -174,7 +174,7 @@ class _InPlace(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        from tapline.torch import _correlate_rows_gradients as gradients
+        from tapline.torch import _gradients_along as gradients
 
         x, taps, *halos = ctx.saved_tensors
         places, origin = ctx.places, ctx.origin
@@ -184,7 +184,7 @@ class _InPlace(torch.autograd.Function):
             return *(next(found) if needed else None for needed in ctx.needs_input_grad[:2]), None, None, None
         own, k = x.shape[-1], taps.shape[-1]
         left, right = places.edges(origin, k)
-        of_halos, of_taps = [torch.zeros_like(h) for h in halos], []
+        of_halos, of_taps = list(halos), []  # those of a halo that no output reads are not asked for
         for side, outputs, first in ((0, left, origin - halos[0].shape[-1]), (1, right, right + origin)):
             if outputs > 0:
                 part = grad[..., :left] if side == 0 else grad[..., own - right :]

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from tapline import _core
-from tapline._gpu_call import c_strides, handle, taps_in_host_memory
-from tapline._gpu_libraries import library_of
+from tapline._gpu_call import handle, taps_in_host_memory
+from tapline._gpu_libraries import c_strides, library_of
 
 __all__ = ["Plan", "convolve", "correlate"]
 
@@ -85,6 +85,7 @@ class Plan:
         parts = self._plan.parts
         self.devices = [int(device.removeprefix("cuda:")) for device, _, _ in parts]
         self.lengths, self.output_lengths = [n for _, n, _ in parts], [m for _, _, m in parts]
+        self._lying = [self._expected(False), self._expected(True)]
 
     algorithm = property(lambda self: self._plan.algorithm)
     predicted_seconds = property(lambda self: self._plan.predicted_seconds)
@@ -93,6 +94,14 @@ class Plan:
     def explain(self):
         """The problem, the algorithm, what goes from device to device and by which way."""
         return self._plan.explain()
+
+    def _expected(self, output):
+        """(shape, strides, type, device) of packed parts."""
+        dtype = self._plan.output_type if output else self._plan.signal_type
+        return [
+            (shape, c_strides(shape, _itemsize(dtype)), dtype, device)
+            for shape, device in zip(self.shapes(output), self.devices, strict=True)
+        ]
 
     def shapes(self, output=False):
         """Those of the parts of the signal, or of the output."""
@@ -104,26 +113,39 @@ class Plan:
         library, places = _places(signal, "signal")
         if library.name == "JAX":
             raise TypeError("signal: JAX arrays on several GPUs are not taken; use CuPy or PyTorch")
+        if not _are(places, self._lying[0]):
+            signal, places = self._packed(library, signal, places)
+        if out is None:
+            out = [library.empty(shape, dtype, device) for shape, _, dtype, device in self._lying[1]]
+        of_out, out_places = _places(out, "out")
+        work = out
+        if not _are(out_places, self._lying[1]):
+            work, out_places = self._work(library, out, out_places)
+        streams = [handle(library.stream(device)) for device in self.devices]
+        self._plan.run([p.address for p in out_places], [p.address for p in places], streams)
+        if work is not out:
+            for x, y in zip(out, work, strict=True):
+                if x is not y:
+                    of_out.assign(x, y)
+        return out
+
+    def _packed(self, library, signal, places):
+        """Parts in the type that is read, one sample after the other."""
         self._check(places, self.shapes(), "signal")
         if places[0].dtype != self._plan.signal_type:
             signal = [library.astype(x, self._plan.signal_type) for x in signal]
         signal = [library.contiguous(x) for x in signal]
-        shapes, output_type = self.shapes(True), self._plan.output_type
-        made = out is None
-        if made:
-            out = [library.empty(s, output_type, device) for s, device in zip(shapes, self.devices, strict=True)]
-        of_out, out_places = _places(out, "out")
-        self._check(out_places, shapes, "out")
-        if any(p.dtype != output_type for p in out_places):
-            raise TypeError(f"out: elements are {out_places[0].dtype}, the plan writes {output_type}")
-        work = [x if _is_packed(p) else library.empty(p.shape, output_type, p.device) for x, p in zip(out, out_places, strict=True)]
-        streams = [library.stream(device) for device in self.devices]
-        from_, to = ([lib.place(x).address for x in xs] for lib, xs in ((library, signal), (library_of(work[0]), work)))
-        self._plan.run(to, from_, [handle(stream) for stream in streams])
-        for x, y in zip(out, work, strict=True):
-            if x is not y:
-                of_out.assign(x, y)
-        return out
+        return signal, [library.place(x) for x in signal]
+
+    def _work(self, library, out, places):
+        """What is written where `out` has gaps."""
+        self._check(places, self.shapes(True), "out")
+        dtype = self._plan.output_type
+        if any(p.dtype != dtype for p in places):
+            raise TypeError(f"out: elements are {places[0].dtype}, the plan writes {dtype}")
+        lying = zip(out, places, strict=True)
+        work = [x if _is_packed(p) else library.empty(p.shape, dtype, p.device) for x, p in lying]
+        return work, [library_of(x).place(x) for x in work]
 
     def _check(self, places, shapes, name):
         for i, (place, shape, device) in enumerate(zip(places, shapes, self.devices, strict=False)):
@@ -217,9 +239,15 @@ def _places(arrays, name):
         if not _core.is_on_gpu(x):
             raise TypeError(f"{name}[{i}]: not in GPU memory; all parts of a list are")
     library = library_of(arrays[0])
-    if any(library_of(x) is not library for x in arrays):
+    kind = type(arrays[0])
+    if any(type(x) is not kind and library_of(x) is not library for x in arrays):
         raise TypeError(f"{name}: arrays of different libraries; convert them to one")
     return library, [library.place(x) for x in arrays]
+
+
+def _are(places, expected):
+    """Whether arrays lie as a plan's parts do."""
+    return len(places) == len(expected) and all(p[:4] == e for p, e in zip(places, expected, strict=True))
 
 
 def _cuts(lengths, total):
@@ -228,6 +256,10 @@ def _cuts(lengths, total):
     return np.cumsum(lengths)[:-1].tolist()
 
 
+def _itemsize(dtype):
+    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+
+
 def _is_packed(place):
-    itemsize = 2 if place.dtype == "bfloat16" else np.dtype(place.dtype).itemsize
-    return all(n == 1 or a == b for n, a, b in zip(place.shape, place.strides, c_strides(place.shape, itemsize), strict=True))
+    strides = c_strides(place.shape, _itemsize(place.dtype))
+    return all(n == 1 or a == b for n, a, b in zip(place.shape, place.strides, strides, strict=True))

@@ -257,6 +257,13 @@ def _correlated(x, taps, origin, length):
     return _correlate_rows_on_gpu(x, taps, origin, length)
 
 
+def _gradients_along(grad, x, taps, origin):
+    """Those of `_correlated` for x and for taps, by the shortest way; for tensors without gradients of their own."""
+    if x.is_cuda and type(grad) in _PLAIN and not _is_followed():
+        return _correlate_rows_gradients_on_gpu(grad, x, taps, origin)
+    return _correlate_rows_gradients(grad, x, taps, origin)
+
+
 def _are_plainly_fine(x, taps):
     if type(x) not in _PLAIN or type(taps) not in _PLAIN or x.dtype is not taps.dtype or x.dtype not in _NAMES:
         return False

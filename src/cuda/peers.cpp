@@ -2,7 +2,10 @@
 #include "cuda/peers_abi.hpp"
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <string_view>
+#include <tuple>
 
 #include "cuda/engine_state.hpp"
 
@@ -21,18 +24,36 @@ bool is_switched_off() {
     return text != nullptr && std::string_view(text) == "0";
 }
 
-bool reach(std::int32_t device, std::int32_t other, std::int32_t* direct, Status* status) {
-    return on_device(device, status, [&] {
+// Pairs that reach each other, with the life of the device that does: asking CUDA again would be an error.
+class Reached {
+public:
+    // On the current device.
+    bool is_direct(int device, int other) {
+        const std::lock_guard lock(mutex_);
+        const std::tuple key{device, other, context_id()};
+        const auto found = known_.find(key);
+        if (found != known_.end()) { return found->second; }
         int can = 0;
-        if (device != other && !is_switched_off()) {
-            check(cudaDeviceCanAccessPeer(&can, device, other), "cudaDeviceCanAccessPeer");
+        check(cudaDeviceCanAccessPeer(&can, device, other), "cudaDeviceCanAccessPeer");
+        if (can != 0) {
+            const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
+            if (error != cudaSuccess) { cudaGetLastError(); }
+            can = error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled ? 1 : 0;  // not with too many peers
         }
-        *direct = device == other ? 1 : can;
-        if (can == 0) { return; }
-        const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
-        if (error == cudaSuccess) { return; }
-        cudaGetLastError();
-        if (error != cudaErrorPeerAccessAlreadyEnabled) { *direct = 0; }  // too many peers: by way of the host
+        known_[key] = can != 0;
+        return can != 0;
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<std::tuple<int, int, unsigned long long>, bool> known_;
+};
+
+bool reach(std::int32_t device, std::int32_t other, std::int32_t* direct, Status* status) {
+    static Reached& reached = *new Reached;
+    return on_device(device, status, [&] {
+        *direct = 1;
+        if (device != other) { *direct = !is_switched_off() && reached.is_direct(device, other) ? 1 : 0; }
     });
 }
 
