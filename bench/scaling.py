@@ -342,9 +342,9 @@ def measure(a):
     counts = counts_of(min(there, a.devices or there))
     log2 = 22 if a.quick else LOG2
     parts = {
+        "host": lambda: host_to_host(counts, log2, 3 if a.quick else 5, TAPS),
         "resident": lambda: resident(counts, log2, 0.1 if a.quick else 0.4, TAPS),
         "groups": lambda: groups(counts, (1, 256, 1 << (log2 - 6)), 5 if a.quick else 12),
-        "host": lambda: host_to_host(counts, log2, 3 if a.quick else 5, TAPS),
     }
     for name, run in parts.items():
         if time.perf_counter() - begin > a.limit:
@@ -456,15 +456,13 @@ def missing(found):
 
 def report(a):
     found = [page.read(path) for path in a.files]
-    parts = [
-        "Parts on the GPUs, float32, mode `same`; times are those of one GPU with 2^28 samples:",
-        resident_table(found),
-        "Process groups, forward and backward, beside one process with everything:",
-        group_table(found),
-        "From host memory to host memory, 2^28 samples:",
-        host_table(found),
-        "Not run:\n\n" + (missing(found) or "- nothing."),
-    ]
+    tables = {
+        "resident": ("Parts on the GPUs, float32, mode `same`; times are those of one GPU with 2^28 samples:", resident_table),
+        "groups": ("Process groups, forward and backward, beside one process with everything:", group_table),
+        "host": ("From host memory to host memory, 2^28 samples:", host_table),
+    }
+    parts = [text for name, (head, table) in tables.items() if any(f.get(name) for f in found) for text in (head, table(found))]
+    parts.append("Not run:\n\n" + (missing(found) or "- nothing."))
     path = page.DOCS / "scale.md"
     text = path.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
