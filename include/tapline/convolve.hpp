@@ -21,7 +21,7 @@ struct ConvolveOptions {
     double bias = 0;                                    ///< added to the real part; not NaN
     std::optional<Clamp> clamp = std::nullopt;          ///< limits of the result; real types only
     Overflow overflow = Overflow::error;                ///< for exact integers
-    std::string device = "auto";                        ///< "auto", "cpu", "cuda" or "cuda:N"; buffers are in host memory
+    std::string device = "auto";                        ///< as of PlanOptions; buffers are in host memory
     Accuracy accuracy = Accuracy::standard;             ///< how exact the result must be
     int threads = 0;                                    ///< CPU threads; 0: all that the process may run on
 };

@@ -12,8 +12,8 @@
 namespace tapline {
 
 struct PlanOptions {
-    /// "cpu"; "cuda" (the first GPU) or "cuda:N": the plan takes device pointers; "auto": whichever has the result in host memory
-    /// first, and the plan takes host buffers wherever it runs. A GPU is looked for only where the CPU needs more than 0.1 s.
+    /// "cpu"; "cuda" (the first GPU) or "cuda:N": for device pointers. For host buffers: "cuda:0,1", "cuda:all": as many of these as
+    /// are of use; "auto": what has the result first, the CPU where that needs no more than 0.1 s.
     std::string device = "auto";
     Accuracy accuracy = Accuracy::standard;
     Effort effort = Effort::estimate;
@@ -70,7 +70,7 @@ public:
     [[nodiscard]] UpTo<std::int64_t, 3> output_shape() const;
     [[nodiscard]] const Problem& problem() const noexcept;        ///< what the plan was made for
     [[nodiscard]] const std::string& algorithm() const noexcept;  ///< the name of the chosen one, as algorithms() lists them
-    [[nodiscard]] const std::string& device() const noexcept;     ///< "cpu" or "cuda:N"
+    [[nodiscard]] const std::string& device() const noexcept;     ///< "cpu", "cuda:N" or "cuda:0,1"
     [[nodiscard]] int threads() const noexcept;                   ///< CPU threads that an execution may use
     /// Whether execute() takes host memory: on the CPU, and for plans made for device "auto".
     [[nodiscard]] bool takes_host_memory() const noexcept;

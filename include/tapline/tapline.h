@@ -175,7 +175,8 @@ typedef struct tapline_problem {
 /* How a plan is made. Set by tapline_plan_options_init(). */
 typedef struct tapline_plan_options {
     size_t struct_size;    /* sizeof(tapline_plan_options) */
-    const char* device;    /* "cpu"; "cuda" or "cuda:N": device pointers; "auto" or NULL: the fastest with host buffers */
+    const char* device;    /* "cpu"; "cuda" or "cuda:N": device pointers; "auto" or NULL: the fastest with host buffers;
+                              "cuda:0,1" or "cuda:all": as many of these as host buffers need */
     const char* algorithm; /* a name, or NULL: the library chooses */
     int accuracy;          /* TAPLINE_STANDARD */
     int effort;            /* TAPLINE_ESTIMATE */
@@ -265,7 +266,7 @@ TAPLINE_API double tapline_plan_predicted_seconds(const tapline_plan* plan); /* 
 TAPLINE_API const char* tapline_plan_explain(const tapline_plan* plan);
 /* The name of the algorithm that was chosen; lives as long as the plan; NULL for NULL. */
 TAPLINE_API const char* tapline_plan_algorithm(const tapline_plan* plan);
-/* "cpu" or "cuda:N"; lives as long as the plan; NULL for NULL. */
+/* "cpu", "cuda:N" or "cuda:0,1"; lives as long as the plan; NULL for NULL. */
 TAPLINE_API const char* tapline_plan_device(const tapline_plan* plan);
 
 /* ---- Streams: a signal that arrives in chunks, with the bits of the whole at once ---- */

@@ -3,6 +3,7 @@
 
 #include "tapline/convolve.hpp"   // IWYU pragma: export
 #include "tapline/depthwise.hpp"  // IWYU pragma: export
+#include "tapline/devices.hpp"    // IWYU pragma: export
 #include "tapline/error.hpp"      // IWYU pragma: export
 #include "tapline/image.hpp"      // IWYU pragma: export
 #include "tapline/info.hpp"       // IWYU pragma: export

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "devices_object.hpp"
 #include "gpu_call.hpp"
 #include "plain_call.hpp"
 #include "plan_cache.hpp"
@@ -90,7 +91,8 @@ PyObject* call(const char* function, Operation operation, PyObject* const* argum
     const Signature signature{function, kConvolvePositional, 2, kConvolveNamed};
     const Values values = collect(signature, arguments, count, names);
     if (PyObject* const result = plain_call(operation, values)) { return result; }
-    if (is_on_gpu(values[Keyword::signal]) || is_on_gpu(values[Keyword::taps]) || is_on_gpu(values[Keyword::out])) {
+    if (is_on_gpu(values[Keyword::signal]) || is_on_gpu(values[Keyword::taps]) || is_on_gpu(values[Keyword::out]) ||
+        is_list_on_gpus(values[Keyword::signal])) {
         return call_on_gpu(function, values);
     }
     const Request request = request_of(values, operation);

@@ -33,7 +33,7 @@ origin : int, optional
 accuracy : {'standard', 'strict', 'fast'}
     'strict' bounds each element's error by its own terms.
 device : str
-    'auto', 'cpu', 'cuda' or 'cuda:N', for arrays in host memory. CuPy arrays, PyTorch tensors and
+    'auto', 'cpu', 'cuda', 'cuda:N', several as 'cuda:0,1', or 'cuda:all', for arrays in host memory. CuPy arrays, PyTorch tensors and
     JAX arrays on a GPU stay where they are, and the result is of their kind (docs/python.md).
 out : numpy.ndarray, optional
     Written and returned (for a signal on a GPU, an array there); any real type for real input (rounded to even and saturated

@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "devices_object.hpp"
 #include "docstrings.hpp"
 #include "gpu_filter.hpp"
 #include "image_object.hpp"
@@ -376,6 +377,7 @@ NB_MODULE(_core, module) {
     add_depthwise(module);
     add_image(module);
     add_shards(module);
+    add_devices(module);
     module.def(
         "is_on_gpu", [](nb::handle object) { return is_on_gpu(object.ptr()); }, "Whether an array is in GPU memory.");
     module.attr("__version__") = tapline::version();

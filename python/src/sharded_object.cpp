@@ -137,6 +137,12 @@ Dtype dtype_named(const std::string& name) {
 
 }  // namespace
 
+Problem packed_signal(const Problem& one, std::int64_t before, std::int64_t after) {
+    Problem problem = signal_problem(one, before, after);
+    lay_out(problem);
+    return problem;
+}
+
 ShardedObject::ShardedObject(const Request& request, Dtype signal, std::int64_t before, const std::vector<std::int64_t>& lengths,
                              std::int64_t after, PyObject* taps, const std::vector<Origin>& origins) {
     Owned own_taps;

@@ -35,6 +35,9 @@ private:
     std::optional<ShardedPlan> plan_;
 };
 
+/// The problem of a packed array (before, filtered axis, after) of signals, from that of one of them.
+Problem packed_signal(const Problem& one, std::int64_t before, std::int64_t after);
+
 /// The classes ShardedPlan and PartPlan and the function shard.
 void add_shards(nanobind::module_& module);
 

@@ -133,6 +133,10 @@ class Array:
 
 def call(function, **values):
     """tapline.convolve or correlate (`function`) where an array is in GPU memory."""
+    if type(values["signal"]) in (list, tuple):  # parts on several GPUs
+        from tapline import devices
+
+        return getattr(devices, function)(**values)
     if not isinstance(values["signal"], Array):
         return _gpu_call.call(function, **values)
     y = _gpu_call.call(function, **{name: value.own if isinstance(value, Array) else value for name, value in values.items()})

@@ -4,6 +4,10 @@ Filters that reach over a part of their neighbours get halos from them; longer o
 channels and back (all-to-all). Gradients go the same ways back, to any order.
 """
 
+import datetime
+import functools
+import time
+
 import torch
 import torch.distributed as dist
 
@@ -13,8 +17,8 @@ from tapline import _core, _exchange, _parts
 class _Places:
     """What every process of the group knows: its place, everybody's samples, and the messages of the window of each."""
 
-    def __init__(self, group, lengths, k, origin):
-        self.group, self.lengths = group, lengths
+    def __init__(self, group, lengths, k, origin, timeout):
+        self.group, self.lengths, self.timeout = group, lengths, timeout
         self.rank, self.size = dist.get_rank(group), len(lengths)
         self.cuts = _exchange.cuts_of(lengths, "x")
         raw = _core.shard(sum(lengths), k, {"mode": "same"}, origin, self.cuts, (1, 0))
@@ -29,15 +33,60 @@ class _Places:
     def of_sender(self, m):
         return slice(m.first - self.begin, m.last - self.begin)
 
+    @property
+    def halos(self):
+        """Samples of the window before and behind this process's own."""
+        first, last = self.window
+        return self.begin - first, last - self.begin - self.lengths[self.rank]
 
-def _transfer(places, outgoing, incoming):
-    """Sends (rank, tensor) and receives into (rank, tensor), all at once; between two processes in their order."""
+    def halo_of(self, m):
+        """Which of them a message is for, and where in it."""
+        before = self.begin - self.window[0]
+        if m.place[0] < before:
+            return 0, slice(*m.place)
+        own = self.lengths[self.rank]
+        return 1, slice(m.place[0] - before - own, m.place[1] - before - own)
+
+    def edges(self, origin, k):
+        """Outputs at the beginning and at the end that read halos."""
+        before, behind = self.halos
+        return origin if before > 0 else 0, k - 1 - origin if behind > 0 else 0
+
+
+_places = functools.lru_cache(maxsize=64)(lambda rank, size, *of: _Places(*of))
+
+
+def _wait(works, timeout):
+    """Until all are done; with a limit of so many seconds RuntimeError says that a process does not answer."""
+    if timeout is None:
+        for work in works:
+            work.wait()
+        return
+    end = time.monotonic() + timeout
+    try:
+        for work in works:
+            work.wait(datetime.timedelta(seconds=max(end - time.monotonic(), 1e-3)))
+    except RuntimeError as error:  # of the backend: a connection that closed, or a limit that passed
+        raise RuntimeError(
+            f"conv1d: a process of the group has ended or not answered within {timeout:g} s; start the group anew ({error})"
+        ) from error
+
+
+def _collective(function, *args, group, timeout, **kwargs):
+    _wait([function(*args, group=group, async_op=True, **kwargs)], timeout)
+
+
+def _start(places, outgoing, incoming):
+    """Sends (rank, tensor) and receives into (rank, tensor), all at once; between two processes in their order. Returns what to
+    wait for."""
     peer = (lambda r: r) if places.group is None else (lambda r: dist.get_global_rank(places.group, r))
     operations = [dist.P2POp(dist.isend, t, peer(r), places.group) for r, t in outgoing]
     operations += [dist.P2POp(dist.irecv, t, peer(r), places.group) for r, t in incoming]
-    if operations:
-        for request in dist.batch_isend_irecv(operations):
-            request.wait()
+    return dist.batch_isend_irecv(operations) if operations else []
+
+
+def _transfer(places, outgoing, incoming):
+    _wait(_start(places, outgoing, incoming), places.timeout)
 
 
 class _Window(torch.autograd.Function):
@@ -91,9 +140,80 @@ class _FromWindow(torch.autograd.Function):
         return _Window.apply(grad, ctx.places), None
 
 
+class _InPlace(torch.autograd.Function):
+    """The outputs of this part from its samples where they lie, those at its ends from a few samples and the halos: nothing as
+    large as the part is copied, and halos travel meanwhile. (batch, channels, own samples); the filter reaches over half the part
+    at most."""
+
+    @staticmethod
+    def forward(ctx, x, taps, places, origin, along):
+        ctx.places, ctx.origin, ctx.along = places, origin, along
+        own, k = x.shape[-1], taps.shape[-1]
+        halos = [x.new_empty((*x.shape[:-1], n)) for n in places.halos]
+        outgoing, incoming = [], []
+        for m in places.messages:
+            if m.sender == places.rank and m.receiver != places.rank:
+                outgoing.append((m.receiver, x[..., places.of_sender(m)].contiguous()))
+            elif m.receiver == places.rank and m.sender != places.rank:
+                side, place = places.halo_of(m)
+                incoming.append((m, side, place, x.new_empty((*x.shape[:-1], m.last - m.first))))
+        works = _start(places, outgoing, [(m.sender, t) for m, _, _, t in incoming])
+        y = along(x, taps, origin, own)
+        _wait(works, places.timeout)
+        for _, side, place, t in incoming:
+            halos[side][..., place] = t
+        left, right = places.edges(origin, k)
+        if left > 0:
+            near = torch.cat((halos[0], x[..., : left + k - 1 - origin]), -1)
+            y[..., :left] = along(near, taps, origin - halos[0].shape[-1], left)
+        if right > 0:
+            near = torch.cat((x[..., own - right - origin :], halos[1]), -1)
+            y[..., own - right :] = along(near, taps, 0, right)
+        ctx.save_for_backward(x, taps, *halos)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        from tapline.torch import _gradients_along as gradients
+
+        x, taps, *halos = ctx.saved_tensors
+        places, origin = ctx.places, ctx.origin
+        if torch.is_grad_enabled():  # to be differentiated again: by the way whose every step can be
+            wanted = [t for t, needed in zip((x, taps), ctx.needs_input_grad, strict=False) if needed]
+            found = iter(torch.autograd.grad(_by_window(x, taps, places, origin, ctx.along), wanted, grad, create_graph=True))
+            return *(next(found) if needed else None for needed in ctx.needs_input_grad[:2]), None, None, None
+        own, k = x.shape[-1], taps.shape[-1]
+        left, right = places.edges(origin, k)
+        of_halos, of_taps = list(halos), []  # those of a halo that no output reads are not asked for
+        for side, outputs, first in ((0, left, origin - halos[0].shape[-1]), (1, right, right + origin)):
+            if outputs > 0:
+                part = grad[..., :left] if side == 0 else grad[..., own - right :]
+                of_halos[side], one = gradients(part.contiguous(), halos[side], taps, first)
+                of_taps.append(one)
+        outgoing, terms = [], []
+        for m in places.messages:
+            if m.receiver == places.rank and m.sender != places.rank:
+                side, place = places.halo_of(m)
+                outgoing.append((m.sender, of_halos[side][..., place].contiguous()))
+            elif m.sender == places.rank and m.receiver != places.rank:
+                terms.append((m, x.new_empty((*x.shape[:-1], m.last - m.first))))
+        works = _start(places, outgoing, [(m.receiver, t) for m, t in terms])
+        of_x, of_all_taps = gradients(grad, x, taps, origin)
+        for one in of_taps:
+            of_all_taps += one
+        _wait(works, places.timeout)
+        for m, t in terms:
+            of_x[..., places.of_sender(m)] += t
+        return of_x, of_all_taps, None, None, None
+
+
 def _shares(count, size):
     """`count` rows divided among so many processes."""
     return [count // size + (rank < count % size) for rank in range(size)]
+
+
+def _exchange_all(places, to, from_, to_counts, from_counts):
+    _collective(dist.all_to_all_single, to, from_, to_counts, from_counts, group=places.group, timeout=places.timeout)
 
 
 class _ToRows(torch.autograd.Function):
@@ -106,7 +226,7 @@ class _ToRows(torch.autograd.Function):
         mine, own = shares[places.rank], places.lengths[places.rank]
         flat = x.new_empty(mine * sum(places.lengths))
         counts = [mine * n for n in places.lengths]
-        dist.all_to_all_single(flat, x.contiguous().flatten(), counts, [rows * own for rows in shares], group=places.group)
+        _exchange_all(places, flat, x.contiguous().flatten(), counts, [rows * own for rows in shares])
         pieces = [piece.view(mine, n) for piece, n in zip(flat.split(counts), places.lengths, strict=True)]
         return torch.cat(pieces, -1)
 
@@ -126,7 +246,7 @@ class _FromRows(torch.autograd.Function):
         flat = y.new_empty(rows * own)
         pieces = torch.cat([piece.flatten() for piece in y.split(places.lengths, -1)])
         counts = [y.shape[0] * n for n in places.lengths]
-        dist.all_to_all_single(flat, pieces, [share * own for share in shares], counts, group=places.group)
+        _exchange_all(places, flat, pieces, [share * own for share in shares], counts)
         return flat.view(rows, own)
 
     @staticmethod
@@ -138,37 +258,38 @@ class _Shared(torch.autograd.Function):
     """Taps that every process has: their gradient is the sum of all."""
 
     @staticmethod
-    def forward(ctx, taps, group):
-        ctx.group = group
+    def forward(ctx, taps, group, timeout):
+        ctx.of = group, timeout
         return taps.view_as(taps)
 
     @staticmethod
     def backward(ctx, grad):
-        return _Sum.apply(grad, ctx.group), None
+        return _Sum.apply(grad, *ctx.of), None, None
 
 
 class _Sum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, group):
-        ctx.group = group
+    def forward(ctx, x, group, timeout):
+        ctx.of = group, timeout
         total = x.clone()
-        dist.all_reduce(total, group=group)
+        _collective(dist.all_reduce, total, group=group, timeout=timeout)
         return total
 
     @staticmethod
     def backward(ctx, grad):
-        return _Sum.apply(grad, ctx.group), None
+        return _Sum.apply(grad, *ctx.of), None, None
 
 
 _TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
-def _agreed_lengths(x, taps, origin, group):
+def _agreed_lengths(x, taps, origin, group, timeout):
     """Everybody's samples. ValueError in all processes where they ask for different convolutions, before anything is sent."""
     rows = x.shape[:-1].numel()
     mine = [x.shape[-1], rows, x.ndim, *taps.shape[-1:], taps.shape[:-1].numel(), taps.ndim, origin, _TYPES.index(x.dtype)]
     everybody = torch.empty(dist.get_world_size(group) * len(mine), dtype=torch.int64, device=x.device)
-    dist.all_gather_into_tensor(everybody, torch.tensor(mine, device=x.device), group=group)
+    own = torch.tensor(mine, device=x.device)
+    _collective(dist.all_gather_into_tensor, everybody, own, group=group, timeout=timeout)
     everybody = everybody.view(-1, len(mine)).tolist()
     if any(e[1:] != everybody[0][1:] for e in everybody):
         raise ValueError(
@@ -183,29 +304,39 @@ def _is_far(places, k):
     return halos > 2 * sum(places.lengths) * (places.size - 1) / places.size
 
 
-def conv1d(x, taps, origin, group, lengths, method, correlated):
+def conv1d(x, taps, origin, group, lengths, method, timeout, correlated):
     """`tapline.torch.conv1d` of checked arguments with as many outputs as samples."""
     if dist.get_world_size(group) == 1:
         method = "halo"
-    lengths = _agreed_lengths(x, taps, origin, group) if lengths is None else [int(n) for n in lengths]
+    lengths = _agreed_lengths(x, taps, origin, group, timeout) if lengths is None else [int(n) for n in lengths]
     if len(lengths) != dist.get_world_size(group) or lengths[dist.get_rank(group)] != x.shape[-1]:
         raise ValueError(
             f"lengths: {lengths}; give the samples of each of {dist.get_world_size(group)} processes, here {x.shape[-1]}"
         )
     k = taps.shape[-1]
-    places = _Places(group, lengths, k, origin)
-    taps = _Shared.apply(taps, group)
+    places = _places(dist.get_rank(group), len(lengths), group, tuple(lengths), k, origin, timeout)
+    taps = _Shared.apply(taps, group, timeout)
     per_channel = taps.ndim == 2
     signals = (x if x.ndim == 3 else x[None]) if per_channel else x.flatten(0, -2)[:, None]
     filters = taps if per_channel else taps[None]
     if method == "all_to_all" or (method == "auto" and _is_far(places, k)):
         y = _by_rows(signals, filters, places, origin, correlated)
     else:
-        part = places.parts[places.rank]
-        window = _Window.apply(signals, places)
-        shifted = origin + part.window[0] - part.outputs[0]
-        y = correlated(window, filters, shifted, part.outputs[1] - part.outputs[0])
+        short = 2 * (k - 1) <= signals.shape[-1]  # every process for itself: messages are the same both ways
+        way = _in_place if short else _by_window
+        y = way(signals, filters, places, origin, correlated)
     return y.reshape(x.shape)
+
+
+def _in_place(signals, filters, places, origin, correlated):
+    return _InPlace.apply(signals, filters, places, origin, correlated)
+
+
+def _by_window(signals, filters, places, origin, correlated):
+    part = places.parts[places.rank]
+    window = _Window.apply(signals, places)
+    shifted = origin + part.window[0] - part.outputs[0]
+    return correlated(window, filters, shifted, part.outputs[1] - part.outputs[0])
 
 
 def _by_rows(signals, filters, places, origin, correlated):

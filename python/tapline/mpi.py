@@ -4,6 +4,9 @@
 exchange what the filter reaches and nothing else. The bits are those of one process with everything.
 """
 
+import pickle
+import time
+
 import numpy as np
 from mpi4py import MPI
 
@@ -14,7 +17,7 @@ __all__ = ["convolve", "correlate"]
 _TAG = 7211
 
 
-def convolve(x, taps, mode="full", *, axis=-1, comm=None, **options):
+def convolve(x, taps, mode="full", *, axis=-1, comm=None, timeout=None, **options):
     """`tapline.convolve` along an axis that is cut among the processes of `comm`.
 
     Parameters
@@ -25,6 +28,8 @@ def convolve(x, taps, mode="full", *, axis=-1, comm=None, **options):
         As for `tapline.convolve`, the same in all processes: one filter of one axis. `threads` is 1 unless it is given.
     comm : mpi4py.MPI.Comm
         By default COMM_WORLD; all of its processes call.
+    timeout : float, optional
+        Seconds after which a process that does not answer is an error in the others; by default they wait as MPI does.
 
     Returns
     -------
@@ -32,7 +37,8 @@ def convolve(x, taps, mode="full", *, axis=-1, comm=None, **options):
         The outputs with the numbers of this process's samples; of mode 'full' the last process has the k - 1 further ones, of mode
         'valid' the last ones have fewer or none.
 
-    Raises ValueError in all processes where they do not agree about the problem, before anything else is sent.
+    Raises ValueError in all processes where they do not agree about the problem, before anything else is sent, and TimeoutError
+    where one of them does not answer within `timeout`: messages are then still on their way, and comm.Abort() is what is left.
 
     Examples
     --------
@@ -41,10 +47,10 @@ def convolve(x, taps, mode="full", *, axis=-1, comm=None, **options):
     >>> tapline.mpi.convolve(part, [0.5, 0.5], "same").shape
     (1000,)
     """
-    return _convolve(x, taps, mode, axis, comm, options, False)
+    return _convolve(x, taps, mode, axis, _Limited(comm, timeout), options, False)
 
 
-def correlate(x, taps, mode="full", *, axis=-1, comm=None, **options):
+def correlate(x, taps, mode="full", *, axis=-1, comm=None, timeout=None, **options):
     """`tapline.correlate` along an axis that is cut among the processes of `comm`; see `convolve`.
 
     Examples
@@ -53,21 +59,51 @@ def correlate(x, taps, mode="full", *, axis=-1, comm=None, **options):
     >>> tapline.mpi.correlate(np.ones(1000), [-1, 0, 1], "same").shape
     (1000,)
     """
-    return _convolve(x, taps, mode, axis, comm, options, True)
+    return _convolve(x, taps, mode, axis, _Limited(comm, timeout), options, True)
 
 
-def _convolve(x, taps, mode, axis, comm, options, correlation):
-    comm = MPI.COMM_WORLD if comm is None else comm
+class _Limited:
+    """A communicator whose calls take so many seconds at most, all of them together."""
+
+    def __init__(self, comm, timeout):
+        self.comm = MPI.COMM_WORLD if comm is None else comm
+        self.rank, self.timeout = self.comm.rank, timeout
+        self._end = None if timeout is None else time.monotonic() + timeout
+
+    def wait(self, requests):
+        if self._end is None:
+            MPI.Request.Waitall(requests)
+            return
+        pause = 1e-6
+        while not MPI.Request.Testall(requests):
+            if time.monotonic() > self._end:
+                raise TimeoutError(f"comm: a process has not answered within {self.timeout:g} s; end the others with comm.Abort()")
+            time.sleep(pause)
+            pause = min(2 * pause, 1e-3)
+
+    def allgather(self, value):
+        if self._end is None:
+            return self.comm.allgather(value)
+        data = np.frombuffer(pickle.dumps(value), np.uint8)
+        sizes = np.empty(self.comm.size, np.int32)
+        self.wait([self.comm.Iallgather(np.array([data.size], np.int32), sizes)])
+        everything = np.empty(sizes.sum(), np.uint8)
+        self.wait([self.comm.Iallgatherv(data, [everything, sizes, MPI.BYTE])])
+        ends = np.cumsum(sizes)
+        return [pickle.loads(everything[end - n : end].tobytes()) for n, end in zip(sizes, ends, strict=True)]
+
+
+def _convolve(x, taps, mode, axis, limited, options, correlation):
     x = np.asarray(x)
     options.setdefault("threads", 1)
     try:
         local = (x.shape[:axis], x.shape[axis], x.shape[axis:][1:], x.dtype.str)
     except IndexError:
         local = None
-    everybody = comm.allgather(local)
+    everybody = limited.allgather(local)
     sizes, shape = _agreed(everybody, x, axis)
     spec = _parts.signal_filter(shape, x.dtype, taps, mode, axis, correlation=correlation, **options)
-    fingerprints = comm.allgather(spec.fingerprint)
+    fingerprints = limited.allgather(spec.fingerprint)
     if len(set(fingerprints)) > 1:
         other = next(rank for rank, f in enumerate(fingerprints) if f != fingerprints[0])
         raise ValueError(
@@ -76,8 +112,8 @@ def _convolve(x, taps, mode, axis, comm, options, correlation):
     axis = spec.axes[0]
     cuts = _exchange.cuts_of(sizes)
     parts = spec.parts(axis, cuts)
-    window = _with_halos(x, axis, [0, *cuts], parts, comm)
-    part = parts[comm.rank]
+    window = _with_halos(x, axis, [0, *cuts], parts, limited)
+    part = parts[limited.rank]
     if part.is_empty:
         return np.empty([0 if a == axis else n for a, n in enumerate(spec.output_shape)], spec.output_dtype)
     return spec.compute(window, [_parts.range_of(part)])
@@ -94,9 +130,9 @@ def _agreed(everybody, x, axis):
     return sizes, tuple(shape)
 
 
-def _with_halos(x, axis, begins, parts, comm):
+def _with_halos(x, axis, begins, parts, limited):
     """This process's window: its own samples and those that others sent."""
-    own = comm.rank
+    own, comm = limited.rank, limited.comm
     requests = []
     incoming = []
     for m in _exchange.messages_of(parts):
@@ -113,7 +149,7 @@ def _with_halos(x, axis, begins, parts, comm):
             data = np.empty(shape, x.dtype)
             requests.append((comm.Irecv(_bytes(data), source=m.sender, tag=_TAG), data))
             incoming.append((m, data))
-    MPI.Request.Waitall([request for request, _ in requests])
+    limited.wait([request for request, _ in requests])
     shape = list(x.shape)
     shape[axis] = parts[own].window[1] - parts[own].window[0]
     return _parts.assemble(shape, x.dtype, (axis,), ([[[(m.place, m.step)], data] for m, data in incoming]))

@@ -14,6 +14,7 @@ def convolve(
     *,
     axis: int = -1,
     comm: Comm | None = None,
+    timeout: float | None = None,
     **options: Any,
 ) -> NDArray[Any]: ...
 def correlate(
@@ -23,5 +24,6 @@ def correlate(
     *,
     axis: int = -1,
     comm: Comm | None = None,
+    timeout: float | None = None,
     **options: Any,
 ) -> NDArray[Any]: ...

@@ -257,6 +257,13 @@ def _correlated(x, taps, origin, length):
     return _correlate_rows_on_gpu(x, taps, origin, length)
 
 
+def _gradients_along(grad, x, taps, origin):
+    """Those of `_correlated` for x and for taps, by the shortest way; for tensors without gradients of their own."""
+    if x.is_cuda and type(grad) in _PLAIN and not _is_followed():
+        return _correlate_rows_gradients_on_gpu(grad, x, taps, origin)
+    return _correlate_rows_gradients(grad, x, taps, origin)
+
+
 def _are_plainly_fine(x, taps):
     if type(x) not in _PLAIN or type(taps) not in _PLAIN or x.dtype is not taps.dtype or x.dtype not in _NAMES:
         return False
@@ -293,7 +300,7 @@ def _is_dtensor(x):
     return module is not None and isinstance(x, module.DTensor)
 
 
-def _in_group(x, taps, padding, group, lengths, method):
+def _in_group(x, taps, padding, group, lengths, method, timeout):
     """conv1d with a group, or of a DTensor."""
     if _is_dtensor(x):
         from torch.distributed.tensor import DTensor, Replicate, Shard
@@ -304,7 +311,7 @@ def _in_group(x, taps, padding, group, lengths, method):
         whole = x.shape
         if isinstance(taps, DTensor):
             taps = taps.redistribute(mesh, [Replicate()]).to_local()
-        y = _in_group(x.to_local(), taps, padding, mesh.get_group(), lengths, method)
+        y = _in_group(x.to_local(), taps, padding, mesh.get_group(), lengths, method, timeout)
         return DTensor.from_local(
             y, mesh, placements, run_check=False, shape=whole, stride=torch.empty(whole, device="meta").stride()
         )
@@ -316,10 +323,13 @@ def _in_group(x, taps, padding, group, lengths, method):
         raise ValueError(f"padding: {padding!r}; with a group give 'causal' or 'same'")
     if method not in ("auto", "halo", "all_to_all"):
         raise ValueError(f"method: {method!r}; one of 'auto', 'halo', 'all_to_all'")
-    return _torch_group.conv1d(x, taps, k - 1 if padding == "causal" else (k - 1) // 2, group, lengths, method, _correlated)
+    if timeout is not None and not timeout > 0:
+        raise ValueError(f"timeout: {timeout}; give seconds, or None for the group's own limit")
+    origin = k - 1 if padding == "causal" else (k - 1) // 2
+    return _torch_group.conv1d(x, taps, origin, group, lengths, method, timeout, _correlated)
 
 
-def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto"):
+def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto", timeout=None):
     """Depthwise correlation along the last axis: torch.nn.functional.conv1d with groups = channels.
 
     Parameters
@@ -341,6 +351,9 @@ def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto"
     method : {'auto', 'halo', 'all_to_all'}
         With a group: neighbours exchange the k - 1 samples that the filter reaches, or every process gets some signals whole.
         'auto' takes what moves fewer samples.
+    timeout : float, optional
+        With a group: seconds after which a process that has ended or does not answer is a RuntimeError in the others, there and in
+        gradients; by default the group's own limit. On GPUs each message is then waited for.
 
     Examples
     --------
@@ -352,7 +365,7 @@ def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto"
     tensor([[[10., 21., 32., 43.]]])
     """
     if group is not None or lengths is not None or _is_dtensor(x):
-        return _in_group(x, taps, padding, group, lengths, method)
+        return _in_group(x, taps, padding, group, lengths, method, timeout)
     return _whole(x, taps, padding)
 
 

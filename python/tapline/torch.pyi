@@ -14,4 +14,5 @@ def conv1d(
     group: ProcessGroup | None = None,
     lengths: Sequence[int] | None = None,
     method: Literal["auto", "halo", "all_to_all"] = "auto",
+    timeout: float | None = None,
 ) -> Tensor: ...

@@ -1,6 +1,10 @@
 // The engines of this build, by the names of their devices: the only place that knows them all.
-#include "core/choice/engine.hpp"
+#include <cstdlib>
+
+#include "core/choice/several_devices.hpp"
 #include "cpu/engine.hpp"
+#include "gpu_host/devices/names.hpp"
+#include "gpu_host/devices/several_engine.hpp"
 #include "gpu_host/engine.hpp"
 #include "gpu_host/library.hpp"
 
@@ -19,9 +23,24 @@ const Engine* first_accelerator(std::string& reason) {
 
 const Engine& engine_for(const std::string& device) {
     if (device == "auto" || device == "cpu") { return host_engine(); }
+    if (gpu_host::names_several(device)) { return gpu_host::engine_of_devices(gpu_host::devices_named(device)); }
     const std::optional<int> index = gpu_host::device_index(device);
-    if (!index) { throw Error(ErrorCode::argument, "device: '" + device + "' is not one of auto, cpu, cuda, cuda:N"); }
+    if (!index) {
+        throw Error(ErrorCode::argument,
+                    "device: '" + device + "' is not one of auto, cpu, cuda, cuda:N, several as cuda:0,1, and cuda:all");
+    }
     return gpu_host::engine(*index);
+}
+
+std::optional<SeveralDevices> several_devices(const std::string& device) {
+    if (!gpu_host::names_several(device)) { return std::nullopt; }
+    const std::vector<int> devices = gpu_host::devices_named(device);
+    const auto first = [devices](int count) -> const Engine& {
+        return count == 1 ? gpu_host::engine(devices.front())
+                          : gpu_host::engine_of_devices({devices.begin(), devices.begin() + count});
+    };
+    const char* const all = std::getenv("TAPLINE_CUDA_TAKE_ALL");
+    return SeveralDevices{static_cast<int>(devices.size()), all != nullptr && *all == '1', first};
 }
 
 }  // namespace tapline::core

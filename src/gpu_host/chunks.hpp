@@ -19,7 +19,7 @@ struct PipelineSettings {
     std::int64_t large_chunk_bytes = std::int64_t{16} << 20;
     int pieces = 4;                                     ///< pinned buffers each way
     int slots = 4;                                      ///< chunks on the device: uploaded, waiting, computed, downloaded
-    std::int64_t kept_bytes = std::int64_t{256} << 20;  ///< of pinned and of device memory kept between calls, each
+    std::int64_t kept_bytes = std::int64_t{256} << 20;  ///< of pinned and of device memory kept between calls, each, a device
 };
 
 /// In force from the next call on; not for use while a pipeline runs.

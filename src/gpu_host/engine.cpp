@@ -24,8 +24,8 @@ using cuda_abi::Api;
 
 class RungAlgorithm final : public core::Algorithm {
 public:
-    RungAlgorithm(const Api& api, const cuda_abi::Device& device, std::int32_t rung)
-        : api_(api), device_(device), rung_(rung), info_(api.rung(rung)) {}
+    RungAlgorithm(const Api& api, const cuda_abi::Device& device, std::int32_t rung, bool in_parts)
+        : api_(api), device_(device), rung_(rung), info_(api.rung(rung)), in_parts_(in_parts) {}
 
     [[nodiscard]] std::string_view name() const override { return info_.name; }
     [[nodiscard]] std::string_view summary() const override { return info_.idea; }
@@ -34,12 +34,12 @@ public:
 
     // Outer axes that step through filters are repeated, each with its own; what comes from host memory is cut into pieces of one.
     [[nodiscard]] bool takes_outer(const Resolved& problem, const Request& request) const override {
-        if (request.host_buffers || core::filter_sets(problem) != 1) { return false; }
+        if (in_parts_ || request.host_buffers || core::filter_sets(problem) != 1) { return false; }
         return info_.takes_outer != 0 || !asked(problem, request).has_outer();
     }
 
     [[nodiscard]] Support supports(const Resolved& problem, const Request& request) const override {
-        if (request.host_buffers && info_.takes_pieces == 0) {
+        if ((in_parts_ || request.host_buffers) && info_.takes_pieces == 0) {
             return Support::no("it takes whole signals or images in GPU memory, not pieces of one");
         }
         const cuda_abi::Problem abi = to_abi(asked(problem, request), request);
@@ -76,14 +76,15 @@ public:
 
 private:
     // As rungs are asked about it: in GPU memory two channels are the parts of complex samples.
-    static Resolved asked(const Resolved& problem, const Request& request) {
-        return request.host_buffers ? problem : core::with_pairs(problem);
+    [[nodiscard]] Resolved asked(const Resolved& problem, const Request& request) const {
+        return in_parts_ || request.host_buffers ? problem : core::with_pairs(problem);
     }
 
     const Api& api_;
     cuda_abi::Device device_;
     std::int32_t rung_;
     cuda_abi::RungInfo info_;
+    bool in_parts_;
 };
 
 std::string version_text(std::int32_t version) {  // 13000 is 13.0
@@ -110,9 +111,9 @@ bool is_like_measured(const Resolved& problem) {
 
 class CudaEngine final : public core::Engine {
 public:
-    CudaEngine(const Api& api, const cuda_abi::Device& device) : device_(device) {
+    CudaEngine(const Api& api, const cuda_abi::Device& device, bool in_parts) : device_(device) {
         for (std::int32_t rung = 0; rung < api.rung_count(); ++rung) {
-            rungs_.push_back(std::make_unique<RungAlgorithm>(api, device, rung));
+            rungs_.push_back(std::make_unique<RungAlgorithm>(api, device, rung, in_parts));
         }
         for (const auto& rung : rungs_) { table_.push_back(rung.get()); }
     }
@@ -178,9 +179,24 @@ private:
 };
 
 // Each device's engine is made when it is first asked for; asking again after a failure tries again.
-struct Engines {
-    std::mutex mutex;
-    std::vector<std::unique_ptr<CudaEngine>> made;
+class Engines {
+public:
+    const CudaEngine& of(int device, bool in_parts) {
+        const Api& api = api_for(device, "; use cpu or auto");
+        const std::lock_guard lock(mutex_);
+        made_.resize(static_cast<std::size_t>(library().devices));
+        std::unique_ptr<CudaEngine>& made = made_[static_cast<std::size_t>(device)];
+        if (made == nullptr) {
+            cuda_abi::Device properties;
+            call(api.device, device, &properties);
+            made = std::make_unique<CudaEngine>(api, properties, in_parts);
+        }
+        return *made;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<CudaEngine>> made_;
 };
 
 }  // namespace
@@ -196,17 +212,13 @@ std::optional<int> device_index(const std::string& name) {
 }
 
 const core::Engine& engine(int device) {
-    const Api& api = api_for(device, "; use cpu or auto");
     static Engines& engines = *new Engines;  // as the library: never destroyed
-    const std::lock_guard lock(engines.mutex);
-    engines.made.resize(static_cast<std::size_t>(library().devices));
-    std::unique_ptr<CudaEngine>& made = engines.made[static_cast<std::size_t>(device)];
-    if (made == nullptr) {
-        cuda_abi::Device properties;
-        call(api.device, device, &properties);
-        made = std::make_unique<CudaEngine>(api, properties);
-    }
-    return *made;
+    return engines.of(device, false);
+}
+
+const core::Engine& engine_of_parts(int device) {
+    static Engines& engines = *new Engines;
+    return engines.of(device, true);
 }
 
 }  // namespace tapline::gpu_host

@@ -15,4 +15,8 @@ std::optional<int> device_index(const std::string& name);
 /// Throws Error (device) with the reason if it cannot be used.
 const core::Engine& engine(int device);
 
+/// The same for problems that are executed in parts, in the device's memory: of its algorithms those that take pieces, each asked
+/// about one element of outer axes, and two channels are no complex samples.
+const core::Engine& engine_of_parts(int device);
+
 }  // namespace tapline::gpu_host

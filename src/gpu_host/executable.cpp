@@ -73,19 +73,26 @@ void CudaExecutable::execute_alone(const Output& output, const Input& input) con
 }
 
 void CudaExecutable::execute_host(const Output& output, const Input& input, std::span<std::byte> /*workspace*/) const {
-    const core::Resolved one = core::without_outer(problem_);
     for (std::int64_t index = 0; index < problem_.outer_length(); ++index) {
         const core::OuterElement element = core::outer_element(problem_, own(output), own(input), index);
-        run_pipeline({.api = &api_,
-                      .device = device_.index,
-                      .prepared = prepared_.get(),
-                      .problem = &one,
-                      .takes_pieces = takes_pieces_,
-                      .granularity = granularity_,
-                      .workspace_bytes = workspace_bytes_,
-                      .threads = threads_},
-                     element.output, element.input);
+        execute_host_share(element.output, element.input, {.threads = threads_});
     }
+}
+
+void CudaExecutable::execute_host_share(const Output& output, const Input& input, const HostShare& share) const {
+    const core::Resolved one = core::without_outer(problem_);
+    run_pipeline({.api = &api_,
+                  .device = device_.index,
+                  .prepared = prepared_.get(),
+                  .problem = &one,
+                  .takes_pieces = takes_pieces_,
+                  .granularity = granularity_,
+                  .workspace_bytes = workspace_bytes_,
+                  .threads = share.threads,
+                  .first_item = share.first_item,
+                  .items = share.items,
+                  .stop = share.stop},
+                 output, input);
 }
 
 cuda_abi::Job job_of(const Output& output, const Input& input, std::int64_t batch) {

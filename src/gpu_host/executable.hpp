@@ -1,6 +1,7 @@
 // A rung with its taps prepared, as the core sees it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "core/choice/engine.hpp"
@@ -13,6 +14,14 @@ struct ReleasePrepared {
     void operator()(cuda_abi::Prepared* prepared) const { api->release(prepared); }
 };
 using PreparedHandle = std::unique_ptr<cuda_abi::Prepared, ReleasePrepared>;
+
+/// What one device does of a call with host buffers: of the batch the items [first_item, first_item + items), with so many threads
+/// of the CPU; `stop` as PipelineTask has it.
+struct HostShare {
+    std::int64_t first_item = 0, items = 0;
+    int threads = 1;
+    std::atomic<bool>* stop = nullptr;
+};
 
 class CudaExecutable final : public core::Executable {
 public:
@@ -37,6 +46,8 @@ public:
                            std::span<std::byte> workspace, void* stream) const override;
     void execute_alone(const core::Output& output, const core::Input& input) const override;
     void execute_host(const core::Output& output, const core::Input& input, std::span<std::byte> workspace) const override;
+    /// A part of execute_host(): of a problem without outer axes.
+    void execute_host_share(const core::Output& output, const core::Input& input, const HostShare& share) const;
 
 private:
     // What an execution brings as the prepared problem lies: of two channels, in GPU memory, that is one of complex samples, whose

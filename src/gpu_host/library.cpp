@@ -90,6 +90,8 @@ CudaLibrary load_library(const std::string& path) {
                       std::to_string(sizeof(cuda_abi::Api)) + " bytes); install both of one build");
     }
     count_devices(loaded);
+    const auto peers_entry = reinterpret_cast<cuda_abi::PeersEntry>(dlsym(handle, cuda_abi::kPeersEntryName));
+    if (loaded.api != nullptr && peers_entry != nullptr) { loaded.peers = peers_entry(cuda_abi::kPeersVersion); }
     return loaded;
 }
 
@@ -141,6 +143,16 @@ const cuda_abi::Api& api_for(int device, const char* remedy) {
                                            (found.devices == 1 ? " CUDA device, cuda:0" : " CUDA devices, numbered from cuda:0"));
     }
     return *found.api;
+}
+
+const cuda_abi::Peers& peers() {
+    const CudaLibrary& found = library();
+    if (found.peers == nullptr) {
+        throw Error(ErrorCode::device,
+                    "device: " + (found.api == nullptr ? found.reason
+                                                       : found.path + " does not copy between GPUs; install both of one build"));
+    }
+    return *found.peers;
 }
 
 void throw_status(const cuda_abi::Status& status) {

@@ -3,16 +3,17 @@
 
 #include <string>
 
-#include "cuda/abi.hpp"
+#include "cuda/peers_abi.hpp"
 
 namespace tapline::gpu_host {
 
 /// A loaded library, or why there is none.
 struct CudaLibrary {
     const cuda_abi::Api* api = nullptr;
-    std::string path;    ///< of the file that was loaded
-    std::string reason;  ///< why api is null: no library, wrong version, no driver, no device
-    int devices = 0;     ///< usable ones, at least 1 if api is not null
+    std::string path;                        ///< of the file that was loaded
+    std::string reason;                      ///< why api is null: no library, wrong version, no driver, no device
+    int devices = 0;                         ///< usable ones, at least 1 if api is not null
+    const cuda_abi::Peers* peers = nullptr;  ///< copies between devices; null where api is, or the library has none
 };
 
 /// Loads libtapline_cuda.so at the first call, from TAPLINE_CUDA_LIBRARY (an absolute path) or from beside libtapline.so or the
@@ -35,6 +36,9 @@ CudaLibrary load_library(const std::string& path);
 /// The functions of library() for a device. Throws Error (device) with the reason if it cannot be used; `remedy` ends the message
 /// where there is no library.
 const cuda_abi::Api& api_for(int device, const char* remedy);
+
+/// Copies between devices of library(). Throws Error (device) where it has none.
+const cuda_abi::Peers& peers();
 
 /// Throws the Error that a status describes.
 [[noreturn]] void throw_status(const cuda_abi::Status& status);

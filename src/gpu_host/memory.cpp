@@ -132,7 +132,8 @@ void give_back(std::unique_ptr<PipelineMemory> memory) {
     std::int64_t device_bytes = 0;
     std::int64_t pinned_bytes = memory->pinned_bytes();
     for (const auto& idle : p.idle) {
-        if (idle->device == memory->device) { device_bytes += idle->device_bytes(); }
+        if (idle->device != memory->device) { continue; }
+        device_bytes += idle->device_bytes();
         pinned_bytes += idle->pinned_bytes();
     }
     if (pinned_bytes > most) { return; }

@@ -17,7 +17,7 @@
 namespace tapline::gpu_host {
 namespace {
 
-// Thrown in one half of the pipeline when the other one has failed.
+// Thrown in one half of the pipeline when the other one, or another pipeline of the same call, has failed.
 struct OtherHalfFailed {};
 
 std::byte* at(void* base, std::int64_t bytes) { return static_cast<std::byte*>(base) + bytes; }
@@ -30,9 +30,10 @@ std::byte* at(void* base, std::int64_t bytes) { return static_cast<std::byte*>(b
 //     download               out(0)   waits for `computed`
 class Pipeline {
 public:
-    Pipeline(const PipelineTask& task, const core::Output& output, const core::Input& input, const Chunks& chunks,
-             PipelineMemory& memory)
+    Pipeline(const PipelineTask& task, const core::Resolved& problem, const core::Output& output, const core::Input& input,
+             const Chunks& chunks, PipelineMemory& memory)
         : task_(task),
+          problem_(problem),
           api_(*task.api),
           output_(output),
           input_(input),
@@ -53,10 +54,8 @@ public:
             half([&] { feed(threads); });
             if (drainer) { drainer->join(); }
         }
-        if (failure_) {
-            settle();
-            std::rethrow_exception(failure_);
-        }
+        if (failure_ || stopped_) { settle(); }
+        if (failure_) { std::rethrow_exception(failure_); }
     }
 
 private:
@@ -65,16 +64,26 @@ private:
         try {
             {
                 const std::lock_guard lock(mutex_);
-                if (failure_) { return; }
+                if (must_stop()) { throw OtherHalfFailed(); }
             }
             body();
         } catch (const OtherHalfFailed&) {  // whose exception is the one to tell
+            stop_both({});
         } catch (...) {
-            const std::lock_guard lock(mutex_);
-            if (!failure_) { failure_ = std::current_exception(); }
-            changed_.notify_all();
+            if (task_.stop != nullptr) { *task_.stop = true; }
+            stop_both(std::current_exception());
         }
     }
+
+    void stop_both(std::exception_ptr failure) {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+        if (!failure_) { failure_ = std::move(failure); }
+        changed_.notify_all();
+    }
+
+    // With the lock.
+    [[nodiscard]] bool must_stop() const { return stopped_ || (task_.stop != nullptr && *task_.stop); }
 
     void record(const EventHandle& event, const StreamHandle& stream) {
         call(api_.record, task_.device, event.get(), stream.get());
@@ -93,18 +102,22 @@ private:
     }
     void await(const std::int64_t& progress, std::int64_t value) {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return failure_ || progress >= value; });
-        if (failure_) { throw OtherHalfFailed(); }
+        changed_.wait(lock, [&] { return must_stop() || progress >= value; });
+        if (must_stop()) { throw OtherHalfFailed(); }
     }
     bool reached(const std::int64_t& progress, std::int64_t value) {
         const std::lock_guard lock(mutex_);
-        if (failure_) { throw OtherHalfFailed(); }
+        if (must_stop()) { throw OtherHalfFailed(); }
         return progress >= value;
     }
 
     DeviceSlot& slot_of(std::int64_t chunk) { return memory_.slots[static_cast<std::size_t>(chunk % chunks_.slots)]; }
 
-    Chunk chunk(std::int64_t index) const { return chunk_at(chunks_, *task_.problem, output_, input_, index); }
+    Chunk chunk(std::int64_t index) const {
+        Chunk c = chunk_at(chunks_, problem_, output_, input_, index);
+        c.item += task_.first_item;
+        return c;
+    }
 
     void feed(int threads) {
         for (std::int64_t index = 0; index < chunks_.count(); ++index) {
@@ -224,6 +237,7 @@ private:
     }
 
     const PipelineTask& task_;
+    const core::Resolved& problem_;  // with as many items as the chunks are cut from
     const cuda_abi::Api& api_;
     const core::Output& output_;
     const core::Input& input_;
@@ -238,12 +252,14 @@ private:
     std::condition_variable changed_;
     std::int64_t launched_ = 0;   // chunks whose kernels have been launched
     std::int64_t downloads_ = 0;  // chunks whose downloads have been started
+    bool stopped_ = false;
     std::exception_ptr failure_;
 };
 
 // Cuts the problem for the memory that is free and reserves it. Other threads and programs may be quicker to take it: then what
 // waits in the pool is freed and the chunks become smaller.
-Chunks reserve(const PipelineTask& task, const core::Output& output, const core::Input& input, PipelineMemory& memory) {
+Chunks reserve(const PipelineTask& task, const core::Resolved& problem, const core::Output& output, const core::Input& input,
+               PipelineMemory& memory) {
     constexpr int kAttempts = 4;
     for (int attempt = 0;; ++attempt) {
         std::int64_t room = task.api->free_bytes(task.device) + memory.device_bytes();
@@ -252,7 +268,7 @@ Chunks reserve(const PipelineTask& task, const core::Output& output, const core:
         bool cut = false;
         try {
             const Chunks chunks =
-                cut_into_chunks(*task.problem, output, input, task.takes_pieces, task.workspace_bytes, room, task.granularity);
+                cut_into_chunks(problem, output, input, task.takes_pieces, task.workspace_bytes, room, task.granularity);
             cut = true;
             memory.reserve(chunks, task.workspace_bytes);
             return chunks;
@@ -269,9 +285,11 @@ Chunks reserve(const PipelineTask& task, const core::Output& output, const core:
 
 void run_pipeline(const PipelineTask& task, const core::Output& output, const core::Input& input) {
     try {
+        core::Resolved problem = *task.problem;
+        if (task.items > 0) { problem.batch.length = task.items; }
         std::unique_ptr<PipelineMemory> memory = take_pipeline_memory(*task.api, task.device);
-        const Chunks chunks = reserve(task, output, input, *memory);
-        Pipeline(task, output, input, chunks, *memory).run();
+        const Chunks chunks = reserve(task, problem, output, input, *memory);
+        Pipeline(task, problem, output, input, chunks, *memory).run();
         give_back(std::move(memory));
     } catch (const Error& error) {
         // After a reset of the device nothing that was kept is valid.

@@ -44,7 +44,29 @@ def main():
     with pytest.raises(ValueError, match="different"):
         tapline.mpi.convolve(np.ones(5), np.ones(3 + (comm.rank == 1)))
     if comm.rank == 0:
-        print("all the same")
+        print("all the same", flush=True)
+    one_that_never_comes(comm)
+
+
+def one_that_never_comes(comm):
+    """All others are told within the time that they gave."""
+    import time
+
+    import tapline.mpi
+
+    other = comm.Dup()
+    begin = time.monotonic()
+    y = tapline.mpi.convolve(np.ones(50), np.ones(9), comm=other, timeout=60)
+    assert len(y) == 50 + (comm.rank == comm.size - 1) * 8
+    if comm.rank < comm.size - 1:
+        with pytest.raises(TimeoutError, match="answered within 1 s"):
+            tapline.mpi.convolve(np.ones(50), np.ones(9), comm=other, timeout=1)
+        assert time.monotonic() - begin < 30
+    comm.Barrier()
+    if comm.rank == 0:
+        print("all told", flush=True)
+        comm.Abort(0)  # messages are on their way: MPI cannot end otherwise
+    time.sleep(30)
 
 
 def test_four_processes():
@@ -62,8 +84,8 @@ def test_four_processes():
     }
     call = [mpirun, "-n", str(PROCESSES), sys.executable, __file__]
     done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "all the same" in done.stdout
+    assert "all the same" in done.stdout, done.stderr
+    assert "all told" in done.stdout, done.stderr
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 PyTorch."""
 
 import datetime
+import os
 import socket
+import time
 import traceback
 
 import numpy as np
@@ -123,6 +125,32 @@ def disagreement(rank):
         tapline.torch.conv1d(x, torch.ones(2, 3), group=dist.group.WORLD, lengths=(8, 8))
     with pytest.raises(ValueError, match="method"):
         tapline.torch.conv1d(x, torch.ones(2, 3), group=dist.group.WORLD, method="ring")
+
+
+def one_that_ends(rank, port, failures):
+    torch.set_num_threads(1)
+    dist.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=PROCESSES, timeout=datetime.timedelta(seconds=600)
+    )
+    x, taps = torch.ones(1, 2, 8), torch.ones(2, 12)
+    tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=60)
+    if rank == PROCESSES - 1:
+        os._exit(0)
+    try:
+        begin = time.monotonic()
+        with pytest.raises(RuntimeError, match="has ended or not answered within 3 s"):
+            tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=3)
+        assert time.monotonic() - begin < 30
+    except Exception:  # noqa: BLE001
+        failures.put(f"process {rank}: {traceback.format_exc()}")
+    os._exit(0)
+
+
+def test_a_process_that_ends_is_told_to_all():
+    context = mp.get_context("spawn")
+    failures = context.SimpleQueue()
+    mp.start_processes(one_that_ends, (free_port(), failures), PROCESSES, start_method="spawn")
+    assert failures.empty(), failures.get()
 
 
 def test_parts_in_four_processes():

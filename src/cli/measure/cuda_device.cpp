@@ -48,7 +48,8 @@ std::string describe_policy(const Policy& policy) {
 CudaDevice::CudaDevice(const std::string& name) {
     // The engine knows what names there are and why one cannot be used.
     const std::string full = core::engine_for(name).info().devices.front().name;
-    if (!names_cuda(full)) { throw Error(ErrorCode::argument, "device: '" + name + "' is not a GPU; name cuda or cuda:N"); }
+    const bool is_one = names_cuda(full) && full.find(',') == full.npos;
+    if (!is_one) { throw Error(ErrorCode::argument, "device: '" + name + "' is not one GPU; name cuda or cuda:N"); }
     api_ = gpu_host::library().api;
     call(api_->device, std::stoi(full.substr(full.find(':') + 1)), &facts_);
     stage_ = std::make_unique<CudaMemory>(*this, kStageBytes, CudaMemory::Kind::pinned);

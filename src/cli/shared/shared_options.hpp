@@ -115,7 +115,7 @@ inline PlanOptions plan_options(const FilterJob& job) {
 inline void add_computing(CLI::App& sub, FilterJob& job, const char* list_of_algorithms) {
     begin_group(sub, "Computing");
     add_accuracy(sub, job.accuracy, "standard, strict (bounds each output's error) or fast [standard]");
-    sub.add_option("--device", job.device, "auto, cpu, cuda or cuda:N [auto]")->type_name("DEVICE");
+    sub.add_option("--device", job.device, "auto, cpu, cuda, cuda:N, several as cuda:0,1, or cuda:all [auto]")->type_name("DEVICE");
     sub.add_option("--algorithm", job.algorithm, std::string("Use this one; `") + list_of_algorithms + "` lists them")
         ->type_name("NAME");
     add_threads(sub, job.threads, "CPU threads, 0 for all [0]");

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "core/choice/several_devices.hpp"
+
 namespace tapline::core {
 namespace {
 
@@ -38,6 +40,7 @@ std::string there_and_back(const DeviceChoice& gpu) { return format_seconds(gpu.
 
 DeviceChoice choose_device(const std::string& device, const Resolved& problem, const Request& request,
                            const std::string& algorithm) {
+    if (const auto several = several_devices(device)) { return choose_among(*several, problem, request, algorithm); }
     const Engine& named = engine_for(device);
     const bool may_leave = device == "auto" && algorithm.empty() && problem.x.n != kUnknownLength;
     if (!may_leave) { return {&named, choose(named, problem, request, algorithm), request}; }

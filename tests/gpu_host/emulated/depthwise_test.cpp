@@ -61,7 +61,7 @@ TEST_F(EmulatedDepthwise, Refuses) {
     };
     std::vector<float> host(6);
     EXPECT_EQ(code(0, host.data()), ErrorCode::argument);
-    EXPECT_EQ(code(2, y.get()), ErrorCode::device);
+    EXPECT_EQ(code(4, y.get()), ErrorCode::device);
     EXPECT_EQ(code(-1, y.get()), ErrorCode::device);
 }
 

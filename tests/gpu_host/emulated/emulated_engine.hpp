@@ -32,6 +32,12 @@ inline int live_objects() {
     return count;
 }
 
+inline constexpr int kEmulatedDevices = 4;  // environment.cpp
+
+inline void drop_idle_memory() {
+    for (int device = 0; device < kEmulatedDevices; ++device) { gpu_host::drop_idle_pipeline_memory(device); }
+}
+
 /// Small pieces and chunks, so that short signals have many; nothing injected, nothing kept from another test.
 class EmulatedCuda : public ::testing::Test {
 protected:
@@ -43,14 +49,12 @@ protected:
         settings.pieces = 3;
         settings.slots = 3;
         inject("nothing");
-        gpu_host::drop_idle_pipeline_memory(0);
-        gpu_host::drop_idle_pipeline_memory(1);
+        drop_idle_memory();
     }
     void TearDown() override {
         inject("nothing");
         unsetenv("TAPLINE_CUDA_MEMORY_LIMIT");
-        gpu_host::drop_idle_pipeline_memory(0);
-        gpu_host::drop_idle_pipeline_memory(1);
+        drop_idle_memory();
         EXPECT_EQ(live_objects(), 0) << "something was not freed";
         gpu_host::pipeline_settings() = {};
     }

@@ -33,7 +33,7 @@ TEST_F(CudaEngine, DevicesAndRungsAreListed) {
     const std::vector<EngineInfo> all = engines();
     ASSERT_EQ(all.size(), 2U);
     EXPECT_TRUE(all[1].available);
-    ASSERT_EQ(all[1].devices.size(), 2U);
+    ASSERT_EQ(all[1].devices.size(), 4U);
     EXPECT_EQ(all[1].devices[1].name, "cuda:1");
     EXPECT_EQ(all[1].devices[0].description, "Emulated GPU, compute capability 9.0, 0.2 GiB, driver for CUDA 13.2");
     EXPECT_EQ(all[1].devices[0].memory_bytes, std::int64_t{256} << 20);
@@ -45,7 +45,7 @@ TEST_F(CudaEngine, DevicesAndRungsAreListed) {
 TEST_F(CudaEngine, LessonsAreALibraryOfTheirOwnOnTheSameDevices) {
     const gpu_host::CudaLibrary& lessons = gpu_host::lessons_library();
     ASSERT_NE(lessons.api, nullptr) << lessons.reason;
-    EXPECT_EQ(lessons.devices, 2);
+    EXPECT_EQ(lessons.devices, 4);
     ASSERT_EQ(lessons.api->rung_count(), 2);
     EXPECT_STREQ(lessons.api->rung(0).name, "emulated_lesson");
     const Problem p = problem_of(1000, 31);
@@ -167,7 +167,7 @@ TEST_F(CudaEngine, MeasurementsFindTheExecutable) {
 TEST_F(CudaEngine, WrongNamesAndTypesAreRefused) {
     const auto taps = random_floats(3, 1);
     const auto with = [&](const PlanOptions& options) { return [&taps, options] { make_plan(problem_of(10, 3), taps, options); }; };
-    expect_error(ErrorCode::device, {"cuda:2", "2 CUDA devices"}, with({.device = "cuda:2"}));
+    expect_error(ErrorCode::device, {"cuda:4", "4 CUDA devices"}, with({.device = "cuda:4"}));
     for (const char* name : {"cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "cuda1"}) {
         expect_error(ErrorCode::argument, {name, "cuda:N"}, with({.device = name}));
     }

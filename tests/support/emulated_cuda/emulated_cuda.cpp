@@ -1,7 +1,7 @@
 // A CUDA engine without CUDA: the whole of cuda_abi::Api on host memory, so that the core library's side (loading, choice, the host
 // pipeline, streams, errors) is tested on machines without a GPU and under the sanitizers.
 //
-// Two devices share the host's memory, up to TAPLINE_CUDA_MEMORY_LIMIT bytes each. Streams are threads (streams.hpp), new memory is
+// Its devices share the host's memory, up to TAPLINE_CUDA_MEMORY_LIMIT bytes each. Streams are threads (streams.hpp), new memory is
 // all ones (NaN), and what no device would forgive is an error: a job in memory that is not the device's or beyond an allocation's
 // end, a copy whose host side is not pinned, a piece given to a rung that takes whole problems, a sample that is needed but not
 // there.
@@ -22,7 +22,7 @@
 
 #include "support/emulated_cuda/kernel.hpp"
 #include "support/emulated_cuda/rungs.hpp"
-#include "support/emulated_cuda/streams.hpp"
+#include "support/emulated_cuda/world.hpp"
 
 namespace tapline::cuda_abi {
 
@@ -44,128 +44,27 @@ namespace {
 using namespace cuda_abi;
 using cuda_abi::Problem;
 
-constexpr std::int32_t kDevices = 2;
-constexpr std::int64_t kMemoryBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kWorkspaceBytes = 1000;
 constexpr std::int64_t kImageWorkspaceBytes = 500;
 
 constexpr std::int32_t kRefusedThreads = 1024;
 constexpr std::int32_t kWrongThreads = 512;
 
-struct Allocation {
-    std::int32_t device;
-    std::int64_t bytes;
-    bool pinned;
-};
-
-struct World {
-    std::mutex mutex;
-    std::map<std::uintptr_t, Allocation> allocations;
-    std::set<Stream*> streams;
-    std::set<Event*> events;
-    std::atomic<std::uint64_t> life{1};  // of both devices: a reset takes both
-    std::int64_t used[kDevices] = {};
-    std::map<std::string, int> to_fail;
-    std::string failure;  // of a kernel, told by the next function that is called
-    std::atomic<int> live{0};
-};
-
-World& world() {
-    static World& instance = *new World;
-    return instance;
-}
-
-bool fail(Status* status, Code code, const std::string& message, bool sticky = false) {
-    status->code = code;
-    status->sticky = sticky ? 1 : 0;
-    std::snprintf(status->message, sizeof status->message, "%s", message.c_str());
-    return false;
-}
-
-// Whether this call of `name` was injected to fail, or a kernel failed before.
-bool goes_wrong(const char* name, Status* status, Code code = Code::device) {
-    World& w = world();
-    const std::lock_guard lock(w.mutex);
-    if (!w.failure.empty()) { return !fail(status, Code::device, w.failure); }
-    const auto found = w.to_fail.find(name);
-    if (found == w.to_fail.end() || --found->second > 0) { return false; }
-    w.to_fail.erase(found);
-    return !fail(status, code, std::string(name) + ": failed as injected");
-}
-
-std::int64_t memory_limit() {
-    const char* const limit = std::getenv("TAPLINE_CUDA_MEMORY_LIMIT");
-    return limit == nullptr ? kMemoryBytes : std::atoll(limit);
-}
-
-// Whether [address, address + bytes) lies within one allocation of this kind.
-bool is_inside(const void* address, std::int64_t bytes, std::int32_t device, bool pinned) {
-    World& w = world();
-    const std::lock_guard lock(w.mutex);
-    const auto at = reinterpret_cast<std::uintptr_t>(address);
-    auto found = w.allocations.upper_bound(at);
-    if (found == w.allocations.begin()) { return false; }
-    --found;
-    const Allocation& a = found->second;
-    return a.pinned == pinned && (pinned || a.device == device) &&
-           at + static_cast<std::uintptr_t>(bytes) <= found->first + static_cast<std::uintptr_t>(a.bytes);
-}
-
-void* new_memory(std::int32_t device, std::int64_t bytes, bool pinned, Status* status) {
-    World& w = world();
-    if (goes_wrong(pinned ? "allocate_pinned" : "allocate", status, Code::memory)) { return nullptr; }
-    const std::lock_guard lock(w.mutex);
-    if (!pinned && w.used[device] + bytes > memory_limit()) {
-        fail(status, Code::memory, "device memory: " + std::to_string(bytes) + " bytes could not be allocated");
-        return nullptr;
-    }
-    constexpr std::size_t kAlignment = 256;  // as cudaMalloc
-    void* memory = nullptr;
-    if (posix_memalign(&memory, kAlignment, static_cast<std::size_t>(bytes)) != 0) {
-        fail(status, Code::memory, "memory: " + std::to_string(bytes) + " bytes could not be allocated");
-        return nullptr;
-    }
-    std::memset(memory, 0xFF, static_cast<std::size_t>(bytes));
-    w.allocations[reinterpret_cast<std::uintptr_t>(memory)] = {device, bytes, pinned};
-    if (!pinned) { w.used[device] += bytes; }
-    ++w.live;
-    return memory;
-}
-
-void free_memory(std::int32_t device, void* memory) {
-    World& w = world();
-    const std::lock_guard lock(w.mutex);
-    const auto found = w.allocations.find(reinterpret_cast<std::uintptr_t>(memory));
-    if (found == w.allocations.end()) { std::abort(); }
-    if (!found->second.pinned) { w.used[device] -= found->second.bytes; }
-    w.allocations.erase(found);
-    std::free(memory);
-    --w.live;
-}
-
 std::int64_t workspace_bytes_of(const Prepared& prepared) {
     if (prepared.rung == kImage) { return kImageWorkspaceBytes; }
     return prepared.rung == kWithWorkspace || prepared.without_taps ? kWorkspaceBytes : 0;
 }
 
-// On the stream's thread; on the default stream after all streams, in the caller's.
-void enqueue(Stream* stream, std::function<void()> operation) {
-    if (stream != nullptr) { return stream->put(std::move(operation)); }
-    std::set<Stream*> all;
-    {
-        const std::lock_guard lock(world().mutex);
-        all = world().streams;
-    }
-    for (Stream* each : all) { each->wait_until_idle(); }
-    operation();
-}
-
 std::int64_t bytes_of(Dtype dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
 
 // Whether all that a job touches, as seen from `first`, lies within one allocation of the device.
-bool is_inside(const void* first, const Reach& reach, Dtype dtype, std::int32_t device) {
+bool is_all_inside(const void* first, const Reach& reach, Dtype dtype, std::int32_t device) {
     const std::int64_t elements = reach.high - reach.low + 1;
     return is_inside(static_cast<const std::byte*>(first) + reach.low * bytes_of(dtype), elements * bytes_of(dtype), device, false);
+}
+
+std::int64_t granularity_of(const Prepared* prepared) {
+    return is_of_images(prepared->rung) ? 3 : prepared->rung == kWithWorkspace ? 7 : 1;
 }
 
 std::string refusal(const Prepared& prepared, const Job& job, const void* workspace, std::int64_t workspace_bytes) {
@@ -174,10 +73,12 @@ std::string refusal(const Prepared& prepared, const Job& job, const void* worksp
         return "job: no such items or outputs";
     }
     if (p.rank > 1 && (job.first < 0 || job.first + job.count > p.cut().outputs)) { return "job: no such outputs"; }
-    if (!is_inside(job.out, reach_of_output(p, job), p.output_dtype, prepared.device)) {
+    if (!is_all_inside(job.out, reach_of_output(p, job), p.output_dtype, prepared.device)) {
         return "out: is not memory of the plan's device";
     }
-    if (!is_inside(job.in, reach_of_input(p, job), p.dtype, prepared.device)) { return "in: is not memory of the plan's device"; }
+    if (!is_all_inside(job.in, reach_of_input(p, job), p.dtype, prepared.device)) {
+        return "in: is not memory of the plan's device";
+    }
     const std::int64_t needed = workspace_bytes_of(prepared);
     if (needed > 0 && (workspace_bytes < needed || !is_inside(workspace, workspace_bytes, prepared.device, false))) {
         return "workspace: is not memory of the plan's device";
@@ -185,6 +86,11 @@ std::string refusal(const Prepared& prepared, const Job& job, const void* worksp
     const core::Axis& cut = p.cut();
     const bool whole = job.first == 0 && job.count == cut.outputs && job.in_first == 0 && job.in_last == cut.n && job.n == cut.n &&
                        job.batch_first == 0 && job.batch == p.batch.length;
+    // What the pipeline may break where memory is short.
+    const std::int64_t block = std::getenv("TAPLINE_EMULATED_BLOCKS") == nullptr ? 1 : granularity_of(&prepared);
+    if (job.first % block != 0 || (job.count % block != 0 && job.first + job.count != cut.outputs)) {
+        return "job: not whole blocks of " + std::to_string(block);
+    }
     if (takes_whole(prepared.rung) && !whole) { return "job: this rung takes whole problems"; }
     return {};
 }
@@ -376,13 +282,6 @@ bool measure(std::int32_t device, const Prepared* prepared, const Job* job, void
     return synchronize_stream(device, nullptr, status);
 }
 
-template <class T>
-T* made(const char* name, Status* status) {
-    if (goes_wrong(name, status)) { return nullptr; }
-    ++world().live;
-    return new T;
-}
-
 // Bytes of x, y and taps.
 struct DepthwiseBytes {
     std::int64_t x, y, taps;
@@ -440,13 +339,14 @@ const Api kApi = {
     .api_bytes = sizeof(Api),
     .version = "emulated",
     .compute_capabilities = "none",
-    .device_count = [](Status*) -> std::int32_t { return kDevices; },
+    .device_count = [](Status*) { return device_count(); },
     .device =
         [](std::int32_t index, Device* device, Status*) {
             *device = {.index = index, .major = 9, .minor = 0, .multiprocessors = 1, .memory_bytes = memory_limit()};
             device->copy_bytes_per_second = 4e12;
             device->driver_version = 13020;
-            std::snprintf(device->name, sizeof device->name, "Emulated GPU");
+            const bool is_other = index == 1 && std::getenv("TAPLINE_EMULATED_OTHER_MODEL") != nullptr;
+            std::snprintf(device->name, sizeof device->name, is_other ? "Another GPU" : "Emulated GPU");
             return true;
         },
     .rung_count = []() -> std::int32_t { return takes_any_layout() ? kRungs : kImageAnyhow; },
@@ -466,7 +366,7 @@ const Api kApi = {
         [](const Prepared* prepared, char* text, std::size_t bytes) {
             std::snprintf(text, bytes, "one thread%s", prepared->problem.narrow_taps ? ", narrow taps" : "");
         },
-    .granularity = [](const Prepared* prepared) -> std::int64_t { return is_of_images(prepared->rung) ? 3 : 1; },
+    .granularity = granularity_of,
     .execute = execute,
     .allocate = [](std::int32_t device, std::int64_t bytes, Status* status) { return new_memory(device, bytes, false, status); },
     .free = free_memory,
@@ -478,13 +378,7 @@ const Api kApi = {
             const std::lock_guard lock(world().mutex);
             return memory_limit() - world().used[device];
         },
-    .make_stream =
-        [](std::int32_t, Status* status) {
-            Stream* const stream = made<Stream>("make_stream", status);
-            const std::lock_guard lock(world().mutex);
-            if (stream != nullptr) { world().streams.insert(stream); }
-            return stream;
-        },
+    .make_stream = [](std::int32_t, Status* status) { return new_stream(status); },
     .free_stream =
         [](std::int32_t, Stream* stream) {
             {

@@ -1,0 +1,265 @@
+"""Signals whose parts lie in the memories of several GPUs of this process.
+
+A list of arrays, one on each GPU and in their order, stands for the array that they are together along one axis. Each GPU computes
+the outputs with the numbers of its samples; what a filter reaches of its neighbours goes from device to device meanwhile. The bits
+are those of one GPU with everything. `tapline.convolve` and `tapline.correlate` take such lists, too. Arrays in host memory need
+none of this: `tapline.convolve(x, taps, device="cuda:0,1")`.
+"""
+
+import math
+
+import numpy as np
+
+from tapline import _core
+from tapline._gpu_call import handle, taps_in_host_memory
+from tapline._gpu_libraries import c_strides, library_of
+
+__all__ = ["Plan", "convolve", "correlate"]
+
+# Plans of calls, by all that decides them; the oldest go first. Each holds GPU memory.
+_MAX_PLANS = 8
+_plans: dict[tuple, "Plan"] = {}
+
+
+class Plan:
+    """The plan of an array in parts, whose executions allocate nothing but new outputs.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the whole array.
+    taps : array_like
+        One filter, in one dimension.
+    mode : str
+        As for `tapline.convolve`, as are **options (boundary, constant, origin, accuracy, scale, bias, clamp, overflow, threads).
+    devices : str
+        "cuda:0,1" or "cuda:all", in the order of the parts.
+    dtype : str or dtype
+        Of the signal.
+    axis : int
+        That is cut and filtered.
+    lengths : sequence of int, optional
+        How many samples each GPU has. By default as evenly as whole blocks of the algorithm allow, which is the fastest.
+    output_dtype : str or dtype, optional
+        By default as `tapline.convolve` has it.
+    correlation : bool
+        Correlates instead.
+    """
+
+    def __init__(
+        self,
+        shape,
+        taps,
+        mode="full",
+        *,
+        devices="cuda:all",
+        dtype="float32",
+        axis=-1,
+        lengths=None,
+        output_dtype=None,
+        correlation=False,
+        **options,
+    ):
+        if not -len(shape) <= axis < len(shape):
+            raise ValueError(f"axis: {axis} of an array with {len(shape)} axes")
+        axis %= len(shape)
+        taps, taps_type = taps_in_host_memory(taps)
+        if taps.ndim != 1:
+            raise ValueError(f"taps: {taps.ndim} dimensions; parts on several GPUs share one filter of one dimension")
+        total = shape[axis]
+        cuts = [] if lengths is None else _cuts(lengths, total)
+        before, after = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+        names = [None if d is None else getattr(d, "name", None) or str(d) for d in (dtype, output_dtype)]
+        options = {name: value for name, value in options.items() if value is not None}
+        self._plan = _core.DevicesPlan(
+            {"mode": mode, "device": devices, **options},
+            correlation,
+            [before, total, after],
+            names[0],
+            taps,
+            taps_type,
+            names[1],
+            cuts,
+        )
+        self.axis, self.shape, self.dtype = axis, tuple(shape), names[0]
+        parts = self._plan.parts
+        self.devices = [int(device.removeprefix("cuda:")) for device, _, _ in parts]
+        self.lengths, self.output_lengths = [n for _, n, _ in parts], [m for _, _, m in parts]
+        self._lying = [self._expected(False), self._expected(True)]
+
+    algorithm = property(lambda self: self._plan.algorithm)
+    predicted_seconds = property(lambda self: self._plan.predicted_seconds)
+    device_bytes = property(lambda self: self._plan.device_bytes)
+
+    def explain(self):
+        """The problem, the algorithm, what goes from device to device and by which way."""
+        return self._plan.explain()
+
+    def _expected(self, output):
+        """(shape, strides, type, device) of packed parts."""
+        dtype = self._plan.output_type if output else self._plan.signal_type
+        return [
+            (shape, c_strides(shape, _itemsize(dtype)), dtype, device)
+            for shape, device in zip(self.shapes(output), self.devices, strict=True)
+        ]
+
+    def shapes(self, output=False):
+        """Those of the parts of the signal, or of the output."""
+        lengths = self.output_lengths if output else self.lengths
+        return [(*self.shape[: self.axis], n, *self.shape[self.axis + 1 :]) for n in lengths]
+
+    def __call__(self, signal, out=None):
+        """The outputs of parts that lie as `lengths` says, on the current stream of each GPU; nothing waits for them."""
+        library, places = _places(signal, "signal")
+        if library.name == "JAX":
+            raise TypeError("signal: JAX arrays on several GPUs are not taken; use CuPy or PyTorch")
+        if not _are(places, self._lying[0]):
+            signal, places = self._packed(library, signal, places)
+        if out is None:
+            out = [library.empty(shape, dtype, device) for shape, _, dtype, device in self._lying[1]]
+        of_out, out_places = _places(out, "out")
+        work = out
+        if not _are(out_places, self._lying[1]):
+            work, out_places = self._work(library, out, out_places)
+        streams = [handle(library.stream(device)) for device in self.devices]
+        self._plan.run([p.address for p in out_places], [p.address for p in places], streams)
+        if work is not out:
+            for x, y in zip(out, work, strict=True):
+                if x is not y:
+                    of_out.assign(x, y)
+        return out
+
+    def _packed(self, library, signal, places):
+        """Parts in the type that is read, one sample after the other."""
+        self._check(places, self.shapes(), "signal")
+        if places[0].dtype != self._plan.signal_type:
+            signal = [library.astype(x, self._plan.signal_type) for x in signal]
+        signal = [library.contiguous(x) for x in signal]
+        return signal, [library.place(x) for x in signal]
+
+    def _work(self, library, out, places):
+        """What is written where `out` has gaps."""
+        self._check(places, self.shapes(True), "out")
+        dtype = self._plan.output_type
+        if any(p.dtype != dtype for p in places):
+            raise TypeError(f"out: elements are {places[0].dtype}, the plan writes {dtype}")
+        lying = zip(out, places, strict=True)
+        work = [x if _is_packed(p) else library.empty(p.shape, dtype, p.device) for x, p in lying]
+        return work, [library_of(x).place(x) for x in work]
+
+    def _check(self, places, shapes, name):
+        for i, (place, shape, device) in enumerate(zip(places, shapes, self.devices, strict=False)):
+            if place.device != device:
+                raise ValueError(f"{name}[{i}]: on cuda:{place.device}, the plan has cuda:{device} there; move it, or make a plan")
+            if tuple(place.shape) != tuple(shape):
+                raise ValueError(f"{name}[{i}]: its shape is {tuple(place.shape)}, the plan's part has {tuple(shape)}")
+        if len(places) != len(shapes):
+            raise ValueError(f"{name}: {len(places)} parts; the plan has {len(shapes)} devices")
+
+
+def convolve(signal, taps, mode="full", *, axis=-1, out=None, dtype=None, **options):
+    """`tapline.convolve` of an array in parts.
+
+    Parameters
+    ----------
+    signal : list of arrays
+        CuPy's or PyTorch's, one on each GPU in the order of the samples, of any lengths along `axis` but 0.
+    taps, mode, axis, dtype, **options
+        As for `tapline.convolve`; one filter of one dimension.
+    out : list of arrays, optional
+        For the outputs, each beside its samples.
+
+    Returns
+    -------
+    list of arrays
+        The outputs with the numbers of each part's samples; of mode 'full' the last part has the k - 1 further ones, of mode
+        'valid' the last ones have fewer or none.
+    """
+    return _call(False, signal, taps, mode, axis, out, dtype, options)
+
+
+def correlate(signal, taps, mode="full", *, axis=-1, out=None, dtype=None, **options):
+    """`tapline.correlate` likewise."""
+    return _call(True, signal, taps, mode, axis, out, dtype, options)
+
+
+def _call(correlation, signal, taps, mode, axis, out, dtype, options):
+    _, places = _places(signal, "signal")
+    shape = list(places[0].shape)
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError(f"axis: {axis} of an array with {len(shape)} axes")
+    axis %= len(shape)
+    for i, p in enumerate(places):
+        others = [n for a, n in enumerate(p.shape) if a != axis]
+        if len(p.shape) != len(shape) or others != [n for a, n in enumerate(shape) if a != axis] or p.dtype != places[0].dtype:
+            raise ValueError(
+                f"signal[{i}]: {p.dtype} of shape {tuple(p.shape)} beside {places[0].dtype} of {tuple(shape)}; "
+                f"parts differ along axis {axis} only"
+            )
+    lengths = [p.shape[axis] for p in places]
+    shape[axis] = sum(lengths)
+    device = options.pop("device", "auto")
+    devices = "cuda:" + ",".join(str(p.device) for p in places)
+    if device not in ("auto", devices):
+        raise ValueError(f"device: {device!r}, but the signal's parts are on {devices}; leave device away")
+    wanted = None if dtype is None else getattr(dtype, "name", None) or np.dtype(dtype).name
+    if out is not None:
+        of_out = _places(out, "out")[1][0].dtype
+        if wanted not in (None, of_out):
+            raise ValueError(f"dtype: {wanted}, but out has {of_out}; leave dtype away")
+        wanted = of_out
+    host_taps, taps_type = taps_in_host_memory(taps)
+    values = (host_taps.tobytes(), host_taps.shape, taps_type, tuple(shape), tuple(lengths), places[0].dtype, wanted)
+    key = (correlation, mode, axis, devices, *values, repr(sorted(options.items())))
+    plan = _plans.pop(key, None)
+    if plan is None:
+        plan = Plan(
+            tuple(shape),
+            taps if taps_type == "bfloat16" else host_taps,
+            mode,
+            devices=devices,
+            dtype=places[0].dtype,
+            axis=axis,
+            lengths=lengths,
+            output_dtype=wanted,
+            correlation=correlation,
+            **options,
+        )
+        while len(_plans) >= _MAX_PLANS:
+            _plans.pop(next(iter(_plans)), None)
+    _plans[key] = plan
+    return plan(signal, out)
+
+
+def _places(arrays, name):
+    """The library of the arrays and where each lies. TypeError for what is no list of one library's arrays on GPUs."""
+    if not isinstance(arrays, (list, tuple)) or not arrays:
+        raise TypeError(f"{name}: give a list of arrays, one on each GPU")
+    for i, x in enumerate(arrays):
+        if not _core.is_on_gpu(x):
+            raise TypeError(f"{name}[{i}]: not in GPU memory; all parts of a list are")
+    library = library_of(arrays[0])
+    kind = type(arrays[0])
+    if any(type(x) is not kind and library_of(x) is not library for x in arrays):
+        raise TypeError(f"{name}: arrays of different libraries; convert them to one")
+    return library, [library.place(x) for x in arrays]
+
+
+def _are(places, expected):
+    """Whether arrays lie as a plan's parts do."""
+    return len(places) == len(expected) and all(p[:4] == e for p, e in zip(places, expected, strict=True))
+
+
+def _cuts(lengths, total):
+    if any(n < 1 for n in lengths) or sum(lengths) != total:
+        raise ValueError(f"lengths: {list(lengths)} of {total} samples; each GPU has at least one, and all together have all")
+    return np.cumsum(lengths)[:-1].tolist()
+
+
+def _itemsize(dtype):
+    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+
+
+def _is_packed(place):
+    strides = c_strides(place.shape, _itemsize(place.dtype))
+    return all(n == 1 or a == b for n, a, b in zip(place.shape, place.strides, strides, strict=True))
