@@ -31,15 +31,17 @@ public:
     __device__ __forceinline__ explicit SegmentEnergy(char* energies)
         : own_(reinterpret_cast<double2*>(energies) + threadIdx.x / 32) {}
 
-    /// Points whose squares are added up as they are read: four sums, since one would wait for itself.
+    /// Points whose squares are added up as they are read: four sums, since one would wait for itself. Not a copy of the points: nvcc
+    /// 13.0 reads what that refers to, the kernel's parameter, as if it were local memory.
     template <class Points>
     struct Measured {
-        const Points points;
+        const Points& points;
         double (&squares)[4];
         __device__ __forceinline__ void operator()(int c, int t, double& x, double& y) const {
             points(c, t, x, y);
-            double& first = squares[c / 32 % 2];
-            double& second = squares[2 + c / 32 % 2];
+            const int turn = c / Division<kWarps, kIsComplexElement<S>>::kSpan % 2;
+            double& first = squares[turn];
+            double& second = squares[2 + turn];
             first = fma(x, x, first);
             second = fma(y, y, second);
         }

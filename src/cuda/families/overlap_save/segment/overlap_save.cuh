@@ -98,7 +98,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
         T re[32];
         T im[32];
-        const auto load = energy.measured(SegmentPoints<S, kWarps>{segment, g});
+        const SegmentPoints<S, kWarps> points_at{segment, g};
+        const auto& load = energy.measured(points_at);
         // Segments of many warps leave no place in shared memory for the next one, but it may come nearer.
         if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g, a.rows)); }
         Parts::take_apart(re, im, points, thread, in_block, load, [&] {
