@@ -27,8 +27,10 @@ constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 5.98
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.43e-6, 12.1e-6, 30e-6};
 constexpr std::array<double, 5> kAloneSeconds{1.2e-6, 3.2e-6, 4.2e-6, 7.5e-6, 14e-6};
 constexpr double kWideAloneFactor = 1.6;
-// Of checked segments, in double too, whose samples are widened; and what looking for outputs to be summed directly takes.
-constexpr double kCheckedFactor = 1.1;
+// Of checked segments, in double too, whose samples are widened: 2^24 samples of f32 on an H100, by one warp 127, 511 and 1,023
+// taps 86, 99 and 140 us, by two 511, 1,023 and 2,047 taps 101, 114 and 155, by four 1,023 and 2,047 taps 116 and 134, by eight
+// 2,047, 4,095 and 8,191 taps 129, 149 and 206. And what looking for outputs to be summed directly takes.
+constexpr std::array<double, 4> kCheckedSegmentSeconds{1.0e-6, 2.35e-6, 5.72e-6, 12.3e-6};
 constexpr double kRepairSeconds = 5e-6;
 // Of samples of 16 bits, by one warp or two, and by four: bf16, 19,000,000 samples, 135, 550, 1,100 and 2,300 taps take 45, 54, 64
 // and 73 us, floats 48, 53 and, with 1,600 taps, 66.
@@ -62,7 +64,8 @@ double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& devi
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
     // Chips for graphics have an eighth as many units for double.
     if (checked || point_type_of(p).is_wide()) {
-        return kWideSegmentSeconds.at(at) * (checked ? kCheckedFactor : 1) * (has_fast_double(device) ? 1 : 8) * others;
+        const double seconds = checked ? kCheckedSegmentSeconds.at(at) : kWideSegmentSeconds.at(at);
+        return seconds * (has_fast_double(device) ? 1 : 8) * others;
     }
     const double halves = point_type_of(p).bytes != 2 || warps > 4 ? 1 : warps == 4 ? kHalfFactorFour : kHalfFactor;
     return kSegmentSeconds.at(at) * others * halves;
