@@ -34,9 +34,9 @@ TEST(CheckedOverlapSave, EverySignalKeepsItsBound) {
     for (const std::int64_t k : {65, 300, 1111}) {
         const Problem p{.length = test::kSanitized ? 2500 : 6000, .taps = k, .mode = Mode::same};
         for (const Signal& signal : kSignals) {
-            Floats in = random_floats(p.length, 1);
+            Floats in = random_samples(p.length, 1);
             signal.make(in);
-            expect_kept(p, taps_for(signal, random_floats(k, 2)), in, signal.name);
+            expect_kept(p, taps_for(signal, random_samples(k, 2)), in, signal.name);
             expect_kept(p, taps_for(signal, high_pass(k)), in, std::string(signal.name) + " through a high pass");
         }
     }
@@ -53,9 +53,9 @@ TEST(CheckedOverlapSave, ModesBoundariesAndLengths) {
                     if (n * k > most && boundary != Boundary::zero && boundary != Boundary::wrap) { continue; }
                     if (test::kSanitized && n * k > 1'000'000 && mode != Mode::full) { continue; }
                     const Problem p{.length = n, .taps = k, .mode = mode, .boundary = boundary, .constant = 2};
-                    Floats in = random_floats(n, 3);
+                    Floats in = random_samples(n, 3);
                     scale(in, 0, in.size() / 3, 1e9F);
-                    expect_kept(p, random_floats(k, 4), in, to_string(boundary));
+                    expect_kept(p, random_samples(k, 4), in, to_string(boundary));
                 }
             }
         }
@@ -67,17 +67,17 @@ TEST(CheckedOverlapSave, ComplexSignals) {
         const Problem p{.length = 2500, .taps = 257, .mode = Mode::same, .dtype = Dtype::complex64, .complex_taps = complex_taps};
         for (const Signal& signal : kSignals) {
             for (const int only : {-1, 0, 1}) {  // one component is all zero
-                Floats in = random_floats(2 * p.length, 5);
+                Floats in = random_samples(2 * p.length, 5);
                 signal.make(in);
                 for (std::size_t i = 0; i < in.size() && only >= 0; ++i) { in[i] = static_cast<int>(i % 2) == only ? 0 : in[i]; }
-                const Floats taps = taps_for(signal, random_floats(complex_taps ? 2 * p.taps : p.taps, 6));
+                const Floats taps = taps_for(signal, random_samples(complex_taps ? 2 * p.taps : p.taps, 6));
                 expect_kept(p, taps, in, std::string(signal.name) + (complex_taps ? ", complex taps" : ", real taps"));
             }
         }
     }
     // Complex taps that are real: the imaginary parts of a real signal's outputs are zero.
     const Problem p{.length = 4000, .taps = 333, .mode = Mode::same, .dtype = Dtype::complex64, .complex_taps = true};
-    Floats in = random_floats(2 * p.length, 5), taps = random_floats(2 * p.taps, 6);
+    Floats in = random_samples(2 * p.length, 5), taps = random_samples(2 * p.taps, 6);
     for (Floats* values : {&in, &taps}) {
         for (std::size_t i = 1; i < values->size(); i += 2) { (*values)[i] = 0; }
     }
@@ -88,9 +88,9 @@ TEST(CheckedOverlapSave, RowsAndFiltersOfTheirOwn) {
     for (const std::int64_t batch : {2, 3, 5}) {
         for (const Filters filters : {Filters::shared, Filters::per_row}) {
             const Problem p{.length = 3000, .taps = 400, .batch = batch, .filters = filters, .mode = Mode::same};
-            Floats in = random_floats(input_extent(p), 7);
+            Floats in = random_samples(input_extent(p), 7);
             scale(in, 0, 3000, 1e12F);  // a row beside a quiet one
-            expect_kept(p, random_floats(taps_extent(p), 8), in, "rows");
+            expect_kept(p, random_samples(taps_extent(p), 8), in, "rows");
         }
     }
 }
@@ -99,9 +99,9 @@ TEST(CheckedOverlapSave, EveryTargetKeepsItsBound) {
     for (const std::string& target : cpu_targets()) {
         force_cpu_target(target);
         for (const Signal& signal : kSignals) {
-            Floats in = random_floats(5000, 9);
+            Floats in = random_samples(5000, 9);
             signal.make(in);
-            const Floats taps = taps_for(signal, random_floats(257, 10));
+            const Floats taps = taps_for(signal, random_samples(257, 10));
             expect_kept({.length = 5000, .taps = 257, .mode = Mode::same}, taps, in, target + ": " + signal.name);
         }
     }
@@ -111,9 +111,9 @@ TEST(CheckedOverlapSave, EveryTargetKeepsItsBound) {
 TEST(CheckedOverlapSave, BitsDoNotDependOnThreadsOrChunks) {
     for (const Signal& signal : kSignals) {
         const Problem p{.length = 30000, .taps = 301, .mode = Mode::same};
-        Floats in = random_floats(p.length, 11);
+        Floats in = random_samples(p.length, 11);
         signal.make(in);
-        const Floats taps = random_floats(p.taps, 12), one = run(p, taps, in);
+        const Floats taps = random_samples(p.taps, 12), one = run(p, taps, in);
         const Floats many = run(p, taps, in, strict("overlap_save", 3));
         EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(float)), 0) << signal.name;
         Stream stream(p, taps.data(), {.plan = strict(), .samples_per_run = 5000});
@@ -138,10 +138,10 @@ TEST(CheckedOverlapSave, BitsDoNotDependOnThreadsOrChunks) {
 // Large enough that threads share a transform, and that a transform has columns.
 TEST(CheckedOverlapSave, LongFilters) {
     const Problem p{.length = 200'000, .taps = 60'001, .mode = Mode::valid};
-    Floats in = random_floats(p.length, 13);
+    Floats in = random_samples(p.length, 13);
     scale(in, 0, 50'000, 1e12F);
     in[150'000] = NAN;
-    const Floats taps = random_floats(p.taps, 14);
+    const Floats taps = random_samples(p.taps, 14);
     const Floats one = run(p, taps, in), two = run(p, taps, in, strict("overlap_save", 2));
     EXPECT_EQ(std::memcmp(one.data(), two.data(), one.size() * sizeof(float)), 0);
     // A few outputs against the textbook, each a problem of its own.
@@ -155,9 +155,9 @@ TEST(CheckedOverlapSave, LongFilters) {
 // What the check is for: without it, outputs of the same transform miss the bound in numbers.
 TEST(CheckedOverlapSave, TransformsAloneMissTheBound) {
     const Problem p{.length = 9000, .taps = 300, .mode = Mode::same};
-    Floats in = random_floats(p.length, 15);
+    Floats in = random_samples(p.length, 15);
     scale(in, 4000, 4500, 1e16F);
-    const Floats taps = random_floats(p.taps, 16);
+    const Floats taps = random_samples(p.taps, 16);
     std::vector<double> wide_in(in.begin(), in.end()), wide_taps(taps.begin(), taps.end()), wide_out(in.size());
     Problem wide = p;
     wide.dtype = Dtype::f64;
@@ -171,7 +171,7 @@ TEST(CheckedOverlapSave, TransformsAloneMissTheBound) {
 TEST(CheckedOverlapSave, TheBoundIsTight) {
     core::Resolved problem;
     problem.x.k = 511;
-    const Floats taps = random_floats(511, 17);
+    const Floats taps = random_samples(511, 17);
     const cpu::CheckedBound bound(problem, 13, taps.data());
     double squares = 0;
     for (const float tap : taps) { squares += static_cast<double>(tap) * tap; }
@@ -198,7 +198,7 @@ TEST(CheckedOverlapSave, WhatCancelsStaysTransformed) {
 }
 
 TEST(CheckedOverlapSave, SaysWhatItDoes) {
-    const Floats taps = random_floats(511, 18);
+    const Floats taps = random_samples(511, 18);
     const Plan plan = make_plan({.length = 1 << 20, .taps = 511}, taps, {.device = "cpu", .accuracy = Accuracy::strict});
     EXPECT_EQ(plan.algorithm(), "overlap_save");
     for (const char* const word : {"FFT in double", "every output checked", "strict"}) {

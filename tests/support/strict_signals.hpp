@@ -15,7 +15,7 @@ namespace tapline::test {
 
 using Floats = std::vector<float>;
 
-inline Floats random_floats(std::int64_t count, std::uint64_t seed) {
+inline Floats random_samples(std::int64_t count, std::uint64_t seed) {
     Random random(seed);
     Floats values(static_cast<std::size_t>(count));
     fill_reals<float>(values.data(), count, random);

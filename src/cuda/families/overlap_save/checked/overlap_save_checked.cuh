@@ -31,8 +31,8 @@ public:
     __device__ __forceinline__ explicit SegmentEnergy(char* energies)
         : own_(reinterpret_cast<double2*>(energies) + threadIdx.x / 32) {}
 
-    /// Points whose squares are added up as they are read: four sums, since one would wait for itself. Not a copy of the points: nvcc
-    /// 13.0 reads what that refers to, the kernel's parameter, as if it were local memory.
+    /// Points whose squares are added up as they are read: four sums, since one would wait for itself. Not a copy of the points:
+    /// nvcc 13.0 reads what that refers to, the kernel's parameter, as if it were local memory.
     template <class Points>
     struct Measured {
         const Points& points;
@@ -84,20 +84,40 @@ private:
     double squares_[4]{};
 };
 
+/// The bound of a row's filter.
+__device__ __forceinline__ const FilterBound& bound_of_row(const Checks& checks, std::int64_t row) {
+    return checks.bounds[checks.filters == 1 ? 0 : (checks.first_filter + row) % checks.filters];
+}
+
 /// Whether the terms of the filter's largest taps alone make the sums of magnitudes of output o, of each component, at least
-/// `least`. A part of zeros is no component. False of NaN.
+/// `least`. A part of zeros is no component. False of NaN. `in`: sample in_first of the row.
 template <class S>
 __device__ __forceinline__ bool reaches(const Arguments& a, const FilterBound& bound, const S* in, std::int64_t o, double2 least) {
+    constexpr int kAtOnce = 4;  // loads that do not wait for each other
+    const std::int64_t position = a.first + o - a.origin;
+    const S* const first = in + (position - a.in_first) * a.in_sample;
+    const bool inside = position >= a.in_first && position + a.k <= a.in_last;
     double2 sum{0, 0};
-    for (int i = 0; i < kLargestTaps; ++i) {
-        const auto x = Element<S>::widen(sample(a, in, a.first + o - a.origin + bound.positions[i]));
-        const double re = bound.re[i];
-        if constexpr (kIsComplexElement<S>) {
-            const double im = bound.im[i];
-            sum.x += re * fabs(x.x) + im * fabs(x.y);
-            sum.y += re * fabs(x.y) + im * fabs(x.x);
+#pragma unroll 1
+    for (int i = 0; i < kLargestTaps; i += kAtOnce) {
+        S x[kAtOnce];
+        if (inside) {
+#pragma unroll
+            for (int j = 0; j < kAtOnce; ++j) { x[j] = load_element(first + bound.positions[i + j] * a.in_sample); }
         } else {
-            sum.x += re * fabs(x);
+            for (int j = 0; j < kAtOnce; ++j) { x[j] = sample(a, in, position + bound.positions[i + j]); }
+        }
+#pragma unroll
+        for (int j = 0; j < kAtOnce; ++j) {
+            const auto wide = Element<S>::widen(x[j]);
+            const double re = bound.re[i + j];
+            if constexpr (kIsComplexElement<S>) {
+                const double im = bound.im[i + j];
+                sum.x += re * fabs(wide.x) + im * fabs(wide.y);
+                sum.y += re * fabs(wide.y) + im * fabs(wide.x);
+            } else {
+                sum.x += re * fabs(wide);
+            }
         }
         if (sum.x >= least.x && sum.y >= least.y) { return true; }
     }
@@ -111,7 +131,7 @@ __device__ __noinline__ void list_failed(const Arguments& a, const Checks& check
                                          int wanted, int mine, std::uint64_t below, double norm, bool silent_x, bool silent_y) {
     using Parts = Division<kWarps, kIsComplexElement<S>>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const FilterBound& bound = checks.bounds[(checks.first_filter + row) % checks.filters];
+    const FilterBound& bound = bound_of_row(checks, row);
     const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
     const double least = bound.least_sum * norm;
     const double2 leasts{silent_x ? -1 : least, silent_y || !kIsComplexElement<S> ? -1 : least};
@@ -159,7 +179,7 @@ public:
         // Samples that are finite have a finite energy: nothing else passes.
         norm_ = all <= DBL_MAX ? sqrt(all) : NAN;
         // With real taps each part of a signal is one of its own.
-        const FilterBound& bound = checks.bounds[(checks.first_filter + row) % checks.filters];
+        const FilterBound& bound = bound_of_row(checks, row);
         silent_x_ = kComplex && bound.least_output >= 0 && checks.real_taps != 0 && squares.x == 0;
         silent_y_ = kComplex && bound.least_output >= 0 && checks.real_taps != 0 && squares.y == 0;
         least_ = bound.least_output * norm_;

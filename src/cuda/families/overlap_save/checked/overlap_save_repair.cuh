@@ -103,20 +103,31 @@ private:
     }
     /// Samples from x(position) on and `count` taps; whether any sample is not zero. By all lanes.
     __device__ __forceinline__ bool stage(const Arguments& a, const S* in, const H* taps, std::int64_t position, int count) const {
+        constexpr int kAtOnce = 8;  // loads that do not wait for each other
+        fill_at_edge(a, samples_, in, position - a.in_first, count + kGroup - 1, lane_);
+#pragma unroll 1
+        for (int base = lane_; base < count; base += 32 * kAtOnce) {
+            H held[kAtOnce];
+#pragma unroll
+            for (int u = 0; u < kAtOnce; ++u) {
+                if (base + 32 * u < count) { held[u] = load_element(taps + base + 32 * u); }
+            }
+#pragma unroll
+            for (int u = 0; u < kAtOnce; ++u) {
+                if (base + 32 * u < count) { taps_[base + 32 * u] = held[u]; }
+            }
+        }
+        __syncwarp();
         bool any = false;
-#pragma unroll 4
         for (int i = lane_; i < count + kGroup - 1; i += 32) {
-            const S x = sample(a, in, position + i);
-            samples_[i] = x;
+            const S x = samples_[i];
             if constexpr (kIsComplexElement<S>) {
                 any = any || x.x != 0 || x.y != 0;
             } else {
                 any = any || x != 0;
             }
         }
-#pragma unroll 4
-        for (int i = lane_; i < count; i += 32) { taps_[i] = load_element(taps + i); }
-        return __any_sync(0xffffffffu, any);  // lanes wait for each other
+        return __any_sync(0xffffffffu, any);
     }
 
     S* samples_;
