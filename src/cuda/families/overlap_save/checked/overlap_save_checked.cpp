@@ -39,7 +39,7 @@ public:
             "output that it keeps strict accuracy's own bound. The few others are listed, and a second kernel sums them directly";
         info.changed = "an output's error no longer depends on how loud its neighbours are";
         info.requirements =
-            "f32 or complex64 side by side, strict accuracy, fewer taps than a segment has samples (2,048 to 16,384), up to 64 "
+            "f32 or complex64 side by side, fewer taps than a segment has samples (2,048 to 16,384), up to 64 "
             "filters";
         info.limited_by = "arithmetic in double and shared memory; direct sums where quiet passages lie beside loud ones";
         info.source = "src/cuda/families/overlap_save/checked/overlap_save_checked.cuh";
@@ -51,7 +51,6 @@ public:
         const bool f32 = p.dtype == kF32 && p.taps_dtype == kF32;
         const bool complex64 = p.dtype == kComplex64 && (p.taps_dtype == kF32 || p.taps_dtype == kComplex64);
         if (p.is_exact() || !(f32 || complex64)) { return "samples and taps that are not of f32 or complex64"; }
-        if (p.accuracy != Accuracy::strict) { return "for strict accuracy; others have sooner ways"; }
         if (!plain_problem(p) || p.has_outer()) { return "samples or outputs that do not lie side by side, or of another type"; }
         if (p.taps_come_later) { return "taps that come later"; }
         if (p.filters > kMostFilters || (p.filters > 1 && p.filters != p.batch.length)) {
