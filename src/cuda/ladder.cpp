@@ -12,6 +12,7 @@
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
+#include "cuda/families/overlap_save/checked/overlap_save_checked.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/families/overlap_save/overlap_save.hpp"
@@ -41,6 +42,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_parts(),
         &overlap_save_large(),
         &overlap_save_cluster(),
+        &overlap_save_checked(),
         &integer_direct(),
         &integer_transforms(),
         &integer_signals(),

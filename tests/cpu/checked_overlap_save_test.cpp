@@ -3,13 +3,11 @@
 
 #include <cmath>
 #include <cstring>
-#include <functional>
 
 #include "cpu/fft/fft.hpp"
 #include "cpu/overlap_save/checked_bound.hpp"
-#include "reference/reference.hpp"
-#include "support/buffers.hpp"
 #include "support/sanitized.hpp"
+#include "support/strict_signals.hpp"
 #include "tapline/info.hpp"
 #include "tapline/stream.hpp"
 #include "tapline/tapline.hpp"
@@ -17,33 +15,9 @@
 namespace tapline::test {
 namespace {
 
-using Floats = std::vector<float>;
-
-Floats random_floats(std::int64_t count, std::uint64_t seed) {
-    Random random(seed);
-    Floats values(static_cast<std::size_t>(count));
-    fill_reals<float>(values.data(), count, random);
-    return values;
-}
-
-// A low pass and what it leaves over: sums of a constant signal cancel.
-Floats high_pass(std::int64_t k) {
-    Floats taps(static_cast<std::size_t>(k));
-    double sum = 0;
-    for (std::int64_t t = 0; t < k; ++t) {
-        const double turn = 2 * M_PI * (static_cast<double>(t) + 0.5) / static_cast<double>(k);
-        taps[static_cast<std::size_t>(t)] = static_cast<float>(std::cos(turn) - 1);
-        sum += taps[static_cast<std::size_t>(t)];
-    }
-    taps[static_cast<std::size_t>(k / 2)] -= static_cast<float>(sum);
-    return taps;
-}
-
 PlanOptions strict(const std::string& algorithm = "overlap_save", int threads = 1) {
     return {.device = "cpu", .accuracy = Accuracy::strict, .algorithm = algorithm, .threads = threads};
 }
-
-int reals_of(Dtype dtype) { return is_complex(dtype) ? 2 : 1; }
 
 Floats run(const Problem& p, const Floats& taps, const Floats& in, const PlanOptions& options = strict()) {
     Floats out(static_cast<std::size_t>(output_extent(p) * reals_of(p.dtype)), NAN);
@@ -52,100 +26,17 @@ Floats run(const Problem& p, const Floats& taps, const Floats& in, const PlanOpt
     return out;
 }
 
-// The outputs, component by component, that miss |error| <= (k + 2) 2^-23 S; what is no number has to be what the textbook has.
-std::int64_t misses(const Problem& p, const Floats& taps, const Floats& in, const Floats& out, double factor = 1) {
-    const reference::Sums sums = reference::sums(p, in.data(), taps.data());
-    const int reals = reals_of(p.dtype);
-    std::int64_t count = 0;
-    for (std::size_t o = 0; o < sums.real.size(); ++o) {
-        for (int part = 0; part < reals; ++part) {
-            const long double wanted = part == 0 ? sums.real[o] : sums.imag[o];
-            const long double magnitude = part == 0 ? sums.real_magnitude[o] : sums.imag_magnitude[o];
-            const float got = out[o * static_cast<std::size_t>(reals) + static_cast<std::size_t>(part)];
-            if (!std::isfinite(wanted)) {
-                count += std::isnan(wanted) ? !std::isnan(got) : got != static_cast<float>(wanted);
-                continue;
-            }
-            const long double allowed = factor * static_cast<double>(p.taps + 2) * 0x1p-23L * magnitude + 0x1p-149L * p.taps;
-            count += !(std::abs(got - wanted) <= allowed);
-        }
-    }
-    return count;
-}
-
 void expect_kept(const Problem& p, const Floats& taps, const Floats& in, const std::string& what) {
     EXPECT_EQ(misses(p, taps, in, run(p, taps, in)), 0) << what << ", " << p.taps << " taps, " << to_string(p.mode);
-}
-
-struct Signal {
-    const char* name;
-    std::function<void(Floats&)> make;  ///< of normal deviates
-};
-
-void scale(Floats& x, std::size_t first, std::size_t last, float factor) {
-    for (std::size_t i = first; i < std::min(last, x.size()); ++i) { x[i] *= factor; }
-}
-
-const Signal kSignals[] = {
-    {"noise", [](Floats&) {}},
-    {"a half louder by 1e12", [](Floats& x) { scale(x, x.size() / 2, x.size(), 1e12F); }},
-    {"a half louder by 1e30", [](Floats& x) { scale(x, x.size() / 2, x.size(), 1e30F); }},
-    {"steps of 1e12",
-     [](Floats& x) {
-         for (std::size_t i = 0; i < x.size(); i += 1400) { scale(x, i, i + 700, 1e12F); }
-     }},
-    {"one loud sample", [](Floats& x) { x[x.size() / 3] = 1e20F; }},
-    {"silence", [](Floats& x) { std::fill(x.begin(), x.end(), 0.0F); }},
-    {"mostly silence", [](Floats& x) { std::fill(x.begin() + static_cast<std::ptrdiff_t>(x.size() / 10), x.end(), 0.0F); }},
-    {"an impulse",
-     [](Floats& x) {
-         std::fill(x.begin(), x.end(), 0.0F);
-         x[x.size() / 2] = 3;
-     }},
-    {"sparse impulses",
-     [](Floats& x) {
-         for (std::size_t i = 0; i < x.size(); ++i) { x[i] = i % 997 == 0 ? x[i] : 0; }
-     }},
-    {"a constant", [](Floats& x) { std::fill(x.begin(), x.end(), 0.7F); }},
-    {"alternating",
-     [](Floats& x) {
-         for (std::size_t i = 0; i < x.size(); ++i) { x[i] = i % 2 == 0 ? 1e3F : -1e3F; }
-     }},
-    {"a step", [](Floats& x) { std::fill(x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end(), 1e5F); }},
-    {"denormals", [](Floats& x) { scale(x, 0, x.size(), 1e-41F); }},
-    {"denormals beside numbers", [](Floats& x) { scale(x, 0, x.size() / 2, 1e-41F); }},
-    {"the largest",
-     [](Floats& x) {
-         for (float& value : x) { value = value > 0 ? 3e38F : -3e38F; }
-     }},
-    {"a NaN and infinities",
-     [](Floats& x) {
-         x[x.size() / 4] = NAN;
-         x[x.size() / 2] = INFINITY;
-         x[x.size() / 2 + 1] = -INFINITY;
-         x.back() = INFINITY;
-     }},
-    {"a growing one",
-     [](Floats& x) {
-         for (std::size_t i = 0; i < x.size(); ++i) {
-             x[i] *= static_cast<float>(std::pow(10.0, 60.0 * static_cast<double>(i) / static_cast<double>(x.size()) - 30));
-         }
-     }},
-};
-
-// Sums of the largest numbers overflow, of small taps they do not.
-Floats taps_for(const Signal& signal, Floats taps) {
-    if (std::string(signal.name) == "the largest") { scale(taps, 0, taps.size(), 1e-5F); }
-    return taps;
 }
 
 TEST(CheckedOverlapSave, EverySignalKeepsItsBound) {
     for (const std::int64_t k : {65, 300, 1111}) {
         const Problem p{.length = test::kSanitized ? 2500 : 6000, .taps = k, .mode = Mode::same};
         for (const Signal& signal : kSignals) {
-            Floats in = random_floats(p.length, 1);
+            Floats in = random_samples(p.length, 1);
             signal.make(in);
-            expect_kept(p, taps_for(signal, random_floats(k, 2)), in, signal.name);
+            expect_kept(p, taps_for(signal, random_samples(k, 2)), in, signal.name);
             expect_kept(p, taps_for(signal, high_pass(k)), in, std::string(signal.name) + " through a high pass");
         }
     }
@@ -162,9 +53,9 @@ TEST(CheckedOverlapSave, ModesBoundariesAndLengths) {
                     if (n * k > most && boundary != Boundary::zero && boundary != Boundary::wrap) { continue; }
                     if (test::kSanitized && n * k > 1'000'000 && mode != Mode::full) { continue; }
                     const Problem p{.length = n, .taps = k, .mode = mode, .boundary = boundary, .constant = 2};
-                    Floats in = random_floats(n, 3);
+                    Floats in = random_samples(n, 3);
                     scale(in, 0, in.size() / 3, 1e9F);
-                    expect_kept(p, random_floats(k, 4), in, to_string(boundary));
+                    expect_kept(p, random_samples(k, 4), in, to_string(boundary));
                 }
             }
         }
@@ -176,17 +67,17 @@ TEST(CheckedOverlapSave, ComplexSignals) {
         const Problem p{.length = 2500, .taps = 257, .mode = Mode::same, .dtype = Dtype::complex64, .complex_taps = complex_taps};
         for (const Signal& signal : kSignals) {
             for (const int only : {-1, 0, 1}) {  // one component is all zero
-                Floats in = random_floats(2 * p.length, 5);
+                Floats in = random_samples(2 * p.length, 5);
                 signal.make(in);
                 for (std::size_t i = 0; i < in.size() && only >= 0; ++i) { in[i] = static_cast<int>(i % 2) == only ? 0 : in[i]; }
-                const Floats taps = taps_for(signal, random_floats(complex_taps ? 2 * p.taps : p.taps, 6));
+                const Floats taps = taps_for(signal, random_samples(complex_taps ? 2 * p.taps : p.taps, 6));
                 expect_kept(p, taps, in, std::string(signal.name) + (complex_taps ? ", complex taps" : ", real taps"));
             }
         }
     }
     // Complex taps that are real: the imaginary parts of a real signal's outputs are zero.
     const Problem p{.length = 4000, .taps = 333, .mode = Mode::same, .dtype = Dtype::complex64, .complex_taps = true};
-    Floats in = random_floats(2 * p.length, 5), taps = random_floats(2 * p.taps, 6);
+    Floats in = random_samples(2 * p.length, 5), taps = random_samples(2 * p.taps, 6);
     for (Floats* values : {&in, &taps}) {
         for (std::size_t i = 1; i < values->size(); i += 2) { (*values)[i] = 0; }
     }
@@ -197,9 +88,9 @@ TEST(CheckedOverlapSave, RowsAndFiltersOfTheirOwn) {
     for (const std::int64_t batch : {2, 3, 5}) {
         for (const Filters filters : {Filters::shared, Filters::per_row}) {
             const Problem p{.length = 3000, .taps = 400, .batch = batch, .filters = filters, .mode = Mode::same};
-            Floats in = random_floats(input_extent(p), 7);
+            Floats in = random_samples(input_extent(p), 7);
             scale(in, 0, 3000, 1e12F);  // a row beside a quiet one
-            expect_kept(p, random_floats(taps_extent(p), 8), in, "rows");
+            expect_kept(p, random_samples(taps_extent(p), 8), in, "rows");
         }
     }
 }
@@ -208,9 +99,9 @@ TEST(CheckedOverlapSave, EveryTargetKeepsItsBound) {
     for (const std::string& target : cpu_targets()) {
         force_cpu_target(target);
         for (const Signal& signal : kSignals) {
-            Floats in = random_floats(5000, 9);
+            Floats in = random_samples(5000, 9);
             signal.make(in);
-            const Floats taps = taps_for(signal, random_floats(257, 10));
+            const Floats taps = taps_for(signal, random_samples(257, 10));
             expect_kept({.length = 5000, .taps = 257, .mode = Mode::same}, taps, in, target + ": " + signal.name);
         }
     }
@@ -220,9 +111,9 @@ TEST(CheckedOverlapSave, EveryTargetKeepsItsBound) {
 TEST(CheckedOverlapSave, BitsDoNotDependOnThreadsOrChunks) {
     for (const Signal& signal : kSignals) {
         const Problem p{.length = 30000, .taps = 301, .mode = Mode::same};
-        Floats in = random_floats(p.length, 11);
+        Floats in = random_samples(p.length, 11);
         signal.make(in);
-        const Floats taps = random_floats(p.taps, 12), one = run(p, taps, in);
+        const Floats taps = random_samples(p.taps, 12), one = run(p, taps, in);
         const Floats many = run(p, taps, in, strict("overlap_save", 3));
         EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(float)), 0) << signal.name;
         Stream stream(p, taps.data(), {.plan = strict(), .samples_per_run = 5000});
@@ -247,10 +138,10 @@ TEST(CheckedOverlapSave, BitsDoNotDependOnThreadsOrChunks) {
 // Large enough that threads share a transform, and that a transform has columns.
 TEST(CheckedOverlapSave, LongFilters) {
     const Problem p{.length = 200'000, .taps = 60'001, .mode = Mode::valid};
-    Floats in = random_floats(p.length, 13);
+    Floats in = random_samples(p.length, 13);
     scale(in, 0, 50'000, 1e12F);
     in[150'000] = NAN;
-    const Floats taps = random_floats(p.taps, 14);
+    const Floats taps = random_samples(p.taps, 14);
     const Floats one = run(p, taps, in), two = run(p, taps, in, strict("overlap_save", 2));
     EXPECT_EQ(std::memcmp(one.data(), two.data(), one.size() * sizeof(float)), 0);
     // A few outputs against the textbook, each a problem of its own.
@@ -264,9 +155,9 @@ TEST(CheckedOverlapSave, LongFilters) {
 // What the check is for: without it, outputs of the same transform miss the bound in numbers.
 TEST(CheckedOverlapSave, TransformsAloneMissTheBound) {
     const Problem p{.length = 9000, .taps = 300, .mode = Mode::same};
-    Floats in = random_floats(p.length, 15);
+    Floats in = random_samples(p.length, 15);
     scale(in, 4000, 4500, 1e16F);
-    const Floats taps = random_floats(p.taps, 16);
+    const Floats taps = random_samples(p.taps, 16);
     std::vector<double> wide_in(in.begin(), in.end()), wide_taps(taps.begin(), taps.end()), wide_out(in.size());
     Problem wide = p;
     wide.dtype = Dtype::f64;
@@ -280,7 +171,7 @@ TEST(CheckedOverlapSave, TransformsAloneMissTheBound) {
 TEST(CheckedOverlapSave, TheBoundIsTight) {
     core::Resolved problem;
     problem.x.k = 511;
-    const Floats taps = random_floats(511, 17);
+    const Floats taps = random_samples(511, 17);
     const cpu::CheckedBound bound(problem, 13, taps.data());
     double squares = 0;
     for (const float tap : taps) { squares += static_cast<double>(tap) * tap; }
@@ -307,7 +198,7 @@ TEST(CheckedOverlapSave, WhatCancelsStaysTransformed) {
 }
 
 TEST(CheckedOverlapSave, SaysWhatItDoes) {
-    const Floats taps = random_floats(511, 18);
+    const Floats taps = random_samples(511, 18);
     const Plan plan = make_plan({.length = 1 << 20, .taps = 511}, taps, {.device = "cpu", .accuracy = Accuracy::strict});
     EXPECT_EQ(plan.algorithm(), "overlap_save");
     for (const char* const word : {"FFT in double", "every output checked", "strict"}) {

@@ -9,6 +9,14 @@ set(per_element_type
   overlap_save/segment/overlap_save_kernels
   overlap_save/cluster/overlap_save_cluster_kernels
   overlap_save/large/overlap_save_large_kernels)
+# Samples of f32 and complex64 in double.
+foreach(named f32:WideFloat complex64:WideComplex)
+  string(REGEX MATCH "^[^:]+" name ${named})
+  string(REGEX REPLACE "^[^:]+:" "" ELEMENT ${named})
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/families/overlap_save/checked/overlap_save_checked_kernels_${name}.cu)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/overlap_save/checked/overlap_save_checked_kernels.cu.in ${made} @ONLY)
+  list(APPEND family_sources ${made})
+endforeach()
 foreach(source ${per_element_type} ${per_type_of_taps})
   foreach(named ${element_types})
     if(source IN_LIST per_type_of_taps AND named MATCHES "f16")

@@ -76,12 +76,15 @@ inline cuda::Job job_of(const core::Resolved& r, void* out, const void* in, std:
 // As the engine prepares a rung, in host memory.
 class PreparedOnHost {
 public:
-    PreparedOnHost(const cuda::Rung& rung, const core::Resolved& r, const void* taps, int multiprocessors = 0, int major = 9)
+    PreparedOnHost(const cuda::Rung& rung, const core::Resolved& r, const void* taps, int multiprocessors = 0, int major = 9,
+                   Accuracy accuracy = Accuracy::standard, int threads_per_block = 0)
         : turned_(core::correlation_taps(r, taps, 0)) {
         const core::TapsFacts facts = core::facts_of(r, turned_.get());
         prepared_.rung = &rung;
         prepared_.device = device_of(multiprocessors > 0 ? multiprocessors : r.x.n % 2 == 0 ? 132 : 1, major);
         static_cast<core::Resolved&>(prepared_.problem) = r;
+        prepared_.problem.accuracy = accuracy;
+        prepared_.policy.threads_per_block = threads_per_block;
         prepared_.problem.taps_finite = facts.finite;
         if (r.filters == 1 && !facts.separable.empty()) {
             factors_ = facts.separable[0];
@@ -114,7 +117,9 @@ public:
         return {};
     }
     [[nodiscard]] const cuda::Prepared& get() const { return prepared_; }
-    void launch(const cuda::Job& job) const { prepared_.rung->launch(prepared_, job, prepared_.on_device, nullptr, nullptr); }
+    void launch(const cuda::Job& job, void* workspace = nullptr) const {
+        prepared_.rung->launch(prepared_, job, prepared_.on_device, workspace, nullptr);
+    }
 
 private:
     core::AlignedBytes turned_;

@@ -19,6 +19,28 @@ struct Limits<double> {
     static constexpr double kMost = DBL_MAX;
 };
 
+inline constexpr int kLargestTaps = 8;
+/// When an output keeps the bound of strict accuracy (docs/numerics.md). Factors of the L2 norm of a segment's samples.
+struct FilterBound {
+    double least_output;                       // the smallest magnitude of an output that is known to keep it
+    double least_sum;                          // the smallest sum of magnitudes of an output's terms at which it does
+    int positions[kLargestTaps];               // of the taps with the largest magnitudes
+    float re[kLargestTaps], im[kLargestTaps];  // those
+};
+
+/// What segments of widened samples are checked with, and where they tell what they could not do.
+struct Checks {
+    const FilterBound* bounds;  // of each filter
+    std::int64_t filters;
+    std::int64_t first_filter;  // row r of the launch has filter (first_filter + r) % filters
+    std::int64_t first_group;   // of row 0
+    std::int64_t groups;        // of a row: kGroup neighbouring outputs
+    int real_taps;              // of complex samples
+    unsigned* failed_groups;    // how many
+    unsigned* failed;           // which
+};
+inline constexpr int kGroup = 32;
+
 /// How rows are divided into segments and segments among warps.
 struct Segments {
     const void* tables;           // pairs, twiddles, spectra of the filters
@@ -48,6 +70,7 @@ struct Segments {
     int staged;                 // of tiles: samples come 16 bytes at a time by way of shared memory
     int near_first;             // tiles are numbered along Rows::near before they are along the filtered axis
     int after[2 + Rows::kMostOthers];  // from a team's tile to its next one, as digits of their order
+    Checks checks;                     // of widened samples
 };
 
 using SegmentKernel = void (*)(Arguments a, Segments segments);
@@ -98,10 +121,14 @@ struct SharedLayout {
     int pairs, twiddles, spectrum, segments, segment_bytes;
 };
 
+inline constexpr int kMostSegments = 16;  // of a block, as many as it has warps at most
+
+/// Where a block's shared memory has the energies of its warps' samples, (re, im) in double, of 8 warps at most: behind the
+/// barriers.
+inline constexpr int kEnergyOffset = 8 * 3 * kMostSegments;
+
 /// Of a cluster: segments are divided into so many remainders first, each thread having one point of each.
 inline constexpr int kRemainders = 32;
-
-inline constexpr int kMostSegments = 16;  // of a block, as many as it has warps at most
 
 template <class Shape, int kWarps, int kPointBytes, Spectrum kSpectrum>
 #ifdef __CUDACC__

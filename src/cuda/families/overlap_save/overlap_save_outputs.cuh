@@ -8,6 +8,7 @@
 #include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/epilogue.cuh"
 #include "cuda/primitives/segment.cuh"
+#include "cuda/primitives/widened.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -224,7 +225,7 @@ struct SegmentOutputs {
             });
         };
         if constexpr (kComplex) {
-            store_part(std::integral_constant<int, 0>{}, [&](int r) { return S{re[r], im[r]}; });
+            store_part(std::integral_constant<int, 0>{}, [&](int r) { return Sum{re[r], im[r]}; });
         } else {
             store_part(std::integral_constant<int, 0>{}, [&](int r) { return re[r]; });
             store_part(std::integral_constant<int, kM>{}, [&](int r) { return im[r]; });
@@ -296,7 +297,9 @@ struct SegmentOutputs {
 
 private:
     static __device__ __forceinline__ void store_output(S* to, const S& value) {
-        if constexpr (kPastFirstLevel) {
+        if constexpr (kIsWidened<S>) {
+            store_widened(to, value);
+        } else if constexpr (kPastFirstLevel) {
             store_past(to, value);
         } else {
             __stcs(to, value);

@@ -1,6 +1,7 @@
 // 27: from about a hundred taps on, by transforms: one kernel reads the signal once, convolves segments in registers, writes once.
 #pragma once
 
+#include "cuda/families/overlap_save/checked/overlap_save_checked.cuh"
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/families/overlap_save/segment/overlap_save_convolve.cuh"
@@ -21,6 +22,8 @@ namespace tapline::cuda::overlap_save {
 /// exchanged, is the inverse. Before, point n = p + 32 q is to be multiplied by e^(i alpha n/1024) (`twiddle`): by e^(i alpha q/32)
 /// when the transform begins, one factor for all lanes, and by e^(i alpha p/1024) as a part of the second half's own factors. These
 /// are the same on the way back, which the spectrum makes up for.
+///
+/// Of widened samples every output is checked (checked/).
 template <class S, int kWarps, class Shape, Spectrum kSpectrum>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
@@ -62,6 +65,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     // Those of runs stay together: they have the same filter.
     const std::int64_t first_segment = kRows ? static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / (32 * kWarps)) + in_block
                                              : static_cast<std::int64_t>(in_block) * gridDim.x + blockIdx.x;
+    SegmentEnergy<S, kWarps> energy(base + kEnergyOffset);
     Where place = Where::first(g, a.rows, first_segment);
     // In global memory they lie one after the other as in the block's.
     const auto* tables = static_cast<const Point*>(g.tables);
@@ -94,10 +98,14 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
         T re[32];
         T im[32];
-        const SegmentPoints<S, kWarps> load{segment, g};
+        const SegmentPoints<S, kWarps> points_at{segment, g};
+        const auto& load = energy.measured(points_at);
         // Segments of many warps leave no place in shared memory for the next one, but it may come nearer.
         if (Shape::kPrefetches && thread == 0) { samples.prefetch(place.next(g, a.rows)); }
-        Parts::take_apart(re, im, points, thread, in_block, load, [&] { sync_segment<kWarps>(in_block); });
+        Parts::take_apart(re, im, points, thread, in_block, load, [&] {
+            energy.put();
+            sync_segment<kWarps>(in_block);
+        });
 
         const auto spectrum_comes = [&] {
             if constexpr (!kSpectrumInShared) {
@@ -128,23 +136,32 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             });
         bring_points_together<kWarps, kComplex, Parts>(re, im, points, twiddle_back, thread, in_block, [&] {
             fence_before_copy();
+            energy.get_of_many();
             sync_segment<kWarps>(in_block);
             samples.start_copy(place.next(g, a.rows));
         });
 
         const SegmentOutputs<S, kWarps> outputs{a, g, place.row, first_output, wanted, thread, Parts::first(thread)};
+        OutputChecks<S, kWarps> checks(g.checks, energy, place.row);
         bool repair = false;
         fft::for_each_index<0, Shape::kStages>([&](auto number) {
             constexpr int kStage = decltype(number)::value;
             if constexpr (kWarps > 2) { Parts::template transform_back<Shape::kStages, kStage>(re, im); }
             // Every output depends on every sample, so that one tells of all.
-            if (kStage == 0) { repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost)); }
+            if (kStage == 0 && !kIsWidened<S>) {
+                repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost));
+            }
+            checks.template look<Shape::kStages, kStage>(re, im);
             outputs.template add_sums<kStage>(re, im);
             if (outputs.keeps_sums() && !repair) { outputs.template keep_sums<kStage>(re, im); }
             if (a.plain_store == 0 && !outputs.keeps_sums()) { outputs.template finish_all<kStage>(re, im); }
             outputs.template store_plain<kStage>(re, im);
         });
-        if (repair) { outputs.store_slowly(points, true); }
+        if constexpr (kIsWidened<S>) {
+            checks.tell(a, outputs);
+        } else if (repair) {
+            outputs.store_slowly(points, true);
+        }
         place = kWarps == 1 ? next : place.next(g, a.rows);
         if (!place.exists(a.rows)) { return; }
     }

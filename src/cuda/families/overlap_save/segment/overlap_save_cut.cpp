@@ -1,6 +1,8 @@
 // How rows are cut into segments, and which kernels take them.
 #include <algorithm>
+#include <limits>
 
+#include "cuda/check.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
 
@@ -12,7 +14,68 @@ constexpr int kOutputsUnit = 32;
 // Blocks of fewer warps with places for spectra than this give way to blocks without.
 constexpr int kLeastWarpsKeeping = 12;
 
+// The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length. A
+// stream, which does not know it, gives the same bits.
+Problem compared_on(KernelOf kernel_of, int least_warps, const Problem& p, const cuda_abi::Device& device) {
+    // Rows that fill the device by themselves are often no longer than their filters: then long segments would be half empty.
+    // Rows of 4,096 with as many taps: 4 warps 1152 us, 8 warps 2380; with 1,024 taps in rows of 8,192: 1 warp 513 us, 2 warps 507.
+    constexpr std::int64_t kRowsOfAMultiprocessor = 4;
+    if (p.filters > 1 && p.batch.length >= kRowsOfAMultiprocessor * device.multiprocessors) {
+        Problem rows = p;
+        rows.x.n = rows.x.outputs = p.x.k;
+        return rows;
+    }
+    Problem endless = p;
+    endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
+    // Neighbouring rows that come together read what each alone would read for nothing.
+    if (!goes_by_tiles(kernel_of, p, least_warps)) { endless.batch.length = 1; }
+    return endless;
+}
+
 }  // namespace
+
+int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device) {
+    const Problem endless = compared_on(kernel_of, warp_counts.front(), p, device);
+    int best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (const int warps : warp_counts) {
+        if (!has_size(kernel_of, p, warps, p.x.k, device)) { continue; }
+        const double seconds = estimate(kernel_of, endless, cut_of(p, warps, p.x.k), device);
+        if (seconds < least) {
+            least = seconds;
+            best = warps;
+        }
+    }
+    return best;
+}
+
+Cut cut_of_plan(KernelOf kernel_of, std::span<const int> warp_counts, const Prepared& prepared) {
+    const Problem& p = prepared.problem;
+    const int asked = prepared.policy.threads_per_block / 32;
+    const bool known = std::find(warp_counts.begin(), warp_counts.end(), asked) != warp_counts.end();
+    if (asked != 0 && !(known && has_size(kernel_of, p, asked, p.x.k, prepared.device))) {
+        throw CudaError(cuda_abi::Code::argument, "policy: no segments of this size");
+    }
+    return cut_of(p, asked != 0 ? asked : best_warps(kernel_of, warp_counts, p, prepared.device), p.x.k);
+}
+
+std::vector<Policy> policies_of(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p,
+                                const cuda_abi::Device& device) {
+    std::vector<Policy> all;
+    const int best = best_warps(kernel_of, warp_counts, p, device);
+    if (best != 0) { all.push_back({0, 32 * best, 0, 0}); }
+    for (const int warps : warp_counts) {
+        if (has_size(kernel_of, p, warps, p.x.k, device)) { all.push_back({0, 32 * warps, 0, 0}); }
+    }
+    return all;
+}
+
+std::string describe_cut(const Cut& cut, const Kernel& kernel) {
+    const int blocks = kernel.blocks;
+    const int sharing = blocks > 1 ? blocks : cut.warps;
+    return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
+           std::to_string(sharing) + (blocks > 1 ? " block" : " warp") + (sharing > 1 ? "s" : "") + " a segment";
+}
 
 Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
     const PointType type = point_type_of(p);

@@ -27,6 +27,11 @@ constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 5.98
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.43e-6, 12.1e-6, 30e-6};
 constexpr std::array<double, 5> kAloneSeconds{1.2e-6, 3.2e-6, 4.2e-6, 7.5e-6, 14e-6};
 constexpr double kWideAloneFactor = 1.6;
+// Of checked segments, in double too, whose samples are widened: 2^24 samples of f32 on an H100, by one warp 127, 511 and 1,023
+// taps 86, 99 and 140 us, by two 511, 1,023 and 2,047 taps 101, 114 and 155, by four 1,023 and 2,047 taps 116 and 134, by eight
+// 2,047, 4,095 and 8,191 taps 129, 149 and 206. And what looking for outputs to be summed directly takes.
+constexpr std::array<double, 4> kCheckedSegmentSeconds{1.0e-6, 2.35e-6, 5.72e-6, 12.3e-6};
+constexpr double kRepairSeconds = 5e-6;
 // Of samples of 16 bits, by one warp or two, and by four: bf16, 19,000,000 samples, 135, 550, 1,100 and 2,300 taps take 45, 54, 64
 // and 73 us, floats 48, 53 and, with 1,600 taps, 66.
 constexpr double kHalfFactor = 1.2;
@@ -49,7 +54,7 @@ constexpr double kLongRowSeconds = 12e-6;
 constexpr double kHalvesSeconds = 11.6e-6;
 constexpr double kNorm = 2.5;  // of computing and moving: neither hides the other's waits completely
 
-double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device) {
+double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& device, bool checked = false) {
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
     if (warps >= kRemainders) {
         const auto at = static_cast<std::size_t>(std::find(kClusterWarpCounts.begin(), kClusterWarpCounts.end(), warps) -
@@ -58,7 +63,10 @@ double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& devi
     }
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
     // Chips for graphics have an eighth as many units for double.
-    if (point_type_of(p).is_wide()) { return kWideSegmentSeconds.at(at) * (has_fast_double(device) ? 1 : 8) * others; }
+    if (checked || point_type_of(p).is_wide()) {
+        const double seconds = checked ? kCheckedSegmentSeconds.at(at) : kWideSegmentSeconds.at(at);
+        return seconds * (has_fast_double(device) ? 1 : 8) * others;
+    }
     const double halves = point_type_of(p).bytes != 2 || warps > 4 ? 1 : warps == 4 ? kHalfFactorFour : kHalfFactor;
     return kSegmentSeconds.at(at) * others * halves;
 }
@@ -68,9 +76,9 @@ double row_seconds(const Problem& p, int warps, const cuda_abi::Device& device) 
     return warps == ShortRow::kWarps ? kShortRowSeconds : warps == Row::kWarps ? kRowSeconds : kLongRowSeconds;
 }
 
-double alone_seconds(const PointType& type, int warps) {
+double alone_seconds(bool is_wide, int warps) {
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), warps) - kWarpCounts.begin());
-    return kAloneSeconds.at(at) * (type.is_wide() ? kWideAloneFactor : 1);
+    return kAloneSeconds.at(at) * (is_wide ? kWideAloneFactor : 1);
 }
 
 // Of a kernel of tiles. Fitted on an H100, within 8%: (2^20, 64) f32, time first, 127, 511 and 1,023 taps by one warp a segment
@@ -113,15 +121,18 @@ double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda
     if (goes_by_tiles(kernel_of, p, cut.warps)) { return estimate_tiles(p, slow_kernel(kernel_of, p, cut.warps), cut, device); }
     const PointType type = point_type_of(p);
     const double rows = static_cast<double>(p.batch.length);
-    const bool by_rows = takes_rows(p, cut.warps, device);
-    const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * rows;
     const Kernel kernel = fast_kernel(kernel_of, p, cut.warps, device);
+    const bool by_rows = !kernel.checked && takes_rows(p, cut.warps, device);
+    const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * rows;
     const double at_once = by_rows ? rows_at_once(cut.warps) : std::max(1, segments_of_block(kernel, cut.warps, device));
     const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);
-    const double seconds = by_rows ? row_seconds(p, cut.warps, device) * others
-                                   : segment_seconds(p, cut.warps, device) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
-    const double alone = by_rows ? at_once * seconds : kernel.blocks > 1 ? seconds : alone_seconds(type, cut.warps);
+    const double seconds = by_rows
+                               ? row_seconds(p, cut.warps, device) * others
+                               : segment_seconds(p, cut.warps, device, kernel.checked) * (p.filters > 1 ? kOwnSpectrumFactor : 1);
+    const double alone = by_rows             ? at_once * seconds
+                         : kernel.blocks > 1 ? seconds
+                                             : alone_seconds(kernel.checked || type.is_wide(), cut.warps);
     // The last round is not full, but takes at least as long as a segment alone.
     const double whole_rounds = std::floor(each / at_once) * at_once;
     const double left = std::ceil(each - whole_rounds);
@@ -131,7 +142,9 @@ double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda
         (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
     const double moving = bytes / device.copy_bytes_per_second;
     const bool reads_first = !by_rows && p.filters == 1 && left > 0 && whole_rounds >= kReadFirstRounds * at_once;
-    const double start = kernel.blocks > 1 ? kClusterStartSeconds : kStartSeconds - (reads_first ? kReadFirstSeconds : 0);
+    const double start = kernel.blocks > 1
+                             ? kClusterStartSeconds
+                             : kStartSeconds - (reads_first ? kReadFirstSeconds : 0) + (kernel.checked ? kRepairSeconds : 0);
     return (start + overlapped(busy, moving, kNorm)) * slowdown_of_layout(p);
 }
 

@@ -151,6 +151,16 @@ void launch_tiles(const Prepared& prepared, const SegmentPlan& plan, const Job& 
                   shared_bytes(kernel, segments) + (g.spectrum_in_block != 0 ? kernel.spectrum_bytes : 0), stream, a, g);
 }
 
+// What a checked kernel is told of a launch's rows.
+Checks checks_of(const Prepared& prepared, const SegmentPlan& plan, const Job& own, const Launch& launch) {
+    Checks checks = launch.checks;
+    checks.filters = prepared.problem.filters;
+    checks.first_filter = own.batch_first % checks.filters;
+    checks.first_group = launch.row * checks.groups;
+    checks.real_taps = plan.real_taps ? 1 : 0;
+    return checks;
+}
+
 }  // namespace
 
 SegmentPlan load_segments(KernelOf kernel_of, const Prepared& prepared, const Cut& cut) {
@@ -158,11 +168,24 @@ SegmentPlan load_segments(KernelOf kernel_of, const Prepared& prepared, const Cu
     SegmentPlan plan;
     plan.cut = cut;
     plan.type = point_type_of(p);
+    if (slow_kernel(kernel_of, p, cut.warps).checked) { plan.type.point_bytes = 16; }
     plan.real_taps = has_real_taps(p);
     plan.parts = parts_of(p.x.k, cut);
     plan.fast = load(fast_kernel(kernel_of, p, cut.warps, prepared.device), plan, prepared.device);
     plan.slow = load(slow_kernel(kernel_of, p, cut.warps), plan, prepared.device);
     return plan;
+}
+
+Job job_of_launch(const Problem& p, const Job& job, const Launch& launch) {
+    Job own = job;
+    own.out = static_cast<char*>(job.out) +
+              (launch.row * job.out_batch + launch.first_output * job.out_stride) * stored_bytes(p.output_dtype);
+    own.in = static_cast<const char*>(job.in) + launch.row * job.in_batch * stored_bytes(p.dtype);
+    own.first += launch.first_output;
+    own.count = launch.count;
+    own.batch_first += launch.row;
+    own.batch = launch.rows;
+    return own;
 }
 
 bool takes_segments(const Prepared& prepared, const Cut& cut, std::int64_t segments) {
@@ -177,14 +200,7 @@ void launch_segments(const Prepared& prepared, const SegmentPlan& plan, const Jo
     const PointType& type = plan.type;
     const Cut& cut = plan.cut;
     const Part& part = plan.parts[static_cast<std::size_t>(launch.part)];
-    Job own = job;
-    own.out = static_cast<char*>(job.out) +
-              (launch.row * job.out_batch + launch.first_output * job.out_stride) * stored_bytes(p.output_dtype);
-    own.in = static_cast<const char*>(job.in) + launch.row * job.in_batch * type.bytes;
-    own.first += launch.first_output;
-    own.count = launch.count;
-    own.batch_first += launch.row;
-    own.batch = launch.rows;
+    const Job own = job_of_launch(p, job, launch);
     Arguments a = arguments_of(prepared, own, on_device);
     a.k = part.own_end - part.own;
     a.origin = p.x.origin - part.own;
@@ -242,6 +258,7 @@ void launch_segments(const Prepared& prepared, const SegmentPlan& plan, const Jo
     g.step_segments = static_cast<int>(blocks * in_block % segments);
     g.longer = kernel.in_runs ? 0 : static_cast<int>(segments * a.rows % (blocks * in_block));
     g.run = static_cast<int>(divide_up(segments * a.rows, blocks * in_block));
+    if (kernel.checked) { g.checks = checks_of(prepared, plan, own, launch); }
     if (takes) { g.taken = start_taking(launch.taken, stream); }
     if (kernel.blocks > 1) {
         return launch_clusters(kernel.function, kernel.blocks, static_cast<unsigned>(blocks * kernel.blocks),

@@ -1,8 +1,5 @@
 #include "cuda/families/overlap_save/segment/overlap_save_rung.hpp"
 
-#include <algorithm>
-#include <limits>
-
 #include "cuda/check.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/taken.hpp"
@@ -28,80 +25,29 @@ struct ChosenSegments : Chosen {
 
 }  // namespace
 
-Problem SegmentRung::compared_on(const Problem& p, const cuda_abi::Device& device) const {
-    // Rows that fill the device by themselves are often no longer than their filters: then long segments would be half empty.
-    // Rows of 4,096 with as many taps: 4 warps 1152 us, 8 warps 2380; with 1,024 taps in rows of 8,192: 1 warp 513 us, 2 warps 507.
-    constexpr std::int64_t kRowsOfAMultiprocessor = 4;
-    if (p.filters > 1 && p.batch.length >= kRowsOfAMultiprocessor * device.multiprocessors) {
-        Problem rows = p;
-        rows.x.n = rows.x.outputs = p.x.k;
-        return rows;
-    }
-    Problem endless = p;
-    endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
-    // Neighbouring rows that come together read what each alone would read for nothing.
-    if (!goes_by_tiles(kernel_of_, p, warp_counts_.front())) { endless.batch.length = 1; }
-    return endless;
-}
-
-int SegmentRung::best_warps(const Problem& p, const cuda_abi::Device& device) const {
-    const Problem endless = compared_on(p, device);
-    int best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (const int warps : warp_counts_) {
-        if (!has_size(kernel_of_, p, warps, p.x.k, device)) { continue; }
-        const double seconds = estimate(kernel_of_, endless, cut_of(p, warps, p.x.k), device);
-        if (seconds < least) {
-            least = seconds;
-            best = warps;
-        }
-    }
-    return best;
-}
-
-Cut SegmentRung::choose_cut(const Prepared& prepared) const {
-    const Problem& p = prepared.problem;
-    const int asked = prepared.policy.threads_per_block / 32;
-    const bool known = std::find(warp_counts_.begin(), warp_counts_.end(), asked) != warp_counts_.end();
-    if (asked != 0 && !(known && has_size(kernel_of_, p, asked, p.x.k, prepared.device))) {
-        throw CudaError(cuda_abi::Code::argument, "policy: no segments of this size");
-    }
-    return cut_of(p, asked != 0 ? asked : best_warps(p, prepared.device), p.x.k);
-}
-
 Refusal SegmentRung::supports(const Problem& p, const cuda_abi::Device& device) const {
     if (p.is_exact() || slow_kernel(kernel_of_, p, warp_counts_.front()).function == nullptr) {
         return "integers are exact on the CPU only";
     }
     if (p.accuracy == Accuracy::strict) { return "strict accuracy needs direct summation"; }
-    if (best_warps(p, device) == 0) {
+    if (best_warps(kernel_of_, warp_counts_, p, device) == 0) {
         return std::to_string(p.x.k) + " taps: more than a segment in " + where_ + "'s shared memory has room for";
     }
     return {};
 }
 
 double SegmentRung::estimate_seconds(const Problem& p, const cuda_abi::Device& device) const {
-    return estimate(kernel_of_, p, cut_of(p, best_warps(p, device), p.x.k), device);
+    return estimate(kernel_of_, p, cut_of(p, best_warps(kernel_of_, warp_counts_, p, device), p.x.k), device);
 }
 
 std::vector<Policy> SegmentRung::policies(const Problem& p, const cuda_abi::Device& device) const {
-    std::vector<Policy> all;
-    const int best = best_warps(p, device);
-    if (best != 0) { all.push_back({0, 32 * best, 0, 0}); }
-    for (const int warps : warp_counts_) {
-        if (has_size(kernel_of_, p, warps, p.x.k, device)) { all.push_back({0, 32 * warps, 0, 0}); }
-    }
-    return all;
+    return policies_of(kernel_of_, warp_counts_, p, device);
 }
 
 std::string SegmentRung::describe(const Prepared& prepared) const {
     const auto& chosen = prepared.chosen_as<ChosenSegments>();
     if (chosen.by_rows) { return describe_rows(chosen.rows); }
-    const Cut& cut = chosen.plan.cut;
-    const int blocks = chosen.plan.slow.blocks;
-    const int sharing = blocks > 1 ? blocks : cut.warps;
-    return "segments of " + std::to_string(cut.samples) + " samples, " + std::to_string(cut.outputs) + " outputs each, " +
-           std::to_string(sharing) + (blocks > 1 ? " block" : " warp") + (sharing > 1 ? "s" : "") + " a segment";
+    return describe_cut(chosen.plan.cut, chosen.plan.slow);
 }
 
 std::int64_t SegmentRung::granularity(const Prepared& prepared) const {
@@ -115,7 +61,7 @@ std::int64_t SegmentRung::workspace_bytes(const Prepared& prepared) const {
 
 std::unique_ptr<const Chosen> SegmentRung::load(const Prepared& prepared) const {
     const Problem& p = prepared.problem;
-    const Cut cut = choose_cut(prepared);
+    const Cut cut = cut_of_plan(kernel_of_, warp_counts_, prepared);
     auto chosen = std::make_unique<ChosenSegments>();
     chosen->plan = load_segments(kernel_of_, prepared, cut);
     chosen->by_rows = takes_rows(p, cut.warps, prepared.device);
@@ -199,7 +145,7 @@ std::int64_t SegmentRung::made_table_bytes(const Prepared& prepared) const {
 
 double SegmentRung::making_seconds(const Problem& p, const cuda_abi::Device& device) const {
     if (p.filters == 1) { return 0; }
-    const int warps = best_warps(p, device);
+    const int warps = best_warps(kernel_of_, warp_counts_, p, device);
     const bool by_rows = takes_rows(p, warps, device);
     const bool long_rows = by_rows && warps == kLongRowWarps && !takes_halves(p, warps, device);
     const std::int64_t points = by_rows ? row_points(warps) : std::int64_t{kPoints} * warps;

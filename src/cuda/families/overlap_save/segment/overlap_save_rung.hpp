@@ -1,8 +1,6 @@
 // What rungs of overlap-save whose segments differ in their warps have in common: sizes, policies, tables, launches.
 #pragma once
 
-#include <span>
-
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
 
 namespace tapline::cuda::overlap_save {
@@ -35,12 +33,6 @@ protected:
         : warp_counts_(warp_counts), kernel_of_(kernel_of), where_(std::move(where)) {}
 
 private:
-    /// The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length. A
-    /// stream, which does not know it, gives the same bits.
-    [[nodiscard]] Problem compared_on(const Problem& p, const cuda_abi::Device& device) const;
-    [[nodiscard]] int best_warps(const Problem& p, const cuda_abi::Device& device) const;
-    [[nodiscard]] Cut choose_cut(const Prepared& prepared) const;
-
     std::span<const int> warp_counts_;
     KernelOf kernel_of_;
     std::string where_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/families/overlap_save/overlap_save.hpp"
-#include "cuda/primitives/elements.hpp"
+#include "cuda/primitives/widened.hpp"
 
 namespace tapline::cuda::overlap_save {
 
@@ -13,6 +13,7 @@ struct Kernel {
     int blocks = 1;        ///< of a cluster, that share a segment
     bool twiddle_table = false;
     bool tiles = false;       ///< takes any layout, and samples that it widens
+    bool checked = false;     ///< of f32 in double, whose outputs it checks
     bool in_runs = false;     ///< for several filters
     bool in_couples = false;  ///< its tables of lanes: couples of pairs in their turn, of twiddles that are a table, of spectra
     SharedLayout layout{};
@@ -26,6 +27,7 @@ Kernel kernel_of_size() {
     k.most_threads = Sizes::kThreads;
     k.table_points = kPairs * kWarps + kPoints * (Sizes::kTwiddleTable ? kWarps : 1);
     k.twiddle_table = Sizes::kTwiddleTable;
+    k.checked = kIsWidened<S>;
     k.in_couples = Sizes::kTwiddleTable && kInCouples<typename PointOf<typename Element<S>::Real>::Type>;
     return k;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "cuda/families/common/types.hpp"
@@ -50,6 +52,15 @@ bool has_size(KernelOf kernel_of, const Problem& p, int warps, std::int64_t taps
 /// Whether plans of the problem take the kernel of tiles: samples or outputs are not side by side, or not of one type.
 bool goes_by_tiles(KernelOf kernel_of, const Problem& p, int warps);
 
+/// Of those numbers of warps the one that is predicted to be the fastest; 0: none has room.
+int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device);
+/// The cut by as many warps as the plan's policy asks for, or the best. Throws CudaError.
+Cut cut_of_plan(KernelOf kernel_of, std::span<const int> warp_counts, const Prepared& prepared);
+/// What a plan with the cut tells of it.
+std::string describe_cut(const Cut& cut, const Kernel& kernel);
+std::vector<Policy> policies_of(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p,
+                                const cuda_abi::Device& device);
+
 /// Seconds, as choices need them: of one launch for all outputs, and of one a part and chunk of segments.
 double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda_abi::Device& device);
 double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device);
@@ -87,8 +98,11 @@ struct Launch {
     void* sums_in = nullptr;   ///< added to the part's sums: (rows, sums_row)
     void* sums_out = nullptr;  ///< where they go instead of to the output
     std::int64_t sums_row = 0;
+    Checks checks{};        ///< of checked kernels: but for what depends on the launch's rows
     void* taken = nullptr;  ///< kTakenBytes where segments may be counted that warps take; null: nowhere
 };
+/// The job of a launch's outputs alone.
+Job job_of_launch(const Problem& p, const Job& job, const Launch& launch);
 /// Whether a launch with so many segments in all gains from that.
 bool takes_segments(const Prepared& prepared, const Cut& cut, std::int64_t segments);
 void launch_segments(const Prepared& prepared, const SegmentPlan& plan, const Job& job, const OnDevice& on_device,

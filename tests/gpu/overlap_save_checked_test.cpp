@@ -1,0 +1,69 @@
+// Strict accuracy by transforms on a GPU: every output's own bound, whatever lies beside it in its segment.
+#include <cmath>
+#include <cstring>
+
+#include "gpu/gpu.hpp"
+#include "support/strict_signals.hpp"
+
+namespace tapline::test {
+namespace {
+
+class CheckedSegments : public GpuTest {
+protected:
+    static Floats run(const Problem& p, const Floats& taps, const Floats& in,
+                      const std::string& algorithm = "overlap_save_checked") {
+        const Plan plan = make_plan(p, static_cast<const void*>(taps.data()),
+                                    {.device = "cuda", .accuracy = Accuracy::strict, .algorithm = algorithm});
+        return execute_on_device<float>(plan, in.data());
+    }
+    static void expect_kept(const Problem& p, const Floats& taps, const Floats& in, const std::string& what) {
+        EXPECT_EQ(misses(p, taps, in, run(p, taps, in)), 0) << what << ", " << p.taps << " taps";
+    }
+};
+
+TEST_F(CheckedSegments, EverySignalKeepsItsBound) {
+    for (const std::int64_t k : {65, 1111, 2601}) {  // of one warp a segment and of several
+        const Problem p{.length = k + 4000, .taps = k, .mode = Mode::same};
+        for (const Signal& signal : kSignals) {
+            Floats in = random_samples(p.length, 1);
+            signal.make(in);
+            expect_kept(p, taps_for(signal, random_samples(k, 2)), in, signal.name);
+            if (k < 2000) { expect_kept(p, taps_for(signal, high_pass(k)), in, std::string(signal.name) + " through a high pass"); }
+        }
+    }
+}
+
+TEST_F(CheckedSegments, ComplexSignals) {
+    for (const bool complex_taps : {false, true}) {
+        const Problem p{.length = 3500, .taps = 257, .mode = Mode::full, .dtype = Dtype::complex64, .complex_taps = complex_taps};
+        for (const Signal& signal : kSignals) {
+            for (const int only : {-1, 0, 1}) {  // one component is all zero
+                Floats in = random_samples(2 * p.length, 5);
+                signal.make(in);
+                for (std::size_t i = 0; i < in.size() && only >= 0; ++i) { in[i] = static_cast<int>(i % 2) == only ? 0 : in[i]; }
+                const Floats taps = taps_for(signal, random_samples(complex_taps ? 2 * p.taps : p.taps, 6));
+                expect_kept(p, taps, in, std::string(signal.name) + (complex_taps ? ", complex taps" : ", real taps"));
+            }
+        }
+    }
+}
+
+// More groups to be summed directly than their list has room for come in several launches.
+TEST_F(CheckedSegments, ListsThatAreFull) {
+    const Problem p{.length = (std::int64_t{1} << 26) + 5000, .taps = 40, .mode = Mode::same};
+    const Floats in(static_cast<std::size_t>(p.length), NAN);
+    const Floats out = run(p, random_samples(p.taps, 7), in);
+    EXPECT_TRUE(std::all_of(out.begin(), out.end(), [](float x) { return std::isnan(x); }));
+}
+
+TEST_F(CheckedSegments, LongFiltersChooseIt) {
+    for (const std::int64_t k : {511, 2047, 8191}) {
+        const Plan plan = make_plan({.length = std::int64_t{1} << 24, .taps = k}, random_samples(k, 8),
+                                    {.device = "cuda", .accuracy = Accuracy::strict});
+        EXPECT_EQ(plan.algorithm(), "overlap_save_checked") << plan.explain();
+        EXPECT_NE(plan.explain().find("every output checked"), std::string::npos) << plan.explain();
+    }
+}
+
+}  // namespace
+}  // namespace tapline::test

@@ -1,0 +1,123 @@
+// Signals that strict accuracy is tried on, and its bound, output by output.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reference/reference.hpp"
+#include "support/buffers.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+
+using Floats = std::vector<float>;
+
+inline Floats random_samples(std::int64_t count, std::uint64_t seed) {
+    Random random(seed);
+    Floats values(static_cast<std::size_t>(count));
+    fill_reals<float>(values.data(), count, random);
+    return values;
+}
+
+/// A low pass and what it leaves over: sums of a constant signal cancel.
+inline Floats high_pass(std::int64_t k) {
+    Floats taps(static_cast<std::size_t>(k));
+    double sum = 0;
+    for (std::int64_t t = 0; t < k; ++t) {
+        const double turn = 2 * M_PI * (static_cast<double>(t) + 0.5) / static_cast<double>(k);
+        taps[static_cast<std::size_t>(t)] = static_cast<float>(std::cos(turn) - 1);
+        sum += taps[static_cast<std::size_t>(t)];
+    }
+    taps[static_cast<std::size_t>(k / 2)] -= static_cast<float>(sum);
+    return taps;
+}
+
+inline int reals_of(Dtype dtype) { return is_complex(dtype) ? 2 : 1; }
+
+/// The outputs, component by component, that miss |error| <= (k + 2) 2^-23 S; what is no number has to be what the textbook has.
+inline std::int64_t misses(const Problem& p, const Floats& taps, const Floats& in, const Floats& out, double factor = 1) {
+    const reference::Sums sums = reference::sums(p, in.data(), taps.data());
+    const int reals = reals_of(p.dtype);
+    std::int64_t count = 0;
+    for (std::size_t o = 0; o < sums.real.size(); ++o) {
+        for (int part = 0; part < reals; ++part) {
+            const long double wanted = part == 0 ? sums.real[o] : sums.imag[o];
+            const long double magnitude = part == 0 ? sums.real_magnitude[o] : sums.imag_magnitude[o];
+            const float got = out[o * static_cast<std::size_t>(reals) + static_cast<std::size_t>(part)];
+            if (!std::isfinite(wanted)) {
+                count += std::isnan(wanted) ? !std::isnan(got) : got != static_cast<float>(wanted);
+                continue;
+            }
+            const long double allowed = factor * static_cast<double>(p.taps + 2) * 0x1p-23L * magnitude + 0x1p-149L * p.taps;
+            count += !(std::abs(got - wanted) <= allowed);
+        }
+    }
+    return count;
+}
+
+struct Signal {
+    const char* name;
+    std::function<void(Floats&)> make;  ///< of normal deviates
+};
+
+inline void scale(Floats& x, std::size_t first, std::size_t last, float factor) {
+    for (std::size_t i = first; i < std::min(last, x.size()); ++i) { x[i] *= factor; }
+}
+
+inline const Signal kSignals[] = {
+    {"noise", [](Floats&) {}},
+    {"a half louder by 1e12", [](Floats& x) { scale(x, x.size() / 2, x.size(), 1e12F); }},
+    {"a half louder by 1e30", [](Floats& x) { scale(x, x.size() / 2, x.size(), 1e30F); }},
+    {"steps of 1e12",
+     [](Floats& x) {
+         for (std::size_t i = 0; i < x.size(); i += 1400) { scale(x, i, i + 700, 1e12F); }
+     }},
+    {"one loud sample", [](Floats& x) { x[x.size() / 3] = 1e20F; }},
+    {"silence", [](Floats& x) { std::fill(x.begin(), x.end(), 0.0F); }},
+    {"mostly silence", [](Floats& x) { std::fill(x.begin() + static_cast<std::ptrdiff_t>(x.size() / 10), x.end(), 0.0F); }},
+    {"an impulse",
+     [](Floats& x) {
+         std::fill(x.begin(), x.end(), 0.0F);
+         x[x.size() / 2] = 3;
+     }},
+    {"sparse impulses",
+     [](Floats& x) {
+         for (std::size_t i = 0; i < x.size(); ++i) { x[i] = i % 997 == 0 ? x[i] : 0; }
+     }},
+    {"a constant", [](Floats& x) { std::fill(x.begin(), x.end(), 0.7F); }},
+    {"alternating",
+     [](Floats& x) {
+         for (std::size_t i = 0; i < x.size(); ++i) { x[i] = i % 2 == 0 ? 1e3F : -1e3F; }
+     }},
+    {"a step", [](Floats& x) { std::fill(x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end(), 1e5F); }},
+    {"denormals", [](Floats& x) { scale(x, 0, x.size(), 1e-41F); }},
+    {"denormals beside numbers", [](Floats& x) { scale(x, 0, x.size() / 2, 1e-41F); }},
+    {"the largest",
+     [](Floats& x) {
+         for (float& value : x) { value = value > 0 ? 3e38F : -3e38F; }
+     }},
+    {"a NaN and infinities",
+     [](Floats& x) {
+         x[x.size() / 4] = NAN;
+         x[x.size() / 2] = INFINITY;
+         x[x.size() / 2 + 1] = -INFINITY;
+         x.back() = INFINITY;
+     }},
+    {"a growing one",
+     [](Floats& x) {
+         for (std::size_t i = 0; i < x.size(); ++i) {
+             x[i] *= static_cast<float>(std::pow(10.0, 60.0 * static_cast<double>(i) / static_cast<double>(x.size()) - 30));
+         }
+     }},
+};
+
+/// Sums of the largest numbers overflow, of small taps they do not.
+inline Floats taps_for(const Signal& signal, Floats taps) {
+    if (std::string(signal.name) == "the largest") { scale(taps, 0, taps.size(), 1e-5F); }
+    return taps;
+}
+
+}  // namespace tapline::test
