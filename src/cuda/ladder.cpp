@@ -19,6 +19,7 @@
 #include "cuda/families/tensor/image_tensor.hpp"
 #include "cuda/families/tensor/lines/tensor_lines.hpp"
 #include "cuda/families/tensor/tensor.hpp"
+#include "cuda/families/transposed/transposed.hpp"
 #include "cuda/families/volume/volume.hpp"
 #include "cuda/rung.hpp"
 
@@ -41,6 +42,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_parts(),
         &overlap_save_large(),
         &overlap_save_cluster(),
+        &transposed_rows(),
         &integer_direct(),
         &integer_transforms(),
         &integer_signals(),
