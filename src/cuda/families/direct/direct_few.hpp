@@ -9,10 +9,6 @@ namespace tapline::cuda::few {
 inline constexpr int kFewTaps = 36;
 inline constexpr int kFewTapSlots = 40;
 
-/// Of short rows: threads of a block, and taps at most, for each of which a thread reads a sample.
-inline constexpr int kRowThreads = 128;
-inline constexpr int kMostRowTaps = 20;
-
 /// Taps passed by value: they arrive in the constant bank, so that a product reads them for nothing and every launch has its own.
 template <class H>
 struct TapsByValue {
@@ -31,17 +27,12 @@ struct ShortRows {
 };
 
 using FewKernel = void (*)(Arguments a, TapsByValue<float> taps, int tiles_per_block);
-using RowsKernel = void (*)(Arguments a, TapsByValue<float> taps, int vectors_of_row);
 using ShortKernel = void (*)(ShortRows rows, TapsByValue<float> taps);
 
 /// The kernels for so many vectors of taps, `vectors` a thread; null if there is none.
 FewKernel kernel_f32(int vectors, int chunks, bool row_taps);
 FewKernel kernel_16bit(Dtype dtype, int vectors, int chunks, bool row_taps);
 ShortKernel short_kernel_f32(int chunks);
-/// Of many short rows of f32, so many vectors of taps, up to kMostRowTaps of them: of rows that all begin on 16 bytes, with taps of
-/// their own or one filter's; and of rows one after the other that begin anywhere, with as many outputs as samples.
-RowsKernel rows_kernel(int chunks, bool row_taps);
-RowsKernel line_kernel(int chunks);
 ShortKernel short_kernel_16bit(Dtype dtype, int chunks);
 
 }  // namespace tapline::cuda::few

@@ -37,10 +37,15 @@ Problem SegmentRung::compared_on(const Problem& p, const cuda_abi::Device& devic
         rows.x.n = rows.x.outputs = p.x.k;
         return rows;
     }
+    // The same of one filter: what counts is how much of its last segment a row fills. 65,536 rows of 1,000 with 999 taps by one
+    // warp, which holds a row, where two are better for an endless signal.
+    const bool by_tiles = goes_by_tiles(kernel_of_, p, warp_counts_.front());
+    const std::int64_t rows = p.batch.length * (by_tiles ? p.outer_length() : 1);
+    if (rows >= kRowsOfAMultiprocessor * device.multiprocessors) { return p; }
     Problem endless = p;
     endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
     // Neighbouring rows that come together read what each alone would read for nothing.
-    if (!goes_by_tiles(kernel_of_, p, warp_counts_.front())) { endless.batch.length = 1; }
+    if (!by_tiles) { endless.batch.length = 1; }
     return endless;
 }
 
