@@ -44,8 +44,8 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const ShortRowsWay way = short_rows_way(p);
-        return way == ShortRowsWay::none ? estimate(p, device, kFewCost) : short_rows_seconds(p, way, device);
+        const few::Way way = few::way_of(p);
+        return way == few::Way::none ? estimate(p, device, kFewCost) : few::seconds_of(way, p, device);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};
@@ -58,9 +58,15 @@ public:
         return all;
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        const ShortRowsWay way = way_of(prepared);
-        if (way != ShortRowsWay::none) {
-            return std::string("4 outputs a thread of ") + (way == ShortRowsWay::line ? "rows one after the other" : "short rows");
+        switch (way_of(prepared)) {
+            case few::Way::rows:
+                return "short rows";
+            case few::Way::line:
+                return "rows one after the other";
+            case few::Way::interleaved:
+                return "interleaved rows as one";
+            default:
+                break;
         }
         const Policy policy = policy_of(prepared);
         return sizes(policy, std::to_string(policy.tiles_per_block) + " tiles a warp");
@@ -86,9 +92,8 @@ public:
             load_kernel(chosen->short_kernel);
         }
         chosen->way = way_of(prepared);
-        if (chosen->way != ShortRowsWay::none) {
-            chosen->rows_kernel =
-                chosen->way == ShortRowsWay::line ? few::line_kernel(chunks) : few::rows_kernel(chunks, taps_in_memory(p));
+        if (chosen->way != few::Way::none) {
+            chosen->rows_kernel = few::kernel_of(chosen->way, p);
             load_kernel(chosen->rows_kernel);
         }
         chosen->edges = load_edges(prepared, {chosen->tile, chosen->tile + std::int64_t{chunks} * chosen->per_vector});
@@ -100,7 +105,7 @@ public:
         Arguments a = arguments_of(prepared, job, on_device);
         // Kernels that read the taps in memory do not read these; host_taps is never shorter than them.
         const auto& taps = *reinterpret_cast<const few::TapsByValue<float>*>(prepared.host_taps.data());
-        if (chosen.rows_kernel != nullptr && launch_rows(chosen, a, taps, stream)) { return; }
+        if (chosen.rows_kernel != nullptr && few::launch(chosen.way, chosen.rows_kernel, a, taps, stream)) { return; }
         if (chosen.short_kernel != nullptr && launch_short(chosen, a, taps, stream)) { return; }
         set_tiles(a, chosen.tile, chosen.per_vector);
         const int warps = static_cast<int>(std::min<std::int64_t>(chosen.threads / 32, a.tiles));
@@ -111,14 +116,11 @@ public:
     }
 
 private:
-    /// How short rows go whose tiles would be empty for the most part, or begin otherwise in each row.
-    enum class ShortRowsWay { none, rows, line };
-
     struct ChosenFew : OrderedTaps {
         using OrderedTaps::OrderedTaps;
         few::FewKernel kernel = nullptr;
         few::ShortKernel short_kernel = nullptr;  // where the sizes are its
-        ShortRowsWay way = ShortRowsWay::none;
+        few::Way way = few::Way::none;
         few::RowsKernel rows_kernel = nullptr;  // of that way
         int per_vector = 0, tile = 0, threads = 0, tiles_per_block = 0;
         std::size_t tile_bytes = 0;
@@ -148,66 +150,6 @@ private:
         return true;
     }
 
-    // A job of whole rows, or of pieces if all begin on 16 bytes.
-    static bool launch_rows(const ChosenFew& chosen, const Arguments& a, const few::TapsByValue<float>& taps, cudaStream_t stream) {
-        constexpr std::int64_t kMost = std::int64_t{1} << 30;
-        const std::int64_t offset = a.first - a.origin - a.in_first;
-        if (a.plain_layout == 0 || reinterpret_cast<std::uintptr_t>(a.in) % 16 != 0 || std::abs(offset) > kMost ||
-            std::max(a.count, a.in_last - a.in_first) > kMost) {
-            return false;
-        }
-        const std::int64_t of_row = divide_up(a.count, std::int64_t{4});
-        std::int64_t vectors = a.rows * of_row;
-        if (chosen.way == ShortRowsWay::line) {
-            const bool whole = a.first == 0 && a.in_first == 0 && a.count == a.n && a.in_last == a.n;
-            if (!whole || a.in_row != a.n || a.out_row != a.n) { return false; }
-            vectors = divide_up(a.rows * a.n, std::int64_t{4});
-        } else if (a.in_row % 4 != 0) {
-            return false;
-        }
-        const std::int64_t blocks = divide_up(vectors, std::int64_t{few::kRowThreads});
-        if (blocks > kMostBlocks) { return false; }
-        launch_kernel(chosen.rows_kernel, static_cast<unsigned>(blocks), few::kRowThreads, 0, stream, a, taps,
-                      static_cast<int>(of_row));
-        return true;
-    }
-    static ShortRowsWay short_rows_way(const Problem& p) {
-        constexpr std::int64_t kShort = 2048;
-        constexpr std::int64_t kMost = std::int64_t{1} << 30;
-        const bool takes = p.dtype == kF32 && p.output_dtype == kF32 && p.batch.length > 1 && p.x.k <= few::kMostRowTaps &&
-                           p.x.in_stride == 1 && p.x.out_stride == 1 && !p.taps_come_later && p.taps_finite &&
-                           (p.x.boundary == kZero || p.x.boundary == kConstant) && std::max(p.x.n, p.x.outputs) < kMost;
-        if (!takes) { return ShortRowsWay::none; }
-        if (p.batch.in_stride % 4 == 0) { return p.x.outputs <= kShort ? ShortRowsWay::rows : ShortRowsWay::none; }
-        const bool on_a_line = p.batch.in_stride == p.x.n && p.batch.out_stride == p.x.n && p.x.outputs == p.x.n;
-        return on_a_line && p.filters == 1 && p.x.n >= 16 ? ShortRowsWay::line : ShortRowsWay::none;
-    }
-    // The sizes of a policy are those of tiles.
-    static ShortRowsWay way_of(const Prepared& prepared) {
-        const Policy& policy = prepared.policy;
-        const bool asked = policy.vectors_per_thread != 0 || policy.threads_per_block != 0 || policy.tiles_per_block != 0;
-        return asked ? ShortRowsWay::none : short_rows_way(prepared.problem);
-    }
-    static double short_rows_seconds(const Problem& p, ShortRowsWay way, const cuda_abi::Device& device) {
-        const auto rows = static_cast<double>(p.batch.length);
-        const auto outputs = static_cast<double>(p.x.outputs);
-        const auto taps = static_cast<double>(p.x.k);
-        // Instructions of a thread, and of the warps that have an end of a row those that ask where they are.
-        const double at_ends = way == ShortRowsWay::rows ? 0 : kEndInstructions * taps * std::min(1.0, (128 + taps) / outputs);
-        const double instructions = kThreadInstructions + kTapInstructions * taps + at_ends;
-        const double warps = rows * std::ceil(outputs / 4) / 32;
-        const double computing = warps * instructions / (device.peak_flops / 64);
-        const double of_rows = p.batch.in_stride == 0 ? 1 : rows;
-        const double bytes = 4 * (static_cast<double>(p.x.n) * of_rows + outputs * rows * (p.batch.out_stride % 4 == 0 ? 1 : 2)) +
-                             (p.filters > 1 ? 4 * taps * rows : 0);
-        return kFewCost.start + overlapped(bytes / (kRowsShareOfCopy * device.copy_bytes_per_second), computing, kRowsNorm);
-    }
-    static constexpr double kThreadInstructions = 110;
-    static constexpr double kTapInstructions = 8;
-    static constexpr double kEndInstructions = 16;
-    static constexpr double kRowsShareOfCopy = 0.92;
-    static constexpr double kRowsNorm = 3;
-
     // 12 outputs a thread; one of so many parts of the device.
     static bool fills_device(const Problem& p, const cuda_abi::Device& device, int parts = 1) {
         return p.x.outputs * p.batch.length * parts >= static_cast<std::int64_t>(device.multiprocessors) * 1024 * 12;
@@ -230,6 +172,12 @@ private:
         }
         if (p.dtype == kF32) { return {fills && p.x.k > 12 ? 5 : 3, 64, 1, 0}; }
         return {3, 64, 2, 0};
+    }
+    // A policy's sizes are those of tiles.
+    static few::Way way_of(const Prepared& prepared) {
+        const Policy& policy = prepared.policy;
+        const bool asked = policy.vectors_per_thread != 0 || policy.threads_per_block != 0 || policy.tiles_per_block != 0;
+        return asked ? few::Way::none : few::way_of(prepared.problem);
     }
     static Policy policy_of(const Prepared& prepared) {
         return with_defaults(prepared.policy, default_policy(prepared.problem, prepared.device));

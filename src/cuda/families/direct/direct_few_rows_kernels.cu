@@ -7,17 +7,19 @@
 namespace tapline::cuda::few {
 namespace {
 
-constexpr auto kAll = std::make_integer_sequence<int, kMostRowTaps / 4>{};
+constexpr auto kAll = std::make_integer_sequence<int, kFewTaps / 4>{};
 
 template <bool kOwn, int... kChunks>
 RowsKernel pick_rows(int chunks, std::integer_sequence<int, kChunks...>) {
-    static constexpr std::array<RowsKernel, sizeof...(kChunks)> kKernels{&direct_few_rows_kernel<kChunks + 1, kOwn>...};
+    static constexpr std::array<RowsKernel, sizeof...(kChunks)> kKernels{
+        &direct_few_rows_kernel<kChunks + 1, row_vectors(kChunks + 1), kOwn>...};
     return kKernels.at(static_cast<std::size_t>(chunks - 1));
 }
 
 template <int... kChunks>
 RowsKernel pick_line(int chunks, std::integer_sequence<int, kChunks...>) {
-    static constexpr std::array<RowsKernel, sizeof...(kChunks)> kKernels{&direct_few_line_kernel<kChunks + 1>...};
+    static constexpr std::array<RowsKernel, sizeof...(kChunks)> kKernels{
+        &direct_few_line_kernel<kChunks + 1, row_vectors(kChunks + 1)>...};
     return kKernels.at(static_cast<std::size_t>(chunks - 1));
 }
 

@@ -24,6 +24,7 @@ __global__ void __launch_bounds__(kThreads) transpose_kernel(const __grid_consta
     const int pitch = width + (32 >> p.lines_log2);
     std::int64_t rest = blockIdx.x;
     const auto take = [&](std::int64_t length) {
+        if (length == 1) { return std::int64_t{0}; }
         const std::int64_t before = rest;
         rest = divide(rest, length);
         return before - rest * length;
