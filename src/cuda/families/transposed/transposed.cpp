@@ -46,15 +46,16 @@ std::int64_t combinations(const Rows& rows) {
     return all;
 }
 
-Chunk chunk_of(const Problem& p, const Rows& rows) {
+// `asked`: rows at a time, or 0.
+Chunk chunk_of(const Problem& p, const Rows& rows, std::int64_t asked = 0) {
     const Turned turned = turned_sides(p);
     const std::int64_t in = turned.in ? p.x.n * rows.input_bytes : 0;
     const std::int64_t out = turned.out ? p.x.outputs * rows.output_bytes : 0;
-    const std::int64_t most = std::max<std::int64_t>(kMostBytes / std::max<std::int64_t>(in + out, 1), 1);
+    const std::int64_t most = asked > 0 ? asked : std::max<std::int64_t>(kMostBytes / std::max<std::int64_t>(in + out, 1), 1);
     const std::int64_t others = combinations(rows);
     // As many as lie in two lines of memory belong together.
-    const std::int64_t together =
-        std::max<std::int64_t>(2 * 128 / rows.input_bytes / std::max<std::int64_t>(std::abs(rows.near.in), 1), 1);
+    const std::int64_t line = 2 * 128 / rows.input_bytes / std::max<std::int64_t>(std::abs(rows.near.in), 1);
+    const std::int64_t together = asked > 0 ? 1 : std::max<std::int64_t>(line, 1);
     const auto alike = [](std::int64_t all, std::int64_t at_once, std::int64_t unit) {
         const std::int64_t groups = divide_up(all, std::max(at_once / unit * unit, unit));
         return std::min(divide_up(divide_up(all, groups), unit) * unit, all);
@@ -143,7 +144,7 @@ public:
         const Problem& p = prepared.problem;
         auto chosen = std::make_unique<ChosenTransposed>();
         chosen->turned = turned_sides(p);
-        chosen->chunk = chunk_of(p, rows_of(p));
+        chosen->chunk = chunk_of(p, rows_of(p), p.filters > 1 ? 0 : prepared.policy.tiles_per_block);
         const auto load_both = [](int bytes, bool to_rows) {
             for (const bool halved : {false, true}) { load_kernel(kernel_of(bytes, halved, to_rows)); }
         };

@@ -74,10 +74,11 @@ double alone_seconds(const PointType& type, int warps) {
 }
 
 // Of a kernel of tiles. Fitted on an H100, within 8%: (2^20, 64) f32, time first, 127, 511 and 1,023 taps by one warp a segment
-// 287, 336 and 425 us, by two 511, 1,023 and 2,047 taps 352, 404 and 546, by four 2,047 and 4,095 taps 707 and 794.
+// 287, 336 and 425 us, by two 511, 1,023 and 2,047 taps 352, 404 and 546, by four 2,047 and 4,095 taps 707 and 794, by eight 4,095
+// 719, by sixteen 16,385 2,484.
 constexpr double kTilesStartSeconds = 9e-6;
 // A segment takes so many times as long, for what passes through shared memory, and all wait for each other.
-constexpr std::array<double, 5> kTilesFactors{1.5, 1.75, 1.9, 2.1, 2.7};
+constexpr std::array<double, 5> kTilesFactors{1.5, 1.75, 2.3, 1.95, 2.7};
 constexpr double kTilesShareOfCopy = 0.8;
 constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
 
