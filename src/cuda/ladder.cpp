@@ -35,6 +35,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_tiles(),
         &direct_across(),
         &direct_rows(),
+        &direct_widened(),
         &direct_bytes(),
         &tensor_direct(),
         &tensor_lines_rung(),

@@ -1,5 +1,5 @@
-// Rows in other layouts by ways of their own: across memory by way of rows one after the other, and few taps of short and of
-// interleaved rows.
+// Rows by ways of their own: across memory by way of rows one after the other; few taps of short rows, of interleaved ones and of
+// samples that are widened.
 #include <array>
 #include <cmath>
 
@@ -78,6 +78,33 @@ TEST_F(TransposedRows, FiltersOfTheirOwn) {
     p.input_row_stride = p.output_row_stride = 1;
     p.input_sample_stride = p.output_sample_stride = 37;
     expect_right_anywhere(p, random);
+}
+
+class WidenedSamples : public RungTest {
+protected:
+    WidenedSamples() : RungTest("direct_widened") {}
+};
+
+TEST_F(WidenedSamples, AnyTypeBoundaryAndAlignment) {
+    Random random(208);
+    constexpr std::array kTypes{Dtype::i8, Dtype::u8, Dtype::i16, Dtype::u16, Dtype::f16, Dtype::bf16};
+    constexpr std::array kBoundaries{Boundary::zero,   Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                     Boundary::mirror, Boundary::reflect, Boundary::wrap};
+    std::size_t turn = 0;
+    for (const Dtype type : kTypes) {
+        for (const std::int64_t n : {1, 31, 512, 1027, 4100}) {
+            for (const std::int64_t k : {1, 7, 8, 9, 16, 17, 31, 33, 36}) {
+                Problem p{.length = n, .taps = k, .batch = 1 + n % 3, .mode = k % 2 == 0 ? Mode::full : Mode::same};
+                p.dtype = type;
+                p.output_dtype = Dtype::f32;
+                if (is_integer(type)) { p.real_taps = Dtype::f32; }
+                p.boundary = kBoundaries.at(turn++ % kBoundaries.size());
+                p.constant = p.boundary == Boundary::constant ? 3 : 0;
+                if (n % 2 == 0) { p.input_row_stride = (n + 15) / 16 * 16; }
+                expect_right_anywhere(p, random);
+            }
+        }
+    }
 }
 
 class FewTapsOfRows : public RungTest {

@@ -1,5 +1,5 @@
 // Rung 17: what it supports, how it is launched, which sizes are worth measuring.
-#include "cuda/families/direct/direct_few_rows.hpp"
+#include "cuda/families/direct/rows/direct_few_rows.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "cuda/families/direct/direct_few_interleaved.cuh"
+#include "cuda/families/direct/rows/direct_few_interleaved.cuh"
 
 namespace tapline::cuda::few {
 namespace {

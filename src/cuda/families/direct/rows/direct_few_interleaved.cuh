@@ -1,9 +1,9 @@
 // 17: few taps of three or four interleaved rows.
 #pragma once
 
-#include "cuda/families/direct/direct_few_rows.hpp"
+#include "cuda/families/direct/rows/direct_few_rows.hpp"
+#include "cuda/families/direct/rows/few_window.cuh"
 #include "cuda/primitives/boundary.cuh"
-#include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/store_tile.cuh"
 #include "cuda/primitives/tile_window.cuh"
 
@@ -18,7 +18,6 @@ __global__ void __launch_bounds__(kInterleavedThreads)
     constexpr int O = kInterleavedVectors * V;
     constexpr int kTile = 32 * O;
     constexpr int kWindow = kTile + kChunks * kChannels * V;
-    constexpr int kRing = O + kChannels * V;  // a vector of taps needs kChannels more of samples
     __shared__ uint4 shared[kInterleavedThreads * kInterleavedVectors];
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -26,30 +25,12 @@ __global__ void __launch_bounds__(kInterleavedThreads)
     if (tile >= a.tiles) { return; }
     const RowView<float> row = row_view<float>(a, 0, 0);
     const TileWindow p = tile_window_of(row, tile, kTile, kWindow);
-    const int k = static_cast<int>(a.k);
     const std::int64_t first = p.start + lane * O;
     const float* const in = row.in + first;
     float sum[O] = {};
     const auto convolve = [&](const auto& vector) {
-        float ring[kRing];
-        for_turns<0, kInterleavedVectors>(
-            [&](auto v) { unpack<float>(ring + decltype(v)::value * V, vector(decltype(v)::value)); });
-        for_turns<0, kChunks>([&](auto chunk) {
-            constexpr int c = decltype(chunk)::value;
-            for_turns<0, kChannels>([&](auto v) {
-                constexpr int kVector = kInterleavedVectors + c * kChannels + decltype(v)::value;
-                unpack<float>(ring + kVector * V % kRing, vector(kVector));
-            });
-#pragma unroll
-            for (int j = 0; j < V; ++j) {
-                if (c + 1 < kChunks || c * V + j < k) {
-#pragma unroll
-                    for (int i = 0; i < O; ++i) {
-                        sum[i] = fmaf(ring[((c * V + j) * kChannels + i) % kRing], values.value[c * V + j], sum[i]);
-                    }
-                }
-            }
-        });
+        convolve_few<V, kChannels, kChunks>(sum, values, static_cast<int>(a.k), vector,
+                                            [](float* to, uint4 samples) { unpack<float>(to, samples); });
     };
     if (p.inside) {
         convolve([&](int v) { return reinterpret_cast<const uint4*>(in)[v]; });
