@@ -50,12 +50,8 @@ public:
         const double made = std::ceil(outputs / kTile) * kTile * rows;
         const double bytes = rows * (static_cast<double>(p.x.n) * stored_bytes(p.dtype) + outputs * stored_bytes(kF32));
         const double products = static_cast<double>(p.x.k) * kWaste + kOutputProducts;
-        // Edges that are no zeros go sum by sum, two tiles of a row.
-        const bool zeros =
-            p.x.boundary == kZero && p.taps_finite && (rows == 1 || p.batch.in_stride * stored_bytes(p.dtype) % 16 == 0);
-        const double at_edges = zeros ? 0 : kEdgeProducts * static_cast<double>(p.x.k) * std::min(2.0 * kTile * rows, made);
         return kStartSeconds + overlapped(bytes / (kMovingShare * device.copy_bytes_per_second),
-                                          2 * (made * products + at_edges) / (kShareOfPeak * device.peak_flops), kNorm);
+                                          2 * made * products / (kShareOfPeak * device.peak_flops), kNorm);
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenWidened>();
@@ -84,7 +80,6 @@ private:
     static constexpr double kMovingShare = 0.95;
     static constexpr double kWaste = 1.2;
     static constexpr double kOutputProducts = 16;
-    static constexpr double kEdgeProducts = 30;
     static constexpr double kNorm = 3;
 };
 

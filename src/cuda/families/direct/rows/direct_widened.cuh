@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
     const RowView<Raw> row = row_view<Raw>(a, row_of_block(), 0);
     if (row.row >= a.rows || tile >= a.tiles) { return; }
     const TileWindow p = tile_window_of(row, tile, kTile, kWindow);
-    if (!p.fast) {
+    if (!row.fast_inside) {
         auto* const out = static_cast<float*>(a.out) + row.row * a.out_row;
         const std::int64_t end = min(p.o + kTile, a.count);
 #pragma unroll 1
@@ -72,7 +72,12 @@ __global__ void __launch_bounds__(kThreads)
     if (p.inside) {
         convolve([&](int v) { return reinterpret_cast<const uint4*>(in)[v]; });
     } else {
-        convolve([&](int v) { return vector_or_zeros(in, first, row.length, v); });
+        convolve([&](int v) {
+            const std::int64_t at = first + v * V;
+            if (at >= 0 && at + V <= row.length) { return reinterpret_cast<const uint4*>(in)[v]; }
+            const bool zeros = a.boundary == kZero && (at + V <= 0 || at >= row.length);
+            return zeros ? uint4{} : few::vector_at_edge(a, kType, row.in, at);
+        });
     }
     store_tile<float, kOutputs / 4>(a, row.row, p.o, sum, reinterpret_cast<float*>(shared + warp * 32 * kOutputs / 4), lane);
 }

@@ -2,9 +2,34 @@
 #pragma once
 
 #include "cuda/families/direct/direct_few.hpp"
+#include "cuda/primitives/lines/lines.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 
 namespace tapline::cuda::few {
+
+/// The 16 bytes of samples of a type from sample `first` of a row's piece on, by the boundary rule where that leaves it.
+template <class Raw>
+__device__ __noinline__ uint4 vector_at_edge(const Arguments& a, Dtype type, const Raw* row, std::int64_t first) {
+    constexpr int V = 16 / static_cast<int>(sizeof(Raw));
+    const std::int64_t length = a.in_last - a.in_first;
+    const float constant[1] = {a.boundary == kConstant ? static_cast<float>(a.constant_real) : 0.0F};
+    Raw outside[1];
+    narrow_to_raw(type, constant, outside);
+    union {
+        uint4 whole;
+        Raw parts[V];
+    } vector;
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+        std::int64_t at = first + i;
+        if ((at < 0 || at >= length) && a.boundary > kConstant) {
+            at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
+        }
+        // Where the sample is not there nobody asked for an output that needs it.
+        vector.parts[i] = at >= 0 && at < length ? row[at] : outside[0];
+    }
+    return vector.whole;
+}
 
 /// sum[i] += tap t * sample i + t kApart of the window, t < k, kChunks vectors of V taps at most. vector(v): the window's v-th;
 /// widen(to, vector): its V samples.
