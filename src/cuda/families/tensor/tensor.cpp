@@ -27,7 +27,6 @@ constexpr double kShareOfCopyFloats = 0.95;
 // 33 taps: 76 us, with one filter 52.
 constexpr double kShareOfUnlikeRows = 0.68;
 constexpr double kEmptyPower = 0.2;
-constexpr double kNewTapsSeconds = 12e-6;
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
 // (f32, 95 to 240 taps, 25,000,000 samples, H200: 69 to 127 us; 127 taps, 2^28 samples: 700).
 constexpr double kOutputCost = 14;
@@ -116,10 +115,7 @@ public:
         const double share =
             (floats ? kShareOfCopyFloats : kShareOfCopyTensor) * (alike || way != Way::warp ? 1 : kShareOfUnlikeRows);
         const double emptiness = way == Way::warp && p.batch.length > 1 ? std::pow(filled / outputs, kEmptyPower) : 1;
-        const double new_taps = way == Way::warp && p.filters > 1 ? kNewTapsSeconds * static_cast<double>(p.batch.length) /
-                                                                        (tensor::kWarpsHeld * device.multiprocessors)
-                                                                  : 0;
-        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) + new_taps +
+        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) +
                overlapped(moved / (share * device.copy_bytes_per_second), 2 * filled * cost * emptiness / device.peak_flops, kNorm);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {

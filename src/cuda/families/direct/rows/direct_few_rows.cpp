@@ -20,8 +20,7 @@ constexpr std::int64_t kV = 4;                         // floats of a vector
 constexpr double kStartSeconds = 3e-6;
 constexpr double kThreadInstructions = 80;  // of a vector of outputs
 constexpr double kTapInstructions = 6.5;
-constexpr double kEndInstructions = 29;   // of a tap, in warps that have an end of a row on a line
-constexpr double kAskInstructions = 100;  // of a vector at an edge that is no zeros, in warps that have one
+constexpr double kEndInstructions = 35;  // of a tap, in warps that have an end of a row on a line
 constexpr double kShareOfCopyRows = 0.99;
 constexpr double kNorm = 3;
 
@@ -31,8 +30,6 @@ bool is_interleaved(std::int64_t channels, std::int64_t in_sample, std::int64_t 
                     std::int64_t out_row) {
     return (channels == 3 || channels == 4) && in_sample == channels && out_sample == channels && in_row == 1 && out_row == 1;
 }
-
-bool asks_at_edges(const Problem& p) { return p.x.boundary != kZero && p.x.boundary != kConstant; }
 
 // Interleaved rows as one whose taps are so many samples apart.
 Arguments as_one_row(Arguments a) {
@@ -50,19 +47,14 @@ Way way_of(const Problem& p) {
     constexpr std::int64_t kShort = 2048;
     constexpr std::int64_t kLeastOnLine = 16;
     const bool takes = p.dtype == kF32 && p.output_dtype == kF32 && p.batch.length > 1 && p.x.k <= kFewTaps && !p.taps_come_later &&
-                       p.taps_finite && std::max(p.x.n, p.x.outputs) < kMost;
+                       p.taps_finite && (p.x.boundary == kZero || p.x.boundary == kConstant) &&
+                       std::max(p.x.n, p.x.outputs) < kMost;
     if (!takes) { return Way::none; }
     if (is_interleaved(p.batch.length, p.x.in_stride, p.batch.in_stride, p.x.out_stride, p.batch.out_stride)) {
         return p.filters == 1 && p.x.boundary == kZero ? Way::interleaved : Way::none;
     }
     if (p.x.in_stride != 1 || p.x.out_stride != 1) { return Way::none; }
-    const bool asks = asks_at_edges(p);
-    if (p.batch.in_stride % kV == 0) {
-        // Of long rows tiles are as good, but for edges that are no zeros.
-        const bool all_lengths = asks && p.filters == 1;
-        return all_lengths || (!asks && p.x.outputs <= kShort) ? Way::rows : Way::none;
-    }
-    if (asks) { return Way::none; }
+    if (p.batch.in_stride % kV == 0) { return p.x.outputs <= kShort ? Way::rows : Way::none; }
     const bool on_a_line = p.batch.in_stride == p.x.n && p.batch.out_stride == p.x.n && p.x.outputs == p.x.n;
     return on_a_line && p.filters == 1 && p.x.n >= kLeastOnLine ? Way::line : Way::none;
 }
@@ -72,8 +64,7 @@ double seconds_of(Way way, const Problem& p, const cuda_abi::Device& device) {
     const auto outputs = static_cast<double>(p.x.outputs);
     const auto taps = static_cast<double>(p.x.k);
     const double at_ends = way == Way::line ? kEndInstructions * taps * std::min(1.0, (128 + taps) / outputs) : 0;
-    const double asked = asks_at_edges(p) ? kAskInstructions * (taps / kV + 2) * std::min(1.0, 256 / outputs) : 0;
-    const double instructions = kThreadInstructions + kTapInstructions * taps + at_ends + asked;
+    const double instructions = kThreadInstructions + kTapInstructions * taps + at_ends;
     const double warps = rows * std::ceil(outputs / kV) / 32;
     const double computing = warps * instructions / (device.peak_flops / 64);
     const double of_rows = p.batch.in_stride == 0 ? 1 : rows;
@@ -87,7 +78,7 @@ RowsKernel kernel_of(Way way, const Problem& p) {
     const auto chunks = static_cast<int>(chunks_of(p.x.k));
     switch (way) {
         case Way::rows:
-            return rows_kernel(chunks, p.filters > 1, asks_at_edges(p));
+            return rows_kernel(chunks, p.filters > 1);
         case Way::line:
             return line_kernel(chunks);
         case Way::interleaved:

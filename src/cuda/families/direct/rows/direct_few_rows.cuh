@@ -43,19 +43,16 @@ __device__ __forceinline__ void store_outputs(const Arguments& a, float* out, in
     }
 }
 
-/// Vectors of a window from element `first` of `in` on, of which [0, end) exist and begin on 16 bytes; `fill` elsewhere, or what
-/// outside(element) says. kAsks: of other boundaries than zeros and a constant.
-template <int kVectors, bool kAsks, class Outside>
+/// Vectors of a window from element `first` of `in` on, of which [0, end) exist and begin on 16 bytes; `fill` elsewhere.
+template <int kVectors>
 __device__ __forceinline__ void read_window(float (&window)[4 * kVectors], const float* in, std::int64_t first, std::int64_t end,
-                                            float fill, const Outside& outside) {
+                                            float fill) {
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
         const std::int64_t at = first + 4 * v;
         float4 samples = make_float4(fill, fill, fill, fill);
         if (at >= 0 && at + 4 <= end) {
             samples = *reinterpret_cast<const float4*>(in + at);
-        } else if (kAsks) {
-            samples = outside(at);
         } else if (at >= 0 && at < end) {  // at most three of the last one
             samples.x = in[at];
             if (at + 1 < end) { samples.y = in[at + 1]; }
@@ -83,7 +80,7 @@ __device__ __forceinline__ void add_products(float (&sum)[kOutputs], const float
 /// Rows that all begin alike on 16 bytes: vectors of a window lie inside their row or outside it, but for its last one. A thread
 /// makes kVectors of them. kRowTaps: each row's taps come from memory. Neighbouring lanes read overlapping vectors, which the L1
 /// cache serves.
-template <int kChunks, int kVectors, bool kRowTaps, bool kAsks>
+template <int kChunks, int kVectors, bool kRowTaps>
 __global__ void __launch_bounds__(kRowThreads)
     direct_few_rows_kernel(const __grid_constant__ Arguments a, const __grid_constant__ TapsByValue<float> values) {
     constexpr int kOutputs = 4 * kVectors;
@@ -94,13 +91,8 @@ __global__ void __launch_bounds__(kRowThreads)
     const int offset = static_cast<int>(a.first - a.origin - a.in_first);
     const int shift = offset & 3;
     float window[4 * (kChunks + kVectors + 1)];
-    const float* const in = static_cast<const float*>(a.in) + row * a.in_row;
-    read_window<kChunks + kVectors + 1, kAsks>(window, in, o + offset - shift, a.in_last - a.in_first, filling(a),
-                                               [&](std::int64_t at) {
-                                                   const uint4 vector = vector_at_edge(a, kF32, in, at);
-                                                   return make_float4(__uint_as_float(vector.x), __uint_as_float(vector.y),
-                                                                      __uint_as_float(vector.z), __uint_as_float(vector.w));
-                                               });
+    read_window<kChunks + kVectors + 1>(window, static_cast<const float*>(a.in) + row * a.in_row, o + offset - shift,
+                                        a.in_last - a.in_first, filling(a));
     float own_taps[4 * kChunks];
     if constexpr (kRowTaps) {
         load_taps(own_taps, reinterpret_cast<const float*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes));
@@ -128,8 +120,7 @@ __global__ void __launch_bounds__(kRowThreads)
     const int shift = offset & 3;
     const float fill = filling(a);
     float window[4 * (kChunks + kVectors + 1)];
-    read_window<kChunks + kVectors + 1, false>(window, static_cast<const float*>(a.in), at + (offset - shift), all, fill,
-                                               [](std::int64_t) { return float4{}; });
+    read_window<kChunks + kVectors + 1>(window, static_cast<const float*>(a.in), at + (offset - shift), all, fill);
     const int k = static_cast<int>(a.k);
     const bool inside = o + offset >= 0 && o + kOutputs - 1 + offset + k - 1 < n && o + kOutputs <= n;
     float sum[kOutputs] = {};

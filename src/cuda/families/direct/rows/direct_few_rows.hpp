@@ -28,9 +28,8 @@ RowsKernel kernel_of(Way way, const Problem& p);
 /// Launches a job that goes that way; false: it lies otherwise.
 bool launch(Way way, RowsKernel kernel, const Arguments& a, const TapsByValue<float>& taps, cudaStream_t stream);
 
-/// For so many vectors of taps, up to kFewTaps of them. row_taps: each row has its own. asks: boundaries but zeros and constants,
-/// of rows under one filter.
-RowsKernel rows_kernel(int chunks, bool row_taps, bool asks);
+/// For so many vectors of taps, up to kFewTaps of them. row_taps: each row has its own.
+RowsKernel rows_kernel(int chunks, bool row_taps);
 RowsKernel line_kernel(int chunks);
 /// Of three or four channels.
 RowsKernel interleaved_kernel(int channels, int chunks);

@@ -9,10 +9,10 @@ namespace {
 
 constexpr auto kAll = std::make_integer_sequence<int, kFewTaps / 4>{};
 
-template <bool kOwn, bool kAsks, int... kChunks>
+template <bool kOwn, int... kChunks>
 RowsKernel pick_rows(int chunks, std::integer_sequence<int, kChunks...>) {
     static constexpr std::array<RowsKernel, sizeof...(kChunks)> kKernels{
-        &direct_few_rows_kernel<kChunks + 1, row_vectors(kChunks + 1), kOwn, kAsks>...};
+        &direct_few_rows_kernel<kChunks + 1, row_vectors(kChunks + 1), kOwn>...};
     return kKernels.at(static_cast<std::size_t>(chunks - 1));
 }
 
@@ -25,9 +25,8 @@ RowsKernel pick_line(int chunks, std::integer_sequence<int, kChunks...>) {
 
 }  // namespace
 
-RowsKernel rows_kernel(int chunks, bool row_taps, bool asks) {
-    if (asks) { return row_taps ? nullptr : pick_rows<false, true>(chunks, kAll); }
-    return row_taps ? pick_rows<true, false>(chunks, kAll) : pick_rows<false, false>(chunks, kAll);
+RowsKernel rows_kernel(int chunks, bool row_taps) {
+    return row_taps ? pick_rows<true>(chunks, kAll) : pick_rows<false>(chunks, kAll);
 }
 RowsKernel line_kernel(int chunks) { return pick_line(chunks, kAll); }
 
