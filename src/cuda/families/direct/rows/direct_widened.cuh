@@ -13,6 +13,21 @@ namespace tapline::cuda::widened {
 template <Dtype kType>
 using RawType = typename RawOf<kType == kI8 || kType == kU8 ? 1 : 2>::Type;
 
+/// 16 bytes of samples as floats.
+template <Dtype kType>
+struct Widened {
+    __device__ __forceinline__ void operator()(float* to, uint4 samples) const {
+        using Raw = RawType<kType>;
+        constexpr int V = 16 / static_cast<int>(sizeof(Raw));
+        Raw raw[V];
+        memcpy(raw, &samples, sizeof raw);
+        float x[V];
+        widen_raw(kType, raw, x);
+#pragma unroll
+        for (int i = 0; i < V; ++i) { to[i] = x[i]; }
+    }
+};
+
 /// The sum of an output whose window begins at sample `first` of the row's piece, term by term.
 template <class Raw>
 __device__ __noinline__ float sum_at(const Arguments& a, Dtype type, const Raw* row, std::int64_t first) {
@@ -40,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
     using Raw = RawType<kType>;
     constexpr int V = 16 / static_cast<int>(sizeof(Raw));
     constexpr int kWindow = kTile + kChunks * V;
-    __shared__ float4 shared[kThreads * kOutputs / 4];
+    extern __shared__ uint4 shared[];
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * (kThreads / 32) + warp;
@@ -60,14 +75,7 @@ __global__ void __launch_bounds__(kThreads)
     const Raw* const in = row.in + first;
     float sum[kOutputs] = {};
     const auto convolve = [&](const auto& vector) {
-        few::convolve_few<V, 1, kChunks>(sum, values, static_cast<int>(a.k), vector, [](float* to, uint4 samples) {
-            Raw raw[V];
-            memcpy(raw, &samples, sizeof raw);
-            float x[V];
-            widen_raw(kType, raw, x);
-#pragma unroll
-            for (int i = 0; i < V; ++i) { to[i] = x[i]; }
-        });
+        few::convolve_few<V, 1, kChunks>(sum, values, static_cast<int>(a.k), vector, Widened<kType>{});
     };
     if (p.inside) {
         convolve([&](int v) { return reinterpret_cast<const uint4*>(in)[v]; });
@@ -79,7 +87,7 @@ __global__ void __launch_bounds__(kThreads)
             return zeros ? uint4{} : few::vector_at_edge(a, kType, row.in, at);
         });
     }
-    store_tile<float, kOutputs / 4>(a, row.row, p.o, sum, reinterpret_cast<float*>(shared + warp * 32 * kOutputs / 4), lane);
+    store_tile<float, kOutputs / 4>(a, row.row, p.o, sum, reinterpret_cast<float*>(shared) + warp * kTile, lane);
 }
 
 }  // namespace tapline::cuda::widened
