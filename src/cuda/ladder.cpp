@@ -20,6 +20,7 @@
 #include "cuda/families/tensor/image_tensor.hpp"
 #include "cuda/families/tensor/lines/tensor_lines.hpp"
 #include "cuda/families/tensor/tensor.hpp"
+#include "cuda/families/transposed/transposed.hpp"
 #include "cuda/families/volume/volume.hpp"
 #include "cuda/rung.hpp"
 
@@ -35,6 +36,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_tiles(),
         &direct_across(),
         &direct_rows(),
+        &direct_widened(),
         &direct_bytes(),
         &tensor_direct(),
         &tensor_lines_rung(),
@@ -43,6 +45,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_large(),
         &overlap_save_cluster(),
         &overlap_save_checked(),
+        &transposed_rows(),
         &integer_direct(),
         &integer_transforms(),
         &integer_signals(),

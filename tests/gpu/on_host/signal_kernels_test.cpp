@@ -3,6 +3,8 @@
 // zones. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "gpu/on_host/cuda_on_host.hpp"
 
 #include "core/problem/arrange.hpp"
@@ -36,6 +38,28 @@ Problem draw_across(Random& random) {
     return p;
 }
 
+// Samples of 8 and 16 bits side by side, whose outputs are floats.
+Problem draw_widened(Random& random) {
+    Problem p = draw_problem(chance(0.3, random) ? 3000 : 300, 36, random);
+    constexpr std::array kTypes{Dtype::i8, Dtype::u8, Dtype::i16, Dtype::u16, Dtype::f16, Dtype::bf16};
+    p.dtype = kTypes.at(static_cast<std::size_t>(between(0, kTypes.size() - 1, random)));
+    p.complex_taps = false;
+    p.real_taps.reset();
+    if (is_integer(p.dtype)) {
+        p.real_taps = Dtype::f32;
+        p.constant = p.boundary == Boundary::constant ? 3 : 0;
+    }
+    p.output_dtype = Dtype::f32;
+    p.filters = Filters::shared;
+    p.filter_count = 0;
+    p.taps_row_stride.reset();
+    p.input_sample_stride.reset();
+    p.output_sample_stride.reset();
+    p.output_row_stride.reset();
+    p.input_row_stride = p.length + (chance(0.5, random) ? between(0, 20, random) : (16 - p.length % 16) % 16);
+    return p;
+}
+
 // Whether the rung took it.
 bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& random) {
     const core::Resolved r = core::resolve(p);
@@ -57,12 +81,17 @@ bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& r
     return true;
 }
 
-// Whether rungs 32 and 33 took a problem.
+// Whether rungs 32, 33 and 37 took a problem.
 struct Taken {
-    bool across, rows;
+    bool across, rows, widened;
 };
 Taken run_case(std::uint64_t seed) {
     Random random(seed);
+    if (chance(0.2, random)) {
+        const Problem p = draw_widened(random);
+        SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+        return {false, run(cuda::direct_rows(), p, seed, random), run(cuda::direct_widened(), p, seed, random)};
+    }
     const bool is_across = chance(0.4, random);
     const Problem p = is_across ? draw_across(random)
                                 : draw_problem({.rank = 1,
@@ -74,7 +103,7 @@ Taken run_case(std::uint64_t seed) {
                                                random);
     SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
     run(cuda::direct_tiles(), p, seed, random);
-    return {run(cuda::direct_across(), p, seed, random), run(cuda::direct_rows(), p, seed, random)};
+    return {run(cuda::direct_across(), p, seed, random), run(cuda::direct_rows(), p, seed, random), false};
 }
 
 class SignalKernels : public ::testing::TestWithParam<int> {};
@@ -85,14 +114,16 @@ TEST_P(SignalKernels, AgreeWithTheTextbook) {
         return;
     }
     const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    std::int64_t across = 0, rows = 0;
+    std::int64_t across = 0, rows = 0, widened = 0;
     for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
         const Taken taken = run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
         across += taken.across ? 1 : 0;
         rows += taken.rows ? 1 : 0;
+        widened += taken.widened ? 1 : 0;
     }
     EXPECT_GT(rows, cases / 10);
     EXPECT_GT(across, cases / 10);
+    EXPECT_GT(widened, cases / 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, SignalKernels, ::testing::Range(0, kShards));

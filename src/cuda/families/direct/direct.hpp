@@ -12,5 +12,6 @@ const Rung& split_taps();
 const Rung& direct_tiles();
 const Rung& direct_across();
 const Rung& direct_rows();
+const Rung& direct_widened();
 
 }  // namespace tapline::cuda

@@ -1,5 +1,5 @@
 // Rung 17: what it supports, how it is launched, which sizes are worth measuring.
-#include "cuda/families/direct/direct_few.hpp"
+#include "cuda/families/direct/rows/direct_few_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +44,8 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        return estimate(p, device, kFewCost);
+        const few::Way way = few::way_of(p);
+        return way == few::Way::none ? estimate(p, device, kFewCost) : few::seconds_of(way, p, device);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all{default_policy(p, device)};
@@ -57,6 +58,16 @@ public:
         return all;
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        switch (way_of(prepared)) {
+            case few::Way::rows:
+                return "short rows";
+            case few::Way::line:
+                return "rows one after the other";
+            case few::Way::interleaved:
+                return "interleaved rows as one";
+            default:
+                break;
+        }
         const Policy policy = policy_of(prepared);
         return sizes(policy, std::to_string(policy.tiles_per_block) + " tiles a warp");
     }
@@ -80,6 +91,11 @@ public:
             chosen->short_kernel = is_float ? few::short_kernel_f32(chunks) : few::short_kernel_16bit(p.dtype, chunks);
             load_kernel(chosen->short_kernel);
         }
+        chosen->way = way_of(prepared);
+        if (chosen->way != few::Way::none) {
+            chosen->rows_kernel = few::kernel_of(chosen->way, p);
+            load_kernel(chosen->rows_kernel);
+        }
         chosen->edges = load_edges(prepared, {chosen->tile, chosen->tile + std::int64_t{chunks} * chosen->per_vector});
         return chosen;
     }
@@ -89,6 +105,7 @@ public:
         Arguments a = arguments_of(prepared, job, on_device);
         // Kernels that read the taps in memory do not read these; host_taps is never shorter than them.
         const auto& taps = *reinterpret_cast<const few::TapsByValue<float>*>(prepared.host_taps.data());
+        if (chosen.rows_kernel != nullptr && few::launch(chosen.way, chosen.rows_kernel, a, taps, stream)) { return; }
         if (chosen.short_kernel != nullptr && launch_short(chosen, a, taps, stream)) { return; }
         set_tiles(a, chosen.tile, chosen.per_vector);
         const int warps = static_cast<int>(std::min<std::int64_t>(chosen.threads / 32, a.tiles));
@@ -103,6 +120,8 @@ private:
         using OrderedTaps::OrderedTaps;
         few::FewKernel kernel = nullptr;
         few::ShortKernel short_kernel = nullptr;  // where the sizes are its
+        few::Way way = few::Way::none;
+        few::RowsKernel rows_kernel = nullptr;  // of that way
         int per_vector = 0, tile = 0, threads = 0, tiles_per_block = 0;
         std::size_t tile_bytes = 0;
         Edges edges;
@@ -153,6 +172,12 @@ private:
         }
         if (p.dtype == kF32) { return {fills && p.x.k > 12 ? 5 : 3, 64, 1, 0}; }
         return {3, 64, 2, 0};
+    }
+    // A policy's sizes are those of tiles.
+    static few::Way way_of(const Prepared& prepared) {
+        const Policy& policy = prepared.policy;
+        const bool asked = policy.vectors_per_thread != 0 || policy.threads_per_block != 0 || policy.tiles_per_block != 0;
+        return asked ? few::Way::none : few::way_of(prepared.problem);
     }
     static Policy policy_of(const Prepared& prepared) {
         return with_defaults(prepared.policy, default_policy(prepared.problem, prepared.device));

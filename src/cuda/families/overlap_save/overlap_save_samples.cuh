@@ -260,14 +260,36 @@ private:
     static __device__ __noinline__ void read_the_rest(const Arguments& a, const Segments& g, std::int64_t row_number, int index,
                                                       int wanted, int copied_begin, int copied_end, S* samples, int thread) {
         constexpr int kThreads = 32 * kWarps;
+        // At once, so that a thread waits for memory once: 4,096 rows of 4,096, 1,025 taps, reflected, one by one 191 us, zeros 68.
+        constexpr int kAtOnce = sizeof(S) > 8 ? 4 : 8;
         const int end_wanted = needed(g, wanted);
+        const std::int64_t length = a.in_last - a.in_first;
+        S constant{};
+        if (a.boundary == kConstant) { constant = boundary_constant<S>(a); }
         const std::int64_t start = g.start + static_cast<std::int64_t>(index) * g.outputs;
         const S* const row = static_cast<const S*>(a.in) + row_number * a.in_row;
 #pragma unroll 1
         for (int part = 0; part < 2; ++part) {
             const int from = part == 0 ? 0 : copied_end;
             const int to = part == 0 ? min(copied_begin, end_wanted) : end_wanted;
-            if (from < to) { fill_at_edge(a, samples + from, row, start + from, to - from, thread, kThreads); }
+            for (int w = from + thread; w < to; w += kAtOnce * kThreads) {
+                S held[kAtOnce];
+#pragma unroll
+                for (int u = 0; u < kAtOnce; ++u) {
+                    held[u] = constant;
+                    if (w + u * kThreads >= to) { continue; }
+                    std::int64_t at = start + w + u * kThreads;
+                    if ((at < 0 || at >= length) && a.boundary > kConstant) {
+                        at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
+                    }
+                    // Where the sample is not there nobody asked for an output that needs it.
+                    if (at >= 0 && at < length) { held[u] = load_element(row + at * a.in_sample); }
+                }
+#pragma unroll
+                for (int u = 0; u < kAtOnce; ++u) {
+                    if (w + u * kThreads < to) { samples[w + u * kThreads] = held[u]; }
+                }
+            }
         }
         for (int i = end_wanted + thread; i < kSamples; i += kThreads) { samples[i] = S{}; }
     }

@@ -14,8 +14,8 @@ constexpr int kOutputsUnit = 32;
 // Blocks of fewer warps with places for spectra than this give way to blocks without.
 constexpr int kLeastWarpsKeeping = 12;
 
-// The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length. A
-// stream, which does not know it, gives the same bits.
+// The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length, so that
+// a stream, which does not know it, gives the same bits; or, of many rows under one filter, their own length.
 Problem compared_on(KernelOf kernel_of, int least_warps, const Problem& p, const cuda_abi::Device& device) {
     // Rows that fill the device by themselves are often no longer than their filters: then long segments would be half empty.
     // Rows of 4,096 with as many taps: 4 warps 1152 us, 8 warps 2380; with 1,024 taps in rows of 8,192: 1 warp 513 us, 2 warps 507.
@@ -25,10 +25,15 @@ Problem compared_on(KernelOf kernel_of, int least_warps, const Problem& p, const
         rows.x.n = rows.x.outputs = p.x.k;
         return rows;
     }
+    // The same of one filter: what counts is how much of its last segment a row fills. 65,536 rows of 1,000 with 999 taps by one
+    // warp, which holds a row, where two are better for an endless signal.
+    const bool by_tiles = goes_by_tiles(kernel_of, p, least_warps);
+    const std::int64_t rows = p.batch.length * (by_tiles ? p.outer_length() : 1);
+    if (rows >= kRowsOfAMultiprocessor * device.multiprocessors) { return p; }
     Problem endless = p;
     endless.x.n = endless.x.outputs = std::int64_t{1} << 28;
     // Neighbouring rows that come together read what each alone would read for nothing.
-    if (!goes_by_tiles(kernel_of, p, least_warps)) { endless.batch.length = 1; }
+    if (!by_tiles) { endless.batch.length = 1; }
     return endless;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/grids.hpp"
 #include "cuda/families/overlap_save/row/overlap_save_row.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
 
@@ -82,10 +83,11 @@ double alone_seconds(bool is_wide, int warps) {
 }
 
 // Of a kernel of tiles. Fitted on an H100, within 8%: (2^20, 64) f32, time first, 127, 511 and 1,023 taps by one warp a segment
-// 287, 336 and 425 us, by two 511, 1,023 and 2,047 taps 352, 404 and 546, by four 2,047 and 4,095 taps 707 and 794.
+// 287, 336 and 425 us, by two 511, 1,023 and 2,047 taps 352, 404 and 546, by four 2,047 and 4,095 taps 707 and 794, by eight 4,095
+// 697, by sixteen 4,095 and 16,385 719 and 2,484.
 constexpr double kTilesStartSeconds = 9e-6;
 // A segment takes so many times as long, for what passes through shared memory, and all wait for each other.
-constexpr std::array<double, 5> kTilesFactors{1.5, 1.75, 2.2, 2.5, 2.5};
+constexpr std::array<double, 5> kTilesFactors{1.5, 1.75, 2.3, 2.4, 2.65};
 constexpr double kTilesShareOfCopy = 0.8;
 constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
 
@@ -94,10 +96,15 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const double segments = std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * rows;
     const double rounds = std::max(1.0, segments / device.multiprocessors);
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
-    const double busy = rounds * segment_seconds(p, cut.warps, device) * kTilesFactors.at(at);
     const Rows lines = rows_of(p);
-    const double together =
-        static_cast<double>(std::min<std::int64_t>(lines.near.length, segments_of_block(kernel, cut.warps, device)));
+    const std::int64_t most = std::min<std::int64_t>(lines.near.length, segments_of_block(kernel, cut.warps, device));
+    const auto together = static_cast<double>(most);
+    // Of rows that go together as many as in any other tile: (2^22, 3), 4,095 taps, by eight warps, two rows and one, 120 us, by
+    // sixteen, one by one, 104.
+    const std::int64_t tiles = divide_up(lines.near.length, most);
+    const std::int64_t made = tiles * divide_up(lines.near.length, tiles);
+    const double emptiness = static_cast<double>(made) / static_cast<double>(lines.near.length);
+    const double busy = rounds * emptiness * segment_seconds(p, cut.warps, device) * kTilesFactors.at(at);
     // Where lanes go across rows, what a block's lines have side by side of a sector.
     const auto touched = [&](std::int64_t sample, std::int64_t row, int bytes) {
         const bool across = lines.near.length > 1 && row != 0 && std::abs(row) < std::abs(sample);
@@ -109,6 +116,21 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
         rows * (static_cast<double>(p.x.n) * touched(p.x.in_stride, lines.near.in, stored_bytes(p.dtype)) +
                 static_cast<double>(p.x.outputs) * touched(p.x.out_stride, lines.near.out, stored_bytes(p.output_dtype)));
     return kTilesStartSeconds + overlapped(busy, bytes / (kTilesShareOfCopy * device.copy_bytes_per_second), kTilesNorm);
+}
+
+// What a row's segments at its ends cost besides, in segments, where samples outside are not zeros that copies bring along.
+double cost_of_edges(const Problem& p, const Cut& cut, int bytes) {
+    // H100: 4,096 rows of 4,096 with 1,025 taps, reflected, by four warps a segment 128 us, zeros 68; 65,536 of 1,000 with 300
+    // taps, mirrored, 439 us; 100,000 of 777, which begin between 16 bytes, with 63 taps 593 us.
+    constexpr double kOfSegment = 0.9;
+    const bool alike = p.batch.length == 1 || p.batch.in_stride * bytes % 16 == 0;
+    if (cut.warps >= kRemainders || (p.x.boundary == kZero && p.taps_finite && alike && p.x.n * bytes % 16 == 0)) { return 0; }
+    const auto outputs = static_cast<double>(cut.outputs);
+    const auto all = std::ceil(static_cast<double>(p.x.outputs) / outputs);
+    const double before = std::ceil(static_cast<double>(std::max<std::int64_t>(p.x.origin, 0)) / outputs);
+    const double last = static_cast<double>(p.x.outputs + p.x.k - 1 - p.x.origin - p.x.n);
+    const double after = std::ceil(std::max(last, 0.0) / outputs);
+    return kOfSegment * std::min(before + after, all);
 }
 
 }  // namespace
@@ -123,7 +145,8 @@ double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda
     const double rows = static_cast<double>(p.batch.length);
     const Kernel kernel = fast_kernel(kernel_of, p, cut.warps, device);
     const bool by_rows = !kernel.checked && takes_rows(p, cut.warps, device);
-    const double segments = by_rows ? rows : std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * rows;
+    const double segments =
+        by_rows ? rows : (std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) + cost_of_edges(p, cut, type.bytes)) * rows;
     const double at_once = by_rows ? rows_at_once(cut.warps) : std::max(1, segments_of_block(kernel, cut.warps, device));
     const double each = segments / std::max(1, device.multiprocessors / kernel.blocks);
     const double others = kMeasuredFlops / (device.peak_flops / device.multiprocessors);

@@ -1,0 +1,276 @@
+// Rung 35: the rows' problem, how many rows go at a time, launches.
+#include "cuda/families/transposed/transposed.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/rung_inside.hpp"
+#include "cuda/launch.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using transposed::kernel_of;
+using transposed::Passage;
+using transposed::Side;
+
+constexpr std::int64_t kLeastTaps = 256;                    // shorter filters are convolved as rows lie, in less than three copies
+constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;  // of rows in the workspace, unless fewer lines than a tile has are more
+constexpr std::int64_t kAlignment = 256;
+constexpr double kShareMoved = 0.78;  // of the copy's speed, by a pass: (2^20, 64) f32, H100
+constexpr double kChunkSeconds = 10e-6;
+
+std::int64_t whole(std::int64_t bytes) { return divide_up(bytes, kAlignment) * kAlignment; }
+
+// Which sides of a problem's rows are turned.
+struct Turned {
+    bool in = false, out = false;
+};
+
+Turned turned_sides(const Problem& p) { return {p.x.in_stride != 1 || p.has_outer(), p.x.out_stride != 1 || p.has_outer()}; }
+
+// So many of the rows at a time: of the axis nearest in memory, and combinations of the others.
+struct Chunk {
+    std::int64_t near = 1, others = 1;
+    std::int64_t in_bytes = 0, out_bytes = 0;  // of their rows, where that side is turned
+
+    [[nodiscard]] std::int64_t rows() const { return near * others; }
+};
+
+std::int64_t combinations(const Rows& rows) {
+    std::int64_t all = 1;
+    for (const RowAxis& axis : rows.others) { all *= axis.length; }
+    return all;
+}
+
+// `asked`: rows at a time, or 0.
+Chunk chunk_of(const Problem& p, const Rows& rows, std::int64_t asked = 0) {
+    const Turned turned = turned_sides(p);
+    const std::int64_t in = turned.in ? p.x.n * rows.input_bytes : 0;
+    const std::int64_t out = turned.out ? p.x.outputs * rows.output_bytes : 0;
+    const std::int64_t most = asked > 0 ? asked : std::max<std::int64_t>(kMostBytes / std::max<std::int64_t>(in + out, 1), 1);
+    const std::int64_t others = combinations(rows);
+    // As many as lie in two lines of memory belong together.
+    const std::int64_t line = 2 * 128 / rows.input_bytes / std::max<std::int64_t>(std::abs(rows.near.in), 1);
+    const std::int64_t together = asked > 0 ? 1 : std::max<std::int64_t>(line, 1);
+    const auto alike = [](std::int64_t all, std::int64_t at_once, std::int64_t unit) {
+        const std::int64_t groups = divide_up(all, std::max(at_once / unit * unit, unit));
+        return std::min(divide_up(divide_up(all, groups), unit) * unit, all);
+    };
+    Chunk chunk;
+    chunk.near = most >= rows.near.length ? rows.near.length : alike(rows.near.length, most, together);
+    chunk.others = most >= rows.near.length ? alike(others, most / rows.near.length, 1) : 1;
+    chunk.in_bytes = whole(chunk.rows() * in);
+    chunk.out_bytes = whole(chunk.rows() * out);
+    return chunk;
+}
+
+// So many rows one after the other.
+Problem packed_rows(const Problem& p, std::int64_t rows) {
+    const Turned turned = turned_sides(p);
+    Problem inner = p;
+    inner.x.in_stride = inner.x.out_stride = 1;
+    inner.outer = {};
+    inner.batch.length = rows;
+    if (turned.in) { inner.batch.in_stride = p.x.n; }
+    if (turned.out) { inner.batch.out_stride = p.x.outputs; }
+    return inner;
+}
+
+// Whether elements of neighbouring rows lie closer than those of a row.
+bool lies_across(std::int64_t sample, std::int64_t near) { return near != 0 && std::abs(near) < std::abs(sample); }
+
+class TransposedRows final : public Rung, public TakesTapsOnDevice {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "35";
+        info.name = "transposed_rows";
+        info.idea =
+            "rows that lie across memory are turned into rows one after the other, the fastest rung for those convolves them, and "
+            "its outputs are turned back: each pass reads and writes whole lines";
+        info.changed = "long filters cost two copies more than on contiguous rows, in any layout";
+        info.requirements = "256 taps or more; neighbouring rows closer in memory than samples; whole signals; workspace";
+        info.limited_by = "the passes, and what limits the rung of rows";
+        info.source = "src/cuda/families/transposed/transposed.cu";
+        info.takes_outer = 1;
+        info.is_local = 0;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        if (p.x.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: rows are convolved as they lie"; }
+        const Turned turned = turned_sides(p);
+        const Rows rows = rows_of(p);
+        if (rows.near.length == 1 || (!turned.in && !turned.out) || (turned.in && !lies_across(p.x.in_stride, rows.near.in)) ||
+            (turned.out && !lies_across(p.x.out_stride, rows.near.out))) {
+            return "samples of a row lie closer than rows do";
+        }
+        const Chunk chunk = chunk_of(p, rows);
+        if (device.memory_bytes > 0 && chunk.in_bytes + chunk.out_bytes > device.memory_bytes / 2) {
+            return "the rows of a line of memory need more than half of the device's memory";
+        }
+        const bool at_once = chunk.rows() == rows.near.length && combinations(rows) == 1;
+        if (p.filters > 1 && (!at_once || p.taps_come_later)) { return "takes one filter, or as many as one pass has rows"; }
+        return best_rung(packed_rows(p, p.batch.length * p.outer_length()), device).rung < 0 ? "no rung takes the rows" : "";
+    }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const Turned turned = turned_sides(p);
+        const Rows rows = rows_of(p);
+        const std::int64_t all = p.batch.length * p.outer_length();
+        const auto moved = [&](bool is_turned, std::int64_t count, std::int64_t sample, std::int64_t near, int bytes) {
+            if (!is_turned) { return 0.0; }
+            const auto lines = static_cast<double>(rows.near.length);
+            // Of the rows' elements at a time memory reads whole sectors, or all up to the next ones.
+            const double apart = std::max(lines * bytes_touched(near, bytes),
+                                          std::min(double{kSectorBytes}, static_cast<double>(std::abs(sample)) * bytes));
+            return static_cast<double>(count * all) * (apart / lines + bytes);
+        };
+        const double bytes = moved(turned.in, p.x.n, p.x.in_stride, rows.near.in, rows.input_bytes) +
+                             moved(turned.out, p.x.outputs, p.x.out_stride, rows.near.out, rows.output_bytes);
+        const auto chunks = static_cast<double>(divide_up(all, chunk_of(p, rows).rows()));
+        return chunks * kChunkSeconds + bytes / (kShareMoved * device.copy_bytes_per_second) +
+               best_rung(packed_rows(p, all), device).seconds;
+    }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenTransposed>();
+        return std::to_string(chosen.chunk.rows()) + " rows at a time, by " + chosen.inner->rung->info().name + ", " +
+               chosen.inner->rung->describe(*chosen.inner);
+    }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        auto chosen = std::make_unique<ChosenTransposed>();
+        chosen->turned = turned_sides(p);
+        chosen->chunk = chunk_of(p, rows_of(p), p.filters > 1 ? 0 : prepared.policy.tiles_per_block);
+        const auto load_both = [](int bytes, bool to_rows) {
+            for (const bool halved : {false, true}) { load_kernel(kernel_of(bytes, halved, to_rows)); }
+        };
+        if (chosen->turned.in) { load_both(stored_bytes(p.dtype), true); }
+        if (chosen->turned.out) { load_both(stored_bytes(p.output_dtype), false); }
+        chosen->inner = prepare_inside(packed_rows(p, chosen->chunk.rows()), prepared.given.taps, prepared.device);
+        return chosen;
+    }
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenTransposed>();
+        return kAlignment + chosen.chunk.in_bytes + chosen.chunk.out_bytes + chosen.inner->workspace_bytes;
+    }
+    void launch(const Prepared& prepared, const Job& job, const OnDevice&, void* workspace, cudaStream_t stream) const override {
+        const RungInside& inner = prepared.chosen_as<ChosenTransposed>().inner;
+        launch_chunks(prepared, job, workspace, stream,
+                      [&](const Job& rows, void* own, bool) { inner->rung->launch(*inner, rows, inner->on_device, own, stream); });
+    }
+
+    // What is made of taps that come later is made once, in the workspace of the rung inside.
+    [[nodiscard]] std::int64_t made_table_bytes(const Prepared&) const override { return 0; }
+    [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const Problem inner = packed_rows(p, p.batch.length * p.outer_length());
+        const auto* const maker = dynamic_cast<const TakesTapsOnDevice*>(&rung_of(best_rung(inner, device).rung));
+        return maker == nullptr ? 0 : maker->making_seconds(inner, device);
+    }
+    void load_tables(const Prepared&) const override {}  // the rung inside has
+    void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
+                          cudaStream_t stream) const override {
+        const RungInside& inner = prepared.chosen_as<ChosenTransposed>().inner;
+        const auto& maker = dynamic_cast<const TakesTapsOnDevice&>(*inner->rung);
+        launch_chunks(prepared, job, workspace, stream, [&](const Job& rows, void* own, bool is_first) {
+            auto* const memory = static_cast<char*>(own);
+            const MadeTables of_rows{made.given, memory + inner->made_tables_at, memory + inner->made_taps_at};
+            if (is_first) {
+                maker.launch_with_taps(*inner, rows, own, of_rows, stream);
+            } else {
+                inner->rung->launch(*inner, rows, {of_rows.taps, of_rows.tables}, own, stream);
+            }
+        });
+    }
+
+private:
+    struct ChosenTransposed final : Chosen {
+        Turned turned;
+        Chunk chunk;
+        RungInside inner;
+    };
+
+    // Between their passes convolve(job of packed rows, workspace, whether they are the first ones).
+    template <class Convolve>
+    static void launch_chunks(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream,
+                              const Convolve& convolve) {
+        const Problem& p = prepared.problem;
+        const auto& chosen = prepared.chosen_as<ChosenTransposed>();
+        const Rows rows = rows_of(p, job);
+        const Problem& inner = chosen.inner->problem;
+        auto* memory = static_cast<char*>(workspace);
+        memory += -reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
+        char* const before = memory;
+        char* const after = before + chosen.chunk.in_bytes;
+        char* const own = after + chosen.chunk.out_bytes;
+        const std::int64_t others = combinations(rows);
+        bool is_first = true;
+        for (std::int64_t other = 0; other < others; other += chosen.chunk.others) {
+            for (std::int64_t near = 0; near < rows.near.length; near += chosen.chunk.near) {
+                const std::int64_t lines = std::min(chosen.chunk.near, rows.near.length - near);
+                const std::int64_t count = std::min(chosen.chunk.others, others - other);
+                Job packed = job;
+                packed.in_first = 0;
+                packed.in_stride = packed.out_stride = 1;
+                packed.batch_first = job.batch_first + near;
+                packed.batch = lines * count;
+                auto* const in = static_cast<char*>(const_cast<void*>(job.in)) +
+                                 (near * rows.near.in - job.in_first * job.in_stride) * rows.input_bytes;
+                auto* const out = static_cast<char*>(job.out) + near * rows.near.out * rows.output_bytes;
+                packed.in = in;
+                packed.out = out;
+                if (chosen.turned.in) {
+                    pass(rows, true, {in, before, side_of(rows, job.in_stride, &RowAxis::in), p.x.n, lines, {}, other, 0, 0, 0},
+                         count, stream);
+                    packed.in = before;
+                    packed.in_batch = inner.batch.in_stride;
+                }
+                if (chosen.turned.out) {
+                    packed.out = after;
+                    packed.out_batch = inner.batch.out_stride;
+                }
+                convolve(packed, own, is_first);
+                is_first = false;
+                if (chosen.turned.out) {
+                    pass(rows, false,
+                         {after, out, side_of(rows, job.out_stride, &RowAxis::out), p.x.outputs, lines, {}, other, 0, 0, 0}, count,
+                         stream);
+                }
+            }
+        }
+    }
+
+    static Side side_of(const Rows& rows, std::int64_t sample, std::int64_t RowAxis::*step) {
+        Side side{sample, rows.near.*step, {}};
+        for (std::size_t i = 0; i < Rows::kMostOthers; ++i) { side.others[i] = rows.others[i].*step; }
+        return side;
+    }
+
+    static void pass(const Rows& rows, bool to_rows, Passage p, std::int64_t others, cudaStream_t stream) {
+        const int bytes = to_rows ? rows.input_bytes : rows.output_bytes;
+        constexpr std::int64_t kMostLines = 32;
+        p.lines_log2 = std::bit_width(static_cast<std::uint64_t>(std::min(p.near, kMostLines) - 1));
+        for (std::size_t i = 0; i < Rows::kMostOthers; ++i) { p.lengths[i] = rows.others[i].length; }
+        p.near_tiles = divide_up(p.near, std::int64_t{1} << p.lines_log2);
+        p.sample_tiles = divide_up(p.samples, transposed::tile_elements(bytes) >> p.lines_log2);
+        if (p.near_tiles > kMostBlocks / p.sample_tiles || p.near_tiles * p.sample_tiles > kMostBlocks / others) {
+            refuse_launch();
+        }
+        const void* const apart = to_rows ? p.from : p.to;
+        const bool halved = reinterpret_cast<std::uintptr_t>(apart) % static_cast<std::uintptr_t>(bytes) != 0;
+        launch_kernel(kernel_of(bytes, halved, to_rows), static_cast<unsigned>(p.near_tiles * p.sample_tiles * others),
+                      transposed::kThreads, 0, stream, p);
+    }
+};
+
+}  // namespace
+
+const Rung& transposed_rows() {
+    static const TransposedRows instance;
+    return instance;
+}
+
+}  // namespace tapline::cuda

@@ -1,0 +1,105 @@
+// Rows of any layout to rows one after the other, and back.
+#include "cuda/families/transposed/transposed.hpp"
+#include "cuda/primitives/lines/lines.cuh"
+
+namespace tapline::cuda::transposed {
+namespace {
+
+/// An element of two parts that need not be aligned as a whole.
+template <class Part>
+struct Halves {
+    Part parts[2];
+};
+
+/// A block takes a tile of `1 << lines_log2` lines. On the side that lies apart its threads go from line to line, on the other
+/// along lines; a line of shared memory is longer by what keeps both ways from meeting in a bank. All of a thread's elements are
+/// under way at once.
+template <class Raw, bool kToRows>
+__global__ void __launch_bounds__(kThreads) transpose_kernel(const __grid_constant__ Passage p) {
+    constexpr int kElements = kTileElements<sizeof(Raw)>;
+    constexpr int kEach = kElements / kThreads;
+    __shared__ Raw tile[kElements + 32];
+    const int lines = 1 << p.lines_log2;
+    const int width = kElements >> p.lines_log2;  // samples of a tile
+    const int pitch = width + (32 >> p.lines_log2);
+    std::int64_t rest = blockIdx.x;
+    const auto take = [&](std::int64_t length) {
+        if (length == 1) { return std::int64_t{0}; }
+        const std::int64_t before = rest;
+        rest = divide(rest, length);
+        return before - rest * length;
+    };
+    const std::int64_t first_line = take(p.near_tiles) << p.lines_log2;
+    const std::int64_t first_sample = take(p.sample_tiles) * width;
+    const std::int64_t packed = (rest * p.near + first_line) * p.samples + first_sample;
+    std::int64_t apart = first_line * p.apart.near + first_sample * p.apart.sample;
+    rest += p.first_other;
+#pragma unroll
+    for (int i = 0; i < Rows::kMostOthers; ++i) { apart += take(p.lengths[i]) * p.apart.others[i]; }
+    const int lines_there = static_cast<int>(min(p.near - first_line, std::int64_t{lines}));
+    const int samples_there = static_cast<int>(min(p.samples - first_sample, std::int64_t{width}));
+    const auto go_across = [&](const auto& body) {
+        const int line = static_cast<int>(threadIdx.x) & (lines - 1);
+        const int first = static_cast<int>(threadIdx.x) >> p.lines_log2;
+        const int step = kThreads >> p.lines_log2;
+        const std::int64_t at = apart + line * p.apart.near + first * p.apart.sample;
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) {
+            const int sample = first + i * step;
+            if (line < lines_there && sample < samples_there) { body(i, line * pitch + sample, at + i * (step * p.apart.sample)); }
+        }
+    };
+    const auto go_along = [&](const auto& body) {
+        const int width_log2 = __ffs(width) - 1;
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) {
+            const int at = static_cast<int>(threadIdx.x) + i * kThreads;
+            const int line = at >> width_log2;
+            const int sample = at & (width - 1);
+            if (line < lines_there && sample < samples_there) {
+                body(i, line * pitch + sample, packed + line * p.samples + sample);
+            }
+        }
+    };
+    const auto* const from = static_cast<const Raw*>(p.from);
+    auto* const to = static_cast<Raw*>(p.to);
+    Raw held[kEach];
+    const auto load = [&](int i, int, std::int64_t at) { held[i] = from[at]; };
+    const auto keep = [&](int i, int place, std::int64_t) { tile[place] = held[i]; };
+    const auto store = [&](int, int place, std::int64_t at) { to[at] = tile[place]; };
+    if constexpr (kToRows) {
+        go_across(load);
+        go_across(keep);
+        __syncthreads();
+        go_along(store);
+    } else {
+        go_along(load);
+        go_along(keep);
+        __syncthreads();
+        go_across(store);
+    }
+}
+
+template <bool kToRows>
+Kernel pick(int bytes, bool halved) {
+    switch (bytes) {
+        case 1:
+            return &transpose_kernel<RawOf<1>::Type, kToRows>;
+        case 2:
+            return &transpose_kernel<RawOf<2>::Type, kToRows>;
+        case 4:
+            return &transpose_kernel<RawOf<4>::Type, kToRows>;
+        case 8:
+            return halved ? &transpose_kernel<Halves<RawOf<4>::Type>, kToRows> : &transpose_kernel<RawOf<8>::Type, kToRows>;
+        case 16:
+            return halved ? &transpose_kernel<Halves<RawOf<8>::Type>, kToRows> : &transpose_kernel<RawOf<16>::Type, kToRows>;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace
+
+Kernel kernel_of(int bytes, bool halved, bool to_rows) { return to_rows ? pick<true>(bytes, halved) : pick<false>(bytes, halved); }
+
+}  // namespace tapline::cuda::transposed

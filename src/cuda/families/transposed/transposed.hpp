@@ -1,0 +1,47 @@
+// Signals of any layout by way of rows that lie one after the other.
+#pragma once
+
+#include "cuda/primitives/lines/lines.hpp"
+#include "cuda/rung.hpp"
+
+namespace tapline::cuda {
+
+const Rung& transposed_rows();
+
+namespace transposed {
+
+inline constexpr int kThreads = 256;
+
+/// Elements of a tile of so many bytes each: a power of two, 16 KB of them, and no more than 16 for each thread.
+constexpr int tile_elements(int bytes) { return bytes <= 4 ? 16 * kThreads : 16 * 1024 / bytes; }
+template <int kBytes>
+inline constexpr int kTileElements = tile_elements(kBytes);
+
+/// One side of a passage, in elements: where its samples lie. Rows are counted along their axis nearest in memory, then along the
+/// others, the innermost first.
+struct Side {
+    std::int64_t sample;
+    std::int64_t near;
+    std::int64_t others[Rows::kMostOthers];
+};
+
+/// Rows as they lie in memory, and one after the other.
+struct Passage {
+    const void* from;
+    void* to;
+    Side apart;            // the side that is not packed
+    std::int64_t samples;  // of a row, on the packed side from one row to the next
+    std::int64_t near;     // rows along that axis
+    std::int64_t lengths[Rows::kMostOthers];
+    std::int64_t first_other;  // of all others' combinations, where the rows begin
+    std::int64_t near_tiles, sample_tiles;
+    int lines_log2;  // of a tile: up to 32 lines
+};
+
+using Kernel = void (*)(Passage);
+/// To packed rows, or from them; of elements of so many bytes, `halved` where they may lie at multiples of half of that.
+Kernel kernel_of(int bytes, bool halved, bool to_rows);
+
+}  // namespace transposed
+
+}  // namespace tapline::cuda

@@ -1,0 +1,220 @@
+// Rows by ways of their own: across memory by way of rows one after the other; few taps of short rows, of interleaved ones and of
+// samples that are widened.
+#include <array>
+#include <cmath>
+
+#include "gpu/rung_test.hpp"
+#include "tapline/tapline.hpp"
+
+namespace tapline::test {
+namespace {
+
+class RowsTest : public RungTest {
+protected:
+    using RungTest::RungTest;
+
+    /// As expect_right_anywhere(), where outputs may be of another type, whose addresses are multiples of that one's size.
+    void expect_right_from_anywhere(const Problem& p, Random& random) const {
+        const std::vector<std::byte> in = random_elements(p.dtype, input_extent(p), random);
+        const std::vector<std::byte> taps = random_elements(taps_dtype(p), taps_extent(p), random);
+        const Plan plan = make_plan(p, taps.data(), {.device = "cuda", .algorithm = name_});
+        for (const std::size_t in_offset : {std::size_t{0}, size_of(real_part_of(p.dtype))}) {
+            const std::vector<std::byte> out = execute_on_device<std::byte>(plan, in.data(), 0, in_offset);
+            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+        }
+    }
+};
+
+class TransposedRows : public RowsTest {
+protected:
+    TransposedRows() : RowsTest("transposed_rows") {}
+
+    /// Rows of three batch axes, the last one nearest in memory: (outer, samples, middle, near), `gap` elements behind each `near`.
+    static Problem across(std::int64_t outer, std::int64_t n, std::int64_t middle, std::int64_t near, std::int64_t k,
+                          std::int64_t gap) {
+        Problem p;
+        const std::int64_t line = near + gap;
+        const auto out = [&](std::int64_t outputs) {
+            p.batch_axes = {{outer, n * middle * line, outputs * middle * line}, {middle, line, line}, {near, 1, 1}};
+        };
+        out(n);
+        FilteredAxis axis;
+        axis.length = n;
+        axis.taps = k;
+        axis.mode = Mode::same;
+        axis.input_stride = axis.output_stride = middle * line;
+        p.axes = {axis};
+        return p;
+    }
+};
+
+TEST_F(TransposedRows, AnyTypeBoundaryAndAlignment) {
+    Random random(201);
+    constexpr std::array kTypes{Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::i16, Dtype::u8};
+    constexpr std::array kBoundaries{Boundary::zero, Boundary::constant, Boundary::wrap, Boundary::mirror};
+    std::size_t turn = 0;
+    for (const std::int64_t near : {2, 3, 31, 70}) {
+        for (const Dtype type : kTypes) {
+            Problem p{.length = 700 + static_cast<std::int64_t>(turn), .taps = 256 + near, .batch = near, .mode = Mode::same};
+            p.dtype = type;
+            p.boundary = kBoundaries.at(turn++ % kBoundaries.size());
+            p.constant = p.boundary == Boundary::constant ? 3 : 0;
+            if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+            p.input_row_stride = p.output_row_stride = 1;
+            p.input_sample_stride = near + 1;
+            p.output_sample_stride = near;
+            expect_right_from_anywhere(p, random);
+        }
+    }
+}
+
+// However many rows go at a time.
+TEST_F(TransposedRows, InPartsOfSeveralBatchAxes) {
+    Random random(202);
+    for (const bool reversed : {false, true}) {
+        for (const std::int64_t near : {5, 40}) {
+            Problem p = across(3, 600, 2, near, 300, 1);
+            if (reversed) { p.axes[0].output_stride = 2 * near; }
+            if (reversed) { p.batch_axes = {{3, 600 * 2 * (near + 1), 600 * 2 * near}, {2, near + 1, near}, {near, 1, 1}}; }
+            const std::vector<float> in = random_floats(input_extent(p), random);
+            const std::vector<float> taps = random_floats(300, random);
+            for (const int rows : {0, 1, 3, 7, 16, 100}) {
+                cuda_abi::Policy policy;
+                policy.tiles_per_block = rows;
+                expect_right_with(
+                    std::array{policy}, p, in, taps, [](const std::vector<float>&) { return 0.0F; }, nullptr);
+            }
+        }
+    }
+}
+
+TEST_F(TransposedRows, FiltersOfTheirOwn) {
+    Random random(203);
+    Problem p{.length = 900, .taps = 301, .batch = 37, .filters = Filters::per_row, .mode = Mode::causal};
+    p.input_row_stride = p.output_row_stride = 1;
+    p.input_sample_stride = p.output_sample_stride = 37;
+    expect_right_anywhere(p, random);
+}
+
+class WidenedSamples : public RowsTest {
+protected:
+    WidenedSamples() : RowsTest("direct_widened") {}
+};
+
+TEST_F(WidenedSamples, AnyTypeBoundaryAndAlignment) {
+    Random random(208);
+    constexpr std::array kTypes{Dtype::i8, Dtype::u8, Dtype::i16, Dtype::u16, Dtype::f16, Dtype::bf16};
+    constexpr std::array kBoundaries{Boundary::zero,   Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                     Boundary::mirror, Boundary::reflect, Boundary::wrap};
+    std::size_t turn = 0;
+    for (const Dtype type : kTypes) {
+        for (const std::int64_t n : {1, 31, 512, 1027, 4100}) {
+            for (const std::int64_t k : {1, 7, 8, 9, 16, 17, 31, 33, 36}) {
+                Problem p{.length = n, .taps = k, .batch = 1 + n % 3, .mode = k % 2 == 0 ? Mode::full : Mode::same};
+                p.dtype = type;
+                p.output_dtype = Dtype::f32;
+                if (is_integer(type)) { p.real_taps = Dtype::f32; }
+                p.boundary = kBoundaries.at(turn++ % kBoundaries.size());
+                p.constant = p.boundary == Boundary::constant ? 3 : 0;
+                if (n % 2 == 0) { p.input_row_stride = (n + 15) / 16 * 16; }
+                expect_right_from_anywhere(p, random);
+            }
+        }
+    }
+}
+
+class FewTapsOfRows : public RungTest {
+protected:
+    FewTapsOfRows() : RungTest("direct_few") {}
+
+    /// Right at any address, and described so.
+    void expect_way(const Problem& p, const std::string& way, Random& random) const {
+        const std::vector<float> taps = random_floats(taps_extent(p), random);
+        const std::string text = make_plan(p, taps.data(), {.device = "cuda", .algorithm = name_}).explain();
+        ASSERT_NE(text.find(way), std::string::npos) << describe(p) << text;
+        expect_right_anywhere(p, random);
+    }
+};
+
+TEST_F(FewTapsOfRows, ShortRowsOnVectors) {
+    Random random(204);
+    for (const std::int64_t n : {4, 5, 99, 100, 257, 1030}) {
+        for (const std::int64_t k : {1, 4, 5, 12, 13, 16, 33, 36}) {
+            for (const Mode mode : {Mode::same, Mode::full, Mode::causal}) {
+                for (const bool each : {false, true}) {
+                    Problem p{.length = n, .taps = k, .batch = 300 / n + 3, .mode = mode};
+                    if (each) { p.filters = Filters::per_row; }
+                    p.input_row_stride = n % 2 == 0 ? (n + 3) / 4 * 4 : n % 4 == 1 ? 0 : (n + 11) / 4 * 4;
+                    if (k % 2 == 0) {
+                        p.boundary = Boundary::constant;
+                        p.constant = 1.5;
+                    }
+                    expect_way(p, "short rows", random);
+                }
+            }
+        }
+    }
+}
+
+TEST_F(FewTapsOfRows, RowsOnALine) {
+    Random random(205);
+    for (const std::int64_t n : {17, 18, 99, 101, 777}) {
+        for (const std::int64_t k : {1, 7, 8, 14, 31, 36}) {
+            for (const Mode mode : {Mode::same, Mode::causal, Mode::leading}) {
+                Problem p{.length = n, .taps = k, .batch = 1300 / n + 2, .mode = mode};
+                if (k % 2 == 0) {
+                    p.boundary = Boundary::constant;
+                    p.constant = -2.5;
+                }
+                expect_way(p, "rows one after the other", random);
+            }
+        }
+    }
+}
+
+TEST_F(FewTapsOfRows, InterleavedRows) {
+    Random random(206);
+    for (const std::int64_t channels : {3, 4}) {
+        for (const std::int64_t n : {1, 5, 100, 1279, 1280, 5000}) {
+            for (const std::int64_t k : {1, 2, 4, 9, 31, 36}) {
+                for (const Mode mode : {Mode::same, Mode::full, Mode::leading}) {
+                    Problem p{.length = n, .taps = k, .batch = channels, .mode = mode};
+                    p.input_row_stride = p.output_row_stride = 1;
+                    p.input_sample_stride = p.output_sample_stride = channels;
+                    expect_way(p, "interleaved rows as one", random);
+                }
+            }
+        }
+    }
+}
+
+// Neither a neighbour's sample nor a tap that is not there is multiplied.
+TEST_F(FewTapsOfRows, NanStaysInItsRow) {
+    Random random(207);
+    for (const std::int64_t n : {100, 101, 0}) {
+        const bool interleaved = n == 0;
+        Problem p{.length = interleaved ? 400 : n, .taps = 9, .batch = interleaved ? 3 : 20, .mode = Mode::same};
+        if (interleaved) {
+            p.input_row_stride = p.output_row_stride = 1;
+            p.input_sample_stride = p.output_sample_stride = 3;
+        }
+        const auto at = [&](std::int64_t row, std::int64_t i) {
+            return static_cast<std::size_t>(interleaved ? 3 * i + row : row * p.length + i);
+        };
+        std::vector<float> in = random_floats(p.batch * p.length, random);
+        const std::vector<float> taps = random_floats(p.taps, random);
+        in[at(1, p.length - 1)] = NAN;
+        in[at(2, 0)] = NAN;
+        const RungRun run = run_rung(rung_, p, in, taps);
+        ASSERT_EQ(run.failure, "");
+        for (std::int64_t row = 0; row < p.batch; ++row) {
+            for (std::int64_t o = 0; o < p.length; ++o) {
+                const bool sees = (row == 1 && o + 4 >= p.length - 1) || (row == 2 && o <= 4);
+                ASSERT_EQ(std::isnan(run.out[at(row, o)]), sees) << "row " << row << ", output " << o << ": " << describe(p);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tapline::test
