@@ -171,6 +171,7 @@ public:
         info.source = "src/cuda/families/image_tiles/image_tiles.cuh";
         info.rank = 2;
         info.takes_pieces = 1;
+        info.truncates = 1;
         return info;
     }
 

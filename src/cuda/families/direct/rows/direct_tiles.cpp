@@ -78,7 +78,7 @@ void lay_out(Shape& s, const Problem& p, const Rows& rows, std::int64_t pieces, 
         elements = lines * pitch + t.in_front + in_vector;
     }
     t.in_elements = static_cast<int>(next_alike(elements, 0, 16));
-    const bool widens = stored_bytes(p.dtype) != bytes.sum || is_integer(p.dtype);
+    const bool widens = stored_bytes(p.dtype) != bytes.sum || (is_integer(p.dtype) && !is_integer(p.taps_dtype));
     t.sums_at = widens ? t.in_elements * bytes.in : 0;
     t.out_pitch = static_cast<int>(t.out == Lie::across ? lines : next_alike(t.outputs, rows.near.out, out_vector));
     const std::int64_t out_elements = t.out == Lie::across ? t.outputs * lines : lines * t.out_pitch + out_vector;
@@ -142,11 +142,12 @@ public:
         info.limited_by = "memory up to some thirty taps, then multiply-adds";
         info.source = "src/cuda/families/direct/rows/direct_tiles.cuh";
         info.takes_pieces = 1;
+        info.truncates = 1;
         info.takes_outer = 1;
         return info;
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (p.is_exact()) { return "integers are exact on the CPU only"; }
+        if (p.is_exact() && !p.whole_sums) { return "integers are exact on the CPU only"; }
         if (p.x.k > kMostTaps) { return "more than " + std::to_string(kMostTaps) + " taps"; }
         if (!constant_fits(p)) { return "the boundary's constant is no value of the samples' type"; }
         if (shape_of(p, device).shared_bytes > device.shared_bytes_per_block) {
