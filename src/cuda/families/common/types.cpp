@@ -26,7 +26,7 @@ Type type_of(const Problem& p, const cuda_abi::Device& device) {
         case kU32:
         case kU64:
             if (p.taps_dtype == kI32) { return {stored_bytes(p.dtype), 4, 1, 0.5}; }
-            if (p.taps_dtype == kI64) { return {stored_bytes(p.dtype), 8, 1, 0.125}; }  // three products, and what they carry
+            if (p.taps_dtype == kI64) { return {stored_bytes(p.dtype), 8, 1, 0.25}; }
             [[fallthrough]];
         default:  // f32, and integers beside real taps
             return p.taps_dtype == kF64 ? Type{stored_bytes(p.dtype), 8, 1, f64} : Type{stored_bytes(p.dtype), 4, 1, 1};

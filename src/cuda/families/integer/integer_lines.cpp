@@ -1,4 +1,4 @@
-// Rungs 43 and 14: which type holds a problem's sums of integers, and whose kernels form them.
+// Rungs 45 and 14: which type holds a problem's sums of integers, and whose kernels form them.
 #include "cuda/families/integer/integer_lines.hpp"
 
 #include <algorithm>
@@ -196,7 +196,7 @@ private:
 
 RungInfo info_of(int rank) {
     RungInfo info;
-    info.number = rank == 1 ? "43" : "14";
+    info.number = rank == 1 ? "45" : "14";
     info.name = rank == 1 ? "integer_lines" : "integer_tiles";
     info.idea =
         "where the taps say that no sum passes 2^24 (2^53), or that only 32 (64) bits of it matter, the kernels for real numbers "

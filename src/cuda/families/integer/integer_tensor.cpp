@@ -99,15 +99,19 @@ public:
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         // In multiply-adds of f32 that take as long: a product of 16 x 32 by 32 x 8 bytes; what a warp does besides.
-        constexpr double kOfProduct = 205;
-        constexpr double kOfWarp = 10000;
-        constexpr double kOfEdges = 40000;  // of a row's two
+        // H100, 2^24 samples, wrapping: i16 with 31 and 2,047 taps 61 and 211 us, i32 90 and 366; to i64: i16 with 31, 127 and 511
+        // taps 82, 85 and 103 us, u8 with 31 70; 20,000 rows of 300 i16 158 us.
+        constexpr double kOfProduct = 256;
+        constexpr double kOfWarp = 30000;
+        constexpr double kOfPlane = 12000;   // of a warp
+        constexpr double kOfEdges = 180000;  // of a row's two
         constexpr double kShareOfMoving = 0.85;
         const Digits d = digits_of(p);
         const double rows = static_cast<double>(p.batch.length * p.outer_length());
         const double warps = rows * static_cast<double>(divide_up(p.x.outputs + most_before(d), kTensorWarpOutputs));
         const double products = 4.0 * products_of(d) * tensor_steps(p.x.k, most_before(d) / 2);
-        const double computing = 2 * (warps * (products * kOfProduct + kOfWarp) + rows * kOfEdges) / device.peak_flops;
+        const double of_warp = products * kOfProduct + kOfWarp + d.samples * kOfPlane;
+        const double computing = 2 * (warps * of_warp + rows * kOfEdges) / device.peak_flops;
         const double again = 1 + static_cast<double>(p.x.k) / kTensorOutputs / 4;  // mostly from the L2 cache
         const double outer = static_cast<double>(p.outer_length());
         const double bytes = outer * (static_cast<double>(p.samples()) * stored_bytes(p.dtype) * again +
