@@ -95,7 +95,7 @@ struct Problem {
     double scale = 1;                                   ///< finite or infinite, not NaN
     double bias = 0;                                    ///< added to the real part; not NaN
     std::optional<Clamp> clamp = std::nullopt;          ///< real dtypes only
-    Overflow overflow = Overflow::error;                ///< for exact integers
+    Overflow overflow = Overflow::error;                ///< for exact integers; truncate is for others
     std::optional<std::int64_t> input_row_stride = std::nullopt;      ///< default: length * input_sample_stride
     std::optional<std::int64_t> input_sample_stride = std::nullopt;   ///< default: 1
     std::optional<std::int64_t> output_row_stride = std::nullopt;     ///< default: output length * output_sample_stride

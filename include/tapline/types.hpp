@@ -55,8 +55,10 @@ enum class Effort {
 
 /// What an integer result that does not fit its type does.
 enum class Overflow {
-    error,  ///< throws Error (ErrorCode::argument)
-    wrap,   ///< keeps the low bits, as NumPy does
+    error,     ///< throws Error (ErrorCode::argument)
+    wrap,      ///< keeps the low bits, as NumPy does
+    truncate,  ///< of real taps beside integer outputs, on a GPU: sums lose their fraction and keep their low bits, as a C cast
+               ///< does
 };
 
 /// Limits of the output, applied after scale and bias. NaN passes. Infinite limits are allowed, NaN limits are not.

@@ -38,14 +38,15 @@ std::vector<BatchAxis> batch_axes_of(const Lies& in, const Lies& out, const std:
 }  // namespace
 
 std::shared_ptr<ArrangedCall> arrange_filter(const Request& request, const Lies& in, const Lies& out,
-                                             const std::vector<FilterAxis>& axes, PyArrayObject* taps) {
+                                             const std::vector<FilterAxis>& axes, PyArrayObject* taps, bool as_in_c) {
     Problem problem = request.problem;
     problem.mode = Mode::same;
     problem.dtype = in.dtype;
     problem.output_dtype = out.dtype;
     const Dtype taps_type = dtype_of_array(taps, "taps");
     problem.complex_taps = is_complex(taps_type);
-    if (is_integer(in.dtype)) { problem.real_taps = taps_type; }
+    if (as_in_c) { problem.overflow = is_integer(taps_type) ? Overflow::wrap : Overflow::truncate; }
+    if (is_integer(in.dtype) && !is_integer(taps_type)) { problem.real_taps = taps_type; }
 
     // The axis along which neighbours lie in memory is the innermost: kernels for images take it as a row.
     std::vector<std::size_t> order(axes.size());

@@ -19,9 +19,9 @@ struct FilterAxis {
 };
 
 /// `out` has the shape of `in`. `taps`: an axis for each of `axes`, in their order; beside integers real ones, in whose type sums
-/// are formed. `request`: operation, constant, epilogue, accuracy and device. The plan is the cache's. Throws Error (unsupported)
-/// where no single execution does it.
+/// are formed, or integers. `as_in_c`: sums become integers as a C cast makes them, for outputs that are. `request`: operation,
+/// constant, epilogue, accuracy and device. The plan is the cache's. Throws Error (unsupported) where no single execution does it.
 std::shared_ptr<ArrangedCall> arrange_filter(const Request& request, const Lies& in, const Lies& out,
-                                             const std::vector<FilterAxis>& axes, PyArrayObject* taps);
+                                             const std::vector<FilterAxis>& axes, PyArrayObject* taps, bool as_in_c);
 
 }  // namespace tapline::python

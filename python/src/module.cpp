@@ -248,18 +248,16 @@ Lies lies_of(const Lying& array, const char* name) {
 }
 
 void add_gpu_filter(nb::module_& module) {
-    module.def("gpu_filter",
-               [](const Lying& in, const Lying& out, const std::vector<Filtered>& axes, nb::handle taps, const nb::dict& options) {
-                   return checked([&] {
-                       std::vector<FilterAxis> filtered;
-                       filtered.reserve(axes.size());
-                       for (const auto& [axis, origin, boundary] : axes) {
-                           filtered.push_back({axis, origin, boundary_of_name(boundary)});
-                       }
-                       return arrange_filter(image_request(options, false), lies_of(in, "input"), lies_of(out, "output"), filtered,
-                                             array_of(taps));
-                   });
-               });
+    module.def("gpu_filter", [](const Lying& in, const Lying& out, const std::vector<Filtered>& axes, nb::handle taps,
+                                const nb::dict& options, bool as_in_c) {
+        return checked([&] {
+            std::vector<FilterAxis> filtered;
+            filtered.reserve(axes.size());
+            for (const auto& [axis, origin, boundary] : axes) { filtered.push_back({axis, origin, boundary_of_name(boundary)}); }
+            return arrange_filter(image_request(options, false), lies_of(in, "input"), lies_of(out, "output"), filtered,
+                                  array_of(taps), as_in_c);
+        });
+    });
 }
 
 void add_depthwise(nb::module_& module) {

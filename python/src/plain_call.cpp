@@ -148,7 +148,8 @@ bool stays_as_stored(const Values& values) { return values[Keyword::constant] ==
 std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values, const Given& given, Call& call) {
     auto* const array = given.taps_there ? nullptr : reinterpret_cast<PyArrayObject*>(given.taps);
     const Dtype taps_dtype = given.taps_there ? given.of_taps.dtype : *dtype_of_number(PyArray_TYPE(array));
-    if (is_integer(given.in.dtype) && is_integer(taps_dtype)) { return nullptr; }
+    // Integers' values decide how exact sums are taken.
+    if (given.taps_there && is_integer(given.in.dtype) && is_integer(taps_dtype)) { return nullptr; }
     const Request request = request_of(values, operation);
     const Types types = gpu_types_of(given.in.dtype, taps_dtype, given.has_out ? std::optional(given.to.dtype) : std::nullopt,
                                      stays_as_stored(values));

@@ -24,6 +24,10 @@ _MAX_TRUNCATED = 2**36
 # Sums of integers below this are exact in float32, in any order.
 _MAX_EXACT_IN_SINGLE = 2**24
 
+# Sums of integers below this are exact in float32, and so is their quotient's integral part beside this nudge.
+_MAX_TRUNCATED_IN_SINGLE = 2**21
+_NUDGE_IN_SINGLE = 2**-22
+
 # The image that the passes of two axes become has fewer taps a side: finding its singular values would cost more than it saves.
 _MAX_FUSED_TAPS = 257
 
@@ -109,12 +113,24 @@ class _Program:
 
 def _program(place, to, lines, constant, unit_sums):
     best = _of_lines(place, to, lines, constant)
-    fusions = _fusions(lines, constant, unit_sums) if place.dtype == to.dtype and place.dtype in _FUSED_TYPES else []
+    fuses = (place.dtype == to.dtype and place.dtype in _FUSED_TYPES) or _are_sums_of_integers(place.dtype, to.dtype, lines)
+    fusions = _fusions(lines, constant, unit_sums) if fuses else []
     for fused in fusions:
         other = _of_lines(place, to, fused, constant)
         if best is None or (other is not None and other.seconds < best.seconds):
             best = other
     return best
+
+
+def _are_sums_of_integers(dtype, of_output, lines):
+    """Whether lines of an integer image add up whole multiples: they keep low bits each, and may as well do so once."""
+    if np.dtype(dtype).kind not in "iu" or np.dtype(of_output).kind not in "iu":
+        return False
+    return all(line.divisor == 1 and line.weights.dtype.kind != "c" and _are_whole(line.weights) for line in lines)
+
+
+def _are_whole(weights):
+    return weights.dtype.kind in "iub" or bool(np.isfinite(weights).all() and (weights == np.rint(weights)).all())
 
 
 def _fusions(lines, constant, unit_sums):
@@ -161,23 +177,43 @@ def _of_lines(place, to, lines, constant):
 
 
 def _arranged(place, to, line, constant):
+    """One line's execution, by the kernels for signals or, of integers, by those for images: whichever is sooner."""
+    best = _arranged_over(place, to, line, constant)
+    image = _as_image(place, line) if np.dtype(place.dtype).kind in "iu" else None
+    other = _arranged_over(place, to, image, constant) if image is not None else None
+    if best is None or (other is not None and other.predicted_seconds < best.predicted_seconds):
+        return other
+    return best
+
+
+def _as_image(place, line):
+    """A line over one axis as one over that and the axis beside it whose samples lie closest, of one weight there."""
+    others = [axis for axis, length in enumerate(place.shape) if length > 1 and axis not in line.axes]
+    if len(line.axes) != 1 or not others:
+        return None
+    beside = min(others, key=lambda axis: abs(place.strides[axis]))
+    return Line(line.axes + (beside,), line.weights.reshape(-1, 1), line.origins + (0,), line.boundaries * 2, line.divisor)
+
+
+def _arranged_over(place, to, line, constant):
     how = _sums(np.dtype(place.dtype), np.dtype(to.dtype), line.weights, line.divisor, constant, "constant" in line.boundaries)
     if how is None or len(line.axes) > 3:
         return None
-    taps, options = how
+    taps, options, as_in_c = how
     if "constant" in line.boundaries:
         options |= {"boundary": "constant", "constant": complex(constant) if "complex" in place.dtype else float(constant)}
     options["device"] = f"cuda:{place.device}"
     axes = list(zip(line.axes, line.origins, line.boundaries, strict=True))
     try:
         # The engine's correlation conjugates; convolution with reversed taps does not.
-        return _core.gpu_filter(place[:3], to[:3], axes, np.flip(taps), options)
+        return _core.gpu_filter(place[:3], to[:3], axes, np.flip(taps), options, as_in_c)
     except (NotImplementedError, TypeError):
         return None
 
 
 def _sums(dtype, of_output, weights, divisor, constant, has_constant):
-    """(taps, options) with which the engine forms the sums that tapline.ndimage promises; None where it cannot."""
+    """(taps, options, as_in_c) with which the engine forms the sums that tapline.ndimage promises; None where it cannot. as_in_c:
+    sums become integers as a C cast makes them, without their fraction and with their low bits."""
     if weights.dtype.kind == "c" and dtype.kind != "c":
         return None
     if dtype.kind in "iub":
@@ -187,32 +223,36 @@ def _sums(dtype, of_output, weights, divisor, constant, has_constant):
             return None
         if of_output.kind in "iub":
             return _integer_sums(dtype, of_output, weights, divisor)
-        return ((weights / divisor).astype(np.float64), {}) if of_output.char in "fd" else None
+        return ((weights / divisor).astype(np.float64), {}, False) if of_output.char in "fd" else None
     single = dtype.char in "efF" and of_output.char in "efF"
     if of_output.kind != dtype.kind or (dtype.char in "efF") != single or (of_output.char == "e" and dtype.char not in "ef"):
         return None
     real = np.float32 if single else np.float64
-    return (weights / divisor).astype(np.result_type(real, np.complex64) if weights.dtype.kind == "c" else real), {}
+    return (weights / divisor).astype(np.result_type(real, np.complex64) if weights.dtype.kind == "c" else real), {}, False
 
 
 def _integer_sums(dtype, of_output, weights, divisor):
-    """Of integers, exact or truncated; only where no sum passes the ends of the output's type, as there SciPy's wrap."""
+    """Of integers: exact, or truncated."""
+    if of_output.kind == "b" or not np.isfinite(weights).all():
+        return None
     low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     not_negative = low == 0 and bool((weights >= 0).all())
-    if of_output.kind == "b" or (of_output.kind == "u" and not not_negative) or not np.isfinite(weights).all():
-        return None
-    largest = max(high, -low) * float(np.abs(weights).sum()) / divisor
-    whole = weights.dtype.kind in "iub" or bool((weights == np.rint(weights)).all())
-    exact = whole and _gpu_call.sums_are_exact(dtype.name, np.rint(weights).astype(np.int64))
-    if largest * (1 + NUDGE) >= np.iinfo(of_output).max + 1:
-        return None
+    largest = max(high, -low) * float(np.abs(weights).sum())
+    fits = largest / divisor * (1 + NUDGE) < np.iinfo(of_output).max + 1 and (of_output.kind == "i" or not_negative)
+    exact = _are_whole(weights) and _gpu_call.sums_are_exact(dtype.name, np.rint(weights).astype(np.int64))
     strict = {"accuracy": "strict"} if exact else {}
     if exact and divisor == 1:
-        return weights.astype(np.float32 if largest < _MAX_EXACT_IN_SINGLE else np.float64), strict
-    if not not_negative or largest >= _MAX_TRUNCATED:
+        if fits:
+            return weights.astype(np.float32 if largest < _MAX_EXACT_IN_SINGLE else np.float64), strict, False
+        return np.rint(weights).astype(np.int64), {}, True
+    if largest / divisor >= _MAX_TRUNCATED:
         return None
-    # The engine rounds to even: half below the sum's next integer that is its integral part.
-    return weights.astype(np.float64), strict | {"scale": (1 + NUDGE) / divisor, "bias": -0.5}
+    if fits and not_negative:
+        # The engine rounds to even: half below the sum's next integer that is its integral part.
+        return weights.astype(np.float64), strict | {"scale": (1 + NUDGE) / divisor, "bias": -0.5}, False
+    if exact and largest <= _MAX_TRUNCATED_IN_SINGLE:
+        return weights.astype(np.float32), strict | {"scale": (1 + _NUDGE_IN_SINGLE) / divisor}, True
+    return weights.astype(np.float64), strict | {"scale": (1 + NUDGE) / divisor}, True
 
 
 def _holds(dtype, constant):

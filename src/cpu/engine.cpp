@@ -51,6 +51,9 @@ public:
     }
 
     [[nodiscard]] core::Support accepts(const core::Resolved& problem, const core::Request& /*request*/) const override {
+        if (problem.overflow == Overflow::truncate) {
+            return core::Support::no("overflow: truncate is for a GPU only; truncate floating-point outputs");
+        }
         if (core::is_half(problem.output_dtype) && !core::is_half(problem.dtype)) {
             return core::Support::no("f16 and bf16 outputs of other samples are for a GPU only; take f32");
         }

@@ -10,7 +10,7 @@
 
 namespace tapline::cuda_abi {
 
-inline constexpr std::uint32_t kAbiVersion = 11;
+inline constexpr std::uint32_t kAbiVersion = 12;
 inline constexpr const char* kEntryName = "tapline_cuda_entry";  // const Api* (*)(std::uint32_t caller's kAbiVersion)
 
 /// What went wrong; the numbers up to `device` are those of tapline::ErrorCode's cases of the same name.
@@ -42,8 +42,13 @@ struct Problem : core::Resolved {
     bool taps_come_later = false;  ///< executions bring them (execute_with_taps), which some rungs can do
     bool narrow_taps = false;  ///< one filter whose taps are of dtype: bf16, or f16 once the largest is scaled into [2^14, 2^15)
     bool taps_finite = true;
-    std::int32_t separable = 0;   ///< separable masks that make up a mask, the most of all masks; 0: not separable, or not known
-    bool exact_specials = false;  ///< core::SeparableMask::exact_specials of every mask
+    bool has_negative_tap = true;  ///< of integers beside integers, or nobody knows
+    std::int32_t separable = 0;    ///< separable masks that make up a mask, the most of all masks; 0: not separable, or not known
+    bool exact_specials = false;   ///< core::SeparableMask::exact_specials of every mask
+    /// Rungs for integers ask others so: sums are integers that the taps' type holds or wraps, and only their low bits are stored.
+    bool whole_sums = false;
+    std::int8_t bits_of_taps = 127;  ///< of integers beside integers: no filter's magnitudes add up to more than 2^bits
+    std::int8_t bits_of_tap = 127;   ///< and none of them is that of 2^bits
 };
 
 /// Outputs [first, first + count) along the cut axis (x of a signal, y of an image) of each item of the batch from the samples
@@ -101,6 +106,7 @@ struct RungInfo {
     std::int32_t takes_outer = 0;   ///< core::Algorithm::takes_outer
     std::int32_t is_local = 1;      ///< core::Algorithm::is_local
     std::int32_t granularity = 1;   ///< of plans that do not say otherwise (Api::granularity)
+    std::int32_t truncates = 0;     ///< takes Overflow::truncate
 };
 
 /// Depthwise correlation with taps in device memory, for training: no plan, nothing prepared. All tensors are packed:

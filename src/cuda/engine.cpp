@@ -32,6 +32,7 @@ Refusal refusal(const Rung& rung, const Problem& problem, const Device& device) 
         return problem.is_exact() ? "its sums are not exact, as those of integers must be"
                                   : "takes integers with integer taps only";
     }
+    if (problem.overflow == Overflow::truncate && rung.info().truncates == 0) { return "rounds sums on their way to integers"; }
     if (problem.has_outer() && rung.info().takes_outer == 0) { return "takes one batch axis at a time"; }
     if (rung.info().rank != problem.rank) {
         constexpr std::array<const char*, 4> kNames{"", "signals", "images", "volumes"};

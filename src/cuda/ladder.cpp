@@ -11,7 +11,9 @@
 #include "cuda/families/image_rows/image_rows.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/integer/integer_any.hpp"
+#include "cuda/families/integer/integer_lines.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
+#include "cuda/families/integer/integer_tensor.hpp"
 #include "cuda/families/overlap_save/checked/overlap_save_checked.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
@@ -46,6 +48,8 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_cluster(),
         &overlap_save_checked(),
         &transposed_rows(),
+        &integer_lines(),
+        &integer_tensor(),
         &integer_direct(),
         &integer_transforms(),
         &integer_signals(),
@@ -58,6 +62,7 @@ const std::vector<const Rung*>& ladder() {
         &image_rows(),
         &image_planes(),
         &flattened_images(),
+        &integer_tiles(),
         &integer_images(),
         // Volumes.
         &volume_direct(),

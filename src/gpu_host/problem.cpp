@@ -39,6 +39,9 @@ cuda_abi::Problem to_abi(const core::Resolved& problem, const core::Request& req
     abi.taps_come_later = request.taps_come_later;
     abi.narrow_taps = request.facts.narrow;
     abi.taps_finite = request.facts.finite;
+    abi.has_negative_tap = request.facts.has_negative_tap;
+    abi.bits_of_taps = static_cast<std::int8_t>(request.facts.bits_of_taps());
+    abi.bits_of_tap = static_cast<std::int8_t>(request.facts.bits_of_tap());
     abi.separable = request.facts.rank();
     const auto& masks = request.facts.separable;
     abi.exact_specials =

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
 #include "core/problem/resolved.hpp"
 #include "reference/reference.hpp"
 #include "support/draw.hpp"
+#include "tapline/plan.hpp"
 
 namespace tapline::core {
 namespace {
@@ -271,6 +273,20 @@ TEST(Types, RealTapsBesideIntegersMakeSumsOfTheirType) {
     EXPECT_EQ(resolve(p).sum_dtype, Dtype::f64);
     EXPECT_FALSE(resolve(p).is_exact());
     EXPECT_FALSE(resolve(p).trivial_epilogue) << "the output is cast";
+}
+
+TEST(Types, TruncatedSumsAreOfRealTaps) {
+    Problem p{.length = 10, .taps = 3, .dtype = Dtype::i16, .overflow = Overflow::truncate};
+    EXPECT_THROW(resolve(p), Error) << "exact sums have no fraction";
+    p.real_taps = Dtype::f32;
+    EXPECT_EQ(resolve(p).overflow, Overflow::truncate);
+    p.output_dtype = Dtype::f32;
+    EXPECT_THROW(resolve(p), Error);
+    p.output_dtype = Dtype::boolean;
+    EXPECT_THROW(resolve(p), Error);
+    p.output_dtype = Dtype::u8;
+    const std::vector<float> taps(3);
+    EXPECT_THROW(make_plan(p, taps.data(), {.device = "cpu"}), Error) << "a CPU rounds";
 }
 
 TEST(UpTo, HoldsSoManyAndRefusesMore) {

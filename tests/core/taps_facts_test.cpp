@@ -80,6 +80,28 @@ TEST(FiniteTaps, OfEveryTypeAndAllFilters) {
     EXPECT_TRUE(facts_of(resolve(problem_of(2, Dtype::i32)), integers).finite);
 }
 
+TEST(IntegerTaps, BitsOfTheirMagnitudes) {
+    struct Row {
+        std::vector<std::int64_t> taps;
+        int of_taps, of_tap;
+        bool has_negative;
+    };
+    const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+    for (const Row& row : {Row{{1}, 0, 1, false}, Row{{1, 2, 1}, 2, 2, false}, Row{{1, -2, 2}, 3, 2, true},
+                           Row{{127, 1}, 7, 7, false}, Row{{128, 0}, 7, 8, false}, Row{{least, 1}, 64, 64, true}}) {
+        const TapsFacts facts = facts_of(resolve(problem_of(row.taps.size(), Dtype::i16)), row.taps.data());
+        EXPECT_EQ(facts.bits_of_taps(), row.of_taps) << row.taps[0];
+        EXPECT_EQ(facts.bits_of_tap(), row.of_tap) << row.taps[0];
+        EXPECT_EQ(facts.has_negative_tap, row.has_negative) << row.taps[0];
+    }
+    const std::vector<std::int64_t> mask(9, 100);
+    Problem image = ImageProblem{.height = 9, .width = 9, .mask_height = 3, .mask_width = 3, .dtype = Dtype::u8};
+    image.real_taps.reset();
+    EXPECT_EQ(facts_of(resolve(image), mask.data()).bits_of_taps(), 10);
+    EXPECT_EQ(facts_of(resolve(problem_of(3, Dtype::i16)), nullptr).bits_of_taps(), 65) << "of any taps";
+    EXPECT_EQ(facts_of(resolve(problem_of(3, Dtype::f32)), nullptr).bits_of_taps(), TapsFacts::kUnknownBits);
+}
+
 TEST(SeparableTaps, EveryMaskIsLookedAt) {
     const ImageProblem p{.height = 9,
                          .width = 9,

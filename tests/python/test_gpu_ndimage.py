@@ -156,6 +156,37 @@ def test_sums_past_the_ends_of_a_type_wrap(gpu, output, weights):
     np.testing.assert_allclose(gpu.get(nd.correlate1d(gpu.put(x), weights, output=output)), wanted, 1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "int32"])
+def test_integers_are_truncated_and_wrap_as_on_the_host(gpu, dtype):
+    """Over all of their type's range, also where sums pass its ends on the way."""
+    if isinstance(gpu, Torch) and dtype == "uint16":
+        pytest.skip("PyTorch has few operations for them")
+    rng, ends = np.random.default_rng(5), np.iinfo(dtype)
+    calls = [
+        (nd.uniform_filter, (3,)),
+        (nd.uniform_filter, (4,)),
+        (nd.uniform_filter1d, (7, 0)),
+        (nd.gaussian_filter, (0.7,)),
+        (nd.prewitt, ()),
+        (nd.sobel, (0,)),
+        (nd.laplace, ()),
+        (nd.correlate, (rng.integers(-3, 4, (3, 2)),)),
+    ]
+    images = [rng.integers(ends.min, ends.max, (33, 40), dtype, endpoint=True), np.full((5, 6), ends.min, dtype)]
+    images += [rng.choice([ends.min, ends.max], (20, 21)).astype(dtype), rng.integers(-20 if ends.min else 0, 20, (30, 7), dtype)]
+    for x in images:
+        for function, arguments in calls:
+            for mode in ("reflect", "wrap"):
+                got = gpu.get(function(gpu.put(x), *arguments, mode=mode))
+                np.testing.assert_array_equal(got, function(x, *arguments, mode=mode), f"{function.__name__}{arguments} {mode}")
+
+
+def test_derivatives_of_a_volume_of_integers(gpu):
+    x = np.random.default_rng(6).integers(-(2**15), 2**15, (9, 20, 11), np.int16)
+    for function in (nd.prewitt, nd.sobel, nd.laplace):
+        np.testing.assert_array_equal(gpu.get(function(gpu.put(x))), function(x))
+
+
 def test_a_remembered_call_looks_at_everything(gpu):
     x, weights = drawn(20, 30), np.array([1.0, 2, 3])
     there = gpu.put(x)

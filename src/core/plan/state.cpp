@@ -27,6 +27,7 @@ TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& se
         all.largest_tap = std::max(all.largest_tap, facts.largest_tap);
         all.sum_of_taps = std::max(all.sum_of_taps, facts.sum_of_taps);
         all.norm_of_taps = std::max(all.norm_of_taps, facts.norm_of_taps);
+        all.has_negative_tap = all.has_negative_tap || facts.has_negative_tap;
         // The worst of them: one that is no sum of separable masks, else the one of the largest rank.
         if (all.rank() != 0 && (facts.rank() == 0 || facts.rank() > all.rank())) { all.separable = facts.separable; }
     }

@@ -30,7 +30,7 @@ void check_enums(const Problem& p) {
     check_enum("boundary", p.boundary, Boundary::wrap);
     check_enum("operation", p.operation, Operation::correlation);
     check_enum("dtype", p.dtype, Dtype::bf16);
-    check_enum("overflow", p.overflow, Overflow::wrap);
+    check_enum("overflow", p.overflow, Overflow::truncate);
     if (p.output_dtype) { check_enum("output_dtype", *p.output_dtype, Dtype::bf16); }
     for (const FilteredAxis& axis : p.axes) {
         if (axis.mode) { check_enum("mode", *axis.mode, Mode::leading); }
@@ -48,6 +48,9 @@ void check_types(const Problem& p) {
                                     " signal; it is f32 or f64, for a signal of integers");
     }
     const Dtype out = output_dtype(p);
+    if (p.overflow == Overflow::truncate && (!is_integer(out) || out == Dtype::boolean || is_integer(taps_dtype(p)))) {
+        refuse(ErrorCode::argument, "overflow: truncate is for real taps and integer outputs other than bool");
+    }
     if (is_complex(p.dtype) != is_complex(out)) {
         refuse(ErrorCode::type, std::string("output_dtype: ") + to_string(out) + " cannot hold the result of a " +
                                     to_string(p.dtype) +

@@ -48,6 +48,8 @@ std::vector<SeparableMask> separable_masks(const Resolved& r, const void* taps) 
 
 void note_magnitudes(TapsFacts& facts, const Resolved& r, const std::int64_t* taps) {
     constexpr double kRoundedUp = 1 + 1e-6;  // the sums have 2^33 terms at most, each rounded to 2^-53
+    const auto not_less = [](double sum) { return sum < 0x1p53 ? sum : sum * kRoundedUp; };  // below it is exact
+    facts.has_negative_tap = false;
     for (std::int64_t f = 0; f < r.filters; ++f) {
         double sum = 0, squares = 0;
         for (std::int64_t t = f * r.taps(); t < (f + 1) * r.taps(); ++t) {
@@ -55,11 +57,12 @@ void note_magnitudes(TapsFacts& facts, const Resolved& r, const std::int64_t* ta
             const double tap =
                 is_unsigned ? static_cast<double>(static_cast<std::uint64_t>(taps[t])) : static_cast<double>(taps[t]);
             const double magnitude = std::abs(tap);
+            facts.has_negative_tap = facts.has_negative_tap || tap < 0;
             facts.largest_tap = std::max(facts.largest_tap, magnitude);
             sum += magnitude;
             squares += magnitude * magnitude;
         }
-        facts.sum_of_taps = std::max(facts.sum_of_taps, sum * kRoundedUp);
+        facts.sum_of_taps = std::max(facts.sum_of_taps, not_less(sum));
         facts.norm_of_taps = std::max(facts.norm_of_taps, std::sqrt(squares) * kRoundedUp);
     }
 }
@@ -82,6 +85,16 @@ int TapsFacts::rank() const {
     return largest;
 }
 
+int TapsFacts::bits_of_taps() const {
+    if (sum_of_taps == 0) { return kUnknownBits; }
+    return std::min(static_cast<int>(std::ceil(std::log2(sum_of_taps))), kUnknownBits);
+}
+
+int TapsFacts::bits_of_tap() const {
+    if (largest_tap == 0) { return kUnknownBits; }
+    return static_cast<int>(std::floor(std::log2(largest_tap))) + 1;
+}
+
 TapsFacts facts_of(const Resolved& problem, const void* taps) {
     TapsFacts facts;
     if (taps == nullptr) {
@@ -89,7 +102,7 @@ TapsFacts facts_of(const Resolved& problem, const void* taps) {
         return facts;
     }
     if (is_integer(problem.taps_dtype)) {
-        if (problem.rank == 1) { note_magnitudes(facts, problem, static_cast<const std::int64_t*>(taps)); }
+        note_magnitudes(facts, problem, static_cast<const std::int64_t*>(taps));
         return facts;
     }
     const bool is_single = real_part_of(problem.taps_dtype) == Dtype::f32;

@@ -14,6 +14,9 @@ inline constexpr Dtype kF32 = Dtype::f32, kF64 = Dtype::f64, kComplex64 = Dtype:
                        kU8 = Dtype::u8, kU16 = Dtype::u16, kU32 = Dtype::u32, kU64 = Dtype::u64, kF16 = Dtype::f16,
                        kBf16 = Dtype::bf16;
 
+/// In place of an output's type: integers of its size, the low bits of sums that are truncated as C does it.
+inline constexpr Dtype kLowBits = static_cast<Dtype>(64);
+
 /// sizeof an element. Host.
 constexpr int stored_bytes(Dtype type) {
     switch (type) {

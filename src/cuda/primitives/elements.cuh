@@ -30,15 +30,20 @@ template <class S>
 __device__ __forceinline__ bool is_finite(const S& x) {
     if constexpr (kIsComplexElement<S>) {
         return isfinite(x.x) && isfinite(x.y);
+    } else if constexpr (std::is_integral_v<S>) {
+        return true;
     } else {
         return isfinite(x);
     }
 }
 
-/// sum += x * h; a complex product is its four real ones.
+/// sum += x * h; a complex product is its four real ones, integers wrap.
 template <class X, class H>
 __device__ __forceinline__ void multiply_add(X& sum, const X& x, const H& h) {
-    if constexpr (!kIsComplexElement<X>) {
+    if constexpr (std::is_integral_v<X>) {
+        using U = std::make_unsigned_t<X>;
+        sum = static_cast<X>(static_cast<U>(sum) + static_cast<U>(x) * static_cast<U>(h));
+    } else if constexpr (!kIsComplexElement<X>) {
         sum = fma(x, h, sum);
     } else if constexpr (!kIsComplexElement<H>) {
         sum.x = fma(x.x, h, sum.x);

@@ -22,6 +22,8 @@ __device__ __forceinline__ X finish(const Arguments& a, X sum) {
         if (a.scale != 1) { sum = X{sum.x * scale, sum.y * scale}; }
         sum.x += static_cast<R>(a.bias);
         return sum;
+    } else if constexpr (std::is_integral_v<X>) {
+        return a.has_clamp ? clamp_pass_nan(sum, static_cast<X>(a.low), static_cast<X>(a.high)) : sum;
     } else {
         if (a.scale != 1) { sum *= static_cast<X>(a.scale); }
         sum += static_cast<X>(a.bias);

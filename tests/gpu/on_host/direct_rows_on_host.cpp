@@ -6,13 +6,23 @@ namespace tapline::cuda::rows {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
 #include "cuda/families/direct/rows/direct_rows.cpp"
+#include "cuda/families/direct/rows/direct_rows_integers.cu"
 #include "cuda/families/direct/rows/direct_rows_kernels.cu"
 
 namespace tapline::test::on_host {
 namespace {
 
-const bool added = add_sums_and_taps(
-    []<class X, class H>() { add_kernel(&cuda::rows::direct_rows_kernel<X, H>, reinterpret_cast<char*>(cuda::rows::shared)); });
+template <class X, class H>
+void add() {
+    add_kernel(&cuda::rows::direct_rows_kernel<X, H>, reinterpret_cast<char*>(cuda::rows::shared));
+}
+
+const bool added = add_sums_and_taps([]<class X, class H>() { add<X, H>(); });
+const bool added_integers = [] {
+    add<std::int32_t, std::int32_t>();
+    add<std::int64_t, std::int64_t>();
+    return true;
+}();
 
 }  // namespace
 }  // namespace tapline::test::on_host

@@ -11,8 +11,11 @@ namespace tapline::test::on_host {
 namespace {
 
 const bool added = [] {
-    add_kernel(&cuda::image_tiles_rung::image_tiles_kernel<4>, cuda::image_tiles_rung::shared);
-    add_kernel(&cuda::image_tiles_rung::image_tiles_kernel<3>, cuda::image_tiles_rung::shared);
+    for (const bool integers : {false, true}) {
+        for (const std::int64_t taps : {1, 100}) {
+            add_kernel(cuda::image_tiles_rung::kernel_of(taps, integers), cuda::image_tiles_rung::shared);
+        }
+    }
     return true;
 }();
 

@@ -8,7 +8,9 @@
 #include "core/problem/arrange.hpp"
 #include "cuda/check.hpp"
 #include "cuda/families/integer/integer_any.hpp"
+#include "cuda/families/integer/integer_lines.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
+#include "cuda/families/integer/integer_tensor.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/integer_cases.hpp"
 
@@ -18,6 +20,8 @@ namespace {
 constexpr std::int64_t kDefaultCases = 400;
 
 std::int64_t transformed = 0;  // cases
+std::int64_t as_real = 0;      // by the rungs for real numbers
+std::int64_t as_bytes = 0;
 
 std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random& random) {
     PreparedOnHost prepared(rung, r, c.taps.data());
@@ -25,6 +29,8 @@ std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random
     std::memset(c.out.data(), 0xFF, c.out.size());
     const cuda::Prepared& made = prepared.get();
     if (rung.describe(made).starts_with("segments")) { ++transformed; }
+    if (&rung == &cuda::integer_lines() || &rung == &cuda::integer_tiles()) { ++as_real; }
+    if (&rung == &cuda::integer_tensor()) { ++as_bytes; }
     GuardedBuffer workspace(static_cast<std::size_t>(rung.workspace_bytes(made)) + 1);
     const std::int64_t outputs = r.cut().outputs;
     const std::int64_t split = !rung.reports(made) && chance(0.4, random) ? between(0, outputs, random) : outputs;
@@ -41,15 +47,13 @@ std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random
 }
 
 // Whether an output did not fit.
-bool run_case(const Problem& p, std::uint64_t seed, Random& random, std::vector<const cuda::Rung*> rungs) {
-    SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+bool run_filled(const Problem& p, Case& c, std::uint64_t seed, Random& random, const std::vector<const cuda::Rung*>& rungs) {
     const core::Resolved r = core::resolve(p);
-    if (core::filter_sets(r) != 1) { return false; }  // repeated by the plan
-    Case c = exact_case(p, random);
     const ExactResult wanted = textbook_result(c);
     on_host::set_seed(seed);
     cuda_abi::Problem asked;
     static_cast<core::Resolved&>(asked) = r;
+    set_facts(asked, core::facts_of(r, core::correlation_taps(r, c.taps.data(), 0).get()));
     for (const cuda::Rung* rung : rungs) {
         if (!rung->supports(asked, device_of(132, 9)).empty()) { continue; }
         EXPECT_EQ(difference(c, wanted, run(*rung, c, r, random)), "") << rung->info().name;
@@ -57,14 +61,24 @@ bool run_case(const Problem& p, std::uint64_t seed, Random& random, std::vector<
     return !wanted.error.empty();
 }
 
+bool run_case(const Problem& p, std::uint64_t seed, Random& random, const std::vector<const cuda::Rung*>& rungs) {
+    SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+    if (core::filter_sets(core::resolve(p)) != 1) { return false; }  // repeated by the plan
+    Case c = exact_case(p, random);
+    return run_filled(p, c, seed, random, rungs);
+}
+
 bool run_case(std::uint64_t seed) {
     Random random(seed);
     const int rank = static_cast<int>(between(1, 3, random));
-    if (rank == 2) { return run_case(draw_exact_problem(rank, 30, 5, random), seed, random, {&cuda::integer_images()}); }
+    if (rank == 2) {
+        return run_case(draw_exact_problem(rank, 30, 5, random), seed, random, {&cuda::integer_images(), &cuda::integer_tiles()});
+    }
     if (rank == 3) { return run_case(draw_exact_problem(rank, 10, 5, random), seed, random, {&cuda::integer_volumes()}); }
     const bool is_long = chance(0.2, random);
     const Problem p = draw_exact_problem(rank, is_long ? 1500 : 200, is_long ? 400 : 40, random);
-    return run_case(p, seed, random, {&cuda::integer_signals(), &cuda::integer_direct()});
+    return run_case(p, seed, random,
+                    {&cuda::integer_signals(), &cuda::integer_direct(), &cuda::integer_lines(), &cuda::integer_tensor()});
 }
 
 TEST(IntegerKernels, AgreeWithTheTextbook) {
@@ -76,6 +90,7 @@ TEST(IntegerKernels, AgreeWithTheTextbook) {
     std::int64_t overflows = 0;
     for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) { overflows += run_case(static_cast<std::uint64_t>(i)) ? 1 : 0; }
     EXPECT_GT(overflows, cases / 20);
+    EXPECT_GT(as_real, cases / 20);
 }
 
 // Several segments, samples and taps of every size.
@@ -94,9 +109,41 @@ TEST(IntegerKernels, TransformsOfLongFilters) {
         p.constant = p.dtype == Dtype::boolean ? 1 : 100;
         if (chance(0.6, random)) { p.output_dtype = pick(kIntegerTypes, random); }
         p.overflow = chance(0.8, random) ? Overflow::wrap : Overflow::error;
-        run_case(p, static_cast<std::uint64_t>(seed), random, {&cuda::integer_direct(), &cuda::integer_transforms()});
+        run_case(p, static_cast<std::uint64_t>(seed), random,
+                 {&cuda::integer_direct(), &cuda::integer_transforms(), &cuda::integer_tensor()});
     }
     EXPECT_GT(transformed, cases / 4);
+}
+
+// Samples and outputs side by side, every type, taps of 8 and 16 bits, rows that begin anywhere.
+TEST(IntegerKernels, ProductsOfBytes) {
+    const std::int64_t only = environment_number("TAPLINE_PROPERTY_SEED", -1);
+    const std::int64_t cases = only >= 0 ? only + 1 : environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 10;
+    const std::int64_t before = as_bytes;
+    for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
+        Random random(static_cast<std::uint64_t>(seed));
+        Problem p;
+        p.dtype = pick(std::array{Dtype::i8, Dtype::i16, Dtype::i32, Dtype::u8, Dtype::u16, Dtype::u32}, random);
+        p.length = between(1, chance(0.3, random) ? 6000 : 700, random);
+        p.taps = between(1, chance(0.3, random) ? 300 : 40, random);
+        p.batch = between(1, 3, random);
+        p.filters = chance(0.7, random) ? Filters::shared : Filters::per_row;
+        p.mode = static_cast<Mode>(between(0, 1, random));
+        p.boundary = static_cast<Boundary>(between(0, 5, random));
+        p.constant = 100;
+        if (chance(0.5, random)) { p.input_row_stride = p.length + between(0, 5, random); }
+        p.output_dtype = chance(0.4, random) ? p.dtype : pick(kIntegerTypes, random);
+        p.overflow = chance(0.8, random) ? Overflow::wrap : Overflow::error;
+        SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+        Case c = exact_case(p, random);
+        const int bits = chance(0.5, random) ? 8 : 16;
+        auto* const taps = reinterpret_cast<std::int64_t*>(c.taps.data());
+        for (std::int64_t t = 0; t < taps_extent(p); ++t) {
+            taps[t] = between(1 - (1 << (bits - 1)), (1 << (bits - 1)) - 1, random);
+        }
+        run_filled(p, c, static_cast<std::uint64_t>(seed), random, {&cuda::integer_tensor()});
+    }
+    if (only < 0) { EXPECT_GT(as_bytes - before, cases / 4); }
 }
 
 }  // namespace

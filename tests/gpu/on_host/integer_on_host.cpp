@@ -16,6 +16,7 @@ alignas(128) double2 places[test::on_host::kSharedBytes / sizeof(double2)];
 #include "cuda/families/integer/integer_direct.cpp"
 #include "cuda/families/integer/integer_direct.cu"
 #include "cuda/families/integer/integer_finish.cpp"
+#include "cuda/families/integer/integer_lines.cpp"
 #include "cuda/families/integer/integer_overflow.cpp"
 #include "cuda/families/integer/integer_rung.cpp"
 #include "cuda/families/integer/integer_transforms.cpp"

@@ -73,6 +73,14 @@ inline cuda::Job job_of(const core::Resolved& r, void* out, const void* in, std:
             .n = cut.n};
 }
 
+// What the taps' values say of all problems but images.
+inline void set_facts(cuda_abi::Problem& p, const core::TapsFacts& facts) {
+    p.taps_finite = facts.finite;
+    p.has_negative_tap = facts.has_negative_tap;
+    p.bits_of_taps = static_cast<std::int8_t>(facts.bits_of_taps());
+    p.bits_of_tap = static_cast<std::int8_t>(facts.bits_of_tap());
+}
+
 // As the engine prepares a rung, in host memory.
 class PreparedOnHost {
 public:
@@ -85,7 +93,7 @@ public:
         static_cast<core::Resolved&>(prepared_.problem) = r;
         prepared_.problem.accuracy = accuracy;
         prepared_.policy.threads_per_block = threads_per_block;
-        prepared_.problem.taps_finite = facts.finite;
+        set_facts(prepared_.problem, facts);
         if (r.filters == 1 && !facts.separable.empty()) {
             factors_ = facts.separable[0];
             prepared_.problem.separable = factors_.rank;

@@ -280,6 +280,11 @@ private:
         }
         const std::int64_t to = item * job_.out_batch + o * job_.out_stride + y * middle_.out_stride + x * inner_.out_stride +
                                 c * p_.channels.out_stride;
+        if (!is_exact && p_.overflow == Overflow::truncate) {
+            const auto truncated = static_cast<std::int64_t>(finished(p_, sum, false).real());
+            store_exact(job_.out, p_.output_dtype, to, core::Int192(truncated));
+            return;
+        }
         if (!is_exact) { return store(job_.out, p_.output_dtype, to, finished(p_, sum, complex_signal_)); }
         // No more than a double holds where there is an epilogue.
         if (p_.scale != 1 || p_.bias != 0 || p_.has_clamp) {

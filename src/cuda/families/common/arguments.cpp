@@ -6,7 +6,8 @@
 namespace tapline::cuda {
 
 void set_epilogue(Arguments& a, const Problem& p) {
-    a.output_type = p.output_dtype;
+    const bool cuts_off = p.whole_sums || p.overflow == Overflow::truncate;
+    a.output_type = cuts_off && is_integer(p.output_dtype) ? kLowBits : p.output_dtype;
     a.converts = p.output_dtype != p.dtype;
     a.plain_store = p.scale == 1 && p.bias == 0 && !p.has_clamp;
     a.has_clamp = p.has_clamp;

@@ -17,6 +17,17 @@ Type type_of(const Problem& p, const cuda_abi::Device& device) {
         case kF16:
         case kBf16:
             return {2, 4, 1, 1};
+        case kI8:
+        case kI16:
+        case kI32:
+        case kI64:
+        case kU8:
+        case kU16:
+        case kU32:
+        case kU64:
+            if (p.taps_dtype == kI32) { return {stored_bytes(p.dtype), 4, 1, 0.5}; }
+            if (p.taps_dtype == kI64) { return {stored_bytes(p.dtype), 8, 1, 0.25}; }
+            [[fallthrough]];
         default:  // f32, and integers beside real taps
             return p.taps_dtype == kF64 ? Type{stored_bytes(p.dtype), 8, 1, f64} : Type{stored_bytes(p.dtype), 4, 1, 1};
     }

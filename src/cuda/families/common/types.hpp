@@ -25,6 +25,7 @@ inline bool taps_in_memory(const Problem& p) { return p.filters > 1 || p.taps_co
 
 /// The type that sums are formed in where samples are widened to it.
 inline Dtype sums_of(const Problem& p) {
+    if (is_integer(p.taps_dtype)) { return p.taps_dtype; }
     return is_complex(p.dtype) ? p.dtype : p.taps_dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
 }
 

@@ -47,6 +47,9 @@ double span_of(const Problem& p) {
            reach(p.y.n, p.y.in_stride, channels * p.x.n);
 }
 
+// Sums of 32 bits that wrap.
+bool sums_integers(const Problem& p) { return p.whole_sums && p.taps_dtype == kI32; }
+
 struct Layout {
     std::int64_t planes, channels, most_planes;
     bool by_columns, by_vectors;
@@ -55,7 +58,7 @@ Layout layout_of(const Problem& p) {
     Layout l{};
     l.channels = p.channels.length;
     l.planes = p.batch.length * p.channels.length;
-    l.by_vectors = p.x.in_stride == 1 && (stored_bytes(p.dtype) < 4 || p.dtype == kF32);
+    l.by_vectors = p.x.in_stride == 1 && (stored_bytes(p.dtype) < 4 || p.dtype == kF32 || sums_integers(p));
     const double step = std::max(span_of(p), std::abs(static_cast<double>(p.batch.in_stride)));
     l.most_planes = static_cast<std::int64_t>(std::clamp(kMostElements / step, 1.0, static_cast<double>(kMostPlanes)));
     l.by_columns = std::abs(p.y.in_stride) < std::abs(p.x.in_stride);
@@ -111,7 +114,8 @@ Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::
     c.groups_first = l.channels > 1;
     s.shared_bytes = shared_bytes_of(c, mask_x, mask_y);
     const double blocks = static_cast<double>(c.tiles_x) * static_cast<double>(c.tiles_y) * static_cast<double>(c.groups);
-    const double products = kProductCost * static_cast<double>(kAcross * kDown) * static_cast<double>(p.x.k * p.y.k);
+    const double of_product = kProductCost * (sums_integers(p) ? 2 : 1);
+    const double products = of_product * static_cast<double>(kAcross * kDown) * static_cast<double>(p.x.k * p.y.k);
     const double rows = kRowCost * chunks_of(mask_x) * (mask_y + kDown);
     const double turns = static_cast<double>(divide_up(strips_x * c.strips_y * c.planes, kThreads));
     // Whole rounds of what the device holds, or of blocks that have a multiprocessor to themselves.
@@ -153,6 +157,12 @@ float absent_pixel(const Problem& p) {
                               : static_cast<float>(c);
 }
 
+// As sums of integers have it.
+std::int32_t absent_integer(const Problem& p) {
+    const bool is_one = sums_integers(p) && has(p, kConstant);
+    return is_one ? static_cast<std::int32_t>(static_cast<std::int64_t>(p.constant.real())) : 0;
+}
+
 class ImageTiles final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
@@ -171,11 +181,12 @@ public:
         info.source = "src/cuda/families/image_tiles/image_tiles.cuh";
         info.rank = 2;
         info.takes_pieces = 1;
+        info.truncates = 1;
         return info;
     }
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (is_complex(p.dtype) || p.taps_dtype != kF32 || stored_bytes(p.dtype) > 4) {
+        if (is_complex(p.dtype) || (p.taps_dtype != kF32 && !sums_integers(p)) || stored_bytes(p.dtype) > 4) {
             return "takes real pixels of at most 4 bytes, with f32 taps";
         }
         if (p.filters != 1) { return "takes one mask for all channels"; }
@@ -199,8 +210,8 @@ public:
         const int width = static_cast<int>(p.x.k);
         const int height = static_cast<int>(p.y.k);
         const int chunks = chunks_of(width);
-        std::vector<float> to(static_cast<std::size_t>(chunks * height * kChunkPitch), 0.0F);
-        const auto* from = static_cast<const float*>(prepared.given.taps);
+        std::vector<std::uint32_t> to(static_cast<std::size_t>(chunks * height * kChunkPitch));  // as they are
+        const auto* from = static_cast<const std::uint32_t*>(prepared.given.taps);
         for (int y = 0; y < height; ++y) {
             for (int x = 0; x < width; ++x) {
                 const int chunk = std::min(x / kChunk, chunks - 1);
@@ -208,7 +219,7 @@ public:
                 to[static_cast<std::size_t>(at)] = from[y * width + x];
             }
         }
-        std::vector<std::byte> bytes(to.size() * sizeof(float));
+        std::vector<std::byte> bytes(to.size() * sizeof to[0]);
         std::memcpy(bytes.data(), to.data(), bytes.size());
         return bytes;
     }
@@ -221,7 +232,7 @@ public:
 
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenTiles>();
-        chosen->kernel = kernel_of(prepared.problem.taps());
+        chosen->kernel = kernel_of(prepared.problem.taps(), sums_integers(prepared.problem));
         chosen->shape = shape_of(prepared.problem, prepared.device);
         load_kernel(chosen->kernel, chosen->shape.shared_bytes, prepared.device);
         return chosen;
@@ -233,7 +244,7 @@ public:
         TileArguments a{};
         a.out = job.out;
         a.in = job.in;
-        a.taps = static_cast<const float*>(on_device.tables);
+        a.taps = on_device.tables;
         a.y = {p.y.n,       p.y.origin, job.in_stride, job.out_stride, job.in_first,
                job.in_last, job.first,  job.count,     p.y.boundary,   static_cast<int>(p.y.k)};
         a.x = {p.x.n, p.x.origin, p.x.in_stride, p.x.out_stride, 0, p.x.n, 0, p.x.outputs, p.x.boundary, static_cast<int>(p.x.k)};
@@ -253,6 +264,7 @@ public:
         set_epilogue(a.common, p);
         a.cut = chosen.shape.cut;
         a.absent = absent_pixel(p);
+        a.absent_integer = absent_integer(p);
         Cut& c = a.cut;
         c.by_vectors = c.by_vectors != 0 && a.x.in_stride == 1;
         c.store_vectors = stores_vectors(a);

@@ -110,27 +110,35 @@ __device__ __forceinline__ bool is_inside(const TileArguments& a, const Tile& ti
            y >= a.y.in_first && y + c.rows <= a.y.in_last;
 }
 
-/// Such a window as floats: of floats one element a thread, which lie where lanes meet in no bank; of others kAcross neighbours.
-template <class Raw>
-__device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& tile, float* window) {
+template <class X>
+__device__ __forceinline__ void put_vector(X* to, const X (&from)[kAcross]) {
+    uint4 vector;
+    memcpy(&vector, from, sizeof vector);
+    *reinterpret_cast<uint4*>(to) = vector;
+}
+
+/// Such a window as numbers X: of those that are as they come one element a thread, which lie where lanes meet in no bank; of
+/// others kAcross neighbours.
+template <class Raw, class X>
+__device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& tile, X* window) {
     constexpr int kAtOnce = kVectorsAtOnce;
-    constexpr bool kFloats = sizeof(Raw) == 4;
+    constexpr bool kAsTheyCome = sizeof(Raw) == 4;
     const Cut& c = a.cut;
-    const int side = kFloats ? c.load_columns : c.group_columns;
-    const int step_rows = kFloats ? c.load_rows : c.group_rows;
+    const int side = kAsTheyCome ? c.load_columns : c.group_columns;
+    const int step_rows = kAsTheyCome ? c.load_rows : c.group_rows;
     const int row = static_cast<int>(threadIdx.x) / side;
-    const int column = (static_cast<int>(threadIdx.x) - row * side) * (kFloats ? 1 : kAcross);
+    const int column = (static_cast<int>(threadIdx.x) - row * side) * (kAsTheyCome ? 1 : kAcross);
     if (row >= step_rows) { return; }
     const std::int64_t y = a.y.first + tile.y - a.y.origin - a.y.in_first + row;
     const Raw* from = static_cast<const Raw*>(a.in) + plane_offset(a, tile.plane, a.in_image, a.in_channel) + y * a.y.in_stride +
                       tile.x - a.x.origin + column;
-    float* to = window + row * c.pitch + column;
+    X* to = window + row * c.pitch + column;
     const std::int64_t step = step_rows * a.y.in_stride;
     const int to_step = step_rows * c.pitch;
-    if constexpr (kFloats) {
+    if constexpr (kAsTheyCome) {
         for (int more = 0; column + more < c.columns; more += side) {
             const Raw* source = from + more;
-            float* target = to + more;
+            X* target = to + more;
 #pragma unroll 4
             for (int r = row; r < c.rows; r += step_rows) {
                 copy_4_async(target, source);
@@ -151,10 +159,10 @@ __device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& 
             for (int u = 0; u < kAtOnce; ++u) {
                 if (r + u * c.group_rows < c.rows) {
                     Raw raw[kAcross];
-                    float wide[kAcross];
+                    X wide[kAcross];
                     held[u].get(raw);
                     widen_raw(a.input_type, raw, wide);
-                    *reinterpret_cast<float4*>(to) = float4{wide[0], wide[1], wide[2], wide[3]};
+                    put_vector(to, wide);
                 }
                 to += to_step;
             }
@@ -162,15 +170,26 @@ __device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& 
     }
 }
 
+/// What stands where there is no sample.
+template <class X>
+__device__ __forceinline__ X absent_number(const TileArguments& a) {
+    if constexpr (std::is_integral_v<X>) {
+        return a.absent_integer;
+    } else {
+        return a.absent;
+    }
+}
+
 /// Any window, one element after the other: lanes along rows, or down columns where those are what memory has side by side.
-template <class Raw>
-__device__ __forceinline__ void load_elements(const TileArguments& a, const Tile& tile, float* window, const int* rows,
+template <class Raw, class X>
+__device__ __forceinline__ void load_elements(const TileArguments& a, const Tile& tile, X* window, const int* rows,
                                               const int* columns) {
     constexpr int kAtOnce = kElementsAtOnce;
+    constexpr bool kAsTheyCome = sizeof(Raw) == 4 && std::is_integral_v<X>;
     const Cut& c = a.cut;
     const int thread = static_cast<int>(threadIdx.x);
     const Raw* const in = static_cast<const Raw*>(a.in) + plane_offset(a, tile.plane, a.in_image, a.in_channel);
-    const float absent = a.absent;
+    const X absent = absent_number<X>(a);
     const int across = c.by_columns != 0 ? c.load_rows : c.load_columns;
     const int quotient = thread / across;
     const int rest = thread - quotient * across;
@@ -180,14 +199,14 @@ __device__ __forceinline__ void load_elements(const TileArguments& a, const Tile
     const int all = c.rows * c.planes;
     const int to_step = c.load_rows * c.pitch;
     for (int column = first; column < c.columns; column += c.load_columns) {
-        float* to = window + row * c.pitch + column;
+        X* to = window + row * c.pitch + column;
         const int x = columns[column];
         if (x == kAbsent) {
             for (int r = row; r < all; r += c.load_rows, to += to_step) { *to = absent; }
             continue;
         }
         const Raw* const from = in + x;
-        if (sizeof(Raw) == 4 && a.input_type == kF32) {
+        if (kAsTheyCome || (sizeof(Raw) == 4 && a.input_type == kF32)) {
 #pragma unroll 4
             for (int r = row; r < all; r += c.load_rows, to += to_step) {
                 const int y = rows[r];
@@ -199,22 +218,24 @@ __device__ __forceinline__ void load_elements(const TileArguments& a, const Tile
             }
             continue;
         }
+        if constexpr (!kAsTheyCome) {
 #pragma unroll 1
-        for (int r = row; r < all; r += kAtOnce * c.load_rows) {
-            Raw raw[kAtOnce] = {};
-            int y[kAtOnce];
+            for (int r = row; r < all; r += kAtOnce * c.load_rows) {
+                Raw raw[kAtOnce] = {};
+                int y[kAtOnce];
 #pragma unroll
-            for (int u = 0; u < kAtOnce; ++u) {
-                const int at = r + u * c.load_rows;
-                y[u] = at < all ? rows[at] : kAbsent;
-                if (y[u] != kAbsent) { raw[u] = from[y[u]]; }
-            }
-            float wide[kAtOnce];
-            widen_raw(a.input_type, raw, wide);
+                for (int u = 0; u < kAtOnce; ++u) {
+                    const int at = r + u * c.load_rows;
+                    y[u] = at < all ? rows[at] : kAbsent;
+                    if (y[u] != kAbsent) { raw[u] = from[y[u]]; }
+                }
+                X wide[kAtOnce];
+                widen_raw(a.input_type, raw, wide);
 #pragma unroll
-            for (int u = 0; u < kAtOnce; ++u) {
-                if (r + u * c.load_rows < all) { *to = y[u] != kAbsent ? wide[u] : absent; }
-                to += to_step;
+                for (int u = 0; u < kAtOnce; ++u) {
+                    if (r + u * c.load_rows < all) { *to = y[u] != kAbsent ? wide[u] : absent; }
+                    to += to_step;
+                }
             }
         }
     }
@@ -222,20 +243,18 @@ __device__ __forceinline__ void load_elements(const TileArguments& a, const Tile
 
 /// sum[r][i] += the sum over the mask's rows m and t < kTaps of taps[m * kChunkPitch + t] * window[(r + m) * pitch + i + t]: each
 /// row of the window is loaded once, and waits in registers for the kDown rows of outputs that it belongs to.
-template <int kTaps>
-__device__ __forceinline__ void add_chunk(float (&sum)[kDown][kAcross], const float* window, int pitch, const float* taps,
-                                          int mask_rows) {
+template <int kTaps, class X>
+__device__ __forceinline__ void add_chunk(X (&sum)[kDown][kAcross], const X* window, int pitch, const X* taps, int mask_rows) {
     constexpr int kHeld = kTaps == 1 ? kAcross : 2 * kAcross;
-    float held[kDown][kHeld];
+    X held[kDown][kHeld];
     const auto load = [&](auto slot) {
         constexpr int s = decltype(slot)::value % kDown;
 #pragma unroll
         for (int v = 0; v < kHeld; v += kAcross) {
-            const float4 vector = *reinterpret_cast<const float4*>(window + v);
-            held[s][v] = vector.x;
-            held[s][v + 1] = vector.y;
-            held[s][v + 2] = vector.z;
-            held[s][v + 3] = vector.w;
+            X vector[kAcross];
+            load_taps(vector, window + v);
+#pragma unroll
+            for (int i = 0; i < kAcross; ++i) { held[s][v + i] = vector[i]; }
         }
         window += pitch;
     };
@@ -243,7 +262,7 @@ __device__ __forceinline__ void add_chunk(float (&sum)[kDown][kAcross], const fl
     const auto add = [&](auto turn) {
         constexpr int m = decltype(turn)::value;
         load(std::integral_constant<int, m + kDown - 1>{});
-        float tap[kChunkPitch];
+        X tap[kChunkPitch];
         load_taps(tap, taps);
         taps += kChunkPitch;
 #pragma unroll
@@ -251,7 +270,7 @@ __device__ __forceinline__ void add_chunk(float (&sum)[kDown][kAcross], const fl
 #pragma unroll
             for (int t = 0; t < kTaps; ++t) {
 #pragma unroll
-                for (int i = 0; i < kAcross; ++i) { sum[r][i] = fmaf(held[(m + r) % kDown][i + t], tap[t], sum[r][i]); }
+                for (int i = 0; i < kAcross; ++i) { multiply_add(sum[r][i], held[(m + r) % kDown][i + t], tap[t]); }
             }
         }
     };
@@ -265,8 +284,8 @@ __device__ __forceinline__ void add_chunk(float (&sum)[kDown][kAcross], const fl
 }
 
 /// A strip's outputs; `to`: the first, row_step elements from one row to the next.
-template <class Raw>
-__device__ __forceinline__ void store_strip(const TileArguments& a, const float (&sum)[kDown][kAcross], Raw* to, int rows,
+template <class Raw, class X>
+__device__ __forceinline__ void store_strip(const TileArguments& a, const X (&sum)[kDown][kAcross], Raw* to, int rows,
                                             int columns) {
     constexpr int kBytes = kAcross * static_cast<int>(sizeof(Raw));
     constexpr int kVectorBytes = kBytes < 16 ? kBytes : 16;
@@ -274,7 +293,7 @@ __device__ __forceinline__ void store_strip(const TileArguments& a, const float 
 #pragma unroll
     for (int r = 0; r < kDown; ++r) {
         if (r < rows) {
-            float value[kAcross];
+            X value[kAcross];
 #pragma unroll
             for (int i = 0; i < kAcross; ++i) { value[i] = finish(a.common, sum[r][i]); }
             Raw raw[kAcross];
@@ -296,8 +315,8 @@ __device__ __forceinline__ void store_strip(const TileArguments& a, const float 
 }
 
 /// A strip of outputs from its window to memory, unless it lies beside the output.
-__device__ __forceinline__ void make_strip(const TileArguments& a, const Tile& tile, const float* window, const float* taps,
-                                           int strip) {
+template <class X>
+__device__ __forceinline__ void make_strip(const TileArguments& a, const Tile& tile, const X* window, const X* taps, int strip) {
     const Cut& c = a.cut;
     const int chunks = chunks_of(a.x.mask);
     const int line = strip / c.strips_x;
@@ -308,9 +327,9 @@ __device__ __forceinline__ void make_strip(const TileArguments& a, const Tile& t
     const std::int64_t columns_left = a.x.outputs - tile.x - x;
     if (tile.plane + plane >= a.planes || rows_left <= 0 || columns_left <= 0) { return; }
 
-    float sum[kDown][kAcross] = {};
-    const float* from = window + (plane * c.rows + y) * c.pitch + x;
-    const float* chunk = taps;
+    X sum[kDown][kAcross] = {};
+    const X* from = window + (plane * c.rows + y) * c.pitch + x;
+    const X* chunk = taps;
 #pragma unroll 1
     for (int left = chunks - 1; left > 0; --left) {
         add_chunk<kChunk>(sum, from, c.pitch, chunk, a.y.mask);
@@ -344,22 +363,24 @@ __device__ __forceinline__ void make_strip(const TileArguments& a, const Tile& t
     });
 }
 
-/// A block makes a tile of the same place in several planes. Its windows come to shared memory as floats with the boundary in
-/// place, found once for each row and each column; a thread makes strips of kDown x kAcross outputs from there.
-/// kBlocks: of a multiprocessor.
-template <int kBlocks>
+/// A block makes a tile of the same place in several planes. Its windows come to shared memory as numbers X, floats or integers
+/// that wrap, with the boundary in place, found once for each row and each column; a thread makes strips of kDown x kAcross outputs
+/// from there. kBlocks: of a multiprocessor.
+template <int kBlocks, class X>
 __global__ void __launch_bounds__(kThreads, kBlocks) image_tiles_kernel(const __grid_constant__ TileArguments a) {
     extern __shared__ __align__(128) char shared[];
     const Cut& c = a.cut;
     const Tile tile = tile_of_block(a);
     auto* const rows = reinterpret_cast<int*>(shared);
     int* const columns = rows + c.rows * c.planes;
-    auto* const taps = reinterpret_cast<float*>(rows + (c.rows * c.planes + c.columns + 3) / 4 * 4);
-    const int tap_floats = chunks_of(a.x.mask) * a.y.mask * kChunkPitch;
-    float* const window = taps + tap_floats;
+    auto* const taps = reinterpret_cast<X*>(rows + (c.rows * c.planes + c.columns + 3) / 4 * 4);
+    const int tap_numbers = chunks_of(a.x.mask) * a.y.mask * kChunkPitch;
+    X* const window = taps + tap_numbers;
     const bool inside = is_inside(a, tile);
     if (!inside) { find_sources(a, tile, rows, columns); }
-    for (int i = static_cast<int>(threadIdx.x); i < tap_floats; i += kThreads) { taps[i] = __ldg(a.taps + i); }
+    for (int i = static_cast<int>(threadIdx.x); i < tap_numbers; i += kThreads) {
+        taps[i] = __ldg(static_cast<const X*>(a.taps) + i);
+    }
     if (!inside) { __syncthreads(); }
     with_raw(a.input_bytes, [&](auto raw) {
         using Raw = decltype(raw);

@@ -48,21 +48,23 @@ struct Cut {
 };
 
 struct TileArguments {
-    void* out;          // output (first, 0) of the first plane
-    const void* in;     // sample (in_first, 0) of the first plane
-    const float* taps;  // (chunks, mask rows, kChunkPitch)
+    void* out;         // output (first, 0) of the first plane
+    const void* in;    // sample (in_first, 0) of the first plane
+    const void* taps;  // (chunks, mask rows, kChunkPitch)
     Side y, x;
     std::int64_t planes, channels;  // plane p is channel p % channels of image p / channels
     std::int64_t in_image, out_image, in_channel, out_channel;
     Dtype input_type;
     int input_bytes, output_bytes;
     float absent;  // what stands where there is no sample
+    std::int32_t absent_integer;
     Cut cut;
     Arguments common;  // epilogue and output type; nothing else is set
 };
 
 using Kernel = void (*)(TileArguments);
-Kernel kernel_of(std::int64_t taps);
+/// `integers`: sums of 32 bits that wrap.
+Kernel kernel_of(std::int64_t taps, bool integers);
 
 /// Bytes of shared memory: where rows and columns of the windows come from, taps, windows.
 inline std::size_t shared_bytes_of(const Cut& c, int mask_width, int mask_height) {

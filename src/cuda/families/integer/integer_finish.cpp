@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/problem/taps_facts.hpp"
+
 namespace tapline::cuda::integer {
 namespace {
 
@@ -54,6 +56,16 @@ Bound bound_of(const Problem& p, const void* taps) {
     const int bits = bits_of(p.dtype) - (is_signed(p.dtype) ? 1 : 0);
     bound.largest *= std::ldexp(kRoundedUp, bits) + (is_signed(p.dtype) ? 0 : -1);
     return bound;
+}
+
+bool knows_taps(const Problem& p) { return p.bits_of_taps != core::TapsFacts::kUnknownBits; }
+
+Bound likely_bound(const Problem& p) {
+    constexpr double kOrdinary = 0x1p15;
+    const bool is_unsigned = !is_signed(p.dtype);
+    const double largest = std::ldexp(1.0, bits_of(p.dtype) - (is_unsigned ? 0 : 1)) - (is_unsigned ? 1 : 0);
+    const double taps = knows_taps(p) ? std::ldexp(1.0, p.bits_of_taps) : kOrdinary * static_cast<double>(p.taps());
+    return {.largest = largest * taps, .never_negative = knows_taps(p) && is_unsigned && !p.has_negative_tap};
 }
 
 int sum_bits(const Problem& p, const Bound& bound) { return keeps_low_bits(p) || bound.largest < 0x1p63 ? 64 : 192; }

@@ -36,6 +36,10 @@ struct Bound {
 /// `taps`: problem.filters rows of problem.taps() taps, 64 bits each; null: any.
 Bound bound_of(const Problem& p, const void* taps);
 
+/// Whether the problem says how large its taps are; the bound that follows. Of taps of ordinary size where it does not.
+bool knows_taps(const Problem& p);
+Bound likely_bound(const Problem& p);
+
 /// Whether only the low bits of a sum reach the output.
 bool keeps_low_bits(const Problem& p);
 

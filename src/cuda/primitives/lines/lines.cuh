@@ -116,6 +116,18 @@ __device__ __forceinline__ __half to_half(double x) { return __double2half(x); }
 __device__ __forceinline__ __nv_bfloat16 to_bfloat16(float x) { return __float2bfloat16_rn(x); }
 __device__ __forceinline__ __nv_bfloat16 to_bfloat16(double x) { return __double2bfloat16(x); }
 
+/// A sum without its fraction, of which integers keep the low bits; f32 sums have 24.
+template <class X>
+__device__ __forceinline__ auto truncated(X x) {
+    if constexpr (std::is_integral_v<X>) {
+        return x;
+    } else if constexpr (sizeof(X) == 4) {
+        return static_cast<int>(x);
+    } else {
+        return static_cast<long long>(x);
+    }
+}
+
 /// The inverse of widen_raw(): sums of real numbers as elements of a type of so many bytes. As store_converted().
 template <class X, class Raw, int kCount>
 __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCount], Raw (&raw)[kCount]) {
@@ -123,12 +135,23 @@ __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCou
 #pragma unroll
         for (int i = 0; i < kCount; ++i) { raw[i] = static_cast<Raw>(narrow(x[i])); }
     };
-    if constexpr (sizeof(Raw) == 1) {
+    const auto low_bits = [](X v) { return truncated(v); };
+    if constexpr (std::is_integral_v<X>) {  // as floating-point numbers, or their low bits
+        if (sizeof(Raw) == 4 && type == kF32) {
+            return each([](X v) { return __float_as_uint(static_cast<float>(v)); });
+        }
+        if (sizeof(Raw) == 8 && type == kF64) {
+            return each([](X v) { return __double_as_longlong(static_cast<double>(v)); });
+        }
+        each(low_bits);
+    } else if constexpr (sizeof(Raw) == 1) {
         switch (type) {
             case kI8:
                 return each([](X v) { return round_within(v, -128, 127); });
             case kU8:
                 return each([](X v) { return round_within(v, 0, 255); });
+            case kLowBits:
+                return each(low_bits);
             default:
                 return each([](X v) { return round_within(v, 0, 1); });
         }
@@ -140,6 +163,8 @@ __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCou
                 return each([](X v) { return __bfloat16_as_ushort(to_bfloat16(v)); });
             case kI16:
                 return each([](X v) { return round_within(v, -32768, 32767); });
+            case kLowBits:
+                return each(low_bits);
             default:
                 return each([](X v) { return round_within(v, 0, 65535); });
         }
@@ -149,6 +174,8 @@ __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCou
                 return each([](X v) { return __float_as_uint(static_cast<float>(v)); });
             case kI32:
                 return each([](X v) { return round_within(v, INT32_MIN, INT32_MAX); });
+            case kLowBits:
+                return each(low_bits);
             default:
                 return each([](X v) { return saturate<std::uint32_t>(v, 0, 0x1p32); });
         }
@@ -158,6 +185,8 @@ __device__ __forceinline__ void narrow_real_to_raw(Dtype type, const X (&x)[kCou
                 return each([](X v) { return __double_as_longlong(v); });
             case kI64:
                 return each([](X v) { return saturate<std::int64_t>(v, -0x1p63, 0x1p63); });
+            case kLowBits:
+                return each(low_bits);
             default:
                 return each([](X v) { return saturate<std::uint64_t>(v, 0, 0x1p64); });
         }
@@ -196,9 +225,10 @@ __device__ __forceinline__ void with_raw(int bytes, const Body& body) {
 
 /// The type of sums X.
 template <class X>
-inline constexpr Dtype kOwnType = kIsComplexElement<X> ? (sizeof(X) == 8 ? kComplex64 : kComplex128)
-                                  : sizeof(X) == 4     ? kF32
-                                                       : kF64;
+inline constexpr Dtype kOwnType = kIsComplexElement<X>    ? (sizeof(X) == 8 ? kComplex64 : kComplex128)
+                                  : std::is_integral_v<X> ? (sizeof(X) == 4 ? kI32 : kI64)
+                                  : sizeof(X) == 4        ? kF32
+                                                          : kF64;
 
 /// body(Raw()) with elements of samples of real numbers whose sums are X: X itself where they are sums as they come. Where that was
 /// one of the types of its size, the compiler asked for it at every element, some thirty instructions each.

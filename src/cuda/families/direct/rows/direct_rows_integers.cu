@@ -1,0 +1,17 @@
+// The kernels of rows on a line for sums of integers.
+#include "cuda/families/direct/rows/direct_rows.cuh"
+
+namespace tapline::cuda::rows {
+
+Kernel integer_kernel_of(Dtype sum_dtype) {
+    switch (sum_dtype) {
+        case kI32:
+            return &direct_rows_kernel<std::int32_t, std::int32_t>;
+        case kI64:
+            return &direct_rows_kernel<std::int64_t, std::int64_t>;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace tapline::cuda::rows
