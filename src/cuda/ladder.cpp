@@ -14,6 +14,7 @@
 #include "cuda/families/integer/integer_signal.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
+#include "cuda/families/overlap_save/long/overlap_save_long.hpp"
 #include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
@@ -40,6 +41,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_rung(),
         &overlap_save_parts(),
         &overlap_save_large(),
+        &overlap_save_long(),
         &overlap_save_cluster(),
         &integer_direct(),
         &integer_transforms(),

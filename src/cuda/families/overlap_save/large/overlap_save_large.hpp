@@ -43,9 +43,14 @@ struct LargeSegments {
     int plain;                    // outputs side by side and of the signal's type, pairs aligned
     int aligned;                  // every segment's samples begin on 16 bytes
     int paired;                   // its samples and its outputs at twice their size
+    // Of parts of a longer segment (../long), which are transformed as they are, NaN and infinities too:
+    int are_parts;
+    int spectra_mask;         // segment s has spectrum s & mask, of its own points each
+    const unsigned* only_if;  // null, or: nothing to do unless this is set
+    int spectra;              // that are made of `given`, k taps each, one behind the other: 0 as 1
     // Of taps that came after the plan, for the kernel that makes the spectrum:
     void* made_spectrum;
-    void* made_taps;           // (k) in correlation order
+    void* made_taps;           // (k) in correlation order, or null
     const void* given;         // (k)
     int reversed, conjugated;  // correlation order is the given one reversed, conjugated
 
