@@ -35,6 +35,7 @@ struct LargeSegments {
     LargeState* state;
     std::int64_t start;           // from sample in_first to the first one of segment 0
     int segments, of_row;         // of all rows, of one
+    int rows_in_turn;             // rows, if segments go from row to row; 0: along one row after the other
     int outputs;                  // of a segment
     int skip, used;               // a segment's outputs read its samples [skip, used)
     int inner_first, inner_last;  // the segments of every row whose samples all lie in the piece
@@ -58,8 +59,10 @@ struct LargeSegments {
         int row, index;  // of the batch, and there
     };
     [[nodiscard]] TAPLINE_HOST_DEVICE Index index_of(int segment) const {
-        const int row = segment / of_row;
-        return {row, segment - row * of_row};
+        const int each = rows_in_turn != 0 ? rows_in_turn : of_row;
+        const int turn = segment / each;
+        const int in_turn = segment - turn * each;
+        return rows_in_turn != 0 ? Index{in_turn, turn} : Index{turn, in_turn};
     }
 };
 
