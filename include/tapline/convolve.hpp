@@ -99,6 +99,9 @@ private:
 TAPLINE_EXPORT void check_tap_range(const std::uint64_t* taps, std::int64_t count);
 TAPLINE_EXPORT void check_signed_taps(const std::int64_t* taps, std::int64_t count);
 
+/// Whether two stretches of memory hold the same bytes; long ones are compared by several threads.
+TAPLINE_EXPORT bool same_bytes(const void* a, const void* b, std::size_t bytes);
+
 /// Solves the problem of one call; buffers as for Plan::execute_host, `out_size` in elements.
 TAPLINE_EXPORT void convolve_once(void* out, std::int64_t out_size, const void* signal, const void* taps, const Problem& problem,
                                   const PlanOptions& options);

@@ -172,13 +172,13 @@ Examples
 )";
 
 inline constexpr const char* kSetPlanCacheLimitDoc =
-    R"(Set how much memory the plans of recent calls may hold, host and GPU together.
+    R"(Set how much memory the plans of recent calls may hold on the host, and as much again on GPUs.
 
 Parameters
 ----------
 bytes : int
     0 keeps none. What is too much is forgotten at once: first what took the fewest seconds to prepare for each byte it holds and was
-    not asked for lately. At first 512 MiB, or what the environment variable TAPLINE_PLAN_CACHE_BYTES says.
+    not asked for lately. At first 1 GiB, or what the environment variable TAPLINE_PLAN_CACHE_BYTES says.
 
 Examples
 --------
@@ -186,7 +186,7 @@ Examples
 >>> tapline.set_plan_cache_limit(64 << 20)
 >>> tapline.info()["plan_cache"]["limit_bytes"]
 67108864
->>> tapline.set_plan_cache_limit(512 << 20)
+>>> tapline.set_plan_cache_limit(1 << 30)
 )";
 
 }  // namespace tapline::python

@@ -6,6 +6,7 @@
 #include <list>
 
 #include "plan_cache.hpp"
+#include "tapline/convolve.hpp"
 
 namespace tapline::python {
 namespace {
@@ -15,8 +16,12 @@ constexpr std::array kOptions{Keyword::mode,   Keyword::axis,     Keyword::bound
                               Keyword::origin, Keyword::accuracy, Keyword::scale,    Keyword::bias,
                               Keyword::clamp,  Keyword::overflow, Keyword::threads};
 constexpr std::size_t kMostCalls = 32;
-// Taps of more bytes, whose plans hold much memory, are for the cache of plans alone, which has a limit.
-constexpr std::size_t kMostTapsBytes = std::size_t{256} << 10;
+// Plans of longer taps hold much memory: they, and what is remembered here, stay as long as the cache of plans keeps them.
+constexpr std::size_t kMostOwnBytes = std::size_t{256} << 10;
+// Places in which long taps are looked at before they are worth a guess.
+constexpr std::size_t kPlaces = 64;
+// Comparing more is worth giving the GIL away.
+constexpr std::size_t kBytesWithoutGil = std::size_t{1} << 20;
 
 // Taps in host memory as they were, or where taps lie in GPU memory.
 struct Taps {
@@ -25,6 +30,9 @@ struct Taps {
     int type_number = 0;
     std::vector<npy_intp> shape;
     std::vector<std::byte> bytes;
+    bool is_long = false;  // then not `bytes` but:
+    std::weak_ptr<const std::vector<std::byte>> kept;
+    Owned array;  // a weak reference to an array that cannot be written to, or null
 };
 
 struct Call {
@@ -34,8 +42,10 @@ struct Call {
     View in, out;
     bool has_out = false;
     Taps taps;
-    std::shared_ptr<ArrangedCall> call;  // null: not plain
-    Owned shape, dtype;                  // of a new output
+    std::shared_ptr<ArrangedCall> call;     // null: not plain
+    std::weak_ptr<ArrangedCall> long_call;  // in its place where taps are long and it is
+    bool is_refused = false;                // not plain
+    Owned shape, dtype;                     // of a new output
 };
 
 // Most recent first; never destroyed; guarded by the GIL.
@@ -78,8 +88,30 @@ bool is_fixed(PyObject* option) {
 bool is_packed(PyObject* taps) {
     if (taps == nullptr || !PyArray_CheckExact(taps)) { return false; }
     auto* const array = reinterpret_cast<PyArrayObject*>(taps);
-    return PyArray_ISCARRAY_RO(array) && dtype_of_number(PyArray_TYPE(array)).has_value() &&
-           static_cast<std::size_t>(PyArray_NBYTES(array)) <= kMostTapsBytes;
+    return PyArray_ISCARRAY_RO(array) && dtype_of_number(PyArray_TYPE(array)).has_value();
+}
+
+bool is_long(PyObject* taps) {
+    return static_cast<std::size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(taps))) > kMostOwnBytes;
+}
+
+// Whether nothing can write to its memory: it is its own, or that of bytes.
+bool is_constant(PyObject* taps) {
+    auto* const array = reinterpret_cast<PyArrayObject*>(taps);
+    if (PyArray_ISWRITEABLE(array)) { return false; }
+    PyObject* const base = PyArray_BASE(array);
+    return base == nullptr ? PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) : PyBytes_CheckExact(base) != 0;
+}
+
+// The first and the last bytes, and some in between.
+bool look_the_same(const std::vector<std::byte>& kept, const void* given) {
+    constexpr std::size_t kWord = 8;
+    const auto* const bytes = static_cast<const std::byte*>(given);
+    for (std::size_t i = 0; i < kPlaces; ++i) {
+        const std::size_t at = (kept.size() - kWord) / (kPlaces - 1) * i;
+        if (std::memcmp(kept.data() + at, bytes + at, kWord) != 0) { return false; }
+    }
+    return true;
 }
 
 bool same_taps(const Taps& known, PyObject* taps, bool there, const View& view) {
@@ -89,7 +121,7 @@ bool same_taps(const Taps& known, PyObject* taps, bool there, const View& view) 
     const auto axes = static_cast<std::size_t>(PyArray_NDIM(array));
     return known.type_number == PyArray_TYPE(array) && known.shape.size() == axes &&
            std::equal(known.shape.begin(), known.shape.end(), PyArray_DIMS(array)) &&
-           std::memcmp(known.bytes.data(), PyArray_DATA(array), known.bytes.size()) == 0;
+           (known.is_long || std::memcmp(known.bytes.data(), PyArray_DATA(array), known.bytes.size()) == 0);
 }
 
 // With elements, one after the other in C order.
@@ -125,8 +157,10 @@ bool read(const Values& values, Given& given) {
     return !given.taps_there || (given.library->read(given.taps, given.of_taps) && given.of_taps.device == given.in.device);
 }
 
+// Long taps of what is found look the same: whether they are is not known.
 const Call* find(Operation operation, const Values& values, const Given& given) {
     std::list<Call>& all = calls();
+    all.remove_if([](const Call& call) { return call.taps.is_long && !call.is_refused && call.long_call.expired(); });
     for (auto it = all.begin(); it != all.end(); ++it) {
         if (it->operation != operation || it->library != given.library || it->has_out != given.has_out ||
             !same_kind(it->in, given.in) || (given.has_out && !same_kind(it->out, given.to))) {
@@ -135,6 +169,10 @@ const Call* find(Operation operation, const Values& values, const Given& given) 
         bool same = true;
         for (std::size_t i = 0; i < kOptions.size(); ++i) { same = same && same_option(it->options[i].get(), values[kOptions[i]]); }
         if (!same || !same_taps(it->taps, given.taps, given.taps_there, given.of_taps)) { continue; }
+        if (it->taps.is_long && !it->is_refused) {
+            const KeptTaps kept = it->taps.kept.lock();
+            if (kept == nullptr || !look_the_same(*kept, PyArray_DATA(reinterpret_cast<PyArrayObject*>(given.taps)))) { continue; }
+        }
         all.splice(all.begin(), all, it);
         return &all.front();
     }
@@ -169,12 +207,13 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
     return arrange_plain(made, given.in, given.has_out ? &given.to : nullptr);
 }
 
-const Call* add(Operation operation, const Values& values, const Given& given) {
-    if (plan_cache_info().limit_bytes == 0) { return nullptr; }
+// The call for these arrays; nothing where it cannot be remembered.
+std::optional<Call> make(Operation operation, const Values& values, const Given& given) {
+    if (plan_cache_info().limit_bytes == 0) { return std::nullopt; }
     Call call{};
     for (std::size_t i = 0; i < kOptions.size(); ++i) {
         PyObject* const option = values[kOptions[i]];
-        if (!is_fixed(option)) { return nullptr; }
+        if (!is_fixed(option)) { return std::nullopt; }
         if (option != nullptr) { call.options[i] = Owned::borrowed(option); }
     }
     call.operation = operation;
@@ -190,18 +229,76 @@ const Call* add(Operation operation, const Values& values, const Given& given) {
         auto* const array = reinterpret_cast<PyArrayObject*>(given.taps);
         call.taps.type_number = PyArray_TYPE(array);
         call.taps.shape.assign(PyArray_DIMS(array), PyArray_DIMS(array) + PyArray_NDIM(array));
+        call.taps.is_long = is_long(given.taps);
         const auto* const from = static_cast<const std::byte*>(PyArray_DATA(array));
-        call.taps.bytes.assign(from, from + PyArray_NBYTES(array));
+        if (!call.taps.is_long) { call.taps.bytes.assign(from, from + PyArray_NBYTES(array)); }
     }
     try {
         call.call = arrange(operation, values, given, call);
     } catch (const PythonError&) {
         PyErr_Clear();  // the long way meets it again and says it
     } catch (const Error&) {}
+    call.is_refused = call.call == nullptr;
+    return call;
+}
+
+void remember(Call call) {
     std::list<Call>& all = calls();
     all.push_front(std::move(call));
     if (all.size() > kMostCalls) { all.pop_back(); }
-    return &all.front();
+}
+
+// Remembers it as long as the cache of plans keeps its plan, which was the last one to be asked for.
+void remember_long(Call call, PyObject* taps) {
+    if (!call.is_refused) {
+        const KeptTaps kept = latest_kept_taps();
+        if (kept == nullptr) { return; }
+        call.taps.kept = kept;
+        call.long_call = call.call;
+        keep_with_latest(std::exchange(call.call, nullptr));
+        if (is_constant(taps)) { call.taps.array = Owned(PyWeakref_NewRef(taps, nullptr)); }
+    }
+    remember(std::move(call));
+}
+
+bool is_the_same_constant(const Taps& known, PyObject* taps) {
+    return known.array.get() != nullptr && PyWeakref_GetObject(known.array.get()) == taps && is_constant(taps);
+}
+
+PyObject* run(const Given& given, const ArrangedCall& call, PyObject* shape, PyObject* dtype) {
+    return run_plain(*given.library, call, given.signal, given.in, given.out, given.to, given.of_taps.address, shape, dtype);
+}
+
+// Comparing long taps with those of a plan takes the host about as long as the GPU takes with them. So the call goes ahead with
+// what looks the same and compares meanwhile; if they have changed, the same memory is written again, in the stream's order, before
+// anyone can read it.
+PyObject* long_call(Operation operation, const Values& values, const Given& given) {
+    const Call* const known = find(operation, values, given);
+    if (known != nullptr && known->is_refused) { return nullptr; }
+    const KeptTaps kept = known == nullptr ? nullptr : known->taps.kept.lock();
+    const std::shared_ptr<ArrangedCall> call = known == nullptr ? nullptr : known->long_call.lock();
+    if (kept != nullptr && call != nullptr) {
+        const bool constant = is_the_same_constant(known->taps, given.taps);
+        const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
+        PyObject* const result = run(given, *call, shape.get(), dtype.get());
+        if (result == nullptr) { return nullptr; }
+        Owned guess(result);
+        const void* const bytes = PyArray_DATA(reinterpret_cast<PyArrayObject*>(given.taps));
+        const bool same = constant || [&] {
+            const WithoutGil without_gil(kept->size() > kBytesWithoutGil);
+            return detail::same_bytes(kept->data(), bytes, kept->size());
+        }();
+        if (same) {
+            count_use(kept);
+            return guess.release();
+        }
+    }
+    std::optional<Call> made = make(operation, values, given);
+    if (!made) { return nullptr; }
+    const std::shared_ptr<ArrangedCall> first = made->call;
+    const Owned shape = Owned::borrowed(made->shape.get()), dtype = Owned::borrowed(made->dtype.get());
+    remember_long(std::move(*made), given.taps);
+    return first == nullptr ? nullptr : run(given, *first, shape.get(), dtype.get());
 }
 
 }  // namespace
@@ -271,18 +368,23 @@ PyObject* run_plain(const GpuLibrary& library, const ArrangedCall& call, PyObjec
 PyObject* plain_call(Operation operation, const Values& values) {
     Given given{};
     if (!read(values, given)) { return nullptr; }
+    if (!given.taps_there && is_long(given.taps)) { return long_call(operation, values, given); }
     const Call* known = find(operation, values, given);
-    if (known == nullptr) { known = add(operation, values, given); }
-    if (known == nullptr || known->call == nullptr) { return nullptr; }
+    if (known == nullptr) {
+        std::optional<Call> made = make(operation, values, given);
+        if (!made) { return nullptr; }
+        remember(std::move(*made));
+        known = &calls().front();
+    }
+    if (known->call == nullptr) { return nullptr; }
     const std::shared_ptr<ArrangedCall> call = known->call;  // other threads may push this one out meanwhile
     const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
-    return run_plain(*given.library, *call, given.signal, given.in, given.out, given.to, given.of_taps.address, shape.get(),
-                     dtype.get());
+    return run(given, *call, shape.get(), dtype.get());
 }
 
 std::vector<int> plain_calls() {
     std::vector<int> plain;
-    for (const Call& call : calls()) { plain.push_back(call.call != nullptr ? 1 : 0); }
+    for (const Call& call : calls()) { plain.push_back(call.is_refused ? 0 : 1); }
     return plain;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "tapline/plan.hpp"
 
@@ -13,6 +15,18 @@ namespace tapline::python {
 /// none stays that "auto" put on a GPU. `taps`: packed, all that the problem takes. Call it with the GIL held; it is released while
 /// a long filter is prepared.
 Plan cached_plan(const Problem& problem, const void* taps, const PlanOptions& options);
+
+/// The taps of a plan that is kept, as they were when it was made; whoever has them may look at them without the GIL.
+using KeptTaps = std::shared_ptr<const std::vector<std::byte>>;
+
+/// Those of the plan that cached_plan() gave last; null if that is not kept.
+KeptTaps latest_kept_taps();
+
+/// Lets `what`, made of that plan, live as long as the plan is kept, or until a few others have come.
+void keep_with_latest(std::shared_ptr<const void> what);
+
+/// The plan with these taps was used again without being asked for here.
+void count_use(const KeptTaps& taps);
 
 /// Forgets all of them (after `tapline tune`, or a change of the process's CPU affinity).
 void clear_plan_cache();
@@ -34,7 +48,7 @@ struct PlanCacheInfo {
 };
 PlanCacheInfo plan_cache_info();
 
-/// Host and device memory together; what is too much is forgotten at once. 0: nothing is kept. At first
+/// Of host memory, and as much again of GPUs'; what is too much is forgotten at once. 0: nothing is kept. At first
 /// TAPLINE_PLAN_CACHE_BYTES, where that is set to a number, else kDefaultLimitBytes.
 void set_plan_cache_limit(std::size_t bytes);
 

@@ -17,6 +17,7 @@
 #include "cuda/families/overlap_save/checked/overlap_save_checked.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
+#include "cuda/families/overlap_save/long/overlap_save_long.hpp"
 #include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
@@ -45,6 +46,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_rung(),
         &overlap_save_parts(),
         &overlap_save_large(),
+        &overlap_save_long(),
         &overlap_save_cluster(),
         &overlap_save_checked(),
         &transposed_rows(),

@@ -1,6 +1,7 @@
 // Tests of one rung: what those of several families check alike.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
@@ -59,6 +60,32 @@ protected:
     std::string name_;
     Rung rung_;
 };
+
+/// Outputs [first, first + count) of an f32 correlation against the textbook sum in double: they are few, the taps many. A
+/// transform's errors are those of whole windows, also for outputs at the signal's ends whose windows are mostly empty.
+inline void expect_exact(const Problem& p, const std::vector<float>& out, const std::vector<float>& in,
+                         const std::vector<float>& taps, std::int64_t first, std::int64_t count) {
+    const core::Resolved r = core::resolve(p);
+    double power = 0;
+    for (const float x : in) { power += static_cast<double>(x) * static_cast<double>(x); }
+    double gain = 0;
+    for (const float tap : taps) { gain += static_cast<double>(tap) * static_cast<double>(tap); }
+    const double whole_window = std::sqrt(gain * power / static_cast<double>(std::max(r.x.n, r.x.k)));
+    double difference = 0;
+    int outputs = 0;
+    for (std::int64_t o = std::max<std::int64_t>(first, 0); o < std::min(first + count, r.x.outputs); ++o) {
+        double sum = 0;
+        for (std::int64_t t = 0; t < r.x.k; ++t) {
+            const std::int64_t at = o + t - r.x.origin;
+            if (at < 0 || at >= r.x.n) { continue; }
+            sum += static_cast<double>(taps[static_cast<std::size_t>(t)]) * static_cast<double>(in[static_cast<std::size_t>(at)]);
+        }
+        difference += std::pow(static_cast<double>(out[static_cast<std::size_t>(o)]) - sum, 2);
+        ++outputs;
+    }
+    ASSERT_GT(outputs, 0);
+    ASSERT_LE(std::sqrt(difference / outputs), 1e-6 * whole_window) << describe(p) << ", outputs from " << first;
+}
 
 /// A NaN and an infinity somewhere, an infinity at the start.
 inline void spoil_three(std::vector<float>& in, Random& random) {

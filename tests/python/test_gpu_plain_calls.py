@@ -121,3 +121,68 @@ def test_another_gpu_is_another_call(gpu):
         got = tapline.convolve(there, h)
         assert got.device.id == device
         assert_close(gpu.get(got), tapline.convolve(x, h), 20)
+
+
+LONG = 70_001  # more bytes of f32 than are compared before the GPU works
+
+
+def test_long_taps_changed_in_place(gpu):
+    """The call goes ahead with the taps that were there before, and once more if they are others."""
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX arrays take the long way")
+    x, h = drawn(60), drawn(LONG)
+    there, out = gpu.put(x), gpu.empty((60,), "float32")
+    for place in (0, LONG // 3, LONG - 1):
+        for _ in range(3):
+            assert_close(gpu.get(tapline.convolve(there, h, "same")), tapline.convolve(x, h, "same"), 1000)
+            assert tapline.convolve(there, h, "same", out=out) is out
+            assert_close(gpu.get(out), tapline.convolve(x, h, "same"), 1000)
+        h[place] += 9
+    other = drawn(LONG + 1)
+    assert_close(gpu.get(tapline.convolve(there, other, "same")), tapline.convolve(x, other, "same"), 1000)
+
+
+def test_long_taps_found_again_count_as_hits(gpu, monkeypatch):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX arrays take the long way")
+    there, h = gpu.put(drawn(60)), drawn(LONG)
+    tapline.convolve(there, h, "same")
+    before = tapline.info()["plan_cache"]
+    monkeypatch.setattr("tapline._gpu.call", None)
+    tapline.convolve(there, h, "same")
+    tapline.convolve(there, h.copy(), "same")
+    after = tapline.info()["plan_cache"]
+    assert (after["hits"] - before["hits"], after["misses"] - before["misses"]) == (2, 0)
+
+
+def test_long_taps_that_cannot_be_written_to(gpu):
+    x, h = drawn(60), drawn(LONG)
+    there = gpu.put(x)
+    h.flags.writeable = False
+    for _ in range(3):
+        assert_close(gpu.get(tapline.convolve(there, h, "same")), tapline.convolve(x, h, "same"), 1000)
+    h.flags.writeable = True
+    h[LONG // 2] += 9
+    assert_close(gpu.get(tapline.convolve(there, h, "same")), tapline.convolve(x, h, "same"), 1000)
+    view = h[:]
+    view.flags.writeable = False  # what it is a view of can be written to
+    for _ in range(2):
+        assert_close(gpu.get(tapline.convolve(there, view, "same")), tapline.convolve(x, view, "same"), 1000)
+        h[LONG // 2] += 9
+
+
+def test_long_taps_are_forgotten_with_their_plan(gpu):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX arrays take the long way")
+    x, h = drawn(60), drawn(LONG)
+    there = gpu.put(x)
+    limit = tapline.info()["plan_cache"]["limit_bytes"]
+    try:
+        for _ in range(2):
+            assert_close(gpu.get(tapline.convolve(there, h, "same")), tapline.convolve(x, h, "same"), 1000)
+        tapline.set_plan_cache_limit(1000)
+        for _ in range(2):
+            assert_close(gpu.get(tapline.convolve(there, h, "same")), tapline.convolve(x, h, "same"), 1000)
+        assert tapline.info()["plan_cache"]["plans"] == 0
+    finally:
+        tapline.set_plan_cache_limit(limit)

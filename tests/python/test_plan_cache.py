@@ -9,7 +9,7 @@ import pytest
 
 import tapline
 
-DEFAULT = 512 << 20
+DEFAULT = 1 << 30
 
 
 @pytest.fixture(autouse=True)

@@ -126,7 +126,7 @@ struct Columns {
                 load_with_zeros(re, im, row, index);
             }
             transform_first(re, im);
-            slow = !are_finite(re, im);  // as a sample that is not makes every value of its column
+            slow = g.are_parts == 0 && !are_finite(re, im);  // as a sample that is not makes every value of its column
         } else {
             if (kFetches && fetched) { wait_copies<0>(); }  // else they arrive when something else lies there
 #pragma unroll
@@ -236,14 +236,6 @@ struct Columns {
     static __device__ constexpr int held(int i) { return i / kOwn * kOwn + fft::reversed(i % kOwn, kOwnBits); }
     [[nodiscard]] __device__ __forceinline__ int wanted_of(int index) const {
         return static_cast<int>(min(a.count - static_cast<std::int64_t>(index) * g.outputs, std::int64_t{g.outputs}));
-    }
-
-    static __device__ __forceinline__ bool is_finite(const Sum& x) {
-        if constexpr (kComplex) {
-            return fabs(x.x) <= Limits<T>::kMost && fabs(x.y) <= Limits<T>::kMost;
-        } else {
-            return fabs(x) <= Limits<T>::kMost;
-        }
     }
 
     [[nodiscard]] __device__ __forceinline__ bool is_inner(int index) const {
@@ -520,7 +512,7 @@ private:
         const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
         const int wanted = wanted_of(index);
         // Every output of the column depends on every one of its points, so that one tells of all.
-        const bool repair = !are_finite(re, im);
+        const bool repair = g.are_parts == 0 && !are_finite(re, im);
         const bool bad = __ldcg(&g.state->bad[segment % (2 * g.order.slots)]) != 0;
         if (repair || bad || g.plain == 0) {
             fft::for_each_index<0, 32>([&](auto value) {

@@ -39,21 +39,18 @@ __device__ __noinline__ typename Element<S>::Sum direct_sum_while_finite(const A
     return sum;
 }
 
-/// `sum` of output `at` with the terms that were left out, until it is not a number; or all terms.
-template <class H, class Tile>
-__device__ __noinline__ typename Tile::Sum repaired(const Tile& tile, typename Tile::Sum sum, int segment, int row, int index,
-                                                    int at, bool overflown) {
-    using S = typename Tile::Sample;
-    using Sum = typename Tile::Sum;
-    const Arguments& a = tile.a;
-    const LargeSegments& g = tile.g;
-    const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
-    if (overflown) { return direct_sum_while_finite<S, H>(a, row, first_output + at); }
-    const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
-    const H* const taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
-    const unsigned* const marks = g.state->marks[segment % (2 * g.order.slots)];
-    const int begin = at + g.skip;
-    const int end = begin + static_cast<int>(a.k);
+template <class T>
+__device__ __forceinline__ bool is_finite_sum(T x) {
+    return fabs(x) <= Limits<T>::kMost;
+}
+__device__ __forceinline__ bool is_finite_sum(float2 x) { return is_finite_sum(x.x) && is_finite_sum(x.y); }
+__device__ __forceinline__ bool is_finite_sum(double2 x) { return is_finite_sum(x.x) && is_finite_sum(x.y); }
+
+/// `sum` with the terms of samples that are not finite, until it is not a number: of the row's samples [begin, end), the first of
+/// which meets taps[0], counted from `position`. Samples of stretches without a mark are finite.
+template <class S, class H, class Sum>
+__device__ __noinline__ Sum with_marked_terms(const Arguments& a, const S* in, const H* taps, const unsigned* marks,
+                                              std::int64_t position, int begin, int end, Sum sum) {
     for (int mark = begin / kMarkSamples; mark <= (end - 1) / kMarkSamples; ++mark) {
         const unsigned bits = __ldcg(marks + mark / 32) >> (mark % 32);
         if (bits == 0) {
@@ -62,13 +59,29 @@ __device__ __noinline__ typename Tile::Sum repaired(const Tile& tile, typename T
         }
         if ((bits & 1) == 0) { continue; }
         for (int i = max(begin, mark * kMarkSamples); i < min(end, (mark + 1) * kMarkSamples); ++i) {
-            const Sum x = Element<S>::widen(sample(a, in, a.in_first + g.start + first_output + i));
-            if (Tile::is_finite(x)) { continue; }
+            const Sum x = Element<S>::widen(sample(a, in, position + i));
+            if (is_finite_sum(x)) { continue; }
             multiply_add(sum, x, taps[i - begin]);
             if (is_nan(sum)) { return sum; }
         }
     }
     return sum;
+}
+
+/// `sum` of output `at` with the terms that were left out, until it is not a number; or all terms.
+template <class H, class Tile>
+__device__ __noinline__ typename Tile::Sum repaired(const Tile& tile, typename Tile::Sum sum, int segment, int row, int index,
+                                                    int at, bool overflown) {
+    using S = typename Tile::Sample;
+    const Arguments& a = tile.a;
+    const LargeSegments& g = tile.g;
+    const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
+    if (overflown) { return direct_sum_while_finite<S, H>(a, row, first_output + at); }
+    const S* const in = static_cast<const S*>(a.in) + row * a.in_row;
+    const H* const taps = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + row * a.taps_row_bytes);
+    const unsigned* const marks = g.state->marks[segment % (2 * g.order.slots)];
+    const int begin = at + g.skip;
+    return with_marked_terms(a, in, taps, marks, a.in_first + g.start + first_output, begin, begin + static_cast<int>(a.k), sum);
 }
 
 /// A thread's points of its tile, one by one: zeros for samples that no output wants or that are not finite; these are noted.
@@ -86,7 +99,7 @@ __device__ __forceinline__ void read_one_by_one(const Tile& tile, typename Tile:
     const auto read = [&](int at) {
         Sum x{};
         if (at >= g.skip && at < needed) { x = Element<S>::widen(sample(a, in, position + at)); }
-        if (!Tile::is_finite(x)) {
+        if (!is_finite_sum(x)) {
             g.state->bad[noted] = 1;
             atomicOr(&g.state->marks[noted][at / kMarkSamples / 32], 1u << (at / kMarkSamples % 32));
             x = Sum{};
@@ -106,29 +119,23 @@ __device__ __forceinline__ void read_one_by_one(const Tile& tile, typename Tile:
     }
 }
 
-/// The outputs of its tile, one by one from the ring, with the terms of samples that are not finite or, after an overflow,
-/// directly.
+/// The outputs of its tile from the ring, with the terms of samples that are not finite or, after an overflow, directly. Points are
+/// read several at a time: 68 rows of complex128 whose samples lie 1,088 bytes apart would wait for memory at each otherwise.
 template <class Tile>
 __device__ __forceinline__ void store_one_by_one(const Tile& tile, const typename Tile::Point* points, int segment, bool bad,
                                                  bool overflown) {
     using S = typename Tile::Sample;
     using T = typename Tile::T;
+    using Sum = typename Tile::Sum;
+    constexpr int kAtOnce = 8;
     const Arguments& a = tile.a;
     const LargeSegments& g = tile.g;
     const auto [row, index] = g.index_of(segment);
     const int wanted = tile.wanted_of(index);
     const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
-#pragma unroll 1
-    for (int v = 0; v < (Tile::kComplex ? 32 : 64); ++v) {
-        const int at = tile.point_of(v % 32) + (v < 32 ? 0 : Tile::kM);
-        if (at >= wanted) { continue; }
-        const typename Tile::Point p = points[tile.point_of(v % 32)];
-        typename Tile::Sum sum;
-        if constexpr (Tile::kComplex) {
-            sum = p;
-        } else {
-            sum = v < 32 ? p.x : p.y;
-        }
+    S* const out = static_cast<S*>(a.out);
+    const auto store = [&](int at, Sum sum) {
+        if (at >= wanted) { return; }
         if (bad || overflown) {
             if constexpr (Tile::kComplex) {
                 sum = g.real_taps ? repaired<T>(tile, sum, segment, row, index, at, overflown)
@@ -137,7 +144,23 @@ __device__ __forceinline__ void store_one_by_one(const Tile& tile, const typenam
                 sum = repaired<T>(tile, sum, segment, row, index, at, overflown);
             }
         }
-        store_anywhere(a, static_cast<S*>(a.out), row * a.out_row + (first_output + at) * a.out_sample, finish(a, sum));
+        store_anywhere(a, out, row * a.out_row + (first_output + at) * a.out_sample, finish(a, sum));
+    };
+#pragma unroll 1
+    for (int first = 0; first < 32; first += kAtOnce) {
+        typename Tile::Point all[kAtOnce];
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) { all[i] = __ldcg(points + tile.point_of(first + i)); }
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+            const int at = tile.point_of(first + i);
+            if constexpr (Tile::kComplex) {
+                store(at, all[i]);
+            } else {
+                store(at, all[i].x);
+                store(at + Tile::kM, all[i].y);
+            }
+        }
     }
 }
 

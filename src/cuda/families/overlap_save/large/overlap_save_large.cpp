@@ -8,7 +8,7 @@
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/types.hpp"
-#include "cuda/families/overlap_save/large/overlap_save_large_cut.hpp"
+#include "cuda/families/overlap_save/large/overlap_save_large_plan.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_prepare.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
@@ -19,120 +19,18 @@ namespace tapline::cuda {
 namespace overlap_save {
 namespace {
 
-// Points in double take twice the place: the ring of three segments is a few times the L2 cache at most.
-constexpr int kMostWideBits = 22;
 // Fewer are done by segments in shared memory, in one pass.
 constexpr std::int64_t kLeastTaps = 4097;
 constexpr std::int64_t kMostLargeSegments = std::int64_t{1} << 20;  // tasks are counted in 32 bits
-
-// Whether points are in double.
-bool is_wide(const Problem& p) { return point_type_of(p).is_wide(); }
-
-LargeKernel kernel_of(const Problem& p, int bits) {
-    if (is_wide(p) && bits > kMostWideBits) { return {}; }
-    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) { return large_kernel_of<S>(bits); });
-}
 
 LargeCut cut_of(const Problem& p, int bits) {
     const LargeCut cut = large_cut(bits, point_type_of(p).is_complex, p.x.k, p.x.origin);
     return p.x.boundary == kZero ? with_all_outputs(cut, p.x.n, p.x.outputs, p.x.k, p.x.origin) : cut;
 }
 
-std::int64_t tasks_of(const LargeCut& cut) { return cut.points / kTilePoints; }
-
-/// Blocks of a multiprocessor as registers allow them, as the kernels ask for it.
-std::int64_t blocks_at_once(const Problem& p, const cuda_abi::Device& device) {
-    return (is_wide(p) ? 1 : 2) * static_cast<std::int64_t>(device.multiprocessors);
-}
-
-/// Segments whose points are kept, the lag of rows behind columns, how many segments' rows take turns (2^together_bits), and
-/// whether these alternate with columns: so many tasks lie between one and what it waits for that the blocks of the device have
-/// finished it. Rows wait for columns, which take longer than rows: 1.9 times as many tasks as there are blocks; columns wait for
-/// rows: as many.
-///
-/// Rows of two segments take turns, so that both find the same part of the spectrum in the cache, where that costs no place there,
-/// as segments are short, or where none of them finds one, as they are long. f32 on an H200, 2^28 and 2^24 samples, 65,535 taps,
-/// 2^18 points, a lag of 7 and 13 segments 1,455 and 115 us; one by one with 8 and 13 1,473 and 118, 7 and 12 1,461 and 122, 6 and
-/// 11 1,458 and 121; two with 8 and 14 1,478 and 118, four with 7 and 14 1,549. 524,287 taps, 2^21 points 2,101 us instead of
-/// 2,185, with LargeOrder's `ahead` 2,071; 1,048,575 taps, 2^22 points 2,240 instead of 2,290, four by four 2,247. But 262,143
-/// taps, 2^20 points, a lag of 1 and 3 segments 1,832 us, two by two with 4 segments 2,072.
-///
-/// Where not even two segments stay in the cache, columns and rows alternate, with as many segments as that needs: memory limits
-/// the ones more than the others. 1,048,575 taps, 2^22 points, a lag of 1 and 4 segments 2,204 us; alternately with 3 and 6 2,168,
-/// with 2 and 5 2,187, with 2 and 4 2,257. But 524,287 taps, 2^21 points 2,060 us; alternately with 3 and 6 2,091, with 2 and 5
-/// 2,113.
-///
-/// More segments would leave the L2 cache, which costs more than to wait: 2^20 points, a lag of 2 and 4 segments 1,984 us; 131,071
-/// taps, 2^19 points 1,713 us with 4 and 7, 1,763 with 3 and 6, 1,837 with 4 and 8; f64, 2^26 samples, 65,535 taps, 2^18 points
-/// 1,104 us with 3 and 6, 1,142 with 4 and 7.
-struct Ring {
-    int lag, slots, together_bits;
-    bool is_long, alternates;
-};
-Ring ring_of(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    const bool wide = is_wide(p);
-    const std::int64_t least_bytes = (wide ? 26 : 28) << 20;  // nearly half of the H200's cache
-    constexpr std::int64_t kMostBytesTogether = 32 << 20;     // of a segment: a ring of six is a few times the cache still
-    const std::int64_t segment_bytes = cut.points * point_type_of(p).point_bytes;
-    const std::int64_t bytes = std::max(least_bytes, device.l2_bytes / 5 * 2);
-    const std::int64_t most = std::clamp<std::int64_t>(bytes / segment_bytes, 3, kMostSlots);
-    const std::int64_t blocks = blocks_at_once(p, device);
-    const std::int64_t rows =
-        std::clamp<std::int64_t>(blocks / (2 * tasks_of(cut)), 1, std::min<std::int64_t>(most - 2, kMostSlots / 2));
-    const std::int64_t columns = divide_up(15 * blocks, 16 * tasks_of(cut));
-    const bool is_short = most >= kMostSlots / 2;
-    const bool is_long = !wide && 3 * segment_bytes > device.l2_bytes * 2 / 3 && segment_bytes <= kMostBytesTogether;
-    const int more = (is_short && !wide) || is_long ? 1 : 0;
-    const std::int64_t lag = std::clamp<std::int64_t>(columns - more, 1, most - 1 - rows);
-    const bool alternates = is_long && 2 * segment_bytes >= device.l2_bytes;
-    const std::int64_t slots = std::max<std::int64_t>(lag + 1 + rows + more, alternates ? 6 : is_long ? 5 : 0);
-    return {static_cast<int>(lag), static_cast<int>(slots), more, is_long, alternates};
-}
-
-/// The order of a launch of `segments` segments. Rows of two take turns too where all segments stay in the cache: f32, 131,071
-/// taps, 2^19 points, 2^20 and 2^22 samples 33 and 48 us instead of 39 and 53; 262,143 taps, 2^20 points 37 and 66 us instead of 49
-/// and 74. Not in double: 2,347,819 samples, 9,413 taps 71 us instead of 53.
-///
-/// Of long segments a few alternate anyway: 524,287 taps, 2^21 points, 2^24 samples 168 us instead of 180, 2^25 306 instead of 314,
-/// 2^26 561 either way.
-LargeOrder order_of(const Problem& p, const LargeCut& cut, const Ring& ring, int segments, const cuda_abi::Device& device) {
-    constexpr int kFew = 16;
-    const bool all_stay = !is_wide(p) && segments * cut.points * point_type_of(p).point_bytes <= device.l2_bytes;
-    if (all_stay) { return LargeOrder::of(ring.lag, 1, ring.slots, false, segments); }
-    const bool alternates = ring.alternates || (ring.is_long && segments <= kFew);
-    return LargeOrder::of(alternates ? ring.slots / 2 : ring.lag, ring.together_bits, ring.slots, alternates, segments);
-}
-
 bool has_size(const Problem& p, int bits, const cuda_abi::Device& device) {
     const LargeKernel kernel = kernel_of(p, bits);
     return kernel.function != nullptr && kernel.shared_bytes <= device.shared_bytes_per_block && cut_of(p, bits).outputs != 0;
-}
-
-double estimate(const Problem& p, const LargeCut& cut, const cuda_abi::Device& device) {
-    // Of a multiprocessor, for 8,192 points there and back, by bits of a segment: 2^28 samples of f32 on an H200. Few long segments
-    // leave the L2 cache: 65,535 taps with 2^18 points take 1,455 us, 262,143 with 2^20 1,832, 524,287 with 2^21 2,060 and
-    // 1,048,575 with 2^22 2,168.
-    constexpr std::array<double, kMostLargeBits - kLeastLargeBits + 1> kTaskSeconds{10.05e-6, 11.6e-6, 12.75e-6,
-                                                                                    14.1e-6,  15.1e-6, 22.3e-6};
-    constexpr double kMeasuredFlops = 6.69e13 / 132;
-    constexpr double kHalfFactor = 0.95;   // of samples of 16 bits
-    constexpr double kWideFactor = 2.8;    // 2^17 samples a segment and less, 5,600 to 15,000 taps
-    constexpr double kLongWide = 15.7e-6;  // before that factor: 2^22 points in double, whose columns and rows do not alternate
-    const bool wide = is_wide(p);
-    const bool half = p.dtype == kF16 || p.dtype == kBf16;
-    const double factor = (wide   ? kWideFactor * (has_fast_double(device) ? 1 : 8)
-                           : half ? kHalfFactor
-                                  : 1) *
-                          kMeasuredFlops / (device.peak_flops / device.multiprocessors);
-    const auto segments = static_cast<double>(divide_up(p.x.outputs, cut.outputs) * p.batch.length);
-    const double tasks = segments * static_cast<double>(tasks_of(cut)) / device.multiprocessors;
-    // Columns, rows, columns: the first and the last ones of all find few others at work, the more segments are between them. f32,
-    // 65,535 taps, 2^20 samples take 33 us, 2^21 34, 2^22 46, 2^23 70 and 2^24 116. In double a task is long enough to hide most
-    // of it.
-    const double in_a_row = wide ? 0.55 : (half ? 1.8 : 1.5) + 0.9 * std::min(1.0, segments / 14);
-    const double task =
-        wide && cut.bits == kMostWideBits ? kLongWide : kTaskSeconds.at(static_cast<std::size_t>(cut.bits - kLeastLargeBits));
-    return 2 * kLaunchSeconds + factor * task * (std::max(tasks, wide ? 0.8 : 1.0) + in_a_row);
 }
 
 // Of segments in an endless signal, whatever this one's length, so that a stream, which does not know it, gives the same bits. But

@@ -153,6 +153,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
     using Point = typename Tile::Point;
     constexpr int kTasks = Tile::kM / kTilePoints;
     extern __shared__ uint4 shared[];
+    if (g.only_if != nullptr && *g.only_if == 0) { return; }
     const LargeShared<Tile> block(shared);
     auto* const place = block.task;
     Point* const tables = block.tables;
@@ -206,8 +207,10 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<S>::Real
         } else if (task.is_columns == 0 && exists(task.segment)) {
             int first = task.part * kTilePoints;
             hide(at, first);
-            convolve_rows<T, kWarps>(at + first, static_cast<const Point*>(g.spectrum) + first, exchange,
-                                     tables + Tile::kTables.rows, tables + Tile::kTables.twiddles, block.barriers);
+            const Point* const spectrum =
+                static_cast<const Point*>(g.spectrum) + static_cast<std::int64_t>(task.segment & g.spectra_mask) * Tile::kM;
+            convolve_rows<T, kWarps>(at + first, spectrum + first, exchange, tables + Tile::kTables.rows,
+                                     tables + Tile::kTables.twiddles, block.barriers);
             // Nobody looks at these notes any more, nor yet: outputs of segment - slots are written, and samples of segment + slots
             // are not read before these rows are complete.
             if (first == 0) { forget_bad(*g.state, (read_task(place).segment + g.order.slots) % (2 * g.order.slots)); }

@@ -35,6 +35,7 @@ struct LargeSegments {
     LargeState* state;
     std::int64_t start;           // from sample in_first to the first one of segment 0
     int segments, of_row;         // of all rows, of one
+    int rows_in_turn;             // rows, if segments go from row to row; 0: along one row after the other
     int outputs;                  // of a segment
     int skip, used;               // a segment's outputs read its samples [skip, used)
     int inner_first, inner_last;  // the segments of every row whose samples all lie in the piece
@@ -43,9 +44,14 @@ struct LargeSegments {
     int plain;                    // outputs side by side and of the signal's type, pairs aligned
     int aligned;                  // every segment's samples begin on 16 bytes
     int paired;                   // its samples and its outputs at twice their size
+    // Of parts of a longer segment (../long), which are transformed as they are, NaN and infinities too:
+    int are_parts;
+    int spectra_mask;         // segment s has spectrum s & mask, of its own points each
+    const unsigned* only_if;  // null, or: nothing to do unless this is set
+    int spectra;              // that are made of `given`, k taps each, one behind the other: 0 as 1
     // Of taps that came after the plan, for the kernel that makes the spectrum:
     void* made_spectrum;
-    void* made_taps;           // (k) in correlation order
+    void* made_taps;           // (k) in correlation order, or null
     const void* given;         // (k)
     int reversed, conjugated;  // correlation order is the given one reversed, conjugated
 
@@ -53,8 +59,10 @@ struct LargeSegments {
         int row, index;  // of the batch, and there
     };
     [[nodiscard]] TAPLINE_HOST_DEVICE Index index_of(int segment) const {
-        const int row = segment / of_row;
-        return {row, segment - row * of_row};
+        const int each = rows_in_turn != 0 ? rows_in_turn : of_row;
+        const int turn = segment / each;
+        const int in_turn = segment - turn * each;
+        return rows_in_turn != 0 ? Index{in_turn, turn} : Index{turn, in_turn};
     }
 };
 

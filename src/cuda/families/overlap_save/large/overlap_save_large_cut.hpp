@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
@@ -54,6 +55,8 @@ inline void place_segments(LargeSegments& g, const LargeCut& cut, const Argument
     const std::int64_t of_row = segments_of_row(cut, a.count);
     g.of_row = static_cast<int>(of_row);
     g.segments = static_cast<int>(of_row * a.rows);
+    // Rows that lie closer than samples share sectors of memory, which are in the L2 cache still when the next row reads them.
+    g.rows_in_turn = std::abs(a.in_row) < std::abs(a.in_sample) && a.rows > 1 ? static_cast<int>(a.rows) : 0;
     // Segments whose samples and outputs all are there.
     const std::int64_t first = g.start >= 0 ? 0 : divide_up(-g.start, cut.outputs);
     const std::int64_t room = a.in_last - a.in_first - cut.samples - g.start;

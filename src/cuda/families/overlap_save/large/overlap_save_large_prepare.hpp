@@ -12,4 +12,9 @@ void load_plan_spectrum(const Prepared& prepared, int bits);
 /// what the host would have made. Allocates, and waits for the stream.
 void make_plan_spectrum(const Prepared& prepared, const LargeCut& cut, void* to, cudaStream_t stream);
 
+/// The same of a long segment's parts of 2^bits points, whose taps, split, are in double at `points`; these become the spectra, and
+/// `to` may be `points`.
+void load_parts_spectra(const Prepared& prepared, int bits);
+void make_parts_spectra(const Prepared& prepared, const LargeCut& part, int parts, void* points, void* to, cudaStream_t stream);
+
 }  // namespace tapline::cuda::overlap_save

@@ -8,7 +8,7 @@ namespace tapline::cuda::overlap_save {
 /// From taps to points: of the polynomial with the coefficients conj(taps[t]) at t + skip, as if these were samples. Puts the taps
 /// where they are wanted in correlation order.
 template <class Tile>
-__device__ __forceinline__ void transform_taps(const Tile& tile, typename Tile::Point* at) {
+__device__ __forceinline__ void transform_taps(const Tile& tile, int spectrum, typename Tile::Point* at) {
     using T = typename Tile::T;
     constexpr bool kComplex = Tile::kComplex;
     constexpr int kM = Tile::kM;
@@ -19,7 +19,8 @@ __device__ __forceinline__ void transform_taps(const Tile& tile, typename Tile::
     const int own = tile.point_of(0) - g.skip;
     const bool pairs = kComplex && g.real_taps == 0;
     const int step = (pairs ? 2 : 1) * (g.reversed != 0 ? -1 : 1);
-    const T* const from = static_cast<const T*>(g.given) + (g.reversed != 0 ? k - 1 : 0) * (pairs ? 2 : 1) + own * step;
+    const T* const given = static_cast<const T*>(g.given) + static_cast<std::int64_t>(spectrum) * k * (pairs ? 2 : 1);
+    const T* const from = given + (g.reversed != 0 ? k - 1 : 0) * (pairs ? 2 : 1) + own * step;
     const auto is_there = [&](int t) { return t >= 0 && t < k; };
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
@@ -37,8 +38,8 @@ __device__ __forceinline__ void transform_taps(const Tile& tile, typename Tile::
         const int t = own + Tile::offset_of(i);
         if (pairs) {
             im[i] = turns_sign ? -im[i] : im[i];
-            if (is_there(t)) { static_cast<typename Tile::Point*>(g.made_taps)[t] = {re[i], -im[i]}; }
-        } else {
+            if (is_there(t) && g.made_taps != nullptr) { static_cast<typename Tile::Point*>(g.made_taps)[t] = {re[i], -im[i]}; }
+        } else if (g.made_taps != nullptr) {
             if (is_there(t)) { static_cast<T*>(g.made_taps)[t] = re[i]; }
             if (!kComplex && is_there(t + kM)) { static_cast<T*>(g.made_taps)[t + kM] = im[i]; }
         }
@@ -97,6 +98,7 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<T>::Real
     Tile tile(a, g, block.exchange, block.turns, block.tables);
     LargeState& state = *g.state;
     Point* const points = static_cast<Point*>(g.made_spectrum);
+    const int tasks = kTasks * max(g.spectra, 1);
     const auto next_task = [&](int part) {
         if (threadIdx.x == 0) { *task_place = static_cast<int>(atomicAdd(state.next_of_taps + part, 1u)); }
         __syncthreads();
@@ -104,17 +106,17 @@ __global__ void __launch_bounds__(kTileThreads, sizeof(typename Element<T>::Real
         __syncthreads();
         return task;
     };
-    for (int task = next_task(0); task < kTasks; task = next_task(0)) {
-        tile.stand_at(task);
+    for (int task = next_task(0); task < tasks; task = next_task(0)) {
+        tile.stand_at(task % kTasks);
         tile.turn_to();
-        transform_taps(tile, points);
+        transform_taps(tile, task / kTasks, points + static_cast<std::int64_t>(task / kTasks) * Tile::kM);
         __syncthreads();
         if (threadIdx.x == 0) { count_up(&state.taps_done); }
     }
-    for (int task = next_task(1); task < kTasks; task = next_task(1)) {
-        if (threadIdx.x == 0) { wait_for_count(&state.taps_done, kTasks); }
+    for (int task = next_task(1); task < tasks; task = next_task(1)) {
+        if (threadIdx.x == 0) { wait_for_count(&state.taps_done, static_cast<unsigned>(tasks)); }
         __syncthreads();
-        transform_rows_of_taps<typename Tile::T, kWarps>(points + task * kTilePoints, Tile::kM, block.exchange,
+        transform_rows_of_taps<typename Tile::T, kWarps>(points + std::int64_t{task} * kTilePoints, Tile::kM, block.exchange,
                                                          block.tables + Tile::kTables.rows, block.tables + Tile::kTables.twiddles);
         __syncthreads();
     }
