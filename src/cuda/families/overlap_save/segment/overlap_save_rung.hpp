@@ -35,8 +35,8 @@ protected:
         : warp_counts_(warp_counts), kernel_of_(kernel_of), where_(std::move(where)) {}
 
 private:
-    /// The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length, so that
-    /// a stream, which does not know it, gives the same bits; or, of many rows under one filter, their own length.
+    /// The problem that sizes are compared on: an endless signal, or rows as long as their filters, whatever this one's length, so
+    /// that a stream, which does not know it, gives the same bits; or, of many rows under one filter, their own length.
     [[nodiscard]] Problem compared_on(const Problem& p, const cuda_abi::Device& device) const;
     [[nodiscard]] int best_warps(const Problem& p, const cuda_abi::Device& device) const;
     [[nodiscard]] Cut choose_cut(const Prepared& prepared) const;
