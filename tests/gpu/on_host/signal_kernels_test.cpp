@@ -45,10 +45,8 @@ Problem draw_widened(Random& random) {
     p.dtype = kTypes.at(static_cast<std::size_t>(between(0, kTypes.size() - 1, random)));
     p.complex_taps = false;
     p.real_taps.reset();
-    if (is_integer(p.dtype)) {
-        p.real_taps = Dtype::f32;
-        p.constant = p.boundary == Boundary::constant ? 3 : 0;
-    }
+    if (is_integer(p.dtype)) { p.real_taps = Dtype::f32; }
+    p.constant = p.boundary == Boundary::constant ? 3 : 0;
     p.output_dtype = Dtype::f32;
     p.filters = Filters::shared;
     p.filter_count = 0;

@@ -73,8 +73,8 @@ public:
         a.tiles = divide_up(a.count + per_vector - 1, std::int64_t{kTile});
         const auto& taps = *reinterpret_cast<const few::TapsByValue<float>*>(prepared.host_taps.data());
         launch_kernel(prepared.chosen_as<ChosenWidened>().kernel,
-                      grid_of_rows(divide_up(a.tiles, std::int64_t{widened::kThreads / 32}), a.rows), widened::kThreads, 0, stream,
-                      a, taps);
+                      grid_of_rows(divide_up(a.tiles, std::int64_t{widened::kThreads / 32}), a.rows), widened::kThreads,
+                      widened::kSharedBytes, stream, a, taps);
     }
 
 private:
