@@ -2,7 +2,7 @@
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <limits>
 
 #include "cuda/families/common/cost.hpp"
@@ -74,6 +74,13 @@ LargeCut choose_cut(const Prepared& prepared) {
     return cut_of(p, bits != 0 ? bits : best_bits(p, prepared.device));
 }
 
+// Rows that lie closer than samples take turns and share what comes from memory.
+double slowdown_here(const Problem& p) {
+    constexpr double kInTurn = 2;
+    const bool in_turn = p.batch.length > 1 && std::abs(p.batch.in_stride) < std::abs(p.x.in_stride) && p.output_dtype == p.dtype;
+    return in_turn ? kInTurn : slowdown_of_layout(p);
+}
+
 class OverlapSaveLarge final : public Rung, public TakesTapsOnDevice {
 public:
     [[nodiscard]] RungInfo info() const override {
@@ -116,7 +123,7 @@ public:
             launches = static_cast<double>(p.batch.length);
             of_launch.filters = of_launch.batch.length = 1;
         }
-        return launches * estimate(of_launch, cut_of(p, best_bits(of_launch, device)), device) * slowdown_of_layout(p);
+        return launches * estimate(of_launch, cut_of(p, best_bits(of_launch, device)), device) * slowdown_here(p);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
         std::vector<Policy> all;
