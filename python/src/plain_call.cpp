@@ -262,7 +262,15 @@ void remember_long(Call call, PyObject* taps) {
 }
 
 bool is_the_same_constant(const Taps& known, PyObject* taps) {
-    return known.array.get() != nullptr && PyWeakref_GetObject(known.array.get()) == taps && is_constant(taps);
+    if (known.array.get() == nullptr || !is_constant(taps)) { return false; }
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* now = nullptr;
+    if (PyWeakref_GetRef(known.array.get(), &now) < 0) { throw PythonError{}; }
+    Py_XDECREF(now);  // the caller holds `taps`
+#else
+    PyObject* const now = PyWeakref_GetObject(known.array.get());
+#endif
+    return now == taps;
 }
 
 PyObject* run(const Given& given, const ArrangedCall& call, PyObject* shape, PyObject* dtype) {

@@ -119,33 +119,21 @@ __device__ __forceinline__ void read_one_by_one(const Tile& tile, typename Tile:
     }
 }
 
-/// The outputs of its tile from the ring, with the terms of samples that are not finite or, after an overflow, directly. Points are
-/// read several at a time: 68 rows of complex128 whose samples lie 1,088 bytes apart would wait for memory at each otherwise.
+/// The outputs of its tile from the ring to wherever they lie. Points are read several at a time: one by one each would wait for
+/// memory.
 template <class Tile>
-__device__ __forceinline__ void store_one_by_one(const Tile& tile, const typename Tile::Point* points, int segment, bool bad,
-                                                 bool overflown) {
+__device__ __noinline__ void store_apart(const Tile& tile, const typename Tile::Point* points, int segment) {
     using S = typename Tile::Sample;
     using T = typename Tile::T;
-    using Sum = typename Tile::Sum;
-    constexpr int kAtOnce = 8;
+    constexpr int kAtOnce = 4;
     const Arguments& a = tile.a;
-    const LargeSegments& g = tile.g;
-    const auto [row, index] = g.index_of(segment);
+    const auto [row, index] = tile.g.index_of(segment);
     const int wanted = tile.wanted_of(index);
-    const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
-    S* const out = static_cast<S*>(a.out);
-    const auto store = [&](int at, Sum sum) {
-        if (at >= wanted) { return; }
-        if (bad || overflown) {
-            if constexpr (Tile::kComplex) {
-                sum = g.real_taps ? repaired<T>(tile, sum, segment, row, index, at, overflown)
-                                  : repaired<S>(tile, sum, segment, row, index, at, overflown);
-            } else {
-                sum = repaired<T>(tile, sum, segment, row, index, at, overflown);
-            }
-        }
-        store_anywhere(a, out, row * a.out_row + (first_output + at) * a.out_sample, finish(a, sum));
-    };
+    S* const out = static_cast<S*>(a.out) + row * a.out_row + static_cast<std::int64_t>(index) * tile.g.outputs * a.out_sample;
+    const T scale = static_cast<T>(a.plain_store != 0 ? 1 : a.scale);
+    const T bias = static_cast<T>(a.plain_store != 0 ? 0 : a.bias);
+    const T low = a.has_clamp && !Tile::kComplex ? static_cast<T>(a.low) : -INFINITY;
+    const T high = a.has_clamp && !Tile::kComplex ? static_cast<T>(a.high) : INFINITY;
 #pragma unroll 1
     for (int first = 0; first < 32; first += kAtOnce) {
         typename Tile::Point all[kAtOnce];
@@ -154,13 +142,51 @@ __device__ __forceinline__ void store_one_by_one(const Tile& tile, const typenam
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) {
             const int at = tile.point_of(first + i);
+            const T x = clamp_pass_nan(all[i].x * scale + bias, low, high);
+            const T y = clamp_pass_nan(all[i].y * scale + (Tile::kComplex ? 0 : bias), low, high);
             if constexpr (Tile::kComplex) {
-                store(at, all[i]);
+                if (at < wanted) { store_element(out + at * a.out_sample, S{x, y}); }
             } else {
-                store(at, all[i].x);
-                store(at + Tile::kM, all[i].y);
+                if (at < wanted) { out[at * a.out_sample] = Element<S>::narrow(x); }
+                if (at + Tile::kM < wanted) { out[(at + Tile::kM) * a.out_sample] = Element<S>::narrow(y); }
             }
         }
+    }
+}
+
+/// The outputs of its tile, one by one from the ring, with the terms of samples that are not finite or, after an overflow,
+/// directly.
+template <class Tile>
+__device__ __forceinline__ void store_one_by_one(const Tile& tile, const typename Tile::Point* points, int segment, bool bad,
+                                                 bool overflown) {
+    using S = typename Tile::Sample;
+    using T = typename Tile::T;
+    const Arguments& a = tile.a;
+    const LargeSegments& g = tile.g;
+    if (!bad && !overflown && a.converts == 0) { return store_apart(tile, points, segment); }
+    const auto [row, index] = g.index_of(segment);
+    const int wanted = tile.wanted_of(index);
+    const std::int64_t first_output = static_cast<std::int64_t>(index) * g.outputs;
+#pragma unroll 1
+    for (int v = 0; v < (Tile::kComplex ? 32 : 64); ++v) {
+        const int at = tile.point_of(v % 32) + (v < 32 ? 0 : Tile::kM);
+        if (at >= wanted) { continue; }
+        const typename Tile::Point p = points[tile.point_of(v % 32)];
+        typename Tile::Sum sum;
+        if constexpr (Tile::kComplex) {
+            sum = p;
+        } else {
+            sum = v < 32 ? p.x : p.y;
+        }
+        if (bad || overflown) {
+            if constexpr (Tile::kComplex) {
+                sum = g.real_taps ? repaired<T>(tile, sum, segment, row, index, at, overflown)
+                                  : repaired<S>(tile, sum, segment, row, index, at, overflown);
+            } else {
+                sum = repaired<T>(tile, sum, segment, row, index, at, overflown);
+            }
+        }
+        store_anywhere(a, static_cast<S*>(a.out), row * a.out_row + (first_output + at) * a.out_sample, finish(a, sum));
     }
 }
 

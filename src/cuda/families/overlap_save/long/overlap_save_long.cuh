@@ -12,36 +12,43 @@ namespace tapline::cuda::overlap_save {
 /// remainders modulo X^m - e^(i (phi + 2 pi q) / kParts), m = M / kParts, with coefficient n turned by e^(i (phi + 2 pi q) n / M),
 /// are parts modulo X^m - 1: cyclic convolutions, each for itself.
 ///
-/// Of one thread: points n + m j, j < kParts, of the segment, or point n of every part.
+/// Turns of one thread, which has points n + m j, j < kParts, of the segment, or point n of every part.
 template <class T, bool kPairs>
-struct LongColumn {
+struct LongTurns {
     using Point = typename PointOf<T>::Type;
-    static constexpr int kPhi = kPairs ? 1 : 0;  // of pi/2
 
-    int n, part_bits;
-    Point of_eight[kParts / 8];  // turns of parts 0, 8, 16, 24, and of 0 to 7 beside part 0
-    Point of_one[8];
+    Point of_eight[kParts / 8];  // of parts 0, 8, 16, 24
+    Point of_one[8];             // of parts 1 to 7 beside part 0
 
-    __device__ __forceinline__ LongColumn(int column, int bits) : n(column), part_bits(bits) {
-        const T whole = T{2} / static_cast<T>(1 << bits) / kParts;  // half turns of point 1 in part 1 beside part 0
-        const Point own = half_turns(static_cast<T>(n) * (whole * (kPhi * T{0.25})));
+    /// Powers by products: three sines instead of twelve, for a rounding or two.
+    __device__ __forceinline__ LongTurns(int n, int part_bits) {
+        const T whole = T{2} / static_cast<T>(1 << part_bits) / kParts;  // half turns of point 1 in part 1 beside part 0
+        of_one[1] = half_turns(static_cast<T>(n) * whole);
 #pragma unroll
-        for (int i = 0; i < 8; ++i) { of_one[i] = half_turns(static_cast<T>(i * n) * whole); }
+        for (int i = 2; i < 8; ++i) {
+            of_one[i] = of_one[i / 2];
+            multiply(of_one[i].x, of_one[i].y, of_one[i - i / 2]);
+        }
+        const Point eighth = half_turns(static_cast<T>(n) * (8 * whole));
+        of_eight[0] = kPairs ? half_turns(static_cast<T>(n) * (whole * T{0.25})) : Point{1, 0};
 #pragma unroll
-        for (int i = 0; i < kParts / 8; ++i) {
-            of_eight[i] = half_turns(static_cast<T>(i * n) * (8 * whole));
-            if (kPairs) { multiply(of_eight[i].x, of_eight[i].y, own); }
+        for (int i = 1; i < kParts / 8; ++i) {
+            of_eight[i] = of_eight[i - 1];
+            multiply(of_eight[i].x, of_eight[i].y, eighth);
         }
     }
-    [[nodiscard]] __device__ __forceinline__ Point turn_of(int part) const {
+    [[nodiscard]] __device__ __forceinline__ Point of(int part) const {
         Point w = of_eight[part / 8];
         if (part % 8 != 0) { multiply(w.x, w.y, of_one[part % 8]); }
         return w;
     }
-    [[nodiscard]] __device__ __forceinline__ std::int64_t place_of(int part) const {
-        return (static_cast<std::int64_t>(part) << part_bits) + n;
-    }
 };
+
+/// Where a part's points lie: the same for all threads, so that these need no address of their own.
+template <class Point>
+__device__ __forceinline__ Point* part_of(const LongSegment& g, int part) {
+    return static_cast<Point*>(g.points) + (static_cast<std::int64_t>(part) << g.part_bits);
+}
 
 /// Whether all that a transform of 32 points gave is finite: one that is not makes all of it so.
 template <class T>
@@ -96,54 +103,64 @@ __global__ void __launch_bounds__(kLongThreads, sizeof(T) == 4 ? 2 : 1)
     if (g.again != 0 && g.state->overflown == 0) { return; }
     const int n = static_cast<int>(blockIdx.x) * kLongThreads + static_cast<int>(threadIdx.x);
     if (n >= 1 << g.part_bits) { return; }  // of the tests' shortest parts
-    auto* const points = static_cast<Point*>(g.points);
-    const int halves = kParts << g.part_bits;
     T re[kParts];
     T im[kParts];
-    const auto scale = static_cast<T>(g.scale);
     const std::int64_t there = a.in_last - a.in_first;
     const bool inside = g.start + g.skip >= 0 && g.start + g.used <= there;
     bool slow = g.of_taps == 0 && a.boundary != kZero && !inside;
-    if (!slow) {
-        const int begin = static_cast<int>(max(std::int64_t{g.skip}, -g.start));
-        const int end = static_cast<int>(min(std::int64_t{g.used}, there - g.start));
-        const S* const first = static_cast<const S*>(a.in) + g.row * a.in_row + g.start * a.in_sample;
-        const auto read = [&](int at) { return at >= begin && at < end ? load_element(first + at * a.in_sample) : S{}; };
-        const T sign = g.of_taps != 0 && g.conjugated == 0 ? -scale : scale;
+    for (;;) {
+        if (slow) {
+            read_samples_slowly<S, T, kPairs>(a, g, n);
 #pragma unroll
-        for (int j = 0; j < kParts; ++j) {
-            const int at = n + (j << g.part_bits);
-            if constexpr (kPairs) {
-                re[j] = scale * static_cast<T>(Element<S>::widen(read(at)));
-                im[j] = scale * static_cast<T>(Element<S>::widen(read(at + halves)));
-            } else if constexpr (kIsComplexElement<S>) {
-                const S x = read(at);
-                re[j] = scale * static_cast<T>(x.x);
-                im[j] = sign * static_cast<T>(x.y);
-            } else {
-                re[j] = scale * static_cast<T>(read(at));
-                im[j] = 0;
+            for (int j = 0; j < kParts; ++j) {
+                const Point p = part_of<Point>(g, j)[n];
+                re[j] = p.x;
+                im[j] = p.y;
+            }
+        } else {
+            const int begin = static_cast<int>(max(std::int64_t{g.skip}, -g.start));
+            const int end = static_cast<int>(min(std::int64_t{g.used}, there - g.start));
+            const auto count = static_cast<unsigned>(max(end - begin, 0));
+            const std::int64_t step = a.in_sample << g.part_bits;
+            const S* const in = static_cast<const S*>(a.in) + g.row * a.in_row + (g.start + n) * a.in_sample;
+            const auto read = [&](int j) {
+                const int at = n + (j << g.part_bits);
+                return static_cast<unsigned>(at - begin) < count ? load_element(in + j * step) : S{};
+            };
+#pragma unroll
+            for (int j = 0; j < kParts; ++j) {
+                if constexpr (kPairs) {
+                    re[j] = static_cast<T>(Element<S>::widen(read(j)));
+                    im[j] = static_cast<T>(Element<S>::widen(read(j + kParts)));
+                } else if constexpr (kIsComplexElement<S>) {
+                    const S x = read(j);
+                    re[j] = static_cast<T>(x.x);
+                    im[j] = static_cast<T>(x.y);
+                } else {
+                    re[j] = static_cast<T>(read(j));
+                    im[j] = 0;
+                }
+            }
+            if (g.scale != 1) {
+                const auto scale = static_cast<T>(g.scale);
+                const T sign = g.of_taps != 0 && g.conjugated == 0 && !kPairs ? -scale : scale;
+#pragma unroll
+                for (int j = 0; j < kParts; ++j) {
+                    re[j] *= scale;
+                    im[j] *= sign;
+                }
             }
         }
         fft::transform_in_fours<kParts, kPairs ? 1 : 0, 2>(re, im);
-        slow = g.of_taps == 0 && !are_finite_points(re, im);
+        if (slow || g.of_taps != 0 || are_finite_points(re, im)) { break; }
+        slow = true;  // once more without what is not finite
     }
-    if (slow) {
-        read_samples_slowly<S, T, kPairs>(a, g, n);
-#pragma unroll
-        for (int j = 0; j < kParts; ++j) {
-            const Point p = points[n + (static_cast<std::int64_t>(j) << g.part_bits)];
-            re[j] = p.x;
-            im[j] = p.y;
-        }
-        fft::transform_in_fours<kParts, kPairs ? 1 : 0, 2>(re, im);
-    }
-    const LongColumn<T, kPairs> column(n, g.part_bits);
+    const LongTurns<T, kPairs> turns(n, g.part_bits);
     fft::for_each_index<0, kParts>([&](auto value) {
         constexpr int i = decltype(value)::value;
         constexpr int part = fft::reversed(i, kPartsBits);
-        multiply(re[i], im[i], column.turn_of(part));
-        __stcg(points + column.place_of(part), Point{re[i], im[i]});
+        multiply(re[i], im[i], turns.of(part));
+        __stcg(part_of<Point>(g, part) + n, Point{re[i], im[i]});
     });
 }
 
@@ -187,21 +204,19 @@ __global__ void __launch_bounds__(kLongThreads, sizeof(typename Element<S>::Real
     if (g.again != 0 && g.state->overflown == 0) { return; }
     const int n = static_cast<int>(blockIdx.x) * kLongThreads + static_cast<int>(threadIdx.x);
     if (n >= 1 << g.part_bits) { return; }
-    auto* const points = static_cast<Point*>(g.points);
-    const int halves = kParts << g.part_bits;
     T re[kParts];
     T im[kParts];
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+        const Point p = __ldcg(part_of<Point>(g, part) + n);
+        re[part] = p.x;
+        im[part] = p.y;
+    }
     {
-        const LongColumn<T, kPairs> column(n, g.part_bits);
+        const LongTurns<T, kPairs> turns(n, g.part_bits);
 #pragma unroll
         for (int part = 0; part < kParts; ++part) {
-            const Point p = __ldcg(points + column.place_of(part));
-            re[part] = p.x;
-            im[part] = p.y;
-        }
-#pragma unroll
-        for (int part = 0; part < kParts; ++part) {
-            const Point w = column.turn_of(part);
+            const Point w = turns.of(part);
             multiply(re[part], im[part], Point{w.x, -w.y});
         }
     }
@@ -210,19 +225,21 @@ __global__ void __launch_bounds__(kLongThreads, sizeof(typename Element<S>::Real
 #pragma unroll
     for (int i = 0; i < kParts; ++i) { total += fabs(re[i]) + fabs(im[i]); }
     const bool finite = total <= Limits<T>::kMost;
-    const auto larger = static_cast<T>(1 / g.scale);
-    fft::for_each_index<0, kParts>([&](auto value) {
-        constexpr int i = decltype(value)::value;
-        constexpr int j = fft::reversed(i, kPartsBits);
-        if constexpr (kPairs) {
-            constexpr double kAngle = std::numbers::pi / 2 * j / kParts;
+    if constexpr (kPairs) {
+        fft::for_each_index<0, kParts>([&](auto value) {
+            constexpr int i = decltype(value)::value;
+            constexpr double kAngle = std::numbers::pi / 2 * fft::reversed(i, kPartsBits) / kParts;
             multiply(re[i], im[i], Point{static_cast<T>(fft::cosine(kAngle)), static_cast<T>(-fft::sine(kAngle))});
-        }
-        if (g.again != 0) {
+        });
+    }
+    if (g.again != 0) {
+        const auto larger = static_cast<T>(1 / g.scale);
+#pragma unroll
+        for (int i = 0; i < kParts; ++i) {
             re[i] *= larger;
             im[i] *= larger;
         }
-    });
+    }
     if (!finite && g.again == 0) {
         g.state->overflown = 1;  // all of the segment once more
         return;
@@ -230,32 +247,36 @@ __global__ void __launch_bounds__(kLongThreads, sizeof(typename Element<S>::Real
     if (!finite || g.state->bad != 0 || a.plain_layout == 0) {
         fft::for_each_index<0, kParts>([&](auto value) {
             constexpr int i = decltype(value)::value;
-            points[n + (static_cast<std::int64_t>(fft::reversed(i, kPartsBits)) << g.part_bits)] = Point{re[i], im[i]};
+            part_of<Point>(g, fft::reversed(i, kPartsBits))[n] = Point{re[i], im[i]};
         });
         if constexpr (kIsComplexElement<S>) {
             if (g.real_taps == 0) { return store_outputs_slowly<S, S, kPairs>(a, g, n, !finite); }
         }
         return store_outputs_slowly<S, T, kPairs>(a, g, n, !finite);
     }
-    const T factor = static_cast<T>(a.scale);
-    const T bias = static_cast<T>(a.bias);
-    const T low = a.has_clamp && kPairs ? static_cast<T>(a.low) : -INFINITY;
-    const T high = a.has_clamp && kPairs ? static_cast<T>(a.high) : INFINITY;
-    S* const out = static_cast<S*>(a.out) + g.row * a.out_row + g.first_output;
+    if (a.plain_store == 0) {
+        const T scale = static_cast<T>(a.scale);
+        const T bias = static_cast<T>(a.bias);
+        const T low = a.has_clamp && kPairs ? static_cast<T>(a.low) : -INFINITY;
+        const T high = a.has_clamp && kPairs ? static_cast<T>(a.high) : INFINITY;
+#pragma unroll
+        for (int i = 0; i < kParts; ++i) {
+            re[i] = clamp_pass_nan(re[i] * scale + bias, low, high);
+            im[i] = clamp_pass_nan(im[i] * scale + (kPairs ? bias : 0), low, high);
+        }
+    }
+    S* const out = static_cast<S*>(a.out) + g.row * a.out_row + g.first_output + n;
+    const auto store = [&](int j, const S& x) {
+        if (n + (j << g.part_bits) < g.wanted) { store_element(out + (static_cast<std::int64_t>(j) << g.part_bits), x); }
+    };
     fft::for_each_index<0, kParts>([&](auto value) {
         constexpr int i = decltype(value)::value;
-        const int at = n + (fft::reversed(i, kPartsBits) << g.part_bits);
-        T x = re[i];
-        T y = im[i];
-        if (a.plain_store == 0) {
-            x = clamp_pass_nan(x * factor + bias, low, high);
-            y = clamp_pass_nan(y * factor + (kPairs ? bias : 0), low, high);
-        }
+        constexpr int j = fft::reversed(i, kPartsBits);
         if constexpr (kPairs) {
-            if (at < g.wanted) { __stcs(out + at, Element<S>::narrow(x)); }
-            if (at + halves < g.wanted) { __stcs(out + at + halves, Element<S>::narrow(y)); }
+            store(j, Element<S>::narrow(re[i]));
+            store(j + kParts, Element<S>::narrow(im[i]));
         } else {
-            if (at < g.wanted) { store_element(out + at, S{x, y}); }
+            store(j, S{re[i], im[i]});
         }
     });
 }
