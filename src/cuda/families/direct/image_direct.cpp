@@ -40,6 +40,7 @@ constexpr double kSmallOutputCost = 29;
 constexpr double kByteOutputCost = 60;
 constexpr double kHalfOutputCost = 85;
 constexpr double kConvertedCost = 75;
+constexpr double kSteppedCost = 60;  // where pixels do not lie side by side
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 30;
 
@@ -99,7 +100,7 @@ public:
         if (p.y.k > kMostSide || p.x.k > kMostSide || p.channels.length > kMostChannels) {
             return "counts the mask's rows and columns and the channels in 30 bits";
         }
-        return refuse_image(p);
+        return refuse_stepped_image(p);
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
@@ -109,11 +110,12 @@ public:
                                : type.bytes == 1 ? kByteOutputCost
                                : type.bytes == 2 ? kHalfOutputCost
                                                  : kOutputCost;
-        const double converting = p.dtype == p.output_dtype ? 0 : kConvertedCost;
+        const double converting = (p.dtype == p.output_dtype ? 0 : kConvertedCost) + (p.has_packed_pixels() ? 0 : kSteppedCost);
         const int tile_rows = kThreads / 32 / kWarpsX * rows_of_thread(image_type_of(p, {}).bytes);
         const double computing = 2 * outputs_in_tiles(p, tile_rows, kTileElements) *
                                  (kProductCost * products + besides + converting) / (type.rate * device.peak_flops);
-        return kLaunchSeconds + std::max(seconds_to_move(p, device), computing);
+        return kLaunchSeconds +
+               std::max(p.has_packed_pixels() ? seconds_to_move(p, device) : seconds_to_move_planes(p, device), computing);
     }
 
     // Column by column, for strips that run down columns.

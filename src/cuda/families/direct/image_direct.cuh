@@ -106,13 +106,13 @@ __global__ void __launch_bounds__(kThreads) exact_kernel(const __grid_constant__
             const std::int64_t at = source_element(a, element + (j - a.origin_x) * a.channels);
             const H tap = taps[static_cast<std::int64_t>(i) * a.mask_width + j];
             if (row >= 0 && at >= 0) {
-                multiply_add(sum, Element<S>::widen(load_element(in + row * a.in_row + at)), tap);
+                multiply_add(sum, Element<S>::widen(load_element(in + row * a.in_row + at * a.in_step)), tap);
             } else if (a.common.boundary == kConstant) {
                 multiply_add(sum, constant, tap);
             }
         }
     }
-    store_pixel<S>(a, a.out, tile.image * a.out_image + tile.y * a.out_row + element, sum);
+    store_pixel<S>(a, a.out, tile.image * a.out_image + tile.y * a.out_row + element * a.out_step, sum);
 }
 
 }  // namespace tapline::cuda::image_direct_rung
