@@ -69,6 +69,9 @@ Problem problem_of(const Problem& p, const Signals& s) {
     return inner;
 }
 
+// As the choice among rungs for images asks for; more taps are nobody's concern.
+bool is_to_be_local(const Problem& p) { return p.taps() <= kLocalTaps && p.accuracy == Accuracy::standard; }
+
 // Several images as signals: an outer axis for the rungs that know those, or a launch each, whichever is sooner.
 struct Best {
     Signals signals;
@@ -78,7 +81,7 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
     Best best{.signals = signals_of(p)};
     if (!best.signals.refusal.empty()) { return best; }
     const auto consider = [&](const Signals& s) {
-        const double seconds = static_cast<double>(s.launches) * best_rung(problem_of(p, s), device).seconds;
+        const double seconds = static_cast<double>(s.launches) * best_rung(problem_of(p, s), device, is_to_be_local(p)).seconds;
         if (seconds < best.seconds) { best = {s, seconds}; }
     };
     const Signals each = best.signals;
@@ -108,7 +111,6 @@ public:
         info.limited_by = "what limits the signals' rung";
         info.source = "src/cuda/families/image_rows/image_rows.cpp";
         info.rank = 2;
-        info.is_local = 0;
         return info;
     }
 
@@ -129,7 +131,8 @@ public:
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenRows>();
         chosen->signals = best_signals(prepared.problem, prepared.device).signals;
-        chosen->inner = prepare_inside(problem_of(prepared.problem, chosen->signals), prepared.given.taps, prepared.device);
+        chosen->inner = prepare_inside(problem_of(prepared.problem, chosen->signals), prepared.given.taps, prepared.device,
+                                       is_to_be_local(prepared.problem));
         return chosen;
     }
 

@@ -38,6 +38,14 @@ __device__ __forceinline__ void load_into(const ImageArguments& a, S* to, const 
         *to = e < 0 ? absent : load_element(from + e * a.in_step);
     } else if constexpr (sizeof(S) == 4) {
         copy_4_async(to, from + e * a.in_step);
+    } else if constexpr (sizeof(S) == 8) {
+        // A complex element lies where its parts may.
+        const S* const source = from + e * a.in_step;
+        if (!kIsComplexElement<S> || reinterpret_cast<std::uintptr_t>(source) % 8 == 0) {
+            copy_8_async(to, source);
+        } else {
+            *to = load_element(source);
+        }
     } else {
         *to = load_element(from + e * a.in_step);
     }
