@@ -42,7 +42,7 @@ constexpr double kSmallOutputCost = 29;
 // The same of pixels of 1 and 2 bytes, and what an output of another type takes besides (u8 3 x 3 37 us, with f32 outputs 76; u16 5
 // x 5 65).
 constexpr double kByteOutputCost = 60;
-constexpr double kHalfOutputCost = 85;
+constexpr double kHalfOutputCost = 81;
 constexpr double kConvertedCost = 75;
 // Of small masks on bytes: a product of the kernel's own mask, and an output; times as long with several channels, and with rows
 // that do not begin where a thread's bytes are whole vectors (H100, 4096 x 4096, 3 x 3 and 5 x 5 taps 22 and 45 us; 2160 x 3840 x
@@ -156,7 +156,7 @@ public:
         const int tile_rows = kThreads / 32 / kWarpsX * rows_of_thread(image_type_of(p, {}).bytes);
         const double computing =
             2 * outputs_in_strips(p) * (kProductCost * products + besides + converting) / (type.rate * device.peak_flops);
-        return kLaunchSeconds +
+        return kLaunchSeconds + edge_seconds(p, tile_rows, device) +
                std::max(p.has_packed_pixels() ? seconds_to_move(p, device) : seconds_to_move_planes(p, device), computing);
     }
 
