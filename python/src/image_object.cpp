@@ -1,5 +1,8 @@
 #include "image_object.hpp"
 
+#include <cstdlib>
+#include <utility>
+
 #include "gpu_call.hpp"
 #include "plan_cache.hpp"
 
@@ -19,15 +22,49 @@ ImageProblem common(const Problem& from) {
     return to;
 }
 
+// What ImageProblem has words for.
+bool is_packed(const ImageLayout& l) {
+    const std::int64_t row = l.count(1) * l.count(0);
+    return l.shape.size() == 4 && (l.count(0) == 1 || l.stride(0) == 1) && (l.count(1) == 1 || l.stride(1) == l.count(0)) &&
+           (l.count(2) == 1 || l.stride(2) >= row) && (l.count(3) == 1 || l.stride(3) > 0);
+}
+
+std::optional<std::int64_t> stride_of(const ImageLayout& l, std::size_t from_last) {
+    return l.count(from_last) == 1 ? std::nullopt : std::optional(l.stride(from_last));
+}
+
+// The problem with the steps of both arrays. Whether rows and columns took each other's place.
+bool lay_out(Problem& p, const ImageLayout& image, const ImageLayout& out) {
+    for (std::size_t i = 0; i < 2; ++i) {
+        p.axes[i].input_stride = stride_of(image, 2 - i);
+        p.axes[i].output_stride = out.count(2 - i) == 1 ? std::optional<std::int64_t>(1) : stride_of(out, 2 - i);
+        if (!p.axes[i].input_stride) { p.axes[i].input_stride = 1; }
+    }
+    const std::int64_t taps_stride = p.batch_axes[1].taps_stride;
+    p.batch_axes = {};
+    for (std::size_t from_last = image.shape.size() - 1; from_last != 2; --from_last) {
+        if (image.count(from_last) > 1) {
+            p.batch_axes.push_back({image.count(from_last), image.stride(from_last), out.stride(from_last), 0});
+        }
+    }
+    if (image.count(0) > 1) { p.batch_axes.push_back({image.count(0), image.stride(0), out.stride(0), taps_stride}); }
+    const auto apart = [&](std::size_t from_last) {
+        const ImageLayout& l = out.count(1) > 1 && out.count(2) > 1 ? out : image;
+        return l.count(from_last) == 1 ? 0 : std::abs(l.stride(from_last));
+    };
+    const bool swaps = apart(2) < apart(1);
+    if (swaps) { std::swap(p.axes[0], p.axes[1]); }
+    return swaps;
+}
+
 Plan make(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
           std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x) {
     const Dtype taps_type = dtype_of_array(taps, "taps");
     const int own = PyArray_NDIM(taps) - 2;  // 1: a mask for each channel
     ImageProblem problem = common(request.problem);
-    problem.batch = image.shape[0];
-    problem.height = image.shape[1];
-    problem.width = image.shape[2];
-    problem.channels = image.shape[3];
+    problem.height = image.count(2);
+    problem.width = image.count(1);
+    problem.channels = image.count(0);
     problem.mask_height = PyArray_DIM(taps, own);
     problem.mask_width = PyArray_DIM(taps, own + 1);
     problem.masks = own == 1 ? Masks::per_channel : Masks::shared;
@@ -36,13 +73,21 @@ Plan make(const Request& request, const ImageLayout& image, const ImageLayout& o
     problem.dtype = image.dtype;
     problem.complex_taps = is_complex(taps_type);
     problem.output_dtype = out.dtype;
-    problem.input_image_stride = image.image_stride;
-    problem.input_row_stride = image.row_stride;
-    problem.output_image_stride = out.image_stride;
-    problem.output_row_stride = out.row_stride;
-    const Owned converted_taps =
-        converted(Owned::borrowed(reinterpret_cast<PyObject*>(taps)), number_of_dtype(tapline::taps_dtype(problem)), true);
-    return cached_plan(problem, PyArray_DATA(converted_taps.array()), request.options);
+    Owned arranged = Owned::borrowed(reinterpret_cast<PyObject*>(taps));
+    Problem laid_out;
+    if (is_packed(image) && is_packed(out)) {
+        problem.batch = image.count(3);
+        problem.input_image_stride = image.stride(3);
+        problem.input_row_stride = image.stride(2);
+        problem.output_image_stride = out.stride(3);
+        problem.output_row_stride = out.stride(2);
+        laid_out = problem;
+    } else {
+        laid_out = problem;
+        if (lay_out(laid_out, image, out)) { arranged = Owned(PyArray_SwapAxes(taps, own, own + 1)); }
+    }
+    const Owned converted_taps = converted(arranged, number_of_dtype(tapline::taps_dtype(laid_out)), true);
+    return cached_plan(laid_out, PyArray_DATA(converted_taps.array()), request.options);
 }
 
 }  // namespace

@@ -1,23 +1,27 @@
 // An image's plan for Python; which axes are what, types and caching are Python's part (tapline/_image.py).
 #pragma once
 
-#include <array>
+#include <vector>
 
 #include "call.hpp"
 #include "tapline/image.hpp"
 
 namespace tapline::python {
 
-/// (batch, height, width, channels) in memory, pixels packed; strides in elements, 0 along axes of length 1.
+/// (batch axes, height, width, channels) in memory; strides in elements, 0 along axes of length 1.
 struct ImageLayout {
-    std::array<std::int64_t, 4> shape{};
-    std::int64_t image_stride = 0, row_stride = 0;
+    std::vector<std::int64_t> shape, strides;
     Dtype dtype = Dtype::f32;
+
+    /// An axis by its place from the last one: 0 the channels, 1 pixels of a row, 2 rows, 3 the innermost batch axis.
+    [[nodiscard]] std::int64_t count(std::size_t from_last) const { return shape[shape.size() - 1 - from_last]; }
+    [[nodiscard]] std::int64_t stride(std::size_t from_last) const { return strides[strides.size() - 1 - from_last]; }
 };
 
 class ImageObject {
 public:
-    /// `taps`: (height, width), or (channels, height, width). `request`: all but sizes, types and origin.
+    /// `taps`: (height, width), or (channels, height, width). `request`: all but sizes, types and origin. Pixels may lie in any
+    /// order; of those that are not packed an axis of the image is the row whose outputs lie closest.
     ImageObject(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
                 std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x);
 

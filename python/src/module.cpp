@@ -173,13 +173,14 @@ Request image_request(const nb::dict& options, bool correlation) {
 PyArrayObject* array_of(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
 
 // An array: shape, strides in bytes, the name of its type.
-using Outline = std::tuple<std::array<std::int64_t, 4>, std::array<std::int64_t, 4>, std::string>;
+using Outline = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, std::string>;
 
 ImageLayout layout_of(const Outline& image, const char* name) {
     const auto& [shape, strides, dtype] = image;
-    const Dtype type = known_dtype(name, dtype);
-    const auto size = static_cast<std::int64_t>(size_of(type));
-    return {shape, shape[0] == 1 ? 0 : strides[0] / size, shape[1] == 1 ? 0 : strides[1] / size, type};
+    ImageLayout layout{shape, strides, known_dtype(name, dtype)};
+    const auto size = static_cast<std::int64_t>(size_of(layout.dtype));
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) { layout.strides[axis] = shape[axis] == 1 ? 0 : strides[axis] / size; }
+    return layout;
 }
 
 // Called by tapline._image and tapline._gpu_image alone.
@@ -196,6 +197,8 @@ void add_image(nb::module_& module) {
              })
         .def("run", &ImageObject::run)
         .def_prop_ro("workspace_bytes", [](const ImageObject& self) { return self.plan().workspace_bytes(); })
+        .def_prop_ro("predicted_seconds", [](const ImageObject& self) { return self.plan().predicted_seconds(); })
+        .def_prop_ro("predicted_copy_seconds", [](const ImageObject& self) { return self.plan().predicted_copy_seconds(); })
         .def("execute",
              [](const ImageObject& self, nb::handle out, nb::handle image) { self.execute(array_of(out), array_of(image)); })
         .def("explain", [](const ImageObject& self) { return self.plan().explain(); })

@@ -5,11 +5,14 @@ import math
 import numpy as np
 
 from tapline import _core, _gpu_call
-from tapline._gpu_libraries import library_of
+from tapline._gpu_libraries import Place, c_strides, library_of
 from tapline._image_parts import arranged_taps, has_channels
 
 # Types that the engine reads as they are.
 _AS_STORED = frozenset(("float32", "float64", "complex64", "complex128", "uint8", "uint16", "float16", "bfloat16"))
+
+# That a problem has beside channels.
+_MOST_BATCH_AXES = 3
 
 
 def _itemsize(dtype):
@@ -31,17 +34,26 @@ def _stored(dtype, complex_taps):
     return "float64" if _itemsize(dtype) > 2 else "float32"
 
 
-def _outline(shape, strides, dtype, has_channels):
-    """(batch, height, width, channels), its strides in bytes and the type's name; None where pixels of a row, rows of an image or
-    images of the batch do not lie as the engine reads them."""
+def _outline(place, has_channels):
+    """(batch axes, height, width, channels), its strides in bytes and the type's name, of pixels in any order.
+
+    None where they do not lie whole elements apart, or have more batch axes than the engine steps through."""
+    size = _itemsize(place.dtype)
+    shape, strides = (place.shape, place.strides) if has_channels else ((*place.shape, 1), (*place.strides, size))
+    batch = [(count, stride) for count, stride in zip(shape[:-3], strides[:-3], strict=True) if count > 1]
+    if len(batch) > _MOST_BATCH_AXES or any(s % size for n, s in zip(shape, strides, strict=True) if n > 1):
+        return None
+    return (*(n for n, _ in batch), *shape[-3:]), (*(s for _, s in batch), *strides[-3:]), place.dtype
+
+
+def _packed(outline):
+    """The same with one batch axis; None where pixels of a row do not lie side by side, or rows or images lie backwards."""
+    if outline is None:
+        return None
+    shape, strides, dtype = outline
     size = _itemsize(dtype)
-    if not has_channels:
-        shape, strides = (*shape, 1), (*strides, size)
-    batch = math.prod(shape[:-3])
     by_image, images = 0, 1
     for count, stride in zip(shape[-4::-1], strides[-4::-1], strict=True):  # from the innermost axis of the batch on
-        if count == 1:
-            continue
         if stride <= 0 or (by_image and stride != by_image * images):
             return None
         by_image = by_image or stride
@@ -50,15 +62,43 @@ def _outline(shape, strides, dtype, has_channels):
     by_row, by_pixel, by_channel = strides[-3:]
     if (channels > 1 and by_channel != size) or (width > 1 and by_pixel != channels * size):
         return None
-    if height > 1 and (by_row < width * channels * size or by_row % size):
+    if height > 1 and by_row < width * channels * size:
         return None
-    if batch > 1 and by_image % size:
-        return None
-    return (batch, height, width, channels), (by_image, by_row, by_pixel, by_channel), dtype
+    return (images, height, width, channels), (by_image, by_row, by_pixel, by_channel), dtype
 
 
-def _outline_of(place, has_channels):
-    return _outline(place.shape, place.strides, place.dtype, has_channels)
+# What copying an image to C order takes: half as long again as copying image and output would as they are packed, or this for
+# each of its elements (CuPy on an H100, 4096 x 4096, reversed and transposed: uint8 84 and 109 us, float32 83 and 141).
+_COPYING_SHARE = 1.5
+_COPYING_SECONDS = 5e-12
+
+# Whether a call's image is copied to C order before it is filtered, by all that decides it; the oldest go first.
+_MAX_CHOICES = 256
+_choices: dict[tuple, bool] = {}
+
+
+def _plan_in_place(make, layout, layout_out, packed, key):
+    """The plan that reads and writes the pixels where they lie, None where copying them first is sooner.
+
+    `packed`: the outlines of the copy and of an output in C order."""
+    choice = _choices.get(key)
+    if choice:
+        return None
+    try:
+        plan = make(layout, layout_out)
+    except (NotImplementedError, ValueError):  # what is wrong beside the layout is told by the plan of the copy
+        plan = None
+    if choice is None:
+        copies = plan is None
+        if plan is not None:
+            other = make(*packed)
+            copying = max(_COPYING_SHARE * other.predicted_copy_seconds, _COPYING_SECONDS * math.prod(layout[0]))
+            copies = other.predicted_seconds + copying < plan.predicted_seconds
+        while len(_choices) >= _MAX_CHOICES:
+            _choices.pop(next(iter(_choices)), None)
+        _choices[key] = copies
+        plan = None if copies else plan
+    return plan
 
 
 def image(image, taps, out, dtype, channel_axis, correlation, origin, options):
@@ -84,15 +124,27 @@ def image(image, taps, out, dtype, channel_axis, correlation, origin, options):
         _gpu_call.check_out(library_of(out), to, shape)
     if math.prod(place.shape) == 0:
         return library.empty(shape, wanted, place.device) if out is None else out
-    layout = _outline_of(place, channels)
-    if layout is None:
-        image = library.contiguous(image)
-        place = library.place(image)
-        layout = _outline_of(place, channels)
     of_work, work = (library, library.empty(shape, wanted, place.device)) if out is None else (library_of(out), out)
-    layout_out = _outline_of(to or of_work.place(work), channels)
-    if layout_out is None:
-        of_work, work = library, library.empty(shape, wanted, place.device)
-        layout_out = _outline_of(library.place(work), channels)
-    plan = _core.ImagePlan(options | {"device": f"cuda:{place.device}"}, correlation, layout, layout_out, taps, *origin)
+
+    def make(layout, layout_out):
+        return _core.ImagePlan(options | {"device": f"cuda:{place.device}"}, correlation, layout, layout_out, taps, *origin)
+
+    def c_outline(shape, dtype):
+        return _packed(_outline(Place(shape, c_strides(shape, _itemsize(dtype)), dtype, place.device, 0), channels))
+
+    layout, layout_out = _outline(place, channels), _outline(to or of_work.place(work), channels)
+    plan = None
+    if _packed(layout) is not None and _packed(layout_out) is not None:
+        plan = make(_packed(layout), _packed(layout_out))
+    elif layout is not None and layout_out is not None:
+        key = (layout, layout_out, taps.shape, taps.dtype.str, correlation, origin, repr(options), place.device)
+        packed = c_outline(place.shape, place.dtype), c_outline(shape, wanted)
+        plan = _plan_in_place(make, layout, layout_out, packed, key)
+    if plan is None:
+        if _packed(layout) is None:
+            image = library.contiguous(image)
+            place = library.place(image)
+        if _packed(layout_out) is None:
+            of_work, work = library, library.empty(shape, wanted, place.device)
+        plan = make(_packed(_outline(place, channels)), _packed(_outline(of_work.place(work), channels)))
     return _gpu_call.launch(library, place, image, plan, of_work, work, out)

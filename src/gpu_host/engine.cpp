@@ -75,9 +75,10 @@ public:
     }
 
 private:
-    // As rungs are asked about it: in GPU memory two channels are the parts of complex samples.
+    // As rungs are asked about it in GPU memory: two channels are the parts of complex samples, those of images two channels.
     [[nodiscard]] Resolved asked(const Resolved& problem, const Request& request) const {
-        return in_parts_ || request.host_buffers ? problem : core::with_pairs(problem);
+        if (in_parts_ || request.host_buffers) { return problem; }
+        return problem.rank == 1 ? core::with_pairs(problem) : core::with_parts(problem);
     }
 
     const Api& api_;

@@ -128,6 +128,31 @@ Resolved with_pairs(const Resolved& problem) {
     return r;
 }
 
+Resolved with_parts(const Resolved& problem) {
+    const bool parts_alike = (problem.constant.real() == problem.constant.imag() ||
+                              (problem.x.boundary != Boundary::constant && problem.y.boundary != Boundary::constant)) &&
+                             problem.bias == 0;
+    if (problem.rank != 2 || problem.y.k == 1 || problem.filters != 1 || problem.changes_rate() || !is_complex(problem.dtype) ||
+        is_complex(problem.taps_dtype) || problem.output_dtype != problem.dtype || !parts_alike) {
+        return problem;
+    }
+    Resolved r = problem;
+    for (Axis* axis : {&r.x, &r.y}) {
+        axis->in_stride *= 2;
+        axis->out_stride *= 2;
+    }
+    r.batch.in_stride *= 2;
+    r.batch.out_stride *= 2;
+    for (Batch& axis : r.outer) {
+        axis.in_stride *= 2;
+        axis.out_stride *= 2;
+    }
+    r.channels = {2 * problem.channels.length, 1, 1, 0};
+    r.dtype = r.output_dtype = r.sum_dtype = real_part_of(problem.dtype);
+    r.constant = problem.constant.real();
+    return r;
+}
+
 Resolved without_outer(const Resolved& problem) {
     Resolved one = problem;
     one.outer = {};

@@ -18,6 +18,10 @@ void arrange(Resolved& r, std::vector<Batch> axes);
 /// half as many elements, each twice as large, or the problem as it is. A GPU has its fastest road for it.
 Resolved with_pairs(const Resolved& problem);
 
+/// Images of complex samples under one mask of real taps are images of twice as many real channels: the same problem, or the
+/// problem as it is. Masks of one row stay: their rows are signals of complex samples.
+Resolved with_parts(const Resolved& problem);
+
 /// The problem of one element of the outer axes.
 Resolved without_outer(const Resolved& problem);
 

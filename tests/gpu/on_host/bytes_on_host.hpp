@@ -1,15 +1,8 @@
 // Products of matrices of bytes, and what arranges bytes, for kernels that run on the host.
 #pragma once
 
+#include "gpu/on_host/byte_shuffles.hpp"
 #include "gpu/on_host/fragments_on_host.hpp"
-
-/// prmt: byte i of the result is the one of the eight of both that digit i of `which` names.
-inline unsigned __byte_perm(unsigned low, unsigned high, unsigned which) {
-    const std::uint64_t both = std::uint64_t{high} << 32 | low;
-    unsigned result = 0;
-    for (unsigned i = 0; i < 4; ++i) { result |= static_cast<unsigned>(both >> (8 * (which >> (4 * i) & 7)) & 255) << (8 * i); }
-    return result;
-}
 
 #define multiply_bytes multiply_bytes_on_a_gpu
 #include "cuda/families/bytes/byte_fragments.cuh"

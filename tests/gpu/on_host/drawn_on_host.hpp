@@ -13,7 +13,7 @@ namespace tapline::test {
 // Whether the rung takes the problem. Then it is executed, at times in two pieces, its samples ending or beginning at a fence, and
 // compared with the textbook.
 inline bool run_drawn(const cuda::Rung& rung, const Problem& p, const core::Resolved& r, std::uint64_t seed, Random& random) {
-    SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+    SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + rung.info().name + ": " + describe(p));
     Case c = draw_case(p, random);
     const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
     const void* const in =
@@ -28,7 +28,7 @@ inline bool run_drawn(const cuda::Rung& rung, const Problem& p, const core::Reso
         if (count != 0) { prepared.launch(job_of(r, c.first_out(), in, first, count)); }
     }
     EXPECT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the output";
-    EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "");
+    EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), rung.info().is_local != 0), "");
     return true;
 }
 

@@ -1,4 +1,5 @@
 // The direct rung for images as C++, and the functions of the engine that rungs call.
+#include "gpu/on_host/byte_shuffles.hpp"
 #include "gpu/on_host/cuda_on_host.hpp"
 
 namespace tapline::cuda::image_direct_rung {
@@ -6,6 +7,7 @@ alignas(128) char shared[test::on_host::kSharedBytes];
 }
 #include "cuda/families/common/images.cpp"
 #include "cuda/families/common/types.cpp"
+#include "cuda/families/direct/image_bytes_kernels.cu"
 #include "cuda/families/direct/image_direct.cpp"
 #include "cuda/families/direct/image_direct_kernels.cu"
 
@@ -26,6 +28,13 @@ const bool added = [] {
     add_kernel(&cuda::image_direct_rung::small_kernel<3>, shared);
     add_kernel(&cuda::image_direct_rung::small_kernel<5>, shared);
     add_kernel(&cuda::image_direct_rung::small_kernel<7>, shared);
+    const auto add_bytes = [shared]<int K>() {
+        add_kernel(&cuda::image_bytes_rung::kernel<K, 1>, shared);
+        add_kernel(&cuda::image_bytes_rung::kernel<K, 3>, shared);
+        add_kernel(&cuda::image_bytes_rung::kernel<K, 4>, shared);
+    };
+    add_bytes.operator()<3>();
+    add_bytes.operator()<5>();
     const auto add = [shared]<class S, class H>() {
         add_kernel(&cuda::image_direct_rung::kernel<S, H>, shared);
         add_kernel(&cuda::image_direct_rung::exact_kernel<S, H>, shared);

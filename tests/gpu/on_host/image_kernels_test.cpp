@@ -5,6 +5,7 @@
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
+#include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "gpu/on_host/image_rungs.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
@@ -97,6 +98,46 @@ TEST_P(ImageKernels, AgreeWithTheTextbook) {
     const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
     for (std::int64_t i = 0; i < cases && !HasFatalFailure(); ++i) {
         run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
+    }
+}
+
+// Bytes under small masks: one channel and several, rows of every alignment, narrower than a strip too, every boundary, an
+// epilogue, bands of rows.
+TEST(ImageKernels, BytesUnderSmallMasks) {
+    const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                   Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    Random random(11);
+    int turn = 0;
+    for (const auto [height, width] : {std::pair{3, 3}, {1, 3}, {2, 2}, {5, 5}, {4, 3}, {5, 1}}) {
+        for (const auto [columns, channels] : {std::pair{160, 1}, {67, 1}, {5, 1}, {48, 3}, {21, 3}, {33, 4}, {1, 4}}) {
+            ImageProblem p{.height = 37,
+                           .width = columns,
+                           .channels = channels,
+                           .batch = 2,
+                           .mask_height = height,
+                           .mask_width = width,
+                           .dtype = Dtype::u8};
+            p.boundary = boundaries[turn++ % 6];
+            p.mode = turn % 4 == 0 ? Mode::full : Mode::same;
+            p.constant = 77;
+            if (turn % 3 == 0) {
+                p.scale = 0.5;
+                p.bias = 20;
+            }
+            GuardedBuffer in(bytes_of(input_extent(p), p.dtype)), taps(bytes_of(taps_extent(p), Dtype::f32)),
+                out(bytes_of(output_extent(p), p.dtype), static_cast<std::size_t>(turn % 5));
+            fill_random(in.data(), p.dtype, input_extent(p), random);
+            fill_random(taps.data(), Dtype::f32, taps_extent(p), random);
+            const FencedBuffer fenced(in.data(), in.size(), turn % 2 == 0);
+            const core::Resolved r = core::resolve(p);
+            PreparedOnHost prepared(cuda::image_direct(), r, taps.data());
+            ASSERT_EQ(prepared.make(), "");
+            const std::int64_t split = turn % 3 == 1 ? 11 : r.y.outputs;
+            prepared.launch(job_of(r, out.data(), fenced.data(), 0, split));
+            if (split < r.y.outputs) { prepared.launch(job_of(r, out.data(), fenced.data(), split, r.y.outputs - split)); }
+            ASSERT_TRUE(out.guards_intact()) << describe(p);
+            ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "") << describe(p);
+        }
     }
 }
 

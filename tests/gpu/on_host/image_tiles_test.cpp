@@ -4,6 +4,7 @@
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
+#include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/image_fft/image_fft.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "gpu/on_host/drawn_on_host.hpp"
@@ -46,7 +47,41 @@ bool run_case(std::uint64_t seed) {
     const Problem p = draw_any_image(random);
     const core::Resolved r = core::resolve(p);
     if (r.has_outer() || r.is_exact()) { return false; }
+    // Whoever else takes pixels that do not lie side by side.
+    if (chance(0.3, random)) { run_drawn(cuda::image_fft(), p, r, seed, random); }
+    if (chance(0.3, random)) { run_drawn(cuda::image_direct(), p, r, seed, random); }
     return run_drawn(cuda::image_tiles(), p, r, seed, random);
+}
+
+// Tiles inside and at edges of images that lie in every way: transposed, flipped, strided, in both directions.
+TEST(ImageTiles, EveryLayoutOfLargeImages) {
+    Random random(7);
+    for (const auto [y, x, to_y, to_x] : {std::tuple{1, 301, 330, 1},
+                                          {-301, -1, 330, 1},
+                                          {660, 2, 330, 1},
+                                          {1, -301, -1, 301},
+                                          {2, 700, 660, 2},
+                                          {301, 1, 1, 330}}) {
+        for (const Dtype dtype : {Dtype::f32, Dtype::u8, Dtype::f16, Dtype::f64, Dtype::complex64}) {
+            for (const auto [height, width] : {std::pair{3, 3}, {9, 30}}) {
+                Problem p{.mode = Mode::same, .boundary = Boundary::reflect, .dtype = dtype, .complex_taps = is_complex(dtype)};
+                p.real_taps = is_integer(dtype) ? std::optional(Dtype::f32) : std::nullopt;
+                if (is_integer(dtype)) { p.output_dtype = Dtype::f32; }
+                p.axes = {FilteredAxis{.length = 290, .taps = height, .input_stride = y, .output_stride = to_y},
+                          FilteredAxis{.length = 300, .taps = width, .input_stride = x, .output_stride = to_x}};
+                for (const cuda::Rung* rung : {&cuda::image_direct(), &cuda::image_fft()}) {
+                    const bool direct = rung == &cuda::image_direct();
+                    if (direct == (width > 9) || (!direct && (dtype == Dtype::f64 || is_complex(dtype)))) { continue; }
+                    Case c = draw_case(p, random);
+                    const core::Resolved r = core::resolve(p);
+                    PreparedOnHost prepared(*rung, r, c.taps.data());
+                    ASSERT_EQ(prepared.make(), "") << describe(p);
+                    prepared.launch(job_of(r, c.first_out(), c.first_in(), 0, r.y.outputs));
+                    ASSERT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), direct), "") << describe(p);
+                }
+            }
+        }
+    }
 }
 
 class DrawnImageTiles : public ::testing::TestWithParam<int> {};

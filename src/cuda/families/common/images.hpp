@@ -8,11 +8,20 @@
 
 namespace tapline::cuda {
 
+/// What kernels do not take that have one rule for what lies outside: one of each axis.
+Refusal refuse_boundaries(const Problem& p);
+
 /// What kernels do not take that know where a row's pixels lie: pixels apart, and a rule for what lies outside of each axis.
 Refusal refuse_image_layout(const Problem& p);
 
 /// The same, and types.
 Refusal refuse_image(const Problem& p);
+
+/// The same of kernels that go by ImageArguments::in_step and out_step: a single channel's pixels may lie anywhere.
+Refusal refuse_stepped_image(const Problem& p);
+
+/// Whether memory has the pixels of columns side by side, not those of rows.
+bool goes_down_columns(const Problem& p);
 
 /// Bytes and cost of a problem's elements, as type_of() for signals; u8 and u16 too.
 Type image_type_of(const Problem& p, const cuda_abi::Device& device);
@@ -34,13 +43,10 @@ inline double seconds_to_move(const Problem& p, const cuda_abi::Device& device) 
     return image_bytes(p) / (kShareOfCopy * device.copy_bytes_per_second);
 }
 
-/// The same of kernels whose blocks make one channel's plane: what lies between its elements comes along, where that is a sector of
-/// memory and more than blocks beside them find in the caches (H200, f32, 1024 x 1024 x 32: 5 x 5 taps 741 us, 31 x 31 861).
-inline double seconds_to_move_planes(const Problem& p, const cuda_abi::Device& device) {
-    const auto step = static_cast<double>(p.channels.length * image_type_of(p, {}).bytes);
-    const double touched = step < kSectorBytes ? 1 : kSectorBytes / static_cast<double>(image_type_of(p, {}).bytes);
-    return seconds_to_move(p, device) * touched;
-}
+/// The same of kernels whose blocks make one channel's plane, however its pixels lie: what lies between comes along, of interleaved
+/// channels where that is a sector of memory and more than blocks beside them find in the caches (H200, f32, 1024 x 1024 x 32: 5 x
+/// 5 taps 741 us, 31 x 31 861).
+double seconds_to_move_planes(const Problem& p, const cuda_abi::Device& device);
 
 /// Without tiles, which image_grid() sets.
 ImageArguments image_arguments_of(const Prepared& prepared, const Job& job, const OnDevice& on_device);

@@ -4,22 +4,24 @@
 
 namespace tapline::cuda {
 
-BestRung best_rung(const Problem& problem, const cuda_abi::Device& device) {
+BestRung best_rung(const Problem& problem, const cuda_abi::Device& device, bool local) {
     BestRung best;
     for (std::size_t i = 0; i < ladder().size(); ++i) {
         const Rung& rung = *ladder()[i];
-        if (rung.info().rank != problem.rank || !refusal(rung, problem, device).empty()) { continue; }
+        if (rung.info().rank != problem.rank || (local && rung.info().is_local == 0) || !refusal(rung, problem, device).empty()) {
+            continue;
+        }
         const double seconds = rung.estimate_seconds(problem, device);
         if (seconds < best.seconds) { best = {static_cast<std::int32_t>(i), seconds}; }
     }
     return best;
 }
 
-RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device) {
+RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local) {
     const cuda_abi::HostTaps given{taps, nullptr, nullptr};
     const cuda_abi::Policy policy;
     cuda_abi::Status status;
-    RungInside inside(prepare(best_rung(problem, device).rung, device.index, &problem, &given, &policy, &status));
+    RungInside inside(prepare(best_rung(problem, device, local).rung, device.index, &problem, &given, &policy, &status));
     if (inside == nullptr) { throw CudaError(status.code, status.message); }
     return inside;
 }

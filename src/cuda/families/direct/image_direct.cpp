@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cuda/families/common/images.hpp"
+#include "cuda/families/direct/image_bytes.hpp"
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda {
@@ -18,12 +19,15 @@ using image_direct_rung::kWarpsX;
 using image_direct_rung::Pieces;
 using image_direct_rung::SmallMask;
 
-// One of three kernels, and what it takes.
+// One of four kernels, and what it takes.
 struct ChosenDirect final : Chosen {
     image_direct_rung::ExactKernel exact = nullptr;
     image_direct_rung::SmallKernel small = nullptr;
+    image_bytes_rung::Kernel bytes = nullptr;
     image_direct_rung::Kernel kernel = nullptr;
     SmallMask mask{};
+    image_bytes_rung::Mask bytes_mask{};
+    int outputs = 0;  // of a thread of `bytes` along a row
     Pieces pieces{};
     std::size_t shared_bytes = 0;
     int tile_rows = 1;
@@ -38,8 +42,24 @@ constexpr double kSmallOutputCost = 29;
 // The same of pixels of 1 and 2 bytes, and what an output of another type takes besides (u8 3 x 3 37 us, with f32 outputs 76; u16 5
 // x 5 65).
 constexpr double kByteOutputCost = 60;
-constexpr double kHalfOutputCost = 85;
+constexpr double kHalfOutputCost = 81;
 constexpr double kConvertedCost = 75;
+// Of small masks on bytes: a product of the kernel's own mask, and an output; times as long with several channels, and with rows
+// that do not begin where a thread's bytes are whole vectors (H100, 4096 x 4096, 3 x 3 and 5 x 5 taps 22 and 45 us; 2160 x 3840 x
+// 3: 51 and 97; 4095 x 4095, 3 x 3: 59).
+constexpr double kBytesProductCost = 2.6;
+constexpr double kBytesOutputCost = 16;
+constexpr double kBytesInterleaved = 1.6;
+constexpr double kBytesUnaligned = 2;
+constexpr std::int64_t kFewestStrips = 4;  // of a row, of which two lie at edges
+constexpr double kSteppedCost = 60;        // where pixels do not lie side by side
+// Of a block at an edge, of which a multiprocessor holds so many; and of samples of a byte or two (H100: f32, 60,000 images of 28 x
+// 28 with 5 x 5 taps 461 us, 4,000 of 64 x 64 with 3 x 3 and 9 x 9 74 and 215, f16 with 3 x 3 137; f64, 908 of 9 x 16 x 3 with 8 x
+// 13 22, 1,000 of 64 x 64 with 5 x 5 63 us).
+constexpr double kEdgeSeconds = 3e-6;
+constexpr double kNarrowEdgeSeconds = 6e-6;
+constexpr double kBlocksHeld = 4;
+constexpr std::int64_t kStripElements = 32;
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 30;
 
@@ -66,6 +86,23 @@ Windows windows_of(const Problem& p) {
     w.pieces.pitch = (kTileElements + static_cast<int>(beyond) + 2 * (vector - 1)) / vector * vector;
     w.shared_bytes = static_cast<std::size_t>(rows) * w.pieces.pitch * bytes;
     return w;
+}
+
+// Outputs of the strips that a tile's warps make.
+double outputs_in_strips(const Problem& p) {
+    const int rows = rows_of_thread(image_type_of(p, {}).bytes);
+    const auto made = static_cast<double>(divide_up(p.y.outputs, rows) * rows *
+                                          divide_up(p.x.outputs * p.channels.length, kStripElements) * kStripElements);
+    return made * static_cast<double>(p.batch.length);
+}
+
+// What blocks take besides whose windows reach over an edge: their elements come one by one.
+double edge_seconds(const Problem& p, int tile_rows, const cuda_abi::Device& device) {
+    const double down = std::ceil(static_cast<double>(p.y.outputs) / tile_rows);
+    const double across = std::ceil(static_cast<double>(p.x.outputs * p.channels.length) / kTileElements);
+    const double edges = down * across - std::max(down - 2, 0.0) * std::max(across - 2, 0.0);
+    return edges * static_cast<double>(p.batch.length) / (kBlocksHeld * std::max(device.multiprocessors, 1)) *
+           (stored_bytes(p.dtype) < 4 ? kNarrowEdgeSeconds : kEdgeSeconds);
 }
 
 // The constant of an integer image must be a pixel's value to stand in a window.
@@ -99,21 +136,28 @@ public:
         if (p.y.k > kMostSide || p.x.k > kMostSide || p.channels.length > kMostChannels) {
             return "counts the mask's rows and columns and the channels in 30 bits";
         }
-        return refuse_image(p);
+        return refuse_stepped_image(p);
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const Type type = image_type_of(p, device);
+        if (const auto bytes = bytes_of(p); bytes.kernel != nullptr) {
+            const bool aligned = p.y.out_stride % image_bytes_rung::outputs_of_thread(bytes.mask) == 0;
+            const double computing = 2 * image_outputs(p) * (kBytesProductCost * bytes.mask * bytes.mask + kBytesOutputCost) *
+                                     (p.channels.length > 1 ? kBytesInterleaved : 1) * (aligned ? 1 : kBytesUnaligned);
+            return kLaunchSeconds + std::max(seconds_to_move(p, device), computing / device.peak_flops);
+        }
         const double products = static_cast<double>(p.taps()) * type.products;
         const double besides = small_mask(p)     ? kSmallOutputCost
                                : type.bytes == 1 ? kByteOutputCost
                                : type.bytes == 2 ? kHalfOutputCost
                                                  : kOutputCost;
-        const double converting = p.dtype == p.output_dtype ? 0 : kConvertedCost;
+        const double converting = (p.dtype == p.output_dtype ? 0 : kConvertedCost) + (p.has_packed_pixels() ? 0 : kSteppedCost);
         const int tile_rows = kThreads / 32 / kWarpsX * rows_of_thread(image_type_of(p, {}).bytes);
-        const double computing = 2 * outputs_in_tiles(p, tile_rows, kTileElements) *
-                                 (kProductCost * products + besides + converting) / (type.rate * device.peak_flops);
-        return kLaunchSeconds + std::max(seconds_to_move(p, device), computing);
+        const double computing =
+            2 * outputs_in_strips(p) * (kProductCost * products + besides + converting) / (type.rate * device.peak_flops);
+        return kLaunchSeconds + edge_seconds(p, tile_rows, device) +
+               std::max(p.has_packed_pixels() ? seconds_to_move(p, device) : seconds_to_move_planes(p, device), computing);
     }
 
     // Column by column, for strips that run down columns.
@@ -140,6 +184,7 @@ public:
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenDirect>();
         if (chosen.exact != nullptr) { return "term by term: terms outside the image stay absent"; }
+        if (chosen.bytes != nullptr) { return "strips of " + std::to_string(chosen.outputs) + " pixels a thread"; }
         return "tiles of " + std::to_string(chosen.tile_rows) + " rows of " + std::to_string(kTileElements) + " elements";
     }
 
@@ -148,6 +193,14 @@ public:
         auto chosen = std::make_unique<ChosenDirect>();
         if ((image_boundary(p) == kZero && !p.taps_finite) || !constant_is_a_pixel(p)) {
             chosen->exact = image_direct_rung::load_exact(p);
+        } else if (const auto bytes = bytes_of(p); bytes.kernel != nullptr) {
+            chosen->bytes = bytes.kernel;
+            chosen->outputs = image_bytes_rung::outputs_of_thread(bytes.mask);
+            for (std::int64_t i = 0; i < p.y.k; ++i) {
+                std::copy_n(static_cast<const float*>(prepared.given.taps) + i * p.x.k, p.x.k,
+                            chosen->bytes_mask.taps + i * bytes.mask);
+            }
+            load_kernel(chosen->bytes);
         } else if (small_mask(p)) {
             chosen->small = image_direct_rung::small_kernel_of(static_cast<int>(p.x.k));
             chosen->tile_rows = image_direct_rung::kSmallTileRows;
@@ -170,6 +223,7 @@ public:
         const auto& chosen = prepared.chosen_as<ChosenDirect>();
         if (chosen.exact != nullptr) { return image_direct_rung::launch_exact(chosen.exact, prepared, job, on_device, stream); }
         ImageArguments a = image_arguments_of(prepared, job, on_device);
+        if (chosen.bytes != nullptr) { return launch_bytes(chosen, a, prepared.device, stream); }
         const dim3 grid = image_grid(a, chosen.tile_rows, kTileElements);
         if (chosen.small != nullptr) {
             return launch_kernel(chosen.small, grid, kThreads, chosen.shared_bytes, stream, a, chosen.mask);
@@ -180,6 +234,32 @@ public:
     }
 
 private:
+    static image_bytes_rung::Chosen bytes_of(const Problem& p) {
+        const bool taken = p.dtype == kU8 && p.output_dtype == kU8 && p.filters == 1 && p.has_packed_pixels() &&
+                           p.x.n * p.channels.length <= kMostSide;
+        if (!taken) { return {}; }
+        const image_bytes_rung::Chosen bytes = image_bytes_rung::kernel_of(p.y.k, p.x.k, p.channels.length);
+        const std::int64_t fewest = kFewestStrips * image_bytes_rung::outputs_of_thread(bytes.mask);
+        return p.x.outputs * p.channels.length >= fewest ? bytes : image_bytes_rung::Chosen{};
+    }
+
+    // The longest strips that leave each multiprocessor two blocks, but not longer than what makes their first rows cheap.
+    static void launch_bytes(const ChosenDirect& chosen, const ImageArguments& a, const cuda_abi::Device& device,
+                             cudaStream_t stream) {
+        image_bytes_rung::Strips strips{};
+        strips.across = divide_up(a.out_elements, chosen.outputs);
+        for (strips.rows = 32; strips.rows >= 4; strips.rows /= 2) {
+            strips.down = divide_up(a.rows, strips.rows);
+            strips.all = strips.across * strips.down * a.images;
+            if (strips.all >= std::int64_t{2} * image_bytes_rung::kThreads * device.multiprocessors * 9 / 10) { break; }
+        }
+        strips.rows = std::max(strips.rows, 4);
+        const std::int64_t blocks = divide_up(strips.all, image_bytes_rung::kThreads);
+        if (blocks > kMostBlocks) { refuse_launch(); }
+        launch_kernel(chosen.bytes, static_cast<unsigned>(blocks), image_bytes_rung::kThreads, 0, stream, a, chosen.bytes_mask,
+                      strips);
+    }
+
     static bool small_mask(const Problem& p) {
         if (p.dtype != kF32 || p.filters != 1 || p.y.k != p.x.k || p.x.k > image_direct_rung::kMostSmall) { return false; }
         const std::int64_t elements = kTileElements + (p.x.k - 1) * p.channels.length + 6;  // of a window's row, whatever its lead

@@ -7,6 +7,15 @@
 
 namespace tapline::cuda::image_direct_rung {
 
+/// What of a tile lies in the output: small images leave most of it empty.
+struct Needed {
+    int rows, elements;
+};
+__device__ __forceinline__ Needed needed_of(const ImageArguments& a, const ImageTile& tile, int tile_rows) {
+    return {static_cast<int>(min(a.rows - tile.y, static_cast<std::int64_t>(tile_rows))),
+            static_cast<int>(min(a.out_elements - tile.e, static_cast<std::int64_t>(kTileElements)))};
+}
+
 /// Small f32 masks, taps by value. A block loads its window once; a warp makes 32 neighbouring elements of R rows: its loads from
 /// shared memory have no bank conflicts whatever the number of channels is, and a value loaded feeds K products.
 template <int K>
@@ -18,14 +27,16 @@ __global__ void __launch_bounds__(kThreads)
     const ImageTile tile = tile_of_block(a, kSmallTileRows, kTileElements);
     const std::int64_t e = tile.e - a.origin_x * a.channels;
     const int lead = window_lead<float>(a, e);
-    const int elements = (lead + kTileElements + (K - 1) * a.channels + 3) / 4 * 4;
-    load_window(a, window, tile.image, a.first + tile.y - a.origin_y, e - lead, kSmallTileRows + K - 1, elements, kSmallPitch);
+    const Needed needed = needed_of(a, tile, kSmallTileRows);
+    const int elements = (lead + needed.elements + (K - 1) * a.channels + 3) / 4 * 4;
+    load_window(a, window, tile.image, a.first + tile.y - a.origin_y, e - lead, needed.rows + K - 1, elements, kSmallPitch);
     wait_copies<0>();
     __syncthreads();
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int x = warp % kWarpsX * 32 + lane;
     const int y = warp / kWarpsX * R;
+    if (x - lane >= needed.elements || y >= needed.rows) { return; }
     const float* p = window + y * kSmallPitch + lead + x;
     float sum[R] = {};
 #pragma unroll
@@ -58,6 +69,8 @@ __global__ void __launch_bounds__(kThreads) kernel(const __grid_constant__ Image
     const int y = warp / kWarpsX * R;
     const H* taps = static_cast<const H*>(a.taps);
     if (a.mask_taps != 0) { taps += (tile.e + x) % a.channels * a.mask_taps; }
+    const Needed needed = needed_of(a, tile, kTileRows);
+    const bool works = x - lane < needed.elements && y < needed.rows;
     typename Element<S>::Sum sum[R] = {};
 #pragma unroll 1
     for (int i = 0; i < a.mask_height; i += g.rows) {
@@ -67,12 +80,13 @@ __global__ void __launch_bounds__(kThreads) kernel(const __grid_constant__ Image
             const int columns = min(g.columns, a.mask_width - j);
             const std::int64_t e = tile.e + (j - a.origin_x) * a.channels;
             const int lead = window_lead<S>(a, e);
-            const int elements = (lead + kTileElements + (columns - 1) * a.channels + V - 1) / V * V;
+            const int elements = (lead + needed.elements + (columns - 1) * a.channels + V - 1) / V * V;
             __syncthreads();  // the last piece's window is used up
-            load_window(a, window, tile.image, a.first + tile.y - a.origin_y + i, e - lead, kTileRows + rows - 1, elements,
+            load_window(a, window, tile.image, a.first + tile.y - a.origin_y + i, e - lead, needed.rows + rows - 1, elements,
                         g.pitch);
             wait_copies<0>();
             __syncthreads();
+            if (!works) { continue; }
             const S* p = window + y * g.pitch + lead + x;
             const H* column = taps + static_cast<std::int64_t>(j) * g.column_taps + i;
 #pragma unroll 1
@@ -83,7 +97,7 @@ __global__ void __launch_bounds__(kThreads) kernel(const __grid_constant__ Image
             }
         }
     }
-    store_strip<S, R>(a, tile, y, x, sum);
+    if (works) { store_strip<S, R>(a, tile, y, x, sum); }
 }
 
 /// What staging cannot do: terms that must stay absent (0 * inf is NaN), integer images with a constant that is no pixel value.
@@ -97,7 +111,12 @@ __global__ void __launch_bounds__(kThreads) exact_kernel(const __grid_constant__
     const S* in = static_cast<const S*>(a.in) + tile.image * a.in_image;
     const H* taps = static_cast<const H*>(a.taps);
     if (a.mask_taps != 0) { taps += element % a.channels * a.mask_taps; }
-    const Sum constant = boundary_constant<Sum>(a.common);
+    Sum constant;
+    if constexpr (std::is_integral_v<S>) {
+        constant = boundary_constant<Sum>(a.common);  // integers keep any
+    } else {
+        constant = Element<S>::widen(boundary_constant<S>(a.common));
+    }
     Sum sum{};
     for (int i = 0; i < a.mask_height; ++i) {
         const std::int64_t row = source_row(a, a.first + tile.y - a.origin_y + i);
@@ -106,13 +125,13 @@ __global__ void __launch_bounds__(kThreads) exact_kernel(const __grid_constant__
             const std::int64_t at = source_element(a, element + (j - a.origin_x) * a.channels);
             const H tap = taps[static_cast<std::int64_t>(i) * a.mask_width + j];
             if (row >= 0 && at >= 0) {
-                multiply_add(sum, Element<S>::widen(load_element(in + row * a.in_row + at)), tap);
+                multiply_add(sum, Element<S>::widen(load_element(in + row * a.in_row + at * a.in_step)), tap);
             } else if (a.common.boundary == kConstant) {
                 multiply_add(sum, constant, tap);
             }
         }
     }
-    store_pixel<S>(a, a.out, tile.image * a.out_image + tile.y * a.out_row + element, sum);
+    store_pixel<S>(a, a.out, tile.image * a.out_image + tile.y * a.out_row + element * a.out_step, sum);
 }
 
 }  // namespace tapline::cuda::image_direct_rung

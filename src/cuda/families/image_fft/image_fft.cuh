@@ -13,8 +13,8 @@ namespace tapline::cuda::image_fft_rung {
 /// Each thread transforms every fourth point of a column, straight from global memory. From there on frequency f of the four stays
 /// within a warp until the way back has reached the same place, so that shared memory is passed four times and the block has two
 /// barriers: blocks beside each other on a multiprocessor fill each other's waits. Backwards the transforms are the same with real
-/// and imaginary parts exchanged. kChannels: 0 if the compiler does not know.
-/// kAnyType: pixels of 8 or 16 bits, outputs of any real type; else both are floats, or outputs go one by one.
+/// and imaginary parts exchanged. kChannels: so many, whose pixels lie side by side; 0 if the compiler does not know where they
+/// lie. kAnyType: pixels of 8 or 16 bits, outputs of any real type; else both are floats, or outputs go one by one.
 template <int kNear, int kBlocks, int kChannels, bool kAnyType = false>
 __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Tiles g) {
@@ -32,7 +32,9 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     const std::int64_t first_y = static_cast<std::int64_t>(tile_row - image * static_cast<unsigned>(a.tiles_y)) * g.out_rows;
     const std::int64_t top = a.first + first_y - a.origin_y;  // of the window
     const std::int64_t left = first_x - a.origin_x;
-    const float* const in = static_cast<const float*>(a.in) + image * a.in_image;
+    const std::int64_t in_step = kChannels != 0 ? kChannels : g.steps.in_pixel;
+    const std::int64_t out_step = kChannels != 0 ? kChannels : g.steps.out_pixel;
+    const std::int64_t first_in = image * a.in_image + channel * (kChannels != 0 ? 1 : g.steps.in_channel);  // in elements
     const auto* const table = static_cast<const float2*>(a.table);
 
     const int column = task % D::kPoints;
@@ -41,13 +43,18 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     float re[kLong];
     float im[kLong];
     const Window window{top, left, a.rows - first_y + a.mask_height - 1};
+    const auto load = [&](auto pixel) {
+        const auto* const from = static_cast<const decltype(pixel)*>(a.in) + first_in;
+        if (kChannels == 0 && g.by_columns != 0) {
+            load_points_by_columns<kNear>(a, from, reinterpret_cast<float*>(shared), window, in_step, re, im);
+        } else {
+            load_points<kNear>(a, from, source_rows, window, in_step, re, im);
+        }
+    };
     if constexpr (kAnyType) {
-        with_pixel(g.input_type, [&](auto pixel) {
-            const auto* const pixels = static_cast<const decltype(pixel)*>(a.in) + image * a.in_image;
-            load_points<kNear>(a, pixels, source_rows, window, channels, channel, re, im);
-        });
+        with_pixel(g.input_type, load);
     } else {
-        load_points<kNear>(a, in, source_rows, window, channels, channel, re, im);
+        load(float{});
     }
     if (task < kShort * kLong / 2) { pairs_r[task] = __ldg(table + D::kPairsR + task); }
     fft::transform<kLong>(re, im);
@@ -95,12 +102,12 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
     const std::int64_t width = a.out_elements / channels;
     const bool whole = column < g.out_columns && first_x + column < width;
     const bool half = column + D::kPoints < g.out_columns && first_x + column + D::kPoints < width;
-    const std::int64_t out = image * a.out_image + first_y * a.out_row + channel;  // in elements
+    const std::int64_t out = image * a.out_image + first_y * a.out_row + channel * (kChannels != 0 ? 1 : g.steps.out_channel);
     if (kAnyType && g.output_bytes <= 4 && test == 0) {
         with_raw(g.output_bytes, [&](auto element) {
             using Raw = decltype(element);
             if constexpr (sizeof(Raw) <= 4) {
-                Raw* const to = static_cast<Raw*>(a.out) + out + r * a.out_row + (first_x + column) * channels;
+                Raw* const to = static_cast<Raw*>(a.out) + out + r * a.out_row + (first_x + column) * out_step;
                 const auto store = [&](float(&sum)[kLong], Raw* at, bool there) {
                     Raw raw[kLong];
                     narrow_points(a, sum, raw);
@@ -111,20 +118,20 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
                     });
                 };
                 store(re, to, whole);
-                store(im, to + D::kPoints * channels, half);
+                store(im, to + D::kPoints * out_step, half);
             }
         });
         return;
     }
     if (!kAnyType && a.common.plain_store && !a.common.converts && test == 0) {
-        float* to = static_cast<float*>(a.out) + out + r * a.out_row + (first_x + column) * channels;
+        float* to = static_cast<float*>(a.out) + out + r * a.out_row + (first_x + column) * out_step;
         const std::int64_t step = kShort * a.out_row;
         for_outputs([&](auto index) {
             constexpr int j = decltype(index)::value;
             constexpr int m = fft::reversed(j, 5);
             const bool wanted = kShort * j + r < rows;
             if (wanted && whole) { __stcs(to, re[m]); }
-            if (wanted && half) { __stcs(to + D::kPoints * channels, im[m]); }
+            if (wanted && half) { __stcs(to + D::kPoints * out_step, im[m]); }
             to += step;
         });
         return;
@@ -143,11 +150,9 @@ __global__ void __launch_bounds__(Shape<kNear>::kTasks, kBlocks)
         const std::int64_t pixel = first_x + column + j % 2 * D::kPoints;
         float sum = j % 2 == 0 ? point.x : point.y;
         if (!(fabsf(sum) < INFINITY)) {
-            const std::int64_t row = a.first + first_y + y;
-            sum = kAnyType ? sum_any_term_by_term(a, g, image, mask, row, pixel * channels + channel)
-                           : sum_term_by_term(a, in, mask, row, pixel * channels + channel);
+            sum = sum_term_by_term<kAnyType>(a, g, first_in, mask, in_step, a.first + first_y + y, pixel);
         }
-        store_pixel<float>(a, a.out, out + y * a.out_row + pixel * channels, sum);
+        store_pixel<float>(a, a.out, out + y * a.out_row + pixel * out_step, sum);
     }
 }
 

@@ -28,11 +28,18 @@ struct Shape {
         8 * (kRows * kPoints + kShort * kLong / 2 + kRows);  // tile, pairs by r, where rows come from
 };
 
+/// Steps in memory, in elements; of pixels that lie side by side kernels for one number of channels know them.
+struct Steps {
+    std::int64_t in_pixel, in_channel, out_pixel, out_channel;
+};
+
 struct Tiles {
     int out_rows, out_columns;  // of a tile
     // Of elements where pixels or outputs are no floats.
     Dtype input_type;
     int input_bytes, output_bytes;
+    std::int32_t by_columns;  // memory has the pixels of columns side by side, not those of rows
+    Steps steps;
 };
 
 }  // namespace tapline::cuda::image_fft_rung

@@ -16,7 +16,7 @@ using image_planes_rung::Kernel;
 using image_planes_rung::kThreads;
 using image_planes_rung::Passage;
 
-constexpr double kShareMoved = 0.6;  // of the copy's speed, by the passes
+constexpr double kShareMoved = 0.93;  // of the copy's speed, by the passes (H100, 1024 x 1024 x 32 f32: 192 us)
 constexpr std::int64_t kAlignment = 256;
 
 std::int64_t whole(std::int64_t bytes) { return divide_up(bytes, kAlignment) * kAlignment; }

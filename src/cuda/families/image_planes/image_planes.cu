@@ -26,7 +26,16 @@ __global__ void __launch_bounds__(kThreads) image_planes_kernel(const __grid_con
     const std::int64_t interleaved = image * p.image + y * p.row + pixel * p.channels + channel;
     const std::int64_t plane = p.height * p.width;
     const std::int64_t planar = (image * p.channels + channel) * plane + y * p.width + pixel;
+    const bool is_whole = channels == kChannels && pixels == kPixels;
     const auto go_along_channels = [&](const auto& body) {
+        if (is_whole) {
+#pragma unroll
+            for (int u = 0; u < kChannels * kPixels / kThreads; ++u) {
+                const int i = static_cast<int>(threadIdx.x) + u * kThreads;
+                body(tile[i % kChannels][i / kChannels], interleaved + i / kChannels * p.channels + i % kChannels);
+            }
+            return;
+        }
 #pragma unroll 4
         for (int i = static_cast<int>(threadIdx.x); i < all; i += kThreads) {
             const int x = i / channels;
@@ -35,6 +44,14 @@ __global__ void __launch_bounds__(kThreads) image_planes_kernel(const __grid_con
         }
     };
     const auto go_along_pixels = [&](const auto& body) {
+        if (is_whole) {
+#pragma unroll
+            for (int u = 0; u < kChannels * kPixels / kThreads; ++u) {
+                const int i = static_cast<int>(threadIdx.x) + u * kThreads;
+                body(tile[i / kPixels][i % kPixels], planar + i / kPixels * plane + i % kPixels);
+            }
+            return;
+        }
 #pragma unroll 4
         for (int i = static_cast<int>(threadIdx.x); i < channels * kPixels; i += kThreads) {
             const int c = i / kPixels;

@@ -1,6 +1,8 @@
 // Rung 11: which signals an image's rows or columns are, and their launches.
 #include "cuda/families/image_rows/image_rows.hpp"
 
+#include <limits>
+
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
 #include "cuda/primitives/arguments.hpp"
@@ -18,6 +20,7 @@ struct Signals {
     bool along_rows = false;
     std::int64_t of_image = 0;  // signals
     std::int64_t launches = 0;  // images that are a launch each; 1: all together
+    bool outer = false;         // images are an outer axis of their signals
     Refusal refusal;
 };
 
@@ -44,9 +47,6 @@ Signals signals_of(const Problem& p) {
     }
     const bool together = s.along_rows && follows(p, p.batch.in_stride, p.batch.out_stride, p.y.in_stride, p.y.out_stride);
     s.launches = together ? 1 : p.batch.length;
-    if (s.refusal.empty() && s.launches > kMostLaunches) {
-        s.refusal = "launches at most " + std::to_string(kMostLaunches) + " images one after the other";
-    }
     return s;
 }
 
@@ -58,14 +58,42 @@ Problem problem_of(const Problem& p, const Signals& s) {
     inner.x = s.along_rows ? p.x : p.y;
     inner.channels = {};
     if (s.along_rows) {
-        inner.batch = {s.of_image * (p.batch.length / s.launches), p.y.in_stride, p.y.out_stride, 0};
+        inner.batch = {s.outer ? s.of_image : s.of_image * (p.batch.length / s.launches), p.y.in_stride, p.y.out_stride, 0};
     } else {
         const bool apart = p.channels.length == 1;
         inner.batch = {s.of_image, apart ? p.x.in_stride : 1, apart ? p.x.out_stride : 1, 0};
     }
+    if (s.outer) { inner.outer[0] = p.batch; }
     inner.narrow_taps = inner.exact_specials = false;
     inner.separable = 0;
     return inner;
+}
+
+// As the choice among rungs for images asks for; more taps are nobody's concern.
+bool is_to_be_local(const Problem& p) { return p.taps() <= kLocalTaps && p.accuracy == Accuracy::standard; }
+
+// Several images as signals: an outer axis for the rungs that know those, or a launch each, whichever is sooner.
+struct Best {
+    Signals signals;
+    double seconds = std::numeric_limits<double>::infinity();
+};
+Best best_signals(const Problem& p, const cuda_abi::Device& device) {
+    Best best{.signals = signals_of(p)};
+    if (!best.signals.refusal.empty()) { return best; }
+    const auto consider = [&](const Signals& s) {
+        const double seconds = static_cast<double>(s.launches) * best_rung(problem_of(p, s), device, is_to_be_local(p)).seconds;
+        if (seconds < best.seconds) { best = {s, seconds}; }
+    };
+    const Signals each = best.signals;
+    if (each.launches <= kMostLaunches) { consider(each); }
+    if (each.launches > 1) {
+        Signals all = each;
+        all.outer = true;
+        all.launches = 1;
+        consider(all);
+    }
+    if (best.seconds == std::numeric_limits<double>::infinity()) { best.signals.refusal = "no rung for signals takes its rows"; }
+    return best;
 }
 
 class ImageRows final : public Rung {
@@ -83,19 +111,15 @@ public:
         info.limited_by = "what limits the signals' rung";
         info.source = "src/cuda/families/image_rows/image_rows.cpp";
         info.rank = 2;
-        info.is_local = 0;
         return info;
     }
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        const Signals s = signals_of(p);
-        if (!s.refusal.empty()) { return s.refusal; }
-        return best_rung(problem_of(p, s), device).rung < 0 ? "no rung for signals takes its rows" : "";
+        return best_signals(p, device).signals.refusal;
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const Signals s = signals_of(p);
-        return static_cast<double>(s.launches) * best_rung(problem_of(p, s), device).seconds;
+        return best_signals(p, device).seconds;
     }
 
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
@@ -106,8 +130,9 @@ public:
 
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenRows>();
-        chosen->signals = signals_of(prepared.problem);
-        chosen->inner = prepare_inside(problem_of(prepared.problem, chosen->signals), prepared.given.taps, prepared.device);
+        chosen->signals = best_signals(prepared.problem, prepared.device).signals;
+        chosen->inner = prepare_inside(problem_of(prepared.problem, chosen->signals), prepared.given.taps, prepared.device,
+                                       is_to_be_local(prepared.problem));
         return chosen;
     }
 
@@ -135,9 +160,9 @@ public:
             one.in_batch = is_packed ? 1 : chosen.inner->problem.batch.in_stride;
             one.out_batch = is_packed ? 1 : chosen.inner->problem.batch.out_stride;
         }
-        const bool together = s.launches == 1 && follows(p, job.in_batch, job.out_batch, job.in_stride, job.out_stride);
+        const bool together = s.launches == 1 && !s.outer && follows(p, job.in_batch, job.out_batch, job.in_stride, job.out_stride);
         one.batch = together ? s.of_image * job.batch : s.of_image;
-        for (std::int64_t image = 0; image < (together ? 1 : job.batch); ++image) {
+        for (std::int64_t image = 0; image < (together || s.outer ? 1 : job.batch); ++image) {
             one.in =
                 static_cast<const char*>(job.in) + (image * job.in_batch - job.in_first * job.in_stride) * stored_bytes(p.dtype);
             one.out = static_cast<char*>(job.out) + image * job.out_batch * stored_bytes(p.output_dtype);

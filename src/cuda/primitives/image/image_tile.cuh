@@ -25,8 +25,62 @@ __device__ __forceinline__ ImageTile tile_of_block(const ImageArguments& a, int 
 /// Elements by which a window that begins with element e of image row 0 has to begin earlier to begin on 16 bytes.
 template <class S>
 __device__ __forceinline__ int window_lead(const ImageArguments& a, std::int64_t e) {
+    if (a.in_step != 1) { return 0; }
     const auto address = reinterpret_cast<std::uintptr_t>(static_cast<const S*>(a.in) + e);
     return static_cast<int>(address % 16 / sizeof(S));
+}
+
+/// *to = element e of the image's row that begins at `from`.
+template <class S>
+__device__ __forceinline__ void load_into(const ImageArguments& a, S* to, const S* from, std::int64_t e, const S& absent) {
+    if (e < 0 || e >= a.row_elements) {
+        e = source_element(a, e);
+        *to = e < 0 ? absent : load_element(from + e * a.in_step);
+    } else if constexpr (sizeof(S) == 4) {
+        copy_4_async(to, from + e * a.in_step);
+    } else if constexpr (sizeof(S) == 8) {
+        // A complex element lies where its parts may.
+        const S* const source = from + e * a.in_step;
+        if (!kIsComplexElement<S> || reinterpret_cast<std::uintptr_t>(source) % 8 == 0) {
+            copy_8_async(to, source);
+        } else {
+            *to = load_element(source);
+        }
+    } else {
+        *to = load_element(from + e * a.in_step);
+    }
+}
+
+/// load_window() where memory has the elements of columns side by side: lanes go down them.
+template <class S>
+__device__ __forceinline__ void load_window_by_columns(const ImageArguments& a, S* window, const S* in, std::int64_t y,
+                                                       std::int64_t e, int rows, int elements, int pitch) {
+    constexpr int kDown = 8;   // lanes: a sector of memory and more
+    constexpr int kTurns = 8;  // columns of a lane
+    constexpr int kAcross = 32 / kDown * kTurns;
+    const S absent = absent_pixel<S>(a);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warps = static_cast<int>(blockDim.x) / 32;
+    const int across = (elements + kAcross - 1) / kAcross;
+    const int parts = (rows + kDown - 1) / kDown * across;
+    for (int part = static_cast<int>(threadIdx.x) / 32; part < parts; part += warps) {
+        const int down = part / across;
+        const int r = down * kDown + lane % kDown;
+        if (r >= rows) { continue; }
+        const std::int64_t source = source_row(a, y + r);
+        const S* const from = in + source * a.in_row;
+        const int first = (part - down * across) * kAcross + lane / kDown;
+        S* const to = window + r * pitch + first;
+#pragma unroll
+        for (int i = 0; i < kAcross; i += 32 / kDown) {
+            if (first + i >= elements) { break; }
+            if (source < 0) {
+                to[i] = absent;
+            } else {
+                load_into(a, to + i, from, e + first + i, absent);
+            }
+        }
+    }
 }
 
 /// window[r * pitch + i] = image(y + r, element e + i), 0 <= r < rows, 0 <= i < elements, by the whole block. `elements` and
@@ -39,7 +93,7 @@ __device__ __forceinline__ void load_window(const ImageArguments& a, S* window, 
     const S* in = static_cast<const S*>(a.in) + image * a.in_image;
     const int thread = static_cast<int>(threadIdx.x);
     const int threads = static_cast<int>(blockDim.x);
-    const bool inside = y >= a.in_first && y + rows <= a.in_last && e >= 0 && e + elements <= a.row_elements;
+    const bool inside = a.in_step == 1 && y >= a.in_first && y + rows <= a.in_last && e >= 0 && e + elements <= a.row_elements;
     const S* const corner = in + (y - a.in_first) * a.in_row + e;
     const bool aligned =
         reinterpret_cast<std::uintptr_t>(corner) % 16 == 0 && a.in_row * static_cast<std::int64_t>(sizeof(S)) % 16 == 0;
@@ -72,6 +126,8 @@ __device__ __forceinline__ void load_window(const ImageArguments& a, S* window, 
                 to += shared_turn;
             }
         }
+    } else if (a.by_columns != 0) {
+        load_window_by_columns(a, window, in, y, e, rows, elements, pitch);
     } else {
         const S absent = absent_pixel<S>(a);
         const int lane = thread % 32;
@@ -84,18 +140,7 @@ __device__ __forceinline__ void load_window(const ImageArguments& a, S* window, 
                 continue;
             }
 #pragma unroll 4
-            for (int i = lane; i < elements; i += 32) {
-                if (e + i >= 0 && e + i < a.row_elements) {
-                    if constexpr (sizeof(S) == 4) {
-                        copy_4_async(to + i, from + e + i);
-                    } else {
-                        to[i] = load_element(from + e + i);
-                    }
-                } else {
-                    const std::int64_t at = source_element(a, e + i);
-                    to[i] = at < 0 ? absent : load_element(from + at);
-                }
-            }
+            for (int i = lane; i < elements; i += 32) { load_into(a, to + i, from, e + i, absent); }
         }
     }
     commit_copies();
@@ -108,7 +153,7 @@ __device__ __forceinline__ void store_strip(const ImageArguments& a, const Image
     const std::int64_t element = tile.e + e;
     if (element >= a.out_elements) { return; }
     const std::int64_t row = tile.y + y;
-    const std::int64_t index = tile.image * a.out_image + row * a.out_row + element;
+    const std::int64_t index = tile.image * a.out_image + row * a.out_row + element * a.out_step;
     if constexpr (!kIsComplexElement<S>) {
         if (a.common.plain_store && !a.common.converts && row + R <= a.rows) {
             S* to = static_cast<S*>(a.out) + index;
