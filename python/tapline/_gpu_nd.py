@@ -192,7 +192,7 @@ def _as_image(place, line):
     if len(line.axes) != 1 or not others:
         return None
     beside = min(others, key=lambda axis: abs(place.strides[axis]))
-    return Line(line.axes + (beside,), line.weights.reshape(-1, 1), line.origins + (0,), line.boundaries * 2, line.divisor)
+    return Line((*line.axes, beside), line.weights.reshape(-1, 1), (*line.origins, 0), line.boundaries * 2, line.divisor)
 
 
 def _arranged_over(place, to, line, constant):

@@ -57,6 +57,24 @@ def test_drawn_calls(gpu):
     assert isinstance(gpu, Jax) or sum(tapline._core.plain_calls()) > len(tapline._core.plain_calls()) // 2
 
 
+def test_exact_integers(gpu):
+    """Other taps are another call, and one whose sums do not fit says so each time."""
+    x = np.arange(-40, 80, 10, dtype=np.int8)
+    for _ in range(2):
+        for h in (np.array([1, -2, 3]), np.array([1, 2, 3]), np.array([127, 127, 127])):
+            np.testing.assert_array_equal(gpu.get(tapline.convolve(gpu.put(x), h)), np.convolve(x.astype(np.int64), h))
+    assert isinstance(gpu, Jax) or all(tapline._core.plain_calls())
+    if isinstance(gpu, Jax) or EMULATED:  # which tells of it later
+        return
+    out = gpu.empty(x.shape, "int8")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="overflow: output"):
+            tapline.convolve(gpu.put(x), np.array([2, 1], np.int8), "same", out=out)
+        tapline.convolve(gpu.put(x), np.array([2, 1], np.int8), "same", out=out, overflow="wrap")
+        wanted = np.convolve(x.astype(np.int64), [2, 1])[: len(x)]
+        np.testing.assert_array_equal(gpu.get(out), wanted.astype(np.int8))
+
+
 def test_a_call_made_again_needs_no_plan_and_no_python(gpu, monkeypatch):
     if isinstance(gpu, Jax):
         pytest.skip("JAX names its stream anew in each call")
