@@ -35,8 +35,9 @@ def _stored(dtype, complex_taps):
 
 
 def _outline(place, has_channels):
-    """(batch axes, height, width, channels), its strides in bytes and the type's name, of pixels in any order; None where they do not
-    lie whole elements apart, or have more batch axes than the engine steps through."""
+    """(batch axes, height, width, channels), its strides in bytes and the type's name, of pixels in any order.
+
+    None where they do not lie whole elements apart, or have more batch axes than the engine steps through."""
     size = _itemsize(place.dtype)
     shape, strides = (place.shape, place.strides) if has_channels else ((*place.shape, 1), (*place.strides, size))
     batch = [(count, stride) for count, stride in zip(shape[:-3], strides[:-3], strict=True) if count > 1]
@@ -46,7 +47,7 @@ def _outline(place, has_channels):
 
 
 def _packed(outline):
-    """The same with one batch axis; None where pixels of a row do not lie side by side, or rows or images at no positive distances."""
+    """The same with one batch axis; None where pixels of a row do not lie side by side, or rows or images lie backwards."""
     if outline is None:
         return None
     shape, strides, dtype = outline
@@ -66,9 +67,10 @@ def _packed(outline):
     return (images, height, width, channels), (by_image, by_row, by_pixel, by_channel), dtype
 
 
-# What copying an image takes, beside copying image and output as they would be packed: transposing it in CuPy takes 3.4 times as
-# long as that copy, reversing it twice as long (H100, 4096 x 4096 float32).
-_COPYING_SHARE = 2.0
+# What copying an image to C order takes: half as long again as copying image and output would as they are packed, or this for
+# each of its elements (CuPy on an H100, 4096 x 4096, reversed and transposed: uint8 84 and 109 us, float32 83 and 141).
+_COPYING_SHARE = 1.5
+_COPYING_SECONDS = 5e-12
 
 # Whether a call's image is copied to C order before it is filtered, by all that decides it; the oldest go first.
 _MAX_CHOICES = 256
@@ -76,8 +78,9 @@ _choices: dict[tuple, bool] = {}
 
 
 def _plan_in_place(make, layout, layout_out, packed, key):
-    """The plan that reads and writes the pixels where they lie, None where copying them first is sooner. `packed`: the outline of the
-    copy, and that of an output."""
+    """The plan that reads and writes the pixels where they lie, None where copying them first is sooner.
+
+    `packed`: the outlines of the copy and of an output in C order."""
     choice = _choices.get(key)
     if choice:
         return None
@@ -89,7 +92,8 @@ def _plan_in_place(make, layout, layout_out, packed, key):
         copies = plan is None
         if plan is not None:
             other = make(*packed)
-            copies = other.predicted_seconds + _COPYING_SHARE * other.predicted_copy_seconds < plan.predicted_seconds
+            copying = max(_COPYING_SHARE * other.predicted_copy_seconds, _COPYING_SECONDS * math.prod(layout[0]))
+            copies = other.predicted_seconds + copying < plan.predicted_seconds
         while len(_choices) >= _MAX_CHOICES:
             _choices.pop(next(iter(_choices)), None)
         _choices[key] = copies

@@ -13,7 +13,7 @@ namespace tapline::test {
 // Whether the rung takes the problem. Then it is executed, at times in two pieces, its samples ending or beginning at a fence, and
 // compared with the textbook.
 inline bool run_drawn(const cuda::Rung& rung, const Problem& p, const core::Resolved& r, std::uint64_t seed, Random& random) {
-    SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+    SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + rung.info().name + ": " + describe(p));
     Case c = draw_case(p, random);
     const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
     const void* const in =

@@ -127,6 +127,40 @@ TEST_F(CudaEngine, TwoChannelsBesideEachOtherGoAsComplexSamples) {
     EXPECT_EQ(core::with_pairs(core::resolve(own)).dtype, Dtype::f32);
 }
 
+TEST_F(CudaEngine, ComplexImagesUnderRealTapsGoAsTwiceAsManyChannels) {
+    const auto taps = random_floats(3 * 5, 1);
+    ImageProblem p{.height = 20, .width = 31, .channels = 2, .batch = 2, .mask_height = 3, .mask_width = 5};
+    p.dtype = Dtype::complex64;
+    p.boundary = Boundary::reflect;
+    p.scale = 0.5;
+    p.input_row_stride = 70;
+    const auto in = random_floats(2 * input_extent(p), 2);
+    const Plan plan = make_plan(p, taps, {.device = "cuda"});
+    EXPECT_EQ(gpu_host::executable_of(plan).layout().channels.length, 4) << plan.explain();
+    std::vector<float> out(static_cast<std::size_t>(2 * output_extent(p)), NAN);
+    plan.execute_host(out.data(), in.data());
+    EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "");
+    const gpu_host::DeviceBytes device_in = gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * in.size()));
+    const gpu_host::DeviceBytes device_out =
+        gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * out.size()));
+    const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes());
+    const gpu_host::DeviceBytes workspace = gpu_host::allocate_device(emulated_api(), 0, bytes + 1);
+    std::copy(in.begin(), in.end(), static_cast<float*>(device_in.get()));
+    plan.execute(device_out.get(), device_in.get(), {static_cast<std::byte*>(workspace.get()), plan.workspace_bytes()});
+    EXPECT_EQ(compare(p, device_out.get(), in.data(), taps.data(), true), "");
+    // A bias reaches one part alone, a constant may differ, and rows of complex samples have rungs of their own.
+    Problem biased = p;
+    biased.bias = 1;
+    Problem constant = p;
+    constant.boundary = Boundary::constant;
+    constant.constant = {1, 2};
+    ImageProblem row = p;
+    row.mask_height = 1;
+    for (const Problem& q : {biased, constant, Problem(row)}) {
+        EXPECT_EQ(core::with_parts(core::resolve(q)).dtype, Dtype::complex64);
+    }
+}
+
 TEST_F(CudaEngine, PiecesOfABatchLieWhereTheJobSays) {
     constexpr std::int64_t kRows = 3;
     constexpr std::int64_t kFirst = 40;

@@ -88,13 +88,29 @@ __device__ __forceinline__ void store_bytes(const ImageArguments& a, float (&sum
         } else {
             __stcs(reinterpret_cast<uint2*>(to), uint2{words[0], words[1]});
         }
-    } else if (count >= V && address % 4 == 0) {
+    } else if (count >= V && address % 4 != 0) {
+        // Whole words of memory, and the bytes before and behind them.
+        const int lead = 4 - static_cast<int>(address % 4);
 #pragma unroll
-        for (int i = 0; i < V / 4; ++i) { __stcs(reinterpret_cast<unsigned*>(to) + i, words[i]); }
+        for (int i = 0; i < 3; ++i) {
+            if (i < lead) { to[i] = static_cast<std::uint8_t>(words[0] >> 8 * i); }
+            if (i < 4 - lead) { to[V - 4 + lead + i] = static_cast<std::uint8_t>(words[V / 4 - 1] >> 8 * (lead + i)); }
+        }
+#pragma unroll
+        for (int i = 0; i + 1 < V / 4; ++i) {
+            __stcs(reinterpret_cast<unsigned*>(to + lead) + i, __funnelshift_r(words[i], words[i + 1], 8 * lead));
+        }
     } else {
 #pragma unroll
-        for (int i = 0; i < V; ++i) {
-            if (i < count) { to[i] = static_cast<std::uint8_t>(words[i / 4] >> 8 * (i % 4)); }
+        for (int i = 0; i < V / 4; ++i) {
+            if (4 * i + 4 <= count && address % 4 == 0) {
+                __stcs(reinterpret_cast<unsigned*>(to) + i, words[i]);
+            } else {
+#pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    if (4 * i + k < count) { to[4 * i + k] = static_cast<std::uint8_t>(words[i] >> 8 * k); }
+                }
+            }
         }
     }
 }

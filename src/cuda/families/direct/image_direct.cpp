@@ -42,16 +42,23 @@ constexpr double kSmallOutputCost = 29;
 // The same of pixels of 1 and 2 bytes, and what an output of another type takes besides (u8 3 x 3 37 us, with f32 outputs 76; u16 5
 // x 5 65).
 constexpr double kByteOutputCost = 60;
-constexpr double kHalfOutputCost = 85;
+constexpr double kHalfOutputCost = 81;
 constexpr double kConvertedCost = 75;
-// Of small masks on bytes: a product of the kernel's own mask, and an output.
-constexpr double kBytesProductCost = 1.2;
-constexpr double kBytesOutputCost = 14;
-constexpr double kSteppedCost = 60;  // where pixels do not lie side by side
-// Times as long at edges, besides: samples of 8 and 16 bytes, and smaller ones (H100, 908 images of 9 x 16 pixels of three
-// channels, f64, 8 x 13 taps: 21.8 us; 1,000 of 64 x 64, 5 x 5 taps: 63 us; H200, 60,000 of 28 x 28, f32, 5 x 5 taps: 3.4 ms).
-constexpr double kAtEdges = 0.5;
-constexpr double kSmallAtEdges = 4;
+// Of small masks on bytes: a product of the kernel's own mask, and an output; times as long with several channels, and with rows
+// that do not begin where a thread's bytes are whole vectors (H100, 4096 x 4096, 3 x 3 and 5 x 5 taps 22 and 45 us; 2160 x 3840 x
+// 3: 51 and 97; 4095 x 4095, 3 x 3: 59).
+constexpr double kBytesProductCost = 2.6;
+constexpr double kBytesOutputCost = 16;
+constexpr double kBytesInterleaved = 1.6;
+constexpr double kBytesUnaligned = 2;
+constexpr std::int64_t kFewestStrips = 4;  // of a row, of which two lie at edges
+constexpr double kSteppedCost = 60;        // where pixels do not lie side by side
+// Of a block at an edge, of which a multiprocessor holds so many; and of samples of a byte or two (H100: f32, 60,000 images of 28 x
+// 28 with 5 x 5 taps 461 us, 4,000 of 64 x 64 with 3 x 3 and 9 x 9 74 and 215, f16 with 3 x 3 137; f64, 908 of 9 x 16 x 3 with 8 x
+// 13 22, 1,000 of 64 x 64 with 5 x 5 63 us).
+constexpr double kEdgeSeconds = 3e-6;
+constexpr double kNarrowEdgeSeconds = 6e-6;
+constexpr double kBlocksHeld = 4;
 constexpr std::int64_t kStripElements = 32;
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 30;
@@ -81,16 +88,21 @@ Windows windows_of(const Problem& p) {
     return w;
 }
 
-// Outputs of the strips that a tile's warps make, and how much longer windows at edges take.
-double outputs_in_strips(const Problem& p, int tile_rows) {
+// Outputs of the strips that a tile's warps make.
+double outputs_in_strips(const Problem& p) {
     const int rows = rows_of_thread(image_type_of(p, {}).bytes);
-    const double down = std::ceil(static_cast<double>(p.y.outputs) / tile_rows);
-    const double across = std::ceil(static_cast<double>(p.x.outputs * p.channels.length) / kTileElements);
-    const double edges = 1 - std::max(down - 2, 0.0) * std::max(across - 2, 0.0) / (down * across);
     const auto made = static_cast<double>(divide_up(p.y.outputs, rows) * rows *
                                           divide_up(p.x.outputs * p.channels.length, kStripElements) * kStripElements);
-    return (1 + (stored_bytes(p.dtype) > 4 ? kAtEdges : kSmallAtEdges) * edges * edges) * made *
-           static_cast<double>(p.batch.length);
+    return made * static_cast<double>(p.batch.length);
+}
+
+// What blocks take besides whose windows reach over an edge: their elements come one by one.
+double edge_seconds(const Problem& p, int tile_rows, const cuda_abi::Device& device) {
+    const double down = std::ceil(static_cast<double>(p.y.outputs) / tile_rows);
+    const double across = std::ceil(static_cast<double>(p.x.outputs * p.channels.length) / kTileElements);
+    const double edges = down * across - std::max(down - 2, 0.0) * std::max(across - 2, 0.0);
+    return edges * static_cast<double>(p.batch.length) / (kBlocksHeld * std::max(device.multiprocessors, 1)) *
+           (stored_bytes(p.dtype) < 4 ? kNarrowEdgeSeconds : kEdgeSeconds);
 }
 
 // The constant of an integer image must be a pixel's value to stand in a window.
@@ -130,7 +142,9 @@ public:
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const Type type = image_type_of(p, device);
         if (const auto bytes = bytes_of(p); bytes.kernel != nullptr) {
-            const double computing = 2 * image_outputs(p) * (kBytesProductCost * bytes.mask * bytes.mask + kBytesOutputCost);
+            const bool aligned = p.y.out_stride % image_bytes_rung::outputs_of_thread(bytes.mask) == 0;
+            const double computing = 2 * image_outputs(p) * (kBytesProductCost * bytes.mask * bytes.mask + kBytesOutputCost) *
+                                     (p.channels.length > 1 ? kBytesInterleaved : 1) * (aligned ? 1 : kBytesUnaligned);
             return kLaunchSeconds + std::max(seconds_to_move(p, device), computing / device.peak_flops);
         }
         const double products = static_cast<double>(p.taps()) * type.products;
@@ -140,9 +154,9 @@ public:
                                                  : kOutputCost;
         const double converting = (p.dtype == p.output_dtype ? 0 : kConvertedCost) + (p.has_packed_pixels() ? 0 : kSteppedCost);
         const int tile_rows = kThreads / 32 / kWarpsX * rows_of_thread(image_type_of(p, {}).bytes);
-        const double computing = 2 * outputs_in_strips(p, tile_rows) * (kProductCost * products + besides + converting) /
-                                 (type.rate * device.peak_flops);
-        return kLaunchSeconds +
+        const double computing =
+            2 * outputs_in_strips(p) * (kProductCost * products + besides + converting) / (type.rate * device.peak_flops);
+        return kLaunchSeconds + edge_seconds(p, tile_rows, device) +
                std::max(p.has_packed_pixels() ? seconds_to_move(p, device) : seconds_to_move_planes(p, device), computing);
     }
 
@@ -223,7 +237,10 @@ private:
     static image_bytes_rung::Chosen bytes_of(const Problem& p) {
         const bool taken = p.dtype == kU8 && p.output_dtype == kU8 && p.filters == 1 && p.has_packed_pixels() &&
                            p.x.n * p.channels.length <= kMostSide;
-        return taken ? image_bytes_rung::kernel_of(p.y.k, p.x.k, p.channels.length) : image_bytes_rung::Chosen{};
+        if (!taken) { return {}; }
+        const image_bytes_rung::Chosen bytes = image_bytes_rung::kernel_of(p.y.k, p.x.k, p.channels.length);
+        const std::int64_t fewest = kFewestStrips * image_bytes_rung::outputs_of_thread(bytes.mask);
+        return p.x.outputs * p.channels.length >= fewest ? bytes : image_bytes_rung::Chosen{};
     }
 
     // The longest strips that leave each multiprocessor two blocks, but not longer than what makes their first rows cheap.

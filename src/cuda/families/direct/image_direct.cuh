@@ -111,7 +111,12 @@ __global__ void __launch_bounds__(kThreads) exact_kernel(const __grid_constant__
     const S* in = static_cast<const S*>(a.in) + tile.image * a.in_image;
     const H* taps = static_cast<const H*>(a.taps);
     if (a.mask_taps != 0) { taps += element % a.channels * a.mask_taps; }
-    const Sum constant = boundary_constant<Sum>(a.common);
+    Sum constant;
+    if constexpr (std::is_integral_v<S>) {
+        constant = boundary_constant<Sum>(a.common);  // integers keep any
+    } else {
+        constant = Element<S>::widen(boundary_constant<S>(a.common));
+    }
     Sum sum{};
     for (int i = 0; i < a.mask_height; ++i) {
         const std::int64_t row = source_row(a, a.first + tile.y - a.origin_y + i);
