@@ -7,7 +7,7 @@
 
 #include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
-#include "gpu/on_host/image_rungs.hpp"
+#include "gpu/on_host/images/image_rungs.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/case.hpp"
 #include "support/comparison.hpp"

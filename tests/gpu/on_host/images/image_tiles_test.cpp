@@ -8,7 +8,7 @@
 #include "cuda/families/image_fft/image_fft.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "gpu/on_host/drawn_on_host.hpp"
-#include "gpu/on_host/image_rungs.hpp"
+#include "gpu/on_host/images/image_rungs.hpp"
 #include "support/case.hpp"
 #include "support/comparison.hpp"
 #include "support/draw.hpp"

@@ -8,7 +8,7 @@
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
-#include "gpu/on_host/image_rungs.hpp"
+#include "gpu/on_host/images/image_rungs.hpp"
 #include "lessons/images/image_lesson.cu"
 #include "lessons/images/ladder.cu"
 
