@@ -425,17 +425,6 @@ def forget_plans() -> None:
 def explanation(case: Case) -> tuple[str, str]:
     """(algorithm, why) of the latest call as tapline tells them; nothing where a function makes several calls or none."""
     tapline: Any = importlib.import_module("tapline")
-    p = case.problem
-    if p.call == "convolve":
-        assert isinstance(case, Linear)
-        more: dict[str, Any] = {"boundary": p.boundary, "accuracy": p.accuracy, **case.options}
-        device = "cpu" if case.home.name == "cpu" else "cuda:0"
-        try:
-            plan = tapline.Plan(p.shape, case.host_taps, p.mode, dtype=p.dtype, axis=p.axes[0], device=device, **more)
-        except (NotImplementedError, TypeError, ValueError):  # convolve converts, or makes several plans
-            return "", ""
-        text = plan.explain()
-    else:
-        text = tapline._core.explain_latest_plan()
+    text = tapline._core.explain_latest_plan()  # as it ran: a plan made of the shape alone would not know how the samples lie
     lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
     return lines.get("algorithm", "").strip().split(" on ")[0], lines.get("why", "").strip()
