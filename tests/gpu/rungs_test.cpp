@@ -94,6 +94,7 @@ TEST_P(AwkwardSizes, AreSolvedByEveryRung) {
             if (!first && chance(0.3, random)) { p.clamp = Clamp{0, 1}; }
             ASSERT_EQ(failure_of(rung, p, random, runs), "") << rung.info().name << ": " << describe(p);
         });
+        if (visited == 0 && refusal(rung, widened(plain(33, 3, mode, Operation::correlation))).empty()) { continue; }
         if (visited == 0) {  // only a rung that is for another mode, or for more taps than fit there, and says so
             const std::string reason = refusal(rung, plain(33, 3, mode, Operation::correlation));
             const char* const word =

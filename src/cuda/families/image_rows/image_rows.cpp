@@ -1,6 +1,7 @@
 // Rung 11: which signals an image's rows or columns are, and their launches.
 #include "cuda/families/image_rows/image_rows.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "cuda/families/common/grids.hpp"
@@ -86,7 +87,8 @@ Best best_signals(const Problem& p, const cuda_abi::Device& device) {
     };
     const Signals each = best.signals;
     if (each.launches <= kMostLaunches) { consider(each); }
-    if (each.launches > 1) {
+    // Jobs whose images lie otherwise are launches all the same.
+    if (each.launches > 1 && best_rung(problem_of(p, each), device, is_to_be_local(p)).rung >= 0) {
         Signals all = each;
         all.outer = true;
         all.launches = 1;
@@ -131,21 +133,32 @@ public:
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenRows>();
         chosen->signals = best_signals(prepared.problem, prepared.device).signals;
-        chosen->inner = prepare_inside(problem_of(prepared.problem, chosen->signals), prepared.given.taps, prepared.device,
-                                       is_to_be_local(prepared.problem));
+        const auto prepare = [&](const Signals& s) {
+            return prepare_inside(problem_of(prepared.problem, s), prepared.given.taps, prepared.device,
+                                  is_to_be_local(prepared.problem));
+        };
+        chosen->inner = prepare(chosen->signals);
+        if (chosen->signals.outer) { chosen->of_one = prepare(signals_of(prepared.problem)); }
         return chosen;
     }
 
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
-        return prepared.chosen_as<ChosenRows>().inner->workspace_bytes;
+        const auto& chosen = prepared.chosen_as<ChosenRows>();
+        return std::max(chosen.inner->workspace_bytes, chosen.of_one ? chosen.of_one->workspace_bytes : 0);
     }
 
     void launch(const Prepared& prepared, const Job& job, const OnDevice&, void* workspace, cudaStream_t stream) const override {
         const Problem& p = prepared.problem;
         const auto& chosen = prepared.chosen_as<ChosenRows>();
         const Signals& s = chosen.signals;
-        const core::Axis& x = chosen.inner->problem.x;
         const bool is_packed = job.packed != 0;
+        // An outer axis is the problem's; a piece may have fewer images, or lie otherwise.
+        const bool as_planned = !is_packed && job.batch == p.batch.length && job.in_batch == p.batch.in_stride &&
+                                job.out_batch == p.batch.out_stride && job.in_stride == p.y.in_stride &&
+                                job.out_stride == p.y.out_stride;
+        const bool outer = s.outer && as_planned;
+        const cuda_abi::Prepared& inner = s.outer && !outer ? *chosen.of_one : *chosen.inner;
+        const core::Axis& x = inner.problem.x;
         Job one;
         one.count = x.outputs;
         one.in_last = one.n = x.n;
@@ -157,16 +170,16 @@ public:
         } else {
             one.in_stride = job.in_stride;
             one.out_stride = job.out_stride;
-            one.in_batch = is_packed ? 1 : chosen.inner->problem.batch.in_stride;
-            one.out_batch = is_packed ? 1 : chosen.inner->problem.batch.out_stride;
+            one.in_batch = is_packed ? 1 : inner.problem.batch.in_stride;
+            one.out_batch = is_packed ? 1 : inner.problem.batch.out_stride;
         }
         const bool together = s.launches == 1 && !s.outer && follows(p, job.in_batch, job.out_batch, job.in_stride, job.out_stride);
         one.batch = together ? s.of_image * job.batch : s.of_image;
-        for (std::int64_t image = 0; image < (together || s.outer ? 1 : job.batch); ++image) {
+        for (std::int64_t image = 0; image < (together || outer ? 1 : job.batch); ++image) {
             one.in =
                 static_cast<const char*>(job.in) + (image * job.in_batch - job.in_first * job.in_stride) * stored_bytes(p.dtype);
             one.out = static_cast<char*>(job.out) + image * job.out_batch * stored_bytes(p.output_dtype);
-            chosen.inner->rung->launch(*chosen.inner, one, chosen.inner->on_device, workspace, stream);
+            inner.rung->launch(inner, one, inner.on_device, workspace, stream);
         }
     }
 
@@ -174,6 +187,7 @@ private:
     struct ChosenRows final : Chosen {
         Signals signals;
         RungInside inner;
+        RungInside of_one;  // where images are an outer axis: one of them
     };
 };
 
