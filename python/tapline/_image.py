@@ -106,8 +106,8 @@ def image(
     ----------
     image : array_like
         The last two axes are rows and columns, with ``channel_axis=-1`` the last three rows, columns and interleaved channels;
-        the axes before them are images of a batch. Read in place where pixels of a row lie side by side (in GPU memory in any order)
-        and the type is float32, float64, complex64, complex128, uint8 or uint16; other types are converted.
+        the axes before them are images of a batch. Read in place where pixels of a row lie side by side (in GPU memory in
+        any order) and the type is float32, float64, complex64, complex128, uint8 or uint16; other types are converted.
     taps : array_like
         The mask, (rows, columns); with ``channel_axis=-1`` also (rows, columns, channels), a mask for each channel.
     mode : {'same', 'full', 'valid', 'causal', 'leading'}

@@ -57,6 +57,9 @@ Problem widened(Problem p) {
     return p;
 }
 
+// For rungs that leave fewer to others; the textbook cannot follow.
+constexpr std::int64_t kLongTaps = 300'000;
+
 constexpr std::array kModes{Mode::full, Mode::same, Mode::valid, Mode::causal, Mode::leading};
 
 // body(n, k) for all sizes that the textbook can follow.
@@ -97,6 +100,7 @@ TEST_P(AwkwardSizes, AreSolvedByEveryRung) {
         if (visited == 0 && refusal(rung, widened(plain(33, 3, mode, Operation::correlation))).empty()) { continue; }
         if (visited == 0) {  // only a rung that is for another mode, or for more taps than fit there, and says so
             const std::string reason = refusal(rung, plain(33, 3, mode, Operation::correlation));
+            if (refusal(rung, plain(kLongTaps, kLongTaps, mode, Operation::correlation)).empty()) { continue; }
             const char* const word =
                 mode == Mode::valid && refusal(rung, plain(33, 3, Mode::full, Operation::correlation)) == reason ? "taps" : "mode";
             EXPECT_NE(reason.find(word), std::string::npos) << rung.info().name << " in mode " << to_string(mode) << ": " << reason;
@@ -115,6 +119,7 @@ TEST_F(Rungs, EveryRungSolvesSomething) {
                 taken += refusal(rung, p).empty() || refusal(rung, widened(p)).empty() ? 1 : 0;
             });
         }
+        taken += refusal(rung, plain(kLongTaps, kLongTaps, Mode::same, Operation::correlation)).empty() ? 1 : 0;
         EXPECT_GT(taken, 0) << rung.info().name;
     }
 }
