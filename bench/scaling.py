@@ -20,6 +20,7 @@ import numpy as np
 
 import page
 import timing
+from typing import Any
 
 TAPS = (127, 2047, 65535)
 GROUP_TAPS = (4, 4096)
@@ -328,7 +329,7 @@ def counts_of(devices):
 
 def measure(a):
     begin = time.perf_counter()
-    result = {"machine": timing.machine(), "not_run": {}}
+    result: dict[str, Any] = {"machine": timing.machine(), "not_run": {}}
     if a.cpu:
         result["gpus"] = []
         result["groups"] = groups([4], (1, 8, 1 << 16), 5, on_cpu=True)

@@ -12,8 +12,8 @@
 namespace tapline {
 
 struct PlanOptions {
-    /// "cpu"; "cuda" (the first GPU) or "cuda:N": for device pointers. For host buffers: "cuda:0,1", "cuda:all": as many of these as
-    /// are of use; "auto": what has the result first, the CPU where that needs no more than 0.1 s.
+    /// "cpu"; "cuda" (the first GPU) or "cuda:N": for device pointers. For host buffers: "cuda:0,1", "cuda:all": as many of these
+    /// as are of use; "auto": what has the result first, the CPU where that needs no more than 0.1 s.
     std::string device = "auto";
     Accuracy accuracy = Accuracy::standard;
     Effort effort = Effort::estimate;
