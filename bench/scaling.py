@@ -15,12 +15,12 @@ import os
 import sys
 import time
 import traceback
+from typing import Any
 
 import numpy as np
 
 import page
 import timing
-from typing import Any
 
 TAPS = (127, 2047, 65535)
 GROUP_TAPS = (4, 4096)
