@@ -2,33 +2,11 @@
 #include "core/choice/several_devices.hpp"
 #include "core/problem/arrange.hpp"
 #include "gpu_host/devices/shares.hpp"
-#include "gpu_host/emulated/emulated_engine.hpp"
-#include "support/comparison.hpp"
-#include "support/draw.hpp"
+#include "gpu_host/emulated/host_buffers.hpp"
 #include "support/errors.hpp"
-#include "tapline/tapline.hpp"
 
 namespace tapline::test {
 namespace {
-
-std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
-
-struct Data {
-    Data(const Problem& p, Random& random)
-        : in(bytes_of(input_extent(p), p.dtype)),
-          taps(bytes_of(taps_extent(p), taps_dtype(p))),
-          out(bytes_of(output_extent(p), output_dtype(p))) {
-        fill_random(in.data(), p.dtype, input_extent(p), random);
-        fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
-    }
-    [[nodiscard]] void* first_out(const Problem& p) {
-        return out.data() + static_cast<std::size_t>(output_start(p)) * size_of(output_dtype(p));
-    }
-    [[nodiscard]] const void* first_in(const Problem& p) {
-        return in.data() + static_cast<std::size_t>(input_start(p)) * size_of(p.dtype);
-    }
-    GuardedBuffer in, taps, out;
-};
 
 // All devices that are named, whatever the choice expects.
 class SeveralOnHost : public EmulatedCuda {
@@ -41,11 +19,6 @@ protected:
         unsetenv("TAPLINE_CUDA_TAKE_ALL");
         unsetenv("TAPLINE_EMULATED_OTHER_MODEL");
         EmulatedCuda::TearDown();
-    }
-    static std::string failure_of(const Problem& p, Data& data, const PlanOptions& options) {
-        make_plan(p, data.taps.data(), options).execute_host(data.first_out(p), data.first_in(p));
-        if (!data.out.guards_intact() || !data.in.guards_intact()) { return "wrote outside the buffers"; }
-        return compare(p, data.first_out(p), data.first_in(p), data.taps.data(), true);
     }
 };
 
@@ -89,7 +62,7 @@ TEST_F(SeveralOnHost, AgreesWithTheTextbook) {
                 : draw_problem({.most_samples = 500, .most_taps = 100, .most_products = 3000000, .layouts = chance(0.5, random)},
                                random);
         if (is_image && p.dtype != Dtype::f32 && p.dtype != Dtype::u8 && p.dtype != Dtype::u16) { continue; }
-        Data data(p, random);
+        HostBuffers data(p, random);
         constexpr std::array kDevices{"cuda:0,1", "cuda:all", "cuda:2,0,1"};
         const PlanOptions options{.device = pick(kDevices, random), .threads = static_cast<int>(between(1, 5, random))};
         EXPECT_EQ(failure_of(p, data, options), "") << "seed " << seed << ": " << describe(p);
@@ -121,7 +94,7 @@ TEST_F(SeveralOnHost, SharesCoverEverythingOnce) {
 TEST_F(SeveralOnHost, FiltersOfRowsGoWithTheirRows) {
     const Problem p{.length = 300, .taps = 9, .batch = 12, .filters = Filters::per_row, .filter_count = 4};
     Random random(3);
-    Data data(p, random);
+    HostBuffers data(p, random);
     EXPECT_EQ(failure_of(p, data, {.device = "cuda:0,1"}), "");
     EXPECT_EQ(failure_of(p, data, {.device = "cuda:all"}), "");
 }
@@ -129,7 +102,7 @@ TEST_F(SeveralOnHost, FiltersOfRowsGoWithTheirRows) {
 TEST_F(SeveralOnHost, MeasuringTimesOneDevicesShare) {
     const Problem p{.length = 3000, .taps = 21};
     Random random(5);
-    Data data(p, random);
+    HostBuffers data(p, random);
     const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda:0,1", .effort = Effort::measure});
     EXPECT_EQ(plan.algorithm(), "emulated_workspace");
     plan.execute(data.out.data(), data.in.data());
@@ -139,21 +112,11 @@ TEST_F(SeveralOnHost, MeasuringTimesOneDevicesShare) {
 TEST_F(SeveralOnHost, AFailureOfOneStopsAll) {
     const Problem p{.length = 6000, .taps = 21};
     Random random(5);
-    Data data(p, random);
+    HostBuffers data(p, random);
     int told = 0;
     for (const char* name : {"allocate", "make_stream", "copy", "record", "wait", "synchronize", "execute", "kernel"}) {
         for (const int count : {1, 2, 3, 5, 9, 20}) {
-            drop_idle_memory();
-            const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda:all", .threads = 4});
-            inject("fail " + std::string(name) + " " + std::to_string(count));
-            try {
-                plan.execute_host(data.out.data(), data.in.data());
-            } catch (const Error& error) {
-                ++told;
-                EXPECT_NE(std::string(error.what()).find("as injected"), std::string::npos) << error.what();
-            }
-            inject("nothing");
-            EXPECT_EQ(failure_of(p, data, {.device = "cuda:all"}), "") << "after " << name << " " << count;
+            told += is_told(name, count, p, data, {.device = "cuda:all", .threads = 4}) ? 1 : 0;
         }
     }
     EXPECT_GT(told, 30);

@@ -29,6 +29,21 @@ std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
     return values;
 }
 
+// Executes the plan on buffers in GPU memory with `outputs` floats; what is wrong with the result.
+std::string failure_on_device(const Plan& plan, const Problem& p, const std::vector<float>& in, std::size_t outputs,
+                              const std::vector<float>& taps) {
+    const auto floats = [](std::size_t count) {
+        return gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * count));
+    };
+    const gpu_host::DeviceBytes device_in = floats(in.size());
+    const gpu_host::DeviceBytes device_out = floats(outputs);
+    const gpu_host::DeviceBytes workspace =
+        gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(plan.workspace_bytes()) + 1);
+    std::copy(in.begin(), in.end(), static_cast<float*>(device_in.get()));
+    plan.execute(device_out.get(), device_in.get(), {static_cast<std::byte*>(workspace.get()), plan.workspace_bytes()});
+    return compare(p, device_out.get(), in.data(), taps.data(), true);
+}
+
 TEST_F(CudaEngine, DevicesAndRungsAreListed) {
     const std::vector<EngineInfo> all = engines();
     ASSERT_EQ(all.size(), 2U);
@@ -107,14 +122,7 @@ TEST_F(CudaEngine, TwoChannelsBesideEachOtherGoAsComplexSamples) {
     std::vector<float> out(static_cast<std::size_t>(output_extent(p)), NAN);
     plan.execute_host(out.data(), in.data());
     EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "");
-    const gpu_host::DeviceBytes device_in = gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * in.size()));
-    const gpu_host::DeviceBytes device_out =
-        gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * out.size()));
-    const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes());
-    const gpu_host::DeviceBytes workspace = gpu_host::allocate_device(emulated_api(), 0, bytes + 1);
-    std::copy(in.begin(), in.end(), static_cast<float*>(device_in.get()));
-    plan.execute(device_out.get(), device_in.get(), {static_cast<std::byte*>(workspace.get()), plan.workspace_bytes()});
-    EXPECT_EQ(compare(p, device_out.get(), in.data(), taps.data(), true), "");
+    EXPECT_EQ(failure_on_device(plan, p, in, out.size(), taps), "");
     // A bias would have to reach both parts, an odd stride has pairs in two places, and own filters are two problems.
     Problem biased = p;
     biased.bias = 1;
@@ -140,14 +148,7 @@ TEST_F(CudaEngine, ComplexImagesUnderRealTapsGoAsTwiceAsManyChannels) {
     std::vector<float> out(static_cast<std::size_t>(2 * output_extent(p)), NAN);
     plan.execute_host(out.data(), in.data());
     EXPECT_EQ(compare(p, out.data(), in.data(), taps.data(), true), "");
-    const gpu_host::DeviceBytes device_in = gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * in.size()));
-    const gpu_host::DeviceBytes device_out =
-        gpu_host::allocate_device(emulated_api(), 0, static_cast<std::int64_t>(4 * out.size()));
-    const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes());
-    const gpu_host::DeviceBytes workspace = gpu_host::allocate_device(emulated_api(), 0, bytes + 1);
-    std::copy(in.begin(), in.end(), static_cast<float*>(device_in.get()));
-    plan.execute(device_out.get(), device_in.get(), {static_cast<std::byte*>(workspace.get()), plan.workspace_bytes()});
-    EXPECT_EQ(compare(p, device_out.get(), in.data(), taps.data(), true), "");
+    EXPECT_EQ(failure_on_device(plan, p, in, out.size(), taps), "");
     // A bias reaches one part alone, a constant may differ, and rows of complex samples have rungs of their own.
     Problem biased = p;
     biased.bias = 1;

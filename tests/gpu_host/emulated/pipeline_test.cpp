@@ -1,35 +1,11 @@
 // Host buffers on an emulated GPU: chunks, pieces, boundaries, strides, batches and types against the textbook.
 #include <thread>
 
-#include "gpu_host/emulated/emulated_engine.hpp"
-#include "support/buffers.hpp"
-#include "support/comparison.hpp"
-#include "support/draw.hpp"
+#include "gpu_host/emulated/host_buffers.hpp"
 #include "support/errors.hpp"
-#include "tapline/tapline.hpp"
 
 namespace tapline::test {
 namespace {
-
-std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
-
-struct Data {
-    explicit Data(const Problem& p, Random& random)
-        : in(bytes_of(input_extent(p), p.dtype)),
-          taps(bytes_of(taps_extent(p), taps_dtype(p))),
-          out(bytes_of(output_extent(p), output_dtype(p))) {
-        fill_random(in.data(), p.dtype, input_extent(p), random);
-        fill_random(taps.data(), taps_dtype(p), taps_extent(p), random);
-    }
-    GuardedBuffer in, taps, out;
-};
-
-// Empty, or what is wrong with execute_host.
-std::string failure_of(const Problem& p, Data& data, const PlanOptions& options) {
-    make_plan(p, data.taps.data(), options).execute_host(data.out.data(), data.in.data());
-    if (!data.out.guards_intact() || !data.in.guards_intact()) { return "wrote outside the buffers"; }
-    return compare(p, data.out.data(), data.in.data(), data.taps.data(), true);
-}
 
 void draw_half(Problem& p, Random& random) {
     if (is_complex(p.dtype) || !chance(0.3, random)) { return; }
@@ -52,7 +28,7 @@ TEST_F(HostPipeline, AgreesWithTheTextbook) {
         settings.large_chunk_bytes = between(16, 200, random);
         Problem p = draw_problem(500, 100, random);
         draw_half(p, random);
-        Data data(p, random);
+        HostBuffers data(p, random);
         const std::string name = chance(0.3, random) ? "emulated_workspace" : "emulated_pieces";
         const PlanOptions options{.device = chance(0.5, random) ? "cuda" : "cuda:1",
                                   .algorithm = name,
@@ -68,7 +44,7 @@ TEST_F(HostPipeline, AgreesWithTheTextbook) {
 TEST_F(HostPipeline, NanAndAbsentTermsStayWhereTheyBelong) {
     const Problem p{.length = 1000, .taps = 41, .mode = Mode::full};
     Random random(7);
-    Data data(p, random);
+    HostBuffers data(p, random);
     auto* in = reinterpret_cast<float*>(data.in.data());
     auto* taps = reinterpret_cast<float*>(data.taps.data());
     in[0] = NAN;
@@ -81,7 +57,7 @@ TEST_F(HostPipeline, NanAndAbsentTermsStayWhereTheyBelong) {
 TEST_F(HostPipeline, BitsDoNotDependOnTheChunks) {
     const Problem p{.length = 3000, .taps = 77, .batch = 3, .boundary = Boundary::mirror};
     Random random(3);
-    Data data(p, random);
+    HostBuffers data(p, random);
     const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda"});
     std::vector<float> wanted(static_cast<std::size_t>(output_extent(p)));
     gpu_host::pipeline_settings().chunk_bytes = 1 << 20;
@@ -98,7 +74,7 @@ TEST_F(HostPipeline, WholeProblemsGoInOneChunk) {
     for (const Boundary boundary : {Boundary::zero, Boundary::reflect, Boundary::wrap}) {
         const Problem p{.length = 2000, .taps = 30, .batch = 4, .mode = Mode::same, .boundary = boundary};
         Random random(5);
-        Data data(p, random);
+        HostBuffers data(p, random);
         EXPECT_EQ(failure_of(p, data, {.device = "cuda", .algorithm = "emulated_whole"}), "");
     }
 }
@@ -111,11 +87,11 @@ TEST_F(HostPipeline, SignalsLargerThanTheMemoryOfTheDevice) {
     p.length = 100000;
     p.taps = 20;
     Random random(5);
-    Data data(p, random);
+    HostBuffers data(p, random);
     EXPECT_EQ(failure_of(p, data, {.device = "cuda"}), "");
     EXPECT_THROW(failure_of(p, data, {.device = "cuda", .algorithm = "emulated_whole"}), Error);
     p.taps = 90000;
-    Data longer(p, random);
+    HostBuffers longer(p, random);
     expect_error(ErrorCode::memory, "fewer taps", [&] { failure_of(p, longer, {.device = "cuda"}); });
 }
 
@@ -127,8 +103,8 @@ TEST_F(HostPipeline, MemoryThatWaitsForTheNextCallIsGivenUpForThisOne) {
     setenv("TAPLINE_CUDA_MEMORY_LIMIT", "40000", 1);
     gpu_host::pipeline_settings().chunk_bytes = 4000;
     {  // two at once, so that two wait
-        Data a(small, random);
-        Data b(small, random);
+        HostBuffers a(small, random);
+        HostBuffers b(small, random);
         std::thread other([&] { EXPECT_EQ(failure_of(small, a, {.device = "cuda"}), ""); });
         EXPECT_EQ(failure_of(small, b, {.device = "cuda"}), "");
         other.join();
@@ -136,14 +112,14 @@ TEST_F(HostPipeline, MemoryThatWaitsForTheNextCallIsGivenUpForThisOne) {
     Problem p = small;
     p.length = 4500;
     p.mode = Mode::same;
-    Data data(p, random);
+    HostBuffers data(p, random);
     EXPECT_EQ(failure_of(p, data, {.device = "cuda", .algorithm = "emulated_whole"}), "");
 }
 
 TEST_F(HostPipeline, MemoryIsKeptForTheNextCallWithinLimits) {
     const Problem p{.length = 4000, .taps = 3};
     Random random(5);
-    Data data(p, random);
+    HostBuffers data(p, random);
     EXPECT_EQ(failure_of(p, data, {.device = "cuda"}), "");
     const int kept = live_objects();
     EXPECT_GT(kept, 0);
@@ -159,7 +135,7 @@ TEST_F(HostPipeline, MemoryIsKeptForTheNextCallWithinLimits) {
 TEST_F(HostPipeline, SeveralThreadsAtOnce) {
     const Problem p{.length = 5000, .taps = 21};
     Random random(5);
-    Data data(p, random);
+    HostBuffers data(p, random);
     const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda", .algorithm = "emulated_workspace", .threads = 2});
     std::vector<std::vector<float>> outs(4, std::vector<float>(static_cast<std::size_t>(output_extent(p)), NAN));
     std::vector<std::thread> threads;
@@ -174,22 +150,12 @@ TEST_F(HostPipeline, SeveralThreadsAtOnce) {
 TEST_F(HostPipeline, EveryFailureIsToldAndLeavesNothingBehind) {
     const Problem p{.length = 3000, .taps = 21};
     Random random(5);
-    Data data(p, random);
+    HostBuffers data(p, random);
     int told = 0;
     for (const char* name : {"allocate", "allocate_pinned", "make_stream", "make_event", "copy", "record", "wait", "synchronize",
                              "execute", "kernel"}) {
         for (int count = 1; count < 30; count += count < 6 ? 1 : 5) {
-            gpu_host::drop_idle_pipeline_memory(0);
-            const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda", .algorithm = "emulated_workspace", .threads = 2});
-            inject("fail " + std::string(name) + " " + std::to_string(count));
-            try {
-                plan.execute_host(data.out.data(), data.in.data());
-            } catch (const Error& error) {
-                ++told;
-                EXPECT_NE(std::string(error.what()).find("as injected"), std::string::npos) << error.what();
-            }
-            inject("nothing");
-            EXPECT_EQ(failure_of(p, data, {.device = "cuda"}), "") << "after " << name << " " << count;
+            told += is_told(name, count, p, data, {.device = "cuda", .algorithm = "emulated_workspace", .threads = 2}) ? 1 : 0;
         }
     }
     EXPECT_GT(told, 60);
@@ -198,7 +164,7 @@ TEST_F(HostPipeline, EveryFailureIsToldAndLeavesNothingBehind) {
 TEST_F(HostPipeline, AResetEndsPlansButNotTheEngine) {
     const Problem p{.length = 3000, .taps = 21};
     Random random(5);
-    Data data(p, random);
+    HostBuffers data(p, random);
     const Plan plan = make_plan(p, data.taps.data(), {.device = "cuda"});
     plan.execute_host(data.out.data(), data.in.data());  // leaves memory for the next call
     inject("reset");
@@ -211,7 +177,7 @@ TEST_F(HostPipeline, AResetEndsPlansButNotTheEngine) {
 TEST_F(HostPipeline, ALostDeviceIsToldAndTheCpuGoesOn) {
     const Problem p{.length = 3000, .taps = 21};
     Random random(5);
-    Data data(p, random);
+    HostBuffers data(p, random);
     inject("lose");
     expect_error(ErrorCode::device, "the CPU goes on", [&] { failure_of(p, data, {.device = "cuda"}); });
     EXPECT_EQ(failure_of(p, data, {.device = "cpu"}), "");
