@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from tapline import _core
-from tapline._gpu_libraries import c_strides, library_of, name_of
+from tapline._gpu_libraries import c_strides, itemsize_of, library_of, name_of
 
 # A loop of more launches than this is slower than copying the signal to C order, which needs one launch.
 _MANY_EXECUTIONS = 16
@@ -155,7 +155,6 @@ def _call_with_taps_there(function, place, taps, wanted, to, options):
 
 
 def _make_call(function, place, taps, wanted, to, options):
-    itemsize = 2 if taps.dtype == "bfloat16" else np.dtype(taps.dtype).itemsize
     shape, device = tuple(taps.shape), f"cuda:{place.device}"
     try:
         made = _core.GpuCall(function, place.shape, place.dtype, shape, taps.dtype, wanted, device, options, True)
@@ -169,7 +168,7 @@ def _make_call(function, place, taps, wanted, to, options):
         return None
     axis = options.get("axis", -1) % len(shape) if len(shape) > 1 else 0
     packed = axis == len(shape) - 1 and _read_strides(taps) == tuple(
-        0 if count == 1 else step for count, step in zip(shape, c_strides(shape, itemsize), strict=True)
+        0 if count == 1 else step for count, step in zip(shape, c_strides(shape, itemsize_of(taps.dtype)), strict=True)
     )
     return made, arranged, made.taps_type == taps.dtype and packed
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tapline import _core, _gpu_call
-from tapline._gpu_libraries import Place, c_strides, library_of
+from tapline._gpu_libraries import Place, c_strides, itemsize_of, library_of
 from tapline._image_parts import arranged_taps, has_channels
 
 # Types that the engine reads as they are.
@@ -15,14 +15,10 @@ _AS_STORED = frozenset(("float32", "float64", "complex64", "complex128", "uint8"
 _MOST_BATCH_AXES = 3
 
 
-def _itemsize(dtype):
-    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
-
-
 def _with_complex_taps(dtype):
     if dtype.startswith("complex"):
         return dtype
-    return "complex128" if dtype == "float64" or (dtype not in _AS_STORED and _itemsize(dtype) > 2) else "complex64"
+    return "complex128" if dtype == "float64" or (dtype not in _AS_STORED and itemsize_of(dtype) > 2) else "complex64"
 
 
 def _stored(dtype, complex_taps):
@@ -31,14 +27,14 @@ def _stored(dtype, complex_taps):
         return _with_complex_taps(dtype)
     if dtype in _AS_STORED:
         return dtype
-    return "float64" if _itemsize(dtype) > 2 else "float32"
+    return "float64" if itemsize_of(dtype) > 2 else "float32"
 
 
 def _outline(place, has_channels):
     """(batch axes, height, width, channels), its strides in bytes and the type's name, of pixels in any order.
 
     None where they do not lie whole elements apart, or have more batch axes than the engine steps through."""
-    size = _itemsize(place.dtype)
+    size = itemsize_of(place.dtype)
     shape, strides = (place.shape, place.strides) if has_channels else ((*place.shape, 1), (*place.strides, size))
     batch = [(count, stride) for count, stride in zip(shape[:-3], strides[:-3], strict=True) if count > 1]
     if len(batch) > _MOST_BATCH_AXES or any(s % size for n, s in zip(shape, strides, strict=True) if n > 1):
@@ -51,7 +47,7 @@ def _packed(outline):
     if outline is None:
         return None
     shape, strides, dtype = outline
-    size = _itemsize(dtype)
+    size = itemsize_of(dtype)
     by_image, images = 0, 1
     for count, stride in zip(shape[-4::-1], strides[-4::-1], strict=True):  # from the innermost axis of the batch on
         if stride <= 0 or (by_image and stride != by_image * images):
@@ -130,7 +126,7 @@ def image(image, taps, out, dtype, channel_axis, correlation, origin, options):
         return _core.ImagePlan(options | {"device": f"cuda:{place.device}"}, correlation, layout, layout_out, taps, *origin)
 
     def c_outline(shape, dtype):
-        return _packed(_outline(Place(shape, c_strides(shape, _itemsize(dtype)), dtype, place.device, 0), channels))
+        return _packed(_outline(Place(shape, c_strides(shape, itemsize_of(dtype)), dtype, place.device, 0), channels))
 
     layout, layout_out = _outline(place, channels), _outline(to or of_work.place(work), channels)
     plan = None

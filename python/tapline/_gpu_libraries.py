@@ -22,6 +22,11 @@ class Place(typing.NamedTuple):
     address: int
 
 
+def itemsize_of(dtype):
+    """Bytes of an element; NumPy need not know bfloat16."""
+    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+
+
 def c_strides(shape, itemsize):
     strides = []
     for count in reversed(shape):
@@ -35,8 +40,7 @@ def ends_of(place):
     if 0 in place.shape:
         return 0, 0
     reach = [(n - 1) * stride for n, stride in zip(place.shape, place.strides, strict=True)]
-    itemsize = 2 if place.dtype == "bfloat16" else np.dtype(place.dtype).itemsize
-    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize_of(place.dtype)
 
 
 def meet(x, ends_of_x, y, ends_of_y):

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapline import _core
 from tapline._gpu_call import handle, taps_in_host_memory
-from tapline._gpu_libraries import c_strides, library_of
+from tapline._gpu_libraries import c_strides, itemsize_of, library_of
 
 __all__ = ["Plan", "convolve", "correlate"]
 
@@ -99,7 +99,7 @@ class Plan:
         """(shape, strides, type, device) of packed parts."""
         dtype = self._plan.output_type if output else self._plan.signal_type
         return [
-            (shape, c_strides(shape, _itemsize(dtype)), dtype, device)
+            (shape, c_strides(shape, itemsize_of(dtype)), dtype, device)
             for shape, device in zip(self.shapes(output), self.devices, strict=True)
         ]
 
@@ -256,10 +256,6 @@ def _cuts(lengths, total):
     return np.cumsum(lengths)[:-1].tolist()
 
 
-def _itemsize(dtype):
-    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
-
-
 def _is_packed(place):
-    strides = c_strides(place.shape, _itemsize(place.dtype))
+    strides = c_strides(place.shape, itemsize_of(place.dtype))
     return all(n == 1 or a == b for n, a, b in zip(place.shape, place.strides, strides, strict=True))

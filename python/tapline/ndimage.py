@@ -585,9 +585,7 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     output = _output(output, image)
     axes = _axes(axes, image.ndim)
     modes = _sequence(mode, len(axes)) if axes else []
-    few_bits = image.dtype.kind in "iu" and output.dtype.kind in "iu" and image.dtype.itemsize <= 2
-    in_one = len(axes) == 2 if few_bits else len(axes) in (2, 3) and image.dtype.kind == "f"
-    if in_one and _goes_in_passes(image, output, cval):
+    if _gpu_nd.sums_cross_at_once(image, output, axes) and _goes_in_passes(image, output, cval):
         line = _gpu_nd.Line(axes, _gpu_nd.cross(len(axes)), (1,) * len(axes), tuple(_boundary(m) for m in modes))
         if _gpu_nd.filtered(image, output, [line], cval):
             return output

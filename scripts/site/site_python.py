@@ -72,17 +72,13 @@ def _source(module):
     return ast.parse((PACKAGE / f"{module.partition('.')[2]}.py").read_text())
 
 
-def _read_doc(body, name):
-    return ast.get_docstring(functions_of(body)[name])
-
-
-def _accessor(node, source):
+def _read_class(node, source):
     """A class of a module that is read: its methods in the order of the stub."""
-    methods = functions_of(source.body)
+    written = functions_of(source.body)
     parts = [
-        _entry("method", f"{name}({signature(method)})", _read_doc(source.body, name))
+        _entry("method", f"{name}({signature(method)})", ast.get_docstring(written[name]))
         for name, method in functions_of(node.body).items()
-        if not name.startswith("_") and name in methods
+        if not name.startswith("_")
     ]
     return _entry("class", node.name, ast.get_docstring(source), "\n".join(parts))
 
@@ -95,13 +91,15 @@ def _module_doc(module):
 
 def _module(module):
     tree = _stub(module)
+    is_read = module in STANDING_ON_OTHERS
+    read = (
+        {node.name: node for node in _source(module).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))} if is_read else {}
+    )
     parts = [f"{module}\n{'=' * len(module)}\n", f".. py:module:: {module}\n", _rst(_module_doc(module)), ""]
     for name, node in sorted(functions_of(tree.body).items()):
         if name.startswith("_"):
             continue
-        doc = (
-            _read_doc(_source(module).body, name) if module in STANDING_ON_OTHERS else _plain(getattr(_found(module), name).__doc__)
-        )
+        doc = ast.get_docstring(read[name]) if is_read else _plain(getattr(_found(module), name).__doc__)
         parts.append(_entry("function", f"{name}({signature(node)})", doc))
     for node in tree.body:
         if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
@@ -109,9 +107,8 @@ def _module(module):
         if node.name == "Plan":
             head, members = _plan(node)
             parts.append(_entry("class", head, tapline.Plan.__doc__, members))
-        elif module in STANDING_ON_OTHERS:
-            source = next(each for each in _source(module).body if isinstance(each, ast.ClassDef) and each.name == node.name)
-            parts.append(_accessor(node, source))
+        elif is_read:
+            parts.append(_read_class(node, read[node.name]))
     return "\n".join(parts)
 
 
