@@ -9,6 +9,7 @@
 
 #include "core/choice/choice.hpp"
 #include "core/problem/arrange.hpp"
+#include "cuda/local_taps.hpp"
 #include "gpu_host/executable.hpp"
 #include "gpu_host/measuring_buffers.hpp"
 #include "gpu_host/problem.hpp"
@@ -160,9 +161,7 @@ public:
                                                         class_text(fastest->problem)};
     }
 
-    // With 127 taps direct summation of a signal takes 2.2 times as long as transforms (H200, 2^28 samples), of an image with 9 x 9
-    // 1.6 times (4096 x 4096 pixels, 107 and 66 us): too much for what it keeps.
-    [[nodiscard]] std::int64_t local_taps(int /*rank*/) const override { return 64; }
+    [[nodiscard]] std::int64_t local_taps(int /*rank*/) const override { return cuda_abi::kLocalTaps; }
 
     [[nodiscard]] double copy_seconds(std::int64_t bytes, int /*threads*/) const override {
         constexpr double kLaunchSeconds = 2e-6;

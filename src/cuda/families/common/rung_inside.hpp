@@ -18,9 +18,6 @@ struct BestRung {
     std::int32_t rung = -1;  ///< of ladder(); -1: none takes it
     double seconds = std::numeric_limits<double>::infinity();
 };
-/// Whose errors count: up to so many taps a rung under accuracy `standard` is to keep errors local (core::Engine::local_taps).
-inline constexpr std::int64_t kLocalTaps = 64;
-
 /// By the cost model, of those for problems of its rank. `local`: only of those whose errors stay local.
 BestRung best_rung(const Problem& problem, const cuda_abi::Device& device, bool local = false);
 

@@ -2,10 +2,12 @@
 #include "cuda/families/image_rows/image_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
+#include "cuda/local_taps.hpp"
 #include "cuda/primitives/arguments.hpp"
 
 namespace tapline::cuda {
@@ -71,7 +73,7 @@ Problem problem_of(const Problem& p, const Signals& s) {
 }
 
 // As the choice among rungs for images asks for; more taps are nobody's concern.
-bool is_to_be_local(const Problem& p) { return p.taps() <= kLocalTaps && p.accuracy == Accuracy::standard; }
+bool is_to_be_local(const Problem& p) { return p.taps() <= cuda_abi::kLocalTaps && p.accuracy == Accuracy::standard; }
 
 // Several images as signals: an outer axis for the rungs that know those, or a launch each, whichever is sooner.
 struct Best {
@@ -81,20 +83,22 @@ struct Best {
 Best best_signals(const Problem& p, const cuda_abi::Device& device) {
     Best best{.signals = signals_of(p)};
     if (!best.signals.refusal.empty()) { return best; }
-    const auto consider = [&](const Signals& s) {
-        const double seconds = static_cast<double>(s.launches) * best_rung(problem_of(p, s), device, is_to_be_local(p)).seconds;
-        if (seconds < best.seconds) { best = {s, seconds}; }
+    const auto seconds_of = [&](const Signals& s) {
+        return static_cast<double>(s.launches) * best_rung(problem_of(p, s), device, is_to_be_local(p)).seconds;
     };
     const Signals each = best.signals;
-    if (each.launches <= kMostLaunches) { consider(each); }
-    // Jobs whose images lie otherwise are launches all the same.
-    if (each.launches > 1 && best_rung(problem_of(p, each), device, is_to_be_local(p)).rung >= 0) {
-        Signals all = each;
-        all.outer = true;
-        all.launches = 1;
-        consider(all);
+    const double one_by_one = seconds_of(each);
+    if (std::isfinite(one_by_one)) {
+        if (each.launches <= kMostLaunches) { best.seconds = one_by_one; }
+        if (each.launches > 1) {  // jobs whose images lie otherwise are launches all the same
+            Signals all = each;
+            all.outer = true;
+            all.launches = 1;
+            const double together = seconds_of(all);
+            if (together < best.seconds) { best = {all, together}; }
+        }
     }
-    if (best.seconds == std::numeric_limits<double>::infinity()) { best.signals.refusal = "no rung for signals takes its rows"; }
+    if (!std::isfinite(best.seconds)) { best.signals.refusal = "no rung for signals takes its rows"; }
     return best;
 }
 

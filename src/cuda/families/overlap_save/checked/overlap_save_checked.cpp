@@ -35,12 +35,11 @@ public:
         info.name = "overlap_save_checked";
         info.idea =
             "segments as in rung 27, of f32 but in double: what their samples and the filter say of the error tells of nearly "
-            "every "
-            "output that it keeps strict accuracy's own bound. The few others are listed, and a second kernel sums them directly";
+            "every output that it keeps strict accuracy's own bound. The few others are listed, and a second kernel sums them "
+            "directly";
         info.changed = "an output's error no longer depends on how loud its neighbours are";
         info.requirements =
-            "f32 or complex64 side by side, fewer taps than a segment has samples (2,048 to 16,384), up to 64 "
-            "filters";
+            "f32 or complex64 side by side, fewer taps than a segment has samples (2,048 to 16,384), up to 64 filters";
         info.limited_by = "arithmetic in double and shared memory; direct sums where quiet passages lie beside loud ones";
         info.source = "src/cuda/families/overlap_save/checked/overlap_save_checked.cuh";
         info.takes_pieces = 1;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
+#include "cuda/families/overlap_save/cluster/remainder.cuh"
 #include "cuda/families/overlap_save/overlap_save_shared_samples.cuh"
 #include "cuda/primitives/cluster.cuh"
-#include "cuda/primitives/remainder.cuh"
 
 namespace tapline::cuda::overlap_save {
 

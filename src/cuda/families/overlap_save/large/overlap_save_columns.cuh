@@ -5,11 +5,11 @@
 #include "cuda/families/overlap_save/large/overlap_save_columns_slow.cuh"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large_tables.hpp"
+#include "cuda/families/overlap_save/large/with_neighbours.cuh"
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/primitives/segment.cuh"
 #include "cuda/primitives/transform_by_table.cuh"
 #include "cuda/primitives/turns.cuh"
-#include "cuda/primitives/with_neighbours.cuh"
 
 namespace tapline::cuda::overlap_save {
 
