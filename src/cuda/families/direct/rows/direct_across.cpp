@@ -118,6 +118,8 @@ public:
         if (std::abs(rows.near.in) != 1 || rows.near.length < kFewestRows) { return "rows do not lie side by side"; }
         if (std::abs(rows.near.out) != 1 && std::abs(p.x.out_stride) != 1) { return "outputs have no neighbours in memory"; }
         if (p.filters > 1) { return "rows have filters of their own"; }
+        if (p.is_exact() && !p.whole_sums) { return "integers are exact on the CPU only"; }
+        if (p.dtype == kI64 && p.x.boundary == kConstant) { return "a constant of 64 bits"; }
         if (p.dtype != sums_of(p) || across::kernel_of(p.dtype, p.taps_dtype, false) == nullptr) {
             return "samples are not of the type of sums";
         }
