@@ -24,6 +24,7 @@ std::int64_t transformed = 0;  // cases
 std::int64_t as_real = 0;      // by the rungs for real numbers
 std::int64_t as_bytes = 0;
 std::int64_t as_group = 0;
+std::int64_t across = 0;  // of those by the rungs for real numbers
 
 std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random& random) {
     PreparedOnHost prepared(rung, r, c.taps.data());
@@ -32,6 +33,7 @@ std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random
     const cuda::Prepared& made = prepared.get();
     if (rung.describe(made).starts_with("segments")) { ++transformed; }
     if (&rung == &cuda::integer_lines() || &rung == &cuda::integer_tiles()) { ++as_real; }
+    if (rung.describe(made).find("direct_across") != std::string::npos) { ++across; }
     if (&rung == &cuda::integer_tensor()) { ++as_bytes; }
     if (&rung == &cuda::integer_group()) { ++as_group; }
     GuardedBuffer workspace(static_cast<std::size_t>(rung.workspace_bytes(made)) + 1);
@@ -81,7 +83,8 @@ bool run_case(std::uint64_t seed) {
     const bool is_long = chance(0.2, random);
     const Problem p = draw_exact_problem(rank, is_long ? 1500 : 200, is_long ? 400 : 40, random);
     return run_case(p, seed, random,
-                    {&cuda::integer_signals(), &cuda::integer_direct(), &cuda::integer_lines(), &cuda::integer_tensor(), &cuda::integer_group()});
+                    {&cuda::integer_signals(), &cuda::integer_direct(), &cuda::integer_lines(), &cuda::integer_tensor(),
+                     &cuda::integer_group()});
 }
 
 TEST(IntegerKernels, AgreeWithTheTextbook) {
@@ -127,7 +130,8 @@ TEST(IntegerKernels, ProductsOfBytes) {
     for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
         Random random(static_cast<std::uint64_t>(seed));
         Problem p;
-        p.dtype = pick(std::array{Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64, Dtype::u8, Dtype::u16, Dtype::u32, Dtype::u64}, random);
+        p.dtype =
+            pick(std::array{Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64, Dtype::u8, Dtype::u16, Dtype::u32, Dtype::u64}, random);
         p.length = between(1, chance(0.3, random) ? 6000 : 700, random);
         p.taps = between(1, chance(0.3, random) ? 300 : 40, random);
         p.batch = between(1, 3, random);
@@ -151,6 +155,29 @@ TEST(IntegerKernels, ProductsOfBytes) {
         EXPECT_GT(as_bytes - before, cases / 8);
         EXPECT_GT(as_group - before_in_groups, cases / 4);
     }
+}
+
+// Recordings with time first: samples of one time are neighbours.
+TEST(IntegerKernels, RowsSideBySide) {
+    const std::int64_t only = environment_number("TAPLINE_PROPERTY_SEED", -1);
+    const std::int64_t cases = only >= 0 ? only + 1 : environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 4;
+    for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
+        Random random(static_cast<std::uint64_t>(seed));
+        Problem p;
+        p.dtype = pick(std::array{Dtype::i32, Dtype::i64, Dtype::i16}, random);
+        p.length = between(1, chance(0.3, random) ? 1500 : 300, random);
+        p.taps = between(1, 60, random);
+        p.batch = between(8, 40, random);
+        p.input_row_stride = p.output_row_stride = 1;
+        p.input_sample_stride = p.output_sample_stride = p.batch;
+        p.mode = Mode::same;
+        p.boundary = static_cast<Boundary>(between(0, 5, random));
+        p.constant = -7;
+        p.output_dtype = chance(0.7, random) ? p.dtype : pick(kIntegerTypes, random);
+        p.overflow = Overflow::wrap;
+        run_case(p, static_cast<std::uint64_t>(seed), random, {&cuda::integer_lines()});
+    }
+    if (only < 0) { EXPECT_GT(across, cases / 10); }
 }
 
 }  // namespace

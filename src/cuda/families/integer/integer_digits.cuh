@@ -16,8 +16,8 @@ __device__ __noinline__ uint4 vector_elsewhere(const Signal& g, std::int64_t row
     return vector;
 }
 
-/// A filter's tables, by a block: of each of its T bytes the words that begin 0, 1, 2 and 3 bytes early, kLead zeros before them and
-/// zeros behind.
+/// A filter's tables, by a block: of each of its T bytes the words that begin 0, 1, 2 and 3 bytes early, kLead zeros before them
+/// and zeros behind.
 template <int T, int kLead, int kThreads>
 __device__ __forceinline__ void bring_tables(unsigned* tables, int table_words, const unsigned* words, int tap_words) {
     const auto thread = static_cast<int>(threadIdx.x);

@@ -46,7 +46,8 @@ public:
         info.idea =
             "bytes that four warps multiply together: the tensor cores read samples from shared memory themselves, taps wait in "
             "registers";
-        info.changed = "tensor cores run at twice the rate; samples of 64 bits and taps of 32 as well; the next tile is copied meanwhile";
+        info.changed =
+            "tensor cores run at twice the rate; samples of 64 bits and taps of 32 as well; the next tile is copied meanwhile";
         info.requirements =
             "compute capability 9.0; samples and outputs side by side; taps of at most 32 bits, at most 8,192; outputs that fit or "
             "wrap";
@@ -67,8 +68,8 @@ public:
         const double rows = static_cast<double>(p.batch.length * p.outer_length());
         const double tiles = rows * static_cast<double>(divide_up(p.x.outputs + most_before(d), group_outputs(d)));
         const double products = static_cast<double>(products_of(d)) * group_steps(p.x.k, most_before(d) / 2);
-        const double of_tile = products * group_lines(d) * kOfLine + kOfTile +
-                               kOfByte * d.samples * (group_outputs(d) + static_cast<double>(p.x.k));
+        const double of_tile =
+            products * group_lines(d) * kOfLine + kOfTile + kOfByte * d.samples * (group_outputs(d) + static_cast<double>(p.x.k));
         const double computing = 2 * (tiles * of_tile + rows * kOfEdges) / device.peak_flops;
         const double moving = digits_bytes(p, group_outputs(d)) / (kShareOfMoving * device.copy_bytes_per_second);
         return kLaunchSeconds + kColdSeconds + overlapped(moving, computing, 3);

@@ -49,8 +49,8 @@ __device__ __forceinline__ GroupTile group_tile(const Group& g, int outputs, std
 template <int S>
 inline constexpr int kPartedBytes = S == 8 ? 32 : 16;
 
-/// Bytes of samples from number `at` of the window on, in memory's order, to their planes: a vector of 16 samples lies in part v % 4
-/// of its plane, so that 8 columns of a product, 64 samples apart, are 128 bytes.
+/// Bytes of samples from number `at` of the window on, in memory's order, to their planes: a vector of 16 samples lies in part v %
+/// 4 of its plane, so that 8 columns of a product, 64 samples apart, are 128 bytes.
 template <int S>
 __device__ __forceinline__ void put_digits(char* planes, int part_bytes, int at, const uint4 (&v)[kPartedBytes<S> / 16]) {
     char* const to = planes + at / 16 % 4 * part_bytes + at / 64 * 16 + at % 16;
@@ -134,8 +134,7 @@ __device__ __forceinline__ void add_group_products(unsigned (&sum)[W][kBlocks][k
     constexpr int kSteps = T == 1 ? 2 : 1;  // of a group
     const int thread = static_cast<int>(threadIdx.x);
     const int late = thread % 32 / 4 + before;  // of this thread's first row, whose taps begin so many places on
-    const unsigned* const taps =
-        tables + late % 4 * g.table_words + kGroupTapLead + thread % 4 - late / 4 - thread / 32 * 4;
+    const unsigned* const taps = tables + late % 4 * g.table_words + kGroupTapLead + thread % 4 - late / 4 - thread / 32 * 4;
     const int steps = group_steps(g.signal.a.k, before);
     const std::uint64_t first_columns = matrix_of_cores(samples, static_cast<unsigned>(g.part_bytes), 128);
     unsigned a[2][kSteps][T][4];

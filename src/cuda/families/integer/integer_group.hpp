@@ -11,9 +11,9 @@
 namespace tapline::cuda::integer {
 
 inline constexpr int kGroupThreads = 128;
-inline constexpr int kGroupLine = 64;      // neighbouring outputs: a column of a product, whose rows they are
-inline constexpr int kGroupTapLead = 24;   // words of zeros before a table's taps
-inline constexpr int kGroupHeader = 384;   // bytes of shared memory before all else
+inline constexpr int kGroupLine = 64;     // neighbouring outputs: a column of a product, whose rows they are
+inline constexpr int kGroupTapLead = 24;  // words of zeros before a table's taps
+inline constexpr int kGroupHeader = 384;  // bytes of shared memory before all else
 
 /// Lines of a tile: sums of all powers of 256 fill registers.
 __host__ __device__ constexpr int group_lines(const Digits& d) { return d.sums == 1 ? 128 : d.sums <= 4 ? 64 : 32; }
@@ -32,10 +32,10 @@ __host__ __device__ constexpr int group_steps(std::int64_t taps, int before) {
 struct Group {
     Signal signal;
     TapDigits taps;
-    int table_words;           // of one of the four shifts
-    int part_bytes;            // from one vector of 16 samples of a plane to the next: a plane is four parts
+    int table_words;                  // of one of the four shifts
+    int part_bytes;                   // from one vector of 16 samples of a plane to the next: a plane is four parts
     int raw_at, planes_at, stage_at;  // bytes of shared memory, tables being behind the header
-    unsigned flip;             // of four bytes of samples: signs that are turned, so that none is negative
+    unsigned flip;                    // of four bytes of samples: signs that are turned, so that none is negative
 };
 
 using GroupKernel = void (*)(Group g);
