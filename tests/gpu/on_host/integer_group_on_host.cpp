@@ -51,8 +51,8 @@ static void multiply_group_bytes(unsigned (&sum)[kColumns][4], const unsigned (&
 }  // namespace tapline::cuda
 
 #define TAPLINE_CUDA_BUILT_FOR "90a-real"
-#include "cuda/families/integer/integer_group.cpp"
-#include "cuda/families/integer/integer_group.cu"
+#include "cuda/families/integer/digits/integer_group.cpp"
+#include "cuda/families/integer/digits/integer_group.cu"
 
 namespace tapline::test::on_host {
 namespace {

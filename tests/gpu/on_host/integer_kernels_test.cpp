@@ -8,10 +8,10 @@
 #include "core/problem/arrange.hpp"
 #include "cuda/check.hpp"
 #include "cuda/families/integer/integer_any.hpp"
-#include "cuda/families/integer/integer_group.hpp"
+#include "cuda/families/integer/digits/integer_group.hpp"
 #include "cuda/families/integer/integer_lines.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
-#include "cuda/families/integer/integer_tensor.hpp"
+#include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/integer_cases.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "cuda/families/integer/integer_digits.hpp"
+#include "cuda/families/integer/digits/integer_digits.hpp"
 
 namespace tapline::cuda::integer {
 

@@ -1,5 +1,5 @@
 // Rung 50: shapes and launches.
-#include "cuda/families/integer/integer_group.hpp"
+#include "cuda/families/integer/digits/integer_group.hpp"
 
 #include <algorithm>
 
@@ -29,12 +29,19 @@ Shape shape_of(const Problem& p, const Digits& d) {
     s.table_words = (kGroupTapLead + 8 * steps + 39) / 32 * 32 + 8;
     // Eight threads that store vectors of all four parts meet in no bank.
     const int lines = group_lines(d) + steps / 2 + 1;
-    s.part_bytes = 16 * (lines / 8 * 8 + (lines % 8 <= 2 ? 2 : 10));
+    s.part_bytes = 16 * ((lines + 1) / 4 * 4 + 2);
     s.raw_at = up(kGroupHeader + 16 * d.taps * s.table_words);
     s.planes_at = s.raw_at + up((most_before(d) + group_outputs(d) + static_cast<int>(p.x.k) + 16 / d.samples) * d.samples);
     s.stage_at = s.planes_at + up(4 * d.samples * s.part_bytes);
     s.bytes = s.stage_at + std::int64_t{group_outputs(d)} * stored_bytes(p.output_dtype);
     return s;
+}
+
+std::int64_t blocks_at_once(const Shape& s, const Digits& d, const cuda_abi::Device& device) {
+    constexpr std::int64_t kSharedBytes = 228 * 1024;  // of a multiprocessor
+    constexpr std::int64_t kReserved = 1024;           // of them, for each block
+    const std::int64_t blocks = std::clamp<std::int64_t>(kSharedBytes / (s.bytes + kReserved), 1, group_blocks(d));
+    return blocks * std::max(device.multiprocessors, 1);
 }
 
 class IntegerGroup final : public DigitsRung {
@@ -52,27 +59,35 @@ public:
             "compute capability 9.0; samples and outputs side by side; taps of at most 32 bits, at most 8,192; outputs that fit or "
             "wrap";
         info.limited_by = "memory up to some hundred taps, then tensor cores";
-        info.source = "src/cuda/families/integer/integer_group.cuh";
+        info.source = "src/cuda/families/integer/digits/integer_group.cuh";
         info.takes_pieces = 1;
         info.takes_outer = 1;
         return info;
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         // In multiply-adds of f32 that take as long: a product of 64 x 32 by 32 x 1 bytes; what a tile takes besides.
-        constexpr double kOfLine = 64;
-        constexpr double kOfTile = 100000;
-        constexpr double kOfByte = 20;       // of a tile's samples
-        constexpr double kOfEdges = 500000;  // of a row's two
-        constexpr double kShareOfMoving = 0.85;
+        // H100, 2^24 samples that wrap, taps of 7 bits: i16 with 31, 511 and 2,047 taps 34, 46 and 100 us; i32 58 (31) and 205
+        // (2,047); u8 24 (31) and 30 (511). Taps of 15 bits: i16 38 and 154, to i64 69, 89 and 211. i64 with taps of 31 bits 143
+        // and 1,264. 1,000 rows of 5,000 i16 to i64 38 us, 2^20 and 2^14 samples of i16 11.4 and 10.6.
+        constexpr double kOfLine = 75;
+        constexpr double kOfSampleByte = 8;
+        constexpr double kOfOutput = 8;
+        constexpr double kOfOutputByte = 5;
+        constexpr double kOfEdges = 800000;  // of a row's two
+        constexpr double kAlone = 3.5e-6;    // of a tile that no other's work hides
+        constexpr double kShareOfMoving = 0.95;
         const Digits d = digits_of(p);
         const double rows = static_cast<double>(p.batch.length * p.outer_length());
         const double tiles = rows * static_cast<double>(divide_up(p.x.outputs + most_before(d), group_outputs(d)));
         const double products = static_cast<double>(products_of(d)) * group_steps(p.x.k, most_before(d) / 2);
-        const double of_tile =
-            products * group_lines(d) * kOfLine + kOfTile + kOfByte * d.samples * (group_outputs(d) + static_cast<double>(p.x.k));
+        const double of_tile = products * group_lines(d) * kOfLine +
+                               kOfSampleByte * d.samples * (group_outputs(d) + static_cast<double>(p.x.k)) +
+                               (kOfOutput + kOfOutputByte * stored_bytes(p.output_dtype)) * group_outputs(d);
         const double computing = 2 * (tiles * of_tile + rows * kOfEdges) / device.peak_flops;
         const double moving = digits_bytes(p, group_outputs(d)) / (kShareOfMoving * device.copy_bytes_per_second);
-        return kLaunchSeconds + kColdSeconds + overlapped(moving, computing, 3);
+        const double at_once = static_cast<double>(blocks_at_once(shape_of(p, d), d, device));
+        const double alone = kAlone * std::min(1.0, at_once / tiles);
+        return kLaunchSeconds + kColdSeconds + alone + overlapped(moving, computing, 3);
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;
@@ -100,10 +115,9 @@ public:
         // A row's outputs begin at any element of a vector.
         g.signal.a.tiles = divide_up(job.count + 16 / stored_bytes(p.output_dtype) - 1, group_outputs(d));
         set_tiles(g.signal.rows, 1, g.signal.a.tiles);
-        const std::int64_t room = std::max<std::int64_t>(kSharedBytes / (chosen.shape.bytes + kReserved), 1);
-        const std::int64_t most = std::min<std::int64_t>(room, group_blocks(d)) * std::max(prepared.device.multiprocessors, 1);
-        launch_kernel(chosen.kernel, static_cast<unsigned>(std::min(g.signal.rows.tiles, most)), kGroupThreads,
-                      static_cast<std::size_t>(chosen.shape.bytes), stream, g);
+        launch_kernel(chosen.kernel,
+                      static_cast<unsigned>(std::min(g.signal.rows.tiles, blocks_at_once(chosen.shape, d, prepared.device))),
+                      kGroupThreads, static_cast<std::size_t>(chosen.shape.bytes), stream, g);
     }
 
 protected:
@@ -116,9 +130,6 @@ protected:
     }
 
 private:
-    static constexpr std::int64_t kSharedBytes = 228 * 1024;  // of a multiprocessor
-    static constexpr std::int64_t kReserved = 1024;           // of them, for each block
-
     struct ChosenGroup : ChosenDigits {
         using ChosenDigits::ChosenDigits;
         Shape shape;

@@ -1,4 +1,4 @@
-#include "cuda/families/integer/integer_group.cuh"
+#include "cuda/families/integer/digits/integer_group.cuh"
 
 #include <string_view>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cuda/families/bytes/byte_fragments.cuh"
-#include "cuda/families/integer/integer_digits.cuh"
-#include "cuda/families/integer/integer_tensor.hpp"
+#include "cuda/families/integer/digits/integer_digits.cuh"
+#include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "cuda/primitives/matrix_fragments.cuh"
 
 namespace tapline::cuda::integer {

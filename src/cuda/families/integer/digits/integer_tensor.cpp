@@ -1,5 +1,5 @@
 // Rung 44: shapes and launches.
-#include "cuda/families/integer/integer_tensor.hpp"
+#include "cuda/families/integer/digits/integer_tensor.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +46,7 @@ public:
         info.requirements =
             "samples of at most 32 bits and outputs side by side; taps of 8 or 16 bits, at most 8,192; outputs that fit or wrap";
         info.limited_by = "memory up to a hundred taps, then tensor cores and the shared memory that feeds them";
-        info.source = "src/cuda/families/integer/integer_tensor.cuh";
+        info.source = "src/cuda/families/integer/digits/integer_tensor.cuh";
         info.takes_pieces = 1;
         info.takes_outer = 1;
         return info;

@@ -1,7 +1,7 @@
 // Integers as bytes on a GPU: samples that are not all there, tables of the taps' bytes, sums of powers of 256.
 #pragma once
 
-#include "cuda/families/integer/integer_digits.hpp"
+#include "cuda/families/integer/digits/integer_digits.hpp"
 #include "cuda/families/integer/integer_signal.cuh"
 
 namespace tapline::cuda::integer {

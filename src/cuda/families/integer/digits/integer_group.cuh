@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cuda/families/bytes/byte_group.cuh"
-#include "cuda/families/integer/integer_digits.cuh"
-#include "cuda/families/integer/integer_group.hpp"
+#include "cuda/families/integer/digits/integer_digits.cuh"
+#include "cuda/families/integer/digits/integer_group.hpp"
 #include "cuda/primitives/bulk_copy.cuh"
 
 namespace tapline::cuda::integer {
@@ -85,44 +85,55 @@ __device__ __forceinline__ uint4 turn_signs(uint4 v, unsigned flip) {
     return {S == 8 ? v.x : v.x ^ flip, v.y ^ flip, S == 8 ? v.z : v.z ^ flip, v.w ^ flip};
 }
 
-/// The tile's samples as planes: from `raw` where they have been copied there, else from wherever they are.
+/// The tile's samples as planes, wherever they are. Apart, as it would take registers from the products.
 template <int S>
-__device__ __forceinline__ void part_samples(const Group& g, const GroupTile& t, char* planes, const char* raw) {
+__device__ __noinline__ void part_samples(const Group& g, const GroupTile& t, char* planes) {
     constexpr int kVectors = kPartedBytes<S> / 16;
     constexpr int kSamples = kPartedBytes<S> / S;
     const Signal& s = g.signal;
-    if (t.copied) {
-#pragma unroll 2
-        for (int i = static_cast<int>(threadIdx.x); i * kSamples < t.samples; i += kGroupThreads) {
-            uint4 v[kVectors];
-            if constexpr (kVectors == 1) {
-                v[0] = turn_signs<S>(*reinterpret_cast<const uint4*>(raw + 16 * i), g.flip);
-            } else {
-                // Half of the threads begin with the other vector, so that eight meet in no bank.
-                const int other = i / 4 % 2;
-                const uint4 one = turn_signs<S>(*reinterpret_cast<const uint4*>(raw + 32 * i + 16 * other), g.flip);
-                const uint4 two = turn_signs<S>(*reinterpret_cast<const uint4*>(raw + 32 * i + 16 * (1 - other)), g.flip);
-                v[0] = other == 0 ? one : two;
-                v[1] = other == 0 ? two : one;
-            }
-            put_digits<S>(planes, g.part_bytes, kSamples * i, v);
-        }
-        return;
-    }
     constexpr int V = 16 / S;
+    constexpr int kLoads = 4 / kVectors;  // that go out together
     const std::int64_t length = s.a.in_last - s.a.in_first;
     const auto* const in = static_cast<const char*>(s.a.in) + (t.in + t.start) * S;
 #pragma unroll 1
-    for (int i = kSamples * static_cast<int>(threadIdx.x); i < t.samples; i += kSamples * kGroupThreads) {
-        uint4 v[kVectors];
+    for (int i = kSamples * static_cast<int>(threadIdx.x); i < t.samples; i += kSamples * kGroupThreads * kLoads) {
+        uint4 v[kLoads][kVectors];
 #pragma unroll
-        for (int u = 0; u < kVectors; ++u) {
-            const std::int64_t at = t.start + i + u * V;
+        for (int u = 0; u < kLoads * kVectors; ++u) {
+            const int from = i + u / kVectors * kSamples * kGroupThreads + u % kVectors * V;
+            if (from >= t.samples) { break; }
+            const std::int64_t at = t.start + from;
             const bool inside = at >= 0 && at + V <= length;
-            v[u] = turn_signs<S>(inside ? *reinterpret_cast<const uint4*>(in + (i + u * V) * S) : vector_elsewhere<S>(s, t.in, at),
-                                 g.flip);
+            v[u / kVectors][u % kVectors] =
+                turn_signs<S>(inside ? *reinterpret_cast<const uint4*>(in + from * S) : vector_elsewhere<S>(s, t.in, at), g.flip);
         }
-        put_digits<S>(planes, g.part_bytes, i, v);
+#pragma unroll
+        for (int u = 0; u < kLoads; ++u) {
+            const int to = i + u * kSamples * kGroupThreads;
+            if (to < t.samples) { put_digits<S>(planes, g.part_bytes, to, v[u]); }
+        }
+    }
+}
+
+/// The same of those that have been copied to `raw`.
+template <int S>
+__device__ __forceinline__ void part_copied_samples(const Group& g, const GroupTile& t, char* planes, const char* raw) {
+    constexpr int kVectors = kPartedBytes<S> / 16;
+    constexpr int kSamples = kPartedBytes<S> / S;
+#pragma unroll 2
+    for (int i = static_cast<int>(threadIdx.x); i * kSamples < t.samples; i += kGroupThreads) {
+        uint4 v[kVectors];
+        if constexpr (kVectors == 1) {
+            v[0] = turn_signs<S>(*reinterpret_cast<const uint4*>(raw + 16 * i), g.flip);
+        } else {
+            // Half of the threads begin with the other vector, so that eight meet in no bank.
+            const int other = i / 4 % 2;
+            const uint4 one = turn_signs<S>(*reinterpret_cast<const uint4*>(raw + 32 * i + 16 * other), g.flip);
+            const uint4 two = turn_signs<S>(*reinterpret_cast<const uint4*>(raw + 32 * i + 16 * (1 - other)), g.flip);
+            v[0] = other == 0 ? one : two;
+            v[1] = other == 0 ? two : one;
+        }
+        put_digits<S>(planes, g.part_bytes, kSamples * i, v);
     }
 }
 
@@ -302,8 +313,10 @@ __global__ void __launch_bounds__(kGroupThreads, kGroupBlocks<S, T, W>) group_di
         if (t.copied) {
             wait(arrived, phase);
             phase ^= 1;
+            part_copied_samples<S>(g, t, planes, raw);
+        } else {
+            part_samples<S>(g, t, planes);
         }
-        part_samples<S>(g, t, planes, raw);
         fence_for_warpgroup();
         __syncthreads();
         if (threadIdx.x == 0) { copy(tiles[now]); }

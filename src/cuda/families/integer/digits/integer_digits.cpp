@@ -1,5 +1,5 @@
 // Sums of products of bytes: which problems, which bytes, the taps' tables.
-#include "cuda/families/integer/integer_digits.hpp"
+#include "cuda/families/integer/digits/integer_digits.hpp"
 
 #include <algorithm>
 #include <array>
