@@ -75,18 +75,21 @@ public:
         constexpr double kOfOutputByte = 5;
         constexpr double kOfEdges = 800000;  // of a row's two
         constexpr double kAlone = 3.5e-6;    // of a tile that no other's work hides
+        constexpr double kOfOne = 4;  // of a multiprocessor's only block: what it does besides products hides behind no other's
+        constexpr double kOfTwo = 1.6;
         constexpr double kShareOfMoving = 0.95;
         const Digits d = digits_of(p);
         const double rows = static_cast<double>(p.batch.length * p.outer_length());
         const double tiles = rows * static_cast<double>(divide_up(p.x.outputs + most_before(d), group_outputs(d)));
         const double products = static_cast<double>(products_of(d)) * group_steps(p.x.k, most_before(d) / 2);
-        const double of_tile = products * group_lines(d) * kOfLine +
-                               kOfSampleByte * d.samples * (group_outputs(d) + static_cast<double>(p.x.k)) +
+        const std::int64_t at_once = blocks_at_once(shape_of(p, d), d, device);
+        const double unhidden = at_once > 2 * device.multiprocessors ? 1 : at_once > device.multiprocessors ? kOfTwo : kOfOne;
+        const double besides = kOfSampleByte * d.samples * (group_outputs(d) + static_cast<double>(p.x.k)) +
                                (kOfOutput + kOfOutputByte * stored_bytes(p.output_dtype)) * group_outputs(d);
+        const double of_tile = products * group_lines(d) * kOfLine + unhidden * besides;
         const double computing = 2 * (tiles * of_tile + rows * kOfEdges) / device.peak_flops;
         const double moving = digits_bytes(p, group_outputs(d)) / (kShareOfMoving * device.copy_bytes_per_second);
-        const double at_once = static_cast<double>(blocks_at_once(shape_of(p, d), d, device));
-        const double alone = kAlone * std::min(1.0, at_once / tiles);
+        const double alone = kAlone * std::min(1.0, static_cast<double>(at_once) / tiles);
         return kLaunchSeconds + kColdSeconds + alone + overlapped(moving, computing, 3);
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
