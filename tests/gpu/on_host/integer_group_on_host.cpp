@@ -33,15 +33,19 @@ static void multiply_group_bytes(unsigned (&sum)[kColumns][4], const unsigned (&
     const auto address = static_cast<int>(b & 0x3fff) * 16;
     const auto along = static_cast<int>(b >> 16 & 0x3fff) * 16;
     const auto across = static_cast<int>(b >> 32 & 0x3fff) * 16;
+    unsigned rows[2][32];  // bytes of this lane's two
+    for (int k = 0; k < 32; ++k) {
+        const auto theirs = fragments.of(lane / 4 * 4 + k % 16 / 4);
+        for (int half = 0; half < 2; ++half) {
+            const unsigned byte = theirs.a[half + k / 16 * 2] >> (8 * (k % 4)) & 255;
+            rows[half][k] = kSigned && byte > 127 ? byte - 256 : byte;
+        }
+    }
     for (int n = 0; n < kColumns; ++n) {
         for (int i = 0; i < 4; ++i) {
-            const int row = lane / 4 + i / 2 * 8;
-            const int column = lane % 4 * 2 + i % 2;
-            const char* const from = shared_memory + address + n * across + column * 16;
+            const char* const from = shared_memory + address + n * across + (lane % 4 * 2 + i % 2) * 16;
             for (int k = 0; k < 32; ++k) {
-                const unsigned of_a = fragments.of(row % 8 * 4 + k % 16 / 4).a[row / 8 + k / 16 * 2] >> (8 * (k % 4)) & 255;
-                const auto of_b = static_cast<unsigned char>(from[k / 16 * along + k % 16]);
-                sum[n][i] += of_b * (kSigned && of_a > 127 ? of_a - 256 : of_a);
+                sum[n][i] += static_cast<unsigned char>(from[k / 16 * along + k % 16]) * rows[i / 2][k];
             }
         }
     }

@@ -7,11 +7,11 @@
 
 #include "core/problem/arrange.hpp"
 #include "cuda/check.hpp"
-#include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/integer/digits/integer_group.hpp"
+#include "cuda/families/integer/digits/integer_tensor.hpp"
+#include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/integer/integer_lines.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
-#include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/integer_cases.hpp"
 
@@ -154,6 +154,27 @@ TEST(IntegerKernels, ProductsOfBytes) {
     if (only < 0) {
         EXPECT_GT(as_bytes - before, cases / 8);
         EXPECT_GT(as_group - before_in_groups, cases / 4);
+    }
+}
+
+// As many taps as shared memory has room for, all products as large as they can be: sums of bytes come as near to 2^31 as they do.
+TEST(IntegerKernels, SumsOfBytesAtTheirBound) {
+    for (const Dtype dtype : {Dtype::i64, Dtype::u32}) {
+        Problem p;
+        p.dtype = dtype;
+        p.taps = dtype == Dtype::i64 ? 5000 : 7500;
+        p.length = p.taps + 2;
+        p.mode = Mode::valid;
+        p.output_dtype = Dtype::i64;
+        p.overflow = Overflow::wrap;
+        Random random(1);
+        Case c = exact_case(p, random);
+        const std::int64_t tap = dtype == Dtype::i64 ? -std::int64_t{INT32_MAX} : INT32_MAX;
+        std::fill_n(reinterpret_cast<std::int64_t*>(c.taps.data()), p.taps, tap);
+        std::memset(c.in.data(), 0xFF, c.in.size());
+        const std::int64_t before = as_group;
+        run_filled(p, c, 1, random, {&cuda::integer_group()});
+        EXPECT_GT(as_group, before);
     }
 }
 
