@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <list>
+#include <span>
 
 #include "plan_cache.hpp"
 #include "tapline/convolve.hpp"
@@ -16,6 +17,7 @@ constexpr std::array kOptions{Keyword::mode,   Keyword::axis,     Keyword::bound
                               Keyword::origin, Keyword::accuracy, Keyword::scale,    Keyword::bias,
                               Keyword::clamp,  Keyword::overflow, Keyword::threads};
 constexpr std::size_t kMostCalls = 32;
+enum class Function { convolve, correlate, image };
 // Plans of longer taps hold much memory: they, and what is remembered here, stay as long as the cache of plans keeps them.
 constexpr std::size_t kMostOwnBytes = std::size_t{256} << 10;
 // Places in which long taps are looked at before they are worth a guess.
@@ -36,16 +38,18 @@ struct Taps {
 };
 
 struct Call {
-    Operation operation;
+    Function function;
     const GpuLibrary* library;
-    std::array<Owned, kOptions.size()> options;
+    std::vector<Owned> options;
     View in, out;
     bool has_out = false;
     Taps taps;
     std::shared_ptr<ArrangedCall> call;     // null: not plain
-    std::weak_ptr<ArrangedCall> long_call;  // in its place where taps are long and it is
+    std::weak_ptr<ArrangedCall> long_call;  // in its place where the cache of plans keeps it
     bool is_refused = false;                // not plain
     Owned shape, dtype;                     // of a new output
+
+    [[nodiscard]] bool is_gone() const { return !is_refused && call == nullptr && long_call.expired(); }
 };
 
 // Most recent first; never destroyed; guarded by the GIL.
@@ -142,12 +146,12 @@ struct Given {
 };
 
 // False: not a plain call.
-bool read(const Values& values, Given& given) {
-    given.signal = values[Keyword::signal];
-    given.taps = values[Keyword::taps];
-    given.out = values[Keyword::out];
+bool read(PyObject* signal, PyObject* taps, PyObject* out, Given& given) {
+    given.signal = signal;
+    given.taps = taps;
+    given.out = out;
     given.library = plain_library_of(Py_TYPE(given.signal));
-    if (given.library == nullptr || values[Keyword::dtype] != nullptr || values[Keyword::device] != nullptr) { return false; }
+    if (given.library == nullptr) { return false; }
     given.has_out = given.out != nullptr && given.out != Py_None;
     given.taps_there = Py_TYPE(given.taps) == Py_TYPE(given.signal);
     if (given.has_out && Py_TYPE(given.out) != Py_TYPE(given.signal)) { return false; }
@@ -158,16 +162,16 @@ bool read(const Values& values, Given& given) {
 }
 
 // Long taps of what is found look the same: whether they are is not known.
-const Call* find(Operation operation, const Values& values, const Given& given) {
+const Call* find(Function function, std::span<PyObject* const> options, const Given& given) {
     std::list<Call>& all = calls();
-    all.remove_if([](const Call& call) { return call.taps.is_long && !call.is_refused && call.long_call.expired(); });
+    all.remove_if([](const Call& call) { return call.is_gone(); });
     for (auto it = all.begin(); it != all.end(); ++it) {
-        if (it->operation != operation || it->library != given.library || it->has_out != given.has_out ||
+        if (it->function != function || it->library != given.library || it->has_out != given.has_out ||
             !same_kind(it->in, given.in) || (given.has_out && !same_kind(it->out, given.to))) {
             continue;
         }
-        bool same = true;
-        for (std::size_t i = 0; i < kOptions.size(); ++i) { same = same && same_option(it->options[i].get(), values[kOptions[i]]); }
+        const bool same = std::equal(options.begin(), options.end(), it->options.begin(), it->options.end(),
+                                     [](PyObject* now, const Owned& known) { return same_option(known.get(), now); });
         if (!same || !same_taps(it->taps, given.taps, given.taps_there, given.of_taps)) { continue; }
         if (it->taps.is_long && !it->is_refused) {
             const KeptTaps kept = it->taps.kept.lock();
@@ -207,16 +211,12 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
     return arrange_plain(made, given.in, given.has_out ? &given.to : nullptr);
 }
 
-// The call for these arrays; nothing where it cannot be remembered.
-std::optional<Call> make(Operation operation, const Values& values, const Given& given) {
-    if (plan_cache_info().limit_bytes == 0) { return std::nullopt; }
+// Everything about a call that can be remembered, but what it runs; nothing where it cannot.
+std::optional<Call> outline_of(Function function, std::span<PyObject* const> options, const Given& given) {
+    if (plan_cache_info().limit_bytes == 0 || !std::all_of(options.begin(), options.end(), is_fixed)) { return std::nullopt; }
     Call call{};
-    for (std::size_t i = 0; i < kOptions.size(); ++i) {
-        PyObject* const option = values[kOptions[i]];
-        if (!is_fixed(option)) { return std::nullopt; }
-        if (option != nullptr) { call.options[i] = Owned::borrowed(option); }
-    }
-    call.operation = operation;
+    for (PyObject* const option : options) { call.options.push_back(option == nullptr ? Owned() : Owned::borrowed(option)); }
+    call.function = function;
     call.library = given.library;
     call.in = given.in;
     call.out = given.to;
@@ -233,12 +233,27 @@ std::optional<Call> make(Operation operation, const Values& values, const Given&
         const auto* const from = static_cast<const std::byte*>(PyArray_DATA(array));
         if (!call.taps.is_long) { call.taps.bytes.assign(from, from + PyArray_NBYTES(array)); }
     }
+    return call;
+}
+
+std::array<PyObject*, kOptions.size()> options_of(const Values& values) {
+    std::array<PyObject*, kOptions.size()> options{};
+    std::transform(kOptions.begin(), kOptions.end(), options.begin(), [&](Keyword keyword) { return values[keyword]; });
+    return options;
+}
+
+Function function_of(Operation operation) { return operation == Operation::correlation ? Function::correlate : Function::convolve; }
+
+// The call for these arrays; nothing where it cannot be remembered.
+std::optional<Call> make(Operation operation, const Values& values, const Given& given) {
+    std::optional<Call> call = outline_of(function_of(operation), options_of(values), given);
+    if (!call) { return call; }
     try {
-        call.call = arrange(operation, values, given, call);
+        call->call = arrange(operation, values, given, *call);
     } catch (const PythonError&) {
         PyErr_Clear();  // the long way meets it again and says it
     } catch (const Error&) {}
-    call.is_refused = call.call == nullptr;
+    call->is_refused = call->call == nullptr;
     return call;
 }
 
@@ -281,7 +296,7 @@ PyObject* run(const Given& given, const ArrangedCall& call, PyObject* shape, PyO
 // what looks the same and compares meanwhile; if they have changed, the same memory is written again, in the stream's order, before
 // anyone can read it.
 PyObject* long_call(Operation operation, const Values& values, const Given& given) {
-    const Call* const known = find(operation, values, given);
+    const Call* const known = find(function_of(operation), options_of(values), given);
     if (known != nullptr && known->is_refused) { return nullptr; }
     const KeptTaps kept = known == nullptr ? nullptr : known->taps.kept.lock();
     const std::shared_ptr<ArrangedCall> call = known == nullptr ? nullptr : known->long_call.lock();
@@ -375,9 +390,10 @@ PyObject* run_plain(const GpuLibrary& library, const ArrangedCall& call, PyObjec
 
 PyObject* plain_call(Operation operation, const Values& values) {
     Given given{};
-    if (!read(values, given)) { return nullptr; }
+    if (values[Keyword::dtype] != nullptr || values[Keyword::device] != nullptr) { return nullptr; }
+    if (!read(values[Keyword::signal], values[Keyword::taps], values[Keyword::out], given)) { return nullptr; }
     if (!given.taps_there && is_long(given.taps)) { return long_call(operation, values, given); }
-    const Call* known = find(operation, values, given);
+    const Call* known = find(function_of(operation), options_of(values), given);
     if (known == nullptr) {
         std::optional<Call> made = make(operation, values, given);
         if (!made) { return nullptr; }
@@ -388,6 +404,30 @@ PyObject* plain_call(Operation operation, const Values& values) {
     const std::shared_ptr<ArrangedCall> call = known->call;  // other threads may push this one out meanwhile
     const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
     return run(given, *call, shape.get(), dtype.get());
+}
+
+PyObject* plain_image(const ImageCall& image) {
+    Given given{};
+    if (!read(image.image, image.taps, image.out, given) || given.taps_there || is_long(image.taps)) { return nullptr; }
+    const Call* const known = find(Function::image, image.options, given);
+    const std::shared_ptr<ArrangedCall> call = known == nullptr ? nullptr : known->long_call.lock();
+    if (call == nullptr) { return nullptr; }
+    const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
+    return run(given, *call, shape.get(), dtype.get());
+}
+
+void keep_plain_image(const ImageCall& image, const Plan& plan, const std::vector<npy_intp>& shape, Dtype dtype) {
+    Given given{};
+    if (!read(image.image, image.taps, image.out, given) || given.taps_there || is_long(image.taps)) { return; }
+    if (latest_kept_taps() == nullptr) { return; }
+    std::optional<Call> call = outline_of(Function::image, image.options, given);
+    if (!call) { return; }
+    const auto arranged = std::make_shared<ArrangedCall>(plan);
+    call->shape = tuple_of_shape(shape);
+    call->dtype = Owned(given.library->dtype_object(dtype));
+    call->long_call = arranged;
+    keep_with_latest(arranged);  // an image's plan may hold much memory
+    remember(std::move(*call));
 }
 
 std::vector<int> plain_calls() {

@@ -1,5 +1,7 @@
 """Calls on a GPU that were made before with arrays of the same kind: what is compared decides, and nothing else."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,65 @@ def test_drawn_calls(gpu):
         assert not out or got is out["out"]
         assert_close(gpu.get(got), wanted, 40)
     assert isinstance(gpu, Jax) or sum(tapline._core.plain_calls()) > len(tapline._core.plain_calls()) // 2
+
+
+def test_drawn_images(gpu):
+    """The same of images."""
+    remembered = 0
+    for seed in range(CALLS):
+        rng = np.random.default_rng(seed)
+        x = (20 * drawn(2, 7, 9, 3)).astype(str(rng.choice(("float32", "float64", "uint8", "int16"))))
+        h = drawn(2 + int(rng.integers(2)), 3).astype(str(rng.choice(("float32", "float64"))))
+        h[int(rng.integers(2))] += int(rng.integers(2))
+        options = {name: value for name, value in drawn_options(rng).items() if name != "axis"}
+        if rng.random() < 0.4:
+            options["channel_axis"] = -1
+        if rng.random() < 0.2:
+            options["operation"] = "correlation"
+        if rng.random() < 0.2:
+            options["origin"] = (0, int(rng.integers(2)))
+        if rng.random() < 0.2:
+            options["dtype"] = "float32"
+        there = gpu.put(x)
+        if isinstance(gpu, Cupy) and rng.random() < 0.3:
+            there, x = there[..., ::2, :], x[..., ::2, :]
+        wanted = tapline.image(x, h, **options)
+        out = {}
+        if not isinstance(gpu, Jax) and rng.random() < 0.4:
+            out["out"] = gpu.empty(wanted.shape, wanted.dtype.name)
+        for _ in range(2):
+            got = tapline.image(there, h, **options, **out)
+            assert not out or got is out["out"]
+            if wanted.dtype.kind in "iu":
+                np.testing.assert_allclose(gpu.get(got).astype(int), wanted.astype(int), atol=1)  # a sum beside a half
+            else:
+                assert_close(gpu.get(got), wanted, 40)
+        remembered += tapline._core.plain_image(there, h, out.get("out"), given_options(options)) is not None
+    assert isinstance(gpu, Jax) or remembered > CALLS // 2
+
+
+def given_options(options):
+    """As tapline.image compares them."""
+    defaults = inspect.signature(tapline.image).parameters
+    not_compared = ("image", "taps", "out")
+    order = [name for name in defaults if name not in not_compared]
+    return tuple(options.get(name, defaults[name].default) for name in order)
+
+
+def test_an_image_filtered_again_needs_no_plan(gpu, monkeypatch):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX names its stream anew in each call")
+    x, h = drawn(20, 30), drawn(3, 3)
+    there, wanted = gpu.put(x), tapline.image(x, h)
+    tapline.image(there, h)
+    with monkeypatch.context() as patched:
+        patched.setattr("tapline._gpu_image.image", None)
+        before = tapline.info()["plan_cache"]
+        assert_close(gpu.get(tapline.image(there, h)), wanted, 20)
+        after = tapline.info()["plan_cache"]
+    assert (before["hits"], before["misses"]) == (after["hits"], after["misses"])
+    h[1, 1] += 1
+    assert_close(gpu.get(tapline.image(there, h)), tapline.image(x, h), 20)
 
 
 def test_exact_integers(gpu):
