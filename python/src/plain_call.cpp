@@ -34,7 +34,8 @@ struct Taps {
     std::vector<std::byte> bytes;
     bool is_long = false;  // then not `bytes` but:
     std::weak_ptr<const std::vector<std::byte>> kept;
-    Owned array;  // a weak reference to an array that cannot be written to, or null
+    KeptTaps as_given;  // until they are remembered, where the plan keeps others: converted, or their axis moved
+    Owned array;        // a weak reference to an array that cannot be written to, or null
 };
 
 struct Call {
@@ -205,6 +206,15 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
         auto own_shape = there.shape;
         taps = Owned(PyArray_ZEROS(there.axes, own_shape.data(), number_of_dtype(types.taps), 0));
     }
+    if (call.taps.is_long) {
+        const int last = PyArray_NDIM(array) - 1;
+        const bool as_they_are =
+            call.taps.type_number == number_of_dtype(types.taps) && (last == 0 || request.axis == -1 || request.axis == last);
+        const auto* const from = static_cast<const std::byte*>(PyArray_DATA(array));
+        if (!as_they_are) {
+            call.taps.as_given = std::make_shared<const std::vector<std::byte>>(from, from + PyArray_NBYTES(array));
+        }
+    }
     GpuCall made(request, "cuda:" + std::to_string(given.in.device), prepare(request, shape, types, taps), given.taps_there);
     call.shape = tuple_of_shape(made.output_shape());
     call.dtype = Owned(given.library->dtype_object(made.output_type()));
@@ -266,9 +276,11 @@ void remember(Call call) {
 // Remembers it as long as the cache of plans keeps its plan, which was the last one to be asked for.
 void remember_long(Call call, PyObject* taps) {
     if (!call.is_refused) {
-        const KeptTaps kept = latest_kept_taps();
-        if (kept == nullptr) { return; }
-        call.taps.kept = kept;
+        const KeptTaps latest = latest_kept_taps();
+        if (latest == nullptr) { return; }
+        const KeptTaps as_given = std::exchange(call.taps.as_given, nullptr);
+        call.taps.kept = as_given == nullptr ? latest : as_given;
+        if (as_given != nullptr) { keep_with_latest(as_given); }
         call.long_call = call.call;
         keep_with_latest(std::exchange(call.call, nullptr));
         if (is_constant(taps)) { call.taps.array = Owned(PyWeakref_NewRef(taps, nullptr)); }

@@ -163,6 +163,24 @@ def test_taps_changed_in_place_are_other_taps(gpu):
         h[place] += 1
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_long_taps_that_are_moved_or_converted(gpu, axis):
+    """They are compared as they were given, and a plan is kept for them as for others."""
+    shape = [40, 50, 60]
+    shape[axis] = 33
+    for dtype in ("float32", "float64"):
+        tapline.clear_plan_cache()
+        x, h = drawn(40, 50, 60).astype(dtype), drawn(*shape)
+        there = gpu.put(x)
+        for place in (0, h.size // 2, h.size - 1):
+            wanted = tapline.convolve(x, h, "same", axis=axis)
+            for again in range(3):
+                before = tapline.info()["plan_cache"]["misses"]
+                assert_close(gpu.get(tapline.convolve(there, h, "same", axis=axis)), wanted, 100)
+                assert again < 2 or tapline.info()["plan_cache"]["misses"] == before
+            h.flat[place] += 1
+
+
 def test_equal_options_of_other_types(gpu):
     x, h = drawn(60), drawn(5)
     there = gpu.put(x)
