@@ -82,7 +82,8 @@ Shape shape_of(const Problem& p, bool wide, const cuda_abi::Device& device) {
     s.across.parts = static_cast<int>(divide_up(outputs + p.x.k - 1, outputs) + 1);
     const std::int64_t cell = bytes * s.rows_of_lane * across::kLanes;
     const std::int64_t ring = s.across.parts * outputs * cell;
-    const std::int64_t taps = divide_up(p.x.k, outputs) * outputs * type_of(p, device).tap_bytes;
+    const std::int64_t taps =
+        divide_up(p.x.k, outputs) * outputs * type_of(p, device).tap_bytes * (p.filters > 1 ? s.rows_of_lane * across::kLanes : 1);
     const std::int64_t stage = lie_along(rows_of(p), p.x.out_stride) ? outputs * cell : 0;
     s.across.taps_at = static_cast<int>(ring);
     s.across.stage_at = stage == 0 ? 0 : static_cast<int>(ring + taps);
@@ -105,8 +106,9 @@ public:
             "samples are read once and never change their place: no tile is laid out, and the window of one step is that of the "
             "next but for the samples that are new";
         info.requirements =
-            "8 or more rows whose samples of one time are neighbours in memory; one filter of at most 1,024 taps; samples of the "
-            "type of sums";
+            "8 or more rows whose samples of one time are neighbours in memory; one filter of at most 1,024 taps, or one for each "
+            "row "
+            "of as many as shared memory holds columns of; samples of the type of sums";
         info.limited_by = "memory up to some forty taps, then multiply-adds";
         info.source = "src/cuda/families/direct/rows/direct_across.cuh";
         info.takes_pieces = 1;
@@ -117,15 +119,16 @@ public:
         const Rows rows = rows_of(p);
         if (std::abs(rows.near.in) != 1 || rows.near.length < kFewestRows) { return "rows do not lie side by side"; }
         if (std::abs(rows.near.out) != 1 && std::abs(p.x.out_stride) != 1) { return "outputs have no neighbours in memory"; }
-        if (p.filters > 1) { return "rows have filters of their own"; }
         if (p.dtype != sums_of(p) || across::kernel_of(p.dtype, p.taps_dtype, false) == nullptr) {
             return "samples are not of the type of sums";
         }
+        if (p.filters > 1 && kernel_of(p, false) == nullptr) { return "rows have filters of their own and are complex128"; }
         if (p.x.k > kMostTaps || shape_of(p, false, device).shared_bytes > device.shared_bytes_per_block) {
             return "more taps than windows in shared memory have room for";
         }
         return {};
     }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const Shape shape = shape_of(p, takes_wide(p, device), device);
         const Type type = type_of(p, device);
@@ -164,6 +167,7 @@ public:
         const bool wide = chosen.wide.kernel != nullptr && is_wide(rows, a.in_sample, a.out_sample, a.in, a.out);
         const Way& way = wide ? chosen.wide : chosen.narrow;
         Across across = way.shape.across;
+        across.filter_bytes = prepared.problem.filters > 1 ? prepared.taps_pitch_bytes : 0;
         if (!lie_along(rows, a.out_sample)) { across.stage_at = 0; }
         a.tiles = divide_up(a.count, way.shape.outputs);
         set_tiles(rows, static_cast<int>(way.shape.rows_of_lane), a.tiles);
@@ -183,6 +187,9 @@ private:
         Way narrow, wide;
     };
 
+    static across::Kernel kernel_of(const Problem& p, bool wide) {
+        return (p.filters > 1 ? across::own_kernel_of : across::kernel_of)(p.dtype, p.taps_dtype, wide);
+    }
     // Where a job's layout and addresses allow it, too.
     static bool takes_wide(const Problem& p, const cuda_abi::Device& device) {
         return is_wide(p) && shape_of(p, true, device).shared_bytes <= device.shared_bytes_per_block;
@@ -190,7 +197,7 @@ private:
     static void load_way(Way& way, const Prepared& prepared, bool wide) {
         const Problem& p = prepared.problem;
         way.shape = shape_of(p, wide, prepared.device);
-        way.kernel = across::kernel_of(p.dtype, p.taps_dtype, wide);
+        way.kernel = kernel_of(p, wide);
         if (way.kernel == nullptr) { refuse_policy(); }
         load_kernel(way.kernel, static_cast<std::size_t>(prepared.device.shared_bytes_per_block), prepared.device);
     }
