@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <list>
 #include <span>
@@ -185,7 +186,16 @@ const Call* find(Function function, std::span<PyObject* const> options, const Gi
 }
 
 // A constant beyond the ends may be no value of an integer type: then samples are converted first.
-bool stays_as_stored(const Values& values) { return values[Keyword::constant] == nullptr || values[Keyword::constant] == Py_None; }
+bool stays_as_stored(const Values& values, Dtype dtype) {
+    PyObject* const constant = values[Keyword::constant];
+    if (constant == nullptr || constant == Py_None || !is_integer(dtype)) { return true; }
+    if (!PyLong_CheckExact(constant) && !PyFloat_CheckExact(constant)) { return false; }
+    const double value = PyFloat_AsDouble(constant);
+    if (PyErr_Occurred() != nullptr) { PyErr_Clear(); }
+    const bool is_signed = dtype == Dtype::i8 || dtype == Dtype::i16 || dtype == Dtype::i32 || dtype == Dtype::i64;
+    const double top = std::ldexp(1.0, static_cast<int>(8 * size_of(dtype)) - (is_signed ? 1 : 0));
+    return value == std::floor(value) && value < top && value >= (is_signed ? -top : 0);
+}
 
 // What convolve() would arrange for these arrays, as the long way does it; null where that converts or copies something.
 std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values, const Given& given, Call& call) {
@@ -195,7 +205,7 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
     if (given.taps_there && is_integer(given.in.dtype) && is_integer(taps_dtype)) { return nullptr; }
     const Request request = request_of(values, operation);
     const Types types = gpu_types_of(given.in.dtype, taps_dtype, given.has_out ? std::optional(given.to.dtype) : std::nullopt,
-                                     stays_as_stored(values));
+                                     stays_as_stored(values, given.in.dtype));
     if (types.signal != given.in.dtype) { return nullptr; }
     const std::vector<npy_intp> shape(given.in.shape.begin(), given.in.shape.begin() + given.in.axes);
     Owned taps = Owned::borrowed(given.taps);

@@ -193,6 +193,23 @@ def test_equal_options_of_other_types(gpu):
             assert_close(gpu.get(tapline.convolve(there, h, clamp=limits)), tapline.convolve(x, h, clamp=limits), 20)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_constants_beside_integers(gpu, dtype):
+    """Those that are samples too are read as such; others make floats of all."""
+    if not isinstance(gpu, Cupy) and dtype == "uint16":
+        pytest.skip("PyTorch has few operations for them")
+    rng = np.random.default_rng(9)
+    x, h = rng.integers(0, 100, 500).astype(dtype), drawn(9)
+    for constant in (3, 3.0, 3.5, -1, 127, 200, 65535, 1e9, float("nan"), float("inf"), np.float32(3)):
+        for _ in range(2):
+            got = gpu.get(tapline.convolve(gpu.put(x), h, boundary="constant", constant=constant))
+            wanted = tapline.convolve(x.astype("float32"), h, boundary="constant", constant=constant)
+            if np.isfinite(constant):
+                assert_close(got, wanted, 100)
+            else:
+                np.testing.assert_array_equal(np.isfinite(got), np.isfinite(wanted))
+
+
 def test_errors_stay(gpu):
     there, h = gpu.put(drawn(60)), drawn(5)
     for _ in range(2):
