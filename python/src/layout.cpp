@@ -169,7 +169,11 @@ void fold_outer(Problem& problem, Layout& layout) {
 
 Layout host_layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps) {
     Layout layout = layout_of(problem, shape, signal, output, taps);
-    if (layout.batch.count > 1 && layout.batch.taps_stride == 0 && layout.has_one_filter()) { fold_outer(problem, layout); }
+    // A plan holds something for each filter; of more of them it is made for one execution after the other.
+    constexpr std::int64_t kMostFilters = 1 << 14;
+    std::int64_t filters = layout.batch.taps_stride != 0 ? layout.batch.count : 1;
+    for (const Dimension& d : layout.outer) { filters *= d.taps_stride != 0 ? d.count : 1; }
+    if (layout.batch.count > 1 && filters <= kMostFilters) { fold_outer(problem, layout); }
     return layout;
 }
 

@@ -59,7 +59,7 @@ Layout layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, Py
 /// What would be executed one after the other becomes batch axes of the problem, where that has as many and can say how they lie.
 void fold_outer(Problem& problem, Layout& layout);
 
-/// layout_of() for the host, which folds rows that share a filter.
+/// layout_of() for the host, which folds rows that share a filter or have not too many.
 Layout host_layout_of(Problem& problem, const Shape& shape, PyArrayObject* signal, PyArrayObject* output, PyArrayObject* taps);
 
 /// Calls `body(in, out, taps)` with the addresses of each execution; a tap has `taps_size` bytes.

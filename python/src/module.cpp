@@ -203,6 +203,15 @@ void add_image(nb::module_& module) {
              [](const ImageObject& self, nb::handle out, nb::handle image) { self.execute(array_of(out), array_of(image)); })
         .def("explain", [](const ImageObject& self) { return self.plan().explain(); })
         .def_prop_ro("algorithm", [](const ImageObject& self) { return self.plan().algorithm(); });
+    module.def(
+        "keep_plain_image",
+        [](nb::handle image, nb::handle taps, nb::handle out, const nb::tuple& options, const ImageObject& plan,
+           const std::vector<npy_intp>& shape, const std::string& dtype) {
+            const ImageCall call{image.ptr(), taps.ptr(), out.ptr(), {PySequence_Fast_ITEMS(options.ptr()), nb::len(options)}};
+            checked([&] { keep_plain_image(call, plan.plan(), shape, known_dtype("image", dtype)); });
+        },
+        nb::arg("image"), nb::arg("taps"), nb::arg("out").none(), nb::arg("options"), nb::arg("plan"), nb::arg("shape"),
+        nb::arg("dtype"));
     module.def("image_size", [](const nb::dict& options, std::int64_t height, std::int64_t width, std::int64_t mask_height,
                                 std::int64_t mask_width) {
         const ImageSize size = checked([&] {
@@ -348,9 +357,20 @@ PyCFunction as_function(PyObject* (*fastcall)(PyObject*, PyObject* const*, Py_ss
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(fastcall));
 }
 
+// image, taps, out, options
+PyObject* remembered_image(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t count) {
+    return guarded([&] {
+        if (count != 4 || !PyTuple_Check(arguments[3])) { raise(PyExc_TypeError, "plain_image takes three arrays and a tuple"); }
+        const std::span options(PySequence_Fast_ITEMS(arguments[3]), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments[3])));
+        PyObject* const result = plain_image({arguments[0], arguments[1], arguments[2], options});
+        return result == nullptr ? Owned::borrowed(Py_None).release() : result;
+    });
+}
+
 PyMethodDef functions[] = {
     {"convolve", as_function(convolve), METH_FASTCALL | METH_KEYWORDS, kConvolveDoc.c_str()},
     {"correlate", as_function(correlate), METH_FASTCALL | METH_KEYWORDS, kCorrelateDoc.c_str()},
+    {"plain_image", as_function(remembered_image), METH_FASTCALL, "What tapline.image calls first."},
     {"conv1d_on_gpu", as_function(conv1d_on_gpu), METH_FASTCALL, "What tapline.torch calls first."},
     {"correlate_rows_on_gpu", as_function(correlate_rows_on_gpu), METH_FASTCALL, "What tapline.torch's operator is on a GPU."},
     {nullptr, nullptr, 0, nullptr},

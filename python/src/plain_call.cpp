@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <list>
+#include <span>
 
 #include "plan_cache.hpp"
 #include "tapline/convolve.hpp"
@@ -16,6 +18,7 @@ constexpr std::array kOptions{Keyword::mode,   Keyword::axis,     Keyword::bound
                               Keyword::origin, Keyword::accuracy, Keyword::scale,    Keyword::bias,
                               Keyword::clamp,  Keyword::overflow, Keyword::threads};
 constexpr std::size_t kMostCalls = 32;
+enum class Function { convolve, correlate, image };
 // Plans of longer taps hold much memory: they, and what is remembered here, stay as long as the cache of plans keeps them.
 constexpr std::size_t kMostOwnBytes = std::size_t{256} << 10;
 // Places in which long taps are looked at before they are worth a guess.
@@ -32,20 +35,23 @@ struct Taps {
     std::vector<std::byte> bytes;
     bool is_long = false;  // then not `bytes` but:
     std::weak_ptr<const std::vector<std::byte>> kept;
-    Owned array;  // a weak reference to an array that cannot be written to, or null
+    KeptTaps as_given;  // until they are remembered, where the plan keeps others: converted, or their axis moved
+    Owned array;        // a weak reference to an array that cannot be written to, or null
 };
 
 struct Call {
-    Operation operation;
+    Function function;
     const GpuLibrary* library;
-    std::array<Owned, kOptions.size()> options;
+    std::vector<Owned> options;
     View in, out;
     bool has_out = false;
     Taps taps;
     std::shared_ptr<ArrangedCall> call;     // null: not plain
-    std::weak_ptr<ArrangedCall> long_call;  // in its place where taps are long and it is
+    std::weak_ptr<ArrangedCall> long_call;  // in its place where the cache of plans keeps it
     bool is_refused = false;                // not plain
     Owned shape, dtype;                     // of a new output
+
+    [[nodiscard]] bool is_gone() const { return !is_refused && call == nullptr && long_call.expired(); }
 };
 
 // Most recent first; never destroyed; guarded by the GIL.
@@ -142,12 +148,12 @@ struct Given {
 };
 
 // False: not a plain call.
-bool read(const Values& values, Given& given) {
-    given.signal = values[Keyword::signal];
-    given.taps = values[Keyword::taps];
-    given.out = values[Keyword::out];
+bool read(PyObject* signal, PyObject* taps, PyObject* out, Given& given) {
+    given.signal = signal;
+    given.taps = taps;
+    given.out = out;
     given.library = plain_library_of(Py_TYPE(given.signal));
-    if (given.library == nullptr || values[Keyword::dtype] != nullptr || values[Keyword::device] != nullptr) { return false; }
+    if (given.library == nullptr) { return false; }
     given.has_out = given.out != nullptr && given.out != Py_None;
     given.taps_there = Py_TYPE(given.taps) == Py_TYPE(given.signal);
     if (given.has_out && Py_TYPE(given.out) != Py_TYPE(given.signal)) { return false; }
@@ -158,16 +164,16 @@ bool read(const Values& values, Given& given) {
 }
 
 // Long taps of what is found look the same: whether they are is not known.
-const Call* find(Operation operation, const Values& values, const Given& given) {
+const Call* find(Function function, std::span<PyObject* const> options, const Given& given) {
     std::list<Call>& all = calls();
-    all.remove_if([](const Call& call) { return call.taps.is_long && !call.is_refused && call.long_call.expired(); });
+    all.remove_if([](const Call& call) { return call.is_gone(); });
     for (auto it = all.begin(); it != all.end(); ++it) {
-        if (it->operation != operation || it->library != given.library || it->has_out != given.has_out ||
+        if (it->function != function || it->library != given.library || it->has_out != given.has_out ||
             !same_kind(it->in, given.in) || (given.has_out && !same_kind(it->out, given.to))) {
             continue;
         }
-        bool same = true;
-        for (std::size_t i = 0; i < kOptions.size(); ++i) { same = same && same_option(it->options[i].get(), values[kOptions[i]]); }
+        const bool same = std::equal(options.begin(), options.end(), it->options.begin(), it->options.end(),
+                                     [](PyObject* now, const Owned& known) { return same_option(known.get(), now); });
         if (!same || !same_taps(it->taps, given.taps, given.taps_there, given.of_taps)) { continue; }
         if (it->taps.is_long && !it->is_refused) {
             const KeptTaps kept = it->taps.kept.lock();
@@ -180,7 +186,16 @@ const Call* find(Operation operation, const Values& values, const Given& given) 
 }
 
 // A constant beyond the ends may be no value of an integer type: then samples are converted first.
-bool stays_as_stored(const Values& values) { return values[Keyword::constant] == nullptr || values[Keyword::constant] == Py_None; }
+bool stays_as_stored(const Values& values, Dtype dtype) {
+    PyObject* const constant = values[Keyword::constant];
+    if (constant == nullptr || constant == Py_None || !is_integer(dtype)) { return true; }
+    if (!PyLong_CheckExact(constant) && !PyFloat_CheckExact(constant)) { return false; }
+    const double value = PyFloat_AsDouble(constant);
+    if (PyErr_Occurred() != nullptr) { PyErr_Clear(); }
+    const bool is_signed = dtype == Dtype::i8 || dtype == Dtype::i16 || dtype == Dtype::i32 || dtype == Dtype::i64;
+    const double top = std::ldexp(1.0, static_cast<int>(8 * size_of(dtype)) - (is_signed ? 1 : 0));
+    return value == std::floor(value) && value < top && value >= (is_signed ? -top : 0);
+}
 
 // What convolve() would arrange for these arrays, as the long way does it; null where that converts or copies something.
 std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values, const Given& given, Call& call) {
@@ -190,7 +205,7 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
     if (given.taps_there && is_integer(given.in.dtype) && is_integer(taps_dtype)) { return nullptr; }
     const Request request = request_of(values, operation);
     const Types types = gpu_types_of(given.in.dtype, taps_dtype, given.has_out ? std::optional(given.to.dtype) : std::nullopt,
-                                     stays_as_stored(values));
+                                     stays_as_stored(values, given.in.dtype));
     if (types.signal != given.in.dtype) { return nullptr; }
     const std::vector<npy_intp> shape(given.in.shape.begin(), given.in.shape.begin() + given.in.axes);
     Owned taps = Owned::borrowed(given.taps);
@@ -201,22 +216,27 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
         auto own_shape = there.shape;
         taps = Owned(PyArray_ZEROS(there.axes, own_shape.data(), number_of_dtype(types.taps), 0));
     }
+    if (call.taps.is_long) {
+        const int last = PyArray_NDIM(array) - 1;
+        const bool as_they_are =
+            call.taps.type_number == number_of_dtype(types.taps) && (last == 0 || request.axis == -1 || request.axis == last);
+        const auto* const from = static_cast<const std::byte*>(PyArray_DATA(array));
+        if (!as_they_are) {
+            call.taps.as_given = std::make_shared<const std::vector<std::byte>>(from, from + PyArray_NBYTES(array));
+        }
+    }
     GpuCall made(request, "cuda:" + std::to_string(given.in.device), prepare(request, shape, types, taps), given.taps_there);
     call.shape = tuple_of_shape(made.output_shape());
     call.dtype = Owned(given.library->dtype_object(made.output_type()));
     return arrange_plain(made, given.in, given.has_out ? &given.to : nullptr);
 }
 
-// The call for these arrays; nothing where it cannot be remembered.
-std::optional<Call> make(Operation operation, const Values& values, const Given& given) {
-    if (plan_cache_info().limit_bytes == 0) { return std::nullopt; }
+// Everything about a call that can be remembered, but what it runs; nothing where it cannot.
+std::optional<Call> outline_of(Function function, std::span<PyObject* const> options, const Given& given) {
+    if (plan_cache_info().limit_bytes == 0 || !std::all_of(options.begin(), options.end(), is_fixed)) { return std::nullopt; }
     Call call{};
-    for (std::size_t i = 0; i < kOptions.size(); ++i) {
-        PyObject* const option = values[kOptions[i]];
-        if (!is_fixed(option)) { return std::nullopt; }
-        if (option != nullptr) { call.options[i] = Owned::borrowed(option); }
-    }
-    call.operation = operation;
+    for (PyObject* const option : options) { call.options.push_back(option == nullptr ? Owned() : Owned::borrowed(option)); }
+    call.function = function;
     call.library = given.library;
     call.in = given.in;
     call.out = given.to;
@@ -233,12 +253,27 @@ std::optional<Call> make(Operation operation, const Values& values, const Given&
         const auto* const from = static_cast<const std::byte*>(PyArray_DATA(array));
         if (!call.taps.is_long) { call.taps.bytes.assign(from, from + PyArray_NBYTES(array)); }
     }
+    return call;
+}
+
+std::array<PyObject*, kOptions.size()> options_of(const Values& values) {
+    std::array<PyObject*, kOptions.size()> options{};
+    std::transform(kOptions.begin(), kOptions.end(), options.begin(), [&](Keyword keyword) { return values[keyword]; });
+    return options;
+}
+
+Function function_of(Operation operation) { return operation == Operation::correlation ? Function::correlate : Function::convolve; }
+
+// The call for these arrays; nothing where it cannot be remembered.
+std::optional<Call> make(Operation operation, const Values& values, const Given& given) {
+    std::optional<Call> call = outline_of(function_of(operation), options_of(values), given);
+    if (!call) { return call; }
     try {
-        call.call = arrange(operation, values, given, call);
+        call->call = arrange(operation, values, given, *call);
     } catch (const PythonError&) {
         PyErr_Clear();  // the long way meets it again and says it
     } catch (const Error&) {}
-    call.is_refused = call.call == nullptr;
+    call->is_refused = call->call == nullptr;
     return call;
 }
 
@@ -251,9 +286,11 @@ void remember(Call call) {
 // Remembers it as long as the cache of plans keeps its plan, which was the last one to be asked for.
 void remember_long(Call call, PyObject* taps) {
     if (!call.is_refused) {
-        const KeptTaps kept = latest_kept_taps();
-        if (kept == nullptr) { return; }
-        call.taps.kept = kept;
+        const KeptTaps latest = latest_kept_taps();
+        if (latest == nullptr) { return; }
+        const KeptTaps as_given = std::exchange(call.taps.as_given, nullptr);
+        call.taps.kept = as_given == nullptr ? latest : as_given;
+        if (as_given != nullptr) { keep_with_latest(as_given); }
         call.long_call = call.call;
         keep_with_latest(std::exchange(call.call, nullptr));
         if (is_constant(taps)) { call.taps.array = Owned(PyWeakref_NewRef(taps, nullptr)); }
@@ -281,7 +318,7 @@ PyObject* run(const Given& given, const ArrangedCall& call, PyObject* shape, PyO
 // what looks the same and compares meanwhile; if they have changed, the same memory is written again, in the stream's order, before
 // anyone can read it.
 PyObject* long_call(Operation operation, const Values& values, const Given& given) {
-    const Call* const known = find(operation, values, given);
+    const Call* const known = find(function_of(operation), options_of(values), given);
     if (known != nullptr && known->is_refused) { return nullptr; }
     const KeptTaps kept = known == nullptr ? nullptr : known->taps.kept.lock();
     const std::shared_ptr<ArrangedCall> call = known == nullptr ? nullptr : known->long_call.lock();
@@ -375,9 +412,10 @@ PyObject* run_plain(const GpuLibrary& library, const ArrangedCall& call, PyObjec
 
 PyObject* plain_call(Operation operation, const Values& values) {
     Given given{};
-    if (!read(values, given)) { return nullptr; }
+    if (values[Keyword::dtype] != nullptr || values[Keyword::device] != nullptr) { return nullptr; }
+    if (!read(values[Keyword::signal], values[Keyword::taps], values[Keyword::out], given)) { return nullptr; }
     if (!given.taps_there && is_long(given.taps)) { return long_call(operation, values, given); }
-    const Call* known = find(operation, values, given);
+    const Call* known = find(function_of(operation), options_of(values), given);
     if (known == nullptr) {
         std::optional<Call> made = make(operation, values, given);
         if (!made) { return nullptr; }
@@ -388,6 +426,30 @@ PyObject* plain_call(Operation operation, const Values& values) {
     const std::shared_ptr<ArrangedCall> call = known->call;  // other threads may push this one out meanwhile
     const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
     return run(given, *call, shape.get(), dtype.get());
+}
+
+PyObject* plain_image(const ImageCall& image) {
+    Given given{};
+    if (!read(image.image, image.taps, image.out, given) || given.taps_there || is_long(image.taps)) { return nullptr; }
+    const Call* const known = find(Function::image, image.options, given);
+    const std::shared_ptr<ArrangedCall> call = known == nullptr ? nullptr : known->long_call.lock();
+    if (call == nullptr) { return nullptr; }
+    const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
+    return run(given, *call, shape.get(), dtype.get());
+}
+
+void keep_plain_image(const ImageCall& image, const Plan& plan, const std::vector<npy_intp>& shape, Dtype dtype) {
+    Given given{};
+    if (!read(image.image, image.taps, image.out, given) || given.taps_there || is_long(image.taps)) { return; }
+    if (latest_kept_taps() == nullptr) { return; }
+    std::optional<Call> call = outline_of(Function::image, image.options, given);
+    if (!call) { return; }
+    const auto arranged = std::make_shared<ArrangedCall>(plan);
+    call->shape = tuple_of_shape(shape);
+    call->dtype = Owned(given.library->dtype_object(dtype));
+    call->long_call = arranged;
+    keep_with_latest(arranged);  // an image's plan may hold much memory
+    remember(std::move(*call));
 }
 
 std::vector<int> plain_calls() {

@@ -2,12 +2,28 @@
 // compared, and what was arranged then runs. Everything else is for the package's Python, which says what is wrong with a call.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "gpu_views.hpp"
 
 namespace tapline::python {
 
 /// tapline.convolve or correlate (`operation`): a new reference, or null (and no exception) where the call is not plain.
 PyObject* plain_call(Operation operation, const Values& values);
+
+/// What tapline.image was given: `options` in its own order.
+struct ImageCall {
+    PyObject *image, *taps, *out;
+    std::span<PyObject* const> options;
+};
+
+/// tapline.image as it was called before: a new reference, or null where keep_plain_image() was not told of such a call.
+PyObject* plain_image(const ImageCall& image);
+
+/// Remembers, as long as the cache of plans keeps its plan, that this call is one execution of it on the arrays as they lie;
+/// `shape` and `dtype`: the output's.
+void keep_plain_image(const ImageCall& image, const Plan& plan, const std::vector<npy_intp>& shape, Dtype dtype);
 
 /// Of the calls that are remembered, the latest first: whether each is plain.
 std::vector<int> plain_calls();

@@ -265,7 +265,9 @@ void keep_with_latest(std::shared_ptr<const void> what) {
 
 void count_use(const KeptTaps& taps) {
     Cache& all = cache();
-    const auto found = std::find_if(all.entries.begin(), all.entries.end(), [&](const Entry& entry) { return entry.taps == taps; });
+    const auto found = std::find_if(all.entries.begin(), all.entries.end(), [&](const Entry& entry) {
+        return entry.taps == taps || std::find(entry.kept.begin(), entry.kept.end(), taps) != entry.kept.end();
+    });
     if (found != all.entries.end()) { all.use(found); }
 }
 

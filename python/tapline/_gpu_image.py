@@ -97,8 +97,9 @@ def _plan_in_place(make, layout, layout_out, packed, key):
     return plan
 
 
-def image(image, taps, out, dtype, channel_axis, correlation, origin, options):
-    """tapline.image for an image on a GPU; `options` as the engine takes them."""
+def image(image, taps, out, dtype, channel_axis, correlation, origin, options, given):
+    """tapline.image for an image on a GPU; `options` as the engine takes them, `given` as tapline.image was given them."""
+    call = image, taps, out, given
     library, place, to, _ = _gpu_call.check_places({"image": image, "taps": taps, "out": out}, "image")
     channels = has_channels(len(place.shape), channel_axis)
     taps = arranged_taps(_gpu_call.taps_in_host_memory(taps)[0], place.shape[-1] if channels else None)
@@ -136,7 +137,9 @@ def image(image, taps, out, dtype, channel_axis, correlation, origin, options):
         key = (layout, layout_out, taps.shape, taps.dtype.str, correlation, origin, repr(options), place.device)
         packed = c_outline(place.shape, place.dtype), c_outline(shape, wanted)
         plan = _plan_in_place(make, layout, layout_out, packed, key)
-    if plan is None:
+    if plan is not None and call[0] is image:
+        _core.keep_plain_image(*call, plan, shape, wanted)
+    elif plan is None:
         if _packed(layout) is None:
             image = library.contiguous(image)
             place = library.place(image)

@@ -156,6 +156,10 @@ def image(
     >>> tapline.image(pixels, [[1, 1]], channel_axis=-1, mode="valid").shape
     (4, 3, 3)
     """
+    given = (mode, channel_axis, boundary, constant, origin, operation, accuracy, dtype, scale, bias, clamp, threads)
+    known = _core.plain_image(image, taps, out, given)
+    if known is not None:
+        return known
     if operation not in ("convolution", "correlation"):
         raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
     options = {"mode": mode, "boundary": boundary, "accuracy": accuracy, "scale": scale, "bias": bias, "threads": threads}
@@ -164,7 +168,7 @@ def image(
     if clamp is not None:
         options["clamp"] = tuple(clamp)
     if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
-        return _gpu_image.image(image, taps, out, dtype, channel_axis, operation == "correlation", _origins(origin), options)
+        return _gpu_image.image(image, taps, out, dtype, channel_axis, operation == "correlation", _origins(origin), options, given)
     x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
     channels = has_channels(x.ndim, channel_axis)
     taps = arranged_taps(taps, x.shape[-1] if channels else None)

@@ -187,6 +187,26 @@ TEST(Arrange, FiltersInTurn) {
     }
 }
 
+TEST(Arrange, ChannelsWithFiltersGoTogether) {
+    // Channels last, a filter for each: the batch is what lies side by side, however many recordings there are.
+    const auto channels_last = [](std::int64_t recordings, std::int64_t channels, std::int64_t taps_of_recording) {
+        return resolve(axes_of({{.length = 20000, .taps = 3, .input_stride = channels, .output_stride = channels}},
+                               {{.length = recordings,
+                                 .input_stride = 20000 * channels,
+                                 .output_stride = 20000 * channels,
+                                 .taps_stride = taps_of_recording},
+                                {.length = channels, .input_stride = 1, .output_stride = 1, .taps_stride = 3}}));
+    };
+    const Resolved shared = channels_last(1000, 8, 0);
+    EXPECT_EQ(shared.batch.length, 8);
+    EXPECT_EQ(shared.filters, 8);
+    EXPECT_EQ(shared.outer[0].length, 1000);
+    // Where recordings have their own too, one of the axes is repeated: the one that costs less.
+    EXPECT_EQ(channels_last(9, 8, 24).batch.length, 8);
+    EXPECT_EQ(channels_last(9, 8, 24).outer[0].taps_stride, 24);
+    EXPECT_EQ(channels_last(1000, 2, 6).batch.length, 1000);
+}
+
 TEST(Arrange, OneSignalForManyFilters) {
     const Problem p = axes_of({{.length = 100, .taps = 9}}, {{.length = 64, .input_stride = 0, .taps_stride = 9}});
     const Resolved r = resolve(p);

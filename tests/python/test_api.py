@@ -313,6 +313,23 @@ def test_middle_axes_and_narrow_types_are_read_where_they_are(dtype, taps):
             assert np.median(rounded) < 2**-9
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
+@pytest.mark.parametrize("taps", [3, 40, 600])
+def test_channels_last_with_a_filter_for_each(dtype, taps):
+    rng = np.random.default_rng(taps)
+    x = (rng.standard_normal((4, 300, 7)) * 50).astype(dtype)
+    for filters in ((1, taps, 7), (4, taps, 7), (4, taps, 1)):
+        h = (rng.standard_normal(filters) * 5).astype("int32" if dtype == "int32" else "float32")
+        for view in (x, x[:, ::-1], x[..., ::-1]):
+            y = tapline.convolve(view, h, "same", axis=1, boundary="mirror")
+            wide = view.astype(complex if dtype == "complex64" else float)
+            every = np.broadcast_to(h, (4, taps, 7))
+            for i, j in np.ndindex(4, 7):
+                expected = textbook(wide[i, :, j], every[i, :, j].astype(float), "same", None, "mirror")
+                bound = 1e-6 * np.abs(every[i, :, j]).sum() * np.linalg.norm(wide[i, :, j])
+                assert np.linalg.norm(y[i, :, j] - expected) <= bound
+
+
 @pytest.mark.parametrize("algorithm", ["direct", "overlap_save", "partitioned", "textbook"])
 def test_a_plan_of_each_algorithm(algorithm):
     rng = np.random.default_rng(3)

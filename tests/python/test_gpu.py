@@ -56,6 +56,18 @@ def test_axes_and_filters_of_rows(gpu):
     assert_close(gpu.get(tapline.convolve(gpu.put(x[:1, :1]), drawn(4, 5, 3))), tapline.convolve(x[:1, :1], drawn(4, 5, 3)), 8)
 
 
+@pytest.mark.parametrize("channels", [7, 16, 40])
+def test_channels_last_with_a_filter_for_each(gpu, channels):
+    for dtype in ("float32", "float64"):
+        x = drawn(3, 200, channels, dtype=dtype)
+        there = gpu.put(x)
+        for taps in (1, 4, 33, 150):
+            for recordings in (1, 3):
+                h = drawn(recordings, taps, channels, dtype=dtype)
+                got = gpu.get(tapline.convolve(there, h, "causal", axis=1))
+                assert_close(got, tapline.convolve(x, h, "causal", axis=1), 40)
+
+
 def test_strided_signals_are_read_as_they_lie(gpu):
     x, h = drawn(6, 40, 7), drawn(5)
     there = gpu.put(x)

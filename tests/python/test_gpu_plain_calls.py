@@ -1,5 +1,7 @@
 """Calls on a GPU that were made before with arrays of the same kind: what is compared decides, and nothing else."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,65 @@ def test_drawn_calls(gpu):
     assert isinstance(gpu, Jax) or sum(tapline._core.plain_calls()) > len(tapline._core.plain_calls()) // 2
 
 
+def test_drawn_images(gpu):
+    """The same of images."""
+    remembered = 0
+    for seed in range(CALLS):
+        rng = np.random.default_rng(seed)
+        x = (20 * drawn(2, 7, 9, 3)).astype(str(rng.choice(("float32", "float64", "uint8", "int16"))))
+        h = drawn(2 + int(rng.integers(2)), 3).astype(str(rng.choice(("float32", "float64"))))
+        h[int(rng.integers(2))] += int(rng.integers(2))
+        options = {name: value for name, value in drawn_options(rng).items() if name != "axis"}
+        if rng.random() < 0.4:
+            options["channel_axis"] = -1
+        if rng.random() < 0.2:
+            options["operation"] = "correlation"
+        if rng.random() < 0.2:
+            options["origin"] = (0, int(rng.integers(2)))
+        if rng.random() < 0.2:
+            options["dtype"] = "float32"
+        there = gpu.put(x)
+        if isinstance(gpu, Cupy) and rng.random() < 0.3:
+            there, x = there[..., ::2, :], x[..., ::2, :]
+        wanted = tapline.image(x, h, **options)
+        out = {}
+        if not isinstance(gpu, Jax) and rng.random() < 0.4:
+            out["out"] = gpu.empty(wanted.shape, wanted.dtype.name)
+        for _ in range(2):
+            got = tapline.image(there, h, **options, **out)
+            assert not out or got is out["out"]
+            if wanted.dtype.kind in "iu":
+                np.testing.assert_allclose(gpu.get(got).astype(int), wanted.astype(int), atol=1)  # a sum beside a half
+            else:
+                assert_close(gpu.get(got), wanted, 40)
+        remembered += tapline._core.plain_image(there, h, out.get("out"), given_options(options)) is not None
+    assert isinstance(gpu, Jax) or remembered > CALLS // 2
+
+
+def given_options(options):
+    """As tapline.image compares them."""
+    defaults = inspect.signature(tapline.image).parameters
+    not_compared = ("image", "taps", "out")
+    order = [name for name in defaults if name not in not_compared]
+    return tuple(options.get(name, defaults[name].default) for name in order)
+
+
+def test_an_image_filtered_again_needs_no_plan(gpu, monkeypatch):
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX names its stream anew in each call")
+    x, h = drawn(20, 30), drawn(3, 3)
+    there, wanted = gpu.put(x), tapline.image(x, h)
+    tapline.image(there, h)
+    with monkeypatch.context() as patched:
+        patched.setattr("tapline._gpu_image.image", None)
+        before = tapline.info()["plan_cache"]
+        assert_close(gpu.get(tapline.image(there, h)), wanted, 20)
+        after = tapline.info()["plan_cache"]
+    assert (before["hits"], before["misses"]) == (after["hits"], after["misses"])
+    h[1, 1] += 1
+    assert_close(gpu.get(tapline.image(there, h)), tapline.image(x, h), 20)
+
+
 def test_exact_integers(gpu):
     """Other taps are another call, and one whose sums do not fit says so each time."""
     x = np.arange(-40, 80, 10, dtype=np.int8)
@@ -102,6 +163,24 @@ def test_taps_changed_in_place_are_other_taps(gpu):
         h[place] += 1
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_long_taps_that_are_moved_or_converted(gpu, axis):
+    """They are compared as they were given, and a plan is kept for them as for others."""
+    shape = [40, 50, 60]
+    shape[axis] = 33
+    for dtype in ("float32", "float64"):
+        tapline.clear_plan_cache()
+        x, h = drawn(40, 50, 60).astype(dtype), drawn(*shape)
+        there = gpu.put(x)
+        for place in (0, h.size // 2, h.size - 1):
+            wanted = tapline.convolve(x, h, "same", axis=axis)
+            for again in range(3):
+                before = tapline.info()["plan_cache"]["misses"]
+                assert_close(gpu.get(tapline.convolve(there, h, "same", axis=axis)), wanted, 100)
+                assert again < 2 or tapline.info()["plan_cache"]["misses"] == before
+            h.flat[place] += 1
+
+
 def test_equal_options_of_other_types(gpu):
     x, h = drawn(60), drawn(5)
     there = gpu.put(x)
@@ -112,6 +191,23 @@ def test_equal_options_of_other_types(gpu):
         limits[1] = high  # a list may change after a call
         for _ in range(2):
             assert_close(gpu.get(tapline.convolve(there, h, clamp=limits)), tapline.convolve(x, h, clamp=limits), 20)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_constants_beside_integers(gpu, dtype):
+    """Those that are samples too are read as such; others make floats of all."""
+    if not isinstance(gpu, Cupy) and dtype == "uint16":
+        pytest.skip("PyTorch has few operations for them")
+    rng = np.random.default_rng(9)
+    x, h = rng.integers(0, 100, 500).astype(dtype), drawn(9)
+    for constant in (3, 3.0, 3.5, -1, 127, 200, 65535, 1e9, float("nan"), float("inf"), np.float32(3)):
+        for _ in range(2):
+            got = gpu.get(tapline.convolve(gpu.put(x), h, boundary="constant", constant=constant))
+            wanted = tapline.convolve(x.astype("float32"), h, boundary="constant", constant=constant)
+            if np.isfinite(constant):
+                assert_close(got, wanted, 100)
+            else:
+                np.testing.assert_array_equal(np.isfinite(got), np.isfinite(wanted))
 
 
 def test_errors_stay(gpu):

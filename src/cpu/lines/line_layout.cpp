@@ -17,9 +17,18 @@ using core::Resolved;
 // Samples of 16 bits are summed in f32.
 Dtype type_of_sums(const Resolved& p) { return core::is_half(p.sum_dtype) ? Dtype::f32 : p.sum_dtype; }
 
-bool has_one_filter(const Resolved& p) {
-    return p.filters == 1 && p.batch.taps_stride == 0 &&
-           std::all_of(p.outer.begin(), p.outer.end(), [](const Batch& b) { return b.taps_stride == 0; });
+bool repeats_filters(const Resolved& p) {
+    return std::all_of(p.outer.begin(), p.outer.end(), [](const Batch& b) { return b.taps_stride == 0; });
+}
+
+// Executables of one filter each take some memory.
+constexpr std::int64_t kMostFilters = 1 << 14;
+
+// Rows with filters of their own whose neighbours in memory are those of other rows, in input or output.
+bool are_own_lines(const Resolved& p) {
+    const auto is_near = [](std::int64_t row, std::int64_t sample) { return row != 0 && std::abs(row) < std::abs(sample); };
+    return p.filters <= kMostFilters && p.dtype == type_of_sums(p) && !core::is_half(p.output_dtype) && p.x.n != kUnknownLength &&
+           (is_near(p.batch.in_stride, p.x.in_stride) || is_near(p.batch.out_stride, p.x.out_stride));
 }
 
 // Rows that step by one element inside of what a sample steps by.
@@ -45,7 +54,8 @@ void choose_batch(LineLayout& layout, const Better& better) {
 LineLayout line_layout(const Resolved& problem, bool takes_side_by_side) {
     LineLayout layout{.problem = problem};
     Resolved& p = layout.problem;
-    if (p.rank != 1 || p.changes_rate() || p.is_exact() || !has_one_filter(p)) { return layout; }
+    if (p.rank != 1 || p.changes_rate() || p.is_exact() || !repeats_filters(p)) { return layout; }
+    if (p.filters > 1 && !are_own_lines(p)) { return layout; }
     const bool widens = p.dtype != type_of_sums(p);
     const bool known = p.x.n != kUnknownLength;
     const bool in_apart = known && p.x.n > 1 && p.x.in_stride != 1, out_apart = known && p.x.outputs > 1 && p.x.out_stride != 1;
@@ -53,7 +63,9 @@ LineLayout line_layout(const Resolved& problem, bool takes_side_by_side) {
     // One strided row is gathered by every algorithm as it needs it.
     if (!widens && !p.has_outer() && (!many || (!in_apart && !out_apart))) { return layout; }
 
-    if (in_apart) {
+    if (p.filters > 1) {
+        takes_side_by_side = false;  // and `batch`, which has the filters, stays what it is
+    } else if (in_apart) {
         choose_batch(layout, [](const Batch& a, const Batch& b) { return std::abs(a.in_stride) < std::abs(b.in_stride); });
     } else if (out_apart) {
         choose_batch(layout, [](const Batch& a, const Batch& b) { return std::abs(a.out_stride) < std::abs(b.out_stride); });
@@ -72,6 +84,7 @@ LineLayout line_layout(const Resolved& problem, bool takes_side_by_side) {
 
 Resolved problem_of_lines(const Resolved& problem, std::int64_t rows) {
     Resolved lines = core::without_outer(problem);
+    lines.filters = 1;
     const std::int64_t n = std::max<std::int64_t>(lines.x.n, 1), outputs = std::max<std::int64_t>(lines.x.outputs, 1);
     lines.dtype = lines.sum_dtype = type_of_sums(problem);
     if (core::is_half(problem.output_dtype)) { lines.output_dtype = lines.dtype; }

@@ -1,6 +1,7 @@
 #include "cpu/lines/line_tiles.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/plan/parallel.hpp"
 #include "core/plan/repeated.hpp"
@@ -81,19 +82,19 @@ public:
         const bool few = tiles_about() < request.threads;
         core::Request each = request;
         each.threads = few ? request.threads : 1;
-        inner_ = prepare(lines_, each);
+        prepare_filters(each, few ? 1 : request.threads, prepare);
         choose_outputs();
-        window_ = outputs_ + problem_.x.k - 1 + inner_->lookahead();
+        window_ = outputs_ + problem_.x.k - 1 + lookahead();
         in_pitch_ = gathers_ ? pitch_of(window_, in_bytes_) : 0;
         out_pitch_ = pitch_of(outputs_, line_bytes_);
         slots_ = static_cast<int>(std::clamp<std::int64_t>(kAllTilesBytes / slot_bytes(), 1, few ? 1 : request.threads));
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override { return static_cast<std::size_t>(slot_bytes() * slots_); }
-    [[nodiscard]] std::int64_t granularity() const override { return inner_->granularity(); }
-    [[nodiscard]] std::int64_t lookahead() const override { return inner_->lookahead(); }
+    [[nodiscard]] std::int64_t granularity() const override { return inner_.front()->granularity(); }
+    [[nodiscard]] std::int64_t lookahead() const override { return inner_.front()->lookahead(); }
     [[nodiscard]] std::string describe() const override {
-        return "tiles of " + std::to_string(rows_) + (rows_ == 1 ? " line: " : " lines: ") + inner_->describe();
+        return "tiles of " + std::to_string(rows_) + (rows_ == 1 ? " line: " : " lines: ") + inner_.front()->describe();
     }
 
     void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void*) const override {
@@ -141,6 +142,16 @@ private:
         return whole_lines && past != 0 && lead < rows_ ? lead : std::min(rows_, problem_.batch.length);
     }
 
+    void prepare_filters(const core::Request& each, int threads, const PrepareLines& prepare) {
+        inner_.resize(static_cast<std::size_t>(problem_.filters));
+        core::parallel_for(problem_.filters, threads, [&](std::int64_t filter, int /*slot*/) {
+            inner_[static_cast<std::size_t>(filter)] = prepare(lines_, each, filter);
+        });
+        for (const auto& one : inner_) {
+            inner_bytes_ = std::max(inner_bytes_, round_up(static_cast<std::int64_t>(one->workspace_bytes()), kCacheLine));
+        }
+    }
+
     void choose_rows() {
         if (!gathers_ && !scatters_) {
             rows_ = together_;
@@ -171,7 +182,7 @@ private:
     }
 
     void choose_outputs() {
-        const std::int64_t unit = inner_->granularity();
+        const std::int64_t unit = granularity();
         const std::int64_t wanted = std::max(rows_ <= 2 ? kOutputsOfFewRows : kOutputs, unit == 1 ? problem_.x.k : 1);
         const bool known = problem_.x.n != kUnknownLength;
         const std::int64_t all = known ? std::max<std::int64_t>(problem_.x.outputs, 1) : wanted;
@@ -186,13 +197,11 @@ private:
     [[nodiscard]] std::int64_t out_tile_bytes() const {
         return (scatters_ ? round_up(rows_, together_) : together_) * out_pitch_ * line_bytes_;
     }
-    [[nodiscard]] std::int64_t slot_bytes() const {
-        return in_tile_bytes() + out_tile_bytes() + round_up(static_cast<std::int64_t>(inner_->workspace_bytes()), kCacheLine);
-    }
+    [[nodiscard]] std::int64_t slot_bytes() const { return in_tile_bytes() + out_tile_bytes() + inner_bytes_; }
 
     void run(const Tile& tile, std::byte* slot) const {
         std::byte* const outputs = slot + in_tile_bytes();
-        const std::span<std::byte> workspace{outputs + out_tile_bytes(), inner_->workspace_bytes()};
+        const std::span<std::byte> workspace{outputs + out_tile_bytes(), static_cast<std::size_t>(inner_bytes_)};
         const Input input = gathers_ ? gathered(tile, slot) : from_row(tile.input, tile.row);
         const std::int64_t place = tile.row * tile.output.batch_stride + (tile.first - tile.output.first) * tile.output.stride;
         std::byte* const out = static_cast<std::byte*>(tile.output.data) + place * out_bytes_;
@@ -205,12 +214,13 @@ private:
             const bool in_place = !scatters_ && full;
             std::byte* const line = out + row * steps.line_stride * out_bytes_;
             std::byte* const scratch = outputs + (scatters_ ? row : 0) * out_pitch_ * line_bytes_;
-            inner_->execute({.data = in_place ? line : scratch,
-                             .first = tile.first,
-                             .count = tile.count,
-                             .batch_stride = in_place ? steps.line_stride : out_pitch_,
-                             .stride = in_place ? steps.step : 1},
-                            lines, workspace, nullptr);
+            const core::Executable& inner = *inner_[static_cast<std::size_t>((tile.row + row) % problem_.filters)];
+            inner.execute({.data = in_place ? line : scratch,
+                           .first = tile.first,
+                           .count = tile.count,
+                           .batch_stride = in_place ? steps.line_stride : out_pitch_,
+                           .stride = in_place ? steps.step : 1},
+                          lines, workspace, nullptr);
             if (!scatters_ && !full) { moves_.scatter(line, steps, scratch, out_pitch_, tile.rows - row, tile.count); }
         }
         if (scatters_) { moves_.scatter(out, steps, outputs, out_pitch_, tile.rows, tile.count); }
@@ -283,10 +293,11 @@ private:
     LineMoves moves_;
     // Of an element in a line, of an output in a line and in the caller's memory.
     std::int64_t in_bytes_, line_bytes_, out_bytes_;
-    std::unique_ptr<core::Executable> inner_;
-    std::int64_t rows_ = 1, outputs_ = 1;        // of a tile
-    std::int64_t window_ = 0;                    // samples of a tile's line
-    std::int64_t in_pitch_ = 0, out_pitch_ = 0;  // elements from line to line
+    std::vector<std::unique_ptr<core::Executable>> inner_;  // of each filter
+    std::int64_t inner_bytes_ = 0;                          // of workspace, that the most of them ask for
+    std::int64_t rows_ = 1, outputs_ = 1;                   // of a tile
+    std::int64_t window_ = 0;                               // samples of a tile's line
+    std::int64_t in_pitch_ = 0, out_pitch_ = 0;             // elements from line to line
     int slots_ = 1;
 };
 
@@ -302,7 +313,7 @@ public:
             slots_ =
                 core::worthwhile_threads(seconds_of(problem_, rows * problem_.outer_length(), problem_.x.outputs), request.threads);
         }
-        inner_ = prepare(problem_, each);
+        inner_ = prepare(problem_, each, 0);
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override { return slot_bytes() * static_cast<std::size_t>(slots_); }

@@ -6,10 +6,13 @@
 
 namespace tapline::cpu {
 
-/// Makes the executable of an algorithm for the lines of a tile: a problem of one thread, with so many rows.
-using PrepareLines = std::function<std::unique_ptr<core::Executable>(const core::Resolved& lines, const core::Request& request)>;
+/// Makes the executable of an algorithm for the lines of a tile: a problem of one thread, with so many rows and one filter, which
+/// is the plan's filter of this number.
+using PrepareLines = std::function<std::unique_ptr<core::Executable>(const core::Resolved& lines, const core::Request& request,
+                                                                     std::int64_t filter)>;
 
-/// `rows_together`: how many the algorithm computes at once, 1 or 2. `layout` is one of tiles.
+/// `rows_together`: how many the algorithm computes at once, 1 or 2. `layout` is one of tiles. Rows with filters of their own have
+/// an executable for each filter, and are computed one by one.
 std::unique_ptr<core::Executable> prepare_tiles(const LineLayout& layout, const core::Request& request, std::int64_t rows_together,
                                                 const PrepareLines& prepare);
 

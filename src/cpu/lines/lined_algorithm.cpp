@@ -51,10 +51,14 @@ double LinedAlgorithm::estimate_seconds(const Resolved& problem, const core::Req
 std::unique_ptr<core::Executable> LinedAlgorithm::prepare(const Resolved& problem, const void* taps,
                                                           const core::Request& request) const {
     const LineLayout layout = layout_of(problem);
-    const auto prepare = [&](const Resolved& lines, const core::Request& asked) { return inner_.prepare(lines, taps, asked); };
+    const std::int64_t filter_bytes = problem.x.k * static_cast<std::int64_t>(size_of(problem.taps_dtype));
+    const auto prepare = [&](const Resolved& lines, const core::Request& asked, std::int64_t filter) {
+        return inner_.prepare(lines, static_cast<const std::byte*>(taps) + filter * filter_bytes, asked);
+    };
     if (layout.way == Way::as_given) { return inner_.prepare(problem, taps, request); }
     if (layout.way == Way::side_by_side) { return prepare_side_by_side(layout, request, prepare); }
-    return prepare_tiles(layout, request, inner_.is_local() || is_complex(problem.dtype) ? 1 : 2, prepare);
+    const bool in_pairs = !inner_.is_local() && !is_complex(problem.dtype) && problem.filters == 1;
+    return prepare_tiles(layout, request, in_pairs ? 2 : 1, prepare);
 }
 
 }  // namespace tapline::cpu

@@ -8,14 +8,18 @@ alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 #include "cuda/families/direct/rows/direct_across.cpp"
 #include "cuda/families/direct/rows/direct_across_integers.cu"
 #include "cuda/families/direct/rows/direct_across_kernels.cu"
+#include "cuda/families/direct/rows/direct_across_own_kernels.cu"
 
 namespace tapline::test::on_host {
 namespace {
 
 const bool added = add_sums_and_taps([]<class X, class H>() {
-    add_kernel(&cuda::across::direct_across_kernel<X, H, false>, reinterpret_cast<char*>(cuda::across::shared));
+    const auto add = [](auto kernel) { add_kernel(kernel, reinterpret_cast<char*>(cuda::across::shared)); };
+    add(&cuda::across::direct_across_kernel<X, H, false, false>);
     if constexpr (sizeof(X) < 16) {
-        add_kernel(&cuda::across::direct_across_kernel<X, H, true>, reinterpret_cast<char*>(cuda::across::shared));
+        add(&cuda::across::direct_across_kernel<X, H, true, false>);
+        add(&cuda::across::direct_across_kernel<X, H, false, true>);
+        add(&cuda::across::direct_across_kernel<X, H, true, true>);
     }
 });
 

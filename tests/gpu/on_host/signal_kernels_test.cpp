@@ -26,8 +26,8 @@ Problem draw_across(Random& random) {
     p.batch = between(8, chance(0.3, random) ? 300 : 40, random);
     const bool by_vectors = chance(0.5, random);
     if (by_vectors) { p.batch = (p.batch + 3) / 4 * 4; }
-    p.filters = Filters::shared;
-    p.filter_count = 0;
+    p.filters = chance(0.4, random) ? Filters::per_row : Filters::shared;
+    p.filter_count = p.filters == Filters::per_row && p.batch % 2 == 0 && chance(0.5, random) ? p.batch / 2 : 0;
     p.taps_row_stride.reset();
     const auto gap = [&] { return chance(0.3, random) ? by_vectors ? 4 * between(0, 1, random) : between(0, 3, random) : 0; };
     p.input_row_stride = chance(0.2, random) && !by_vectors ? -1 : 1;

@@ -8,7 +8,7 @@ namespace tapline::cuda::across {
 
 /// What a lane has of one time: a sample of each of its C rows.
 template <class X, int C>
-struct alignas(C == 1 ? alignof(X) : 16) Samples {
+struct alignas(C == 1 ? alignof(X) : C * sizeof(X)) Samples {
     X each[C];
 };
 
@@ -26,32 +26,62 @@ __device__ __noinline__ void fill_part(const Arguments& a, Samples<X, C>* to, co
     }
 }
 
+/// Taps in shared memory: one filter for all lanes, or a column of kLanes for each, with one of each of its rows' filters.
+template <class H, int C, bool kOwn>
+using Tap = std::conditional_t<kOwn, Samples<H, C>, H>;
+
+/// Brings the lanes' own filters, those of line 0 to C - 1 of the lane's tile, as bring_taps() does one.
+template <class H, int C>
+__device__ __forceinline__ bool bring_own_taps(const Arguments& a, const Rows& rows, const LineTile& tile,
+                                               std::int64_t filter_bytes, Samples<H, C>* taps) {
+    const int lane = static_cast<int>(threadIdx.x) % kLanes;
+    const int k = static_cast<int>(a.k);
+    bool finite = true;
+#pragma unroll
+    for (int c = 0; c < C; ++c) {
+        const auto* const own =
+            reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter_of(rows, tile, c) * filter_bytes);
+        for (int t = static_cast<int>(threadIdx.x) / kLanes; t < k; t += kWarps) {
+            const H tap = own[t];
+            taps[t * kLanes + lane].each[c] = tap;
+            finite = finite && is_finite(tap);
+        }
+    }
+    const bool any_infinite = __syncthreads_or(!finite) != 0;
+    return a.exact_edges != kMayMultiplyZeros && a.boundary == kZero && any_infinite;
+}
+
 /// sum[i] = the sum over t of taps[t] * window[i + t]: parts of the window follow each other in a ring of shared memory that begins
-/// at `ring` and ends at `end`; `oldest` is the first of them.
-template <class X, class H, int C, int O>
+/// at `ring` and ends at `end`; `oldest` is the first of them. kOwn: `taps` is the lane's column.
+template <class X, class H, int C, int O, bool kOwn>
 __device__ __forceinline__ void convolve_column(X (&sum)[O][C], const Samples<X, C>* oldest, const Samples<X, C>* ring,
-                                                const Samples<X, C>* end, const H* taps, int k) {
+                                                const Samples<X, C>* end, const Tap<H, C, kOwn>* taps, int k) {
     constexpr int V = 16 / static_cast<int>(sizeof(H)) < O ? 16 / static_cast<int>(sizeof(H)) : O;
+    constexpr int kPitch = kOwn ? kLanes : 1;
     Samples<X, C> x[O];
 #pragma unroll
     for (int i = 0; i < O; ++i) { x[i] = oldest[i * kLanes]; }
     const Samples<X, C>* next = oldest;
-    const auto add = [&]<bool kWhole>(std::bool_constant<kWhole> /*whole*/, const H* from, int left) {
+    const auto add = [&]<bool kWhole>(std::bool_constant<kWhole> /*whole*/, const Tap<H, C, kOwn>* from, int left) {
         next += O * kLanes;
         next = next >= end ? next - (end - ring) : next;
 #pragma unroll
         for (int v = 0; v < O; v += V) {
             if (!kWhole && v >= left) { return; }
-            H tap[V];
-            load_taps<V>(tap, from + v);
+            H tap[kOwn ? C : V];
+            if constexpr (!kOwn) { load_taps<V>(tap, from + v); }
 #pragma unroll
             for (int j = 0; j < V; ++j) {
                 if (kWhole || v + j < left) {
                     if (v + j > 0) { x[v + j - 1] = next[(v + j - 1) * kLanes]; }
+                    if constexpr (kOwn) {
+#pragma unroll
+                        for (int c = 0; c < C; ++c) { tap[c] = from[(v + j) * kLanes].each[c]; }
+                    }
 #pragma unroll
                     for (int i = 0; i < O; ++i) {
 #pragma unroll
-                        for (int c = 0; c < C; ++c) { multiply_add(sum[i][c], x[(v + j + i) % O].each[c], tap[j]); }
+                        for (int c = 0; c < C; ++c) { multiply_add(sum[i][c], x[(v + j + i) % O].each[c], tap[kOwn ? c : j]); }
                     }
                 }
             }
@@ -60,8 +90,8 @@ __device__ __forceinline__ void convolve_column(X (&sum)[O][C], const Samples<X,
     };
     int t = 0;
 #pragma unroll 1
-    for (; t + O <= k; t += O) { add(std::true_type{}, taps + t, O); }
-    if (t < k) { add(std::false_type{}, taps + t, k - t); }
+    for (; t + O <= k; t += O) { add(std::true_type{}, taps + t * kPitch, O); }
+    if (t < k) { add(std::false_type{}, taps + t * kPitch, k - t); }
 }
 
 /// Outputs at one time, of any type, to element `at`.
@@ -109,8 +139,8 @@ __device__ __forceinline__ void put_turned(const Arguments& a, const X (&sum)[O]
 /// Lanes' rows are neighbours in memory, so that what a warp reads of one time is one run. A lane's window lies in a ring of shared
 /// memory, a column of its own, and moves on by what the warps make in a step: new samples come asynchronously while they compute.
 /// O outputs at a time are sums in registers under the window that slides along. kWide: a lane has as many rows as a vector of 16
-/// bytes has samples.
-template <class X, class H, bool kWide>
+/// bytes has samples. kOwn: rows have filters of their own, and a lane their taps in a column of shared memory.
+template <class X, class H, bool kWide, bool kOwn>
 __global__ void __launch_bounds__(kThreads)
     direct_across_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Rows rows, const __grid_constant__ Across g) {
     constexpr int C = kRows<sizeof(X), kWide>;
@@ -123,12 +153,17 @@ __global__ void __launch_bounds__(kThreads)
     const int k = static_cast<int>(a.k);
     const int lane = static_cast<int>(threadIdx.x) % kLanes;
     const int warp = static_cast<int>(threadIdx.x) / kLanes;
-    H* const taps = reinterpret_cast<H*>(reinterpret_cast<char*>(shared) + g.taps_at);
-    const bool may_be_absent = bring_taps(a, taps, kThreads);
+    auto* const taps = reinterpret_cast<Tap<H, C, kOwn>*>(reinterpret_cast<char*>(shared) + g.taps_at);
 
     const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kLanes + lane;
     const bool exists = number < rows.tiles;
     const LineTile tile = line_tile(a, rows, a.tiles, exists ? number : 0);
+    bool may_be_absent = false;
+    if constexpr (kOwn) {
+        may_be_absent = bring_own_taps(a, rows, tile, g.filter_bytes, taps);
+    } else {
+        may_be_absent = bring_taps(a, taps, kThreads);
+    }
     const std::int64_t o = tile.tile * (g.steps * S);
     const int count = exists ? static_cast<int>(min(a.count - o, static_cast<std::int64_t>(g.steps * S))) : 0;
     const int needed = count > 0 ? count + k - 1 : 0;  // samples
@@ -186,12 +221,18 @@ __global__ void __launch_bounds__(kThreads)
                 for (int i = 0; i < O; ++i) {
 #pragma unroll
                     for (int c = 0; c < C; ++c) {
-                        if (i < left) { sum[i][c] = exact_sum(a, row + c, taps, a.in_first + a.origin + at + i, 0, a.k); }
+                        const auto* const filter = static_cast<const char*>(a.taps) + filter_of(rows, tile, c) * g.filter_bytes;
+                        if (i < left) {
+                            sum[i][c] =
+                                exact_sum(a, row + c, reinterpret_cast<const H*>(filter), a.in_first + a.origin + at + i, 0, a.k);
+                        }
                     }
                 }
             }
+        } else if constexpr (kOwn) {
+            convolve_column<X, H, C, O, true>(sum, oldest, ring, end, taps + lane, k);
         } else {
-            convolve_column(sum, oldest, ring, end, taps, k);
+            convolve_column<X, H, C, O, false>(sum, oldest, ring, end, taps, k);
         }
         if (!a.plain_store) {
 #pragma unroll

@@ -20,10 +20,11 @@ inline constexpr int kOutputs = kWide ? 8 : 64 / kBytes;
 
 /// How lanes walk along their rows.
 struct Across {
-    int steps;     // of kWarps * kOutputs outputs each
-    int parts;     // of as many samples each: a step's window, and what is on its way
-    int taps_at;   // bytes before the taps in shared memory
-    int stage_at;  // before what turns outputs around that lie along rows; 0: they lie across them
+    int steps;                  // of kWarps * kOutputs outputs each
+    int parts;                  // of as many samples each: a step's window, and what is on its way
+    int taps_at;                // bytes before the taps in shared memory
+    int stage_at;               // before what turns outputs around that lie along rows; 0: they lie across them
+    std::int64_t filter_bytes;  // from one row's own filter to the next
 };
 
 using Kernel = void (*)(Arguments a, Rows rows, Across g);
@@ -32,5 +33,7 @@ using Kernel = void (*)(Arguments a, Rows rows, Across g);
 Kernel kernel_of(Dtype dtype, Dtype taps_dtype, bool wide);
 /// For sums of integers that wrap, samples and taps like them: i32 or i64; else null.
 Kernel integer_kernel_of(Dtype dtype, bool wide);
+/// The same for rows with filters of their own.
+Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, bool wide);
 
 }  // namespace tapline::cuda::across

@@ -5,7 +5,7 @@ namespace tapline::cuda::across {
 
 Kernel integer_kernel_of(Dtype dtype, bool wide) {
     const auto either = [&]<class X>(X /*sum*/) -> Kernel {
-        return wide ? &direct_across_kernel<X, X, true> : &direct_across_kernel<X, X, false>;
+        return wide ? &direct_across_kernel<X, X, true, false> : &direct_across_kernel<X, X, false, false>;
     };
     switch (dtype) {
         case kI32:

@@ -9,9 +9,9 @@ Kernel kernel_of(Dtype dtype, Dtype taps_dtype, bool wide) {
     return with_types(dtype, taps_dtype, [&]<class X, class H>(ElementType<X>, ElementType<H>) -> Kernel {
         if constexpr (sizeof(X) >= 4) {
             if constexpr (sizeof(X) < 16) {
-                if (wide) { return &direct_across_kernel<X, H, true>; }
+                if (wide) { return &direct_across_kernel<X, H, true, false>; }
             }
-            return &direct_across_kernel<X, H, false>;
+            return &direct_across_kernel<X, H, false, false>;
         }
         return nullptr;
     });
