@@ -11,9 +11,10 @@
 #include "cuda/families/image_rows/image_rows.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/integer/integer_any.hpp"
+#include "cuda/families/integer/digits/integer_group.hpp"
 #include "cuda/families/integer/integer_lines.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
-#include "cuda/families/integer/integer_tensor.hpp"
+#include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "cuda/families/overlap_save/checked/overlap_save_checked.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
@@ -52,6 +53,7 @@ const std::vector<const Rung*>& ladder() {
         &transposed_rows(),
         &integer_lines(),
         &integer_tensor(),
+        &integer_group(),
         &integer_direct(),
         &integer_transforms(),
         &integer_signals(),

@@ -7,10 +7,11 @@
 
 #include "core/problem/arrange.hpp"
 #include "cuda/check.hpp"
+#include "cuda/families/integer/digits/integer_group.hpp"
+#include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/integer/integer_lines.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
-#include "cuda/families/integer/integer_tensor.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/integer_cases.hpp"
 
@@ -22,6 +23,8 @@ constexpr std::int64_t kDefaultCases = 400;
 std::int64_t transformed = 0;  // cases
 std::int64_t as_real = 0;      // by the rungs for real numbers
 std::int64_t as_bytes = 0;
+std::int64_t as_group = 0;
+std::int64_t across = 0;  // of those by the rungs for real numbers
 
 std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random& random) {
     PreparedOnHost prepared(rung, r, c.taps.data());
@@ -30,7 +33,9 @@ std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random
     const cuda::Prepared& made = prepared.get();
     if (rung.describe(made).starts_with("segments")) { ++transformed; }
     if (&rung == &cuda::integer_lines() || &rung == &cuda::integer_tiles()) { ++as_real; }
+    if (rung.describe(made).find("direct_across") != std::string::npos) { ++across; }
     if (&rung == &cuda::integer_tensor()) { ++as_bytes; }
+    if (&rung == &cuda::integer_group()) { ++as_group; }
     GuardedBuffer workspace(static_cast<std::size_t>(rung.workspace_bytes(made)) + 1);
     const std::int64_t outputs = r.cut().outputs;
     const std::int64_t split = !rung.reports(made) && chance(0.4, random) ? between(0, outputs, random) : outputs;
@@ -78,7 +83,8 @@ bool run_case(std::uint64_t seed) {
     const bool is_long = chance(0.2, random);
     const Problem p = draw_exact_problem(rank, is_long ? 1500 : 200, is_long ? 400 : 40, random);
     return run_case(p, seed, random,
-                    {&cuda::integer_signals(), &cuda::integer_direct(), &cuda::integer_lines(), &cuda::integer_tensor()});
+                    {&cuda::integer_signals(), &cuda::integer_direct(), &cuda::integer_lines(), &cuda::integer_tensor(),
+                     &cuda::integer_group()});
 }
 
 TEST(IntegerKernels, AgreeWithTheTextbook) {
@@ -110,20 +116,22 @@ TEST(IntegerKernels, TransformsOfLongFilters) {
         if (chance(0.6, random)) { p.output_dtype = pick(kIntegerTypes, random); }
         p.overflow = chance(0.8, random) ? Overflow::wrap : Overflow::error;
         run_case(p, static_cast<std::uint64_t>(seed), random,
-                 {&cuda::integer_direct(), &cuda::integer_transforms(), &cuda::integer_tensor()});
+                 {&cuda::integer_direct(), &cuda::integer_transforms(), &cuda::integer_tensor(), &cuda::integer_group()});
     }
     EXPECT_GT(transformed, cases / 4);
 }
 
-// Samples and outputs side by side, every type, taps of 8 and 16 bits, rows that begin anywhere.
+// Samples and outputs side by side, every type, taps of 8, 16, 32 bits and more, rows that begin anywhere.
 TEST(IntegerKernels, ProductsOfBytes) {
     const std::int64_t only = environment_number("TAPLINE_PROPERTY_SEED", -1);
     const std::int64_t cases = only >= 0 ? only + 1 : environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 10;
     const std::int64_t before = as_bytes;
+    const std::int64_t before_in_groups = as_group;
     for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
         Random random(static_cast<std::uint64_t>(seed));
         Problem p;
-        p.dtype = pick(std::array{Dtype::i8, Dtype::i16, Dtype::i32, Dtype::u8, Dtype::u16, Dtype::u32}, random);
+        p.dtype =
+            pick(std::array{Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64, Dtype::u8, Dtype::u16, Dtype::u32, Dtype::u64}, random);
         p.length = between(1, chance(0.3, random) ? 6000 : 700, random);
         p.taps = between(1, chance(0.3, random) ? 300 : 40, random);
         p.batch = between(1, 3, random);
@@ -136,14 +144,61 @@ TEST(IntegerKernels, ProductsOfBytes) {
         p.overflow = chance(0.8, random) ? Overflow::wrap : Overflow::error;
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
         Case c = exact_case(p, random);
-        const int bits = chance(0.5, random) ? 8 : 16;
+        const int bits = pick(std::array{8, 16, 32, 62}, random);
         auto* const taps = reinterpret_cast<std::int64_t*>(c.taps.data());
         for (std::int64_t t = 0; t < taps_extent(p); ++t) {
-            taps[t] = between(1 - (1 << (bits - 1)), (1 << (bits - 1)) - 1, random);
+            taps[t] = between(1 - (std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1, random);
         }
-        run_filled(p, c, static_cast<std::uint64_t>(seed), random, {&cuda::integer_tensor()});
+        run_filled(p, c, static_cast<std::uint64_t>(seed), random, {&cuda::integer_tensor(), &cuda::integer_group()});
     }
-    if (only < 0) { EXPECT_GT(as_bytes - before, cases / 4); }
+    if (only < 0) {
+        EXPECT_GT(as_bytes - before, cases / 8);
+        EXPECT_GT(as_group - before_in_groups, cases / 4);
+    }
+}
+
+// As many taps as shared memory has room for, all products as large as they can be: sums of bytes come as near to 2^31 as they do.
+TEST(IntegerKernels, SumsOfBytesAtTheirBound) {
+    for (const Dtype dtype : {Dtype::i64, Dtype::u32}) {
+        Problem p;
+        p.dtype = dtype;
+        p.taps = dtype == Dtype::i64 ? 5000 : 7500;
+        p.length = p.taps + 2;
+        p.mode = Mode::valid;
+        p.output_dtype = Dtype::i64;
+        p.overflow = Overflow::wrap;
+        Random random(1);
+        Case c = exact_case(p, random);
+        const std::int64_t tap = dtype == Dtype::i64 ? -std::int64_t{INT32_MAX} : INT32_MAX;
+        std::fill_n(reinterpret_cast<std::int64_t*>(c.taps.data()), p.taps, tap);
+        std::memset(c.in.data(), 0xFF, c.in.size());
+        const std::int64_t before = as_group;
+        run_filled(p, c, 1, random, {&cuda::integer_group()});
+        EXPECT_GT(as_group, before);
+    }
+}
+
+// Recordings with time first: samples of one time are neighbours.
+TEST(IntegerKernels, RowsSideBySide) {
+    const std::int64_t only = environment_number("TAPLINE_PROPERTY_SEED", -1);
+    const std::int64_t cases = only >= 0 ? only + 1 : environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 4;
+    for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
+        Random random(static_cast<std::uint64_t>(seed));
+        Problem p;
+        p.dtype = pick(std::array{Dtype::i32, Dtype::i64, Dtype::i16}, random);
+        p.length = between(1, chance(0.3, random) ? 1500 : 300, random);
+        p.taps = between(1, 60, random);
+        p.batch = between(8, 40, random);
+        p.input_row_stride = p.output_row_stride = 1;
+        p.input_sample_stride = p.output_sample_stride = p.batch;
+        p.mode = Mode::same;
+        p.boundary = static_cast<Boundary>(between(0, 5, random));
+        p.constant = -7;
+        p.output_dtype = chance(0.7, random) ? p.dtype : pick(kIntegerTypes, random);
+        p.overflow = Overflow::wrap;
+        run_case(p, static_cast<std::uint64_t>(seed), random, {&cuda::integer_lines()});
+    }
+    if (only < 0) { EXPECT_GT(across, cases / 10); }
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ alignas(128) uint4 digits_memory[test::on_host::kSharedBytes / sizeof(uint4)];
 #include "gpu/on_host/bytes_on_host.hpp"
 #include "gpu/on_host/tensor_on_host.hpp"
 
-#include "cuda/families/integer/integer_tensor.cpp"
-#include "cuda/families/integer/integer_tensor.cu"
+#include "cuda/families/integer/digits/integer_tensor.cpp"
+#include "cuda/families/integer/digits/integer_tensor.cu"
 
 namespace tapline::test::on_host {
 namespace {

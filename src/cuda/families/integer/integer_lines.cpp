@@ -217,7 +217,7 @@ RungInfo info_of(int rank) {
 }  // namespace integer
 
 const Rung& integer_lines() {
-    static const integer::ByRealRungs rung(integer::info_of(1), {&direct_tiles(), &direct_rows()});
+    static const integer::ByRealRungs rung(integer::info_of(1), {&direct_tiles(), &direct_rows(), &direct_across()});
     return rung;
 }
 const Rung& integer_tiles() {

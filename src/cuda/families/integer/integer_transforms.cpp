@@ -176,10 +176,11 @@ public:
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        // Operations of a point, both ways: of a transform, and of what lies around it.
+        // Operations of a point, both ways: of a transform, and of what lies around it. H100, 2^24 samples, 2,047 taps: i16 259 us,
+        // i32 with taps of 31 bits 484, i64 1,335.
         constexpr double kOfTransform = 2 * 50;
         constexpr double kAround = 40;
-        constexpr double kShareOfDouble = 0.45;
+        constexpr double kShareOfDouble = 0.39;
         const Way way = ordinary_way(p);
         const double signals = way == Way::whole ? 0.5 : way == Way::two ? 1 : 2;
         const double outputs = static_cast<double>(points_of(way) - p.x.k + 1);

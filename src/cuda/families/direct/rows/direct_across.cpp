@@ -119,10 +119,14 @@ public:
         const Rows rows = rows_of(p);
         if (std::abs(rows.near.in) != 1 || rows.near.length < kFewestRows) { return "rows do not lie side by side"; }
         if (std::abs(rows.near.out) != 1 && std::abs(p.x.out_stride) != 1) { return "outputs have no neighbours in memory"; }
+        if (p.is_exact() && !p.whole_sums) { return "integers are exact on the CPU only"; }
+        if (p.dtype == kI64 && p.x.boundary == kConstant) { return "a constant of 64 bits"; }
         if (p.dtype != sums_of(p) || across::kernel_of(p.dtype, p.taps_dtype, false) == nullptr) {
             return "samples are not of the type of sums";
         }
-        if (p.filters > 1 && kernel_of(p, false) == nullptr) { return "rows have filters of their own and are complex128"; }
+        if (p.filters > 1 && kernel_of(p, false) == nullptr) {
+            return "rows have filters of their own and are complex128 or integers";
+        }
         if (p.x.k > kMostTaps || shape_of(p, false, device).shared_bytes > device.shared_bytes_per_block) {
             return "more taps than windows in shared memory have room for";
         }
@@ -189,6 +193,7 @@ private:
     };
 
     static across::Kernel kernel_of(const Problem& p, bool wide) {
+        if (p.filters > 1 && is_integer(p.taps_dtype)) { return nullptr; }
         return (p.filters > 1 ? across::own_kernel_of : across::kernel_of)(p.dtype, p.taps_dtype, wide);
     }
     // Where a job's layout and addresses allow it, too.

@@ -216,14 +216,16 @@ __global__ void __launch_bounds__(kThreads)
         X sum[O][C] = {};
         const std::int64_t at = first + step * S + warp * O;
         if (may_be_absent && (at < 0 || at + O + k - 1 > length)) {
+            if constexpr (!std::is_integral_v<X>) {  // which has no infinities
 #pragma unroll
-            for (int i = 0; i < O; ++i) {
+                for (int i = 0; i < O; ++i) {
 #pragma unroll
-                for (int c = 0; c < C; ++c) {
-                    const auto* const filter = static_cast<const char*>(a.taps) + filter_of(rows, tile, c) * g.filter_bytes;
-                    if (i < left) {
-                        sum[i][c] =
-                            exact_sum(a, row + c, reinterpret_cast<const H*>(filter), a.in_first + a.origin + at + i, 0, a.k);
+                    for (int c = 0; c < C; ++c) {
+                        const auto* const filter = static_cast<const char*>(a.taps) + filter_of(rows, tile, c) * g.filter_bytes;
+                        if (i < left) {
+                            sum[i][c] =
+                                exact_sum(a, row + c, reinterpret_cast<const H*>(filter), a.in_first + a.origin + at + i, 0, a.k);
+                        }
                     }
                 }
             }

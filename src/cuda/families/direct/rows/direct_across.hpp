@@ -31,6 +31,8 @@ using Kernel = void (*)(Arguments a, Rows rows, Across g);
 
 /// Null if there is none for these types.
 Kernel kernel_of(Dtype dtype, Dtype taps_dtype, bool wide);
+/// For sums of integers that wrap, samples and taps like them: i32 or i64; else null.
+Kernel integer_kernel_of(Dtype dtype, bool wide);
 /// The same for rows with filters of their own.
 Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, bool wide);
 

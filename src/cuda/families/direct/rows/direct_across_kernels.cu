@@ -5,6 +5,7 @@
 namespace tapline::cuda::across {
 
 Kernel kernel_of(Dtype dtype, Dtype taps_dtype, bool wide) {
+    if (is_integer(taps_dtype)) { return dtype == taps_dtype ? integer_kernel_of(dtype, wide) : nullptr; }
     return with_types(dtype, taps_dtype, [&]<class X, class H>(ElementType<X>, ElementType<H>) -> Kernel {
         if constexpr (sizeof(X) >= 4) {
             if constexpr (sizeof(X) < 16) {

@@ -3,14 +3,9 @@
 
 #include <cuda_runtime.h>
 
-#include "cuda/families/integer/integer_signal.hpp"
+#include "cuda/families/integer/digits/integer_digits.hpp"
 
 namespace tapline::cuda::integer {
-
-/// Bytes of a sample and of a tap, and powers of 256 that sums are kept of.
-struct Digits {
-    int samples, taps, sums;
-};
 
 inline constexpr int kTensorWarps = 4;
 inline constexpr int kLineOutputs = 32;  // a row of a product's samples: neighbouring outputs
@@ -27,9 +22,8 @@ constexpr int table_words(int steps) { return (kTapLead + 8 * steps + 23) / 32 *
 
 struct Tensor {
     Signal signal;
-    const unsigned* taps;  // of each filter: for each byte `tap_words`, then 64 bits that are added to each sum
-    std::int64_t filter_words;
-    int tap_words, table_words, plane_bytes;
+    TapDigits taps;
+    int table_words, plane_bytes;
     int planes_at, stage_at;  // bytes of shared memory
     int tiles_of_block;
     unsigned flip;  // of four bytes of samples: signs that are turned, so that none is negative

@@ -1,4 +1,4 @@
-#include "cuda/families/integer/integer_tensor.cuh"
+#include "cuda/families/integer/digits/integer_tensor.cuh"
 
 namespace tapline::cuda::integer {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cuda/families/bytes/byte_fragments.cuh"
-#include "cuda/families/integer/integer_signal.cuh"
-#include "cuda/families/integer/integer_tensor.hpp"
+#include "cuda/families/integer/digits/integer_digits.cuh"
+#include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "cuda/primitives/matrix_fragments.cuh"
 
 namespace tapline::cuda::integer {
@@ -31,16 +31,6 @@ __device__ __forceinline__ void put_planes(char* planes, int plane_bytes, int at
     }
 }
 
-/// A vector of samples that are not all in the piece.
-template <int kBytes>
-__device__ __noinline__ uint4 vector_elsewhere(const Signal& g, std::int64_t row, std::int64_t at) {
-    typename RawOf<kBytes>::Type raw[16 / kBytes];
-    for (int i = 0; i < 16 / kBytes; ++i) { raw[i] = static_cast<typename RawOf<kBytes>::Type>(sample_at(g, row, at + i)); }
-    uint4 vector;
-    memcpy(&vector, raw, sizeof vector);
-    return vector;
-}
-
 /// `count` samples from position `first` on, which lies on 16 bytes, as planes.
 template <int kBytes>
 __device__ __forceinline__ void load_planes(const Tensor& g, char* planes, std::int64_t row, std::int64_t first, int count) {
@@ -64,23 +54,6 @@ __device__ __forceinline__ void load_planes(const Tensor& g, char* planes, std::
         for (int u = 0; u < kLoads; ++u) {
             const int at = i + u * V * kThreads;
             if (at < count) { put_planes<kBytes>(planes, g.plane_bytes, at, some[u], g.flip); }
-        }
-    }
-}
-
-/// A filter's tables: of each of its bytes the words that begin 0, 1, 2 and 3 bytes early, zeros around them.
-__device__ __forceinline__ void bring_tables(const Tensor& g, unsigned* tables, const unsigned* taps, int bytes) {
-    const auto thread = static_cast<int>(threadIdx.x);
-#pragma unroll 1
-    for (int i = thread; i < g.table_words; i += 32 * kTensorWarps) {
-        const int word = i - kTapLead;
-        for (int j = 0; j < bytes; ++j) {
-            const unsigned* const from = taps + j * g.tap_words + word;
-            const std::uint64_t here = word >= 0 && word < g.tap_words ? from[0] : 0;
-            const std::uint64_t before = word >= 1 && word <= g.tap_words ? from[-1] : 0;
-            const std::uint64_t both = here << 32 | before;
-#pragma unroll
-            for (int m = 0; m < 4; ++m) { tables[(4 * j + m) * g.table_words + i] = static_cast<unsigned>(both >> (32 - 8 * m)); }
         }
     }
 }
@@ -131,17 +104,6 @@ __device__ __forceinline__ void add_products(unsigned (&sum)[W][4][4], const Ten
     }
 }
 
-/// What the powers of 256 add up to.
-template <class Sum, int W>
-__device__ __forceinline__ Sum joined_sum(const unsigned (&sum)[W][4][4], int n, int e, std::int64_t added) {
-    Sum all = static_cast<Sum>(added);
-#pragma unroll
-    for (int w = 0; w < W && w < static_cast<int>(sizeof(Sum)); ++w) {
-        all += static_cast<Sum>(static_cast<std::int64_t>(static_cast<int>(sum[w][n][e]))) << (8 * w);
-    }
-    return all;
-}
-
 /// A warp's outputs [begin, end) of its 512 to `out`, which lies on 16 bytes, through `stage`.
 template <class Raw, int W>
 __device__ __forceinline__ void store_sums(const unsigned (&sum)[W][4][4], std::int64_t added, Raw* stage, Raw* out, int begin,
@@ -153,7 +115,10 @@ __device__ __forceinline__ void store_sums(const unsigned (&sum)[W][4][4], std::
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
             const int place = kLineOutputs * (lane / 4 + e / 2 * 8) + 8 * n + lane % 4 * 2 + e % 2;
-            stage[place] = static_cast<Raw>(joined_sum<Sum>(sum, n, e, added));
+            unsigned parts[W];
+#pragma unroll
+            for (int w = 0; w < W; ++w) { parts[w] = sum[w][n][e]; }
+            stage[place] = static_cast<Raw>(joined_parts<Sum>(parts, added));
         }
     }
     __syncwarp();
@@ -183,7 +148,7 @@ __global__ void __launch_bounds__(32 * kTensorWarps, 4) tensor_digits_kernel(con
 #pragma unroll 1
     for (std::int64_t number = first_tile; number < last_tile; ++number) {
         const LineTile tile = line_tile(s.a, s.rows, s.a.tiles, number);
-        const unsigned* const taps = g.taps + filter_of(s.rows, tile, 0) * g.filter_words;
+        const unsigned* const taps = g.taps.words + filter_of(s.rows, tile, 0) * g.taps.filter_words;
         // Outputs from an address of 16 bytes on, of samples from such an address on.
         char* const out_row = static_cast<char*>(s.a.out) + tile.out * out_bytes;
         const std::int64_t o = tile.tile * kTensorOutputs - past_16(out_row) / out_bytes;
@@ -194,9 +159,8 @@ __global__ void __launch_bounds__(32 * kTensorWarps, 4) tensor_digits_kernel(con
         const int before = past_16(static_cast<const char*>(s.a.in) + (tile.in + first) * S) / S;
         __syncthreads();  // the last tile's samples are used up
         if (taps != brought) {
-            bring_tables(g, tables, taps, T);
-            const unsigned* const sums = taps + T * g.tap_words;
-            added = static_cast<std::int64_t>(sums[0] | static_cast<std::uint64_t>(sums[1]) << 32);
+            bring_tables<T, kTapLead, 32 * kTensorWarps>(tables, g.table_words, taps, g.taps.tap_words);
+            added = added_by_signs(g.taps, taps);
             brought = taps;
         }
         char* const planes = memory + g.planes_at;
