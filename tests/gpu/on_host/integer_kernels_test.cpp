@@ -74,7 +74,9 @@ bool run_case(std::uint64_t seed) {
     if (rank == 2) {
         return run_case(draw_exact_problem(rank, 30, 5, random), seed, random, {&cuda::integer_images(), &cuda::integer_tiles()});
     }
-    if (rank == 3) { return run_case(draw_exact_problem(rank, 10, 5, random), seed, random, {&cuda::integer_volumes()}); }
+    if (rank == 3) {
+        return run_case(draw_exact_problem(rank, 10, 5, random), seed, random, {&cuda::integer_volumes(), &cuda::integer_planes()});
+    }
     const bool is_long = chance(0.2, random);
     const Problem p = draw_exact_problem(rank, is_long ? 1500 : 200, is_long ? 400 : 40, random);
     return run_case(p, seed, random,

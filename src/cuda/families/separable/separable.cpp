@@ -26,6 +26,9 @@ constexpr double kOutputCost = 53;
 // An output of the marching kernel on tensor cores with kLeastRowSteps, .. kMostRowSteps.
 constexpr double kTensorCost[] = {94, 117, 125};
 constexpr double kHalvesCost[] = {99, 87};  // of the one with halves: of one channel, of three
+// A step of a block with halves and many taps, in seconds: a share of each 16 taps, and what it does besides.
+constexpr double kManyStepSeconds = 0.19e-6;
+constexpr double kManyOwnSeconds = 0.25e-6;
 // The same of the marching kernel.
 constexpr double kMarchProductCost = 1.4;
 constexpr double kMarchOutputCost = 60;
@@ -91,12 +94,49 @@ March march_of(const Problem& p) {
     return g;
 }
 
-// Whether the marching kernel does it: its taps are unrolled, and it counts the elements of a row in 31 bits.
-bool marches(const Problem& p, const cuda_abi::Device& device) {
+namespace {
+
+// What all marching kernels ask for: they count the elements of a row in 31 bits.
+bool has_strips(const Problem& p) {
     constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
-    return p.separable == 1 && p.channels.length <= kMostChannels && p.y.k <= kPassTaps && p.x.k <= kPassTaps &&
+    return p.separable == 1 && p.channels.length <= kMostChannels &&
            std::max({p.x.n * p.channels.length, p.y.out_stride, p.y.in_stride}) <= kMostElements &&
-           std::min(p.y.out_stride, p.y.in_stride) >= 0 && march_bytes(march_of(p)) + kReservedBytes <= shared_limit(device);
+           std::min(p.y.out_stride, p.y.in_stride) >= 0;
+}
+
+}  // namespace
+
+// Whether the marching kernel does it: its taps are unrolled.
+bool marches(const Problem& p, const cuda_abi::Device& device) {
+    return has_strips(p) && p.y.k <= kPassTaps && p.x.k <= kPassTaps &&
+           march_bytes(march_of(p)) + kReservedBytes <= shared_limit(device);
+}
+
+double halo_rows_of(std::int64_t mask_height) {
+    constexpr double kHaloCost = 0.6;
+    constexpr double kStartRows = 8;
+    return kHaloCost * static_cast<double>(mask_height - 1) + kStartRows;
+}
+
+Segments segments_of(const Strips& s, const cuda_abi::Device& device) {
+    constexpr std::int64_t kMostRounds = 4;  // of segments that do not all run at once
+    const auto held = static_cast<std::int64_t>(shared_limit(device) / (s.bytes + kReservedBytes));
+    const std::int64_t at_once = device.multiprocessors * std::clamp<std::int64_t>(held, 1, s.most_held);
+    const std::int64_t steps = divide_up(s.rows, kSide);
+    std::int64_t best = steps;
+    double least = HUGE_VAL;
+    for (std::int64_t rounds = 1; rounds <= kMostRounds; ++rounds) {
+        const std::int64_t segments = std::clamp<std::int64_t>(rounds * at_once / s.strips, 1, steps);
+        const std::int64_t length = divide_up(steps, segments);
+        const auto needed = static_cast<double>(divide_up(s.strips * divide_up(steps, length), at_once));
+        const auto rows = static_cast<double>(length * kSide);
+        const double cost = needed * (rows + s.halo_rows) + s.unevenness * rows;
+        if (cost < least) {
+            least = cost;
+            best = length;
+        }
+    }
+    return {static_cast<int>(std::min(best * kSide, kFar)), least};
 }
 
 // Row steps of the kernel on tensor cores: enough for the row, and for the column with one less.
@@ -124,7 +164,7 @@ bool on_tensor_cores(const Problem& p, const cuda_abi::Device& device) {
 bool on_halves(const Problem& p, const cuda_abi::Device& device) {
     const auto taps = static_cast<int>(std::max(p.y.k, p.x.k));
     return marches(p, device) && (p.channels.length == 1 || p.channels.length == 3) && p.y.in_stride % 4 == 0 &&
-           device.major == 9 && halves::steps_of(taps) == halves::kSteps && halves_cost(p) < march_cost(p);
+           device.major == 9 && halves::steps_of(taps) == halves::kFewSteps && halves_cost(p) < march_cost(p);
 }
 
 namespace {
@@ -133,6 +173,52 @@ double march_seconds(const Problem& p, const cuda_abi::Device& device) {
     const double cost = on_halves(p, device) ? halves_cost(p) : on_tensor_cores(p, device) ? tensor_cost(p) : march_cost(p);
     return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * image_outputs(p) / device.peak_flops);
 }
+
+// Seconds in tiles; infinite: none fits in shared memory.
+double tile_seconds(const Problem& p, const cuda_abi::Device& device) {
+    const Layout g = layout_of(p, device);
+    if (p.y.k > kMostMask || p.x.k > kMostMask || g.tile_rows == 0) { return HUGE_VAL; }
+    const double halo = 1 + static_cast<double>(p.x.k - 1) / g.tile_pixels;
+    const double products = static_cast<double>(p.y.k) * halo + static_cast<double>(p.x.k);
+    const double cost = p.separable * (kProductCost * products + kRankCost) + kOutputCost;
+    return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * image_outputs(p) / device.peak_flops);
+}
+
+// Steps of the kernel with halves for many taps, windows of rows beginning on 16 bytes; more than there are kernels for, where it
+// does not take the problem.
+int many_steps_of(const Problem& p, const cuda_abi::Device& device) {
+    constexpr int kNone = halves::kMostSteps + 1;
+    if (!has_strips(p) || p.channels.length != 1 || p.y.in_stride % 4 != 0 || device.major != 9) { return kNone; }
+    if (std::max(p.y.k, p.x.k) > halves::kMostTaps) { return kNone; }
+    const std::int64_t lead = halves::is_column(p.x.k, p.x.origin) ? 0 : ((-p.x.origin) % 4 + 4) % 4;
+    const int steps = halves::steps_of(static_cast<int>(std::max(p.y.k, p.x.k + lead)));
+    return std::max(steps, halves::kFewSteps + 1);
+}
+
+double many_halves_seconds(const Problem& p, const cuda_abi::Device& device) {
+    const int steps = many_steps_of(p, device);
+    if (steps > halves::kMostSteps) { return HUGE_VAL; }
+    using Shape = halves::HalvesShape<halves::kMostSteps, 1>;
+    Strips s{};
+    s.strips = divide_up(p.x.outputs, Shape::kPixels) * p.batch.length;
+    s.rows = p.y.outputs;
+    s.bytes = Shape::kBytes;
+    s.most_held = Shape::kBlocks;
+    s.halo_rows = halves::halo_rows_of(steps);
+    const double of_rows = halves::is_column(p.x.k, p.x.origin) ? 1 : steps;
+    const double step = kManyOwnSeconds + kManyStepSeconds * (steps + of_rows) / 2;
+    return kLaunchSeconds + kColdSeconds +
+           std::max(seconds_to_move(p, device), segments_of(s, device).rows / halves::kStepRows * step);
+}
+
+}  // namespace
+
+int many_halves_steps_of(const Problem& p, const cuda_abi::Device& device) {
+    if (marches(p, device) || !(many_halves_seconds(p, device) < tile_seconds(p, device))) { return 0; }
+    return many_steps_of(p, device);
+}
+
+namespace {
 
 class ImageSeparable final : public Rung {
 public:
@@ -165,7 +251,7 @@ public:
         if (p.channels.length > 32) { return "takes at most 32 channels"; }
         if (Refusal refusal = refuse_image(p); !refusal.empty()) { return refusal; }
         if (marches(p, device)) { return {}; }
-        if (p.y.k > kMostMask || p.x.k > kMostMask || layout_of(p, device).tile_rows == 0) {
+        if (std::min(tile_seconds(p, device), many_halves_seconds(p, device)) == HUGE_VAL) {
             return "no tile with its halo fits in shared memory";
         }
         return {};
@@ -173,17 +259,13 @@ public:
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         if (marches(p, device)) { return march_seconds(p, device); }
-        const Layout g = layout_of(p, device);
-        const double halo = 1 + static_cast<double>(p.x.k - 1) / g.tile_pixels;
-        const double products = static_cast<double>(p.y.k) * halo + static_cast<double>(p.x.k);
-        const double cost = p.separable * (kProductCost * products + kRankCost) + kOutputCost;
-        return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * image_outputs(p) / device.peak_flops);
+        return std::min(tile_seconds(p, device), many_halves_seconds(p, device));
     }
 
     // columns (rank, padded_height), rows (rank, padded_width), the mask itself. The marching kernels take their factors by value.
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        if (marches(p, prepared.device)) { return {}; }
+        if (marches(p, prepared.device) || many_halves_steps_of(p, prepared.device) != 0) { return {}; }
         const auto height = static_cast<std::size_t>(p.y.k);
         const auto width = static_cast<std::size_t>(p.x.k);
         const Layout g = layout_of(p, prepared.device);
