@@ -29,7 +29,7 @@ std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random
     std::memset(c.out.data(), 0xFF, c.out.size());
     const cuda::Prepared& made = prepared.get();
     if (rung.describe(made).starts_with("segments")) { ++transformed; }
-    if (&rung == &cuda::integer_lines() || &rung == &cuda::integer_tiles()) { ++as_real; }
+    if (&rung == &cuda::integer_lines() || &rung == &cuda::integer_tiles() || &rung == &cuda::integer_planes()) { ++as_real; }
     if (&rung == &cuda::integer_tensor()) { ++as_bytes; }
     GuardedBuffer workspace(static_cast<std::size_t>(rung.workspace_bytes(made)) + 1);
     const std::int64_t outputs = r.cut().outputs;

@@ -9,6 +9,11 @@
 #include "cuda/families/separable/separable_halves.hpp"
 
 namespace tapline::cuda {
+
+bool image_halves_rung::is_one_column(const Problem& p) {
+    return p.x.k == 1 && p.x.origin == 0 && p.x.outputs == p.x.n && !p.taps_come_later && p.taps_finite;
+}
+
 namespace image_separable_rung {
 namespace {
 
@@ -23,6 +28,8 @@ constexpr std::int64_t kMostMask = 512;
 constexpr double kProductCost = 2.37;
 constexpr double kRankCost = 70;
 constexpr double kOutputCost = 53;
+// Of a block that has a multiprocessor to itself (H100, 512 x 512 pixels: 49 x 49 and 81 x 81 taps 43 and 81 us).
+constexpr double kAloneCost = 2.4;
 // An output of the marching kernel on tensor cores with kLeastRowSteps, .. kMostRowSteps.
 constexpr double kTensorCost[] = {94, 117, 125};
 constexpr double kHalvesCost[] = {99, 87};  // of the one with halves: of one channel, of three
@@ -99,7 +106,7 @@ namespace {
 // What all marching kernels ask for: they count the elements of a row in 31 bits.
 bool has_strips(const Problem& p) {
     constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
-    return p.separable == 1 && p.channels.length <= kMostChannels &&
+    return p.channels.length <= kMostChannels &&
            std::max({p.x.n * p.channels.length, p.y.out_stride, p.y.in_stride}) <= kMostElements &&
            std::min(p.y.out_stride, p.y.in_stride) >= 0;
 }
@@ -108,7 +115,7 @@ bool has_strips(const Problem& p) {
 
 // Whether the marching kernel does it: its taps are unrolled.
 bool marches(const Problem& p, const cuda_abi::Device& device) {
-    return has_strips(p) && p.y.k <= kPassTaps && p.x.k <= kPassTaps &&
+    return p.separable == 1 && has_strips(p) && p.y.k <= kPassTaps && p.x.k <= kPassTaps &&
            march_bytes(march_of(p)) + kReservedBytes <= shared_limit(device);
 }
 
@@ -176,12 +183,18 @@ double march_seconds(const Problem& p, const cuda_abi::Device& device) {
 
 // Seconds in tiles; infinite: none fits in shared memory.
 double tile_seconds(const Problem& p, const cuda_abi::Device& device) {
+    if (p.separable < 1 || p.y.k > kMostMask || p.x.k > kMostMask) { return HUGE_VAL; }
     const Layout g = layout_of(p, device);
-    if (p.y.k > kMostMask || p.x.k > kMostMask || g.tile_rows == 0) { return HUGE_VAL; }
+    if (g.tile_rows == 0) { return HUGE_VAL; }
     const double halo = 1 + static_cast<double>(p.x.k - 1) / g.tile_pixels;
     const double products = static_cast<double>(p.y.k) * halo + static_cast<double>(p.x.k);
     const double cost = p.separable * (kProductCost * products + kRankCost) + kOutputCost;
-    return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * image_outputs(p) / device.peak_flops);
+    // Few blocks leave multiprocessors alone, and a block by itself hides little.
+    const auto blocks = static_cast<double>(divide_up(p.y.outputs, g.tile_rows) *
+                                            divide_up(p.x.outputs * p.channels.length, g.tile_elements) * p.batch.length);
+    const double in_one_round = kAloneCost * device.multiprocessors * g.tile_rows * g.tile_elements;
+    const double outputs = blocks > device.multiprocessors ? image_outputs(p) : std::max(image_outputs(p), in_one_round);
+    return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * outputs / device.peak_flops);
 }
 
 // Steps of the kernel with halves for many taps, windows of rows beginning on 16 bytes; more than there are kernels for, where it
@@ -189,8 +202,9 @@ double tile_seconds(const Problem& p, const cuda_abi::Device& device) {
 int many_steps_of(const Problem& p, const cuda_abi::Device& device) {
     constexpr int kNone = halves::kMostSteps + 1;
     if (!has_strips(p) || p.channels.length != 1 || p.y.in_stride % 4 != 0 || device.major != 9) { return kNone; }
+    if (p.separable != 1 && !halves::is_one_column(p)) { return kNone; }
     if (std::max(p.y.k, p.x.k) > halves::kMostTaps) { return kNone; }
-    const std::int64_t lead = halves::is_column(p.x.k, p.x.origin) ? 0 : ((-p.x.origin) % 4 + 4) % 4;
+    const std::int64_t lead = halves::is_one_column(p) ? 0 : ((-p.x.origin) % 4 + 4) % 4;
     const int steps = halves::steps_of(static_cast<int>(std::max(p.y.k, p.x.k + lead)));
     return std::max(steps, halves::kFewSteps + 1);
 }
@@ -205,7 +219,7 @@ double many_halves_seconds(const Problem& p, const cuda_abi::Device& device) {
     s.bytes = Shape::kBytes;
     s.most_held = Shape::kBlocks;
     s.halo_rows = halves::halo_rows_of(steps);
-    const double of_rows = halves::is_column(p.x.k, p.x.origin) ? 1 : steps;
+    const double of_rows = halves::is_one_column(p) ? 1 : steps;
     const double step = kManyOwnSeconds + kManyStepSeconds * (steps + of_rows) / 2;
     return kLaunchSeconds + kColdSeconds +
            std::max(seconds_to_move(p, device), segments_of(s, device).rows / halves::kStepRows * step);
@@ -246,13 +260,16 @@ public:
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
         if (p.filters != 1) { return "takes one mask for all channels"; }
-        if (p.separable < 1 || p.separable > kMostRank) { return "the mask is no sum of a few products of a column and a row"; }
+        if ((p.separable < 1 || p.separable > kMostRank) && !halves::is_one_column(p)) {
+            return "the mask is no sum of a few products of a column and a row";
+        }
         if (p.accuracy == Accuracy::strict) { return "rounds between its passes: not under strict accuracy"; }
         if (p.channels.length > 32) { return "takes at most 32 channels"; }
         if (Refusal refusal = refuse_image(p); !refusal.empty()) { return refusal; }
         if (marches(p, device)) { return {}; }
         if (std::min(tile_seconds(p, device), many_halves_seconds(p, device)) == HUGE_VAL) {
-            return "no tile with its halo fits in shared memory";
+            return halves::is_one_column(p) ? "takes one column of up to 113 taps on devices of compute capability 9.0"
+                                            : "no tile with its halo fits in shared memory";
         }
         return {};
     }

@@ -322,7 +322,8 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     float* out = static_cast<float*>(a.out) + tile.image * a.out_image + tile.y * a.out_row + tile.e;
     out += kChannels == 1 ? (lane / 4 - kStepRows * kSteps) * a.out_row + pixel + lane % 4 * 2
                           : (own_row - kStepRows * (kSteps + 1)) * a.out_row + 4 * own_lane;
-    const bool whole = in_register(pixel + 16 <= columns);
+    int left = columns - pixel;  // of the warp's pixels
+    asm volatile("" : "+r"(left));
     const bool vectors = in_register(columns == Shape::kOutRow && g.out_vectors != 0 && a.common.plain_store != 0);
     // Outputs of steps up to `checked` may not be finite, or must be multiplied once more, or converted.
     const auto checked_until = [&](int step) {
@@ -361,7 +362,10 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     };
     const auto store_one_channel = [&](int step, float(&sum)[2][4]) {
         const int row = (step - kSteps) * kStepRows;
-        if (whole && row + kStepRows <= outputs && step > checked) { return store_outputs(a, g, out, sum); }
+        if (left <= 0) { return; }
+        if (row + kStepRows <= outputs && step > checked) {
+            return left >= 16 ? store_outputs(a, g, out, sum) : store_some(a, out, sum, left);
+        }
         const float rest = rest_of(passed_exponent);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {

@@ -12,8 +12,6 @@ using image_separable_rung::kFar;
 inline constexpr int kStepRows = 16;
 constexpr int steps_of(int taps) { return taps <= 17 ? 2 : (taps + 14) / 16 + 1; }
 constexpr int most_taps_of(int steps) { return 16 * steps - 15; }
-/// Whether a mask is of one column, that of the output: rows are left as they are, a product with one tap.
-constexpr bool is_column(std::int64_t width, std::int64_t origin) { return width == 1 && origin == 0; }
 /// Rows that take as long as a segment's beginning.
 constexpr int halo_rows_of(int steps) { return kStepRows * steps; }
 inline constexpr int kFewSteps = 3;   // whose taps stay in registers
@@ -38,14 +36,17 @@ struct HalvesShape {
     static constexpr int kProducts = kOwnProducts;
     static constexpr bool kFew = kSteps <= kFewSteps;
     // Of a block's row. With many taps a wide one, whose halo is the smaller part.
-    static constexpr int kPixels = kFew ? 64 : 192;
+#ifndef TAPLINE_HALVES_PIXELS
+#define TAPLINE_HALVES_PIXELS 192
+#endif
+    static constexpr int kPixels = kFew ? 64 : TAPLINE_HALVES_PIXELS;
     static constexpr int kStages = kFew ? 4 : 3;  // steps' rows that are held or on their way
     static constexpr int kHalfBuffers =
         kFew ? 4 : 3;  // steps' rows as halves: written a step ahead, read by warps up to one behind
     static constexpr int kPaddedTaps = kTapLead + 16 * kSteps + 8;  // with those and zeros after them
     static constexpr int kThreads = kPixels / 16 * 32 * kChannels;
-    static constexpr int kBlocks = kFew && kChannels == 1 ? 3 : 1;  // of a multiprocessor: 168 registers a thread
-    static constexpr int kWindow = kPixels + 16 * (kRowSteps - 1);  // pixels of a row
+    static constexpr int kBlocks = kChannels == 1 ? 192 / kPixels : 1;  // of a multiprocessor: 168 registers a thread
+    static constexpr int kWindow = kPixels + 16 * (kRowSteps - 1);      // pixels of a row
     static constexpr int kElements = kWindow * kChannels;
     static constexpr int kStage = kStepRows * kElements;
     static constexpr int kLanes = kThreads / kStepRows;    // threads of a row

@@ -205,4 +205,14 @@ __device__ __forceinline__ void store_outputs(const ImageArguments& a, const Hal
     }
 }
 
+/// The same of a warp that has `left` pixels within the image.
+__device__ __forceinline__ void store_some(const ImageArguments& a, float* to, float (&sum)[2][4], int left) {
+    const int own = left - static_cast<int>(threadIdx.x) % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        const int column = i / 4 * 8 + i % 2;
+        if (column < own) { to[i % 4 / 2 * 8 * a.out_row + column] = finish(a.common, sum[i / 4][i % 4]); }
+    }
+}
+
 }  // namespace tapline::cuda::image_halves_rung

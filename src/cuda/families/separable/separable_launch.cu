@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "cuda/families/common/images.hpp"
 #include "cuda/families/separable/separable.cuh"
@@ -204,8 +205,12 @@ struct ChosenHalves final : ChosenKernel {
 
     explicit ChosenHalves(const Prepared& prepared) {
         const Problem& p = prepared.problem;
-        const ScaledTaps column = scale_taps(march.column, prepared.given.columns, p.y.k, kProducts < 3);
-        const ScaledTaps row = scale_taps(march.row, prepared.given.rows, p.x.k, kProducts < 3);
+        const auto* const taps = static_cast<const float*>(prepared.given.taps);
+        const std::vector<double> one_column(taps, taps + (kRowSteps == 1 ? p.y.k : 0));
+        const double one = 1;
+        const ScaledTaps column =
+            scale_taps(march.column, kRowSteps == 1 ? one_column.data() : prepared.given.columns, p.y.k, kProducts < 3);
+        const ScaledTaps row = scale_taps(march.row, kRowSteps == 1 ? &one : prepared.given.rows, p.x.k, kProducts < 3);
         march.exponent = 127 - column.exponent - row.exponent;
         double sum = 0;
         for (std::int64_t i = 0; i < p.x.k; ++i) { sum += std::fabs(march.row[i]); }
@@ -246,7 +251,7 @@ std::unique_ptr<const ChosenKernel> halves_of_steps(const Prepared& prepared, in
         if (steps > kSteps) { return halves_of_steps<kSteps + 1>(prepared, steps); }
     }
     const Problem& p = prepared.problem;
-    if (halves::is_column(p.x.k, p.x.origin)) { return std::make_unique<ChosenHalves<kSteps, 1, 3, 1>>(prepared); }
+    if (halves::is_one_column(p)) { return std::make_unique<ChosenHalves<kSteps, 1, 3, 1>>(prepared); }
     if (half_factor_of(prepared.given.columns, p.y.k) != 0 && half_factor_of(prepared.given.rows, p.x.k) != 0) {
         return std::make_unique<ChosenHalves<kSteps, 1, 2>>(prepared);
     }

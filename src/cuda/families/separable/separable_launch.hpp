@@ -32,6 +32,17 @@ bool on_halves(const Problem& p, const cuda_abi::Device& device);
 /// Steps of the one with halves for masks of more rows or columns; 0: another kernel does it.
 int many_halves_steps_of(const Problem& p, const cuda_abi::Device& device);
 
+}  // namespace tapline::cuda::image_separable_rung
+
+namespace tapline::cuda::image_halves_rung {
+
+/// Whether a mask is one column, that of the output, of taps that are known: rows are left as they are, a product with one tap.
+bool is_one_column(const Problem& p);
+
+}  // namespace tapline::cuda::image_halves_rung
+
+namespace tapline::cuda::image_separable_rung {
+
 /// What a kernel marches down: blocks do a segment of a strip each.
 struct Strips {
     std::int64_t strips, rows;
