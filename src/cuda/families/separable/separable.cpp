@@ -33,9 +33,12 @@ constexpr double kAloneCost = 2.4;
 // An output of the marching kernel on tensor cores with kLeastRowSteps, .. kMostRowSteps.
 constexpr double kTensorCost[] = {94, 117, 125};
 constexpr double kHalvesCost[] = {99, 87};  // of the one with halves: of one channel, of three
-// A step of a block with halves and many taps, in seconds: a share of each 16 taps, and what it does besides.
-constexpr double kManyStepSeconds = 0.19e-6;
-constexpr double kManyOwnSeconds = 0.25e-6;
+// A step of all blocks that a multiprocessor holds, with halves and many taps, in seconds: for each 16 taps along rows and down
+// columns, and besides. H100, 4096 x 4096 with 49 x 49, 81 x 81 and 101 x 101 taps 88, 120 and 148 us, with 49 and 81 in a column
+// 56 and 61; 1024 x 1024 with 49 x 49 16 us, with 49 and 81 in a column 11 and 15.
+constexpr double kManyOwnSeconds = 0.15e-6;
+constexpr double kManyRowSeconds = 0.24e-6;
+constexpr double kManyColumnSeconds = 0.13e-6;
 // The same of the marching kernel.
 constexpr double kMarchProductCost = 1.4;
 constexpr double kMarchOutputCost = 60;
@@ -209,20 +212,28 @@ int many_steps_of(const Problem& p, const cuda_abi::Device& device) {
     return std::max(steps, halves::kFewSteps + 1);
 }
 
-double many_halves_seconds(const Problem& p, const cuda_abi::Device& device) {
-    const int steps = many_steps_of(p, device);
-    if (steps > halves::kMostSteps) { return HUGE_VAL; }
-    using Shape = halves::HalvesShape<halves::kMostSteps, 1>;
+// What it marches down.
+template <class Shape>
+Strips many_strips(const Problem& p, int steps) {
     Strips s{};
     s.strips = divide_up(p.x.outputs, Shape::kPixels) * p.batch.length;
     s.rows = p.y.outputs;
     s.bytes = Shape::kBytes;
     s.most_held = Shape::kBlocks;
     s.halo_rows = halves::halo_rows_of(steps);
-    const double of_rows = halves::is_one_column(p) ? 1 : steps;
-    const double step = kManyOwnSeconds + kManyStepSeconds * (steps + of_rows) / 2;
+    return s;
+}
+
+double many_halves_seconds(const Problem& p, const cuda_abi::Device& device) {
+    const int steps = many_steps_of(p, device);
+    if (steps > halves::kMostSteps) { return HUGE_VAL; }
+    const bool is_column = halves::is_one_column(p);
+    const Strips strips = is_column                      ? many_strips<halves::HalvesShape<halves::kMostSteps, 1, 3, 1>>(p, steps)
+                          : steps <= halves::kMostNarrow ? many_strips<halves::HalvesShape<halves::kMostNarrow, 1>>(p, steps)
+                                                         : many_strips<halves::HalvesShape<halves::kMostSteps, 1>>(p, steps);
+    const double step = kManyOwnSeconds + kManyRowSeconds * (is_column ? 1 : steps) + kManyColumnSeconds * steps;
     return kLaunchSeconds + kColdSeconds +
-           std::max(seconds_to_move(p, device), segments_of(s, device).rows / halves::kStepRows * step);
+           std::max(seconds_to_move(p, device), segments_of(strips, device).rows / halves::kStepRows * step);
 }
 
 }  // namespace

@@ -14,8 +14,9 @@ constexpr int steps_of(int taps) { return taps <= 17 ? 2 : (taps + 14) / 16 + 1;
 constexpr int most_taps_of(int steps) { return 16 * steps - 15; }
 /// Rows that take as long as a segment's beginning.
 constexpr int halo_rows_of(int steps) { return kStepRows * steps; }
-inline constexpr int kFewSteps = 3;   // whose taps stay in registers
-inline constexpr int kMostSteps = 8;  // of one channel: the rows between the passes stay in registers
+inline constexpr int kFewSteps = 3;    // whose taps stay in registers
+inline constexpr int kMostNarrow = 6;  // whose blocks are narrow
+inline constexpr int kMostSteps = 8;   // of one channel: the rows between the passes stay in registers
 inline constexpr int kMostTaps = most_taps_of(kMostSteps);
 inline constexpr int kTapLead = 32;       // zeros before the taps
 inline constexpr int kTapExponent = 14;   // of the largest tap: below a half's 2^16
@@ -35,11 +36,8 @@ struct HalvesShape {
     static constexpr int kRowSteps = kOwnRowSteps;
     static constexpr int kProducts = kOwnProducts;
     static constexpr bool kFew = kSteps <= kFewSteps;
-    // Of a block's row. With many taps a wide one, whose halo is the smaller part.
-#ifndef TAPLINE_HALVES_PIXELS
-#define TAPLINE_HALVES_PIXELS 192
-#endif
-    static constexpr int kPixels = kFew ? 64 : TAPLINE_HALVES_PIXELS;
+    // Of a block's row: where three blocks of 64 do not fit in shared memory, two of 96.
+    static constexpr int kPixels = kSteps <= kMostNarrow || kRowSteps == 1 ? 64 : 96;
     static constexpr int kStages = kFew ? 4 : 3;  // steps' rows that are held or on their way
     static constexpr int kHalfBuffers =
         kFew ? 4 : 3;  // steps' rows as halves: written a step ahead, read by warps up to one behind

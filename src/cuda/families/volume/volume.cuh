@@ -365,7 +365,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksHeld) volume_kernel(const __g
             add_plane<X, kSide, c.down, c.across, c.pitch>(sum, window, a.taps);
         } else {
             X own[kSide][c.down][c.across] = {};
-            add_plane_by_rows<X, kSide, c.down, c.across, c.pitch>(own, window, a.taps);
+            if constexpr (kSide * kSide * kSide * c.down * c.across <= kUnrolled) {
+                add_plane<X, kSide, c.down, c.across, c.pitch>(own, window, a.taps);
+            } else {
+                add_plane_by_rows<X, kSide, c.down, c.across, c.pitch>(own, window, a.taps);
+            }
 #pragma unroll
             for (int i = 0; i < kSide * c.down * c.across; ++i) { (&sum[0][0][0])[i] += (&own[0][0][0])[i]; }
         }

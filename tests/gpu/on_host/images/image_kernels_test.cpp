@@ -236,7 +236,7 @@ TEST(ImageKernels, MarchesDownStripsWithManyTaps) {
             if (p.boundary == Boundary::constant) { p.constant = 3; }
             if (turn % 5 == 0) { p.clamp = Clamp{-1, 1}; }
             if (turn % 7 == 0) { p.mode = Mode::full; }
-            EXPECT_EQ(run_whole(cuda::image_separable(), p, turn % 2, turn % 4 == 0, turn % 7 < 3 ? 132 : 1, 9, "192 pixels"), "")
+            EXPECT_EQ(run_whole(cuda::image_separable(), p, turn % 2, turn % 4 == 0, turn % 7 < 3 ? 132 : 1, 9, "as halves"), "")
                 << height << " " << width << " " << columns << " " << static_cast<int>(p.boundary);
         }
     }
