@@ -11,7 +11,7 @@
 namespace tapline::cuda {
 
 bool image_halves_rung::is_one_column(const Problem& p) {
-    return p.x.k == 1 && p.x.origin == 0 && p.x.outputs == p.x.n && !p.taps_come_later && p.taps_finite;
+    return p.x.k == 1 && p.x.origin == 0 && p.x.outputs == p.x.n && p.y.k > kPassTaps && !p.taps_come_later && p.taps_finite;
 }
 
 namespace image_separable_rung {
@@ -252,15 +252,16 @@ public:
         info.number = "05";
         info.name = "image_separable";
         info.idea =
-            "A mask of rank one is a column times a row. Up to 32 x 32 taps a block marches down a strip: rows are filtered into a "
-            "ring "
-            "in shared memory, the ring into rows of outputs; on tensor cores, where they do TF32 fast, from registers to "
-            "registers. "
-            "Else, and as a sum of 2 to 4 such masks, a tile's columns are "
-            "filtered in "
-            "place, each by one thread, then its rows.";
+            "A mask of rank one is a column times a row. Up to 32 x 32 taps, and 113 x 113 of one channel on tensor cores, a block "
+            "marches down a strip: rows are filtered into a ring in shared memory, the ring into rows of outputs; on tensor cores "
+            "from "
+            "registers to registers. Else, and as a sum of 2 to 4 such masks, a tile's columns are filtered in place, each by one "
+            "thread, then its rows.";
         info.changed = "k_h + k_w products an output instead of k_h k_w.";
-        info.requirements = "f32, one mask for all channels, of rank 1 to 4; at most 32 channels; not under strict accuracy.";
+        info.requirements =
+            "f32, one mask for all channels, of rank 1 to 4, or one column of 33 to 113 taps; at most 32 channels; not under "
+            "strict "
+            "accuracy.";
         info.limited_by = "Multiply-adds and the loads that feed them; the passes over halos.";
         info.source = "src/cuda/families/separable/separable.cuh";
         info.rank = 2;

@@ -36,7 +36,8 @@ int many_halves_steps_of(const Problem& p, const cuda_abi::Device& device);
 
 namespace tapline::cuda::image_halves_rung {
 
-/// Whether a mask is one column, that of the output, of taps that are known: rows are left as they are, a product with one tap.
+/// Whether a mask is one column, that of the output, of many taps that are known: rows are left as they are, a product with one
+/// tap.
 bool is_one_column(const Problem& p);
 
 }  // namespace tapline::cuda::image_halves_rung
