@@ -140,6 +140,8 @@ def test_derivatives_of_a_volume(gpu, name, dtype):
 @pytest.mark.parametrize("shape", [(150, 300), (41, 97)])
 def test_many_taps(gpu, mode, shape):
     """Up to where strips end, and beyond."""
+    if EMULATED:
+        pytest.skip("the emulated engine sums them one by one")
     x = drawn(*shape, dtype="float32")
     for sigma in (6.0, 10.0, 14.0, 15.0):
         assert_close(gpu.get(nd.gaussian_filter(gpu.put(x), sigma, mode=mode)), nd.gaussian_filter(x, sigma, mode=mode), 200)
