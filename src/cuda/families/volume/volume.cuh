@@ -153,6 +153,13 @@ __device__ __noinline__ void make_term_by_term(const VolumeArguments<X>& a, cons
     }
 }
 
+/// 16 bytes of numbers from shared memory.
+template <class X>
+__device__ __forceinline__ void load_vector(X* to, const X* from) {
+    const uint4 vector = *reinterpret_cast<const uint4*>(from);
+    memcpy(to, &vector, sizeof vector);
+}
+
 /// sum[dz][r][i] += the plane's rows times the mask's plane dz. `window`: the thread's first sample.
 template <class X, int kSide, int kDown, int kAcross, int kPitch>
 __device__ __forceinline__ void add_plane(X (&sum)[kSide][kDown][kAcross], const X* window, const X* taps) {
@@ -161,9 +168,7 @@ __device__ __forceinline__ void add_plane(X (&sum)[kSide][kDown][kAcross], const
     for (int row = 0; row < kDown + kSide - 1; ++row) {
         X held[kVectors * kAcross];
 #pragma unroll
-        for (int v = 0; v < kVectors; ++v) {
-            *reinterpret_cast<uint4*>(held + v * kAcross) = *reinterpret_cast<const uint4*>(window + row * kPitch + v * kAcross);
-        }
+        for (int v = 0; v < kVectors; ++v) { load_vector(held + v * kAcross, window + row * kPitch + v * kAcross); }
 #pragma unroll
         for (int dz = 0; dz < kSide; ++dz) {
 #pragma unroll
@@ -193,10 +198,7 @@ __device__ __forceinline__ void add_plane_by_rows(X (&sum)[kSide][kDown][kAcross
 #pragma unroll
         for (int r = 0; r < kDown; ++r) {
 #pragma unroll
-            for (int v = 0; v < kVectors; ++v) {
-                *reinterpret_cast<uint4*>(held[r] + v * kAcross) =
-                    *reinterpret_cast<const uint4*>(window + r * kPitch + v * kAcross);
-            }
+            for (int v = 0; v < kVectors; ++v) { load_vector(held[r] + v * kAcross, window + r * kPitch + v * kAcross); }
         }
 #pragma unroll
         for (int dz = 0; dz < kSide; ++dz) {

@@ -230,13 +230,13 @@ TEST(ImageKernels, MarchesDownStripsWithManyTaps) {
                                    Boundary::reflect, Boundary::mirror,   Boundary::wrap};
     int turn = 0;
     for (const auto [height, width] : {std::pair{49, 34}, {3, 61}, {65, 40}, {81, 81}, {97, 1}, {60, 90}, {101, 101}, {113, 20}}) {
-        for (const std::int64_t columns : {200, 137, 410, 7}) {
-            ImageProblem p{.height = 150, .width = columns, .mask_height = height, .mask_width = width};
+        for (const std::int64_t columns : {turn % 4 == 0 ? 200 : 136, turn % 4 == 0 ? 72 : 8}) {
+            ImageProblem p{.height = 53, .width = columns, .mask_height = height, .mask_width = width};
             p.boundary = boundaries[turn++ % 6];
             if (p.boundary == Boundary::constant) { p.constant = 3; }
             if (turn % 5 == 0) { p.clamp = Clamp{-1, 1}; }
             if (turn % 7 == 0) { p.mode = Mode::full; }
-            EXPECT_EQ(run_whole(cuda::image_separable(), p, turn % 2, turn % 4 == 0, turn % 7 < 3 ? 132 : 1, 9, "as halves"), "")
+            EXPECT_EQ(run_whole(cuda::image_separable(), p, turn % 2, turn % 4 == 0, 132, 9, "as halves"), "")
                 << height << " " << width << " " << columns << " " << static_cast<int>(p.boundary);
         }
     }
@@ -265,7 +265,7 @@ TEST(ImageKernels, ScalesOnTensorCores) {
                 if (pattern == 4) { in[i] *= y < 42 ? 1e-25F : 1e25F; }
                 if (pattern == 5) { in[i] *= y < 20 || y > 70 ? 1 : 1e-36F; }
             }
-            PreparedOnHost prepared(cuda::image_separable(), r, taps.data(), 1);
+            PreparedOnHost prepared(cuda::image_separable(), r, taps.data(), height > 32 ? 132 : 1);
             ASSERT_EQ(prepared.make(), "");
             ASSERT_EQ(cuda::image_separable().granularity(prepared.get()), 16);
             prepared.launch(job_of(r, whole.data(), in.data(), 0, 84));
