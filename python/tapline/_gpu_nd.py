@@ -34,6 +34,12 @@ _MAX_FUSED_TAPS = 257
 # And of a volume, of which no product of lines is sought.
 _MAX_VOLUME_TAPS = 7
 
+# Lines of floats across memory are images too where they have so many taps: kernels for images filter columns on tensor cores.
+_IMAGE_LINE_TAPS = range(33, 129)
+
+# What an execution takes the host, which short ones do not hide.
+_EXECUTION_SECONDS = 3e-6
+
 # Types whose lines may be one: nothing is rounded between them but what floating-point sums are anyway.
 _FUSED_TYPES = frozenset({"float32", "float64"})
 
@@ -164,9 +170,8 @@ def cross(ndim):
 
 def sums_cross_at_once(image, output, axes):
     """Whether second differences along the axes are one execution with `cross`, not one for each axis."""
-    if image.dtype.kind in "iu" and output.dtype.kind in "iu" and image.dtype.itemsize <= 2:
-        return len(axes) == 2
-    return len(axes) in (2, 3) and image.dtype.kind == "f"
+    integers = image.dtype.kind in "iu" and output.dtype.kind in "iu" and image.dtype.itemsize <= 2
+    return len(axes) in (2, 3) and (integers or image.dtype.kind == "f")
 
 
 def _of_lines(place, to, lines, constant):
@@ -177,20 +182,28 @@ def _of_lines(place, to, lines, constant):
         arranged = _arranged(lies[source], lies[target], line, constant)
         if arranged is None:
             return None
-        seconds += arranged.predicted_seconds
+        seconds += arranged.predicted_seconds + _EXECUTION_SECONDS
         steps.append((arranged, source, target))
         source = target
     return _Program(steps, place, to, seconds)
 
 
 def _arranged(place, to, line, constant):
-    """One line's execution, by the kernels for signals or, of integers, by those for images: whichever is sooner."""
+    """One line's execution, by the kernels for signals or by those for images: whichever is sooner."""
     best = _arranged_over(place, to, line, constant)
-    image = _as_image(place, line) if np.dtype(place.dtype).kind in "iu" else None
+    image = _as_image(place, line) if _may_be_image(place, line) else None
     other = _arranged_over(place, to, image, constant) if image is not None else None
     if best is None or (other is not None and other.predicted_seconds < best.predicted_seconds):
         return other
     return best
+
+
+def _may_be_image(place, line):
+    dtype = np.dtype(place.dtype)
+    if dtype.kind in "iu":
+        return True
+    across = len(line.axes) == 1 and abs(place.strides[line.axes[0]]) != dtype.itemsize
+    return across and dtype == np.float32 and line.weights.size in _IMAGE_LINE_TAPS
 
 
 def _as_image(place, line):

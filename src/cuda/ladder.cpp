@@ -71,6 +71,7 @@ const std::vector<const Rung*>& ladder() {
         // Volumes.
         &volume_direct(),
         &flattened_volumes(),
+        &integer_planes(),
         &integer_volumes(),
     };
     return rungs;

@@ -136,6 +136,42 @@ def test_derivatives_of_a_volume(gpu, name, dtype):
     assert EMULATED or len(steps()) == 1  # the emulated engine's costs are its own
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", [(150, 300), (41, 97)])
+def test_many_taps(gpu, mode, shape):
+    """Up to where strips end, and beyond."""
+    if EMULATED:
+        pytest.skip("the emulated engine sums them one by one")
+    x = drawn(*shape, dtype="float32")
+    for sigma in (6.0, 10.0, 14.0, 15.0):
+        assert_close(gpu.get(nd.gaussian_filter(gpu.put(x), sigma, mode=mode)), nd.gaussian_filter(x, sigma, mode=mode), 200)
+        got = gpu.get(nd.gaussian_filter1d(gpu.put(x), sigma, axis=0, mode=mode))
+        assert_close(got, nd.gaussian_filter1d(x, sigma, axis=0, mode=mode), 200)
+    for size in (49, 101, (60, 91)):
+        assert_close(gpu.get(nd.uniform_filter(gpu.put(x), size, mode=mode)), nd.uniform_filter(x, size, mode=mode), 200)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int32", "float16"])
+def test_volumes_of_other_types(gpu, dtype):
+    if isinstance(gpu, Torch) and dtype == "uint16":
+        pytest.skip("PyTorch has few operations for them")
+    rng = np.random.default_rng(8)
+    if dtype == "float16":
+        x = rng.standard_normal((19, 20, 23)).astype(dtype)
+    else:
+        ends = np.iinfo(dtype)
+        x = rng.integers(ends.min, ends.max, (19, 20, 23), dtype, endpoint=True)
+    for side in (2, 3, 5, 7):
+        for mode in ("reflect", "constant"):
+            whole, real = rng.integers(-3, 4, (side, 3, side)), rng.random((side, side, 2)) / side**3
+            for mask in (whole, real):
+                got, wanted = gpu.get(nd.correlate(gpu.put(x), mask, mode=mode)), nd.correlate(x, mask, mode=mode)
+                if dtype == "float16":
+                    np.testing.assert_allclose(got, wanted, 2e-3, 2e-3 * float(np.abs(wanted).max()))
+                else:
+                    np.testing.assert_array_equal(got, wanted, f"{side} {mode}")
+
+
 @pytest.mark.parametrize("sigma", [0.5, 3])
 def test_bytes_are_truncated_as_on_the_host(gpu, sigma):
     rng = np.random.default_rng(3)

@@ -32,7 +32,7 @@ std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random
     std::memset(c.out.data(), 0xFF, c.out.size());
     const cuda::Prepared& made = prepared.get();
     if (rung.describe(made).starts_with("segments")) { ++transformed; }
-    if (&rung == &cuda::integer_lines() || &rung == &cuda::integer_tiles()) { ++as_real; }
+    if (&rung == &cuda::integer_lines() || &rung == &cuda::integer_tiles() || &rung == &cuda::integer_planes()) { ++as_real; }
     if (rung.describe(made).find("direct_across") != std::string::npos) { ++across; }
     if (&rung == &cuda::integer_tensor()) { ++as_bytes; }
     if (&rung == &cuda::integer_group()) { ++as_group; }
@@ -79,7 +79,9 @@ bool run_case(std::uint64_t seed) {
     if (rank == 2) {
         return run_case(draw_exact_problem(rank, 30, 5, random), seed, random, {&cuda::integer_images(), &cuda::integer_tiles()});
     }
-    if (rank == 3) { return run_case(draw_exact_problem(rank, 10, 5, random), seed, random, {&cuda::integer_volumes()}); }
+    if (rank == 3) {
+        return run_case(draw_exact_problem(rank, 10, 5, random), seed, random, {&cuda::integer_volumes(), &cuda::integer_planes()});
+    }
     const bool is_long = chance(0.2, random);
     const Problem p = draw_exact_problem(rank, is_long ? 1500 : 200, is_long ? 400 : 40, random);
     return run_case(p, seed, random,

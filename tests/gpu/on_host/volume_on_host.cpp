@@ -12,11 +12,17 @@ namespace {
 
 template <class X>
 void add_volume_kernels() {
-    for (const int side : {3, 5, 7}) { add_kernel(cuda::volume_rung::kernel_of<X>(side), cuda::volume_rung::shared); }
+    for (const int side : {3, 5, 7}) {
+        if constexpr (!std::is_integral_v<X>) {
+            add_kernel(cuda::volume_rung::kernel_of<X>(side, false), cuda::volume_rung::shared);
+        }
+        add_kernel(cuda::volume_rung::kernel_of<X>(side, true), cuda::volume_rung::shared);
+    }
 }
 const bool added = [] {
     add_volume_kernels<float>();
     add_volume_kernels<double>();
+    add_volume_kernels<std::int32_t>();
     return true;
 }();
 

@@ -1,4 +1,4 @@
-// Rungs 45 and 14: which type holds a problem's sums of integers, and whose kernels form them.
+// Rungs 45, 14 and 48: which type holds a problem's sums of integers, and whose kernels form them.
 #include "cuda/families/integer/integer_lines.hpp"
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "cuda/families/direct/direct.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
 #include "cuda/families/integer/integer_finish.hpp"
+#include "cuda/families/volume/volume.hpp"
 #include "cuda/primitives/arguments.hpp"
 #include "cuda/primitives/lines/lines.hpp"
 
@@ -196,8 +197,8 @@ private:
 
 RungInfo info_of(int rank) {
     RungInfo info;
-    info.number = rank == 1 ? "45" : "14";
-    info.name = rank == 1 ? "integer_lines" : "integer_tiles";
+    info.number = rank == 1 ? "45" : rank == 2 ? "14" : "48";
+    info.name = rank == 1 ? "integer_lines" : rank == 2 ? "integer_tiles" : "integer_planes";
     info.idea =
         "where the taps say that no sum passes 2^24 (2^53), or that only 32 (64) bits of it matter, the kernels for real numbers "
         "form it exactly in f32 (f64) or in integers of so many bits";
@@ -222,6 +223,11 @@ const Rung& integer_lines() {
 }
 const Rung& integer_tiles() {
     static const integer::ByRealRungs rung(integer::info_of(2), {&image_tiles()});
+    return rung;
+}
+
+const Rung& integer_planes() {
+    static const integer::ByRealRungs rung(integer::info_of(3), {&volume_direct()});
     return rung;
 }
 

@@ -7,5 +7,6 @@ namespace tapline::cuda {
 
 const Rung& integer_lines();
 const Rung& integer_tiles();
+const Rung& integer_planes();
 
 }  // namespace tapline::cuda

@@ -9,6 +9,11 @@
 #include "cuda/families/separable/separable_halves.hpp"
 
 namespace tapline::cuda {
+
+bool image_halves_rung::is_one_column(const Problem& p) {
+    return p.x.k == 1 && p.x.origin == 0 && p.x.outputs == p.x.n && p.y.k > kPassTaps && !p.taps_come_later && p.taps_finite;
+}
+
 namespace image_separable_rung {
 namespace {
 
@@ -23,9 +28,17 @@ constexpr std::int64_t kMostMask = 512;
 constexpr double kProductCost = 2.37;
 constexpr double kRankCost = 70;
 constexpr double kOutputCost = 53;
+// Of a block that has a multiprocessor to itself (H100, 512 x 512 pixels: 49 x 49 and 81 x 81 taps 43 and 81 us).
+constexpr double kAloneCost = 2.4;
 // An output of the marching kernel on tensor cores with kLeastRowSteps, .. kMostRowSteps.
 constexpr double kTensorCost[] = {94, 117, 125};
 constexpr double kHalvesCost[] = {99, 87};  // of the one with halves: of one channel, of three
+// A step of all blocks that a multiprocessor holds, with halves and many taps, in seconds: for each 16 taps along rows and down
+// columns, and besides. H100, 4096 x 4096 with 49 x 49, 81 x 81 and 101 x 101 taps 88, 120 and 148 us, with 49 and 81 in a column
+// 56 and 61; 1024 x 1024 with 49 x 49 16 us, with 49 and 81 in a column 11 and 15.
+constexpr double kManyOwnSeconds = 0.15e-6;
+constexpr double kManyRowSeconds = 0.24e-6;
+constexpr double kManyColumnSeconds = 0.13e-6;
 // The same of the marching kernel.
 constexpr double kMarchProductCost = 1.4;
 constexpr double kMarchOutputCost = 60;
@@ -91,12 +104,49 @@ March march_of(const Problem& p) {
     return g;
 }
 
-// Whether the marching kernel does it: its taps are unrolled, and it counts the elements of a row in 31 bits.
-bool marches(const Problem& p, const cuda_abi::Device& device) {
+namespace {
+
+// What all marching kernels ask for: they count the elements of a row in 31 bits.
+bool has_strips(const Problem& p) {
     constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
-    return p.separable == 1 && p.channels.length <= kMostChannels && p.y.k <= kPassTaps && p.x.k <= kPassTaps &&
+    return p.channels.length <= kMostChannels &&
            std::max({p.x.n * p.channels.length, p.y.out_stride, p.y.in_stride}) <= kMostElements &&
-           std::min(p.y.out_stride, p.y.in_stride) >= 0 && march_bytes(march_of(p)) + kReservedBytes <= shared_limit(device);
+           std::min(p.y.out_stride, p.y.in_stride) >= 0;
+}
+
+}  // namespace
+
+// Whether the marching kernel does it: its taps are unrolled.
+bool marches(const Problem& p, const cuda_abi::Device& device) {
+    return p.separable == 1 && has_strips(p) && p.y.k <= kPassTaps && p.x.k <= kPassTaps &&
+           march_bytes(march_of(p)) + kReservedBytes <= shared_limit(device);
+}
+
+double halo_rows_of(std::int64_t mask_height) {
+    constexpr double kHaloCost = 0.6;
+    constexpr double kStartRows = 8;
+    return kHaloCost * static_cast<double>(mask_height - 1) + kStartRows;
+}
+
+Segments segments_of(const Strips& s, const cuda_abi::Device& device) {
+    constexpr std::int64_t kMostRounds = 4;  // of segments that do not all run at once
+    const auto held = static_cast<std::int64_t>(shared_limit(device) / (s.bytes + kReservedBytes));
+    const std::int64_t at_once = device.multiprocessors * std::clamp<std::int64_t>(held, 1, s.most_held);
+    const std::int64_t steps = divide_up(s.rows, kSide);
+    std::int64_t best = steps;
+    double least = HUGE_VAL;
+    for (std::int64_t rounds = 1; rounds <= kMostRounds; ++rounds) {
+        const std::int64_t segments = std::clamp<std::int64_t>(rounds * at_once / s.strips, 1, steps);
+        const std::int64_t length = divide_up(steps, segments);
+        const auto needed = static_cast<double>(divide_up(s.strips * divide_up(steps, length), at_once));
+        const auto rows = static_cast<double>(length * kSide);
+        const double cost = needed * (rows + s.halo_rows) + s.unevenness * rows;
+        if (cost < least) {
+            least = cost;
+            best = length;
+        }
+    }
+    return {static_cast<int>(std::min(best * kSide, kFar)), least};
 }
 
 // Row steps of the kernel on tensor cores: enough for the row, and for the column with one less.
@@ -124,7 +174,7 @@ bool on_tensor_cores(const Problem& p, const cuda_abi::Device& device) {
 bool on_halves(const Problem& p, const cuda_abi::Device& device) {
     const auto taps = static_cast<int>(std::max(p.y.k, p.x.k));
     return marches(p, device) && (p.channels.length == 1 || p.channels.length == 3) && p.y.in_stride % 4 == 0 &&
-           device.major == 9 && halves::steps_of(taps) == halves::kSteps && halves_cost(p) < march_cost(p);
+           device.major == 9 && halves::steps_of(taps) == halves::kFewSteps && halves_cost(p) < march_cost(p);
 }
 
 namespace {
@@ -134,6 +184,67 @@ double march_seconds(const Problem& p, const cuda_abi::Device& device) {
     return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * image_outputs(p) / device.peak_flops);
 }
 
+// Seconds in tiles; infinite: none fits in shared memory.
+double tile_seconds(const Problem& p, const cuda_abi::Device& device) {
+    if (p.separable < 1 || p.y.k > kMostMask || p.x.k > kMostMask) { return HUGE_VAL; }
+    const Layout g = layout_of(p, device);
+    if (g.tile_rows == 0) { return HUGE_VAL; }
+    const double halo = 1 + static_cast<double>(p.x.k - 1) / g.tile_pixels;
+    const double products = static_cast<double>(p.y.k) * halo + static_cast<double>(p.x.k);
+    const double cost = p.separable * (kProductCost * products + kRankCost) + kOutputCost;
+    // Few blocks leave multiprocessors alone, and a block by itself hides little.
+    const auto blocks = static_cast<double>(divide_up(p.y.outputs, g.tile_rows) *
+                                            divide_up(p.x.outputs * p.channels.length, g.tile_elements) * p.batch.length);
+    const double in_one_round = kAloneCost * device.multiprocessors * g.tile_rows * g.tile_elements;
+    const double outputs = blocks > device.multiprocessors ? image_outputs(p) : std::max(image_outputs(p), in_one_round);
+    return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * outputs / device.peak_flops);
+}
+
+// Steps of the kernel with halves for many taps, windows of rows beginning on 16 bytes; more than there are kernels for, where it
+// does not take the problem.
+int many_steps_of(const Problem& p, const cuda_abi::Device& device) {
+    constexpr int kNone = halves::kMostSteps + 1;
+    if (!has_strips(p) || p.channels.length != 1 || p.y.in_stride % 4 != 0 || device.major != 9) { return kNone; }
+    if (p.separable != 1 && !halves::is_one_column(p)) { return kNone; }
+    if (std::max(p.y.k, p.x.k) > halves::kMostTaps) { return kNone; }
+    const std::int64_t lead = halves::is_one_column(p) ? 0 : ((-p.x.origin) % 4 + 4) % 4;
+    const int steps = halves::steps_of(static_cast<int>(std::max(p.y.k, p.x.k + lead)));
+    return std::max(steps, halves::kFewSteps + 1);
+}
+
+// What it marches down.
+template <class Shape>
+Strips many_strips(const Problem& p, int steps) {
+    Strips s{};
+    s.strips = divide_up(p.x.outputs, Shape::kPixels) * p.batch.length;
+    s.rows = p.y.outputs;
+    s.bytes = Shape::kBytes;
+    s.most_held = Shape::kBlocks;
+    s.halo_rows = halves::halo_rows_of(steps);
+    return s;
+}
+
+double many_halves_seconds(const Problem& p, const cuda_abi::Device& device) {
+    const int steps = many_steps_of(p, device);
+    if (steps > halves::kMostSteps) { return HUGE_VAL; }
+    const bool is_column = halves::is_one_column(p);
+    const Strips strips = is_column                      ? many_strips<halves::HalvesShape<halves::kMostSteps, 1, 3, 1>>(p, steps)
+                          : steps <= halves::kMostNarrow ? many_strips<halves::HalvesShape<halves::kMostNarrow, 1>>(p, steps)
+                                                         : many_strips<halves::HalvesShape<halves::kMostSteps, 1>>(p, steps);
+    const double step = kManyOwnSeconds + kManyRowSeconds * (is_column ? 1 : steps) + kManyColumnSeconds * steps;
+    return kLaunchSeconds + kColdSeconds +
+           std::max(seconds_to_move(p, device), segments_of(strips, device).rows / halves::kStepRows * step);
+}
+
+}  // namespace
+
+int many_halves_steps_of(const Problem& p, const cuda_abi::Device& device) {
+    if (marches(p, device) || !(many_halves_seconds(p, device) < tile_seconds(p, device))) { return 0; }
+    return many_steps_of(p, device);
+}
+
+namespace {
+
 class ImageSeparable final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
@@ -141,15 +252,16 @@ public:
         info.number = "05";
         info.name = "image_separable";
         info.idea =
-            "A mask of rank one is a column times a row. Up to 32 x 32 taps a block marches down a strip: rows are filtered into a "
-            "ring "
-            "in shared memory, the ring into rows of outputs; on tensor cores, where they do TF32 fast, from registers to "
-            "registers. "
-            "Else, and as a sum of 2 to 4 such masks, a tile's columns are "
-            "filtered in "
-            "place, each by one thread, then its rows.";
+            "A mask of rank one is a column times a row. Up to 32 x 32 taps, and 113 x 113 of one channel on tensor cores, a block "
+            "marches down a strip: rows are filtered into a ring in shared memory, the ring into rows of outputs; on tensor cores "
+            "from "
+            "registers to registers. Else, and as a sum of 2 to 4 such masks, a tile's columns are filtered in place, each by one "
+            "thread, then its rows.";
         info.changed = "k_h + k_w products an output instead of k_h k_w.";
-        info.requirements = "f32, one mask for all channels, of rank 1 to 4; at most 32 channels; not under strict accuracy.";
+        info.requirements =
+            "f32, one mask for all channels, of rank 1 to 4, or one column of 33 to 113 taps; at most 32 channels; not under "
+            "strict "
+            "accuracy.";
         info.limited_by = "Multiply-adds and the loads that feed them; the passes over halos.";
         info.source = "src/cuda/families/separable/separable.cuh";
         info.rank = 2;
@@ -160,30 +272,29 @@ public:
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
         if (p.dtype != kF32 || p.taps_dtype != kF32) { return "takes only f32, and real taps"; }
         if (p.filters != 1) { return "takes one mask for all channels"; }
-        if (p.separable < 1 || p.separable > kMostRank) { return "the mask is no sum of a few products of a column and a row"; }
+        if ((p.separable < 1 || p.separable > kMostRank) && !halves::is_one_column(p)) {
+            return "the mask is no sum of a few products of a column and a row";
+        }
         if (p.accuracy == Accuracy::strict) { return "rounds between its passes: not under strict accuracy"; }
         if (p.channels.length > 32) { return "takes at most 32 channels"; }
         if (Refusal refusal = refuse_image(p); !refusal.empty()) { return refusal; }
         if (marches(p, device)) { return {}; }
-        if (p.y.k > kMostMask || p.x.k > kMostMask || layout_of(p, device).tile_rows == 0) {
-            return "no tile with its halo fits in shared memory";
+        if (std::min(tile_seconds(p, device), many_halves_seconds(p, device)) == HUGE_VAL) {
+            return halves::is_one_column(p) ? "takes one column of up to 113 taps on devices of compute capability 9.0"
+                                            : "no tile with its halo fits in shared memory";
         }
         return {};
     }
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         if (marches(p, device)) { return march_seconds(p, device); }
-        const Layout g = layout_of(p, device);
-        const double halo = 1 + static_cast<double>(p.x.k - 1) / g.tile_pixels;
-        const double products = static_cast<double>(p.y.k) * halo + static_cast<double>(p.x.k);
-        const double cost = p.separable * (kProductCost * products + kRankCost) + kOutputCost;
-        return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * image_outputs(p) / device.peak_flops);
+        return std::min(tile_seconds(p, device), many_halves_seconds(p, device));
     }
 
     // columns (rank, padded_height), rows (rank, padded_width), the mask itself. The marching kernels take their factors by value.
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        if (marches(p, prepared.device)) { return {}; }
+        if (marches(p, prepared.device) || many_halves_steps_of(p, prepared.device) != 0) { return {}; }
         const auto height = static_cast<std::size_t>(p.y.k);
         const auto width = static_cast<std::size_t>(p.x.k);
         const Layout g = layout_of(p, prepared.device);

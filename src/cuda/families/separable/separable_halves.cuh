@@ -1,6 +1,8 @@
-// 05, masks of 18 to 32 rows or columns on tensor cores: factors are halves, of which a product takes twice as many taps as in
+// 05, masks of 18 to 113 rows or columns on tensor cores: factors are halves, of which a product takes twice as many taps as in
 // TF32.
 #pragma once
+
+#include <type_traits>
 
 #include "cuda/families/separable/separable_halves_rows.cuh"
 
@@ -10,15 +12,42 @@ namespace tapline::cuda::image_halves_rung {
 template <int kSteps>
 struct TapFragments {
     unsigned high[kSteps][4], low[kSteps][4];
+
+    __device__ __forceinline__ void take(unsigned (&to_high)[4], unsigned (&to_low)[4], int step) const {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            to_high[i] = high[step][i];
+            to_low[i] = low[step][i];
+        }
+    }
+};
+
+/// The same of many taps, in shared memory: this lane's first fragment.
+struct SharedFragments {
+    const uint4* from;
+
+    __device__ __forceinline__ void take(unsigned (&to_high)[4], unsigned (&to_low)[4], int step) const {
+        const uint4 high = from[64 * step];
+        const uint4 low = from[64 * step + 32];
+        to_high[0] = high.x;
+        to_high[1] = high.y;
+        to_high[2] = high.z;
+        to_high[3] = high.w;
+        to_low[0] = low.x;
+        to_low[1] = low.y;
+        to_low[2] = low.z;
+        to_low[3] = low.w;
+    }
 };
 
 /// Fragments of both factors for load_taps(), by the whole block. taps: of each with zeros around them.
-template <class Shape, int kSteps>
+template <class Shape>
 __device__ __forceinline__ void prepare_taps(uint4* to, const float* taps) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     taps += kTapLead + lane % 4 * 2 - lane / 4;
-    for (int step = static_cast<int>(threadIdx.x) / 32; step < 2 * kSteps; step += Shape::kThreads / 32) {
-        const float* const own = taps + step / kSteps * kPaddedTaps + step % kSteps * 16;
+    for (int step = static_cast<int>(threadIdx.x) / 32; step < Shape::kRowSteps + Shape::kSteps; step += Shape::kThreads / 32) {
+        const bool down = step >= Shape::kRowSteps;
+        const float* const own = taps + (down ? Shape::kPaddedTaps + (step - Shape::kRowSteps) * 16 : step * 16);
         uint4 high;
         uint4 low;
         tensor::split(own[0], own[1], high.x, low.x);
@@ -48,24 +77,42 @@ __device__ __forceinline__ void load_taps(TapFragments<kSteps>& taps, const uint
         unpack(taps.low[s], from[64 * s + 32]);
     }
 }
+__device__ __forceinline__ void load_taps(SharedFragments& taps, const uint4* from) { taps.from = from + threadIdx.x % 32; }
+
+/// Steps whose products go to one sum: a tensor core cuts off what it adds to a larger one, so that long sums are made in two.
+constexpr int kChain = 4;
+
+/// to += from, which begins anew.
+__device__ __forceinline__ void add_up(float (&to)[2][4], float (&from)[2][4]) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        to[i / 4][i % 4] += from[i / 4][i % 4];
+        from[i / 4][i % 4] = 0;
+    }
+}
 
 /// A step's rows filtered along themselves: sum[h] has pixel g of rows 8 h + 2 q and the next, then pixel g + 8. window: this
-/// lane's address for rows of halves as fragments. Corrections have sums of their own: a tensor core cuts off what it adds to a
-/// larger one.
-template <class Shape, int kSteps>
-__device__ __forceinline__ void filter_rows(float (&sum)[2][4], unsigned window, const TapFragments<kSteps>& taps) {
+/// lane's address for rows of halves as fragments. Corrections have sums of their own.
+template <class Shape, class Taps>
+__device__ __forceinline__ void filter_rows(float (&sum)[2][4], unsigned window, const Taps& taps) {
+    float first[2][4] = {};
     float rest[2][4] = {};
 #pragma unroll
-    for (int s = 0; s < kSteps; ++s) {
+    for (int s = 0; s < Shape::kRowSteps; ++s) {
+        unsigned high[4];
+        unsigned low[4];
+        taps.take(high, low, s);
+        if (s == kChain) { add_up(first, sum); }
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
             unsigned x[4];  // two words of high halves, two of low ones
             tensor::load_fragment(x, window + static_cast<unsigned>(sizeof(__half)) * (8 * h * Shape::kPitch + 16 * s));
-            tensor::multiply(rest[h], taps.high[s], uint2{x[2], x[3]});
-            tensor::multiply(sum[h], taps.high[s], uint2{x[0], x[1]});
-            tensor::multiply(rest[h], taps.low[s], uint2{x[0], x[1]});
+            tensor::multiply(rest[h], high, uint2{x[2], x[3]});
+            tensor::multiply(sum[h], high, uint2{x[0], x[1]});
+            if (Shape::kProducts > 2 && Shape::kRowSteps > 1) { tensor::multiply(rest[h], low, uint2{x[0], x[1]}); }
         }
     }
+    if (Shape::kRowSteps > kChain) { add_up(rest, first); }
 #pragma unroll
     for (int i = 0; i < 8; ++i) { sum[i / 4][i % 4] += rest[i / 4][i % 4]; }
 }
@@ -109,20 +156,26 @@ __device__ __forceinline__ void rescale(PassedRows& rows, float ratio) {
 
 /// out[p] += the rows of all steps times the column's taps: rows g and g + 8 of pixels 8 p + 2 q and the next. Corrections have
 /// sums of their own, as along rows.
-template <int kSteps>
-__device__ __forceinline__ void filter_columns(float (&out)[2][4], const TapFragments<kSteps>& taps,
-                                               const PassedRows (&rows)[kSteps], float scale) {
+template <class Shape, class Taps>
+__device__ __forceinline__ void filter_columns(float (&out)[2][4], const Taps& taps, const PassedRows (&rows)[Shape::kSteps],
+                                               float scale) {
+    float first[2][4] = {};
     float rest[2][4] = {};
 #pragma unroll
-    for (int s = 0; s < kSteps; ++s) {
+    for (int s = 0; s < Shape::kSteps; ++s) {
+        unsigned high_taps[4];
+        unsigned low_taps[4];
+        taps.take(high_taps, low_taps, s);
+        if (s == kChain) { add_up(first, out); }
 #pragma unroll
         for (int p = 0; p < 2; ++p) {
             const uint2 high = {rows[s].high[2 * p], rows[s].high[2 * p + 1]};
-            tensor::multiply(rest[p], taps.high[s], uint2{rows[s].low[2 * p], rows[s].low[2 * p + 1]});
-            tensor::multiply(out[p], taps.high[s], high);
-            tensor::multiply(rest[p], taps.low[s], high);
+            tensor::multiply(rest[p], high_taps, uint2{rows[s].low[2 * p], rows[s].low[2 * p + 1]});
+            tensor::multiply(out[p], high_taps, high);
+            if (Shape::kProducts > 2) { tensor::multiply(rest[p], low_taps, high); }
         }
     }
+    if (Shape::kSteps > kChain) { add_up(rest, first); }
 #pragma unroll
     for (int i = 0; i < 8; ++i) { out[i / 4][i % 4] = (out[i / 4][i % 4] + rest[i / 4][i % 4]) * scale; }
 }
@@ -156,10 +209,13 @@ __device__ __forceinline__ bool in_register(bool flag) {
 ///
 /// Those have the scale of the rows before: where that does not fit, once more, and the rows in registers change to the new one.
 /// What is rare is done in functions, and taps are loaded again after it: across a call few registers are kept.
-template <int kSteps, int kChannels>
+template <int kSteps, int kChannels, int kProducts, int kRowSteps>
 __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, HalvesShape<kSteps, kChannels>::kBlocks)
     march_halves(const __grid_constant__ ImageArguments a, const __grid_constant__ HalvesMarch g) {
-    using Shape = HalvesShape<kSteps, kChannels>;
+    using Shape = HalvesShape<kSteps, kChannels, kProducts, kRowSteps>;
+    constexpr int kStages = Shape::kStages;
+    constexpr int kHalfBuffers = Shape::kHalfBuffers;
+    constexpr int kPaddedTaps = Shape::kPaddedTaps;
     extern __shared__ __align__(128) char shared[];
     Shared& common = *reinterpret_cast<Shared*>(shared);
     auto* const window = reinterpret_cast<float*>(shared + kSharedBytes);
@@ -245,13 +301,14 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         if (!is_inner(step) && step < steps) { load_border<Shape>(a, common.border, window, step); }
         load(step);
     }
-    TapFragments<kSteps> along;
-    TapFragments<kSteps> down;
+    using Taps = std::conditional_t<Shape::kFew, TapFragments<kSteps>, SharedFragments>;
+    Taps along;
+    Taps down;
     const auto load_both = [&] {
-        load_taps<kSteps>(along, fragments);
-        load_taps<kSteps>(down, fragments + 64 * kSteps);
+        load_taps(along, fragments);
+        load_taps(down, fragments + 64 * kRowSteps);
     };
-    prepare_taps<Shape, kSteps>(fragments, taps);
+    prepare_taps<Shape>(fragments, taps);
     wait_copies<kStages - 2>();
     __syncthreads();
     load_both();
@@ -265,7 +322,8 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     float* out = static_cast<float*>(a.out) + tile.image * a.out_image + tile.y * a.out_row + tile.e;
     out += kChannels == 1 ? (lane / 4 - kStepRows * kSteps) * a.out_row + pixel + lane % 4 * 2
                           : (own_row - kStepRows * (kSteps + 1)) * a.out_row + 4 * own_lane;
-    const bool whole = in_register(pixel + 16 <= columns);
+    int left = columns - pixel;  // of the warp's pixels
+    asm volatile("" : "+r"(left));
     const bool vectors = in_register(columns == Shape::kOutRow && g.out_vectors != 0 && a.common.plain_store != 0);
     // Outputs of steps up to `checked` may not be finite, or must be multiplied once more, or converted.
     const auto checked_until = [&](int step) {
@@ -304,7 +362,10 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
     };
     const auto store_one_channel = [&](int step, float(&sum)[2][4]) {
         const int row = (step - kSteps) * kStepRows;
-        if (whole && row + kStepRows <= outputs && step > checked) { return store_outputs(a, g, out, sum); }
+        if (left <= 0) { return; }
+        if (row + kStepRows <= outputs && step > checked) {
+            return left >= 16 ? store_outputs(a, g, out, sum) : store_some(a, out, sum, left);
+        }
         const float rest = rest_of(passed_exponent);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
@@ -337,8 +398,8 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         load(step + kStages);
         if (kChannels > 1 && step > checked) { store(step); }
         float to[2][4] = {};
-        filter_columns<kSteps>(to, down, passed, factor);  // of the step before
-        convert(step + 1);                                 // after the last step: of what is there
+        filter_columns<Shape>(to, down, passed, factor);  // of the step before
+        convert(step + 1);                                // after the last step: of what is there
         if constexpr (kChannels > 1) {
             stage(step, to);
             staged_exponent = passed_exponent;
@@ -349,8 +410,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         next_outputs();
 
         float sum[2][4] = {};
-        filter_rows<Shape, kSteps>(sum, address + static_cast<unsigned>(step % kHalfBuffers * Shape::kHalves * sizeof(__half)),
-                                   along);
+        filter_rows<Shape>(sum, address + static_cast<unsigned>(step % kHalfBuffers * Shape::kHalves * sizeof(__half)), along);
 #pragma unroll
         for (int s = 0; s + 1 < kSteps; ++s) { passed[s] = passed[s + 1]; }
         pack_rows(passed[kSteps - 1], sum, g.middle);
@@ -363,7 +423,7 @@ __global__ void __launch_bounds__(HalvesShape<kSteps, kChannels>::kThreads, Halv
         }
     }
     float to[2][4] = {};
-    filter_columns<kSteps>(to, down, passed, factor);
+    filter_columns<Shape>(to, down, passed, factor);
     if constexpr (kChannels == 1) {
         store_one_channel(steps, to);
     } else {

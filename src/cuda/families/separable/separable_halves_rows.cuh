@@ -40,7 +40,7 @@ __device__ __forceinline__ bool prepare_border(const ImageArguments& a, Border& 
         values.sources[place] = source;
         any = any || source >= 0;
 #pragma unroll 1
-        for (int r = 0; source < 0 && r < kStages * kStepRows; ++r) { window[r * Shape::kElements + place] = absent; }
+        for (int r = 0; source < 0 && r < Shape::kStages * kStepRows; ++r) { window[r * Shape::kElements + place] = absent; }
     }
     return __syncthreads_or(any ? 1 : 0) != 0;
 }
@@ -64,7 +64,7 @@ template <class Shape>
 __device__ __noinline__ void load_border(const ImageArguments& a, const Border& border, float* window, int step) {
     const int lane = static_cast<int>(threadIdx.x) % Shape::kLanes;
     const int own_row = static_cast<int>(threadIdx.x) / Shape::kLanes;
-    float* const to = window + step % kStages * Shape::kStage + own_row * Shape::kElements;
+    float* const to = window + step % Shape::kStages * Shape::kStage + own_row * Shape::kElements;
     const std::int64_t source = source_row(a, border.first_row + step * kStepRows + own_row);
     const bool present = source >= 0;
     const float* const from = border.in + (present ? source : 0) * a.in_row;
@@ -128,8 +128,8 @@ __device__ __noinline__ unsigned convert_again(Shared& shared, __half* halves, c
                                                unsigned exponent) {
     const int row = static_cast<int>(threadIdx.x) / Shape::kLanes;
     const int lane = static_cast<int>(threadIdx.x) % Shape::kLanes;
-    const float* const from = window + step % kStages * Shape::kStage + row * Shape::kElements;
-    __half* const to = halves + step % kHalfBuffers * Shape::kHalves + row * Shape::kPitch + 4 * lane;
+    const float* const from = window + step % Shape::kStages * Shape::kStage + row * Shape::kElements;
+    __half* const to = halves + step % Shape::kHalfBuffers * Shape::kHalves + row * Shape::kPitch + 4 * lane;
     unsigned bits = held;
     for (int i = lane; i < Shape::kElements; i += Shape::kLanes) {
         const unsigned magnitude = __float_as_uint(from[i]) & 0x7fffffffU;
@@ -202,6 +202,16 @@ __device__ __forceinline__ void store_outputs(const ImageArguments& a, const Hal
             __stcs(own, pair.x);
             __stcs(own + 1, pair.y);
         }
+    }
+}
+
+/// The same of a warp that has `left` pixels within the image.
+__device__ __forceinline__ void store_some(const ImageArguments& a, float* to, float (&sum)[2][4], int left) {
+    const int own = left - static_cast<int>(threadIdx.x) % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        const int column = i / 4 * 8 + i % 2;
+        if (column < own) { to[i % 4 / 2 * 8 * a.out_row + column] = finish(a.common, sum[i / 4][i % 4]); }
     }
 }
 

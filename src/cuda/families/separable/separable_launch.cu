@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "cuda/families/common/images.hpp"
 #include "cuda/families/separable/separable.cuh"
@@ -16,35 +17,19 @@ namespace {
 
 namespace halves = image_halves_rung;
 
-// The beginning of a segment, in rows: filtering a row of the halo, starting.
-constexpr double kHaloCost = 0.6;
-constexpr double kStartRows = 8;
 constexpr double kUnevenness = 0.08;     // of the last round's rows: some blocks end later
 constexpr double kTensorUnevenness = 0;  // two rounds were 11% slower than one (16384 x 16384 pixels)
-constexpr std::int64_t kMostRounds = 4;  // of segments that do not all run at once
 
-// The rows that a block does, a strip of `columns` elements: so many that all blocks run at once, or else in few rounds. The halo's
-// rows are filtered only along themselves.
-int segment_rows_of(const ImageArguments& a, int columns, std::size_t bytes, int most_held, double unevenness,
-                    const cuda_abi::Device& device) {
-    const auto held = static_cast<std::int64_t>(shared_limit(device) / (bytes + kReservedBytes));
-    const std::int64_t at_once = device.multiprocessors * std::clamp<std::int64_t>(held, 1, most_held);
-    const std::int64_t strips = divide_up(a.out_elements, columns) * a.images;
-    const std::int64_t steps = divide_up(a.rows, kSide);
-    std::int64_t best = steps;
-    double least = HUGE_VAL;
-    for (std::int64_t rounds = 1; rounds <= kMostRounds; ++rounds) {
-        const std::int64_t segments = std::clamp<std::int64_t>(rounds * at_once / strips, 1, steps);
-        const std::int64_t length = divide_up(steps, segments);
-        const double needed = static_cast<double>(divide_up(strips * divide_up(steps, length), at_once));
-        const auto rows = static_cast<double>(length * kSide);
-        const double cost = needed * (rows + kHaloCost * (a.mask_height - 1) + kStartRows) + unevenness * rows;
-        if (cost < least) {
-            least = cost;
-            best = length;
-        }
-    }
-    return static_cast<int>(std::min(best * kSide, kFar));
+// A job's strips of a kernel that marches down `columns` elements.
+Strips strips_of(const ImageArguments& a, int columns, std::size_t bytes, int most_held, double unevenness) {
+    Strips s{};
+    s.strips = divide_up(a.out_elements, columns) * a.images;
+    s.rows = a.rows;
+    s.bytes = bytes;
+    s.most_held = most_held;
+    s.halo_rows = halo_rows_of(a.mask_height);
+    s.unevenness = unevenness;
+    return s;
 }
 
 // The factors of a mask of rank one.
@@ -106,7 +91,8 @@ struct ChosenMarch final : ChosenKernel {
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, cudaStream_t stream) const override {
         ImageArguments a = image_arguments_of(prepared, job, on_device);
         March g = march;
-        g.segment_rows = segment_rows_of(a, kColumns, shared_bytes, blocks_of(a.channels), kUnevenness, prepared.device);
+        g.segment_rows =
+            segments_of(strips_of(a, kColumns, shared_bytes, blocks_of(a.channels), kUnevenness), prepared.device).segment_rows;
         const dim3 grid = image_grid(a, g.segment_rows, kColumns);
         launch_kernel(kernel, grid, kColumns, shared_bytes, stream, a, g);
     }
@@ -148,7 +134,8 @@ struct ChosenTensor final : ChosenKernel {
         while (g.lead <= room && (place_of(a.in) - a.origin_x - g.lead) % 4 != 0) { ++g.lead; }
         g.vectors = g.lead <= room && a.in_row % 4 == 0 && a.in_image % 4 == 0;
         if (g.vectors == 0) { g.lead = 0; }
-        g.segment_rows = segment_rows_of(a, kTensorPixels, shared_bytes, kTensorBlocks, kTensorUnevenness, prepared.device);
+        g.segment_rows =
+            segments_of(strips_of(a, kTensorPixels, shared_bytes, kTensorBlocks, kTensorUnevenness), prepared.device).segment_rows;
         const dim3 grid = image_grid(a, g.segment_rows, kTensorPixels);
         launch_kernel(kernel, grid, 32 * kTensorWarps, shared_bytes, stream, a, g);
     }
@@ -168,31 +155,70 @@ struct ChosenTensor final : ChosenKernel {
     std::size_t shared_bytes;
 };
 
-// The taps with the largest at 2^kTapExponent; the exponent that they are multiplied with.
-int scale_taps(float (&taps)[kPassTaps], int count) {
-    float largest = 0;
-    for (int i = 0; i < count; ++i) { largest = std::max(largest, std::fabs(taps[i])); }
-    const int exponent = largest == 0 ? 0 : halves::kTapExponent - std::ilogb(largest);
-    for (int i = 0; i < count; ++i) { taps[i] = std::ldexp(taps[i], exponent); }
-    return exponent;
+// Taps with the largest at 2^kTapExponent: as they were are those times 2^-exponent times `factor`, 1 to 2.
+struct ScaledTaps {
+    int exponent = 0;
+    double factor = 1;
+};
+
+// The exponent that brings the largest there.
+int exponent_of(const double* taps, std::int64_t count) {
+    double largest = 0;
+    for (std::int64_t i = 0; i < count; ++i) { largest = std::max(largest, std::fabs(taps[i])); }
+    return largest == 0 ? 0 : halves::kTapExponent - std::ilogb(largest);
 }
 
-template <int kChannels>
+// Whether a number is a half, but for what a float's rounding makes of it.
+bool is_half(double x) {
+    constexpr double kBits = 1 << 11;
+    constexpr double kRounding = 1e-8;
+    if (x == 0) { return true; }
+    int exponent = 0;
+    const double scaled = std::frexp(x, &exponent) * kBits;
+    return exponent > -14 && std::fabs(scaled - std::nearbyint(scaled)) <= kRounding * kBits;
+}
+
+// The factor by which taps are halves, that of means and of integers; 0: there is none.
+double half_factor_of(const double* taps, std::int64_t count) {
+    const int exponent = exponent_of(taps, count);
+    double largest = 0;
+    for (std::int64_t i = 0; i < count; ++i) { largest = std::max(largest, std::fabs(taps[i])); }
+    if (largest == 0) { return 1; }
+    for (const double factor : {1.0, std::ldexp(largest, exponent - halves::kTapExponent)}) {
+        if (std::all_of(taps, taps + count, [&](double tap) { return is_half(std::ldexp(tap, exponent) / factor); })) {
+            return factor;
+        }
+    }
+    return 0;
+}
+
+ScaledTaps scale_taps(float* to, const double* taps, std::int64_t count, bool are_halves) {
+    const ScaledTaps scaled = {exponent_of(taps, count), are_halves ? half_factor_of(taps, count) : 1};
+    for (std::int64_t i = 0; i < count; ++i) { to[i] = std::ldexp(static_cast<float>(taps[i] / scaled.factor), scaled.exponent); }
+    return scaled;
+}
+
+template <int kSteps, int kChannels, int kProducts, int kRowSteps = kSteps>
 struct ChosenHalves final : ChosenKernel {
-    using Shape = halves::HalvesShape<halves::kSteps, kChannels>;
-    static constexpr auto* kKernel = &halves::march_halves<halves::kSteps, kChannels>;
+    using Shape = halves::HalvesShape<kSteps, kChannels, kProducts, kRowSteps>;
+    static constexpr auto* kKernel = &halves::march_halves<kSteps, kChannels, kProducts, kRowSteps>;
 
     explicit ChosenHalves(const Prepared& prepared) {
-        const auto height = static_cast<int>(prepared.problem.y.k);
-        const auto width = static_cast<int>(prepared.problem.x.k);
-        copy_factors(march, prepared);
-        march.exponent = 127 - scale_taps(march.column, height) - scale_taps(march.row, width);
+        const Problem& p = prepared.problem;
+        const auto* const taps = static_cast<const float*>(prepared.given.taps);
+        const std::vector<double> one_column(taps, taps + (kRowSteps == 1 ? p.y.k : 0));
+        const double one = 1;
+        const ScaledTaps column =
+            scale_taps(march.column, kRowSteps == 1 ? one_column.data() : prepared.given.columns, p.y.k, kProducts < 3);
+        const ScaledTaps row = scale_taps(march.row, kRowSteps == 1 ? &one : prepared.given.rows, p.x.k, kProducts < 3);
+        march.exponent = 127 - column.exponent - row.exponent;
         double sum = 0;
-        for (int i = 0; i < width; ++i) { sum += std::fabs(march.row[i]); }
-        const int middle = sum == 0 ? 0 : -std::ilogb(sum) - 1;
-        march.middle = std::ldexp(1.0F, middle);
+        for (std::int64_t i = 0; i < p.x.k; ++i) { sum += std::fabs(march.row[i]); }
+        const double factor = column.factor * row.factor;
+        const int middle = sum == 0 ? 0 : -std::ilogb(sum * factor) - 1;
+        march.middle = std::ldexp(static_cast<float>(factor), middle);
         march.exponent -= middle;
-        march.lead_rows = halves::kStepRows * (halves::kSteps - halves::steps_of(height));
+        march.lead_rows = halves::kStepRows * (kSteps - halves::steps_of(static_cast<int>(p.y.k)));
         load_kernel(kKernel, Shape::kBytes, prepared.device);
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, cudaStream_t stream) const override {
@@ -201,21 +227,36 @@ struct ChosenHalves final : ChosenKernel {
         g.in_step = halves::kStepRows * a.in_row * static_cast<std::int64_t>(sizeof(float));
         g.out_step = halves::kStepRows * a.out_row * static_cast<std::int64_t>(sizeof(float));
         // As in ChosenTensor.
-        const int room = halves::kStepRows * halves::kSteps - 15 - a.mask_width;
+        const int room = halves::most_taps_of(kRowSteps) - a.mask_width;
         while (g.lead <= room && (place_of(a.in) - (a.origin_x + g.lead) * a.channels) % 4 != 0) { ++g.lead; }
         g.vectors = g.lead <= room && a.in_row % 4 == 0 && a.in_image % 4 == 0;
         if (g.vectors == 0) { g.lead = 0; }
         g.out_vectors = place_of(a.out) == 0 && a.out_row % 4 == 0 && a.out_image % 4 == 0;
-        g.segment_rows = segment_rows_of(a, Shape::kOutRow, Shape::kBytes, Shape::kBlocks, kTensorUnevenness, prepared.device);
+        Strips strips = strips_of(a, Shape::kOutRow, Shape::kBytes, Shape::kBlocks, kTensorUnevenness);
+        if (!Shape::kFew) { strips.halo_rows = halves::halo_rows_of(kSteps); }
+        g.segment_rows = segments_of(strips, prepared.device).segment_rows;
         const dim3 grid = image_grid(a, g.segment_rows, Shape::kOutRow);
         launch_kernel(kKernel, grid, Shape::kThreads, Shape::kBytes, stream, a, g);
     }
     [[nodiscard]] std::string describe() const override {
-        return down_strips(std::to_string(halves::kPixels) + " pixels on tensor cores as halves", halves::kStepRows);
+        return down_strips(std::to_string(Shape::kPixels) + " pixels on tensor cores as halves", halves::kStepRows);
     }
 
     halves::HalvesMarch march{};
 };
+
+template <int kSteps>
+std::unique_ptr<const ChosenKernel> halves_of_steps(const Prepared& prepared, int steps) {
+    if constexpr (kSteps < halves::kMostSteps) {
+        if (steps > kSteps) { return halves_of_steps<kSteps + 1>(prepared, steps); }
+    }
+    const Problem& p = prepared.problem;
+    if (halves::is_one_column(p)) { return std::make_unique<ChosenHalves<kSteps, 1, 3, 1>>(prepared); }
+    if (half_factor_of(prepared.given.columns, p.y.k) != 0 && half_factor_of(prepared.given.rows, p.x.k) != 0) {
+        return std::make_unique<ChosenHalves<kSteps, 1, 2>>(prepared);
+    }
+    return std::make_unique<ChosenHalves<kSteps, 1, 3>>(prepared);
+}
 
 }  // namespace
 
@@ -223,8 +264,11 @@ std::unique_ptr<const ChosenKernel> load_kernel_for(const Prepared& prepared) {
     static_assert(kStepRows == kSide && halves::kStepRows == kSide);
     const Problem& p = prepared.problem;
     if (on_halves(p, prepared.device)) {
-        if (p.channels.length == 1) { return std::make_unique<ChosenHalves<1>>(prepared); }
-        return std::make_unique<ChosenHalves<3>>(prepared);
+        if (p.channels.length == 1) { return std::make_unique<ChosenHalves<halves::kFewSteps, 1, 3>>(prepared); }
+        return std::make_unique<ChosenHalves<halves::kFewSteps, 3, 3>>(prepared);
+    }
+    if (const int steps = many_halves_steps_of(p, prepared.device); steps != 0) {
+        return halves_of_steps<halves::kFewSteps + 1>(prepared, steps);
     }
     if (on_tensor_cores(p, prepared.device)) { return std::make_unique<ChosenTensor>(prepared); }
     if (marches(p, prepared.device)) { return std::make_unique<ChosenMarch>(prepared); }

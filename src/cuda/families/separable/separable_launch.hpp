@@ -29,6 +29,37 @@ std::size_t march_bytes(const March& march);
 bool on_tensor_cores(const Problem& p, const cuda_abi::Device& device);
 int tensor_steps_of(const Problem& p);
 bool on_halves(const Problem& p, const cuda_abi::Device& device);
+/// Steps of the one with halves for masks of more rows or columns; 0: another kernel does it.
+int many_halves_steps_of(const Problem& p, const cuda_abi::Device& device);
+
+}  // namespace tapline::cuda::image_separable_rung
+
+namespace tapline::cuda::image_halves_rung {
+
+/// Whether a mask is one column, that of the output, of many taps that are known: rows are left as they are, a product with one
+/// tap.
+bool is_one_column(const Problem& p);
+
+}  // namespace tapline::cuda::image_halves_rung
+
+namespace tapline::cuda::image_separable_rung {
+
+/// What a kernel marches down: blocks do a segment of a strip each.
+struct Strips {
+    std::int64_t strips, rows;
+    std::size_t bytes;  // of a block's shared memory
+    int most_held;      // blocks of a multiprocessor, as far as registers go
+    double halo_rows;   // what a segment does besides its rows, in rows
+    double unevenness;  // of the last round's rows: some blocks end later
+};
+struct Segments {
+    int segment_rows = 0;  // so many that all blocks run at once, or else in few rounds
+    double rows = 0;       // that go by until all blocks are done
+};
+Segments segments_of(const Strips& s, const cuda_abi::Device& device);
+
+/// Rows that take as long as a segment's beginning: those of the halo are filtered only along themselves.
+double halo_rows_of(std::int64_t mask_height);
 
 /// One of the kernels with all that does not depend on the job.
 struct ChosenKernel : Chosen {

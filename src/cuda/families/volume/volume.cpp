@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <type_traits>
 
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
@@ -24,11 +25,34 @@ constexpr double kStartPlanes = 4;         // a block's start, in planes
 // 200, 420 and 1,250 us.
 constexpr double kProductCost = 1.65;
 constexpr double kOutputCost = 20;
+constexpr double kWidenedCost = 30;  // and one whose samples are widened, of a plane's outputs
+constexpr double kOfInteger = 2;     // a product of integers
+constexpr double kAlone = 0.45;      // a block that has a multiprocessor to itself, of the time of as many as it holds
 constexpr double kShareMoved = 0.8;
 constexpr double kNorm = 3;
 
 int side_of(const Problem& p) { return volume_rung::side_of(std::max({p.z.k, p.y.k, p.x.k})); }
-int bytes_of(const Problem& p) { return stored_bytes(p.dtype); }
+int bytes_of(const Problem& p) { return stored_bytes(p.taps_dtype); }  // of a sum
+
+// Sums of 32 bits that wrap.
+bool sums_integers(const Problem& p) { return p.whole_sums && p.taps_dtype == kI32; }
+
+// Whether samples have another type than sums.
+bool widens(const Problem& p) { return p.dtype != p.taps_dtype || sums_integers(p); }
+
+// The constant as the type of samples has it.
+double absent_of(const Problem& p) {
+    const double c = p.constant.real();
+    return p.dtype == kF16 ? __half2float(__half(c)) : p.dtype == kBf16 ? __bfloat162float(__nv_bfloat16(c)) : c;
+}
+
+// Integers have sums of any of the types, samples of 16 bits of f32.
+bool has_types(const Problem& p) {
+    if (p.taps_dtype == p.dtype) { return p.dtype == kF32 || p.dtype == kF64 || sums_integers(p); }
+    if (is_complex(p.dtype) || p.dtype == kBoolean || is_complex(p.output_dtype) || stored_bytes(p.dtype) > 4) { return false; }
+    if (!is_integer(p.dtype)) { return stored_bytes(p.dtype) == 2 && p.taps_dtype == kF32; }
+    return p.taps_dtype == kF32 || p.taps_dtype == kF64 || sums_integers(p);
+}
 
 // Elements from a plane's first to its last, wherever those of a job lie: packed too.
 double span_of(const Problem& p) {
@@ -53,6 +77,7 @@ Tiles tiles_of(const Problem& p, const Cut& c, std::int64_t volumes) {
 // Planes of outputs that a block makes, so that all blocks run at once or in few rounds, and the rounds' planes.
 struct Segments {
     std::int64_t planes = 1;
+    std::int64_t blocks = 1;
     double cost = std::numeric_limits<double>::infinity();
 };
 Segments segments_of(std::int64_t outputs, std::int64_t tiles, int side, std::int64_t at_once) {
@@ -60,9 +85,10 @@ Segments segments_of(std::int64_t outputs, std::int64_t tiles, int side, std::in
     for (std::int64_t rounds = 1; rounds <= kMostRounds; ++rounds) {
         const std::int64_t segments = std::clamp<std::int64_t>(rounds * at_once / tiles, 1, outputs);
         const std::int64_t planes = divide_up(outputs, segments);
-        const auto needed = static_cast<double>(divide_up(tiles * divide_up(outputs, planes), at_once));
+        const std::int64_t blocks = tiles * divide_up(outputs, planes);
+        const auto needed = static_cast<double>(divide_up(blocks, at_once));
         const double cost = needed * (static_cast<double>(planes + side - 1) + kStartPlanes);
-        if (cost < best.cost) { best = {planes, cost}; }
+        if (cost < best.cost) { best = {planes, blocks, cost}; }
     }
     return best;
 }
@@ -88,16 +114,17 @@ public:
             "a block goes through a column of planes: each comes to shared memory once, and while it is there it is added to the "
             "sums in registers of all the planes of outputs that it belongs to";
         info.changed = "a volume is read and written once, with no more work than its mask has taps";
-        info.requirements = "f32 or f64, one mask of at most 7 taps along each axis";
+        info.requirements = "real samples of at most 4 bytes or f64, one mask of at most 7 taps along each axis";
         info.limited_by = "memory up to 3 x 3 x 3 taps, multiply-adds above";
         info.source = "src/cuda/families/volume/volume.cuh";
         info.rank = 3;
         info.takes_pieces = 1;
+        info.truncates = 1;
         return info;
     }
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if ((p.dtype != kF32 && p.dtype != kF64) || p.taps_dtype != p.dtype) { return "takes only f32 and f64, and taps like it"; }
+        if (!has_types(p)) { return "takes f32 and f64 with taps like it, integers of at most 4 bytes and 16-bit samples"; }
         if (p.filters != 1) { return "takes one mask for all channels"; }
         if (std::max({p.z.k, p.y.k, p.x.k}) > kMostSide) { return "takes at most 7 taps along each axis"; }
         if (has(p, kZero) && has(p, kConstant)) { return "takes zeros or a constant outside the volume, not one for each axis"; }
@@ -114,13 +141,16 @@ public:
         const Cut c = cut_of(side, bytes_of(p));
         const Tiles tiles = tiles_of(p, c, p.batch.length * p.channels.length);
         const std::int64_t at_once = at_once_of(p, device);
-        const double planes = segments_of(p.z.outputs, tiles.all(), side, at_once).cost;
-        const double outputs = planes * static_cast<double>(at_once) * c.tile_x * c.tile_y;
-        const double rate = p.dtype == kF64 ? device.single_to_double : 1;
-        const double computing = 2 * outputs * rate * (kProductCost * side * side * side + kOutputCost) / device.peak_flops;
-        const auto touched = [&](std::int64_t stride) { return bytes_touched(stride, bytes_of(p)); };
-        const double moved =
-            static_cast<double>(p.samples()) * touched(p.x.in_stride) + static_cast<double>(p.outputs()) * touched(p.x.out_stride);
+        const Segments segments = segments_of(p.z.outputs, tiles.all(), side, at_once);
+        const double held = static_cast<double>(divide_up(segments.blocks, std::max(device.multiprocessors, 1))) *
+                            std::max(device.multiprocessors, 1);
+        const double full = std::clamp(held / static_cast<double>(at_once), kAlone, 1.0);
+        const double outputs = segments.cost * full * static_cast<double>(at_once) * c.tile_x * c.tile_y;
+        const double rate = p.taps_dtype == kF64 ? device.single_to_double : sums_integers(p) ? kOfInteger : 1;
+        const double of_output = rate * (kProductCost * side * side * side + kOutputCost) + (widens(p) ? kWidenedCost : 0);
+        const double computing = 2 * outputs * of_output / device.peak_flops;
+        const double moved = static_cast<double>(p.samples()) * bytes_touched(p.x.in_stride, stored_bytes(p.dtype)) +
+                             static_cast<double>(p.outputs()) * bytes_touched(p.x.out_stride, stored_bytes(p.output_dtype));
         return kLaunchSeconds + kColdSeconds + overlapped(moved / (kShareMoved * device.copy_bytes_per_second), computing, kNorm);
     }
 
@@ -132,12 +162,15 @@ public:
     }
 
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
-        if (prepared.problem.dtype == kF64) { return load_of<double>(prepared); }
+        if (prepared.problem.taps_dtype == kF64) { return load_of<double>(prepared); }
+        if (prepared.problem.taps_dtype == kI32) { return load_of<std::int32_t>(prepared); }
         return load_of<float>(prepared);
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice&, void*, cudaStream_t stream) const override {
-        if (prepared.problem.dtype == kF64) {
+        if (prepared.problem.taps_dtype == kF64) {
             launch_of<double>(prepared, job, stream);
+        } else if (prepared.problem.taps_dtype == kI32) {
+            launch_of<std::int32_t>(prepared, job, stream);
         } else {
             launch_of<float>(prepared, job, stream);
         }
@@ -153,14 +186,20 @@ private:
         const Problem& p = prepared.problem;
         const int side = side_of(p);
         auto chosen = std::make_unique<ChosenVolume<X>>();
-        chosen->kernel = kernel_of<X>(side);
+        chosen->kernel = kernel_of<X>(side, widens(p));
         load_kernel(chosen->kernel, volume_rung::bytes_of(side, sizeof(X)), prepared.device);
         VolumeArguments<X>& a = chosen->arguments;
         a.z = side_of_axis(p.z);
         a.y = side_of_axis(p.y);
         a.x = side_of_axis(p.x);
         a.is_filled_up = p.z.k != side || p.y.k != side || p.x.k != side;
-        a.absent = has(p, kConstant) ? static_cast<X>(p.constant.real()) : X{};
+        if (has(p, kConstant)) {
+            a.absent =
+                std::is_integral_v<X> ? static_cast<X>(static_cast<std::int64_t>(p.constant.real())) : static_cast<X>(absent_of(p));
+        }
+        a.input_type = p.dtype;
+        a.input_bytes = stored_bytes(p.dtype);
+        a.output_bytes = stored_bytes(p.output_dtype);
         set_epilogue(a.common, p);
         const auto* from = static_cast<const X*>(prepared.given.taps);
         for (std::int64_t z = 0; z < p.z.k; ++z) {
@@ -201,7 +240,7 @@ private:
         a.tiles_y = tiles.y;
         a.segment_planes = segments_of(job.count, tiles.all(), side, at_once_of(p, prepared.device)).planes;
         a.segments = divide_up(job.count, a.segment_planes);
-        a.store_vectors = a.common.converts == 0 && stores_vectors(a);
+        a.store_vectors = (widens(p) || a.common.converts == 0) && stores_vectors(a);
         const double blocks = static_cast<double>(tiles.x) * static_cast<double>(tiles.y) * static_cast<double>(a.volumes) *
                               static_cast<double>(a.segments);
         if (blocks > static_cast<double>(kMostBlocks)) { refuse_launch(); }
@@ -211,9 +250,10 @@ private:
 
     template <class X>
     static bool stores_vectors(const VolumeArguments<X>& a) {
-        constexpr std::int64_t kVector = 16 / sizeof(X);
+        constexpr std::int64_t kVector = 16 / sizeof(X);  // outputs
+        const auto bytes = static_cast<std::uintptr_t>(std::min<std::int64_t>(kVector * a.output_bytes, 16));
         const std::int64_t steps[] = {a.z.out_stride, a.y.out_stride, a.out_item, a.out_channel};
-        return a.x.out_stride == 1 && reinterpret_cast<std::uintptr_t>(a.out) % 16 == 0 &&
+        return a.x.out_stride == 1 && reinterpret_cast<std::uintptr_t>(a.out) % bytes == 0 &&
                std::all_of(std::begin(steps), std::end(steps), [](std::int64_t step) { return step % kVector == 0; });
     }
 };

@@ -141,15 +141,20 @@ TEST(ImageKernels, BytesUnderSmallMasks) {
     }
 }
 
-// A rung on a whole image of random f32 pixels with a mask of the rank; empty, or what is wrong.
+// A rung on a whole image of random f32 pixels with a mask of the rank (0: of equal taps), by a kernel that is described with the
+// words `how`; empty, or what is wrong.
 std::string run_whole(const cuda::Rung& rung, const ImageProblem& p, int rank, bool spoiled = false, int multiprocessors = 0,
-                      int major = 9) {
+                      int major = 9, const std::string& how = {}) {
     Random random(9);
     std::vector<float> in(static_cast<std::size_t>(input_extent(p))), taps(static_cast<std::size_t>(taps_extent(p)));
     std::vector<float> out(static_cast<std::size_t>(output_extent(p)), NAN);
     fill_random(in.data(), Dtype::f32, static_cast<std::int64_t>(in.size()), random);
     fill_random(taps.data(), Dtype::f32, static_cast<std::int64_t>(taps.size()), random);
-    make_separable(taps.data(), p, rank, random);
+    if (rank > 0) {
+        make_separable(taps.data(), p, rank, random);
+    } else {
+        std::fill(taps.begin(), taps.end(), 1 / static_cast<float>(taps.size()));
+    }
     if (spoiled) {
         in[in.size() / 2] = NAN;
         in[in.size() / 7] = INFINITY;
@@ -158,6 +163,8 @@ std::string run_whole(const cuda::Rung& rung, const ImageProblem& p, int rank, b
     PreparedOnHost prepared(rung, r, taps.data(), multiprocessors, major);
     const std::string refusal = prepared.make();
     if (!refusal.empty()) { return refusal; }
+    const std::string described = rung.describe(prepared.get());
+    if (described.find(how) == std::string::npos) { return described; }
     prepared.launch(job_of(r, out.data(), in.data(), 0, r.y.outputs));
     const bool direct = rung.info().takes_pieces == 0 || std::string(rung.info().name) == "image_direct";
     return compare(p, out.data(), in.data(), taps.data(), direct);
@@ -217,10 +224,28 @@ TEST(ImageKernels, MarchesDownStripsOnTensorCores) {
     }
 }
 
+// Masks of more rows and columns on tensor cores: each number of steps, taps that are single halves (means) and others.
+TEST(ImageKernels, MarchesDownStripsWithManyTaps) {
+    const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                   Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    int turn = 0;
+    for (const auto [height, width] : {std::pair{49, 34}, {3, 61}, {65, 40}, {81, 81}, {97, 1}, {60, 90}, {101, 101}, {113, 20}}) {
+        for (const std::int64_t columns : {turn % 4 == 0 ? 200 : 136, turn % 4 == 0 ? 72 : 8}) {
+            ImageProblem p{.height = 53, .width = columns, .mask_height = height, .mask_width = width};
+            p.boundary = boundaries[turn++ % 6];
+            if (p.boundary == Boundary::constant) { p.constant = 3; }
+            if (turn % 5 == 0) { p.clamp = Clamp{-1, 1}; }
+            if (turn % 7 == 0) { p.mode = Mode::full; }
+            EXPECT_EQ(run_whole(cuda::image_separable(), p, turn % 2, turn % 4 == 0, 132, 9, "as halves"), "")
+                << height << " " << width << " " << columns << " " << static_cast<int>(p.boundary);
+        }
+    }
+}
+
 // Halves need scales: rows of other sizes, dark rows and columns, sizes near the ends of a float's range. Jobs of 16 rows, which do
 // not see the rows before that a scale may depend on, give the whole image's bits where one scale fits all rows (pattern 0).
 TEST(ImageKernels, ScalesOnTensorCores) {
-    for (const auto [height, width, channels] : {std::tuple{31, 31, 1}, {9, 30, 3}}) {
+    for (const auto [height, width, channels] : {std::tuple{31, 31, 1}, {9, 30, 3}, {70, 50, 1}}) {
         const ImageProblem p{.height = 84, .width = 40, .channels = channels, .mask_height = height, .mask_width = width};
         const core::Resolved r = core::resolve(p);
         const auto row = static_cast<std::size_t>(r.y.in_stride);
@@ -240,7 +265,7 @@ TEST(ImageKernels, ScalesOnTensorCores) {
                 if (pattern == 4) { in[i] *= y < 42 ? 1e-25F : 1e25F; }
                 if (pattern == 5) { in[i] *= y < 20 || y > 70 ? 1 : 1e-36F; }
             }
-            PreparedOnHost prepared(cuda::image_separable(), r, taps.data(), 1);
+            PreparedOnHost prepared(cuda::image_separable(), r, taps.data(), height > 32 ? 132 : 1);
             ASSERT_EQ(prepared.make(), "");
             ASSERT_EQ(cuda::image_separable().granularity(prepared.get()), 16);
             prepared.launch(job_of(r, whole.data(), in.data(), 0, 84));

@@ -61,13 +61,24 @@ bool add_march(std::integer_sequence<int, kChannels...>) {
 }
 const bool added_march = add_march(std::make_integer_sequence<int, cuda::image_separable_rung::kMostChannels>{});
 
+template <int... kMore>
+bool add_march_halves(std::integer_sequence<int, kMore...>) {
+    namespace halves = cuda::image_halves_rung;
+    (add_kernel(&halves::march_halves<halves::kFewSteps + 1 + kMore, 1, 3, halves::kFewSteps + 1 + kMore>, halves::shared), ...);
+    (add_kernel(&halves::march_halves<halves::kFewSteps + 1 + kMore, 1, 2, halves::kFewSteps + 1 + kMore>, halves::shared), ...);
+    (add_kernel(&halves::march_halves<halves::kFewSteps + 1 + kMore, 1, 3, 1>, halves::shared), ...);
+    return true;
+}
+const bool added_march_halves =
+    add_march_halves(std::make_integer_sequence<int, cuda::image_halves_rung::kMostSteps - cuda::image_halves_rung::kFewSteps>{});
+
 const bool added_march_tensor = [] {
     char* const shared = cuda::image_separable_rung::shared;
     add_kernel(&cuda::image_separable_rung::march_tensor<4>, shared);
     add_kernel(&cuda::image_separable_rung::march_tensor<5>, shared);
     add_kernel(&cuda::image_separable_rung::march_tensor<6>, shared);
-    add_kernel(&cuda::image_halves_rung::march_halves<3, 1>, cuda::image_halves_rung::shared);
-    add_kernel(&cuda::image_halves_rung::march_halves<3, 3>, cuda::image_halves_rung::shared);
+    add_kernel(&cuda::image_halves_rung::march_halves<3, 1, 3, 3>, cuda::image_halves_rung::shared);
+    add_kernel(&cuda::image_halves_rung::march_halves<3, 3, 3, 3>, cuda::image_halves_rung::shared);
     return true;
 }();
 
