@@ -1,5 +1,6 @@
 // How rows are cut into segments, and which kernels take them.
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "cuda/check.hpp"
@@ -38,6 +39,17 @@ Problem compared_on(KernelOf kernel_of, int least_warps, const Problem& p, const
 }
 
 }  // namespace
+
+bool is_staged(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
+               int in_block, const cuda_abi::Device& device) {
+    const std::int64_t lines = kernel.staged_lines;
+    if (lines == 0 || in_block < lines || device.major < 8) { return false; }
+    const auto whole = [&](std::int64_t elements) { return elements * rows.input_bytes % 16 == 0; };
+    bool vectors = rows.near.in == 1 && std::abs(in_sample) > 1 && whole(lines) && whole(rows.near.length) && whole(in_sample) &&
+                   address % 16 == 0;
+    for (const RowAxis& axis : rows.others) { vectors = vectors && (axis.length == 1 || whole(axis.in)); }
+    return vectors && rows.near.length >= lines && p.x.boundary != kConstant;
+}
 
 int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device) {
     const Problem endless = compared_on(kernel_of, warp_counts.front(), p, device);

@@ -22,9 +22,11 @@ constexpr double kReadFirstSeconds = 2.5e-6;
 constexpr double kReadFirstRounds = 3;
 constexpr double kClusterStartSeconds = 17.5e-6;  // of clusters: 70,003 samples 35.5 us
 constexpr double kPartStartSeconds = 17e-6;       // of one that adds to sums, back to back with others
+constexpr double kPartsByTiles = 4.4;             // where segments are tiles: (2^20, 64), 16,385 taps, H100 4.5 ms
 // By warps a segment: what one takes of a multiprocessor that holds as many as it can, in float and double, and by itself. In float
-// less than fitted by what 511, 1,023, 2,047, 4,095 and 8,191 taps won since, beside the version before: 2, 7, 5, 2 and 6%.
-constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 5.98e-6, 13.4e-6};
+// less than fitted by what 511, 1,023, 2,047, 4,095 and 8,191 taps won since, beside the version before: 2, 7, 5, 2 and 6%. Of 16
+// warps what 2^26 samples with 16,385 taps take on an H100, 389 us as one row, four or 64, where clusters take 407.
+constexpr std::array<double, 5> kSegmentSeconds{0.382e-6, 0.94e-6, 2.33e-6, 5.98e-6, 12.1e-6};
 constexpr std::array<double, 5> kWideSegmentSeconds{0.66e-6, 1.88e-6, 5.43e-6, 12.1e-6, 30e-6};
 constexpr std::array<double, 5> kAloneSeconds{1.2e-6, 3.2e-6, 4.2e-6, 7.5e-6, 14e-6};
 constexpr double kWideAloneFactor = 1.6;
@@ -82,12 +84,16 @@ double alone_seconds(bool is_wide, int warps) {
     return kAloneSeconds.at(at) * (is_wide ? kWideAloneFactor : 1);
 }
 
-// Of a kernel of tiles. Fitted on an H100, within 8%: (2^20, 64) f32, time first, 127, 511 and 1,023 taps by one warp a segment
-// 287, 336 and 425 us, by two 511, 1,023 and 2,047 taps 352, 404 and 546, by four 2,047 and 4,095 taps 707 and 794, by eight 4,095
-// 697, by sixteen 4,095 and 16,385 719 and 2,484.
+// Of a kernel of tiles. Fitted on an H100: (2^20, 64) f32, time first, straight from memory 127 and 1,023 taps by one warp a
+// segment 266 and 406 us, by eight 4,095 697, by sixteen 4,095 and 16,385 719 and 2,484; (64, 4096, 128), 511 taps by one warp 175.
 constexpr double kTilesStartSeconds = 9e-6;
 // A segment takes so many times as long, for what passes through shared memory, and all wait for each other.
-constexpr std::array<double, 5> kTilesFactors{1.5, 1.75, 2.3, 2.4, 2.65};
+constexpr std::array<double, 5> kTilesFactors{1.4, 1.75, 2.3, 2.4, 2.93};
+// By way of shared memory, of two and four warps: 1,023 and 2,047 taps 349 and 454, 2,047 and 4,095 530 and 633; (12, 4643, 128),
+// 3,216 taps 77.
+constexpr std::array<double, 5> kStagedFactors{1, 1.38, 2, 2, 2.93};
+// Of that where a tile has all lines that memory has side by side: (2^22, 3), 127 taps by one warp 57, 4,095 by four 97.
+constexpr double kWholeLines = 0.6;
 constexpr double kTilesShareOfCopy = 0.8;
 constexpr double kTilesNorm = 1.5;  // teams compute while others read, but a block's are few
 
@@ -97,14 +103,19 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
     const double rounds = std::max(1.0, segments / device.multiprocessors);
     const auto at = static_cast<std::size_t>(std::find(kWarpCounts.begin(), kWarpCounts.end(), cut.warps) - kWarpCounts.begin());
     const Rows lines = rows_of(p);
-    const std::int64_t most = std::min<std::int64_t>(lines.near.length, segments_of_block(kernel, cut.warps, device));
-    const auto together = static_cast<double>(most);
+    const bool staged = is_staged(p, lines, p.x.in_stride, 0, kernel, segments_of_block(kernel, cut.warps, device), device);
+    const std::int64_t most =
+        staged ? kernel.staged_lines : std::min<std::int64_t>(lines.near.length, segments_of_block(kernel, cut.warps, device));
+    // Parts of a sector that a block copies come from the cache, where its neighbours' have brought them.
+    const auto together = static_cast<double>(staged ? std::max<std::int64_t>(most, kSectorBytes / lines.input_bytes) : most);
     // Of rows that go together as many as in any other tile: (2^22, 3), 4,095 taps, by eight warps, two rows and one, 120 us, by
     // sixteen, one by one, 104.
     const std::int64_t tiles = divide_up(lines.near.length, most);
     const std::int64_t made = tiles * divide_up(lines.near.length, tiles);
     const double emptiness = static_cast<double>(made) / static_cast<double>(lines.near.length);
-    const double busy = rounds * emptiness * segment_seconds(p, cut.warps, device) * kTilesFactors.at(at);
+    const bool whole = !staged && std::abs(lines.near.in) == 1 && lines.near.length == std::abs(p.x.in_stride) && tiles == 1;
+    const double factor = staged ? kStagedFactors.at(at) : kTilesFactors.at(at) * (whole ? kWholeLines : 1);
+    const double busy = rounds * emptiness * segment_seconds(p, cut.warps, device) * factor;
     // Where lanes go across rows, what a block's lines have side by side of a sector.
     const auto touched = [&](std::int64_t sample, std::int64_t row, int bytes) {
         const bool across = lines.near.length > 1 && row != 0 && std::abs(row) < std::abs(sample);
@@ -176,7 +187,8 @@ double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at
         std::ceil(static_cast<double>(p.x.outputs) / cut.outputs) * static_cast<double>(p.batch.length) / device.multiprocessors;
     const double chunks = std::ceil(segments / static_cast<double>(segments_at_once));
     const double parts = static_cast<double>(parts_of(p.x.k, cut).size());
-    return parts * (chunks * kPartStartSeconds + std::ceil(segments) * segment_seconds(p, cut.warps, device));
+    const double slower = plain_problem(p) && !p.has_outer() ? 1 : kPartsByTiles;
+    return parts * (chunks * kPartStartSeconds + std::ceil(segments) * segment_seconds(p, cut.warps, device) * slower);
 }
 
 }  // namespace tapline::cuda::overlap_save

@@ -52,6 +52,11 @@ bool has_size(KernelOf kernel_of, const Problem& p, int warps, std::int64_t taps
 /// Whether plans of the problem take the kernel of tiles: samples or outputs are not side by side, or not of one type.
 bool goes_by_tiles(KernelOf kernel_of, const Problem& p, int warps);
 
+/// Whether a tile's samples come 16 bytes at a time by way of shared memory, kernel.staged_lines of them side by side: of rows
+/// whose first sample is at `address`, samples `in_sample` elements apart, by a kernel of which a block holds `in_block` segments.
+bool is_staged(const Problem& p, const Rows& rows, std::int64_t in_sample, std::uintptr_t address, const Kernel& kernel,
+               int in_block, const cuda_abi::Device& device);
+
 /// Of those numbers of warps the one that is predicted to be the fastest; 0: none has room.
 int best_warps(KernelOf kernel_of, std::span<const int> warp_counts, const Problem& p, const cuda_abi::Device& device);
 /// The cut by as many warps as the plan's policy asks for, or the best. Throws CudaError.

@@ -79,13 +79,13 @@ TAPLINE_HOST_DEVICE constexpr int staged_lines() {
     return kLines * static_cast<int>(sizeof(X)) < 16 ? 0 : kLines;
 }
 
-inline constexpr int kWarpTileBytes = 80;  // what a warp keeps of its tile
+inline constexpr int kTileBytes = 80;  // what is kept of a tile
 
 template <class Shape, int kWarps, class Point>
 TAPLINE_HOST_DEVICE constexpr SharedLayout tiles_layout() {
     SharedLayout layout = shared_layout<Shape, kWarps, sizeof(Point), Spectrum::passing>();
     layout.segment_bytes += kMostPadding<Point> * static_cast<int>(sizeof(Point));
-    constexpr int kTiles = kWarpTileBytes * kMostSegments;  // behind the barriers
+    constexpr int kTiles = kTileBytes * kMostSegments;  // behind the barriers
     layout.pairs += kTiles;
     layout.twiddles += kTiles;
     layout.spectrum += kTiles;
@@ -177,15 +177,15 @@ struct TileDigits {
     }
 };
 
-/// A warp's tile, in shared memory: registers are for points. What the compiler keeps in local memory instead misses the
+/// A tile as it is kept in shared memory: registers are for points. What the compiler keeps in local memory instead misses the
 /// first-level cache, which samples pass through: 395 us instead of 287 (127 taps).
-struct WarpTile {
+struct KeptTile {
     TileDigits digits;
     int wanted, lines;  // outputs of a line, lines
     std::int64_t number, first_output;
     std::int64_t in, out, row;  // as LineTile
 
-    /// By one lane.
+    /// By one thread.
     __device__ __forceinline__ void set(const Arguments& a, const Segments& g, const TileDigits& of, std::int64_t its_number) {
         const LineTile t = of.tile(g);
         digits = of;
@@ -198,6 +198,38 @@ struct WarpTile {
         row = t.row;
     }
 };
-static_assert(sizeof(WarpTile) <= kWarpTileBytes);
+static_assert(sizeof(KeptTile) <= kTileBytes);
+
+/// Where a warp's tiles are kept, behind the barriers, and who finds the next one. kAhead: it is known while this one is computed,
+/// so that its samples can come meanwhile: a team has two places, in which its first thread writes by turns. Else each warp has
+/// one, in which its first lane writes between two tiles.
+template <int kWarps, bool kAhead>
+class KeptTiles {
+public:
+    __device__ __forceinline__ KeptTiles(char* behind_barriers, const TeamThread<kWarps>& who)
+        : first_(reinterpret_cast<KeptTile*>(behind_barriers + kTileBytes * place_of(who))),
+          is_writer_(kAhead ? who.own_line() == 0 && who.own_thread() == 0 : threadIdx.x % 32 == 0) {}
+
+    [[nodiscard]] __device__ __forceinline__ KeptTile& of(std::uint32_t turn) const {
+        return kAhead ? *reinterpret_cast<KeptTile*>(reinterpret_cast<char*>(first_) + kTileBytes * (turn & 1)) : *first_;
+    }
+    /// The first one, for all threads behind a barrier of the team.
+    __device__ __forceinline__ void set_first(const Arguments& a, const Segments& g, int team) const {
+        const std::int64_t number = blockIdx.x + static_cast<std::int64_t>(team) * gridDim.x;
+        if (is_writer_) { of(0).set(a, g, TileDigits::at(g, number), number); }
+    }
+    /// That of turn + 1, `step` tiles on.
+    __device__ __forceinline__ void set_next(const Arguments& a, const Segments& g, std::uint32_t turn, std::int64_t step) const {
+        if (is_writer_) { of(turn + 1).set(a, g, of(turn).digits.plus(g, g.after), of(turn).number + step); }
+    }
+
+private:
+    static __device__ __forceinline__ int place_of(const TeamThread<kWarps>& who) {
+        return kAhead ? 2 * who.team() : static_cast<int>(threadIdx.x) / 32;
+    }
+
+    KeptTile* first_;
+    bool is_writer_;
+};
 
 }  // namespace tapline::cuda::overlap_save

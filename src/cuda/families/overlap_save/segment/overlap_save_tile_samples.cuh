@@ -169,7 +169,7 @@ __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* 
 /// The samples of a tile to a stage, 16 bytes of neighbouring lines at a time, asynchronously; zeros where nothing is read. By
 /// `threads` threads, a power of two.
 template <int kSamples>
-__device__ __forceinline__ void fill_stage(const Arguments& a, const Segments& g, char* stage, const WarpTile& tile, int thread,
+__device__ __forceinline__ void fill_stage(const Arguments& a, const Segments& g, char* stage, const KeptTile& tile, int thread,
                                            int threads) {
     const Rows& rows = g.rows;
     const int row_bytes = rows.lines * rows.input_bytes;

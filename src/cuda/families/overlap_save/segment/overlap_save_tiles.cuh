@@ -94,7 +94,8 @@ struct StoredOutput {
 /// neighbouring rows, begins and ends together: its threads read samples and write outputs from row to row where these lie closer
 /// than samples do, and in between each warp has a row. They change places where points are exchanged anyway: of one or two warps a
 /// segment in the transforms of 1,024 points, of more where these are taken apart and brought together. Teams of a block wait for
-/// nobody else, so that some read or write while others compute.
+/// nobody else, so that some read or write while others compute. Samples that come by way of the place of points come there as soon
+/// as the points of the tile before are in registers again.
 template <class X, int kWarps, class Shape>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     overlap_save_tiles_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
@@ -131,7 +132,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     };
     CopyBarrier* const barriers = reinterpret_cast<CopyBarrier*>(base);
     CopyBarrier* const spectrum_barrier = barriers + kMostSegments + warp;
-    WarpTile* const state = reinterpret_cast<WarpTile*>(base + 8 * 4 * kMostSegments + kWarpTileBytes * warp);
+    const KeptTiles<kWarps, (kStagedLines > 0)> tiles(base + 8 * 4 * kMostSegments, who);
+    const bool is_staged = kStagedLines > 0 && g.staged != 0;
 
     if (lane == 0) { initialize(spectrum_barrier); }
     const BlockTables<Point> block_tables(block_pairs, barriers + 2 * kMostSegments);
@@ -145,22 +147,30 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     const auto sync = [&] {
         sync_team<kWarps>(rows.lines, who.anew().team(), kWarps == 1 ? 0 : static_cast<int>(threadIdx.x) / kStep);
     };
-    if (lane == 0) {
-        const std::int64_t number = blockIdx.x + static_cast<std::int64_t>(who.team()) * gridDim.x;
-        state->set(a, g, TileDigits::at(g, number), number);
+    const auto fill_points = [&](const KeptTile& tile) {
+        if (tile.number >= rows.tiles) { return; }
+        const Who of = who.anew();
+        fill_stage<kSamples>(a, g, reinterpret_cast<char*>(points_of_team()), tile, of.own_line() * kStep + of.own_thread(),
+                             rows.lines * kStep);
+        commit_copies();
+    };
+    tiles.set_first(a, g, who.team());
+    if (kStagedLines > 0) {
+        sync();
+    } else {
+        __syncwarp();
     }
-    __syncwarp();
+    if (is_staged) { fill_points(tiles.of(0)); }
 
 #pragma unroll 1
-    for (std::uint32_t turn = 0; state->number < rows.tiles; ++turn) {
+    for (std::uint32_t turn = 0; tiles.of(turn).number < rows.tiles; ++turn) {
+        const KeptTile* const state = &tiles.of(turn);
+        const auto set_next = [&] { tiles.set_next(a, g, turn, static_cast<std::int64_t>(teams) * gridDim.x); };
         T re[32];
         T im[32];
-        if (kStagedLines > 0 && g.staged != 0) {
+        if (is_staged) {
             const Who of = who.anew();
-            char* const stage = reinterpret_cast<char*>(points_of_team());
-            sync();  // the segments before have been read
-            fill_stage<kSamples>(a, g, stage, *state, of.own_line() * kStep + of.own_thread(), rows.lines * kStep);
-            commit_copies();
+            const char* const stage = reinterpret_cast<const char*>(points_of_team());
             wait_copies<0>();
             sync();
             read_line<kWarps, kComplex>(StagedSamples<X, kWarps, kStagedLines>{rows, stage, of.line()}, re, im, of.thread());
@@ -188,6 +198,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
         }
         if constexpr (kWarps > 2) { Parts::transform_there(re, im); }
         sync();  // the segments before have been read, and what has been staged
+        if (kStagedLines > 0) { set_next(); }
         Point* const points = points_of_team();
         Point* const own_points = points + who.anew().own_line() * line_points;
         Point* const own = own_points + own_warp * kRegion;
@@ -207,6 +218,12 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             }
             if (direction == 1 && kWarps == 2) { sync(); }
         };
+        const auto points_free = [&] {
+            if (is_staged) {
+                sync();
+                fill_points(tiles.of(turn + 1));
+            }
+        };
         if constexpr (kNearTransforms) {
             const int first_warp = kWarps == 1 ? 0 : who.anew().thread() / 32;
             const SegmentTables<Point> of_warp{twiddles + first_warp * (Shape::kTwiddleTable ? kPoints : 1), products};
@@ -215,7 +232,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             const Who of = who.anew();
             const TwiddleBack<Point, Shape::kTwiddleTable> twiddle_back(twiddles, of.thread());
             bring_points_together<kWarps, kComplex, Parts>(re, im, points_of_team() + of.line() * line_points, twiddle_back,
-                                                           of.thread(), sync, [] {});
+                                                           of.thread(), sync, points_free);
         } else {
             const int own_thread = static_cast<int>(threadIdx.x) % kStep;
             Parts::scatter(re, im, points + who.anew().line() * line_points, who.anew().thread());
@@ -231,6 +248,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
             sync();
             const Who of = who.anew();
             Parts::gather(re, im, points_of_team() + of.line() * line_points, of.thread());
+            points_free();
         }
         const Who of = who.anew();
         const int mine = Parts::first(of.thread());
@@ -270,12 +288,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
                 outputs.repair_into(sum_of, [&](int offset) { return StoredOutput<X>{a, rows, line_out + offset * a.out_sample}; });
             }
         }
-        __syncwarp();
-        if (lane == 0) {
-            const std::int64_t later = state->number + static_cast<std::int64_t>(teams) * gridDim.x;
-            state->set(a, g, state->digits.plus(g, g.after), later);
+        if (kStagedLines == 0) {
+            __syncwarp();
+            set_next();
+            __syncwarp();
         }
-        __syncwarp();
     }
 }
 
