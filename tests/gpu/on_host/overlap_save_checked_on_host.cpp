@@ -32,6 +32,10 @@ template <class X>
 Kernel pick_tiles_kernel(int /*warps*/) {
     return {};
 }
+template <class Raw>
+Kernel pick_narrow_kernel(int /*warps*/) {
+    return {};
+}
 int rows_at_once(int /*warps*/) { return 1; }
 bool takes_rows(const Problem& /*p*/, int /*warps*/, const cuda_abi::Device& /*device*/) { return false; }
 bool takes_halves(const Problem& /*p*/, int /*warps*/, const cuda_abi::Device& /*device*/) { return false; }

@@ -255,6 +255,29 @@ private:
         if (bytes <= 0) { return {}; }
         return {reinterpret_cast<const char*>(first) - early + at, at, bytes};
     }
+    /// Where a segment has the signal's ends, as far as it has them, and so the samples that a boundary repeats beyond. Most of those
+    /// were copied with the others: 4,096 rows of 4,096, 1,025 taps, reflected, all from memory 134 us, zeros 68.
+    struct Signal {
+        int begin, end, length;
+
+        __device__ __forceinline__ Signal(const Arguments& a, std::int64_t start) {
+            constexpr std::int64_t kFar = 1 << 28;
+            const std::int64_t first = -(a.in_first + start);
+            begin = static_cast<int>(min(max(first, -kFar), kFar));
+            end = static_cast<int>(a.n < 0 ? kFar : min(max(first + a.n, -kFar), kFar));
+            length = static_cast<int>(a.n < 0 ? kFar : min(a.n, 2 * kFar));
+        }
+        /// Which sample of the segment its sample w is, one of these or, if it lies elsewhere, a number that is none; -1 where the
+        /// boundary repeats nothing.
+        [[nodiscard]] __device__ __forceinline__ int source(Boundary boundary, int w) const {
+            const bool before = w < begin;
+            if (!before && w < end) { return w; }
+            if (boundary == kReflect) { return 2 * (before ? begin : end) - 1 - w; }
+            if (boundary == kMirror) { return before ? 2 * begin - w : 2 * end - 2 - w; }
+            if (boundary == kWrap) { return before ? w + length : w - length; }
+            return boundary == kNearest ? (before ? begin : end - 1) : -1;
+        }
+    };
     /// What was not copied, but samples [copied_begin, copied_end), up to the last one that a wanted output reads, and zeros from
     /// there. By all threads: of 2,047 samples outside, all of one warp's, each lane would wait for 64 loads.
     static __device__ __noinline__ void read_the_rest(const Arguments& a, const Segments& g, std::int64_t row_number, int index,
@@ -268,6 +291,7 @@ private:
         if (a.boundary == kConstant) { constant = boundary_constant<S>(a); }
         const std::int64_t start = g.start + static_cast<std::int64_t>(index) * g.outputs;
         const S* const row = static_cast<const S*>(a.in) + row_number * a.in_row;
+        const Signal signal(a, start);
 #pragma unroll 1
         for (int part = 0; part < 2; ++part) {
             const int from = part == 0 ? 0 : copied_end;
@@ -278,6 +302,11 @@ private:
                 for (int u = 0; u < kAtOnce; ++u) {
                     held[u] = constant;
                     if (w + u * kThreads >= to) { continue; }
+                    if (const int source = signal.source(a.boundary, w + u * kThreads);
+                        source >= copied_begin && source < copied_end) {
+                        held[u] = samples[source];
+                        continue;
+                    }
                     std::int64_t at = start + w + u * kThreads;
                     if ((at < 0 || at >= length) && a.boundary > kConstant) {
                         at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;

@@ -136,7 +136,9 @@ double cost_of_edges(const Problem& p, const Cut& cut, int bytes) {
 }  // namespace
 
 bool goes_by_tiles(KernelOf kernel_of, const Problem& p, int warps) {
-    return slow_kernel(kernel_of, p, warps).tiles && (!plain_problem(p) || p.has_outer());
+    if (!slow_kernel(kernel_of, p, warps).tiles) { return false; }
+    if (p.has_outer() || p.x.in_stride != 1 || p.x.out_stride != 1) { return true; }
+    return p.output_dtype != p.dtype && !takes_narrow(p, warps);
 }
 
 double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda_abi::Device& device) {
@@ -161,7 +163,7 @@ double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda
     const double left = std::ceil(each - whole_rounds);
     const double busy = whole_rounds * seconds + (left > 0 ? std::max(left * seconds, alone) : 0);
     const double bytes =
-        type.bytes * rows * static_cast<double>(p.x.outputs + p.x.n) +
+        rows * (static_cast<double>(p.x.outputs) * stored_bytes(p.output_dtype) + static_cast<double>(p.x.n) * type.bytes) +
         (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
     const double moving = bytes / device.copy_bytes_per_second;
     const bool reads_first = !by_rows && p.filters == 1 && left > 0 && whole_rounds >= kReadFirstRounds * at_once;
