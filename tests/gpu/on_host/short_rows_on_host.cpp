@@ -7,6 +7,7 @@ alignas(128) char shared[test::on_host::kSharedBytes];
 #define shared_memory ::tapline::cuda::short_rows::shared
 #include "gpu/on_host/tensor_on_host.hpp"
 
+#define __ffs(bits) __builtin_ffs(bits)
 #define multiply_rows multiply_rows_on_a_gpu
 #define TAPLINE_CUDA_BUILT_FOR "90a-real"
 #include "cuda/primitives/warpgroup.cuh"

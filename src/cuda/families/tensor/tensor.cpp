@@ -22,7 +22,6 @@ constexpr double kShareOfCopyTensor = 0.92;  // reached where memory limits
 // 19,000,000 and 5 to 62 taps 46 to 48.
 constexpr double kFloatTileSeconds = 3.5e-6;
 constexpr double kShareOfCopyFloats = 0.95;
-constexpr double kShareOfCopyApart = 0.85;
 // Of rows that begin between 16 bytes, 100,000 of 777 with 7, 19 and 63 taps, H100: 327, 318 and 331 us. Of rows that fill a part
 // of a tile, 2^18 of 256 with 15 and 31 taps: 519 us. Where each row has taps of its own, which are split anew, 4,096 of 4,096 with
 // 33 taps: 76 us, with one filter 52.
@@ -116,8 +115,8 @@ public:
                                               : kHalfOutputCost + kHalfStepCost * steps;
         const bool floats = bytes == 4;
         const bool alike = p.batch.length == 1 || (p.batch.in_stride * bytes % 16 == 0 && p.batch.out_stride * bytes % 16 == 0);
-        const double share = (floats ? p.x.in_stride == 1 ? kShareOfCopyFloats : kShareOfCopyApart : kShareOfCopyTensor) *
-                             (alike || way != Way::warp ? 1 : kShareOfUnlikeRows);
+        const double share =
+            (floats ? kShareOfCopyFloats : kShareOfCopyTensor) * (alike || way != Way::warp ? 1 : kShareOfUnlikeRows);
         const double emptiness = way == Way::warp && p.batch.length > 1 ? std::pow(filled / outputs, kEmptyPower) : 1;
         return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) +
                overlapped(moved / (share * device.copy_bytes_per_second), 2 * filled * cost * emptiness / device.peak_flops, kNorm);

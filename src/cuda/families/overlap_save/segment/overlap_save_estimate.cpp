@@ -120,9 +120,10 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
 
 // What a row's segments at its ends cost besides, in segments, where samples outside are not zeros that copies bring along.
 double cost_of_edges(const Problem& p, const Cut& cut, int bytes) {
-    // H100: 4,096 rows of 4,096 with 1,025 taps, reflected, by four warps a segment 128 us, zeros 68; 65,536 of 1,000 with 300
-    // taps, mirrored, 439 us; 100,000 of 777, which begin between 16 bytes, with 63 taps 593 us.
+    // H100: 100,000 rows of 777, which begin between 16 bytes, with 63 taps 593 us. Those that begin there have what a boundary
+    // repeats in their segment.
     constexpr double kOfSegment = 0.9;
+    constexpr double kOfSegmentAlike = 0.15;
     const bool alike = p.batch.length == 1 || p.batch.in_stride * bytes % 16 == 0;
     if (cut.warps >= kRemainders || (p.x.boundary == kZero && p.taps_finite && alike && p.x.n * bytes % 16 == 0)) { return 0; }
     const auto outputs = static_cast<double>(cut.outputs);
@@ -130,7 +131,7 @@ double cost_of_edges(const Problem& p, const Cut& cut, int bytes) {
     const double before = std::ceil(static_cast<double>(std::max<std::int64_t>(p.x.origin, 0)) / outputs);
     const double last = static_cast<double>(p.x.outputs + p.x.k - 1 - p.x.origin - p.x.n);
     const double after = std::ceil(std::max(last, 0.0) / outputs);
-    return kOfSegment * std::min(before + after, all);
+    return (alike ? kOfSegmentAlike : kOfSegment) * std::min(before + after, all);
 }
 
 }  // namespace
@@ -170,7 +171,7 @@ double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda
     const double start = kernel.blocks > 1
                              ? kClusterStartSeconds
                              : kStartSeconds - (reads_first ? kReadFirstSeconds : 0) + (kernel.checked ? kRepairSeconds : 0);
-    return (start + overlapped(busy, moving, kNorm)) * slowdown_of_layout(p);
+    return (start + overlapped(busy, moving, kNorm)) * (takes_narrow(p, cut.warps) ? 1 : slowdown_of_layout(p));
 }
 
 double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device) {

@@ -94,7 +94,7 @@ public:
         chosen->chunks = chunks_of(prepared.problem);
         chosen->kernel = short_rows::kernel_of(chosen->chunks);
         if (chosen->kernel == nullptr) { refuse_policy(); }
-        load_kernel(chosen->kernel, static_cast<std::size_t>(short_rows::shared_bytes(chosen->chunks)), prepared.device);
+        load_kernel(chosen->kernel, static_cast<std::size_t>(prepared.device.shared_bytes_per_block), prepared.device);
         return chosen;
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
@@ -112,10 +112,19 @@ public:
         g.in_vectors = lie_whole(static_cast<const float*>(a.in) + g.first_sample, g.samples, a.in_row) ? 1 : 0;
         g.out_vectors = lie_whole(a.out, a.count, a.out_row) ? 1 : 0;
         g.tiles = divide_up(a.rows, kTileRows);
-        g.prefetch_bytes = g.in_vectors != 0 && a.in_row == g.samples ? static_cast<int>(kTileRows * a.in_row * 4) : 0;
+        const auto lies_on_16 = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
+        int threads = short_rows::threads(chosen.chunks);
+        int shared = short_rows::entries_bytes(chosen.chunks);
+        if (a.in_row == g.samples && a.out_row == g.outputs && lies_on_16(a.in) && lies_on_16(a.out) && a.rows > 1) {
+            g.buffer_bytes = static_cast<int>(divide_up(kTileRows * 4 * std::max(g.samples, g.outputs), kLine) * kLine);
+            const int of_group = short_rows::kBuffers * g.buffer_bytes;
+            const int held = std::min((prepared.device.shared_bytes_per_block - shared) / of_group, groups(chosen.chunks));
+            threads = held * tensor::kThreads;
+            shared += held * of_group;
+        }
         const std::int64_t blocks = std::min<std::int64_t>(g.tiles, prepared.device.multiprocessors);
-        launch_kernel(chosen.kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(short_rows::threads(chosen.chunks)),
-                      static_cast<std::size_t>(short_rows::shared_bytes(chosen.chunks)), stream, a, g);
+        launch_kernel(chosen.kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads),
+                      static_cast<std::size_t>(shared), stream, a, g);
     }
 
 private:
@@ -128,6 +137,7 @@ private:
     static bool lie_whole(const void* first, std::int64_t size, std::int64_t row) {
         return reinterpret_cast<std::uintptr_t>(first) % 16 == 0 && size % 4 == 0 && row % 4 == 0;
     }
+    static constexpr std::int64_t kLine = 128;
     static constexpr double kStartSeconds = 7e-6;
     static constexpr double kEntriesSeconds = 0.3e-6;
     static constexpr double kShareOfCopyVectors = 0.85;

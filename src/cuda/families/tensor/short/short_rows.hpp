@@ -14,19 +14,21 @@ inline constexpr int kMostChunks = 4;  // of a row
 inline constexpr int kTileRows = 64;   // that a warpgroup multiplies at a time
 /// Bytes of T for 32 samples and as many outputs, of high or low halves.
 inline constexpr int kPieceBytes = 2 * kChunk * kChunk;
-/// In front of T: the warps' largest entries.
-inline constexpr int kHeaderBytes = 128;
+/// In front of T: the warps' largest entries, then where copies arrive.
+inline constexpr int kBarriersAt = 128;
+inline constexpr int kHeaderBytes = 256;
+inline constexpr int kBuffers = 2;  // of a warpgroup
 
-/// Warpgroups of a block, of which a multiprocessor has one: a thread has so many registers that sums and halves fit.
-__host__ __device__ constexpr int groups(int chunks) { return chunks <= 1 ? 6 : chunks == 2 ? 5 : 3; }
+/// Warpgroups of a block at most, of which a multiprocessor has one: a thread has so many registers that sums and halves fit.
+__host__ __device__ constexpr int groups(int chunks) { return chunks <= 1 ? 5 : 3; }
 __host__ __device__ constexpr int threads(int chunks) { return groups(chunks) * tensor::kThreads; }
-__host__ __device__ constexpr int shared_bytes(int chunks) { return kHeaderBytes + 2 * chunks * chunks * kPieceBytes; }
+__host__ __device__ constexpr int entries_bytes(int chunks) { return kHeaderBytes + 2 * chunks * chunks * kPieceBytes; }
 
 /// Where rows lie. Samples [first_sample, first_sample + samples) of the piece are read.
 struct Shape {
     int first_sample, samples, outputs;
     int in_vectors, out_vectors;  // all rows' begin at 16 bytes and are whole vectors
-    int prefetch_bytes;           // of a tile's rows, if they lie one after the other; else 0
+    int buffer_bytes;             // of 64 rows, where they lie one after the other and come and go as a whole; else 0
     std::int64_t tiles;
 };
 

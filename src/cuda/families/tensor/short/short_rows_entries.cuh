@@ -53,7 +53,7 @@ __device__ __forceinline__ float entry(const Arguments& a, std::int64_t at, std:
 template <int kChunks>
 __device__ __forceinline__ int store_entries(char* to, float* largest_of_warps, const Arguments& a, const Shape& g, int thread) {
     constexpr int kSteps = 2 * kChunks;
-    constexpr int kThreads = threads(kChunks);
+    const auto step = static_cast<int>(blockDim.x);
     constexpr int kPairs = kSteps * 8 * kChunks * kChunk;
     // Pair e: samples 2 i and 2 i + 1 of a step, output `column` of a piece.
     const auto pair_of = [&](int e, float(&x)[2]) {
@@ -70,23 +70,23 @@ __device__ __forceinline__ int store_entries(char* to, float* largest_of_warps, 
     };
     float largest = 0;
 #pragma unroll 2
-    for (int e = thread; e < kPairs; e += kThreads) {
+    for (int e = thread; e < kPairs; e += step) {
         float x[2];
         pair_of(e, x);
         largest = tensor::max_or_nan(tensor::max_or_nan(largest, x[0]), x[1]);
     }
     // As integers magnitudes have the same order, NaN last.
     unsigned bits = __float_as_uint(largest);
-    for (int step = 16; step > 0; step /= 2) { bits = max(bits, __shfl_xor_sync(0xffffffffU, bits, step)); }
+    for (int lanes = 16; lanes > 0; lanes /= 2) { bits = max(bits, __shfl_xor_sync(0xffffffffU, bits, lanes)); }
     if (thread % 32 == 0) { largest_of_warps[thread / 32] = __uint_as_float(bits); }
     __syncthreads();
     bits = 0;
-    for (int warp = 0; warp < kThreads / 32; ++warp) { bits = max(bits, __float_as_uint(largest_of_warps[warp])); }
+    for (int warp = 0; warp < step / 32; ++warp) { bits = max(bits, __float_as_uint(largest_of_warps[warp])); }
     int exponent = static_cast<int>(bits >> 23) - 127;
     exponent = exponent == 128 ? tensor::kNotFinite : max(exponent, tensor::kTopExponent - 127);
     const float scale = tensor::power_of_two(tensor::kTopExponent - exponent);
 #pragma unroll 2
-    for (int e = thread; e < kPairs; e += kThreads) {
+    for (int e = thread; e < kPairs; e += step) {
         float x[2];
         pair_of(e, x);
         const int i = e % 8 * 2;
