@@ -35,6 +35,7 @@ constexpr std::array<double, 4> kCheckedSegmentSeconds{1.0e-6, 2.35e-6, 5.72e-6,
 constexpr double kRepairSeconds = 5e-6;
 // Of samples of 16 bits, by one warp or two, and by four: bf16, 19,000,000 samples, 135, 550, 1,100 and 2,300 taps take 45, 54, 64
 // and 73 us, floats 48, 53 and, with 1,600 taps, 66.
+// Not where outputs are f32: 2^24 samples of f16, 127 and 511 taps 45 and 50 us (H100).
 constexpr double kHalfFactor = 1.2;
 constexpr double kHalfFactorFour = 1.1;
 // What a cluster takes for a segment of 32, 64 and 128 warps, one cluster for each `blocks` multiprocessors: 2^28 samples of f32
@@ -68,7 +69,9 @@ double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& devi
         const double seconds = checked ? kCheckedSegmentSeconds.at(at) : kWideSegmentSeconds.at(at);
         return seconds * (has_fast_double(device) ? 1 : 8) * others;
     }
-    const double halves = point_type_of(p).bytes != 2 || warps > 4 ? 1 : warps == 4 ? kHalfFactorFour : kHalfFactor;
+    const double halves = point_type_of(p).bytes != 2 || warps > 4 || takes_narrow(p, warps) ? 1
+                          : warps == 4                                                       ? kHalfFactorFour
+                                                                                             : kHalfFactor;
     return kSegmentSeconds.at(at) * others * halves;
 }
 

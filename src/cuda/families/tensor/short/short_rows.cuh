@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/families/tensor/short/short_rows_entries.cuh"
+#include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/bulk_copy.cuh"
 #include "cuda/primitives/epilogue.cuh"
 
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(threads(kChunks), 1)
         }
         fence_before_copy();
     }
-    const int tap_exponent = store_entries<kChunks>(entries, reinterpret_cast<float*>(shared), a, g, thread);
+    const int tap_exponent = store_entries<kChunks>(entries, shared, a, g, thread);
     fence_for_warpgroup();
     __syncthreads();
     // Read and written through the same pointers, wherever they are.

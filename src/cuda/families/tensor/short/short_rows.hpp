@@ -14,9 +14,10 @@ inline constexpr int kMostChunks = 4;  // of a row
 inline constexpr int kTileRows = 64;   // that a warpgroup multiplies at a time
 /// Bytes of T for 32 samples and as many outputs, of high or low halves.
 inline constexpr int kPieceBytes = 2 * kChunk * kChunk;
-/// In front of T: the warps' largest entries, then where copies arrive.
+/// In front of T: the warps' largest entries, where copies arrive, a number for each output.
 inline constexpr int kBarriersAt = 128;
-inline constexpr int kHeaderBytes = 256;
+inline constexpr int kFirstsAt = 256;
+inline constexpr int kHeaderBytes = kFirstsAt + 4 * kMostChunks * kChunk;
 inline constexpr int kBuffers = 2;  // of a warpgroup
 
 /// Warpgroups of a block at most, of which a multiprocessor has one: a thread has so many registers that sums and halves fit.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cuda/families/tensor/short/short_rows.hpp"
-#include "cuda/primitives/boundary.cuh"
 #include "cuda/primitives/matrix_fragments.cuh"
 #include "cuda/primitives/sliding_window.cuh"
 #include "cuda/primitives/warpgroup.cuh"
@@ -17,42 +16,63 @@ __device__ __forceinline__ int place_of(int i, bool by_vectors) {
     return by_vectors ? 4 * thread + slot : 4 * slot + thread;
 }
 
-/// Sum of the taps of output `output` that meet sample `at`, both of the whole row: several where the boundary repeats it.
-__device__ __forceinline__ float entry(const Arguments& a, std::int64_t at, std::int64_t output) {
-    const auto* const taps = static_cast<const float*>(a.taps);
-    const std::int64_t first = output - a.origin;  // what tap 0 meets
-    const std::int64_t last = first + a.k - 1;
-    const auto tap_at = [&](std::int64_t position) {
-        return position >= first && position <= last ? static_cast<double>(taps[position - first]) : 0.0;
-    };
-    if (a.boundary <= kConstant || (first >= 0 && last < a.n)) { return static_cast<float>(tap_at(at)); }
-    double sum = 0;
-    if (a.boundary == kNearest) {
-        const std::int64_t from = at == 0 ? min(first, std::int64_t{0}) : at;
-        const std::int64_t to = at == a.n - 1 ? max(last, at) : at;
-#pragma unroll 1
-        for (std::int64_t position = max(from, first); position <= min(to, last); ++position) { sum += tap_at(position); }
-        return static_cast<float>(sum);
+/// The sums of taps that T is made of. Of every output shared memory has its `first`: the sample that its tap 0 meets or, where a
+/// boundary repeats samples with a period, that modulo the period.
+struct Entries {
+    const float* taps;
+    Boundary boundary;
+    int taps_count, n, period;
+
+    __device__ __forceinline__ explicit Entries(const Arguments& a)
+        : taps(static_cast<const float*>(a.taps)),
+          boundary(a.boundary),
+          taps_count(static_cast<int>(a.k)),
+          n(static_cast<int>(a.n)),
+          period(a.boundary == kWrap      ? n
+                 : a.boundary == kReflect ? 2 * n
+                                          : max(2 * n - 2, 1)) {}
+    [[nodiscard]] __device__ __forceinline__ bool has_period() const {
+        return boundary == kWrap || boundary == kReflect || boundary == kMirror;
     }
-    const std::int64_t period = a.boundary == kWrap ? a.n : a.boundary == kReflect ? 2 * a.n : max(2 * a.n - 2, std::int64_t{1});
-    const std::int64_t turned = a.boundary == kReflect ? period - 1 - at : (period - at) % period;
-    const bool twice = a.boundary != kWrap && turned != at;
-    const auto add = [&](std::int64_t residue) {
-        std::int64_t ahead = (residue - first) % period;
-        if (ahead < 0) { ahead += period; }
+    [[nodiscard]] __device__ __forceinline__ int first_of(const Arguments& a, std::int64_t output) const {
+        const std::int64_t first = output - a.origin;
+        if (!has_period()) { return static_cast<int>(first); }
+        const std::int64_t rest = first % period;
+        return static_cast<int>(rest < 0 ? rest + period : rest);
+    }
+    /// Of sample `at` of the whole row, in double where several taps meet it.
+    [[nodiscard]] __device__ __forceinline__ float sum(int at, int first) const {
+        double all = 0;
+        if (!has_period()) {
+            const int t = at - first;
+            if (boundary != kNearest || (at != 0 && at != n - 1)) { return t >= 0 && t < taps_count ? taps[t] : 0; }
+            const int from = at == 0 ? 0 : max(t, 0);
+            const int to = at == n - 1 ? taps_count : min(t + 1, taps_count);
 #pragma unroll 1
-        for (std::int64_t position = first + ahead; position <= last; position += period) { sum += tap_at(position); }
-    };
-    add(at);
-    if (twice) { add(turned); }
-    return static_cast<float>(sum);
-}
+            for (int i = from; i < to; ++i) { all += taps[i]; }
+            return static_cast<float>(all);
+        }
+        const int turned = boundary == kReflect ? period - 1 - at : at == 0 ? 0 : period - at;
+        const bool twice = boundary != kWrap && turned != at;
+        int t = at - first + (at < first ? period : 0);
+#pragma unroll 1
+        for (; t < taps_count; t += period) { all += taps[t]; }
+        t = turned - first + (turned < first ? period : 0);
+#pragma unroll 1
+        for (; twice && t < taps_count; t += period) { all += taps[t]; }
+        return static_cast<float>(all);
+    }
+};
 
 /// T[sample][output], scaled, as halves, and behind them what is left of them, by the whole block; the exponent of its largest
 /// entry. Piece (p, s), output chunk and step of 16 samples, is number p 2 kChunks + s.
 template <int kChunks>
-__device__ __forceinline__ int store_entries(char* to, float* largest_of_warps, const Arguments& a, const Shape& g, int thread) {
+__device__ __forceinline__ int store_entries(char* to, char* header, const Arguments& a, const Shape& g, int thread) {
+    auto* const largest_of_warps = reinterpret_cast<float*>(header);
+    auto* const firsts = reinterpret_cast<int*>(header + kFirstsAt);
+    const Entries entries(a);
     constexpr int kSteps = 2 * kChunks;
+    const int first_sample = static_cast<int>(a.in_first) + g.first_sample;
     const auto step = static_cast<int>(blockDim.x);
     constexpr int kPairs = kSteps * 8 * kChunks * kChunk;
     // Pair e: samples 2 i and 2 i + 1 of a step, output `column` of a piece.
@@ -65,9 +85,11 @@ __device__ __forceinline__ int store_entries(char* to, float* largest_of_warps, 
         for (int j = 0; j < 2; ++j) {
             const int sample = piece % kSteps * 16 + place_of(i + j, g.in_vectors != 0);
             const bool exists = sample < g.samples && output < g.outputs;
-            x[j] = exists ? entry(a, a.in_first + g.first_sample + sample, a.first + output) : 0;
+            x[j] = exists ? entries.sum(first_sample + sample, firsts[output]) : 0;
         }
     };
+    for (int output = thread; output < g.outputs; output += step) { firsts[output] = entries.first_of(a, a.first + output); }
+    __syncthreads();
     float largest = 0;
 #pragma unroll 2
     for (int e = thread; e < kPairs; e += step) {
