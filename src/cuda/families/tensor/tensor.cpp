@@ -27,6 +27,8 @@ constexpr double kShareOfCopyFloats = 0.95;
 // 33 taps: 76 us, with one filter 52.
 constexpr double kShareOfUnlikeRows = 0.68;
 constexpr double kEmptyPower = 0.2;
+// Of a tile that reads what a boundary repeats, for each tap: 4,096 rows of 4,096, reflected, 33 and 127 taps, H100, 65 and 80 us.
+constexpr double kEdgeTapSeconds = 2.5e-9;
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
 // (f32, 95 to 240 taps, 25,000,000 samples, H200: 69 to 127 us; 127 taps, 2^28 samples: 700).
 constexpr double kOutputCost = 14;
@@ -118,7 +120,9 @@ public:
         const double share =
             (floats ? kShareOfCopyFloats : kShareOfCopyTensor) * (alike || way != Way::warp ? 1 : kShareOfUnlikeRows);
         const double emptiness = way == Way::warp && p.batch.length > 1 ? std::pow(filled / outputs, kEmptyPower) : 1;
-        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) +
+        const double edges = p.x.boundary <= kConstant || way != Way::warp ? 0 : 2;  // of a row
+        const double at_edges = edges * kEdgeTapSeconds * static_cast<double>(p.x.k) * static_cast<double>(p.batch.length);
+        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) + at_edges / device.multiprocessors +
                overlapped(moved / (share * device.copy_bytes_per_second), 2 * filled * cost * emptiness / device.peak_flops, kNorm);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
