@@ -73,6 +73,8 @@ Problem draw_short(Random& random) {
     p.input_sample_stride.reset();
     p.output_sample_stride.reset();
     p.batch = between(1, 200, random);
+    p.input_row_stride.reset();
+    p.output_row_stride.reset();
     if (p.mode == Mode::valid && p.taps > p.length) { p.mode = Mode::same; }
     const std::int64_t outputs = std::max<std::int64_t>(output_length(p), 1);
     const auto row = [&](std::int64_t length) {
