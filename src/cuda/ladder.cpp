@@ -23,6 +23,7 @@
 #include "cuda/families/separable/separable_launch.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
 #include "cuda/families/tensor/lines/tensor_lines.hpp"
+#include "cuda/families/tensor/short/short_rows.hpp"
 #include "cuda/families/tensor/tensor.hpp"
 #include "cuda/families/transposed/transposed.hpp"
 #include "cuda/families/volume/volume.hpp"
@@ -44,6 +45,7 @@ const std::vector<const Rung*>& ladder() {
         &direct_bytes(),
         &tensor_direct(),
         &tensor_lines_rung(),
+        &short_rows_rung(),
         &overlap_save_rung(),
         &overlap_save_parts(),
         &overlap_save_large(),

@@ -41,6 +41,7 @@ core::Resolved rows_problem(const FilteredRows::Shape& s) {
     core::Resolved resolved = core::resolve(p);
     resolved.x.outputs = s.outputs;
     resolved.batch.out_stride = s.outputs;
+    if (s.in_stride != 0) { resolved.batch.in_stride = s.in_stride; }
     return resolved;
 }
 
@@ -85,6 +86,14 @@ std::int64_t batch_at_once(const DepthwiseProblem& p) {
     return most;
 }
 
+// Pieces of a row of grad_y are worth it from so many on.
+constexpr std::int64_t kLeastPieces = 4;
+
+void widen_row(void* to, const void* from, std::int64_t count, Dtype from_dtype, Dtype to_dtype, int device, void* stream) {
+    const cuda_abi::RowSum copy{.to = to, .from = from, .rows = 1, .count = count, .from_dtype = from_dtype, .to_dtype = to_dtype};
+    call(api_for(device, "").sum_rows, device, &copy, static_cast<cuda_abi::Stream*>(stream));
+}
+
 // What direct summation takes.
 double direct_seconds(const DepthwiseProblem& p, double share, const cuda_abi::Device& device) {
     const double products =
@@ -103,6 +112,22 @@ auto made_if_possible(const Make& make) -> decltype(make()) {
     }
 }
 
+// The sooner one of whole rows and pieces as long as some segment has room for beside the taps; null where neither is possible.
+std::unique_ptr<TapsGradient> make_gradient_of_taps(const DepthwiseProblem& p, int device, double copy_bytes_per_second) {
+    std::unique_ptr<TapsGradient> best =
+        made_if_possible([&] { return std::make_unique<GradientOfTaps>(p, device, copy_bytes_per_second); });
+    constexpr std::int64_t kShortestSegment = 1 << 12;
+    constexpr std::int64_t kLongestSegment = 1 << 18;
+    constexpr std::int64_t kUnit = 256;  // outputs of a piece: of whole lines, whatever their type
+    for (std::int64_t segment = kShortestSegment; segment <= kLongestSegment; segment *= 2) {
+        const std::int64_t piece = (segment - p.taps) / kUnit * kUnit;
+        if (2 * piece < p.taps || kLeastPieces * piece > p.outputs) { continue; }
+        auto pieces = made_if_possible([&] { return std::make_unique<GradientInPieces>(p, piece, device, copy_bytes_per_second); });
+        if (pieces != nullptr && (best == nullptr || pieces->seconds() < best->seconds())) { best = std::move(pieces); }
+    }
+    return best;
+}
+
 std::shared_ptr<const DepthwiseWays> make_ways(const DepthwiseProblem& p, DepthwiseRole role, int index) {
     auto ways = std::make_shared<DepthwiseWays>();
     cuda_abi::Device device;
@@ -116,7 +141,7 @@ std::shared_ptr<const DepthwiseWays> make_ways(const DepthwiseProblem& p, Depthw
     }
     const double of_taps = direct_seconds(p, kOfTapsShare, device);
     ways->of_x = made_if_possible([&] { return std::make_unique<FilteredRows>(shape_of_x(p), index); });
-    ways->of_taps = made_if_possible([&] { return std::make_unique<GradientOfTaps>(p, index, device.copy_bytes_per_second); });
+    ways->of_taps = make_gradient_of_taps(p, index, device.copy_bytes_per_second);
     if (ways->of_taps != nullptr && ways->of_taps->seconds() >= of_taps) { ways->of_taps = nullptr; }
     const double least_of_taps = ways->of_taps == nullptr ? of_taps : ways->of_taps->seconds();
     if (ways->of_x != nullptr && ways->of_x->seconds() + least_of_taps >= direct + of_taps) { ways->of_x = nullptr; }
@@ -207,13 +232,7 @@ void GradientOfTaps::execute(void* grad_taps, const void* grad_y, const void* x,
     for (std::int64_t batch = 0; batch < problem_.batch; batch += at_once_) {
         const void* samples = at(x, batch, problem_.length);
         if (widens()) {
-            const cuda_abi::RowSum copy{.to = widened,
-                                        .from = samples,
-                                        .rows = 1,
-                                        .count = at_once_ * problem_.channels * problem_.length,
-                                        .from_dtype = problem_.dtype,
-                                        .to_dtype = sums_};
-            call(api.sum_rows, device_, &copy, native);
+            widen_row(widened, samples, at_once_ * problem_.channels * problem_.length, problem_.dtype, sums_, device_, stream);
             samples = widened;
         }
         taps.data = at(grad_y, batch, problem_.outputs);
@@ -227,6 +246,114 @@ void GradientOfTaps::execute(void* grad_taps, const void* grad_y, const void* x,
                                    .from_dtype = sums_,
                                    .to_dtype = is_last ? problem_.dtype : sums_};
         call(api.sum_rows, device_, &sum, native);
+    }
+}
+
+GradientInPieces::GradientInPieces(const DepthwiseProblem& problem, std::int64_t piece, int device, double copy_bytes_per_second)
+    : problem_(problem),
+      device_(device),
+      copy_bytes_per_second_(copy_bytes_per_second),
+      sums_(sums_of(problem.dtype)),
+      piece_(piece),
+      first_(std::max<std::int64_t>(problem.origin, 0)) {
+    const DepthwiseProblem& p = problem_;
+    const std::int64_t outputs = std::min(p.outputs, p.length + p.origin);  // those behind meet no sample
+    const std::int64_t inner_end = std::min(outputs, p.length + p.origin - p.taps + 1);
+    pieces_ = std::max<std::int64_t>(inner_end - first_, 0) / piece;
+    if (pieces_ < kLeastPieces) { throw Error(ErrorCode::unsupported, "gradient of taps: rows too short for pieces"); }
+    FilteredRows::Shape shape{.outputs = p.taps, .dtype = sums_};
+    if (first_ > 0) {
+        shape.k = first_;
+        shape.n = std::min(p.length, first_ + p.taps - 1 - p.origin);
+        shape.origin = p.origin;
+        head_.emplace(shape, device);
+    }
+    shape.origin = 0;
+    const std::int64_t left = first_ + pieces_ * piece;
+    if (left < outputs) {
+        shape.k = outputs - left;
+        shape.n = p.length - (left - p.origin);
+        tail_.emplace(shape, device);
+    }
+    shape.rows = shape.filters = pieces_;
+    shape.k = piece;
+    shape.n = piece + p.taps - 1;
+    shape.in_stride = piece;
+    inner_.emplace(shape, device);
+}
+
+void GradientInPieces::prepare() {
+    for (auto* const part : {&head_, &inner_, &tail_}) {
+        if (*part) { (*part)->prepare(); }
+    }
+}
+
+std::size_t GradientInPieces::bytes_of(std::int64_t rows, std::int64_t length) const {
+    return aligned(static_cast<std::size_t>(rows * length) * size_of(sums_));
+}
+
+double GradientInPieces::seconds() const {
+    double of_row = kStartSeconds + 2.0 * static_cast<double>(bytes_of(correlations(), problem_.taps)) / copy_bytes_per_second_;
+    for (const auto* const part : {&head_, &inner_, &tail_}) {
+        if (*part) { of_row += (*part)->seconds(); }
+    }
+    if (widens()) { of_row += 2.0 * static_cast<double>(bytes_of(1, problem_.length)) / copy_bytes_per_second_; }
+    return of_row * static_cast<double>(problem_.batch * problem_.channels);
+}
+
+// Correlations of a row, sums so far, a row as wide as sums, and what the parts need, one after the other.
+std::size_t GradientInPieces::workspace_bytes() const {
+    std::size_t parts = 0;
+    for (const auto* const part : {&head_, &inner_, &tail_}) {
+        if (*part) { parts = std::max(parts, (*part)->workspace_bytes()); }
+    }
+    return bytes_of(correlations(), problem_.taps) + (problem_.batch > 1 ? bytes_of(problem_.channels, problem_.taps) : 0) +
+           (widens() ? bytes_of(1, problem_.length) : 0) + parts;
+}
+
+void GradientInPieces::execute(void* grad_taps, const void* grad_y, const void* x, std::span<std::byte> workspace,
+                               void* stream) const {
+    const DepthwiseProblem& p = problem_;
+    const auto take = [&](std::size_t bytes) {
+        std::byte* const at = workspace.data();
+        workspace = workspace.subspan(bytes);
+        return at;
+    };
+    std::byte* const correlated = take(bytes_of(correlations(), p.taps));
+    std::byte* const so_far = p.batch > 1 ? take(bytes_of(p.channels, p.taps)) : nullptr;
+    std::byte* const widened = widens() ? take(bytes_of(1, p.length)) : nullptr;
+    const std::size_t bytes = size_of(p.dtype);
+    const std::size_t wide = size_of(sums_);
+    const auto at = [](auto* from, std::int64_t elements, std::size_t of) {
+        using Bytes = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(from)>>, const std::byte, std::byte>;
+        return static_cast<Bytes*>(from) + static_cast<std::size_t>(elements) * of;
+    };
+    for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
+        const void* samples = at(x, row * p.length, bytes);
+        if (widens()) {
+            widen_row(widened, samples, p.length, p.dtype, sums_, device_, stream);
+            samples = widened;
+        }
+        void* to = correlated;
+        const auto correlate = [&](const FilteredRows& part, std::int64_t rows, std::int64_t first_output) {
+            const core::GivenTaps taps{.data = at(grad_y, row * p.outputs + first_output, bytes), .dtype = p.dtype};
+            part.execute(to, at(samples, std::max<std::int64_t>(first_output - p.origin, 0), wide), taps, workspace, stream);
+            to = at(to, rows * p.taps, wide);
+        };
+        if (head_) { correlate(*head_, 1, 0); }
+        correlate(*inner_, pieces_, first_);
+        if (tail_) { correlate(*tail_, 1, first_ + pieces_ * piece_); }
+        const std::int64_t channel = row % p.channels;
+        const bool is_last = row / p.channels == p.batch - 1;
+        void* const sums = so_far == nullptr ? nullptr : at(so_far, channel * p.taps, wide);
+        const cuda_abi::RowSum sum{.to = is_last ? at(grad_taps, channel * p.taps, bytes) : sums,
+                                   .from = correlated,
+                                   .before = row < p.channels ? nullptr : sums,
+                                   .rows = correlations(),
+                                   .count = p.taps,
+                                   .from_dtype = sums_,
+                                   .to_dtype = is_last ? p.dtype : sums_};
+        call(api_for(device_, "").sum_rows, device_, &sum, static_cast<cuda_abi::Stream*>(stream));
     }
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "core/choice/choice.hpp"
@@ -18,6 +19,7 @@ public:
     struct Shape {
         std::int64_t rows = 1, filters = 1, n = 0, outputs = 0, k = 0, origin = 0;
         Dtype dtype = Dtype::f32;
+        std::int64_t in_stride = 0;  ///< from a row of x to the next; 0: they are packed
     };
     /// Throws Error (unsupported) where the GPU has no way to do it. Only chooses; prepare() loads kernels and tables.
     FilteredRows(const Shape& shape, int device);
@@ -35,15 +37,30 @@ private:
     std::unique_ptr<const core::Executable> executable_;
 };
 
-/// The gradient of taps: rows of x are correlated with those of grad_y as their filters, then summed over the batch, in its order.
-class GradientOfTaps {
+/// A way to the gradient of taps.
+class TapsGradient {
+public:
+    TapsGradient() = default;
+    TapsGradient(const TapsGradient&) = delete;
+    TapsGradient& operator=(const TapsGradient&) = delete;
+    virtual ~TapsGradient() = default;
+
+    virtual void prepare() = 0;  ///< loads kernels and tables
+    [[nodiscard]] virtual double seconds() const = 0;
+    [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
+    virtual void execute(void* grad_taps, const void* grad_y, const void* x, std::span<std::byte> workspace,
+                         void* stream) const = 0;
+};
+
+/// Rows of x are correlated with those of grad_y as their filters, then summed over the batch, in its order.
+class GradientOfTaps final : public TapsGradient {
 public:
     GradientOfTaps(const DepthwiseProblem& problem, int device, double copy_bytes_per_second);
-    void prepare() { rows_.prepare(); }
+    void prepare() override { rows_.prepare(); }
 
-    [[nodiscard]] double seconds() const;
-    [[nodiscard]] std::size_t workspace_bytes() const;
-    void execute(void* grad_taps, const void* grad_y, const void* x, std::span<std::byte> workspace, void* stream) const;
+    [[nodiscard]] double seconds() const override;
+    [[nodiscard]] std::size_t workspace_bytes() const override;
+    void execute(void* grad_taps, const void* grad_y, const void* x, std::span<std::byte> workspace, void* stream) const override;
 
 private:
     [[nodiscard]] bool widens() const { return problem_.dtype != sums_; }
@@ -59,11 +76,38 @@ private:
     FilteredRows rows_;
 };
 
+/// Of rows that are much longer than their filters: a row of grad_y is cut into pieces, each a filter of its own for the samples
+/// that it meets, and their correlations are summed. One row of x after the other.
+class GradientInPieces final : public TapsGradient {
+public:
+    /// Pieces of so many outputs. Throws Error (unsupported) where there are too few of them.
+    GradientInPieces(const DepthwiseProblem& problem, std::int64_t piece, int device, double copy_bytes_per_second);
+    void prepare() override;
+
+    [[nodiscard]] double seconds() const override;
+    [[nodiscard]] std::size_t workspace_bytes() const override;
+    void execute(void* grad_taps, const void* grad_y, const void* x, std::span<std::byte> workspace, void* stream) const override;
+
+private:
+    [[nodiscard]] bool widens() const { return problem_.dtype != sums_; }
+    [[nodiscard]] std::int64_t correlations() const { return pieces_ + (head_ ? 1 : 0) + (tail_ ? 1 : 0); }
+    [[nodiscard]] std::size_t bytes_of(std::int64_t rows, std::int64_t length) const;
+
+    DepthwiseProblem problem_;
+    int device_;
+    double copy_bytes_per_second_;
+    Dtype sums_;
+    std::int64_t piece_;
+    std::int64_t first_;   // output of the first piece: those before read samples before the row's
+    std::int64_t pieces_;  // whose samples all exist
+    std::optional<FilteredRows> head_, inner_, tail_;
+};
+
 /// What a problem is solved by on a GPU; null: direct summation.
 struct DepthwiseWays {
     std::unique_ptr<FilteredRows> forward;
-    std::unique_ptr<FilteredRows> of_x;       ///< if null, both gradients are one direct kernel's
-    std::unique_ptr<GradientOfTaps> of_taps;  ///< also where only this one is asked for
+    std::unique_ptr<FilteredRows> of_x;     ///< if null, both gradients are one direct kernel's
+    std::unique_ptr<TapsGradient> of_taps;  ///< also where only this one is asked for
 };
 
 enum class DepthwiseRole { forward, gradients };

@@ -9,6 +9,14 @@ set(per_element_type
   overlap_save/segment/overlap_save_kernels
   overlap_save/cluster/overlap_save_cluster_kernels
   overlap_save/large/overlap_save_large_kernels)
+# Samples of 16 bits whose outputs are f32.
+foreach(named i16:short "u16:unsigned short" f16:__half bf16:__nv_bfloat16)
+  string(REGEX MATCH "^[^:]+" name ${named})
+  string(REGEX REPLACE "^[^:]+:" "" ELEMENT ${named})
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/families/overlap_save/segment/overlap_save_narrow_kernels_${name}.cu)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/overlap_save/segment/overlap_save_narrow_kernels.cu.in ${made} @ONLY)
+  list(APPEND family_sources ${made})
+endforeach()
 # Samples of f32 and complex64 in double.
 foreach(named f32:WideFloat complex64:WideComplex)
   string(REGEX MATCH "^[^:]+" name ${named})

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "core/problem/half.hpp"
 #include "gpu/gpu.hpp"
@@ -91,7 +92,8 @@ protected:
                " taps, origin " + std::to_string(p.origin);
     }
 
-    static void check(const DepthwiseProblem& p, Random& random) {
+    // `piece`: outputs of a piece, or 0: the gradient of taps by whole rows.
+    static void check(const DepthwiseProblem& p, Random& random, std::int64_t piece = 0) {
         SCOPED_TRACE(told(p));
         const std::int64_t rows = p.batch * p.channels;
         const Tensor x(p.dtype, rows * p.length, random), taps(p.dtype, p.channels * p.taps, random);
@@ -108,7 +110,13 @@ protected:
         };
         const gpu_host::FilteredRows forward = rows_of(p.length, p.outputs, p.origin);
         const gpu_host::FilteredRows backward = rows_of(p.outputs, p.length, p.taps - 1 - p.origin);
-        gpu_host::GradientOfTaps gradient(p, kDevice, device.copy_bytes_per_second);
+        std::unique_ptr<gpu_host::TapsGradient> made_gradient;
+        if (piece == 0) {
+            made_gradient = std::make_unique<gpu_host::GradientOfTaps>(p, kDevice, device.copy_bytes_per_second);
+        } else {
+            made_gradient = std::make_unique<gpu_host::GradientInPieces>(p, piece, kDevice, device.copy_bytes_per_second);
+        }
+        gpu_host::TapsGradient& gradient = *made_gradient;
         gradient.prepare();
         const DeviceBuffer y(grad.bytes.size(), Guard::output), of_x(x.bytes.size(), Guard::output);
         const DeviceBuffer of_taps(taps.bytes.size(), Guard::output);
@@ -154,6 +162,26 @@ TEST_F(DepthwisePlans, OfOneRow) {
     for (const Dtype dtype : {Dtype::f32, Dtype::f16}) {
         check({.batch = 1, .channels = 1, .length = 3000, .outputs = 3000, .taps = 2500, .origin = 2499, .dtype = dtype}, random);
         check({.batch = 1, .channels = 3, .length = 3000, .outputs = 3000, .taps = 200, .origin = 100, .dtype = dtype}, random);
+    }
+}
+
+// Whose first and last outputs read beyond the row, or reach beyond what meets it.
+TEST_F(DepthwisePlans, RowsInPieces) {
+    Random random(14);
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::bf16}) {
+        for (const std::int64_t origin : {0, 5, 199, 250, -3}) {
+            for (const std::int64_t outputs : {6000, 5800, 6400}) {
+                check({.batch = origin == 5 ? 2 : 1,
+                       .channels = outputs == 6400 ? 3 : 1,
+                       .length = 6000,
+                       .outputs = outputs,
+                       .taps = 200,
+                       .origin = origin,
+                       .dtype = dtype},
+                      random, origin == 250 ? 512 : 1000);
+                if (HasFailure()) { return; }
+            }
+        }
     }
 }
 

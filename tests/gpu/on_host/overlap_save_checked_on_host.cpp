@@ -1,4 +1,4 @@
-// The rung of checked segments as C++.
+// The rung of checked segments as C++, and plain segments of 16-bit samples as a rung of their own.
 #include "gpu/on_host/cuda_on_host.hpp"
 
 #define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
@@ -18,6 +18,7 @@ alignas(128) uint4 repair_shared[test::on_host::kSharedBytes / sizeof(uint4)];
 #include "cuda/families/overlap_save/segment/overlap_save_estimate.cpp"
 #include "cuda/families/overlap_save/segment/overlap_save_launch.cpp"
 #include "cuda/families/overlap_save/segment/overlap_save_make_tables.cpp"
+#include "cuda/families/overlap_save/segment/overlap_save_narrow.cuh"
 
 // What checked segments never ask for.
 cudaError_t cudaOccupancyMaxActiveClusters(int* /*clusters*/, const void* /*kernel*/, const cudaLaunchConfig_t* /*config*/) {
@@ -31,6 +32,62 @@ Kernel pick_segment_kernel(int /*warps*/, Spectrum /*spectrum*/) {
 template <class X>
 Kernel pick_tiles_kernel(int /*warps*/) {
     return {};
+}
+template <class Raw>
+Kernel pick_narrow_kernel(int warps) {
+    return warps == 1   ? plain_kernel<Narrow<Raw>, 1, Spectrum::block>()
+           : warps == 2 ? plain_kernel<Narrow<Raw>, 2, Spectrum::block>()
+                        : plain_kernel<Narrow<Raw>, 4, Spectrum::block>();
+}
+
+namespace {
+
+class NarrowSegments final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.name = "narrow segments";
+        info.is_local = 0;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& /*device*/) const override {
+        return takes_narrow(p, 1) ? "" : "other types";
+    }
+    [[nodiscard]] double estimate_seconds(const Problem& /*p*/, const cuda_abi::Device& /*device*/) const override { return 1; }
+    [[nodiscard]] std::int64_t granularity(const Prepared& prepared) const override {
+        return prepared.chosen_as<ChosenNarrow>().plan.cut.outputs;
+    }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        auto chosen = std::make_unique<ChosenNarrow>();
+        const Problem& p = prepared.problem;
+        chosen->plan = load_segments(segment_kernel_of, prepared, cut_of(p, p.x.k < 800 ? 1 : p.x.k < 1600 ? 2 : 4, p.x.k));
+        return chosen;
+    }
+    [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
+        const SegmentPlan& plan = prepared.chosen_as<ChosenNarrow>().plan;
+        std::vector<std::byte> bytes = make_tables(plan);
+        append_spectra(bytes, prepared, plan);
+        return bytes;
+    }
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* /*workspace*/,
+                cudaStream_t stream) const override {
+        Launch launch;
+        launch.rows = job.batch;
+        launch.count = job.count;
+        launch_segments(prepared, prepared.chosen_as<ChosenNarrow>().plan, job, on_device, launch, stream);
+    }
+
+private:
+    struct ChosenNarrow : Chosen {
+        SegmentPlan plan;
+    };
+};
+
+}  // namespace
+
+const Rung& narrow_segments() {
+    static const NarrowSegments rung;
+    return rung;
 }
 int rows_at_once(int /*warps*/) { return 1; }
 bool takes_rows(const Problem& /*p*/, int /*warps*/, const cuda_abi::Device& /*device*/) { return false; }
@@ -55,7 +112,18 @@ void add_segments() {
     }
 }
 
+template <class Raw>
+void add_narrow() {
+    for (const int warps : {1, 2, 4}) {
+        add_kernel(pick_narrow_kernel<Raw>(warps).function, reinterpret_cast<char*>(cuda::overlap_save::shared));
+    }
+}
+
 const bool added = [] {
+    add_narrow<std::int16_t>();
+    add_narrow<std::uint16_t>();
+    add_narrow<__half>();
+    add_narrow<__nv_bfloat16>();
     add_segments<cuda::WideFloat>();
     add_segments<cuda::WideComplex>();
     char* const memory = reinterpret_cast<char*>(repair_shared);

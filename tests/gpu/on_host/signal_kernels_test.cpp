@@ -9,6 +9,7 @@
 
 #include "core/problem/arrange.hpp"
 #include "cuda/families/direct/direct.hpp"
+#include "cuda/families/tensor/short/short_rows.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/case.hpp"
 #include "support/draw.hpp"
@@ -58,6 +59,32 @@ Problem draw_widened(Random& random) {
     return p;
 }
 
+// Many short rows of f32 side by side, filters up to several times as long.
+Problem draw_short(Random& random) {
+    Problem p = draw_problem(chance(0.3, random) ? 128 : 50, chance(0.3, random) ? 400 : 60, random);
+    p.dtype = Dtype::f32;
+    p.complex_taps = false;
+    p.real_taps.reset();
+    p.output_dtype.reset();
+    p.constant = p.boundary == Boundary::constant ? 3 : 0;
+    p.filters = Filters::shared;
+    p.filter_count = 0;
+    p.taps_row_stride.reset();
+    p.input_sample_stride.reset();
+    p.output_sample_stride.reset();
+    p.batch = between(1, 200, random);
+    p.input_row_stride.reset();
+    p.output_row_stride.reset();
+    if (p.mode == Mode::valid && p.taps > p.length) { p.mode = Mode::same; }
+    const std::int64_t outputs = std::max<std::int64_t>(output_length(p), 1);
+    const auto row = [&](std::int64_t length) {
+        return chance(0.4, random) ? (length + 3) / 4 * 4 : length + between(0, 3, random);
+    };
+    p.input_row_stride = row(p.length);
+    p.output_row_stride = row(outputs);
+    return p;
+}
+
 // Whether the rung took it.
 bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& random) {
     const core::Resolved r = core::resolve(p);
@@ -79,16 +106,21 @@ bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& r
     return true;
 }
 
-// Whether rungs 32, 33 and 37 took a problem.
+// Whether rungs 32, 33, 37 and 47 took a problem.
 struct Taken {
-    bool across, rows, widened;
+    bool across, rows, widened, in_short_rows;
 };
 Taken run_case(std::uint64_t seed) {
     Random random(seed);
     if (chance(0.2, random)) {
         const Problem p = draw_widened(random);
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
-        return {false, run(cuda::direct_rows(), p, seed, random), run(cuda::direct_widened(), p, seed, random)};
+        return {false, run(cuda::direct_rows(), p, seed, random), run(cuda::direct_widened(), p, seed, random), false};
+    }
+    if (chance(0.15, random)) {
+        const Problem p = draw_short(random);
+        SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+        return {false, false, false, run(cuda::short_rows_rung(), p, seed, random)};
     }
     const bool is_across = chance(0.4, random);
     const Problem p = is_across ? draw_across(random)
@@ -101,7 +133,7 @@ Taken run_case(std::uint64_t seed) {
                                                random);
     SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
     run(cuda::direct_tiles(), p, seed, random);
-    return {run(cuda::direct_across(), p, seed, random), run(cuda::direct_rows(), p, seed, random), false};
+    return {run(cuda::direct_across(), p, seed, random), run(cuda::direct_rows(), p, seed, random), false, false};
 }
 
 class SignalKernels : public ::testing::TestWithParam<int> {};
@@ -112,16 +144,18 @@ TEST_P(SignalKernels, AgreeWithTheTextbook) {
         return;
     }
     const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    std::int64_t across = 0, rows = 0, widened = 0;
+    std::int64_t across = 0, rows = 0, widened = 0, in_short_rows = 0;
     for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
         const Taken taken = run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
         across += taken.across ? 1 : 0;
         rows += taken.rows ? 1 : 0;
         widened += taken.widened ? 1 : 0;
+        in_short_rows += taken.in_short_rows ? 1 : 0;
     }
     EXPECT_GT(rows, cases / 10);
     EXPECT_GT(across, cases / 10);
     EXPECT_GT(widened, cases / 20);
+    EXPECT_GT(in_short_rows, cases / 40);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, SignalKernels, ::testing::Range(0, kShards));

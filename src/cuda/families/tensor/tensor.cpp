@@ -27,6 +27,8 @@ constexpr double kShareOfCopyFloats = 0.95;
 // 33 taps: 76 us, with one filter 52.
 constexpr double kShareOfUnlikeRows = 0.68;
 constexpr double kEmptyPower = 0.2;
+// Of a tile that reads what a boundary repeats, for each tap: 4,096 rows of 4,096, reflected, 33 and 127 taps, H100, 65 and 80 us.
+constexpr double kEdgeTapSeconds = 2.5e-9;
 // What an output costs beyond, in multiply-adds of the f32 peak: splitting and storing it, and a step of 16 taps in three products
 // (f32, 95 to 240 taps, 25,000,000 samples, H200: 69 to 127 us; 127 taps, 2^28 samples: 700).
 constexpr double kOutputCost = 14;
@@ -93,14 +95,17 @@ public:
         }
         if (device.major < 8) { return "the device's tensor cores do not have its products (compute capability 8.0)"; }
         if (p.accuracy == Accuracy::strict) { return "tensor cores cut sums off: not under strict accuracy"; }
-        if (p.x.in_stride != 1 || p.x.out_stride != 1) { return "samples must lie side by side"; }
+        if (p.x.out_stride != 1 || (p.x.in_stride != 1 && !lies_apart(p))) {
+            return "samples must lie side by side; of f32 backwards, or every second one, too";
+        }
         if (p.output_dtype != p.dtype) { return "the output must be of the signal's type"; }
         return {};
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const int bytes = type_of(p, device).bytes;
         const double outputs = static_cast<double>(p.x.outputs) * static_cast<double>(p.batch.length);
-        const double moved = bytes * (outputs + static_cast<double>(p.x.n) * static_cast<double>(p.batch.length));
+        const double moved = bytes * outputs +
+                             bytes_touched(p.x.in_stride, bytes) * static_cast<double>(p.x.n) * static_cast<double>(p.batch.length);
         const Way way = way_of(p, device, Policy{});
         if (way == Way::rows) { return rows_seconds(p, device, moved); }
         const double steps = step_factor(device) * steps_of(p.x.k + before_of(p));
@@ -115,7 +120,9 @@ public:
         const double share =
             (floats ? kShareOfCopyFloats : kShareOfCopyTensor) * (alike || way != Way::warp ? 1 : kShareOfUnlikeRows);
         const double emptiness = way == Way::warp && p.batch.length > 1 ? std::pow(filled / outputs, kEmptyPower) : 1;
-        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) +
+        const double edges = p.x.boundary <= kConstant || way != Way::warp ? 0 : 2;  // of a row
+        const double at_edges = edges * kEdgeTapSeconds * static_cast<double>(p.x.k) * static_cast<double>(p.batch.length);
+        return kLaunchSeconds + kColdSeconds + (floats ? kFloatTileSeconds : kTileSeconds) + at_edges / device.multiprocessors +
                overlapped(moved / (share * device.copy_bytes_per_second), 2 * filled * cost * emptiness / device.peak_flops, kNorm);
     }
     [[nodiscard]] std::vector<Policy> policies(const Problem& p, const cuda_abi::Device& device) const override {
@@ -167,6 +174,11 @@ public:
                 chosen->tile_kernel = tensor::kernel_of(p.dtype);
                 chosen->threads = 32;
                 chosen->shared_bytes = static_cast<std::size_t>(sizes_of(p, tensor::kTile).warp_bytes);
+                if (lies_apart(p)) {
+                    chosen->apart = static_cast<int>(p.x.in_stride);
+                    chosen->apart_kernel = tensor::apart_kernel_of(chosen->apart);
+                    load_kernel(chosen->apart_kernel, chosen->shared_bytes, prepared.device);
+                }
         }
         if (chosen->tile_kernel != nullptr) { load_kernel(chosen->tile_kernel, chosen->shared_bytes, prepared.device); }
         const int per_vector = 16 / chosen->bytes;
@@ -182,7 +194,8 @@ public:
                 cudaStream_t stream) const override {
         const auto& chosen = prepared.chosen_as<ChosenTensor>();
         Arguments a = arguments_of(prepared, job, on_device);
-        if (a.plain_layout == 0 || a.exact_edges == kExact ||
+        const bool is_apart = a.in_sample == chosen.apart && a.out_sample == 1 && a.converts == 0;
+        if ((a.plain_layout == 0 && !is_apart) || a.exact_edges == kExact ||
             reinterpret_cast<std::uintptr_t>(a.in) % static_cast<unsigned>(chosen.bytes) != 0) {
             a.tiles = divide_up(a.count + 16 / chosen.bytes - 1, tensor::kTile);
             launch_edges(chosen.edges, a, nullptr, stream);
@@ -194,7 +207,7 @@ public:
         g.tiles = divide_up(a.first + a.count, tile) - first_tile;
         g.first_output = first_tile * tile - a.first;
         g.start = first_tile * tile - a.origin - g.before - a.in_first;
-        const std::int64_t room = a.in_last - a.in_first - g.needed - g.start;
+        const std::int64_t room = a.in_last - a.in_first - g.needed - (is_apart && chosen.apart == 2 ? 1 : 0) - g.start;
         g.inner_first = g.start < 0 ? divide_up(-g.start, tile) : 0;
         g.inner_last = room < 0 ? 0 : room / tile + 1;
         const std::int64_t tiles = a.rows * g.tiles;
@@ -213,8 +226,8 @@ public:
         g.spacing = runs.in_turns ? 1 : g.run;
         g.step_rows = runs.in_turns ? runs.blocks / g.tiles : 0;
         g.step_tiles = runs.in_turns ? static_cast<int>(runs.blocks % g.tiles) : 1;
-        launch_kernel(chosen.tile_kernel, static_cast<unsigned>(runs.blocks), static_cast<unsigned>(chosen.threads),
-                      chosen.shared_bytes, stream, a, g);
+        launch_kernel(is_apart ? chosen.apart_kernel : chosen.tile_kernel, static_cast<unsigned>(runs.blocks),
+                      static_cast<unsigned>(chosen.threads), chosen.shared_bytes, stream, a, g);
     }
 
 private:
@@ -225,6 +238,8 @@ private:
         using OrderedTaps::OrderedTaps;
         Way way = Way::warp;
         tensor::TileKernel tile_kernel = nullptr;
+        tensor::TileKernel apart_kernel = nullptr;  // for samples as far apart as the problem's, `apart`
+        int apart = 0;
         tensor::RowsKernel rows_kernel = nullptr;
         int threads = 0;  // of a block
         std::size_t shared_bytes = 0;
@@ -235,6 +250,10 @@ private:
         Edges edges;
     };
 
+    /// Whether there is a kernel for samples of one filter that do not lie side by side.
+    static bool lies_apart(const Problem& p) {
+        return p.dtype == kF32 && p.filters <= 1 && tensor::apart_kernel_of(p.x.in_stride) != nullptr;
+    }
     /// Whether so many tiles are worth a number in memory by which blocks take them.
     static bool takes_tiles(const Prepared& prepared, std::int64_t tiles) {
         constexpr std::int64_t kLeast = 32;  // of a multiprocessor
@@ -330,7 +349,8 @@ private:
         g.needed_halves = tensor::kTile - tensor::kRow + 16 * (g.steps + 3);
         g.tap_entries = 8 * g.steps + 4;
         constexpr int kLine = 128;  // the stage's permutation works on its bytes
-        g.samples_bytes = static_cast<int>(divide_up(std::int64_t{g.needed_halves} * bytes, kLine)) * kLine;
+        const std::int64_t samples = std::int64_t{g.needed_halves} * (lies_apart(p) && p.x.in_stride == 2 ? 2 : 1);
+        g.samples_bytes = static_cast<int>(divide_up(samples * bytes, kLine)) * kLine;
         g.halves_bytes = static_cast<int>(divide_up(g.needed_halves, tensor::kRow)) * tensor::kPitch;
         g.warp_bytes =
             g.samples_bytes + (bytes == 4 ? 2 : 1) * g.halves_bytes + 32 * g.tap_entries + 4 * tensor::padded_taps(g.steps);
@@ -348,12 +368,18 @@ private:
     // taps, 2^24 samples, H200 42 us with two such rounds, 43 with one, 44 with three, 47 with one and a half, and 44 with 8 tiles
     // side by side; 2^28 samples 542 us with 16 rounds, 558 with 32. Blocks of four warps with many steps stay until all is done
     // (127 taps: 389 us, with 8 tiles 409), with few they change (63: 306, 316).
+    static std::int64_t warps_held(const Prepared& prepared) {
+        constexpr int kReservedBytes = 1024;  // of a block
+        if (prepared.problem.x.in_stride == 1) { return tensor::kWarpsHeld; }
+        const int bytes = sizes_of(prepared.problem, tensor::kTile).warp_bytes + kReservedBytes;
+        return std::clamp<std::int64_t>((prepared.device.shared_bytes_per_block + kReservedBytes) / bytes, 1, tensor::kWarpsHeld);
+    }
     static Runs runs_of(const Prepared& prepared, Way way, std::int64_t tiles) {
         const Problem& p = prepared.problem;
         const bool groups = way == Way::group;
         const int steps = group_steps_of(p);
         const std::int64_t held =
-            std::int64_t{prepared.device.multiprocessors} * (groups ? tensor::group_blocks(steps) : tensor::kWarpsHeld);
+            std::int64_t{prepared.device.multiprocessors} * (groups ? tensor::group_blocks(steps) : warps_held(prepared));
         const auto side_by_side = [&](std::int64_t run) { return Runs{divide_up(tiles, run), static_cast<int>(run), false}; };
         if (prepared.policy.tiles_per_block > 0) { return side_by_side(prepared.policy.tiles_per_block); }
         if (!groups && p.filters == 1) {

@@ -8,6 +8,52 @@
 
 namespace tapline::cuda::tensor {
 
+/// A tile's samples in shared memory, `size` of them, as memory has them: neighbours lie kApart elements from each other, backwards
+/// (-1), side by side or with a gap between two.
+template <class S, int kApart>
+struct TileSamples {
+    S* samples;
+    int size;  // a multiple of a vector's
+
+    [[nodiscard]] __device__ __forceinline__ S& operator[](int i) const {
+        return samples[kApart == 1 ? i : kApart == 2 ? 2 * i : size - 1 - i];
+    }
+    /// Four, or eight, samples from number i on.
+    [[nodiscard]] __device__ __forceinline__ uint4 vector(int i) const {
+        if constexpr (kApart == -1) {
+            const uint4 x = *reinterpret_cast<const uint4*>(samples + size - 4 - i);
+            return uint4{x.w, x.z, x.y, x.x};
+        } else if constexpr (kApart == 2) {
+            const uint4 x = *reinterpret_cast<const uint4*>(samples + 2 * i);
+            const uint4 y = *reinterpret_cast<const uint4*>(samples + 2 * i + 4);
+            return uint4{x.x, x.z, y.x, y.z};
+        } else {
+            return *reinterpret_cast<const uint4*>(samples + i);
+        }
+    }
+    /// Copies `count` whose first is at `from`, all of them, and of gaps one more, in the piece.
+    __device__ __forceinline__ void copy(const S* from, int count, int lane) const {
+        if constexpr (kApart == -1) {
+            copy_inner(samples + size - count, from - (count - 1), count, lane);
+        } else {
+            copy_inner(samples, from, count, lane);
+            if constexpr (kApart == 2) { copy_inner(samples + count, from + count, count, lane); }
+        }
+    }
+    /// The same at an edge: sample `start` of the row is the first.
+    __device__ __forceinline__ void fill(const Arguments& a, const S* row, std::int64_t start, int count, int lane) const {
+        const std::int64_t length = a.in_last - a.in_first;
+#pragma unroll 1
+        for (int i = lane; i < count; i += 32) {
+            if (start + i >= 0 && start + i < length) {
+                copy_4_async(&(*this)[i], row + (start + i) * kApart);
+            } else {
+                (*this)[i] = sample_outside(a, row, a.in_first + start + i);
+            }
+        }
+    }
+};
+
 /// A tile is a product of matrices: output 64 a + b = sum over m of X[a][m] T[m][b] with X[a][m] = sample 64 a + m, an
 /// overlapping view of the samples as they lie, and T[m][b] = tap m - b. For the 16 columns 16 p .. 16 p + 15 of T the taps begin
 /// at m = 16 p, so with m = 16 (p + u) + 0..15, u = 0 .. steps - 1, their fragments do not depend on p.
@@ -20,7 +66,8 @@ namespace tapline::cuda::tensor {
 /// so that its place is free for another as soon as it is done.
 /// Shared memory: the samples, then halves in rows of 64 with a pitch of 144 bytes (no bank conflicts for ldmatrix; the
 /// outputs' stage afterwards), then taps as halves, twice: one copy is an element on, so that pairs from anywhere are words.
-template <class S>
+/// kApart: from a sample to the next in memory, and so in shared memory; halves lie in order.
+template <class S, int kApart = 1>
 __global__ void __launch_bounds__(32, kWarpsHeld)
     tensor_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Tiles g) {
     constexpr int V = kPerVector<S>;
@@ -30,7 +77,7 @@ __global__ void __launch_bounds__(32, kWarpsHeld)
     constexpr int kVectorRows = 32 * V / kRow;  // rows of the matrix that one vector a lane fills
     const int lane = static_cast<int>(threadIdx.x);
     extern __shared__ __align__(128) char shared[];
-    S* const samples = reinterpret_cast<S*>(shared);
+    const TileSamples<S, kApart> samples{reinterpret_cast<S*>(shared), g.needed_halves};
     char* const halves = shared + g.samples_bytes;
     uint2* const tables = reinterpret_cast<uint2*>(halves + kPieces * g.halves_bytes);
     auto* const padded = reinterpret_cast<float*>(tables + 4 * g.tap_entries);
@@ -48,13 +95,15 @@ __global__ void __launch_bounds__(32, kWarpsHeld)
         const S* in = static_cast<const S*>(a.in) + of_row * a.in_row;
         const std::int64_t start = g.start + static_cast<std::int64_t>(of_tile) * kTile;
         if (of_tile >= g.inner_first && of_tile < g.inner_last) {
-            copy_inner(samples, in + start, g.needed, lane);
+            samples.copy(in + start * kApart, g.needed, lane);
+        } else if constexpr (kApart != 1) {
+            samples.fill(a, in, start, g.needed, lane);
         } else if (a.zero_vectors != 0 && g.start % V == 0) {
             // All at once, in the background as others: rows of 8,192 samples with 64 taps 281 us instead of 312. Eight at a time
             // the first tiles of all warps take 20 us.
-            copy_or_zero_async(samples, in, start, a.in_last - a.in_first, g.needed, lane);
+            copy_or_zero_async(samples.samples, in, start, a.in_last - a.in_first, g.needed, lane);
         } else {
-            fill_at_edge<S, true>(a, samples, in, start, g.needed, lane);
+            fill_at_edge<S, true>(a, samples.samples, in, start, g.needed, lane);
         }
         if (with_taps) { copy_padded_taps(padded, taps_of(of_row), static_cast<int>(a.k), g.before, lane); }
         commit_copies();
@@ -80,7 +129,7 @@ __global__ void __launch_bounds__(32, kWarpsHeld)
 #pragma unroll
         for (int v = 0; v < kHeld; ++v) {
             if (v < kWhole || v * 32 + lane < end_of_samples) {
-                held[v] = reinterpret_cast<const uint4*>(samples)[v * 32 + lane];
+                held[v] = samples.vector((v * 32 + lane) * V);
                 largest = largest_of<S>(largest, held[v]);
             }
         }

@@ -34,6 +34,8 @@ using RowsKernel = void (*)(Arguments a, Tiles tiles, unsigned* taken);
 
 /// A warp a tile, for f32, f16 and bf16.
 TileKernel kernel_of(Dtype dtype);
+/// The same for samples of f32 whose neighbours lie so many elements away: backwards (-1) or every second one (2); null of others.
+TileKernel apart_kernel_of(std::int64_t step);
 /// Four warps a tile, for f16 and bf16 and so many groups of 16 taps at least; null if there is none in this library or of that
 /// size.
 TileKernel group_kernel_of(Dtype dtype, int steps);

@@ -16,4 +16,8 @@ TileKernel kernel_of(Dtype dtype) {
     }
 }
 
+TileKernel apart_kernel_of(std::int64_t step) {
+    return step == -1 ? &tensor_kernel<float, -1> : step == 2 ? &tensor_kernel<float, 2> : nullptr;
+}
+
 }  // namespace tapline::cuda::tensor

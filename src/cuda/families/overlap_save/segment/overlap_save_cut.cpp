@@ -6,6 +6,7 @@
 #include "cuda/check.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/overlap_save/segment/overlap_save_segments.hpp"
+#include "cuda/primitives/lines/lines.hpp"
 
 namespace tapline::cuda::overlap_save {
 namespace {
@@ -121,7 +122,36 @@ Cut cut_of(const Problem& p, int warps, std::int64_t taps) {
     return cut;
 }
 
+namespace {
+
+constexpr int kMostWarpsNarrow = 4;
+
+bool is_narrow(Dtype dtype) { return dtype == kI16 || dtype == kU16 || dtype == kF16 || dtype == kBf16; }
+
+Kernel narrow_kernel_of(Dtype dtype, int warps) {
+    switch (dtype) {
+        case kI16:
+            return pick_narrow_kernel<std::int16_t>(warps);
+        case kU16:
+            return pick_narrow_kernel<std::uint16_t>(warps);
+        case kF16:
+            return pick_narrow_kernel<__half>(warps);
+        case kBf16:
+            return pick_narrow_kernel<__nv_bfloat16>(warps);
+        default:
+            return {};
+    }
+}
+
+}  // namespace
+
+bool takes_narrow(const Problem& p, int warps) {
+    return warps <= kMostWarpsNarrow && is_narrow(p.dtype) && p.output_dtype == kF32 && p.taps_dtype == kF32 && p.filters <= 1 &&
+           constant_fits(p);
+}
+
 Kernel segment_kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum) {
+    if (plain && takes_narrow(p, warps)) { return narrow_kernel_of(p.dtype, warps); }
     const auto pick = [&]<class S>(ElementType<S>) {
         if (plain) { return pick_segment_kernel<S>(warps, spectrum); }
         if constexpr (sizeof(S) >= 4) {

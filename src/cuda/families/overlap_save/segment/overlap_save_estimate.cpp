@@ -37,6 +37,7 @@ constexpr std::array<double, 4> kCheckedSegmentSeconds{1.0e-6, 2.35e-6, 5.72e-6,
 constexpr double kRepairSeconds = 5e-6;
 // Of samples of 16 bits, by one warp or two, and by four: bf16, 19,000,000 samples, 135, 550, 1,100 and 2,300 taps take 45, 54, 64
 // and 73 us, floats 48, 53 and, with 1,600 taps, 66.
+// Not where outputs are f32: 2^24 samples of f16, 127 and 511 taps 45 and 50 us (H100).
 constexpr double kHalfFactor = 1.2;
 constexpr double kHalfFactorFour = 1.1;
 // What a cluster takes for a segment of 32, 64 and 128 warps, one cluster for each `blocks` multiprocessors: 2^28 samples of f32
@@ -70,7 +71,9 @@ double segment_seconds(const Problem& p, int warps, const cuda_abi::Device& devi
         const double seconds = checked ? kCheckedSegmentSeconds.at(at) : kWideSegmentSeconds.at(at);
         return seconds * (has_fast_double(device) ? 1 : 8) * others;
     }
-    const double halves = point_type_of(p).bytes != 2 || warps > 4 ? 1 : warps == 4 ? kHalfFactorFour : kHalfFactor;
+    const double halves = point_type_of(p).bytes != 2 || warps > 4 || takes_narrow(p, warps) ? 1
+                          : warps == 4                                                       ? kHalfFactorFour
+                                                                                             : kHalfFactor;
     return kSegmentSeconds.at(at) * others * halves;
 }
 
@@ -131,9 +134,10 @@ double estimate_tiles(const Problem& p, const Kernel& kernel, const Cut& cut, co
 
 // What a row's segments at its ends cost besides, in segments, where samples outside are not zeros that copies bring along.
 double cost_of_edges(const Problem& p, const Cut& cut, int bytes) {
-    // H100: 4,096 rows of 4,096 with 1,025 taps, reflected, by four warps a segment 128 us, zeros 68; 65,536 of 1,000 with 300
-    // taps, mirrored, 439 us; 100,000 of 777, which begin between 16 bytes, with 63 taps 593 us.
+    // H100: 100,000 rows of 777, which begin between 16 bytes, with 63 taps 593 us. Those that begin there have what a boundary
+    // repeats in their segment: 4,096 rows of 4,096 with 127 taps, reflected, 70 us.
     constexpr double kOfSegment = 0.9;
+    constexpr double kOfSegmentAlike = 0.3;
     const bool alike = p.batch.length == 1 || p.batch.in_stride * bytes % 16 == 0;
     if (cut.warps >= kRemainders || (p.x.boundary == kZero && p.taps_finite && alike && p.x.n * bytes % 16 == 0)) { return 0; }
     const auto outputs = static_cast<double>(cut.outputs);
@@ -141,13 +145,15 @@ double cost_of_edges(const Problem& p, const Cut& cut, int bytes) {
     const double before = std::ceil(static_cast<double>(std::max<std::int64_t>(p.x.origin, 0)) / outputs);
     const double last = static_cast<double>(p.x.outputs + p.x.k - 1 - p.x.origin - p.x.n);
     const double after = std::ceil(std::max(last, 0.0) / outputs);
-    return kOfSegment * std::min(before + after, all);
+    return (alike ? kOfSegmentAlike : kOfSegment) * std::min(before + after, all);
 }
 
 }  // namespace
 
 bool goes_by_tiles(KernelOf kernel_of, const Problem& p, int warps) {
-    return slow_kernel(kernel_of, p, warps).tiles && (!plain_problem(p) || p.has_outer());
+    if (!slow_kernel(kernel_of, p, warps).tiles) { return false; }
+    if (p.has_outer() || p.x.in_stride != 1 || p.x.out_stride != 1) { return true; }
+    return p.output_dtype != p.dtype && !takes_narrow(p, warps);
 }
 
 double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda_abi::Device& device) {
@@ -172,14 +178,14 @@ double estimate(KernelOf kernel_of, const Problem& p, const Cut& cut, const cuda
     const double left = std::ceil(each - whole_rounds);
     const double busy = whole_rounds * seconds + (left > 0 ? std::max(left * seconds, alone) : 0);
     const double bytes =
-        type.bytes * rows * static_cast<double>(p.x.outputs + p.x.n) +
+        rows * (static_cast<double>(p.x.outputs) * stored_bytes(p.output_dtype) + static_cast<double>(p.x.n) * type.bytes) +
         (p.filters > 1 ? static_cast<double>(p.filters) * static_cast<double>(cut.warps) * kPoints * type.point_bytes : 0);
     const double moving = bytes / device.copy_bytes_per_second;
     const bool reads_first = !by_rows && p.filters == 1 && left > 0 && whole_rounds >= kReadFirstRounds * at_once;
     const double start = kernel.blocks > 1
                              ? kClusterStartSeconds
                              : kStartSeconds - (reads_first ? kReadFirstSeconds : 0) + (kernel.checked ? kRepairSeconds : 0);
-    return (start + overlapped(busy, moving, kNorm)) * slowdown_of_layout(p);
+    return (start + overlapped(busy, moving, kNorm)) * (takes_narrow(p, cut.warps) ? 1 : slowdown_of_layout(p));
 }
 
 double estimate_parts(const Problem& p, const Cut& cut, std::int64_t segments_at_once, const cuda_abi::Device& device) {

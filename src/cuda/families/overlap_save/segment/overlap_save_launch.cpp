@@ -205,7 +205,8 @@ void launch_segments(const Prepared& prepared, const SegmentPlan& plan, const Jo
     a.k = part.own_end - part.own;
     a.origin = p.x.origin - part.own;
     // Pairs of real numbers need not be aligned as a whole; plain stores want them so.
-    const bool aligned = reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(type.bytes) == 0;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(a.out) % static_cast<std::uintptr_t>(stored_bytes(p.output_dtype)) == 0;
+    if (takes_narrow(p, cut.warps)) { a.plain_layout = a.in_sample == 1 && a.out_sample == 1; }
     const bool plain = a.plain_layout != 0 && (aligned || launch.sums_out != nullptr);
     const bool by_tiles = plan.slow.tiles && (!plain || plan.fast.function == nullptr || p.has_outer());
     const LoadedKernel& kernel = plain && !by_tiles ? plan.fast : plan.slow;
