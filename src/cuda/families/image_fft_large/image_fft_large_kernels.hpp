@@ -1,0 +1,29 @@
+// The kernels of a shape, each compiled by a source of its own.
+#pragma once
+
+#include "cuda/families/image_fft_large/image_fft_large.hpp"
+
+namespace tapline::cuda::image_fft_large_rung {
+
+using Shape256 = Shape<Split<16, 16>, Split<16, 8>>;
+using Shape512 = Shape<Split<32, 16>, Split<16, 16>>;
+using Shape1024 = Shape<Split<32, 32>, Split<16, 32>>;
+
+/// body.operator()<Shape>() of tiles of so many rows.
+template <class Body>
+auto with_shape(int rows, const Body& body) {
+    switch (rows) {
+        case 256:
+            return body.template operator()<Shape256>();
+        case 512:
+            return body.template operator()<Shape512>();
+        default:
+            return body.template operator()<Shape1024>();
+    }
+}
+
+/// `any_type`: of pixels or outputs that are no floats.
+template <class D>
+Kernel kernel_of(bool any_type);
+
+}  // namespace tapline::cuda::image_fft_large_rung
