@@ -30,7 +30,7 @@ foreach(source ${per_element_type} ${per_type_of_taps})
   endforeach()
 endforeach()
 # Images' transforms, a source for each size of their tiles.
-foreach(SIZE 256 512 1024)
+foreach(SIZE 256 512 1024 2048)
   set(made ${CMAKE_CURRENT_BINARY_DIR}/families/image_fft_large/image_fft_large_kernels_${SIZE}.cu)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/image_fft_large/image_fft_large_kernels.cu.in ${made} @ONLY)
   list(APPEND family_sources ${made})

@@ -18,7 +18,7 @@ namespace {
 
 using namespace image_fft_large_rung;
 
-constexpr int kSizes[] = {256, 512, 1024};
+constexpr int kSizes[] = {256, 512, 1024, 2048};
 constexpr int kBlocksHeld = 2;  // of a multiprocessor
 constexpr std::int64_t kAlignment = 256;
 constexpr double kMostTasks = 1 << 30;
@@ -135,8 +135,14 @@ std::vector<float> constants_of() {
     std::vector<float> to;
     append_pairs_across(to, Along::kFar, Along::kNear, [](int q) { return (kPi / 2 + 2 * kPi * q) / Along::kFar; });
     append_pairs_across(to, Along::kNear, Along::kFar, [](int s) { return 2 * kPi * s / Along::kNear; });
-    append_pairs_across(to, Down::kFar, Down::kNear, [](int q) { return 2 * kPi * q / Down::kFar; });
-    append_pairs_across(to, Down::kNear, Down::kFar, [](int s) { return 2 * kPi * s / Down::kNear; });
+    constexpr int kBefore = D::kRows / Down::kNear;  // frequencies before the last step, there and back
+    constexpr int kBehind = D::kRows / Down::kFar;
+    append_pairs_across(to, kBefore, Down::kNear, [](int q) { return 2 * kPi * q / kBefore; });
+    append_pairs_across(to, kBehind, Down::kFar, [](int s) { return 2 * kPi * s / kBehind; });
+    if constexpr (kIsLong<Down>) {
+        append_pairs_across(to, Down::kFar, Down::kMid, [](int q) { return 2 * kPi * q / Down::kFar; });
+        append_pairs_across(to, Down::kNear, Down::kMid, [](int s) { return 2 * kPi * s / Down::kNear; });
+    }
     const std::vector<image_transforms::Complex> twiddles = image_transforms::roots_of(4 * D::kPoints);
     for (std::size_t x = 0; x < D::kPoints; ++x) { image_transforms::append(to, twiddles[x].real(), twiddles[x].imag()); }
     return to;
@@ -149,7 +155,7 @@ public:
         info.number = "49";
         info.name = "image_fft_large";
         info.idea =
-            "tiles of up to 1024 x 1024 pixels are transformed in three passes, rows, columns there and back, rows, by blocks that "
+            "tiles of up to 2048 x 2048 pixels are transformed in three passes, rows, columns there and back, rows, by blocks that "
             "take tasks of all passes from one queue; the tiles under way stay in the L2 cache";
         info.changed =
             "a tile is no longer what shared memory holds, so that masks of a hundred taps a side leave most of it to outputs; "
@@ -176,7 +182,7 @@ public:
         if (p.filters != 1 && p.filters != p.channels.length) { return "takes one mask for all images"; }
         if (static_cast<double>(p.x.n) > kMostElements) { return "takes rows of at most 2^30 pixels"; }
         const Plan plan = plan_of(p, device);
-        if (plan.kernel == nullptr) { return "takes mask sides of at most 1024 and at most 2^30 tasks"; }
+        if (plan.kernel == nullptr) { return "takes mask sides of at most 2048 and at most 2^30 tasks"; }
         if (static_cast<std::size_t>(plan.shared_bytes) > shared_limit(device)) { return "its tasks do not fit in shared memory"; }
         return refuse_boundaries(p);
     }

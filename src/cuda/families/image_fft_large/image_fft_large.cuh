@@ -1,8 +1,8 @@
-// 49: masks too large for tiles in shared memory: tiles of up to 1024 x 1024 pixels transformed in three passes through the L2 cache.
+// 49: masks too large for tiles in shared memory: tiles of up to 2048 x 2048 pixels transformed in three passes through the L2 cache.
 #pragma once
 
 #include "cuda/families/image_fft_large/image_fft_large_columns.cuh"
-#include "cuda/primitives/task_counts.cuh"
+#include "cuda/families/overlap_save/large/overlap_save_large_task.cuh"
 
 namespace tapline::cuda::image_fft_large_rung {
 
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kThreads, 2)
             if (task.kind < kNothing) {
                 const int kind = task.kind == kThere ? kBack : task.kind - 1;
                 const int unit = task.kind == kThere ? task.unit - g.slots : task.unit;
-                if (unit >= 0) { wait_for_count(g.counts + 1 + 3 * unit + kind, static_cast<unsigned>(g.tasks[kind])); }
+                if (unit >= 0) { overlap_save::wait_for_count(g.counts + 1 + 3 * unit + kind, static_cast<unsigned>(g.tasks[kind])); }
             }
         }
         __syncthreads();
@@ -48,21 +48,19 @@ __global__ void __launch_bounds__(kThreads, 2)
         if (task.kind != kNothing) {
             const Unit unit(a, g, task.unit);
             if (task.kind == kThere) {
-                if constexpr (kAnyType) {
-                    image_fft_rung::with_pixel(g.input_type, [&](auto pixel) {
-                        go_there<D, decltype(pixel)>(a, g, unit, task, points, columns);
-                    });
-                } else {
-                    go_there<D, float>(a, g, unit, task, points, columns);
-                }
+                go_there<D, kAnyType>(a, g, unit, task, points, columns);
             } else if (task.kind == kDown) {
-                go_down<D>(a, g, unit, task, reinterpret_cast<float2*>(points));
+                if constexpr (kIsLong<typename D::Down>) {
+                    go_down_long<D>(a, g, unit, task, reinterpret_cast<float2*>(points));
+                } else {
+                    go_down<D>(a, g, unit, task, reinterpret_cast<float2*>(points));
+                }
             } else {
                 go_back<D, kAnyType>(a, g, unit, task, points);
             }
         }
         __syncthreads();
-        if (threadIdx.x == 0 && task.kind != kNothing) { count_up(g.counts + 1 + 3 * task.unit + task.kind); }
+        if (threadIdx.x == 0 && task.kind != kNothing) { overlap_save::count_up(g.counts + 1 + 3 * task.unit + task.kind); }
     }
 }
 

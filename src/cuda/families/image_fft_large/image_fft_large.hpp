@@ -20,6 +20,17 @@ struct Split {
     static constexpr int kPoints = kFar * kNear;
 };
 
+/// The same in three: n = kMid kNear j + kNear i + s, whose frequencies are q + kFar u + kFar kMid t.
+template <int kFarOnes, int kMidOnes, int kNearOnes>
+struct LongSplit {
+    static constexpr int kFar = kFarOnes;
+    static constexpr int kMid = kMidOnes;
+    static constexpr int kNear = kNearOnes;
+    static constexpr int kPoints = kFar * kMid * kNear;
+};
+template <class S>
+inline constexpr bool kIsLong = requires { S::kMid; };
+
 /// Tiles of kRows rows of 2 kPoints pixels: pixel x of a row is the real part of point x, pixel x + kPoints its imaginary part.
 template <class ColumnSplit, class RowSplit>
 struct Shape {
@@ -31,13 +42,15 @@ struct Shape {
     static constexpr int kLines = kTaskPoints / kPoints;       // rows of a task
     static constexpr int kLinesOfWarp = kWarpPoints / kPoints;
     static constexpr int kWidth = kTaskPoints / kRows;         // points side by side of a task of columns
-    // Where the tables begin, in float2: pairs (c, t) of the steps back and forth, by q and s of rows, of columns; the points'
-    // twiddles; the masks' spectra.
+    // Where the tables begin, in float2: pairs (c, t) of the steps back and forth, by q and s of rows, of columns, of long columns'
+    // middle step; the points' twiddles; the masks' spectra.
     static constexpr int kPairsQ = 0;
     static constexpr int kPairsS = kPairsQ + kPoints / 2;
     static constexpr int kPairsDownQ = kPairsS + kPoints / 2;
     static constexpr int kPairsDownS = kPairsDownQ + kRows / 2;
-    static constexpr int kTwiddles = kPairsDownS + kRows / 2;
+    static constexpr int kPairsMidQ = kPairsDownS + kRows / 2;
+    static constexpr int kPairsMidS = kPairsMidQ + (kIsLong<Down> ? kRows / Down::kNear / 2 : 0);
+    static constexpr int kTwiddles = kPairsMidS + (kIsLong<Down> ? kRows / Down::kFar / 2 : 0);
     static constexpr int kSpectra = kTwiddles + kPoints;
     static constexpr int kSharedBytes = kHeadBytes + 8 * kTaskPoints + 4 * kColumns;  // the task, points, where columns come from
 };
@@ -78,7 +91,7 @@ struct MakeSpectrum {
 void load_kernels_around();
 void make_spectrum(const MakeSpectrum& m, cudaStream_t stream);
 /// Outputs whose windows hold samples that are not finite, if the passes found any.
-void repair(const ImageArguments& a, const Passes& g, int blocks, cudaStream_t stream);
+void repair(const ImageArguments& a, const Passes& g, int most_blocks, cudaStream_t stream);
 
 }  // namespace tapline::cuda::image_fft_large_rung
 

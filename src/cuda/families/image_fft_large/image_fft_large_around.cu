@@ -1,7 +1,9 @@
 // Around the passes: the mask's spectrum, made once in double, and outputs whose windows hold samples that are not finite.
-#include "cuda/families/image_fft_large/image_fft_large.hpp"
+#include <algorithm>
 
+#include "cuda/families/common/grids.hpp"
 #include "cuda/families/image_fft/image_pixels.cuh"
+#include "cuda/families/image_fft_large/image_fft_large.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/primitives/turns.cuh"
 
@@ -105,8 +107,9 @@ void make_spectrum(const MakeSpectrum& m, cudaStream_t stream) {
     launch_kernel(&spectrum_kernel, blocks_for(std::int64_t{m.rows} * m.points), kThreads, 0, stream, m);
 }
 
-void repair(const ImageArguments& a, const Passes& g, int blocks, cudaStream_t stream) {
-    launch_kernel(&repair_kernel, static_cast<unsigned>(blocks), kThreads, 0, stream, a, g);
+void repair(const ImageArguments& a, const Passes& g, int most_blocks, cudaStream_t stream) {
+    const unsigned blocks = blocks_for(a.images * a.rows * a.out_elements);
+    launch_kernel(&repair_kernel, std::min(blocks, static_cast<unsigned>(most_blocks)), kThreads, 0, stream, a, g);
 }
 
 }  // namespace tapline::cuda::image_fft_large_rung

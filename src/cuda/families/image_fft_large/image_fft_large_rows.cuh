@@ -76,11 +76,18 @@ struct PairsOf {
     }
 };
 
-/// Row y of a channel's window, columns kNear j + s and those half a row on. `columns`: where columns come from, at an edge.
+/// A row of a channel's window, null if there is none, columns kNear j + s and those half a row on. `columns`: where columns come
+/// from, at an edge.
 template <class D, class Pixel>
 __device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* row, const int* columns, std::int64_t left,
                                           std::int64_t step, int s, float* re, float* im) {
     using Along = typename D::Along;
+    const float absent = absent_pixel<float>(a);
+    if (row == nullptr) {
+#pragma unroll
+        for (int j = 0; j < Along::kFar; ++j) { re[j] = im[j] = absent; }
+        return;
+    }
     if (columns == nullptr) {
         const Pixel* from = row + (left + s) * step;
         const std::int64_t half = D::kPoints * step;
@@ -92,7 +99,6 @@ __device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* 
         }
         return;
     }
-    const float absent = absent_pixel<float>(a);
 #pragma unroll
     for (int j = 0; j < Along::kFar; ++j) {
         const int at = columns[Along::kNear * j + s];
@@ -103,7 +109,7 @@ __device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* 
 }
 
 /// Lines from the image to points.
-template <class D, class Pixel>
+template <class D, bool kAnyType>
 __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task, char* shared,
                                          int* columns) {
     using Along = typename D::Along;
@@ -130,23 +136,28 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
     const std::int64_t piece_rows = a.in_last - a.in_first;
     float re[32];
     float im[32];
+    const auto load = [&](auto pixel) {
+#pragma unroll
+        for (int v = 0; v < 32 / kFar; ++v) {
+            const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
+            const int line = first_line + at.line;
+            const int channel = unit.channel + (line & (group - 1));
+            const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
+            const auto* const row = static_cast<const decltype(pixel)*>(a.in) + unit.image * a.in_image +
+                                    channel * g.steps.in_channel + y * a.in_row;
+            load_line<D>(a, y < 0 ? nullptr : row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place, re + v * kFar,
+                         im + v * kFar);
+        }
+    };
+    if constexpr (kAnyType) {
+        image_fft_rung::with_pixel(g.input_type, load);
+    } else {
+        load(float{});
+    }
 #pragma unroll
     for (int v = 0; v < 32 / kFar; ++v) {
-        const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
-        const int line = first_line + at.line;
-        const int channel = unit.channel + (line & (group - 1));
-        const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
         float* const x_re = re + v * kFar;
         float* const x_im = im + v * kFar;
-        if (y >= 0) {
-            const auto* const row =
-                static_cast<const Pixel*>(a.in) + unit.image * a.in_image + channel * g.steps.in_channel + y * a.in_row;
-            load_line<D>(a, row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place, x_re, x_im);
-        } else {
-            const float absent = absent_pixel<float>(a);
-#pragma unroll
-            for (int j = 0; j < kFar; ++j) { x_re[j] = x_im[j] = absent; }
-        }
         float test = 0;  // NaN if a sample is not finite
 #pragma unroll
         for (int j = 0; j < kFar; ++j) { test = fmaf(0.0F, x_re[j], fmaf(0.0F, x_im[j], test)); }
@@ -156,6 +167,9 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
                 if (!(fabsf(x_re[j]) < INFINITY)) { x_re[j] = 0; }
                 if (!(fabsf(x_im[j]) < INFINITY)) { x_im[j] = 0; }
             }
+            const int line = first_line + LinePlace<kNear, kLines>(lane + 32 * v, g.in_bits).line;
+            const int channel = unit.channel + (line & (group - 1));
+            const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
             g.bad[0] = 1;
             g.bad[1 + (unit.image * a.channels + channel) * piece_rows + y] = 1;
         }

@@ -4,9 +4,34 @@
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/primitives/bulk_copy.cuh"
-#include "cuda/primitives/task_counts.cuh"
 
 namespace tapline::cuda::overlap_save {
+
+/// Waits until `done` has counted up to `count`; all threads see what those that counted wrote before.
+__device__ __forceinline__ void wait_for_count(const unsigned* done, unsigned count) {
+    unsigned seen = 0;
+    for (;;) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+        asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(done) : "memory");
+#else
+        seen = *static_cast<const volatile unsigned*>(done);
+#endif
+        if (seen >= count) { return; }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+        __nanosleep(64);
+#endif
+    }
+}
+
+/// Counts what the block's threads did before a barrier.
+__device__ __forceinline__ void count_up(unsigned* done) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(done) : "memory");
+#else
+    __threadfence();
+    atomicAdd(done, 1u);
+#endif
+}
 
 /// It is read from shared memory wherever it is needed, and so are the phases below: in registers they would go to local memory
 /// while a task needs them all, and what goes there leaves the first-level cache for the L2 cache, which has enough to do. 65,535
