@@ -121,9 +121,7 @@ public:
             tables_ = std::make_unique<GuardedBuffer>(tables.size() + filled);
             std::memcpy(tables_->data(), tables.data(), tables.size());
             prepared_.on_device.tables = tables_->data();
-            if (filled != 0) {
-                prepared_.rung->fill_tables(prepared_, tables_->data() + tables.size(), nullptr);
-            }
+            if (filled != 0) { prepared_.rung->fill_tables(prepared_, tables_->data() + tables.size(), nullptr); }
         }
         if (const std::int64_t bytes = prepared_.rung->workspace_bytes(prepared_); bytes != 0) {
             workspace_ = std::make_unique<GuardedBuffer>(static_cast<std::size_t>(bytes));
@@ -133,9 +131,7 @@ public:
     }
     [[nodiscard]] const cuda::Prepared& get() const { return prepared_; }
     [[nodiscard]] void* workspace() const { return workspace_ ? workspace_->data() : nullptr; }
-    void launch(const cuda::Job& job) const {
-        prepared_.rung->launch(prepared_, job, prepared_.on_device, workspace(), nullptr);
-    }
+    void launch(const cuda::Job& job) const { prepared_.rung->launch(prepared_, job, prepared_.on_device, workspace(), nullptr); }
 
 private:
     core::AlignedBytes turned_;

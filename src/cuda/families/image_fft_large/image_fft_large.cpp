@@ -24,10 +24,13 @@ constexpr std::int64_t kAlignment = 256;
 constexpr double kMostTasks = 1 << 30;
 constexpr double kMostElements = 1 << 30;  // of a row
 
-// Seconds of a task of each kind while a multiprocessor has two.
-constexpr double kTaskSeconds[] = {7e-6, 9e-6, 7e-6};
-constexpr double kStartSeconds = 6e-6;
-constexpr double kWaitSeconds = 4e-6;  // from one pass to the next, where all is one unit
+// Seconds of a task while each multiprocessor has two (H100, f32, 4096 x 4096, masks of 31 to 1,001), and before the first ones are
+// done; times as long of other types and of lines that lie closer than pixels.
+constexpr double kStartSeconds = 8e-6;
+constexpr double kTasksAlone = 1.6;
+constexpr double kAnyType = 1.2;
+constexpr double kLinesCloser = 1.15;
+double task_seconds(int size) { return size == 256 ? 9.5e-6 : size == 512 ? 10.5e-6 : size == 1024 ? 12.8e-6 : 16e-6; }
 
 int rounds_of(std::int64_t all, std::int64_t each) { return static_cast<int>(divide_up(all, each)); }
 
@@ -67,9 +70,11 @@ Plan plan_of(const Problem& p, const cuda_abi::Device& device) {
     Passes& g = plan.passes;
     g.out_rows = static_cast<int>(std::min<std::int64_t>(D::kRows + 1 - p.y.k, p.y.outputs));
     g.out_columns = static_cast<int>(D::kColumns + 1 - p.x.k);
-    if (g.out_columns < p.x.outputs && g.out_columns > 8) { g.out_columns = g.out_columns / 8 * 8; }  // whole sectors of memory
     plan.tiles_x = divide_up(p.x.outputs, g.out_columns);
+    // Where it costs nothing, tiles alike, whose rows begin with a sector of 32 bytes.
+    g.out_columns = std::min(g.out_columns, rounds_of(divide_up(p.x.outputs, plan.tiles_x), 8) * 8);
     plan.tiles_y = divide_up(p.y.outputs, g.out_rows);
+    g.out_rows = rounds_of(p.y.outputs, plan.tiles_y);
     g.group_bits = group_bits_of(p);
     g.groups = static_cast<int>(p.channels.length >> g.group_bits);
     const int group = 1 << g.group_bits;
@@ -78,27 +83,27 @@ Plan plan_of(const Problem& p, const cuda_abi::Device& device) {
     g.tasks[kDown] = group * (D::kPoints / D::kWidth);
     g.tasks[kBack] = rounds_of(g.out_rows * group, D::kLines);
     const int of_unit = g.tasks[kThere] + g.tasks[kDown] + g.tasks[kBack];
-    const double units = static_cast<double>(plan.tiles_x) * static_cast<double>(plan.tiles_y) *
-                         static_cast<double>(p.batch.length) * g.groups;
+    const double units =
+        static_cast<double>(plan.tiles_x) * static_cast<double>(plan.tiles_y) * static_cast<double>(p.batch.length) * g.groups;
     if (units * of_unit > kMostTasks) { return plan; }
     g.units = static_cast<int>(units);
-    // So many tasks lie between one and those that wait for it that the blocks of the device have finished it.
+    plan.tile_points = D::kRows * D::kPoints;
+    // So many tasks lie between one and those that wait for it that the blocks of the device have finished it; but the ring is to
+    // stay in the L2 cache, of which the half is what a block sees from near by (101 x 101 taps, 19 MB 225 us, 13 and 31 MB 279 and
+    // 232; 1,001 x 1,001 taps, two units 669 us, three 729).
+    constexpr double kMostRingBytes = 28e6;
     const int blocks = kBlocksHeld * std::max(device.multiprocessors, 1);
-    g.lag = std::min(rounds_of(std::int64_t{2} * blocks, of_unit), g.units);
-    g.slots = std::min(2 * g.lag + rounds_of(blocks, of_unit), g.units);
+    const int at_once = rounds_of(blocks, of_unit);
+    const double unit_bytes = static_cast<double>(sizeof(float2)) * plan.tile_points * group;
+    g.lag = at_once == 1 && 3 * unit_bytes > kMostRingBytes ? 0 : std::min(at_once, g.units);
+    g.slots = std::min(2 * g.lag + std::max(at_once, g.lag == 0 ? 2 : 1), g.units);
     g.spectrum = p.filters > 1 ? std::int64_t{D::kRows} * D::kPoints : 0;
-    plan.kernel = kernel_of<D>(has_any_type(p));
+    plan.kernel = has_any_type(p) ? kernel_of<D, true>() : kernel_of<D, false>();
     plan.shared_bytes = D::kSharedBytes;
     plan.spectra = D::kSpectra;
-    plan.tile_points = D::kRows * D::kPoints;
-    // Steps of the order, in rounds of the blocks.
-    double rounds = 0;
-    double least = 0;
-    for (int kind = kThere; kind <= kBack; ++kind) {
-        rounds += units * g.tasks[kind] / blocks * kTaskSeconds[kind];
-        least += kTaskSeconds[kind] + kWaitSeconds;
-    }
-    plan.seconds = kStartSeconds + std::max(rounds + least / 2, least);
+    const bool closer = group > 1 || std::abs(p.x.in_stride) > std::abs(p.y.in_stride);
+    plan.seconds = kStartSeconds + (kTasksAlone + units * of_unit / blocks) * task_seconds(plan.size) *
+                                       (has_any_type(p) ? kAnyType : 1) * (closer ? kLinesCloser : 1);
     return plan;
 }
 

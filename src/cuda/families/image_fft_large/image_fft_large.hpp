@@ -7,9 +7,9 @@
 namespace tapline::cuda::image_fft_large_rung {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kTaskPoints = 32 * kThreads;       // that a block transforms at a time
-inline constexpr int kWarpPoints = kTaskPoints / 8;     // of whole lines
-inline constexpr int kHeadBytes = 128;                  // of shared memory: the task
+inline constexpr int kTaskPoints = 32 * kThreads;    // that a block transforms at a time
+inline constexpr int kWarpPoints = kTaskPoints / 8;  // of whole lines
+inline constexpr int kHeadBytes = 128;               // of shared memory: the task
 
 /// A transform of kFar * kNear points n = kNear j + s, in two steps, whose frequencies are q + kFar t: j and q < kFar, s and t <
 /// kNear.
@@ -29,7 +29,9 @@ struct LongSplit {
     static constexpr int kPoints = kFar * kMid * kNear;
 };
 template <class S>
-inline constexpr bool kIsLong = requires { S::kMid; };
+inline constexpr bool kIsLong = requires {
+    S::kMid;
+};
 
 /// Tiles of kRows rows of 2 kPoints pixels: pixel x of a row is the real part of point x, pixel x + kPoints its imaginary part.
 template <class ColumnSplit, class RowSplit>
@@ -39,9 +41,9 @@ struct Shape {
     static constexpr int kRows = Down::kPoints;
     static constexpr int kPoints = Along::kPoints;
     static constexpr int kColumns = 2 * kPoints;
-    static constexpr int kLines = kTaskPoints / kPoints;       // rows of a task
+    static constexpr int kLines = kTaskPoints / kPoints;  // rows of a task
     static constexpr int kLinesOfWarp = kWarpPoints / kPoints;
-    static constexpr int kWidth = kTaskPoints / kRows;         // points side by side of a task of columns
+    static constexpr int kWidth = kTaskPoints / kRows;  // points side by side of a task of columns
     // Where the tables begin, in float2: pairs (c, t) of the steps back and forth, by q and s of rows, of columns, of long columns'
     // middle step; the points' twiddles; the masks' spectra.
     static constexpr int kPairsQ = 0;
@@ -65,14 +67,15 @@ struct Passes {
     float2* points;        // (slots, channels of a unit, rows, points of a row)
     const float2* tables;  // as Shape
     unsigned* counts;      // the next task; tasks done of each kind of each unit. Zero before a launch
-    unsigned* bad;         // whether anything is not finite; for each row of the job of each channel of each image. Zero before
+    unsigned*
+        bad;  // whether any sample is not finite; for each row of each channel of each image in which of its 32 parts. As well
     int units, slots;
     int lag;  // units between one that is read and one whose columns are transformed, and from that to one that is written
     int tasks[3];
-    int group_bits, groups;  // 2^group_bits channels a unit, so many units beside each other
-    int in_bits, out_bits;  // 2^bits lines at most lie closer than pixels, channels or rows: lanes go across them
-    int out_rows, out_columns;              // of a tile
-    std::int64_t spectrum;                  // from one channel's to the next, or 0
+    int group_bits, groups;     // 2^group_bits channels a unit, so many units beside each other
+    int in_bits, out_bits;      // 2^bits lines at most lie closer than pixels, channels or rows: lanes go across them
+    int out_rows, out_columns;  // of a tile
+    std::int64_t spectrum;      // from one channel's to the next, or 0
     image_fft_rung::Steps steps;
     Dtype input_type;
     int input_bytes, output_bytes;

@@ -2,15 +2,14 @@
 #include <algorithm>
 
 #include "cuda/families/common/grids.hpp"
-#include "cuda/families/image_fft/image_pixels.cuh"
-#include "cuda/families/image_fft_large/image_fft_large.hpp"
+#include "cuda/families/image_fft_large/image_fft_large_rows.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/primitives/turns.cuh"
 
 namespace tapline::cuda::image_fft_large_rung {
 namespace {
 
-constexpr int kMostBlocks = 8192;
+constexpr int kMostBlocks = 1024;
 
 __device__ __forceinline__ std::int64_t first_item() { return std::int64_t{blockIdx.x} * kThreads + threadIdx.x; }
 __device__ __forceinline__ std::int64_t all_threads() { return std::int64_t{gridDim.x} * kThreads; }
@@ -68,13 +67,18 @@ __global__ void __launch_bounds__(kThreads)
         const unsigned* const bad = g.bad + 1 + plane * piece_rows;
         const std::int64_t in = image * a.in_image + channel * g.steps.in_channel;
         const float* const mask = static_cast<const float*>(a.taps) + channel * a.mask_taps;
+        // Parts of rows that the window reaches.
+        const std::int64_t left = x - a.origin_x;
+        const std::int64_t right = left + a.mask_width - 1;
+        const bool inside = left >= 0 && right < a.width;
+        const unsigned parts = inside ? 2 * part_of_row(a, right) - part_of_row(a, left) : ~0U;
         float sum = 0;
         bool found = false;
         for (int i = 0; i < a.mask_height && !isnan(sum); ++i) {
             const std::int64_t row = source_row(a, a.first + y - a.origin_y + i);
-            if (row < 0 || bad[row] == 0) { continue; }
+            if (row < 0 || (bad[row] & parts) == 0) { continue; }
             for (int j = 0; j < a.mask_width; ++j) {
-                const std::int64_t at = image_fft_rung::source_pixel(a, x - a.origin_x + j);
+                const std::int64_t at = image_fft_rung::source_pixel(a, left + j);
                 if (at < 0) { continue; }
                 const float sample =
                     load_any<float>(g.input_type, g.input_bytes, a.in, in + row * a.in_row + at * g.steps.in_pixel);

@@ -51,8 +51,8 @@ __device__ __forceinline__ void multiply_column(const float2* spectrum, int firs
     fft::transform<kCount>(w, u);
 }
 
-/// Where point (q, s) of a column lies, in points: neighbouring lanes have neighbouring columns, and where those are only eight, two
-/// values of q or s.
+/// Where point (q, s) of a column lies, in points: neighbouring lanes have neighbouring columns, and where those are only eight,
+/// two values of q or s.
 template <class D>
 __device__ __forceinline__ constexpr int down_place(int q, int s, int column) {
     const int place = (q * D::Down::kNear + s) * D::kWidth + column;
@@ -61,7 +61,8 @@ __device__ __forceinline__ constexpr int down_place(int q, int s, int column) {
 
 /// Columns of two steps.
 template <class D>
-__device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task, float2* shared) {
+__device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task,
+                                        float2* shared) {
     using Down = typename D::Down;
     constexpr int kFar = Down::kFar;
     constexpr int kNear = Down::kNear;
@@ -214,8 +215,8 @@ __device__ __forceinline__ void go_down_long(const ImageArguments& a, const Pass
         float u[kNear];
         float w[kNear];
         const int frequency = q + kFar * i;
-        multiply_column<D, kNear, kFar * kMid>(at.spectrum, frequency,
-                                               PairsOf<kFar * kMid>{g.tables + D::kPairsDownQ + frequency}, x, y, u, w);
+        multiply_column<D, kNear, kFar * kMid>(at.spectrum, frequency, PairsOf<kFar * kMid>{g.tables + D::kPairsDownQ + frequency},
+                                               x, y, u, w);
         fft::for_each_index<0, kNear>([&](auto value) {
             constexpr int m = decltype(value)::value;
             shared[long_place<D>(q, i, fft::reversed(m, fft::log2_of(kNear)), at.column)] = {u[m], w[m]};

@@ -1,4 +1,4 @@
-// The kernels of a shape, each compiled by a source of its own.
+// The kernels of all shapes, each compiled by a source of its own.
 #pragma once
 
 #include "cuda/families/image_fft_large/image_fft_large.hpp"
@@ -25,8 +25,8 @@ auto with_shape(int rows, const Body& body) {
     }
 }
 
-/// `any_type`: of pixels or outputs that are no floats.
-template <class D>
-Kernel kernel_of(bool any_type);
+/// kAnyType: of pixels or outputs that are no floats.
+template <class D, bool kAnyType>
+Kernel kernel_of();
 
 }  // namespace tapline::cuda::image_fft_large_rung

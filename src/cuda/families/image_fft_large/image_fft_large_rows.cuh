@@ -22,7 +22,8 @@ struct Unit {
         first_x = static_cast<std::int64_t>(place - row * static_cast<unsigned>(a.tiles_x)) * g.out_columns;
         image = row / static_cast<unsigned>(a.tiles_y);
         first_y = static_cast<std::int64_t>(row - static_cast<unsigned>(image) * static_cast<unsigned>(a.tiles_y)) * g.out_rows;
-        window = {a.first + first_y - a.origin_y, first_x - a.origin_x, a.rows - first_y + a.mask_height - 1};
+        window = {a.first + first_y - a.origin_y, first_x - a.origin_x,
+                  min(a.rows - first_y, static_cast<std::int64_t>(g.out_rows)) + a.mask_height - 1};
     }
 };
 
@@ -75,6 +76,11 @@ struct PairsOf {
         *t = pair.y;
     }
 };
+
+/// The part of a row in which column x lies, of 32, as a bit.
+__device__ __forceinline__ unsigned part_of_row(const ImageArguments& a, std::int64_t x) {
+    return 1U << static_cast<unsigned>(divide(x * 32, a.width));
+}
 
 /// A row of a channel's window, null if there is none, columns kNear j + s and those half a row on. `columns`: where columns come
 /// from, at an edge.
@@ -143,8 +149,8 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
             const int line = first_line + at.line;
             const int channel = unit.channel + (line & (group - 1));
             const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
-            const auto* const row = static_cast<const decltype(pixel)*>(a.in) + unit.image * a.in_image +
-                                    channel * g.steps.in_channel + y * a.in_row;
+            const auto* const row =
+                static_cast<const decltype(pixel)*>(a.in) + unit.image * a.in_image + channel * g.steps.in_channel + y * a.in_row;
             load_line<D>(a, y < 0 ? nullptr : row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place, re + v * kFar,
                          im + v * kFar);
         }
@@ -162,16 +168,23 @@ __device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& 
 #pragma unroll
         for (int j = 0; j < kFar; ++j) { test = fmaf(0.0F, x_re[j], fmaf(0.0F, x_im[j], test)); }
         if (!(test == 0)) {
-#pragma unroll
-            for (int j = 0; j < kFar; ++j) {
-                if (!(fabsf(x_re[j]) < INFINITY)) { x_re[j] = 0; }
-                if (!(fabsf(x_im[j]) < INFINITY)) { x_im[j] = 0; }
-            }
-            const int line = first_line + LinePlace<kNear, kLines>(lane + 32 * v, g.in_bits).line;
+            const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
+            const int line = first_line + at.line;
             const int channel = unit.channel + (line & (group - 1));
             const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
+            unsigned parts = 0;
+            const auto leave_out = [&](float& sample, int x) {
+                if (fabsf(sample) < INFINITY) { return; }
+                sample = 0;
+                parts |= part_of_row(a, inside ? left + x : columns[x]);
+            };
+#pragma unroll
+            for (int j = 0; j < kFar; ++j) {
+                leave_out(x_re[j], kNear * j + at.place);
+                leave_out(x_im[j], kNear * j + at.place + D::kPoints);
+            }
             g.bad[0] = 1;
-            g.bad[1 + (unit.image * a.channels + channel) * piece_rows + y] = 1;
+            atomicOr(g.bad + 1 + (unit.image * a.channels + channel) * piece_rows + y, parts);
         }
     }
 #pragma unroll
@@ -256,7 +269,8 @@ __device__ __forceinline__ void store_line(const ImageArguments& a, const Passes
 
 /// Lines from points to outputs. Backwards transforms are the same with real and imaginary parts exchanged.
 template <class D, bool kAnyType>
-__device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task, char* shared) {
+__device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task,
+                                        char* shared) {
     using Along = typename D::Along;
     constexpr int kFar = Along::kFar;
     constexpr int kNear = Along::kNear;

@@ -2,6 +2,7 @@
 #include "gpu/on_host/cuda_on_host.hpp"
 
 #define cudaMemsetAsync(to, value, bytes, stream) (std::memset(to, value, bytes), static_cast<void>(stream), cudaSuccess)
+#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 #define cudaStreamSynchronize(stream) (static_cast<void>(stream), cudaSuccess)
 namespace tapline::cuda::image_fft_large_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
@@ -12,9 +13,9 @@ alignas(128) char shared[test::on_host::kSharedBytes];
 
 namespace tapline::cuda::image_fft_large_rung {
 
-template <class D>
-Kernel kernel_of(bool any_type) {
-    return any_type ? &image_fft_large_kernel<D, true> : &image_fft_large_kernel<D, false>;
+template <class D, bool kAnyType>
+Kernel kernel_of() {
+    return &image_fft_large_kernel<D, kAnyType>;
 }
 
 }  // namespace tapline::cuda::image_fft_large_rung
@@ -24,10 +25,10 @@ namespace {
 
 const bool added = [] {
     using namespace cuda::image_fft_large_rung;
-    for (const int size : {256, 512, 1024}) {
+    for (const int size : {256, 512, 1024, 2048}) {
         with_shape(size, []<class D>() {
-            add_kernel(kernel_of<D>(false), shared);
-            add_kernel(kernel_of<D>(true), shared);
+            add_kernel(kernel_of<D, false>(), shared);
+            add_kernel(kernel_of<D, true>(), shared);
             return 0;
         });
     }

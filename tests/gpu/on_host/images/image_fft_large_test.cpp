@@ -1,6 +1,6 @@
-// Rung 49, its kernels run on the host by one block, which does all tasks in their order, against the textbook: masks of every size,
-// several tiles, channels, layouts and types, samples that are not finite. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as
-// elsewhere.
+// Rung 49, its kernels run on the host by one block, which does all tasks in their order, against the textbook: masks of every
+// size, several tiles, channels, layouts and types, samples that are not finite. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED
+// as elsewhere.
 #include <gtest/gtest.h>
 
 #include "gpu/on_host/cuda_on_host.hpp"
