@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "cuda/families/common/cost.hpp"
@@ -89,14 +90,16 @@ Plan plan_of(const Problem& p, const cuda_abi::Device& device) {
     g.units = static_cast<int>(units);
     plan.tile_points = D::kRows * D::kPoints;
     // So many tasks lie between one and those that wait for it that the blocks of the device have finished it; but the ring is to
-    // stay in the L2 cache, of which the half is what a block sees from near by (101 x 101 taps, 19 MB 225 us, 13 and 31 MB 279 and
-    // 232; 1,001 x 1,001 taps, two units 669 us, three 729).
+    // stay in the L2 cache, of which a block sees the half from near by. 101 x 101 taps, tiles of 512: a lag of 5, 6 and 8 units
+    // (17, 19 and 23 MB) 215, 203 and 193 us, before the next task was asked for early 6 and 12 (31 MB) 225 and 232. 1,001 x 1,001
+    // taps: a lag of none and 2 units 647 us, of one and three 751.
     constexpr double kMostRingBytes = 28e6;
+    constexpr int kFewTasks = 64;
     const int blocks = kBlocksHeld * std::max(device.multiprocessors, 1);
-    const int at_once = rounds_of(blocks, of_unit);
+    const int at_once = rounds_of(of_unit < kFewTasks ? blocks * 4 / 3 : blocks, of_unit);
     const double unit_bytes = static_cast<double>(sizeof(float2)) * plan.tile_points * group;
     g.lag = at_once == 1 && 3 * unit_bytes > kMostRingBytes ? 0 : std::min(at_once, g.units);
-    g.slots = std::min(2 * g.lag + std::max(at_once, g.lag == 0 ? 2 : 1), g.units);
+    g.slots = std::min(g.lag == 0 ? 2 : 2 * g.lag + rounds_of(blocks, of_unit), g.units);
     g.spectrum = p.filters > 1 ? std::int64_t{D::kRows} * D::kPoints : 0;
     plan.kernel = has_any_type(p) ? kernel_of<D, true>() : kernel_of<D, false>();
     plan.shared_bytes = D::kSharedBytes;
@@ -107,10 +110,14 @@ Plan plan_of(const Problem& p, const cuda_abi::Device& device) {
     return plan;
 }
 
+Plan plan_of(const Problem& p, const cuda_abi::Device& device, int size) {
+    return with_shape(size, [&]<class D>() { return plan_of<D>(p, device); });
+}
+
 Plan plan_of(const Problem& p, const cuda_abi::Device& device) {
     Plan best;
     for (const int size : kSizes) {
-        const Plan plan = with_shape(size, [&]<class D>() { return plan_of<D>(p, device); });
+        const Plan plan = plan_of(p, device, size);
         if (plan.seconds < best.seconds) { best = plan; }
     }
     return best;
@@ -205,7 +212,14 @@ public:
 
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenPlan>();
-        chosen->plan = plan_of(prepared.problem, prepared.device);
+        // A policy's threads of a block are a tile's rows here.
+        const int size = prepared.policy.threads_per_block;
+        if (std::find(std::begin(kSizes), std::end(kSizes), size) != std::end(kSizes)) {
+            chosen->plan = plan_of(prepared.problem, prepared.device, size);
+        } else {
+            chosen->plan = plan_of(prepared.problem, prepared.device);
+        }
+        if (chosen->plan.kernel == nullptr) { throw CudaError(cuda_abi::Code::argument, "policy: no tiles of this size"); }
         load_kernel(chosen->plan.kernel, static_cast<std::size_t>(chosen->plan.shared_bytes), prepared.device);
         load_kernels_around();
         return chosen;

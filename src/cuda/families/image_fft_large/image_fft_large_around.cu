@@ -51,45 +51,52 @@ __global__ void __launch_bounds__(kThreads) spectrum_kernel(const __grid_constan
     }
 }
 
-/// The terms of samples that are not finite, which the transforms took as zeros, are the sum: whatever is added changes nothing.
+/// The terms of samples that are not finite, which the transforms took as zeros, are the sum: whatever is added changes nothing. A
+/// block takes a row of outputs if its windows reach a row that has any.
 __global__ void __launch_bounds__(kThreads)
     repair_kernel(const __grid_constant__ ImageArguments a, const __grid_constant__ Passes g) {
     if (g.bad[0] == 0) { return; }
+    const auto thread = static_cast<int>(threadIdx.x);
     const std::int64_t width = a.out_elements / a.channels;
     const std::int64_t piece_rows = a.in_last - a.in_first;
-    const std::int64_t all = a.images * a.channels * a.rows * width;
-    for (std::int64_t item = first_item(); item < all; item += all_threads()) {
-        const std::int64_t x = item % width;
-        const std::int64_t y = item / width % a.rows;
-        const std::int64_t plane = item / width / a.rows;
+    for (std::int64_t number = blockIdx.x; number < a.images * a.channels * a.rows; number += gridDim.x) {
+        const std::int64_t plane = number / a.rows;
+        const std::int64_t y = number - plane * a.rows;
         const std::int64_t image = plane / a.channels;
         const std::int64_t channel = plane - image * a.channels;
         const unsigned* const bad = g.bad + 1 + plane * piece_rows;
-        const std::int64_t in = image * a.in_image + channel * g.steps.in_channel;
-        const float* const mask = static_cast<const float*>(a.taps) + channel * a.mask_taps;
-        // Parts of rows that the window reaches.
-        const std::int64_t left = x - a.origin_x;
-        const std::int64_t right = left + a.mask_width - 1;
-        const bool inside = left >= 0 && right < a.width;
-        const unsigned parts = inside ? 2 * part_of_row(a, right) - part_of_row(a, left) : ~0U;
-        float sum = 0;
-        bool found = false;
-        for (int i = 0; i < a.mask_height && !isnan(sum); ++i) {
-            const std::int64_t row = source_row(a, a.first + y - a.origin_y + i);
-            if (row < 0 || (bad[row] & parts) == 0) { continue; }
-            for (int j = 0; j < a.mask_width; ++j) {
-                const std::int64_t at = image_fft_rung::source_pixel(a, left + j);
-                if (at < 0) { continue; }
-                const float sample =
-                    load_any<float>(g.input_type, g.input_bytes, a.in, in + row * a.in_row + at * g.steps.in_pixel);
-                if (fabsf(sample) < INFINITY) { continue; }
-                found = true;
-                sum = fmaf(sample, mask[std::int64_t{i} * a.mask_width + j], sum);
-            }
+        const std::int64_t top = a.first + y - a.origin_y;
+        bool any = false;
+        for (int i = thread; i < a.mask_height; i += kThreads) {
+            const std::int64_t row = source_row(a, top + i);
+            any = any || (row >= 0 && bad[row] != 0);
         }
-        if (found) {
-            store_pixel<float>(a, a.out,
-                               image * a.out_image + y * a.out_row + channel * g.steps.out_channel + x * g.steps.out_pixel, sum);
+        if (__syncthreads_or(any ? 1 : 0) == 0) { continue; }
+        const std::int64_t in = image * a.in_image + channel * g.steps.in_channel;
+        const std::int64_t out = image * a.out_image + y * a.out_row + channel * g.steps.out_channel;
+        const float* const mask = static_cast<const float*>(a.taps) + channel * a.mask_taps;
+        for (std::int64_t x = thread; x < width; x += kThreads) {
+            // Parts of rows that the window reaches.
+            const std::int64_t left = x - a.origin_x;
+            const std::int64_t right = left + a.mask_width - 1;
+            const bool inside = left >= 0 && right < a.width;
+            const unsigned parts = inside ? 2 * part_of_row(a, right) - part_of_row(a, left) : ~0U;
+            float sum = 0;
+            bool found = false;
+            for (int i = 0; i < a.mask_height && !isnan(sum); ++i) {
+                const std::int64_t row = source_row(a, top + i);
+                if (row < 0 || (bad[row] & parts) == 0) { continue; }
+                for (int j = 0; j < a.mask_width; ++j) {
+                    const std::int64_t at = image_fft_rung::source_pixel(a, left + j);
+                    if (at < 0) { continue; }
+                    const float sample =
+                        load_any<float>(g.input_type, g.input_bytes, a.in, in + row * a.in_row + at * g.steps.in_pixel);
+                    if (fabsf(sample) < INFINITY) { continue; }
+                    found = true;
+                    sum = fmaf(sample, mask[std::int64_t{i} * a.mask_width + j], sum);
+                }
+            }
+            if (found) { store_pixel<float>(a, a.out, out + x * g.steps.out_pixel, sum); }
         }
     }
 }
@@ -112,8 +119,8 @@ void make_spectrum(const MakeSpectrum& m, cudaStream_t stream) {
 }
 
 void repair(const ImageArguments& a, const Passes& g, int most_blocks, cudaStream_t stream) {
-    const unsigned blocks = blocks_for(a.images * a.rows * a.out_elements);
-    launch_kernel(&repair_kernel, std::min(blocks, static_cast<unsigned>(most_blocks)), kThreads, 0, stream, a, g);
+    const std::int64_t rows = a.images * a.channels * a.rows;
+    launch_kernel(&repair_kernel, static_cast<unsigned>(std::min<std::int64_t>(rows, most_blocks)), kThreads, 0, stream, a, g);
 }
 
 }  // namespace tapline::cuda::image_fft_large_rung
