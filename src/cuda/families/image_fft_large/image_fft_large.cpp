@@ -20,7 +20,7 @@ namespace {
 using namespace image_fft_large_rung;
 
 constexpr int kSizes[] = {256, 512, 1024, 2048};
-constexpr int kBlocksHeld = 2;  // of a multiprocessor
+constexpr int kBlocksHeld = 2;  // of a multiprocessor, if it has the shared memory
 constexpr std::int64_t kAlignment = 256;
 constexpr double kMostTasks = 1 << 30;
 constexpr double kMostElements = 1 << 30;  // of a row
@@ -41,8 +41,7 @@ struct Plan {
     Passes passes{};
     std::int64_t tiles_x = 0, tiles_y = 0;
     Kernel kernel = nullptr;
-    int shared_bytes = 0, spectra = 0;  // Shape's
-    int tile_points = 0;
+    int shared_bytes = 0, tile_points = 0;
     double seconds = std::numeric_limits<double>::infinity();
 };
 
@@ -95,7 +94,8 @@ Plan plan_of(const Problem& p, const cuda_abi::Device& device) {
     // taps: a lag of none and 2 units 647 us, of one and three 751.
     constexpr double kMostRingBytes = 28e6;
     constexpr int kFewTasks = 64;
-    const int blocks = kBlocksHeld * std::max(device.multiprocessors, 1);
+    const int held = device.shared_bytes_per_block >= kBlocksHeld * D::kSharedBytes ? kBlocksHeld : 1;
+    const int blocks = held * std::max(device.multiprocessors, 1);
     const int at_once = rounds_of(of_unit < kFewTasks ? blocks * 4 / 3 : blocks, of_unit);
     const double unit_bytes = static_cast<double>(sizeof(float2)) * plan.tile_points * group;
     g.lag = at_once == 1 && 3 * unit_bytes > kMostRingBytes ? 0 : std::min(at_once, g.units);
@@ -103,7 +103,6 @@ Plan plan_of(const Problem& p, const cuda_abi::Device& device) {
     g.spectrum = p.filters > 1 ? std::int64_t{D::kRows} * D::kPoints : 0;
     plan.kernel = has_any_type(p) ? kernel_of<D, true>() : kernel_of<D, false>();
     plan.shared_bytes = D::kSharedBytes;
-    plan.spectra = D::kSpectra;
     const bool closer = group > 1 || std::abs(p.x.in_stride) > std::abs(p.y.in_stride);
     plan.seconds = kStartSeconds + (kTasksAlone + units * of_unit / blocks) * task_seconds(plan.size) *
                                        (has_any_type(p) ? kAnyType : 1) * (closer ? kLinesCloser : 1);
