@@ -7,6 +7,7 @@
 #include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/flattened/flattened.hpp"
 #include "cuda/families/image_fft/image_fft.hpp"
+#include "cuda/families/image_fft_large/image_fft_large.hpp"
 #include "cuda/families/image_planes/image_planes.hpp"
 #include "cuda/families/image_rows/image_rows.hpp"
 #include "cuda/families/image_tiles/image_tiles.hpp"
@@ -65,6 +66,7 @@ const std::vector<const Rung*>& ladder() {
         &image_separable(),
         &image_tensor(),
         &image_fft(),
+        &image_fft_large(),
         &image_rows(),
         &image_planes(),
         &flattened_images(),

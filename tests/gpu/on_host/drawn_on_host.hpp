@@ -23,7 +23,7 @@ inline bool run_drawn(const cuda::Rung& rung, const Problem& p, const core::Reso
     on_host::set_seed(seed);
     if (!prepared.make().empty()) { return false; }
     const std::int64_t outputs = r.cut().outputs;
-    const std::int64_t split = chance(0.4, random) ? between(0, outputs, random) : outputs;
+    const std::int64_t split = chance(0.4, random) && rung.info().takes_pieces != 0 ? between(0, outputs, random) : outputs;
     for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, outputs - split}}) {
         if (count != 0) { prepared.launch(job_of(r, c.first_out(), in, first, count)); }
     }

@@ -26,16 +26,15 @@ Result run(const Problem& p, const Floats& taps, const Floats& in, int warps = 0
     // So many multiprocessors that every block has one segment: the emulation's blocks wait as a whole.
     PreparedOnHost prepared(cuda::overlap_save_checked(), r, taps.data(), 100'000, 9, Accuracy::strict, 32 * warps);
     EXPECT_EQ(prepared.make(), "");
-    std::vector<std::byte> workspace(static_cast<std::size_t>(prepared.get().rung->workspace_bytes(prepared.get())));
     Result result{Floats(static_cast<std::size_t>(output_extent(p) * reals_of(p.dtype)), NAN), 0,
                   prepared.get().rung->describe(prepared.get())};
     const std::int64_t granularity = prepared.get().rung->granularity(prepared.get());
     const std::int64_t first = split == 0 ? r.x.outputs : std::min(split / granularity * granularity, r.x.outputs);
     for (const auto [begin, count] : {std::pair{std::int64_t{0}, first}, std::pair{first, r.x.outputs - first}}) {
         if (count == 0) { continue; }
-        prepared.launch(job_of(r, result.out.data(), in.data(), begin, count), workspace.data());
+        prepared.launch(job_of(r, result.out.data(), in.data(), begin, count));
         unsigned listed = 0;
-        std::memcpy(&listed, workspace.data(), sizeof listed);
+        std::memcpy(&listed, prepared.workspace(), sizeof listed);
         result.listed += listed;
     }
     return result;

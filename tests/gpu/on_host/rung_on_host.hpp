@@ -116,24 +116,28 @@ public:
         if (!refusal.empty()) { return refusal; }
         prepared_.chosen = prepared_.rung->load(prepared_);
         const std::vector<std::byte> tables = prepared_.rung->tables(prepared_);
-        if (!tables.empty()) {
-            tables_ = std::make_unique<GuardedBuffer>(tables.size());
+        const auto filled = static_cast<std::size_t>(prepared_.rung->filled_table_bytes(prepared_));
+        if (!tables.empty() || filled != 0) {
+            tables_ = std::make_unique<GuardedBuffer>(tables.size() + filled);
             std::memcpy(tables_->data(), tables.data(), tables.size());
             prepared_.on_device.tables = tables_->data();
+            if (filled != 0) { prepared_.rung->fill_tables(prepared_, tables_->data() + tables.size(), nullptr); }
+        }
+        if (const std::int64_t bytes = prepared_.rung->workspace_bytes(prepared_); bytes != 0) {
+            workspace_ = std::make_unique<GuardedBuffer>(static_cast<std::size_t>(bytes));
         }
         prepared_.given = {};
         return {};
     }
     [[nodiscard]] const cuda::Prepared& get() const { return prepared_; }
-    void launch(const cuda::Job& job, void* workspace = nullptr) const {
-        prepared_.rung->launch(prepared_, job, prepared_.on_device, workspace, nullptr);
-    }
+    [[nodiscard]] void* workspace() const { return workspace_ ? workspace_->data() : nullptr; }
+    void launch(const cuda::Job& job) const { prepared_.rung->launch(prepared_, job, prepared_.on_device, workspace(), nullptr); }
 
 private:
     core::AlignedBytes turned_;
     core::SeparableMask factors_;
     std::vector<std::byte> taps_;
-    std::unique_ptr<GuardedBuffer> tables_;
+    std::unique_ptr<GuardedBuffer> tables_, workspace_;
     cuda::Prepared prepared_;
 };
 

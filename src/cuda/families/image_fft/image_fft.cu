@@ -11,6 +11,7 @@
 #include "cuda/families/common/images.hpp"
 #include "cuda/families/direct/image_direct.hpp"
 #include "cuda/families/image_fft/image_fft.cuh"
+#include "cuda/families/image_fft/image_fft_tables.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/primitives/fft.cuh"
 
@@ -18,7 +19,10 @@ namespace tapline::cuda {
 namespace {
 
 namespace ft = image_fft_rung;
-using Complex = std::complex<double>;
+using image_transforms::append;
+using image_transforms::append_pairs;
+using image_transforms::Complex;
+using image_transforms::roots_of;
 
 // Seconds of the tiles that a multiprocessor has at once, and of an output of one of them (H200, f32, 4096 x 4096 pixels in a plane
 // or in three interleaved channels, masks of 5 to 97).
@@ -31,40 +35,6 @@ constexpr Cost kWideCost{.tile = 9.9e-6, .output = 0.30e-9, .interleaved_output 
 // taps: 105 and 139 us for 73 and 88; u8 and f16, 9 x 9: 148 and 195 us).
 constexpr double kByColumns = 1.7;
 constexpr double kNarrowByColumns = 3;
-
-// exp(-2 pi i m / period), m < period.
-std::vector<Complex> roots_of(int period) {
-    std::vector<Complex> roots;
-    for (int m = 0; m < period; ++m) {
-        const double angle = -2 * std::numbers::pi * m / period;
-        roots.emplace_back(std::cos(angle), std::sin(angle));
-    }
-    return roots;
-}
-
-void append(std::vector<float>& to, double x, double y) {
-    to.push_back(static_cast<float>(x));
-    to.push_back(static_cast<float>(y));
-}
-
-// The pairs (c, t) of a transform of `points` points with this phi. An angle of pi/2 has no tangent, but w = c (1 + i t) is i to
-// all of a float's digits with this one too.
-void append_pairs(std::vector<float>& to, int points, double phi) {
-    constexpr double kMostTangent = 1 << 30;
-    to.resize(to.size() + static_cast<std::size_t>(points));
-    float* const pairs = to.data() + to.size() - points;
-    for (int step = 0; step < fft::log2_of(points); ++step) {
-        for (int b = 0; b < std::max(1, (1 << step) / 2); ++b) {
-            const double angle = fft::pair_angle(phi, step, b);
-            const double sine = std::sin(angle);
-            double cosine = std::cos(angle);
-            if (std::fabs(cosine) < 1 / kMostTangent) { cosine = 1 / kMostTangent; }
-            float* const pair = pairs + std::ptrdiff_t{2} * fft::pair_index(step, b);
-            pair[0] = static_cast<float>(cosine);
-            pair[1] = static_cast<float>(sine / cosine);
-        }
-    }
-}
 
 // ft::Shape's tables up to the spectra.
 template <int kNear>

@@ -1,0 +1,50 @@
+// Roots of unity and factors of transforms, as tables of floats computed in double on the host.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <vector>
+
+#include "cuda/primitives/fft.cuh"
+
+namespace tapline::cuda::image_transforms {
+
+using Complex = std::complex<double>;
+
+/// exp(-2 pi i m / period), m < period.
+inline std::vector<Complex> roots_of(int period) {
+    std::vector<Complex> roots;
+    for (int m = 0; m < period; ++m) {
+        const double angle = -2 * std::numbers::pi * m / period;
+        roots.emplace_back(std::cos(angle), std::sin(angle));
+    }
+    return roots;
+}
+
+inline void append(std::vector<float>& to, double x, double y) {
+    to.push_back(static_cast<float>(x));
+    to.push_back(static_cast<float>(y));
+}
+
+/// The pairs (c, t) of a transform of `points` points with this phi. An angle of pi/2 has no tangent, but w = c (1 + i t) is i to
+/// all of a float's digits with this one too.
+inline void append_pairs(std::vector<float>& to, int points, double phi) {
+    constexpr double kMostTangent = 1 << 30;
+    to.resize(to.size() + static_cast<std::size_t>(points));
+    float* const pairs = to.data() + to.size() - points;
+    for (int step = 0; step < fft::log2_of(points); ++step) {
+        for (int b = 0; b < std::max(1, (1 << step) / 2); ++b) {
+            const double angle = fft::pair_angle(phi, step, b);
+            const double sine = std::sin(angle);
+            double cosine = std::cos(angle);
+            if (std::fabs(cosine) < 1 / kMostTangent) { cosine = 1 / kMostTangent; }
+            float* const pair = pairs + std::ptrdiff_t{2} * fft::pair_index(step, b);
+            pair[0] = static_cast<float>(cosine);
+            pair[1] = static_cast<float>(sine / cosine);
+        }
+    }
+}
+
+}  // namespace tapline::cuda::image_transforms

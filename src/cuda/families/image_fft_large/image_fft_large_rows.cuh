@@ -1,0 +1,340 @@
+// Rows of a tile: from the image to points, and from points to outputs. A warp has whole lines, so that nobody waits for a block.
+#pragma once
+
+#include "cuda/families/image_fft/image_pixels.cuh"
+#include "cuda/families/image_fft/image_points.cuh"
+#include "cuda/families/image_fft_large/image_fft_large.hpp"
+
+namespace tapline::cuda::image_fft_large_rung {
+
+using image_fft_rung::as_float;
+
+/// Where a unit's tiles lie in the image.
+struct Unit {
+    std::int64_t image, first_y, first_x;
+    int channel;  // the first one
+    image_fft_rung::Window window;
+
+    __device__ __forceinline__ Unit(const ImageArguments& a, const Passes& g, int unit) {
+        const unsigned place = static_cast<unsigned>(unit) / static_cast<unsigned>(g.groups);
+        channel = (unit - static_cast<int>(place) * g.groups) << g.group_bits;
+        const unsigned row = place / static_cast<unsigned>(a.tiles_x);
+        first_x = static_cast<std::int64_t>(place - row * static_cast<unsigned>(a.tiles_x)) * g.out_columns;
+        image = row / static_cast<unsigned>(a.tiles_y);
+        first_y = static_cast<std::int64_t>(row - static_cast<unsigned>(image) * static_cast<unsigned>(a.tiles_y)) * g.out_rows;
+        window = {a.first + first_y - a.origin_y, first_x - a.origin_x,
+                  min(a.rows - first_y, static_cast<std::int64_t>(g.out_rows)) + a.mask_height - 1};
+    }
+};
+
+/// The rows of a window that are not zero: others are neither read nor kept.
+struct RowsThere {
+    int first, last;
+
+    __device__ __forceinline__ RowsThere(const ImageArguments& a, const image_fft_rung::Window& window, int rows) {
+        const bool zeros = a.common.boundary == kZero;
+        const std::int64_t begin = zeros ? max(a.in_first - window.top, std::int64_t{0}) : 0;
+        const std::int64_t end = zeros ? min(a.in_last - window.top, window.needed) : window.needed;
+        last = static_cast<int>(max(min(end, std::int64_t{rows}), std::int64_t{0}));
+        first = static_cast<int>(min(begin, std::int64_t{last}));
+    }
+};
+
+/// A lane's line of its warp's and place there, of kCount places. 2^bits lines come first where those lie closer than pixels.
+template <int kCount, int kLines>
+struct LinePlace {
+    int line, place;
+
+    __device__ __forceinline__ LinePlace(int item, int line_bits) {
+        constexpr int kMostBits = fft::log2_of(kLines);
+        const int bits = min(line_bits, kMostBits);
+        place = (item >> bits) % kCount;
+        line = (item & ((1 << bits) - 1)) + ((item >> bits) / kCount << bits);
+    }
+};
+
+/// Where point (q, s) of a line lies, in bytes from its warp's first: an exclusive or with inner_place(q) leads from that of (0, s)
+/// there. No bank conflicts, whether lanes differ in s, in q or, at fixed s, in lines.
+template <class Along>
+__device__ __forceinline__ constexpr unsigned inner_place(int q) {
+    return static_cast<unsigned>(((q * Along::kNear) ^ (Along::kNear == 8 ? (q >> 1) & 7 : q & 15)) * 8);
+}
+template <class Along>
+__device__ __forceinline__ unsigned line_place(int line, int s) {
+    const int turned = (line & 1) << 3 | (line & 2) << 1 | (line & 4) >> 1;
+    return static_cast<unsigned>(line * Along::kPoints * 8 + (s ^ turned) * 8);
+}
+__device__ __forceinline__ float2& point_at(char* points, unsigned place) { return *reinterpret_cast<float2*>(points + place); }
+
+/// Pairs (c, t) of a table whose pair i of number n lies at kNumbers i + n.
+template <int kNumbers>
+struct PairsOf {
+    const float2* from;
+    __device__ __forceinline__ void operator()(int i, float* c, float* t) const {
+        const float2 pair = __ldg(from + i * kNumbers);
+        *c = pair.x;
+        *t = pair.y;
+    }
+};
+
+/// The part of a row in which column x lies, of 32, as a bit.
+__device__ __forceinline__ unsigned part_of_row(const ImageArguments& a, std::int64_t x) {
+    return 1U << static_cast<unsigned>(divide(x * 32, a.width));
+}
+
+/// A row of a channel's window, null if there is none, columns kNear j + s and those half a row on. `columns`: where columns come
+/// from, at an edge.
+template <class D, class Pixel>
+__device__ __forceinline__ void load_line(const ImageArguments& a, const Pixel* row, const int* columns, std::int64_t left,
+                                          std::int64_t step, int s, float* re, float* im) {
+    using Along = typename D::Along;
+    const float absent = absent_pixel<float>(a);
+    if (row == nullptr) {
+#pragma unroll
+        for (int j = 0; j < Along::kFar; ++j) { re[j] = im[j] = absent; }
+        return;
+    }
+    if (columns == nullptr) {
+        const Pixel* from = row + (left + s) * step;
+        const std::int64_t half = D::kPoints * step;
+#pragma unroll
+        for (int j = 0; j < Along::kFar; ++j) {
+            re[j] = as_float(__ldg(from));
+            im[j] = as_float(__ldg(from + half));
+            from += Along::kNear * step;
+        }
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < Along::kFar; ++j) {
+        const int at = columns[Along::kNear * j + s];
+        const int next = columns[Along::kNear * j + s + D::kPoints];
+        re[j] = at >= 0 ? as_float(__ldg(row + at * step)) : absent;
+        im[j] = next >= 0 ? as_float(__ldg(row + next * step)) : absent;
+    }
+}
+
+/// Lines from the image to points.
+template <class D, bool kAnyType>
+__device__ __forceinline__ void go_there(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task, char* shared,
+                                         int* columns) {
+    using Along = typename D::Along;
+    constexpr int kFar = Along::kFar;
+    constexpr int kNear = Along::kNear;
+    constexpr int kLines = D::kLinesOfWarp;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const RowsThere there(a, unit.window, D::kRows);
+    const int first_row = task.part * D::kLines >> g.group_bits;
+    const int last_row = ((task.part + 1) * D::kLines - 1) >> g.group_bits;
+    if (last_row < there.first || first_row >= there.last) { return; }
+    const std::int64_t left = unit.window.left;
+    const bool inside = left >= 0 && left + D::kColumns <= a.width;
+    if (!inside) {
+        for (int x = static_cast<int>(threadIdx.x); x < D::kColumns; x += kThreads) {
+            columns[x] = static_cast<int>(image_fft_rung::source_pixel(a, left + x));
+        }
+        __syncthreads();
+    }
+    char* const own = shared + warp * kWarpPoints * 8;
+    const int first_line = task.part * D::kLines + warp * kLines;
+    const int group = 1 << g.group_bits;
+    const std::int64_t piece_rows = a.in_last - a.in_first;
+    float re[32];
+    float im[32];
+    const auto load = [&](auto pixel) {
+#pragma unroll
+        for (int v = 0; v < 32 / kFar; ++v) {
+            const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
+            const int line = first_line + at.line;
+            const int channel = unit.channel + (line & (group - 1));
+            const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
+            const auto* const row =
+                static_cast<const decltype(pixel)*>(a.in) + unit.image * a.in_image + channel * g.steps.in_channel + y * a.in_row;
+            load_line<D>(a, y < 0 ? nullptr : row, inside ? nullptr : columns, left, g.steps.in_pixel, at.place, re + v * kFar,
+                         im + v * kFar);
+        }
+    };
+    if constexpr (kAnyType) {
+        image_fft_rung::with_pixel(g.input_type, load);
+    } else {
+        load(float{});
+    }
+#pragma unroll
+    for (int v = 0; v < 32 / kFar; ++v) {
+        float* const x_re = re + v * kFar;
+        float* const x_im = im + v * kFar;
+        float test = 0;  // NaN if a sample is not finite
+#pragma unroll
+        for (int j = 0; j < kFar; ++j) { test = fmaf(0.0F, x_re[j], fmaf(0.0F, x_im[j], test)); }
+        if (!(test == 0)) {
+            const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
+            const int line = first_line + at.line;
+            const int channel = unit.channel + (line & (group - 1));
+            const std::int64_t y = image_fft_rung::window_row(a, unit.window, line >> g.group_bits);
+            unsigned parts = 0;
+            const auto leave_out = [&](float& sample, int x) {
+                if (fabsf(sample) < INFINITY) { return; }
+                sample = 0;
+                parts |= part_of_row(a, inside ? left + x : columns[x]);
+            };
+#pragma unroll
+            for (int j = 0; j < kFar; ++j) {
+                leave_out(x_re[j], kNear * j + at.place);
+                leave_out(x_im[j], kNear * j + at.place + D::kPoints);
+            }
+            g.bad[0] = 1;
+            atomicOr(g.bad + 1 + (unit.image * a.channels + channel) * piece_rows + y, parts);
+        }
+    }
+#pragma unroll
+    for (int v = 0; v < 32 / kFar; ++v) {
+        const LinePlace<kNear, kLines> at(lane + 32 * v, g.in_bits);
+        const unsigned place = line_place<Along>(at.line, at.place);
+        float* const x_re = re + v * kFar;
+        float* const x_im = im + v * kFar;
+        fft::transform<kFar, 1, 2>(x_re, x_im);
+        fft::for_each_index<0, kFar>([&](auto value) {
+            constexpr int m = decltype(value)::value;
+            point_at(own, place ^ inner_place<Along>(fft::reversed(m, fft::log2_of(kFar)))) = {x_re[m], x_im[m]};
+        });
+    }
+    __syncwarp();
+    const int q = lane % kFar;
+    const PairsOf<kFar> pairs{g.tables + D::kPairsQ + q};
+#pragma unroll
+    for (int v = 0; v < 32 / kNear; ++v) {
+        const int line_of_warp = (lane + 32 * v) / kFar;
+        const int line = first_line + line_of_warp;
+        const unsigned place = line_place<Along>(line_of_warp, 0) ^ inner_place<Along>(q);
+        float x[kNear];
+        float y[kNear];
+#pragma unroll
+        for (int s = 0; s < kNear; ++s) {
+            const float2 point = point_at(own, place ^ static_cast<unsigned>(8 * s));
+            x[s] = point.x;
+            y[s] = point.y;
+        }
+        fft::transform_by<kNear>(x, y, pairs);
+        float2* const to =
+            g.points + ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
+            (line >> g.group_bits) * D::kPoints + q;
+        fft::for_each_index<0, kNear>([&](auto value) {
+            constexpr int m = decltype(value)::value;
+            to[fft::reversed(m, fft::log2_of(kNear)) * kFar] = {x[m], y[m]};
+        });
+    }
+}
+
+/// A line's outputs kNear j + s in re, and those half a row on in im.
+template <class D, bool kAnyType>
+__device__ __forceinline__ void store_line(const ImageArguments& a, const Passes& g, std::int64_t first, int s, std::int64_t width,
+                                           float* re, float* im) {
+    using Along = typename D::Along;
+    constexpr int kFar = Along::kFar;
+    constexpr int kBits = fft::log2_of(kFar);
+    const std::int64_t step = g.steps.out_pixel;
+    const auto store = [&](auto* to, const auto& of) {
+        fft::for_each_index<0, kFar>([&](auto index) {
+            constexpr int j = decltype(index)::value;
+            if (Along::kNear * j + s < width) { __stcs(to + (Along::kNear * j + s) * step, of(fft::reversed(j, kBits)).x); }
+            if (Along::kNear * j + s + D::kPoints < width) {
+                __stcs(to + (Along::kNear * j + s + D::kPoints) * step, of(fft::reversed(j, kBits)).y);
+            }
+        });
+    };
+    if (!kAnyType && a.common.plain_store && !a.common.converts) {
+        return store(static_cast<float*>(a.out) + first, [&](int m) { return float2{re[m], im[m]}; });
+    }
+    if (!a.common.plain_store) {
+#pragma unroll
+        for (int m = 0; m < kFar; ++m) {
+            re[m] = finish(a.common, re[m]);
+            im[m] = finish(a.common, im[m]);
+        }
+    }
+    with_raw(g.output_bytes, [&](auto element) {
+        using Raw = decltype(element);
+        struct Two {
+            Raw x, y;
+        };
+        store(static_cast<Raw*>(a.out) + first, [&](int m) {
+            const float sums[2] = {re[m], im[m]};
+            Raw raw[2];
+            narrow_real_to_raw(a.common.output_type, sums, raw);
+            return Two{raw[0], raw[1]};
+        });
+    });
+}
+
+/// Lines from points to outputs. Backwards transforms are the same with real and imaginary parts exchanged.
+template <class D, bool kAnyType>
+__device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g, const Unit& unit, const Task& task,
+                                        char* shared) {
+    using Along = typename D::Along;
+    constexpr int kFar = Along::kFar;
+    constexpr int kNear = Along::kNear;
+    constexpr int kLines = D::kLinesOfWarp;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    char* const own = shared + warp * kWarpPoints * 8;
+    const int first_line = task.part * D::kLines + warp * kLines;
+    const int group = 1 << g.group_bits;
+    const int rows = static_cast<int>(min(a.rows - unit.first_y, static_cast<std::int64_t>(g.out_rows)));
+    if (first_line >> g.group_bits >= rows) { return; }
+    const int q = lane % kFar;
+#pragma unroll
+    for (int v = 0; v < 32 / kNear; ++v) {
+        const int line_of_warp = (lane + 32 * v) / kFar;
+        const int line = first_line + line_of_warp;
+        const float2* const from =
+            g.points + ((static_cast<std::int64_t>(task.slot) << g.group_bits) + (line & (group - 1))) * (D::kRows * D::kPoints) +
+            (line >> g.group_bits) * D::kPoints + q;
+        float x[kNear];
+        float y[kNear];
+#pragma unroll
+        for (int t = 0; t < kNear; ++t) {
+            const float2 point = __ldcg(from + t * kFar);
+            x[t] = point.x;
+            y[t] = point.y;
+        }
+        fft::transform<kNear>(y, x);
+        const unsigned place = line_place<Along>(line_of_warp, 0) ^ inner_place<Along>(q);
+        fft::for_each_index<0, kNear>([&](auto value) {
+            constexpr int m = decltype(value)::value;
+            point_at(own, place ^ static_cast<unsigned>(8 * fft::reversed(m, fft::log2_of(kNear)))) = {x[m], y[m]};
+        });
+    }
+    __syncwarp();
+    const std::int64_t width = min(static_cast<std::int64_t>(g.out_columns), a.out_elements / a.channels - unit.first_x);
+#pragma unroll
+    for (int v = 0; v < 32 / kFar; ++v) {
+        const LinePlace<kNear, kLines> at(lane + 32 * v, g.out_bits);
+        const int line = first_line + at.line;
+        const unsigned place = line_place<Along>(at.line, at.place);
+        float re[kFar];
+        float im[kFar];
+#pragma unroll
+        for (int i = 0; i < kFar; ++i) {
+            const float2 point = point_at(own, place ^ inner_place<Along>(i));
+            re[i] = point.x;
+            im[i] = point.y;
+        }
+        fft::transform_by<kFar>(im, re, PairsOf<kNear>{g.tables + D::kPairsS + at.place});
+        fft::for_each_index<0, kFar>([&](auto value) {
+            constexpr int m = decltype(value)::value;
+            constexpr int j = fft::reversed(m, fft::log2_of(kFar));
+            image_fft_rung::multiply(re[m], im[m], __ldg(g.tables + D::kTwiddles + kNear * j + at.place));
+        });
+        const int row = line >> g.group_bits;
+        const int channel = unit.channel + (line & (group - 1));
+        if (row < rows) {
+            store_line<D, kAnyType>(a, g,
+                                    unit.image * a.out_image + (unit.first_y + row) * a.out_row + channel * g.steps.out_channel +
+                                        unit.first_x * g.steps.out_pixel,
+                                    at.place, width, re, im);
+        }
+    }
+}
+
+}  // namespace tapline::cuda::image_fft_large_rung
