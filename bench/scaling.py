@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 import page
+import scaling_copies
 import timing
 
 TAPS = (127, 2047, 65535)
 GROUP_TAPS = (4, 4096)
+STEPS = 20  # between two synchronisations, as in training
 LOG2 = 28
 SEED = 7
 BEGIN, END = "<!-- made by bench/scaling.py -->", "<!-- end -->"
@@ -162,41 +164,47 @@ def resident(counts, log2, seconds, taps_lengths):
 
 
 def host_to_host(counts, log2, runs, taps_lengths):
+    import cupy
+
     import tapline
 
     rows = []
     rng = np.random.default_rng(SEED)
     x = rng.standard_normal(1 << log2, dtype=np.float32)
     y, first = np.empty_like(x), np.empty_like(x)
+    copies = {devices: scaling_copies.through_gpus(cupy, y, x, devices, runs) for devices in (1, *counts)}
+    memory = scaling_copies.between_arrays(y, x, runs)
+    print("copies alone:", {d: f"{t['median'] * 1e3:.1f} ms" for d, t in copies.items()}, f"in memory {memory['median'] * 1e3:.1f} ms")
 
     def timed(plan, out):
         plan(x, out=out)
         return timing.spread(timing.repeat(lambda: plan(x, out=out), 0, least=runs, most=runs))
 
-    for k in (1, *taps_lengths):  # one tap: what the copies take
+    for k in taps_lengths:
         taps = (rng.standard_normal(k) / k).astype(np.float32)
         os.environ["TAPLINE_CUDA_TAKE_ALL"] = "1"
         row = {"taps": k, "samples_log2": log2, "one": timed(tapline.Plan(x.shape, taps, "same", device="cuda:0"), first)}
-        row["devices"] = []
+        row["copies"], row["memory"], row["devices"] = copies[1], memory, []
         for devices in counts:
             name = "cuda:" + ",".join(str(d) for d in range(devices))
             seconds = timed(tapline.Plan(x.shape, taps, "same", device=name), y)
-            row["devices"].append(
-                {
-                    "devices": devices,
-                    "seconds": seconds,
-                    "same_bits": bool(np.array_equal(y.view(np.uint32), first.view(np.uint32))),
-                }
+            same = bool(np.array_equal(y.view(np.uint32), first.view(np.uint32)))
+            alone = copies[devices]
+            bar = scaling_copies.bar_of(
+                devices, *(t["median"] for t in (row["one"], seconds, copies[1], alone))
             )
+            row["devices"].append({"devices": devices, "seconds": seconds, "copies": alone, "same_bits": same, **bar})
         os.environ["TAPLINE_CUDA_TAKE_ALL"] = "0"
         chosen = tapline.Plan(x.shape, taps, "same", device="cuda:all")
-        row["chosen"] = {"device": chosen.device, "why": chosen.explain().splitlines()[2]}
-        if k in (1, TAPS[0]):
-            row["cpu"] = timed(tapline.Plan(x.shape, taps, "same", device="cpu"), y)
+        row["chosen"] = {"device": chosen.device, "why": chosen.explain().splitlines()[2], "seconds": timed(chosen, y)}
+        row["cpu"] = timed(tapline.Plan(x.shape, taps, "same", device="cpu"), y)
         rows.append(row)
-        text = [f"{d['devices']}: {d['seconds']['median'] * 1e3:.1f} ms, bits {d['same_bits']}" for d in row["devices"]]
-        cpu = f"cpu {row['cpu']['median'] * 1e3:.1f} ms" if "cpu" in row else ""
-        print(f"host to host, {k} taps: one {row['one']['median'] * 1e3:.1f} ms", *text, cpu, row["chosen"], sep="; ", flush=True)
+        text = [
+            f"{d['devices']}: {d['seconds']['median'] * 1e3:.1f} ms, bits {d['same_bits']}, {d['reached']:.2f} of {d['bar']}"
+            for d in row["devices"]
+        ]
+        print(f"host to host, {k} taps: one {row['one']['median'] * 1e3:.1f} ms", *text, sep="; ")
+        print(f"  cpu {row['cpu']['median'] * 1e3:.1f} ms, chosen {row['chosen']}", flush=True)
     return rows
 
 
@@ -223,8 +231,12 @@ class Group:
             torch.set_num_threads(1)
         else:
             torch.cuda.set_device(self.device)
-        backend = "gloo" if on_cpu else "nccl"
-        dist.init_process_group(backend, init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
+        where = {"init_method": f"tcp://127.0.0.1:{port}", "rank": rank, "world_size": size}
+        if on_cpu:
+            dist.init_process_group("gloo", **where)
+        else:  # messages go before the blocks of what is computed meanwhile
+            urgent = dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)
+            dist.init_process_group("nccl", pg_options=urgent, device_id=self.device, **where)
         self.generator = torch.Generator(self.device).manual_seed(SEED)
         self.whole, self.weights = self.random(*shape), self.random(*shape)  # the same in all
 
@@ -245,10 +257,10 @@ class Group:
                 self.dist.barrier()
                 self.synchronize()
             begin = time.perf_counter()
-            for _ in range(5):
+            for _ in range(STEPS):
                 call()
             self.synchronize()
-            times.append((time.perf_counter() - begin) / 5)
+            times.append((time.perf_counter() - begin) / STEPS)
         return timing.spread(times)
 
     def step(self, x, taps, weights, options):
@@ -431,18 +443,22 @@ def host_table(found):
     for f in found:
         for r in f.get("host", []):
             for d in r["devices"]:
-                cpu = page.seconds_text(r["cpu"]["median"]) if "cpu" in r else ""
+                times = (r["one"], d["seconds"], d["copies"], r["cpu"], r["chosen"]["seconds"])
+                one, seconds, copies, cpu, chosen = (page.seconds_text(t["median"]) for t in times)
                 rows.append(
                     [
                         f"{d['devices']} x {f['gpus'][0]}",
-                        "1 (copies)" if r["taps"] == 1 else f"{r['taps']:,}",
-                        page.seconds_text(r["one"]["median"]),
-                        page.seconds_text(d["seconds"]["median"]),
+                        f"{r['taps']:,}",
+                        one,
+                        seconds,
+                        copies,
+                        f"{d['reached']:.2f} of {d['bar']}",
                         cpu,
-                        r["chosen"]["device"],
+                        f"{chosen} on {r['chosen']['device']}",
                     ]
                 )
-    return page.table(["GPUs", "taps", "one", "all", "CPU alone", "the choice takes"], rows, "lrrrrl")
+    head = ["GPUs", "taps", "one", "all", "copies alone", "bar (met from 1.00 on)", "CPU alone", "`cuda:all` takes"]
+    return page.table(head, rows, "lrrrrrrl")
 
 
 def missing(found):
