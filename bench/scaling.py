@@ -25,7 +25,7 @@ import timing
 
 TAPS = (127, 2047, 65535)
 GROUP_TAPS = (4, 4096)
-STEPS = 20  # between two synchronisations, as in training
+STEPS = 20  # between two synchronisations at most
 LOG2 = 28
 SEED = 7
 BEGIN, END = "<!-- made by bench/scaling.py -->", "<!-- end -->"
@@ -174,7 +174,9 @@ def host_to_host(counts, log2, runs, taps_lengths):
     y, first = np.empty_like(x), np.empty_like(x)
     copies = {devices: scaling_copies.through_gpus(cupy, y, x, devices, runs) for devices in (1, *counts)}
     memory = scaling_copies.between_arrays(y, x, runs)
-    print("copies alone:", {d: f"{t['median'] * 1e3:.1f} ms" for d, t in copies.items()}, f"in memory {memory['median'] * 1e3:.1f} ms")
+    print(
+        "copies alone:", {d: f"{t['median'] * 1e3:.1f} ms" for d, t in copies.items()}, f"in memory {memory['median'] * 1e3:.1f} ms"
+    )
 
     def timed(plan, out):
         plan(x, out=out)
@@ -190,9 +192,7 @@ def host_to_host(counts, log2, runs, taps_lengths):
             seconds = timed(tapline.Plan(x.shape, taps, "same", device=name), y)
             same = bool(np.array_equal(y.view(np.uint32), first.view(np.uint32)))
             alone = copies[devices]
-            bar = scaling_copies.bar_of(
-                devices, *(t["median"] for t in (row["one"], seconds, copies[1], alone))
-            )
+            bar = scaling_copies.bar_of(devices, *(t["median"] for t in (row["one"], seconds, copies[1], alone)))
             row["devices"].append({"devices": devices, "seconds": seconds, "copies": alone, "same_bits": same, **bar})
         os.environ["TAPLINE_CUDA_TAKE_ALL"] = "0"
         chosen = tapline.Plan(x.shape, taps, "same", device="cuda:all")
@@ -248,19 +248,27 @@ class Group:
             self.torch.cuda.synchronize(self.device)
 
     def timed(self, call, runs, together):
-        for _ in range(3):
+        """Of steps that follow each other, as in training; slow ones fewer."""
+        call()
+        begin = time.perf_counter()
+        for _ in range(2):
             call()
+        self.synchronize()
+        once = self.torch.tensor((time.perf_counter() - begin) / 2, device=self.device)
+        if together:
+            self.dist.all_reduce(once, self.dist.ReduceOp.MAX)
+        steps = int(min(max(0.2 / once.item(), 1), STEPS))
         times = []
-        for _ in range(runs):
+        for _ in range(runs if steps == STEPS else 3):
             self.synchronize()
             if together:
                 self.dist.barrier()
                 self.synchronize()
             begin = time.perf_counter()
-            for _ in range(STEPS):
+            for _ in range(steps):
                 call()
             self.synchronize()
-            times.append((time.perf_counter() - begin) / STEPS)
+            times.append((time.perf_counter() - begin) / steps)
         return timing.spread(times)
 
     def step(self, x, taps, weights, options):

@@ -1,5 +1,5 @@
-"""What copies alone take from host memory through several GPUs and back: pageable memory, pinned memory, GPU, pinned, pageable, without a
-kernel. What tapline takes from host to host is measured against it."""
+"""What copies alone take from host memory through several GPUs and back: pageable memory, pinned memory, GPU, pinned, pageable,
+without a kernel. What tapline takes from host to host is measured against it."""
 
 import concurrent.futures
 import os
@@ -35,8 +35,8 @@ class Lane:
 
 
 def through_gpus(cupy, y, x, devices, runs):
-    """Seconds of y = x by way of the first `devices` GPUs, all of the machine's threads shared among them; the best of some numbers of
-    threads."""
+    """Seconds of y = x by way of the first `devices` GPUs, all of the machine's threads shared among them; the best of some numbers
+    of threads."""
     x, y = x.view(np.uint8), y.view(np.uint8)
     found = []
     cores = len(os.sched_getaffinity(0))
@@ -71,10 +71,9 @@ def between_arrays(y, x, runs):
 
 
 def bar_of(devices, one, seconds, copies_of_one, copies):
-    """Which bar holds where `devices` GPUs take `seconds` and one takes `one`, and what is reached of it: 0.9 a GPU of one's speed where
-    the host's memory lets copies alone gain as much, else 0.9 of the speed of copies alone. A bar is met from 1 on."""
+    """Which bar holds where `devices` GPUs take `seconds` and one takes `one`, and what is reached of it: 0.9 a GPU of one's speed
+    where the host's memory lets copies alone gain as much, else 0.9 of the speed of copies alone. A bar is met from 1 on."""
     wanted = 0.9 * devices
     if copies_of_one / copies >= wanted:
         return {"bar": f"{wanted:g} times one GPU", "reached": one / seconds / wanted}
     return {"bar": "0.9 of copies alone", "reached": copies / seconds / 0.9}
-

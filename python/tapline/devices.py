@@ -2,8 +2,8 @@
 
 A list of arrays, one on each GPU and in their order, stands for the array that they are together along one axis. Each GPU computes
 the outputs with the numbers of its samples; what a filter reaches of its neighbours goes from device to device meanwhile. The bits
-are those of one GPU with everything. `tapline.convolve`, `tapline.correlate` and `tapline.image` take such lists, too. Arrays in host
-memory need none of this: `tapline.convolve(x, taps, device="cuda:0,1")`.
+are those of one GPU with everything. `tapline.convolve`, `tapline.correlate` and `tapline.image` take such lists, too. Arrays in
+host memory need none of this: `tapline.convolve(x, taps, device="cuda:0,1")`.
 """
 
 import math
@@ -22,8 +22,83 @@ _MAX_PLANS = 8
 _plans: dict[tuple, "Plan"] = {}
 
 
-class _Parts:
-    """What plans of signals and of images have in common: `_plan`, the `axis` that is cut, shapes of the whole."""
+class Plan:
+    """The plan of an array in parts, whose executions allocate nothing but new outputs.
+
+    ``plan(parts, out=None)`` takes and returns lists of arrays that lie as `lengths`, the samples of each GPU, and `devices`, their
+    numbers, say; outputs have `output_lengths`. It follows the current stream of each GPU, and nothing waits for it.
+    `algorithm`, `predicted_seconds` and `device_bytes` are what was chosen, what one execution should take and what the plan holds
+    of the GPUs' memory.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the whole array.
+    taps : array_like
+        One filter, in one dimension.
+    mode : str
+        As for `tapline.convolve`, as are **options (boundary, constant, origin, accuracy, scale, bias, clamp, overflow, threads).
+    devices : str
+        "cuda:0,1" or "cuda:all", in the order of the parts.
+    dtype : str or dtype
+        Of the signal.
+    axis : int
+        That is cut and filtered.
+    lengths : sequence of int, optional
+        How many samples each GPU has. By default as evenly as whole blocks of the algorithm allow, which is the fastest.
+    output_dtype : str or dtype, optional
+        By default as `tapline.convolve` has it.
+    correlation : bool
+        Correlates instead.
+
+    Examples
+    --------
+    >>> import cupy, numpy as np, tapline.devices  # doctest: +SKIP
+    >>> plan = tapline.devices.Plan((2**28,), np.ones(127, "f4"), "same", devices="cuda:all")  # doctest: +SKIP
+    >>> parts = []
+    >>> for n, device in zip(plan.lengths, plan.devices):  # doctest: +SKIP
+    ...     with cupy.cuda.Device(device):
+    ...         parts.append(cupy.random.rand(n, dtype="f4"))
+    >>> out = plan(parts)  # doctest: +SKIP
+    >>> print(plan.explain())  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        shape,
+        taps,
+        mode="full",
+        *,
+        devices="cuda:all",
+        dtype="float32",
+        axis=-1,
+        lengths=None,
+        output_dtype=None,
+        correlation=False,
+        **options,
+    ):
+        if not -len(shape) <= axis < len(shape):
+            raise ValueError(f"axis: {axis} of an array with {len(shape)} axes")
+        axis %= len(shape)
+        taps, taps_type = taps_in_host_memory(taps)
+        if taps.ndim != 1:
+            raise ValueError(f"taps: {taps.ndim} dimensions; parts on several GPUs share one filter of one dimension")
+        total = shape[axis]
+        cuts = [] if lengths is None else _cuts(lengths, total)
+        before, after = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+        names = [_name(d) for d in (dtype, output_dtype)]
+        options = {name: value for name, value in options.items() if value is not None}
+        plan = _core.DevicesPlan(
+            {"mode": mode, "device": devices, **options},
+            correlation,
+            [before, total, after],
+            names[0],
+            taps,
+            taps_type,
+            names[1],
+            cuts,
+        )
+        self._ready(plan, axis, shape, shape, names[0])
 
     def _ready(self, plan, axis, shape, output_shape, dtype):
         self._plan, self.axis, self.shape, self.dtype = plan, axis, tuple(shape), dtype
@@ -38,7 +113,12 @@ class _Parts:
     device_bytes = property(lambda self: self._plan.device_bytes)
 
     def explain(self):
-        """The problem, the algorithm, what goes from device to device and by which way."""
+        """The problem, the algorithm, what goes from device to device and by which way.
+
+        Examples
+        --------
+        >>> print(plan.explain())  # doctest: +SKIP
+        """
         return self._plan.explain()
 
     def _expected(self, output):
@@ -111,90 +191,8 @@ class _Parts:
             raise ValueError(f"{name}: {len(places)} parts; the plan has {len(shapes)} devices")
 
 
-class Plan(_Parts):
-    """The plan of an array in parts, whose executions allocate nothing but new outputs.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the whole array.
-    taps : array_like
-        One filter, in one dimension.
-    mode : str
-        As for `tapline.convolve`, as are **options (boundary, constant, origin, accuracy, scale, bias, clamp, overflow, threads).
-    devices : str
-        "cuda:0,1" or "cuda:all", in the order of the parts.
-    dtype : str or dtype
-        Of the signal.
-    axis : int
-        That is cut and filtered.
-    lengths : sequence of int, optional
-        How many samples each GPU has. By default as evenly as whole blocks of the algorithm allow, which is the fastest.
-    output_dtype : str or dtype, optional
-        By default as `tapline.convolve` has it.
-    correlation : bool
-        Correlates instead.
-
-    Examples
-    --------
-    >>> import cupy, numpy as np, tapline.devices  # doctest: +SKIP
-    >>> plan = tapline.devices.Plan((2**28,), np.ones(127, "f4"), "same", devices="cuda:all")  # doctest: +SKIP
-    >>> parts = []
-    >>> for n, device in zip(plan.lengths, plan.devices):  # doctest: +SKIP
-    ...     with cupy.cuda.Device(device):
-    ...         parts.append(cupy.random.rand(n, dtype="f4"))
-    >>> out = plan(parts)  # doctest: +SKIP
-    >>> print(plan.explain())  # doctest: +SKIP
-    """
-
-    def __init__(
-        self,
-        shape,
-        taps,
-        mode="full",
-        *,
-        devices="cuda:all",
-        dtype="float32",
-        axis=-1,
-        lengths=None,
-        output_dtype=None,
-        correlation=False,
-        **options,
-    ):
-        if not -len(shape) <= axis < len(shape):
-            raise ValueError(f"axis: {axis} of an array with {len(shape)} axes")
-        axis %= len(shape)
-        taps, taps_type = taps_in_host_memory(taps)
-        if taps.ndim != 1:
-            raise ValueError(f"taps: {taps.ndim} dimensions; parts on several GPUs share one filter of one dimension")
-        total = shape[axis]
-        cuts = [] if lengths is None else _cuts(lengths, total)
-        before, after = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-        names = [_name(d) for d in (dtype, output_dtype)]
-        options = {name: value for name, value in options.items() if value is not None}
-        plan = _core.DevicesPlan(
-            {"mode": mode, "device": devices, **options},
-            correlation,
-            [before, total, after],
-            names[0],
-            taps,
-            taps_type,
-            names[1],
-            cuts,
-        )
-        self._ready(plan, axis, shape, shape, names[0])
-
-    algorithm = property(lambda self: self._plan.algorithm)
-    predicted_seconds = property(lambda self: self._plan.predicted_seconds)
-    device_bytes = property(lambda self: self._plan.device_bytes)
-
-    def explain(self):
-        """The problem, the algorithm, what goes from device to device and by which way."""
-        return self._plan.explain()
-
-
-class ImagePlan(_Parts):
-    """The plan of images in parts, stretches of rows: `tapline.image` of what lies on several GPUs.
+class ImagePlan(Plan):
+    """The plan of images in parts, which are stretches of rows: `tapline.image` of what lies on several GPUs. It is used as `Plan`.
 
     Parameters
     ----------
