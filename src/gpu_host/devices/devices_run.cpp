@@ -12,8 +12,11 @@ using cuda_abi::Stream;
 // Of each device the caller's stream computes what needs no halo; the stream of each edge fetches what it needs from others and
 // computes its outputs. The events say who waits:
 //
-//     caller's     ready  inner ............................  wait for `made` of its edges, `copied` of those who read from here;
-//     done an edge's    wait for `ready` of its device and of those it reads from; copies; copied; outputs; made
+//     caller's   ready; inner ...........; wait for `made` of its edges, `copied` of those who read from here; done
+//     an edge's  wait for `ready` of its device and of those it reads from; copies; copied; outputs; made
+//
+// Inner outputs in two launches, so that edges run between them, did not pay: two H100s, 2^28 and 2^27 samples, 127 taps 383 and
+// 206 us, 386 and 219 so; 65,535 taps 927 and 489, 932 and 498.
 class DevicesRun {
 public:
     DevicesRun(const DevicesState& state, std::span<void* const> out, std::span<const void* const> in,
