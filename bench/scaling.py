@@ -490,13 +490,33 @@ def host_table(found):
     return page.table(head, rows, "lrrrrrrl")
 
 
+def dask_table(found):
+    rows = []
+    for f in found:
+        runs = f.get("dask", [])
+        one = least(runs, "one process", "seconds") if runs else 0
+        for way in dict.fromkeys(r["way"] for r in runs):
+            own = [r for r in runs if r["way"] == way]
+            seconds, cpu = (least(runs, way, name) for name in ("seconds", "cpu_seconds"))
+            size = f"{own[0]['side']:,} x {own[0]['side']:,}"
+            memory = f"{max(r['peak_mib'] for r in own):,.0f} MiB"
+            rows.append([size, way, page.seconds_text(seconds), f"{seconds / one:.2f}", page.seconds_text(cpu), memory])
+    return page.table(["samples", "way", "time", "times one process", "of processors", "memory"], rows, "llrrrr")
+
+
+def least(runs, way, name):
+    return min(r[name] for r in runs if r["way"] == way)
+
+
 def missing(found):
     """What no file has, with the reason of each."""
     measured = {d["devices"] for f in found for r in f.get("resident", []) for d in r["devices"]}
     lines = [f"- {devices} GPUs: not measured yet." for devices in (2, 4, 8) if devices not in measured]
     for f in found:
-        name = f"{len(f['gpus'])} GPUs" if f["gpus"] else "processes of a CPU"
-        lines += [f"- {name}: {what}: {why}." for what, why in f["not_run"].items() if not what.endswith("GPUs") and f["gpus"]]
+        name = f"{len(f.get('gpus', []))} GPUs"
+        lines += [
+            f"- {name}: {what}: {why}." for what, why in f.get("not_run", {}).items() if not what.endswith("GPUs") and f["gpus"]
+        ]
     return "\n".join(lines)
 
 
@@ -505,6 +525,7 @@ def report(a):
     tables = {
         "resident": ("Parts on the GPUs, float32, mode `same`; times are those of one GPU with 2^28 samples:", resident_table),
         "groups": ("Process groups, forward and backward, beside one process with everything:", group_table),
+        "dask": ("Zarr to Zarr, float32 in chunks of 2,500, a Gaussian of 41 x 41, on a CPU; the best of some runs:", dask_table),
         "host": (
             HOST_HEAD,
             host_table,
