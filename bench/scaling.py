@@ -3,6 +3,7 @@
 
     python3 bench/scaling.py measure --out bench/results/scaling_NAME.json [--devices 2] [--quick] [--limit SECONDS]
     python3 bench/scaling.py report bench/results/scaling_*.json
+    python3 bench/scaling.py bars FILE --output BARS.json
 
 `measure` takes all GPUs that are there, or so many. Signals are random float32. Every result is compared with one GPU's bits
 before it is timed, for several cuts. Data resident: parts lie on the GPUs, 2^28 samples on each (weak) and in all (strong). Host
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import page
+import scaling_bars
 import scaling_copies
 import timing
 
@@ -540,6 +542,19 @@ def report(a):
     path.write_text(before + BEGIN + "\n" + "\n\n".join(parts) + "\n" + END + behind, encoding="utf-8")
 
 
+def bars(a):
+    """Exit status 1 where one does not hold."""
+    import json
+    import pathlib
+
+    rows = scaling_bars.rows_of(page.read(a.file))
+    pathlib.Path(a.output).write_text(json.dumps({"bars": rows, "missing": []}, indent=1) + "\n", encoding="utf-8")
+    for r in rows:
+        met = "yes" if r["met"] else "not yet" if r["holds"] else "NO"
+        print(f"{met:8}{r['reached']:.3f} ({r['wanted']:.3f} wanted, {r['unit']}): {r['name']}")
+    return 0 if all(r["holds"] for r in rows) else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True)
@@ -554,8 +569,12 @@ def main():
     other = commands.add_parser("report")
     other.add_argument("files", nargs="+")
     other.set_defaults(run=report)
+    another = commands.add_parser("bars")
+    another.add_argument("file")
+    another.add_argument("--output", required=True)
+    another.set_defaults(run=bars)
     a = parser.parse_args()
-    a.run(a)
+    return a.run(a)
 
 
 if __name__ == "__main__":
