@@ -12,9 +12,11 @@ using cuda_abi::Stream;
 // Of each device the caller's stream computes what needs no halo; the stream of each edge fetches what it needs from others and
 // computes its outputs. The events say who waits:
 //
-//     caller's   ready; inner ...........; wait for `made` of its edges, `copied` of those who read from here; done
-//     an edge's  wait for `ready` of its device and of those it reads from; copies; copied; outputs; made
+//     caller's   ready; inner ............; wait for `made` of its edges; done
+//     an edge's  wait for `ready` of its device and of those it reads from; copies; copied;
+//                the first: wait for `copied` of those who read from here; outputs; made
 //
+// Waits stand in an edge's stream where they can: nothing hides what the caller's does between two executions.
 // Inner outputs in two launches, so that edges run between them, did not pay: two H100s, 2^28 and 2^27 samples, 127 taps 383 and
 // 206 us, 386 and 219 so; 65,535 taps 927 and 489, 932 and 498.
 class DevicesRun {
@@ -56,19 +58,18 @@ private:
         });
         for_each_device([&](std::size_t i) {
             make_inner(i);
-            for (std::size_t e = 0; e < devices_[i].edges.size(); ++e) {
-                fill_window(i, e);
-                make_edge(i, e);
-            }
+            for (std::size_t e = 0; e < devices_[i].edges.size(); ++e) { fill_window(i, e); }
         });
         for_each_device([&](std::size_t i) {
-            for (const OnEdge& edge : devices_[i].edges) {
+            const OnDevice& on = devices_[i];
+            const bool has_time = s_.edges_beside_ && !on.edges.empty();
+            Stream* const where = has_time ? on.edges.front().stream.get() : stream(i);
+            for (const Reader& reader : on.read_by) { wait(i, where, devices_[reader.part].edges[reader.edge].copied); }
+            for (std::size_t e = 0; e < on.edges.size(); ++e) { make_edge(i, e); }
+            for (const OnEdge& edge : on.edges) {
                 if (s_.edges_beside_) { wait(i, stream(i), edge.made); }
             }
-            for (const Reader& reader : devices_[i].read_by) {
-                wait(i, stream(i), devices_[reader.part].edges[reader.edge].copied);
-            }
-            record(i, devices_[i].done, stream(i));
+            record(i, on.done, stream(i));
         });
     }
 
