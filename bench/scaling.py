@@ -3,6 +3,7 @@
 
     python3 bench/scaling.py measure --out bench/results/scaling_NAME.json [--devices 2] [--quick] [--limit SECONDS]
     python3 bench/scaling.py report bench/results/scaling_*.json
+    python3 bench/scaling.py bars FILE --output BARS.json
 
 `measure` takes all GPUs that are there, or so many. Signals are random float32. Every result is compared with one GPU's bits
 before it is timed, for several cuts. Data resident: parts lie on the GPUs, 2^28 samples on each (weak) and in all (strong). Host
@@ -20,12 +21,17 @@ from typing import Any
 import numpy as np
 
 import page
+import scaling_bars
+import scaling_copies
 import timing
 
 TAPS = (127, 2047, 65535)
 GROUP_TAPS = (4, 4096)
+STEPS = 20  # between two synchronisations at most
 LOG2 = 28
 SEED = 7
+HOST_HEAD = """From host memory to host memory, 2^28 samples. The bar is 0.9 of the devices' number of times one GPU's speed where
+copies alone gain as much, else 0.9 of their speed:"""
 BEGIN, END = "<!-- made by bench/scaling.py -->", "<!-- end -->"
 
 
@@ -162,6 +168,8 @@ def resident(counts, log2, seconds, taps_lengths):
 
 
 def host_to_host(counts, log2, runs, taps_lengths):
+    import cupy
+
     import tapline
 
     rows = []
@@ -173,30 +181,46 @@ def host_to_host(counts, log2, runs, taps_lengths):
         plan(x, out=out)
         return timing.spread(timing.repeat(lambda: plan(x, out=out), 0, least=runs, most=runs))
 
-    for k in (1, *taps_lengths):  # one tap: what the copies take
+    def of_first(devices, taps):
+        name = "cuda:" + ",".join(str(d) for d in range(devices))
+        return tapline.Plan(x.shape, taps, "same", device=name)
+
+    # A machine's memory becomes faster with use in the first seconds (two H100s: from 57 to 27 ms a call).
+    os.environ["TAPLINE_CUDA_TAKE_ALL"] = "1"
+    copier = {devices: of_first(devices, np.ones(1, np.float32)) for devices in (1, *counts)}
+    end = time.perf_counter() + (0.1 if runs < 5 else 3)
+    while time.perf_counter() < end:
+        copier[1](x, out=y)
+    plainly = {devices: scaling_copies.through_gpus(cupy, y, x, devices, runs) for devices in copier}
+    memory = scaling_copies.between_arrays(y, x, runs)
+    print("copies by a program of their own:", *(f"{d}: {t['median'] * 1e3:.1f} ms" for d, t in plainly.items()))
+
+    def copies(devices):
+        """By that program, or by tapline with a filter that only copies: beside what is compared."""
+        return min(plainly[devices], timed(copier[devices], y), key=lambda t: t["median"])
+
+    for k in taps_lengths:
         taps = (rng.standard_normal(k) / k).astype(np.float32)
         os.environ["TAPLINE_CUDA_TAKE_ALL"] = "1"
-        row = {"taps": k, "samples_log2": log2, "one": timed(tapline.Plan(x.shape, taps, "same", device="cuda:0"), first)}
-        row["devices"] = []
+        row = {"taps": k, "samples_log2": log2, "one": timed(of_first(1, taps), first)}
+        row["copies"], row["memory"], row["devices"] = copies(1), memory, []
         for devices in counts:
-            name = "cuda:" + ",".join(str(d) for d in range(devices))
-            seconds = timed(tapline.Plan(x.shape, taps, "same", device=name), y)
-            row["devices"].append(
-                {
-                    "devices": devices,
-                    "seconds": seconds,
-                    "same_bits": bool(np.array_equal(y.view(np.uint32), first.view(np.uint32))),
-                }
-            )
+            alone = copies(devices)
+            seconds = timed(of_first(devices, taps), y)
+            same = bool(np.array_equal(y.view(np.uint32), first.view(np.uint32)))
+            bar = scaling_copies.bar_of(devices, *(t["median"] for t in (row["one"], seconds, row["copies"], alone)))
+            row["devices"].append({"devices": devices, "seconds": seconds, "copies": alone, "same_bits": same, **bar})
         os.environ["TAPLINE_CUDA_TAKE_ALL"] = "0"
         chosen = tapline.Plan(x.shape, taps, "same", device="cuda:all")
-        row["chosen"] = {"device": chosen.device, "why": chosen.explain().splitlines()[2]}
-        if k in (1, TAPS[0]):
-            row["cpu"] = timed(tapline.Plan(x.shape, taps, "same", device="cpu"), y)
+        row["chosen"] = {"device": chosen.device, "why": chosen.explain().splitlines()[2], "seconds": timed(chosen, y)}
+        row["cpu"] = timed(tapline.Plan(x.shape, taps, "same", device="cpu"), y)
         rows.append(row)
-        text = [f"{d['devices']}: {d['seconds']['median'] * 1e3:.1f} ms, bits {d['same_bits']}" for d in row["devices"]]
-        cpu = f"cpu {row['cpu']['median'] * 1e3:.1f} ms" if "cpu" in row else ""
-        print(f"host to host, {k} taps: one {row['one']['median'] * 1e3:.1f} ms", *text, cpu, row["chosen"], sep="; ", flush=True)
+        text = [
+            f"{d['devices']}: {d['seconds']['median'] * 1e3:.1f} ms, bits {d['same_bits']}, {d['reached']:.2f} of {d['bar']}"
+            for d in row["devices"]
+        ]
+        print(f"host to host, {k} taps: one {row['one']['median'] * 1e3:.1f} ms", *text, sep="; ")
+        print(f"  cpu {row['cpu']['median'] * 1e3:.1f} ms, chosen {row['chosen']}", flush=True)
     return rows
 
 
@@ -223,8 +247,12 @@ class Group:
             torch.set_num_threads(1)
         else:
             torch.cuda.set_device(self.device)
-        backend = "gloo" if on_cpu else "nccl"
-        dist.init_process_group(backend, init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
+        where = {"init_method": f"tcp://127.0.0.1:{port}", "rank": rank, "world_size": size}
+        if on_cpu:
+            dist.init_process_group("gloo", **where)
+        else:  # messages go before the blocks of what is computed meanwhile
+            urgent = dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)
+            dist.init_process_group("nccl", pg_options=urgent, device_id=self.device, **where)
         self.generator = torch.Generator(self.device).manual_seed(SEED)
         self.whole, self.weights = self.random(*shape), self.random(*shape)  # the same in all
 
@@ -236,19 +264,27 @@ class Group:
             self.torch.cuda.synchronize(self.device)
 
     def timed(self, call, runs, together):
-        for _ in range(3):
+        """Of steps that follow each other, as in training; slow ones fewer."""
+        call()
+        begin = time.perf_counter()
+        for _ in range(2):
             call()
+        self.synchronize()
+        once = self.torch.tensor((time.perf_counter() - begin) / 2, device=self.device)
+        if together:
+            self.dist.all_reduce(once, self.dist.ReduceOp.MAX)
+        steps = int(min(max(0.2 / once.item(), 1), STEPS))
         times = []
-        for _ in range(runs):
+        for _ in range(runs if steps == STEPS else 3):
             self.synchronize()
             if together:
                 self.dist.barrier()
                 self.synchronize()
             begin = time.perf_counter()
-            for _ in range(5):
+            for _ in range(steps):
                 call()
             self.synchronize()
-            times.append((time.perf_counter() - begin) / 5)
+            times.append((time.perf_counter() - begin) / steps)
         return timing.spread(times)
 
     def step(self, x, taps, weights, options):
@@ -343,9 +379,9 @@ def measure(a):
     counts = counts_of(min(there, a.devices or there))
     log2 = 22 if a.quick else LOG2
     parts = {
-        "host": lambda: host_to_host(counts, log2, 3 if a.quick else 5, TAPS),
         "resident": lambda: resident(counts, log2, 0.1 if a.quick else 0.4, TAPS),
         "groups": lambda: groups(counts, (1, 256, 1 << (log2 - 6)), 5 if a.quick else 12),
+        "host": lambda: host_to_host(counts, log2, 3 if a.quick else 5, TAPS),
     }
     for name, run in parts.items():
         if time.perf_counter() - begin > a.limit:
@@ -383,13 +419,21 @@ def finish(result, a):
 
 
 def ratio(a, b):
-    return f"{a['median'] / b['median']:.2f}"
+    return f"{a['median'] / b['median']:.3f}"
+
+
+def used(count, f):
+    """So many of a file's GPUs, or processes."""
+    if not f["gpus"]:
+        return f"{count} CPU processes (Gloo)"
+    there = len(f["gpus"])
+    return f"{count} x {f['gpus'][0]}" if count == there else f"{count} of {there} x {f['gpus'][0]}"
 
 
 def resident_table(found):
     rows = [
         [
-            f"{d['devices']} x {f['gpus'][0]}",
+            used(d["devices"], f),
             f"{row['taps']:,}",
             page.seconds_text(row["one"]["median"]),
             ratio(d["weak"], row["one"]),
@@ -408,12 +452,11 @@ def group_table(found):
     rows = []
     for f in found:
         for r in f.get("groups", []):
-            gpus = f["gpus"][0] if f["gpus"] else "CPU processes (Gloo)"
             shape = " x ".join(page.count_text(n) for n in r["shape"])
             speedup = f"{r['one']['median'] / r['all']['median']:.2f}"
             rows.append(
                 [
-                    f"{r['devices']} x {gpus}",
+                    used(r["devices"], f),
                     shape,
                     f"{r['taps']:,}",
                     page.seconds_text(r["one"]["median"]),
@@ -431,18 +474,42 @@ def host_table(found):
     for f in found:
         for r in f.get("host", []):
             for d in r["devices"]:
-                cpu = page.seconds_text(r["cpu"]["median"]) if "cpu" in r else ""
+                times = (r["one"], d["seconds"], d["copies"], r["cpu"], r["chosen"]["seconds"])
+                one, seconds, copies, cpu, chosen = (page.seconds_text(t["median"]) for t in times)
                 rows.append(
                     [
-                        f"{d['devices']} x {f['gpus'][0]}",
-                        "1 (copies)" if r["taps"] == 1 else f"{r['taps']:,}",
-                        page.seconds_text(r["one"]["median"]),
-                        page.seconds_text(d["seconds"]["median"]),
+                        used(d["devices"], f),
+                        f"{r['taps']:,}",
+                        one,
+                        seconds,
+                        copies,
+                        f"{d['reached']:.2f} of {d['bar']}",
                         cpu,
-                        r["chosen"]["device"],
+                        f"{chosen} on {r['chosen']['device']}",
                     ]
                 )
-    return page.table(["GPUs", "taps", "one", "all", "CPU alone", "the choice takes"], rows, "lrrrrl")
+    head = ["GPUs", "taps", "one", "all", "copies alone", "bar (met from 1.00 on)", "CPU alone", "`cuda:all` takes"]
+    return page.table(head, rows, "lrrrrrrl")
+
+
+def dask_table(found):
+    """By the processors' seconds, which others on the machine change little."""
+    rows = []
+    for f in found:
+        runs = f.get("dask", [])
+        for way in dict.fromkeys(r["way"] for r in runs):
+            own = [r for r in runs if r["way"] == way]
+            cpu = least(runs, way, "cpu_seconds")
+            beside = "tapline.dask, in memory" if way.endswith("in memory") else "one process"
+            size = f"{own[0]['side']:,} x {own[0]['side']:,}"
+            memory = f"{max(r['peak_mib'] for r in own):,.0f} MiB"
+            rows.append([size, way, page.seconds_text(cpu), f"{cpu / least(runs, beside, 'cpu_seconds'):.2f}", memory])
+    head = ["samples", "way", "processors' time", "times one process, or tapline", "memory"]
+    return page.table(head, rows, "llrrr")
+
+
+def least(runs, way, name):
+    return min(r[name] for r in runs if r["way"] == way)
 
 
 def missing(found):
@@ -450,8 +517,10 @@ def missing(found):
     measured = {d["devices"] for f in found for r in f.get("resident", []) for d in r["devices"]}
     lines = [f"- {devices} GPUs: not measured yet." for devices in (2, 4, 8) if devices not in measured]
     for f in found:
-        name = f"{len(f['gpus'])} GPUs" if f["gpus"] else "processes of a CPU"
-        lines += [f"- {name}: {what}: {why}." for what, why in f["not_run"].items() if not what.endswith("GPUs") and f["gpus"]]
+        name = f"{len(f.get('gpus', []))} GPUs"
+        lines += [
+            f"- {name}: {what}: {why}." for what, why in f.get("not_run", {}).items() if not what.endswith("GPUs") and f["gpus"]
+        ]
     return "\n".join(lines)
 
 
@@ -460,7 +529,14 @@ def report(a):
     tables = {
         "resident": ("Parts on the GPUs, float32, mode `same`; times are those of one GPU with 2^28 samples:", resident_table),
         "groups": ("Process groups, forward and backward, beside one process with everything:", group_table),
-        "host": ("From host memory to host memory, 2^28 samples:", host_table),
+        "dask": (
+            "Dask, from Zarr to Zarr or in memory: float32, chunks of 2,500, a Gaussian of 41 x 41, two cores:",
+            dask_table,
+        ),
+        "host": (
+            HOST_HEAD,
+            host_table,
+        ),
     }
     parts = [text for name, (head, table) in tables.items() if any(f.get(name) for f in found) for text in (head, table(found))]
     parts.append("Not run:\n\n" + (missing(found) or "- nothing."))
@@ -469,6 +545,19 @@ def report(a):
     before, rest = text.split(BEGIN)
     _, behind = rest.split(END)
     path.write_text(before + BEGIN + "\n" + "\n\n".join(parts) + "\n" + END + behind, encoding="utf-8")
+
+
+def bars(a):
+    """Exit status 1 where one does not hold."""
+    import json
+    import pathlib
+
+    rows = scaling_bars.rows_of(page.read(a.file))
+    pathlib.Path(a.output).write_text(json.dumps({"bars": rows, "missing": []}, indent=1) + "\n", encoding="utf-8")
+    for r in rows:
+        met = "yes" if r["met"] else "not yet" if r["holds"] else "NO"
+        print(f"{met:8}{r['reached']:.3f} ({r['wanted']:.3f} wanted, {r['unit']}): {r['name']}")
+    return 0 if all(r["holds"] for r in rows) else 1
 
 
 def main():
@@ -485,8 +574,12 @@ def main():
     other = commands.add_parser("report")
     other.add_argument("files", nargs="+")
     other.set_defaults(run=report)
+    another = commands.add_parser("bars")
+    another.add_argument("file")
+    another.add_argument("--output", required=True)
+    another.set_defaults(run=bars)
     a = parser.parse_args()
-    a.run(a)
+    return a.run(a)
 
 
 if __name__ == "__main__":

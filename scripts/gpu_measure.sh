@@ -10,6 +10,7 @@
 #   choice    the sweep of choices                           (bench/gpu_choice.py; the third and the fourth)
 #   ladder    the ladders of signals and images              (after the bars)
 #   python    the Python module's tests and its benchmark    (after the choice; where tapline, pytest and CuPy can be imported)
+#   scaling   several GPUs against one                       (bench/scaling.py; all of them, at the end; none where there is one)
 #
 #   GPU_MEASURE_SECONDS=N    ends what has not ended after so long (default 3600)
 #   GPU_TEST_* and GPU_SANITIZER_* as for scripts/gpu_test.sh; GPU_BAR_SECONDS=N to measure a bar (0.2)
@@ -18,7 +19,7 @@
 # in bench/results) and what each part printed. With fewer than four GPUs the parts take turns on those that there are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-parts=(host tests bars choice ladder python)
+parts=(host tests bars choice ladder python scaling)
 if [ $# -lt 1 ] || [ -z "${GPU_BUNDLE:-}" ]; then
     echo "usage: GPU_BUNDLE=BUNDLE scripts/gpu_measure.sh DIR [${parts[*]}]" >&2
     exit 2
@@ -125,10 +126,16 @@ if wants choice || wants python; then
 fi
 for job in "${jobs[@]}"; do wait "$job" || true; done
 
+# All GPUs together, when nothing else runs on them.
+if wants scaling && [ "$gpus" -gt 1 ] && python3 -c 'import tapline, cupy' 2>"$out/scaling.log"; then
+    limited scaling python3 bench/scaling.py measure --out "$out/scaling.json"
+    [ ! -f "$out/scaling.json" ] || limited scaling_bars python3 bench/scaling.py bars "$out/scaling.json" --output "$out/scaling_bars.json"
+fi
+
 device=$(nvidia-smi --query-gpu=name --format=csv,noheader -i 0)
 driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader -i 0)
 # The one that was measured alone stands.
-for name in bars host; do
+for name in bars host scaling_bars; do
     [ -f "$out/$name.json" ] || continue
     python3 scripts/gpu_receipt.py write --receipt "$out/receipt.json" --tree "$tree" --device "$device" --driver "$driver" \
         --bars "$out/$name.json" "$(cat "$out/$name.status")"

@@ -192,8 +192,9 @@ typedef struct tapline_stream_options {
     int64_t samples_per_run; /* outputs computed together, over all rows; 0: a few MiB */
 } tapline_stream_options;
 
-typedef struct tapline_plan tapline_plan;     /* a problem with its algorithm chosen and its taps prepared */
-typedef struct tapline_stream tapline_stream; /* a signal that arrives in chunks */
+typedef struct tapline_plan tapline_plan;                 /* a problem with its algorithm chosen and its taps prepared */
+typedef struct tapline_stream tapline_stream;             /* a signal that arrives in chunks */
+typedef struct tapline_devices_plan tapline_devices_plan; /* a plan whose samples lie in parts on several GPUs */
 
 /* "MAJOR.MINOR.PATCH" of the library that is running. */
 TAPLINE_API const char* tapline_version(void);
@@ -268,6 +269,31 @@ TAPLINE_API const char* tapline_plan_explain(const tapline_plan* plan);
 TAPLINE_API const char* tapline_plan_algorithm(const tapline_plan* plan);
 /* "cpu", "cuda:N" or "cuda:0,1"; lives as long as the plan; NULL for NULL. */
 TAPLINE_API const char* tapline_plan_device(const tapline_plan* plan);
+
+/* ---- Several GPUs of one process: parts of a signal or image in their memories, with the bits of one with everything ---- */
+
+/* options->device: "cuda:0,1" or "cuda:all", in the order of the parts. cuts: where parts begin along the outermost filtered axis,
+ * ascending, `cut_count` of them, one less than devices; none: as evenly as whole blocks of the algorithm allow. The problem is
+ * packed. Allocates all that executions need on every device. */
+TAPLINE_API tapline_status tapline_devices_plan_create(tapline_devices_plan** plan, const tapline_problem* problem,
+                                                       const void* taps, const tapline_plan_options* options, const int64_t* cuts,
+                                                       size_t cut_count);
+/* Frees the plan, whose executions are done; NULL is allowed. */
+TAPLINE_API void tapline_devices_plan_destroy(tapline_devices_plan* plan);
+
+TAPLINE_API size_t tapline_devices_plan_parts(const tapline_devices_plan* plan); /* 0 for NULL */
+/* Part number `index`: the N of its "cuda:N", and the positions [first, last) along the cut axis of the samples that its input
+ * holds and of the outputs that its output holds, which may be none. Each of the three may be NULL. */
+TAPLINE_API tapline_status tapline_devices_plan_part(const tapline_devices_plan* plan, size_t index, int* device,
+                                                     int64_t samples[2], int64_t outputs[2]);
+/* in[i], out[i]: samples and outputs of part i in the memory of its device, packed as those of the problem but as long along the
+ * cut axis as the part; out[i] may be NULL where it makes none. streams: a cudaStream_t for each part, or NULL: the default
+ * streams. Outputs are there, and inputs may be changed, when each stream comes to it. Allocates nothing and does not wait;
+ * executions of one plan follow each other. After a failure nothing runs any more, and outputs are incomplete. */
+TAPLINE_API tapline_status tapline_devices_plan_execute(const tapline_devices_plan* plan, void* const* out, const void* const* in,
+                                                        void* const* streams);
+/* As tapline_plan_explain(), and what goes from device to device by which way. */
+TAPLINE_API const char* tapline_devices_plan_explain(const tapline_devices_plan* plan);
 
 /* ---- Streams: a signal that arrives in chunks, with the bits of the whole at once ---- */
 

@@ -2,20 +2,16 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "gpu_call.hpp"
+#include "image_object.hpp"
 
 namespace nb = nanobind;
 
 namespace tapline::python {
 namespace {
-
-Dtype named(const char* argument, const std::string& name) {
-    const std::optional<Dtype> dtype = dtype_of_name(name);
-    if (!dtype) { raise(PyExc_TypeError, std::string(argument) + ": elements are " + name + ", which tapline does not know"); }
-    return *dtype;
-}
 
 std::vector<void*> at_addresses(const std::vector<std::uintptr_t>& addresses) {
     std::vector<void*> all;
@@ -37,6 +33,17 @@ public:
         const void* const data = PyArray_DATA(prepared.taps.array());
         const WithoutGil without_gil;
         plan_.emplace(problem, data, request.options, cuts);
+    }
+
+    // Images cut along their rows, both packed.
+    DevicesObject(const Request& request, const ImageLayout& image, const ImageLayout& out, PyObject* taps,
+                  const std::array<std::optional<std::int64_t>, 2>& origin, const std::vector<std::int64_t>& cuts)
+        : types_{.signal = image.dtype, .taps = image.dtype, .output = out.dtype, .complex_taps = false} {
+        const ArrangedImage arranged =
+            arranged_image(request, image, out, reinterpret_cast<PyArrayObject*>(taps), origin[0], origin[1]);
+        const void* const data = PyArray_DATA(arranged.taps.array());
+        const WithoutGil without_gil;
+        plan_.emplace(arranged.problem, data, request.options, cuts);
     }
 
     void run(const std::vector<std::uintptr_t>& out, const std::vector<std::uintptr_t>& in,
@@ -87,11 +94,20 @@ void add_devices(nb::module_& module) {
                 const std::optional<std::string>& output_dtype, const std::vector<std::int64_t>& cuts) {
                  checked([&] {
                      std::optional<Dtype> wanted;
-                     if (output_dtype) { wanted = named("out", *output_dtype); }
-                     const Types types = gpu_types_of(named("signal", dtype), named("taps", taps_dtype), wanted, false);
+                     if (output_dtype) { wanted = known_dtype("out", *output_dtype); }
+                     const Types types = gpu_types_of(known_dtype("signal", dtype), known_dtype("taps", taps_dtype), wanted, false);
                      new (self) DevicesObject(request_with(options, correlation), shape, types, taps.ptr(), cuts);
                  });
              })
+        .def_static(
+            "of_images",
+            [](const nb::dict& options, bool correlation, const Outline& image, const Outline& out, nb::handle taps,
+               std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x, const std::vector<std::int64_t>& cuts) {
+                return checked([&] {
+                    return DevicesObject(image_request(options, correlation), layout_of(image, "image"), layout_of(out, "out"),
+                                         taps.ptr(), {origin_y, origin_x}, cuts);
+                });
+            })
         .def_prop_ro("signal_type", [](const DevicesObject& self) { return numpy_name(self.types().signal); })
         .def_prop_ro("output_type", [](const DevicesObject& self) { return numpy_name(self.types().output); })
         .def_prop_ro("algorithm", [](const DevicesObject& self) { return self.plan().algorithm(); })

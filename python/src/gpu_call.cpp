@@ -78,6 +78,15 @@ std::optional<Dtype> dtype_of_name(std::string_view name) {
     return static_cast<Dtype>(found - kNames.begin());
 }
 
+Dtype known_dtype(const char* argument, const std::string& name) {
+    const std::optional<Dtype> dtype = dtype_of_name(name);
+    if (!dtype) {
+        raise(PyExc_TypeError, std::string(argument) + ": elements are " + name +
+                                   "; convert them to float32, float64, complex64, complex128, float16 or bfloat16");
+    }
+    return *dtype;
+}
+
 Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output, bool as_stored) {
     Types types = types_of(is_half(signal) ? Dtype::f16 : signal, is_half(taps) ? Dtype::f16 : taps, output);
     if (as_stored && is_integer(signal) && !is_integer(taps) && !types.complex_taps) { types.signal = signal; }

@@ -24,6 +24,8 @@ inline void* at_address(std::uintptr_t address) {
 /// NumPy's names for element types, and "bfloat16".
 const char* numpy_name(Dtype dtype);
 std::optional<Dtype> dtype_of_name(std::string_view name);
+/// The same, and a TypeError that names the argument for what is none.
+Dtype known_dtype(const char* argument, const std::string& name);
 
 /// As types_of(), with 16-bit floating signals read as they are stored, and, where `as_stored`, integers beside real taps, too.
 Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output, bool as_stored);

@@ -1,5 +1,6 @@
 #include "image_object.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -57,8 +58,28 @@ bool lay_out(Problem& p, const ImageLayout& image, const ImageLayout& out) {
     return swaps;
 }
 
-Plan make(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
-          std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x) {
+}  // namespace
+
+namespace nb = nanobind;
+
+Request image_request(const nb::dict& options, bool correlation) {
+    constexpr std::array kNamed{Keyword::mode,  Keyword::boundary, Keyword::constant, Keyword::accuracy, Keyword::device,
+                                Keyword::scale, Keyword::bias,     Keyword::clamp,    Keyword::threads,  Keyword::algorithm};
+    const Signature signature{"image", {}, 0, kNamed};
+    const nb::tuple none = nb::make_tuple();
+    return request_of(collect(signature, none.ptr(), options.ptr()), correlation ? Operation::correlation : Operation::convolution);
+}
+
+ImageLayout layout_of(const Outline& image, const char* name) {
+    const auto& [shape, strides, dtype] = image;
+    ImageLayout layout{shape, strides, known_dtype(name, dtype)};
+    const auto size = static_cast<std::int64_t>(size_of(layout.dtype));
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) { layout.strides[axis] = shape[axis] == 1 ? 0 : strides[axis] / size; }
+    return layout;
+}
+
+ArrangedImage arranged_image(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
+                             std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x) {
     const Dtype taps_type = dtype_of_array(taps, "taps");
     const int own = PyArray_NDIM(taps) - 2;  // 1: a mask for each channel
     ImageProblem problem = common(request.problem);
@@ -86,15 +107,15 @@ Plan make(const Request& request, const ImageLayout& image, const ImageLayout& o
         laid_out = problem;
         if (lay_out(laid_out, image, out)) { arranged = Owned(PyArray_SwapAxes(taps, own, own + 1)); }
     }
-    const Owned converted_taps = converted(arranged, number_of_dtype(tapline::taps_dtype(laid_out)), true);
-    return cached_plan(laid_out, PyArray_DATA(converted_taps.array()), request.options);
+    return {laid_out, converted(arranged, number_of_dtype(tapline::taps_dtype(laid_out)), true)};
 }
-
-}  // namespace
 
 ImageObject::ImageObject(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
                          std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x)
-    : plan_(make(request, image, out, taps, origin_y, origin_x)) {}
+    : plan_([&] {
+          const ArrangedImage arranged = arranged_image(request, image, out, taps, origin_y, origin_x);
+          return cached_plan(arranged.problem, PyArray_DATA(arranged.taps.array()), request.options);
+      }()) {}
 
 void ImageObject::execute(PyArrayObject* out, PyArrayObject* image) const {
     const WithoutGil without_gil;

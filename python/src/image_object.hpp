@@ -1,6 +1,10 @@
 // An image's plan for Python; which axes are what, types and caching are Python's part (tapline/_image.py).
 #pragma once
 
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "call.hpp"
@@ -17,6 +21,23 @@ struct ImageLayout {
     [[nodiscard]] std::int64_t count(std::size_t from_last) const { return shape[shape.size() - 1 - from_last]; }
     [[nodiscard]] std::int64_t stride(std::size_t from_last) const { return strides[strides.size() - 1 - from_last]; }
 };
+
+/// An array as Python's part tells it: shape, strides in bytes, the name of its type.
+using Outline = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, std::string>;
+ImageLayout layout_of(const Outline& image, const char* name);
+
+/// `options`: the keyword arguments that images share with signals.
+Request image_request(const nanobind::dict& options, bool correlation);
+
+/// A problem and its taps as plans take them.
+struct ArrangedImage {
+    Problem problem;
+    Owned taps;
+};
+
+/// As ImageObject's constructor.
+ArrangedImage arranged_image(const Request& request, const ImageLayout& image, const ImageLayout& out, PyArrayObject* taps,
+                             std::optional<std::int64_t> origin_y, std::optional<std::int64_t> origin_x);
 
 class ImageObject {
 public:

@@ -129,15 +129,6 @@ void add_plan(nb::module_& module) {
             "output_dtype", [](const PlanObject& self) { return numpy_dtype(self.types().output); }, "The output's type.");
 }
 
-Dtype known_dtype(const char* argument, const std::string& name) {
-    const std::optional<Dtype> dtype = dtype_of_name(name);
-    if (!dtype) {
-        raise(PyExc_TypeError, std::string(argument) + ": elements are " + name +
-                                   "; convert them to float32, float64, complex64, complex128, float16 or bfloat16");
-    }
-    return *dtype;
-}
-
 // `options`: convolve's keyword arguments but for arrays and types.
 // `taps`: an array in host memory, or the shape of those that lie where the signal does.
 GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& shape, const std::string& dtype, nb::handle taps,
@@ -161,27 +152,7 @@ GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& 
     return {request, device, prepare(request, shape, types, outline), true};
 }
 
-// `options`: the keyword arguments that images share with signals.
-Request image_request(const nb::dict& options, bool correlation) {
-    constexpr std::array kNamed{Keyword::mode,  Keyword::boundary, Keyword::constant, Keyword::accuracy, Keyword::device,
-                                Keyword::scale, Keyword::bias,     Keyword::clamp,    Keyword::threads,  Keyword::algorithm};
-    const Signature signature{"image", {}, 0, kNamed};
-    const nb::tuple none = nb::make_tuple();
-    return request_of(collect(signature, none.ptr(), options.ptr()), correlation ? Operation::correlation : Operation::convolution);
-}
-
 PyArrayObject* array_of(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
-
-// An array: shape, strides in bytes, the name of its type.
-using Outline = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, std::string>;
-
-ImageLayout layout_of(const Outline& image, const char* name) {
-    const auto& [shape, strides, dtype] = image;
-    ImageLayout layout{shape, strides, known_dtype(name, dtype)};
-    const auto size = static_cast<std::int64_t>(size_of(layout.dtype));
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) { layout.strides[axis] = shape[axis] == 1 ? 0 : strides[axis] / size; }
-    return layout;
-}
 
 // Called by tapline._image and tapline._gpu_image alone.
 void add_image(nb::module_& module) {

@@ -30,6 +30,11 @@ def _stored(dtype, complex_taps):
     return "float64" if itemsize_of(dtype) > 2 else "float32"
 
 
+def types_of(dtype, wanted, complex_taps):
+    """What the engine reads and writes for images of a type; `wanted` is None for the usual one."""
+    return _stored(dtype, complex_taps), wanted or (_with_complex_taps(dtype) if complex_taps else dtype)
+
+
 def _outline(place, has_channels):
     """(batch axes, height, width, channels), its strides in bytes and the type's name, of pixels in any order.
 
@@ -109,8 +114,7 @@ def image(image, taps, out, dtype, channel_axis, correlation, origin, options, g
         if wanted is not None and wanted != to.dtype:
             raise ValueError(f"dtype: {wanted}, but out has {to.dtype}; leave dtype away")
         wanted = to.dtype
-    wanted = wanted or (_with_complex_taps(place.dtype) if complex_taps else place.dtype)
-    stored = _stored(place.dtype, complex_taps)
+    stored, wanted = types_of(place.dtype, wanted, complex_taps)
     if stored != place.dtype:
         image = library.astype(image, stored)
         place = library.place(image)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapline import _core, _gpu, _gpu_image
 from tapline._gpu_libraries import name_of
-from tapline._image_parts import arranged_taps, has_channels
+from tapline._image_parts import arranged_taps, has_channels, origins_of
 
 # Types that images are stored in as they are; others are converted.
 _AS_STORED = frozenset("fdFDBH")
@@ -72,16 +72,6 @@ def _writable(out, shape, channels):
     return four if out.dtype.char != "e" and np.may_share_memory(four, out) else None
 
 
-def _origins(origin):
-    if origin is None:
-        return None, None
-    if np.ndim(origin) == 0:
-        return int(origin), int(origin)
-    if len(origin) != 2:
-        raise ValueError(f"origin: {origin!r}; give an index for both axes, or a pair (row, column)")
-    return tuple(None if o is None else int(o) for o in origin)
-
-
 def image(
     image,
     taps,
@@ -108,6 +98,7 @@ def image(
         The last two axes are rows and columns, with ``channel_axis=-1`` the last three rows, columns and interleaved channels;
         the axes before them are images of a batch. Read in place where pixels of a row lie side by side (in GPU memory in
         any order) and the type is float32, float64, complex64, complex128, uint8 or uint16; other types are converted.
+        A list of arrays, one on each of several GPUs, is the image that they are together along its rows (`tapline.devices`).
     taps : array_like
         The mask, (rows, columns); with ``channel_axis=-1`` also (rows, columns, channels), a mask for each channel.
     mode : {'same', 'full', 'valid', 'causal', 'leading'}
@@ -167,8 +158,13 @@ def image(
         options["constant"] = constant
     if clamp is not None:
         options["clamp"] = tuple(clamp)
+    if isinstance(image, (list, tuple)) and image and _core.is_on_gpu(image[0]):
+        from tapline import devices
+
+        more = {"channel_axis": channel_axis, "origin": origin, "operation": operation, "out": out, "dtype": dtype}
+        return devices.image(image, taps, **more, **options)
     if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
-        return _gpu_image.image(image, taps, out, dtype, channel_axis, operation == "correlation", _origins(origin), options, given)
+        return _gpu_image.image(image, taps, out, dtype, channel_axis, operation == "correlation", origins_of(origin), options, given)
     x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
     channels = has_channels(x.ndim, channel_axis)
     taps = arranged_taps(taps, x.shape[-1] if channels else None)
@@ -188,7 +184,7 @@ def image(
         taps,
         options,
         correlation=operation == "correlation",
-        origins=_origins(origin),
+        origins=origins_of(origin),
         out=to,
         dtype=np.float32 if wanted.char == "e" else wanted,
     )

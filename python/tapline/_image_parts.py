@@ -24,3 +24,14 @@ def arranged_taps(taps, channels):
     if taps.shape[2] != channels:
         raise ValueError(f"taps: masks for {taps.shape[2]} channels, the image has {channels}")
     return np.ascontiguousarray(np.moveaxis(taps, 2, 0))
+
+
+def origins_of(origin):
+    """(row, column) of the tap on the output, None where the mode says it."""
+    if origin is None:
+        return None, None
+    if np.ndim(origin) == 0:
+        return int(origin), int(origin)
+    if len(origin) != 2:
+        raise ValueError(f"origin: {origin!r}; give an index for both axes, or a pair (row, column)")
+    return tuple(None if o is None else int(o) for o in origin)

@@ -4,6 +4,7 @@ Filters that reach over a part of their neighbours get halos from them; longer o
 channels and back (all-to-all). Gradients go the same ways back, to any order.
 """
 
+import contextlib
 import datetime
 import functools
 import importlib
@@ -141,35 +142,57 @@ class _FromWindow(torch.autograd.Function):
         return _Window.apply(grad, ctx.places), None
 
 
+@functools.cache
+def _side(device):
+    """The stream of a GPU for what happens at a part's ends while the part itself is computed."""
+    return torch.cuda.Stream(device, priority=-1)
+
+
+def _begin_beside(x):
+    """From here on what runs beside sees what the current stream has done so far."""
+    if x.is_cuda:
+        _side(x.device).wait_stream(torch.cuda.current_stream(x.device))
+
+
+def _beside(x):
+    return torch.cuda.stream(_side(x.device)) if x.is_cuda else contextlib.nullcontext()
+
+
+def _join(x):
+    if x.is_cuda:
+        torch.cuda.current_stream(x.device).wait_stream(_side(x.device))
+
+
 class _InPlace(torch.autograd.Function):
     """The outputs of this part from its samples where they lie, those at its ends from a few samples and the halos: nothing as
-    large as the part is copied, and halos travel meanwhile. (batch, channels, own samples); the filter reaches over half the part
-    at most."""
+    large as the part is copied. Halos travel and ends are computed meanwhile, on a GPU by a stream of their own: 4 taps, 256
+    channels, 2^20 samples on each of four H100s, forward and backward 2.3 ms with the ends behind the part, 2.0 so.
+    (batch, channels, own samples); the filter reaches over half the part at most."""
 
     @staticmethod
     def forward(ctx, x, taps, places, origin, along):
         ctx.places, ctx.origin, ctx.along = places, origin, along
         own, k = x.shape[-1], taps.shape[-1]
-        halos = [x.new_empty((*x.shape[:-1], n)) for n in places.halos]
-        outgoing, incoming = [], []
-        for m in places.messages:
-            if m.sender == places.rank and m.receiver != places.rank:
-                outgoing.append((m.receiver, x[..., places.of_sender(m)].contiguous()))
-            elif m.receiver == places.rank and m.sender != places.rank:
-                side, place = places.halo_of(m)
-                incoming.append((m, side, place, x.new_empty((*x.shape[:-1], m.last - m.first))))
-        works = _start(places, outgoing, [(m.sender, t) for m, _, _, t in incoming])
-        y = along(x, taps, origin, own)
-        _wait(works, places.timeout)
-        for _, side, place, t in incoming:
-            halos[side][..., place] = t
         left, right = places.edges(origin, k)
-        if left > 0:
-            near = torch.cat((halos[0], x[..., : left + k - 1 - origin]), -1)
-            y[..., :left] = along(near, taps, origin - halos[0].shape[-1], left)
-        if right > 0:
-            near = torch.cat((x[..., own - right - origin :], halos[1]), -1)
-            y[..., own - right :] = along(near, taps, 0, right)
+        ends = []  # where outputs belong, and those
+        _begin_beside(x)
+        y = along(x, taps, origin, own) if x.is_cuda else None  # a GPU has work while messages are started
+        with _beside(x):
+            halos, incoming, works = _start_halos(x, places)
+        y = along(x, taps, origin, own) if y is None else y
+        with _beside(x):
+            _wait(works, places.timeout)
+            for side, place, t in incoming:
+                halos[side][..., place] = t
+            if left > 0:
+                near = torch.cat((halos[0], x[..., : left + k - 1 - origin]), -1)
+                ends.append((slice(left), along(near, taps, origin - halos[0].shape[-1], left)))
+            if right > 0:
+                near = torch.cat((x[..., own - right - origin :], halos[1]), -1)
+                ends.append((slice(own - right, own), along(near, taps, 0, right)))
+        _join(x)
+        for place, outputs in ends:
+            y[..., place] = outputs
         ctx.save_for_backward(x, taps, *halos)
         return y
 
@@ -186,26 +209,55 @@ class _InPlace(torch.autograd.Function):
         own, k = x.shape[-1], taps.shape[-1]
         left, right = places.edges(origin, k)
         of_halos, of_taps = list(halos), []  # those of a halo that no output reads are not asked for
-        for side, outputs, first in ((0, left, origin - halos[0].shape[-1]), (1, right, right + origin)):
-            if outputs > 0:
-                part = grad[..., :left] if side == 0 else grad[..., own - right :]
-                of_halos[side], one = gradients(part.contiguous(), halos[side], taps, first)
-                of_taps.append(one)
-        outgoing, terms = [], []
-        for m in places.messages:
-            if m.receiver == places.rank and m.sender != places.rank:
-                side, place = places.halo_of(m)
-                outgoing.append((m.sender, of_halos[side][..., place].contiguous()))
-            elif m.sender == places.rank and m.receiver != places.rank:
-                terms.append((m, x.new_empty((*x.shape[:-1], m.last - m.first))))
-        works = _start(places, outgoing, [(m.receiver, t) for m, t in terms])
-        of_x, of_all_taps = gradients(grad, x, taps, origin)
-        for one in of_taps:
-            of_all_taps += one
-        _wait(works, places.timeout)
+        _begin_beside(x)
+        inner = gradients(grad, x, taps, origin) if x.is_cuda else None
+        with _beside(x):
+            for side, outputs, first in ((0, left, origin - halos[0].shape[-1]), (1, right, right + origin)):
+                if outputs > 0:
+                    part = grad[..., :left] if side == 0 else grad[..., own - right :]
+                    of_halos[side], one = gradients(part.contiguous(), halos[side], taps, first)
+                    of_taps.append(one)
+            terms, works = _start_gradients(x, of_halos, places)
+        of_x, of_all_taps = gradients(grad, x, taps, origin) if inner is None else inner
+        with _beside(x):
+            _wait(works, places.timeout)
+            of_ends = functools.reduce(torch.add, of_taps) if of_taps else None
+        _join(x)
+        if of_ends is not None:
+            of_all_taps += of_ends
         for m, t in terms:
             of_x[..., places.of_sender(m)] += t
         return of_x, of_all_taps, None, None, None
+
+
+def _start_halos(x, places):
+    """(halos before and behind, what comes into a part of one, what to wait for). A message that is a whole halo comes into it."""
+    shape = x.shape[:-1]
+    halos = [x.new_empty((*shape, n)) for n in places.halos]
+    outgoing, incoming, receives = [], [], []
+    for m in places.messages:
+        if m.sender == places.rank and m.receiver != places.rank:
+            outgoing.append((m.receiver, x[..., places.of_sender(m)].contiguous()))
+        elif m.receiver == places.rank and m.sender != places.rank:
+            side, place = places.halo_of(m)
+            whole = m.last - m.first == halos[side].shape[-1]
+            t = halos[side] if whole else x.new_empty((*shape, m.last - m.first))
+            receives.append((m.sender, t))
+            if not whole:
+                incoming.append((side, place, t))
+    return halos, incoming, _start(places, outgoing, receives)
+
+
+def _start_gradients(x, of_halos, places):
+    """Those of halos to their owners: (what comes for this part's samples, what to wait for)."""
+    outgoing, terms = [], []
+    for m in places.messages:
+        if m.receiver == places.rank and m.sender != places.rank:
+            side, place = places.halo_of(m)
+            outgoing.append((m.sender, of_halos[side][..., place].contiguous()))
+        elif m.sender == places.rank and m.receiver != places.rank:
+            terms.append((m, x.new_empty((*x.shape[:-1], m.last - m.first))))
+    return terms, _start(places, outgoing, [(m.receiver, t) for m, t in terms])
 
 
 def _shares(count, size):

@@ -2,19 +2,20 @@
 
 A list of arrays, one on each GPU and in their order, stands for the array that they are together along one axis. Each GPU computes
 the outputs with the numbers of its samples; what a filter reaches of its neighbours goes from device to device meanwhile. The bits
-are those of one GPU with everything. `tapline.convolve` and `tapline.correlate` take such lists, too. Arrays in host memory need
-none of this: `tapline.convolve(x, taps, device="cuda:0,1")`.
+are those of one GPU with everything. `tapline.convolve`, `tapline.correlate` and `tapline.image` take such lists, too. Arrays in
+host memory need none of this: `tapline.convolve(x, taps, device="cuda:0,1")`.
 """
 
 import math
 
 import numpy as np
 
-from tapline import _core
+from tapline import _core, _gpu_image
 from tapline._gpu_call import handle, taps_in_host_memory
 from tapline._gpu_libraries import c_strides, itemsize_of, library_of
+from tapline._image_parts import arranged_taps, has_channels, origins_of
 
-__all__ = ["Plan", "convolve", "correlate"]
+__all__ = ["ImagePlan", "Plan", "convolve", "correlate", "image"]
 
 # Plans of calls, by all that decides them; the oldest go first. Each holds GPU memory.
 _MAX_PLANS = 8
@@ -23,6 +24,11 @@ _plans: dict[tuple, "Plan"] = {}
 
 class Plan:
     """The plan of an array in parts, whose executions allocate nothing but new outputs.
+
+    ``plan(parts, out=None)`` takes and returns lists of arrays that lie as `lengths`, the samples of each GPU, and `devices`, their
+    numbers, say; outputs have `output_lengths`. It follows the current stream of each GPU, and nothing waits for it.
+    `algorithm`, `predicted_seconds` and `device_bytes` are what was chosen, what one execution should take and what the plan holds
+    of the GPUs' memory.
 
     Parameters
     ----------
@@ -44,6 +50,17 @@ class Plan:
         By default as `tapline.convolve` has it.
     correlation : bool
         Correlates instead.
+
+    Examples
+    --------
+    >>> import cupy, numpy as np, tapline.devices  # doctest: +SKIP
+    >>> plan = tapline.devices.Plan((2**28,), np.ones(127, "f4"), "same", devices="cuda:all")  # doctest: +SKIP
+    >>> parts = []
+    >>> for n, device in zip(plan.lengths, plan.devices):  # doctest: +SKIP
+    ...     with cupy.cuda.Device(device):
+    ...         parts.append(cupy.random.rand(n, dtype="f4"))
+    >>> out = plan(parts)  # doctest: +SKIP
+    >>> print(plan.explain())  # doctest: +SKIP
     """
 
     def __init__(
@@ -69,9 +86,9 @@ class Plan:
         total = shape[axis]
         cuts = [] if lengths is None else _cuts(lengths, total)
         before, after = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-        names = [None if d is None else getattr(d, "name", None) or str(d) for d in (dtype, output_dtype)]
+        names = [_name(d) for d in (dtype, output_dtype)]
         options = {name: value for name, value in options.items() if value is not None}
-        self._plan = _core.DevicesPlan(
+        plan = _core.DevicesPlan(
             {"mode": mode, "device": devices, **options},
             correlation,
             [before, total, after],
@@ -81,8 +98,12 @@ class Plan:
             names[1],
             cuts,
         )
-        self.axis, self.shape, self.dtype = axis, tuple(shape), names[0]
-        parts = self._plan.parts
+        self._ready(plan, axis, shape, shape, names[0])
+
+    def _ready(self, plan, axis, shape, output_shape, dtype):
+        self._plan, self.axis, self.shape, self.dtype = plan, axis, tuple(shape), dtype
+        self._output_shape = tuple(output_shape)
+        parts = plan.parts
         self.devices = [int(device.removeprefix("cuda:")) for device, _, _ in parts]
         self.lengths, self.output_lengths = [n for _, n, _ in parts], [m for _, _, m in parts]
         self._lying = [self._expected(False), self._expected(True)]
@@ -92,7 +113,12 @@ class Plan:
     device_bytes = property(lambda self: self._plan.device_bytes)
 
     def explain(self):
-        """The problem, the algorithm, what goes from device to device and by which way."""
+        """The problem, the algorithm, what goes from device to device and by which way.
+
+        Examples
+        --------
+        >>> print(plan.explain())  # doctest: +SKIP
+        """
         return self._plan.explain()
 
     def _expected(self, output):
@@ -104,9 +130,17 @@ class Plan:
         ]
 
     def shapes(self, output=False):
-        """Those of the parts of the signal, or of the output."""
-        lengths = self.output_lengths if output else self.lengths
-        return [(*self.shape[: self.axis], n, *self.shape[self.axis + 1 :]) for n in lengths]
+        """Those of the parts of the signal, or of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, tapline.devices
+        >>> plan = tapline.devices.Plan((3, 1000), np.ones(9), "same", devices="cuda:0,1")  # doctest: +SKIP
+        >>> plan.shapes()  # doctest: +SKIP
+        [(3, 500), (3, 500)]
+        """
+        shape, lengths = (self._output_shape, self.output_lengths) if output else (self.shape, self.lengths)
+        return [(*shape[: self.axis], n, *shape[self.axis + 1 :]) for n in lengths]
 
     def __call__(self, signal, out=None):
         """The outputs of parts that lie as `lengths` says, on the current stream of each GPU; nothing waits for them."""
@@ -157,6 +191,78 @@ class Plan:
             raise ValueError(f"{name}: {len(places)} parts; the plan has {len(shapes)} devices")
 
 
+class ImagePlan(Plan):
+    """The plan of images in parts, which are stretches of rows: `tapline.image` of what lies on several GPUs. It is used as `Plan`.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the whole array: (..., rows, columns), with ``channel_axis=-1`` (..., rows, columns, channels).
+    taps : array_like
+        The mask as `tapline.image` takes it; as are mode, channel_axis and **options (boundary, constant, accuracy, scale, bias,
+        clamp, threads).
+    devices : str
+        "cuda:0,1" or "cuda:all", in the order of the parts.
+    dtype : str or dtype
+        Of the images.
+    origin : int or (int, int), optional
+        Row and column of the tap that sits on the output.
+    operation : {'convolution', 'correlation'}
+    lengths : sequence of int, optional
+        How many rows each GPU has. By default as evenly as whole blocks of the algorithm allow.
+    output_dtype : str or dtype, optional
+        By default the images', complex with complex taps.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline.devices
+    >>> plan = tapline.devices.ImagePlan((4096, 4096), np.ones((5, 5)), devices="cuda:0,1")  # doctest: +SKIP
+    >>> plan.lengths  # doctest: +SKIP
+    [2048, 2048]
+    >>> out = plan([upper, lower])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        shape,
+        taps,
+        mode="same",
+        *,
+        devices="cuda:all",
+        dtype="float32",
+        channel_axis=None,
+        origin=None,
+        operation="convolution",
+        lengths=None,
+        output_dtype=None,
+        **options,
+    ):
+        if operation not in ("convolution", "correlation"):
+            raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
+        channels = has_channels(len(shape), channel_axis)
+        taps = arranged_taps(taps_in_host_memory(taps)[0], shape[-1] if channels else None)
+        axis = len(shape) - 2 - channels
+        read, written = _gpu_image.types_of(_name(dtype), _name(output_dtype), taps.dtype.kind == "c")
+        options = {"mode": mode} | {name: tuple(v) if name == "clamp" else v for name, v in options.items() if v is not None}
+        rows, columns = _core.image_size({"mode": mode}, *shape[axis : axis + 2], *taps.shape[-2:])
+        output_shape = (*shape[:axis], rows, columns, *shape[axis + 2 :])
+
+        def outline(shape, dtype):
+            four = (math.prod(shape[:axis]), *shape[axis : axis + 2], shape[-1] if channels else 1)
+            return four, c_strides(four, itemsize_of(dtype)), dtype
+
+        plan = _core.DevicesPlan.of_images(
+            options | {"device": devices},
+            operation == "correlation",
+            outline(shape, read),
+            outline(output_shape, written),
+            taps,
+            *origins_of(origin),
+            [] if lengths is None else _cuts(lengths, shape[axis]),
+        )
+        self._ready(plan, axis, shape, output_shape, read)
+
+
 def convolve(signal, taps, mode="full", *, axis=-1, out=None, dtype=None, **options):
     """`tapline.convolve` of an array in parts.
 
@@ -174,61 +280,133 @@ def convolve(signal, taps, mode="full", *, axis=-1, out=None, dtype=None, **opti
     list of arrays
         The outputs with the numbers of each part's samples; of mode 'full' the last part has the k - 1 further ones, of mode
         'valid' the last ones have fewer or none.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline.devices, torch  # doctest: +SKIP
+    >>> parts = [torch.ones(1000, device=f"cuda:{d}") for d in range(2)]  # doctest: +SKIP
+    >>> [len(y) for y in tapline.devices.convolve(parts, np.ones(9, "f4"))]  # doctest: +SKIP
+    [1000, 1008]
     """
     return _call(False, signal, taps, mode, axis, out, dtype, options)
 
 
 def correlate(signal, taps, mode="full", *, axis=-1, out=None, dtype=None, **options):
-    """`tapline.correlate` likewise."""
+    """`tapline.correlate` of an array in parts, which lie as `convolve` takes them.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline.devices
+    >>> tapline.devices.correlate([first, second], np.ones(9), "same", boundary="wrap")  # doctest: +SKIP
+    """
     return _call(True, signal, taps, mode, axis, out, dtype, options)
+
+
+def image(image, taps, mode="same", *, channel_axis=None, origin=None, operation="convolution", out=None, dtype=None, **options):
+    """`tapline.image` of images in parts, which are stretches of rows.
+
+    Parameters
+    ----------
+    image : list of arrays
+        CuPy's or PyTorch's, one on each GPU, (..., rows, columns) or, with ``channel_axis=-1``, (..., rows, columns, channels);
+        they differ in their rows only.
+    taps, mode, channel_axis, origin, operation, dtype, **options
+        As for `tapline.image`.
+    out : list of arrays, optional
+        For the outputs, each beside its rows.
+
+    Returns
+    -------
+    list of arrays
+        The rows with the numbers of each part's; of mode 'full' the last part has the further ones.
+
+    Examples
+    --------
+    >>> import numpy as np, tapline.devices
+    >>> smooth = tapline.devices.image([upper, lower], np.ones((5, 5)), boundary="nearest", scale=1 / 25)  # doctest: +SKIP
+    """
+    _, places = _places(image, "image")
+    ndim = len(places[0].shape)
+    axis = ndim - 2 - has_channels(ndim, channel_axis)
+    return _planned(
+        ImagePlan,
+        ("image", image, places, axis),
+        (taps, mode, out, dtype, options),
+        channel_axis=channel_axis,
+        origin=origin,
+        operation=operation,
+    )
 
 
 def _call(correlation, signal, taps, mode, axis, out, dtype, options):
     _, places = _places(signal, "signal")
-    shape = list(places[0].shape)
-    if not -len(shape) <= axis < len(shape):
-        raise ValueError(f"axis: {axis} of an array with {len(shape)} axes")
-    axis %= len(shape)
-    for i, p in enumerate(places):
-        others = [n for a, n in enumerate(p.shape) if a != axis]
-        if len(p.shape) != len(shape) or others != [n for a, n in enumerate(shape) if a != axis] or p.dtype != places[0].dtype:
-            raise ValueError(
-                f"signal[{i}]: {p.dtype} of shape {tuple(p.shape)} beside {places[0].dtype} of {tuple(shape)}; "
-                f"parts differ along axis {axis} only"
-            )
-    lengths = [p.shape[axis] for p in places]
-    shape[axis] = sum(lengths)
+    ndim = len(places[0].shape)
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis: {axis} of an array with {ndim} axes")
+    given = ("signal", signal, places, axis % ndim)
+    return _planned(Plan, given, (taps, mode, out, dtype, options), axis=axis % ndim, correlation=correlation)
+
+
+def _planned(kind, given, asked, **more):
+    """The outputs of a plan of this kind, which a former call may have made. `given`: the argument's name, the parts, their places,
+    the axis that is cut."""
+    name, parts, places, axis = given
+    taps, mode, out, dtype, options = asked
+    shape, lengths = _joined(places, axis, name)
     device = options.pop("device", "auto")
     devices = "cuda:" + ",".join(str(p.device) for p in places)
     if device not in ("auto", devices):
-        raise ValueError(f"device: {device!r}, but the signal's parts are on {devices}; leave device away")
-    wanted = None if dtype is None else getattr(dtype, "name", None) or np.dtype(dtype).name
+        raise ValueError(f"device: {device!r}, but the {name}'s parts are on {devices}; leave device away")
+    wanted = _name(dtype)
     if out is not None:
         of_out = _places(out, "out")[1][0].dtype
         if wanted not in (None, of_out):
             raise ValueError(f"dtype: {wanted}, but out has {of_out}; leave dtype away")
         wanted = of_out
     host_taps, taps_type = taps_in_host_memory(taps)
-    values = (host_taps.tobytes(), host_taps.shape, taps_type, tuple(shape), tuple(lengths), places[0].dtype, wanted)
-    key = (correlation, mode, axis, devices, *values, repr(sorted(options.items())))
+    values = (host_taps.tobytes(), host_taps.shape, taps_type, shape, lengths, places[0].dtype, wanted)
+    key = (kind, mode, devices, *values, repr(sorted((options | more).items())))
     plan = _plans.pop(key, None)
     if plan is None:
-        plan = Plan(
-            tuple(shape),
+        plan = kind(
+            shape,
             taps if taps_type == "bfloat16" else host_taps,
             mode,
             devices=devices,
             dtype=places[0].dtype,
-            axis=axis,
             lengths=lengths,
             output_dtype=wanted,
-            correlation=correlation,
+            **more,
             **options,
         )
         while len(_plans) >= _MAX_PLANS:
             _plans.pop(next(iter(_plans)), None)
     _plans[key] = plan
-    return plan(signal, out)
+    return plan(parts, out)
+
+
+def _joined(places, axis, name):
+    """The shape of the array that parts are together, and their lengths along `axis`. ValueError where they differ in more."""
+
+    def others(p):
+        return [n for a, n in enumerate(p.shape) if a != axis]
+
+    first = places[0]
+    for i, p in enumerate(places):
+        if len(p.shape) != len(first.shape) or others(p) != others(first) or p.dtype != first.dtype:
+            raise ValueError(
+                f"{name}[{i}]: {p.dtype} of shape {tuple(p.shape)} beside {first.dtype} of {tuple(first.shape)}; "
+                f"parts differ along axis {axis} only"
+            )
+    lengths = tuple(p.shape[axis] for p in places)
+    return (*first.shape[:axis], sum(lengths), *first.shape[axis + 1 :]), lengths
+
+
+def _name(dtype):
+    """That of a type, also of one that NumPy does not know; None of None."""
+    if dtype is None or dtype == "bfloat16":
+        return dtype
+    return getattr(dtype, "name", None) or np.dtype(dtype).name
 
 
 def _places(arrays, name):

@@ -27,9 +27,10 @@ MODULES = {
     "tapline.xarray": "`DataArray.tapline`: along dimensions by name. Needs xarray.",
     "tapline.zarr": "From store to store, larger than memory: Zarr, `.npy`, HDF5. Needs zarr or h5py for theirs.",
     "tapline.mpi": "Arrays whose parts lie in the processes of an MPI communicator. Needs mpi4py.",
+    "tapline.devices": "Arrays and images whose parts lie on several GPUs of one process. Needs CuPy or PyTorch.",
 }
 # Read without importing what they need.
-STANDING_ON_OTHERS = ("tapline.torch", "tapline.dask", "tapline.xarray", "tapline.zarr", "tapline.mpi")
+STANDING_ON_OTHERS = ("tapline.torch", "tapline.dask", "tapline.xarray", "tapline.zarr", "tapline.mpi", "tapline.devices")
 
 
 def _stub(module):
@@ -80,7 +81,9 @@ def _read_class(node, source):
         for name, method in functions_of(node.body).items()
         if not name.startswith("_")
     ]
-    return _entry("class", node.name, ast.get_docstring(source), "\n".join(parts))
+    made = functions_of(node.body).get("__init__")
+    head = node.name if made is None else f"{node.name}({signature(made)})"
+    return _entry("class", head, ast.get_docstring(source), "\n".join(parts))
 
 
 def _module_doc(module):
@@ -104,11 +107,11 @@ def _module(module):
     for node in tree.body:
         if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
             continue
-        if node.name == "Plan":
+        if is_read:
+            parts.append(_read_class(node, read[node.name]))
+        elif node.name == "Plan":
             head, members = _plan(node)
             parts.append(_entry("class", head, tapline.Plan.__doc__, members))
-        elif is_read:
-            parts.append(_read_class(node, read[node.name]))
     return "\n".join(parts)
 
 

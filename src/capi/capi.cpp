@@ -20,6 +20,11 @@ struct tapline_stream {
     tapline::Stream stream;
 };
 
+struct tapline_devices_plan {
+    tapline::DevicesPlan plan;
+    std::string explanation;
+};
+
 namespace {
 
 using tapline::Error;
@@ -407,6 +412,62 @@ const char* tapline_plan_algorithm(const tapline_plan* plan) {
 }
 const char* tapline_plan_device(const tapline_plan* plan) {
     return value_of(plan, "plan", static_cast<const char*>(nullptr), [](const tapline_plan& p) { return p.plan.device().c_str(); });
+}
+
+tapline_status tapline_devices_plan_create(tapline_devices_plan** plan, const tapline_problem* problem, const void* taps,
+                                           const tapline_plan_options* options, const int64_t* cuts, size_t cut_count) {
+    if (plan != nullptr) { *plan = nullptr; }
+    return guarded([&] {
+        require(plan, "plan");
+        const tapline::Problem p = to_problem(problem);
+        if (cut_count > 0) { require(cuts, "cuts"); }
+        tapline::DevicesPlan made(p, taps, to_plan_options(options), {cuts, cut_count});
+        std::string explanation = made.explain();
+        *plan = new tapline_devices_plan{std::move(made), std::move(explanation)};
+    });
+}
+
+void tapline_devices_plan_destroy(tapline_devices_plan* plan) { delete plan; }
+
+size_t tapline_devices_plan_parts(const tapline_devices_plan* plan) {
+    return value_of(plan, "plan", std::size_t{0}, [](const tapline_devices_plan& p) { return p.plan.parts().size(); });
+}
+
+tapline_status tapline_devices_plan_part(const tapline_devices_plan* plan, size_t index, int* device, int64_t samples[2],
+                                         int64_t outputs[2]) {
+    return guarded([&] {
+        require(plan, "plan");
+        const auto parts = plan->plan.parts();
+        if (index >= parts.size()) {
+            throw Error(ErrorCode::argument,
+                        "index: " + std::to_string(index) + "; the plan has " + std::to_string(parts.size()) + " parts");
+        }
+        const tapline::DevicePart& part = parts[index];
+        const auto tell = [](int64_t* to, const tapline::Span& span) {
+            if (to == nullptr) { return; }
+            to[0] = span.first;
+            to[1] = span.last;
+        };
+        if (device != nullptr) { *device = std::stoi(part.device.substr(part.device.find(':') + 1)); }
+        tell(samples, part.samples);
+        tell(outputs, part.outputs);
+    });
+}
+
+tapline_status tapline_devices_plan_execute(const tapline_devices_plan* plan, void* const* out, const void* const* in,
+                                            void* const* streams) {
+    return guarded([&] {
+        require(plan, "plan");
+        require(out, "out");
+        require(in, "in");
+        const std::size_t parts = plan->plan.parts().size();
+        plan->plan.execute({out, parts}, {in, parts}, {streams, streams == nullptr ? 0 : parts});
+    });
+}
+
+const char* tapline_devices_plan_explain(const tapline_devices_plan* plan) {
+    return value_of(plan, "plan", static_cast<const char*>(nullptr),
+                    [](const tapline_devices_plan& p) { return p.explanation.c_str(); });
 }
 
 tapline_status tapline_stream_create(tapline_stream** stream, const tapline_problem* problem, const void* taps,

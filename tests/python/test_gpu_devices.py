@@ -112,3 +112,60 @@ def test_names_that_are_none():
     ):
         with pytest.raises(error, match=words):
             tapline.convolve(np.ones(9, "f4"), np.ones(3, "f4"), device=name)
+
+
+@needs_two
+@pytest.mark.parametrize("mode", ["same", "full", "valid"])
+def test_lists_of_images_give_lists(mode):
+    for shape, axis, dtype, mask in (
+        ((60, 41), 0, "float32", (5, 3)),
+        ((3, 50, 20), 1, "complex64", (4, 4)),
+        ((30, 9), 0, "uint8", (3, 3)),
+    ):
+        x = np.abs(100 * drawn(*shape)).astype(dtype)
+        taps = drawn(*mask) / 9
+        rows = shape[axis]
+        parts = put(x, (rows // 3, rows - rows // 3), axis)
+        options = {"boundary": "nearest", "scale": 2.0, "operation": "correlation"}
+        y = tapline.image(parts, taps, mode, **options)
+        assert [part.data.device_id for part in y] == [0, 1]
+        assert_close(get(y, axis), tapline.image(x, taps, mode, **options), 300)
+
+
+@needs_two
+def test_lists_of_colours():
+    x = np.abs(40 * drawn(31, 20, 3)).astype("uint8")
+    taps = np.abs(drawn(5, 5, 3)) / 25
+    parts = put(x, (11, 20), 0)
+    options = {"channel_axis": -1, "boundary": "reflect", "origin": (1, 2), "clamp": (3, 200), "dtype": "float32"}
+    wanted = tapline.image(x, taps, **options)
+    assert_close(get(tapline.image(parts, taps, **options), 0), wanted, 300)
+    out = put(np.zeros_like(wanted), (11, 20), 0)
+    del options["dtype"]
+    assert tapline.image(parts, taps, out=out, **options) is out
+    assert_close(get(out, 0), wanted, 300)
+    plan = tapline.devices.ImagePlan(x.shape, taps, devices="cuda:0,1", dtype="uint8", output_dtype="float32", **options)
+    assert plan.shapes(True) == [(n, 20, 3) for n in plan.lengths]
+    assert_close(get(plan(put(x, plan.lengths, 0)), 0), wanted, 300)
+    whole = [cupy.asarray(x.astype("int32"))[:0], *put(x.astype("int32"), (11, 20), 0)][1:]
+    assert_close(
+        get(tapline.image(whole, np.ones((3, 3)), channel_axis=-1), 0),
+        tapline.image(x.astype("int32"), np.ones((3, 3)), channel_axis=-1),
+        50,
+    )
+
+
+@needs_two
+def test_wrong_images_in_parts_are_told():
+    taps = np.ones((3, 3))
+    parts = put(drawn(20, 9), (8, 12), 0)
+    with pytest.raises(ValueError, match="differ along axis 0"):
+        tapline.image([parts[0], put(drawn(20, 8), (8, 12), 0)[1]], taps)
+    with pytest.raises(ValueError, match="operation"):
+        tapline.image(parts, taps, operation="median")
+    with pytest.raises(ValueError, match="image: 1 axes"):
+        tapline.image(put(drawn(20), (8, 12)), taps)
+    with pytest.raises(ValueError, match="lengths"):
+        tapline.devices.ImagePlan((20, 9), taps, devices="cuda:0,1", lengths=(8, 11))
+    with pytest.raises(TypeError, match="not in GPU memory"):
+        tapline.image([parts[0], drawn(12, 9)], taps)

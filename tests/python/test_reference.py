@@ -49,12 +49,17 @@ def functions(path):
     return {name: node for name, node in found if not name.rpartition(".")[2].startswith("_")}
 
 
-@pytest.mark.parametrize("module", ["torch", "dask", "xarray", "zarr", "mpi"])
+def classes(path):
+    return {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)}
+
+
+@pytest.mark.parametrize("module", ["torch", "dask", "xarray", "zarr", "mpi", "devices"])
 def test_what_stands_on_others_is_described_and_typed(module):
-    """Read, not imported: PyTorch, Dask, xarray, zarr and MPI need not be there."""
+    """Read, not imported: PyTorch, Dask, xarray, zarr, MPI and several GPUs need not be there."""
     typed, written = functions(PACKAGE / f"{module}.pyi"), functions(PACKAGE / f"{module}.py")
     public = re.search(r"__all__ = \[(.*?)\]", (PACKAGE / f"{module}.py").read_text()).group(1)
-    assert {name.partition(".")[0] for name in typed} == set(re.findall(r"\w+", public))
+    named = {name.partition(".")[0] for name in typed} | classes(PACKAGE / f"{module}.pyi")
+    assert named == set(re.findall(r"\w+", public))
     for name, node in typed.items():
         told, real = (inspect.signature(compiled(each)) for each in (node, written[name]))
         assert list(told.parameters) == list(real.parameters), name

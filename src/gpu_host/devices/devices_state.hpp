@@ -24,9 +24,20 @@ struct PackedAxis {
     }
 };
 
-/// Memory of an edge: its window, and room for outputs of others.
-struct EdgeMemory {
-    DeviceBytes window, scratch;
+/// What an edge has to itself, so that both of a part are filled and computed at the same time.
+struct OnEdge {
+    DeviceBytes window;
+    DeviceBytes scratch;                  ///< room for outputs of others
+    DeviceBytes workspace;                ///< where edges are computed beside the inner outputs
+    std::vector<std::size_t> reads_from;  ///< parts, without its own
+    StreamHandle stream;                  ///< copies, and the edge where it may run beside the inner outputs
+    EventHandle copied;                   ///< the window is there
+    EventHandle made;                     ///< its outputs, on `stream`
+};
+
+/// An edge of another part that reads from this one.
+struct Reader {
+    std::size_t part = 0, edge = 0;
 };
 
 /// One device's part.
@@ -35,14 +46,11 @@ struct OnDevice {
     const CudaExecutable* executable = nullptr;
     std::unique_ptr<const core::Executable> own;  ///< of all but the first device, whose executable is the plan's
     PartJobs jobs;
-    std::vector<std::size_t> reads_from, read_by;  ///< parts, without its own
-    DeviceBytes workspace, edge_workspace;
+    std::vector<Reader> read_by;
+    DeviceBytes workspace;
     std::int64_t workspace_bytes = 0;
-    std::vector<EdgeMemory> edges;
-    StreamHandle halo;            ///< copies, and edges where they may run beside the inner outputs
+    std::vector<OnEdge> edges;
     EventHandle ready;            ///< the caller's stream has come to the execution
-    EventHandle copied;           ///< the windows are there
-    EventHandle edges_made;       ///< on the halo stream
     EventHandle done;             ///< of one execution, for the next
     std::uint64_t life = 0;       ///< of the device
     std::int64_t held_bytes = 0;  ///< of its memory
@@ -73,7 +81,9 @@ private:
     void choose(const void* taps, const PlanOptions& options);
     void divide(std::span<const std::int64_t> cuts);
     void allocate(OnDevice& on);
-    void reach(OnDevice& on);
+    [[nodiscard]] OnEdge edge_of(OnDevice& on, const Edge& edge) const;
+    [[nodiscard]] DeviceBytes room_on(OnDevice& on, std::int64_t bytes) const;
+    void reach(const OnDevice& on);
 
     const cuda_abi::Api* api_ = nullptr;
     const cuda_abi::Peers* peers_ = nullptr;

@@ -7,6 +7,7 @@
 #include "support/comparison.hpp"
 #include "support/draw.hpp"
 #include "support/errors.hpp"
+#include "tapline/tapline.h"
 #include "tapline/tapline.hpp"
 
 namespace tapline::test {
@@ -234,6 +235,80 @@ TEST_F(SeveralDevices, WrongRequestsAreTold) {
     std::vector<void*> one(1), two(2);
     expect_error(ErrorCode::argument, {"2 devices"}, [&] { plan.execute(one, std::vector<const void*>(1)); });
     expect_error(ErrorCode::argument, {"null pointer for cuda:0"}, [&] { plan.execute(two, std::vector<const void*>(2)); });
+}
+
+TEST_F(SeveralDevices, FromC) {
+    Random random(11);
+    Case c;
+    c.problem.mode = Mode::causal;
+    c.problem.axes = {{.length = 300, .taps = 21}};
+    c.problem.batch_axes = {{.length = 1}};
+    std::vector<float> taps(21);
+    fill_reals<float>(taps.data(), 21, random);
+    tapline_problem problem;
+    ASSERT_EQ(tapline_problem_init(&problem), TAPLINE_OK);
+    problem.length = 300;
+    problem.taps = 21;
+    problem.mode = TAPLINE_CAUSAL;
+    tapline_plan_options options;
+    ASSERT_EQ(tapline_plan_options_init(&options), TAPLINE_OK);
+    options.device = "cuda:2,0";
+    const std::array<std::int64_t, 1> cuts{77};
+    tapline_devices_plan* plan = nullptr;
+    ASSERT_EQ(tapline_devices_plan_create(&plan, &problem, taps.data(), &options, cuts.data(), 1), TAPLINE_OK)
+        << tapline_last_error();
+    ASSERT_EQ(tapline_devices_plan_parts(plan), 2U);
+    EXPECT_NE(std::string(tapline_devices_plan_explain(plan)).find("from device to device"), std::string::npos);
+    Sharded in = sharded_input(c, random), out = sharded_output(c);
+    for (std::size_t i = 0; i < 2; ++i) {
+        int device = -1;
+        std::array<std::int64_t, 2> samples{}, outputs{};
+        ASSERT_EQ(tapline_devices_plan_part(plan, i, &device, samples.data(), outputs.data()), TAPLINE_OK);
+        EXPECT_EQ(device, i == 0 ? 2 : 0);
+        in.add(device, {samples[0], samples[1]});
+        out.add(device, {outputs[0], outputs[1]});
+    }
+    EXPECT_EQ(in.spans[1], (Span{77, 300}));
+    in.scatter();
+    const std::vector<void*> from = in.addresses(), to = out.addresses();
+    const std::vector<const void*> read(from.begin(), from.end());
+    ASSERT_EQ(tapline_devices_plan_execute(plan, to.data(), read.data(), nullptr), TAPLINE_OK) << tapline_last_error();
+    for (const int device : {2, 0}) {
+        cuda_abi::Status status;
+        ASSERT_TRUE(emulated_api().synchronize_stream(device, nullptr, &status)) << status.message;
+    }
+    tapline_devices_plan_destroy(plan);
+    out.gather();
+    EXPECT_EQ(compare(c.problem, out.whole.data(), in.whole.data(), taps.data(), true), "");
+}
+
+TEST_F(SeveralDevices, WrongCallsFromCAreTold) {
+    const std::vector<float> taps(9, 1.0F);
+    tapline_problem problem;
+    ASSERT_EQ(tapline_problem_init(&problem), TAPLINE_OK);
+    problem.length = 100;
+    problem.taps = 9;
+    tapline_plan_options options;
+    ASSERT_EQ(tapline_plan_options_init(&options), TAPLINE_OK);
+    options.device = "cuda:0,1";
+    tapline_devices_plan* plan = nullptr;
+    const auto create = [&](const void* given, std::size_t cuts) {
+        return tapline_devices_plan_create(&plan, &problem, given, &options, nullptr, cuts);
+    };
+    EXPECT_EQ(create(nullptr, 0), TAPLINE_ARGUMENT);
+    EXPECT_NE(std::string(tapline_last_error()).find("taps"), std::string::npos);
+    EXPECT_EQ(create(taps.data(), 1), TAPLINE_ARGUMENT);
+    EXPECT_NE(std::string(tapline_last_error()).find("cuts"), std::string::npos);
+    EXPECT_EQ(tapline_devices_plan_create(nullptr, &problem, taps.data(), &options, nullptr, 0), TAPLINE_ARGUMENT);
+    ASSERT_EQ(create(taps.data(), 0), TAPLINE_OK) << tapline_last_error();
+    EXPECT_EQ(tapline_devices_plan_part(plan, 2, nullptr, nullptr, nullptr), TAPLINE_ARGUMENT);
+    EXPECT_EQ(tapline_devices_plan_part(plan, 1, nullptr, nullptr, nullptr), TAPLINE_OK);
+    EXPECT_EQ(tapline_devices_plan_execute(plan, nullptr, nullptr, nullptr), TAPLINE_ARGUMENT);
+    EXPECT_EQ(tapline_devices_plan_execute(nullptr, nullptr, nullptr, nullptr), TAPLINE_ARGUMENT);
+    EXPECT_EQ(tapline_devices_plan_parts(nullptr), 0U);
+    EXPECT_EQ(tapline_devices_plan_explain(nullptr), nullptr);
+    tapline_devices_plan_destroy(plan);
+    tapline_devices_plan_destroy(nullptr);
 }
 
 TEST_F(SeveralDevices, ExecutionsFollowEachOther) {
