@@ -1,6 +1,6 @@
 # A thin front of CMake. Each target installs from the distribution what it lacks (scripts/install_dependencies.sh).
 #
-#   PRESET   CMakePresets.json: default, dev, asan, tsan, fuzz; the build is build/$(PRESET)
+#   PRESET   CMakePresets.json: default, dev, asan, tsan, fuzz, aarch64 (a cross compiler and an emulator); the build is build/$(PRESET)
 #   PREFIX, DESTDIR   where `make install` puts things
 #   LABEL    for `make test`: only the tests with this label, e.g. slow
 #   PYTHON_TEST=no    for `make test`: without the Python module, whose tests need packages from PyPI
@@ -30,7 +30,7 @@ help:
 	@echo 'make clean     remove build/ and demo/'
 
 dependencies:
-	@$(INSTALL_DEPENDENCIES) build $(if $(filter asan tsan fuzz,$(PRESET)),sanitize)
+	@$(INSTALL_DEPENDENCIES) build $(if $(filter asan tsan fuzz,$(PRESET)),sanitize) $(filter aarch64,$(PRESET))
 
 configure: dependencies
 	cmake --preset $(PRESET) $(CMAKE_ARGS)
