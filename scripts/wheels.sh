@@ -78,6 +78,15 @@ complete() {
     python3 scripts/wheel_record.py "$unpacked" "$(sed -E "s/manylinux_2_[0-9]+/$tag/" <<<"$1")"
 }
 
+# numpy_of MACHINE PYTHON: the folder of the C headers in NumPy's wheel for another machine.
+numpy_of() {
+    rm -rf "$out/numpy"
+    "$2" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --platform "manylinux_2_28_$1" --python-version 3.12 \
+        --dest "$out/numpy" 'numpy>=2.0'
+    python3 -m zipfile -e "$out"/numpy/numpy-*.whl "$out/numpy"
+    echo "$out/numpy/numpy/_core/include"
+}
+
 pythons=${PYTHONS:-}
 for python in python3.10 python3.11 python3.12; do
     [ -n "${PYTHONS:-}" ] || ! "$python" -c '' 2>/dev/null || pythons+=" $python"
@@ -85,9 +94,18 @@ done
 for python in ${pythons:-python3}; do
     name=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
     PYTHON=$python python_env "$out/$name" nanobind scikit-build-core numpy
-    TAPLINE_STABLE_ABI=ON python_module "$build" "$out/plain" "$out/$name"
+    python_module_folder=$out/module_${name}_$machine
+    settings=(wheel.py-api=cp312 cmake.define.TAPLINE_STABLE_ABI=ON)
+    if [ $machine != "$(uname -m)" ]; then
+        [[ $name > cp311 ]] || continue # headers of the Python here serve another machine only through the stable ABI
+        settings+=(cmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/$machine.cmake"
+            cmake.define.Python_INCLUDE_DIR="$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')"
+            cmake.define.Python_NumPy_INCLUDE_DIR="$(numpy_of $machine "$out/$name/bin/python")")
+    fi
+    _PYTHON_HOST_PLATFORM=linux-$machine python_module_wheel "$build" "$out/plain" "$out/$name" "${settings[@]}"
     auditwheel repair --wheel-dir "$out/dist" "$out"/plain/tapline-*.whl
 done
+ls "$out"/dist/*.whl >/dev/null || { echo "FAILED: no wheel; for another machine PYTHONS must have one of 3.12 or newer" >&2; exit 1; }
 for wheel in "$out"/dist/*.whl; do complete "$wheel"; done
 for wheel in "$out"/dist/*.whl; do
     size=$(stat -c %s "$wheel")
