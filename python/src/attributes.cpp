@@ -4,7 +4,7 @@ namespace tapline::python {
 namespace {
 
 npy_intp number_in(PyObject* tuple, int index) {
-    const npy_intp value = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, index));
+    const npy_intp value = PyLong_AsSsize_t(PyTuple_GetItem(tuple, index));
     if (value == -1 && PyErr_Occurred() != nullptr) { throw PythonError{}; }
     return value;
 }
@@ -25,8 +25,8 @@ std::uintptr_t address_of(PyObject* number) {
 
 bool read_axes(const Owned& shape, const Owned& strides, npy_intp unit, View& view) {
     if (!PyTuple_Check(shape.get()) || !PyTuple_Check(strides.get())) { return false; }
-    const Py_ssize_t axes = PyTuple_GET_SIZE(shape.get());
-    if (axes > kViewAxes || PyTuple_GET_SIZE(strides.get()) != axes) { return false; }
+    const Py_ssize_t axes = PyTuple_Size(shape.get());
+    if (axes > kViewAxes || PyTuple_Size(strides.get()) != axes) { return false; }
     view.axes = static_cast<int>(axes);
     for (int d = 0; d < view.axes; ++d) {
         const auto at = static_cast<std::size_t>(d);

@@ -12,11 +12,16 @@ class Name {
 public:
     explicit Name(const char* text) : object_(Owned(PyUnicode_InternFromString(text)).release()) {}
     [[nodiscard]] Owned of(PyObject* object) const { return Owned(PyObject_GetAttr(object, object_)); }
-    [[nodiscard]] Owned call(PyObject* object) const { return Owned(PyObject_CallMethodNoArgs(object, object_)); }
+    [[nodiscard]] Owned call(PyObject* object) const { return Owned(PyObject_VectorcallMethod(object_, &object, 1, nullptr)); }
 
 private:
     PyObject* object_;
 };
+
+/// function(argument).
+inline Owned call_of(const Owned& function, PyObject* argument) {
+    return Owned(PyObject_Vectorcall(function.get(), &argument, 1, nullptr));
+}
 
 /// module.path[0].path[1]...
 Owned attribute_of_module(const char* module, std::initializer_list<const char*> path);

@@ -83,7 +83,7 @@ auto checked(Body body) {
 
 bool is_list_on_gpus(PyObject* signal) {
     if (signal == nullptr || (!PyList_CheckExact(signal) && !PyTuple_CheckExact(signal))) { return false; }
-    return PySequence_Fast_GET_SIZE(signal) > 0 && is_on_gpu(PySequence_Fast_GET_ITEM(signal, 0));
+    return PySequence_Size(signal) > 0 && is_on_gpu(Owned(PySequence_GetItem(signal, 0)).get());
 }
 
 void add_devices(nb::module_& module) {

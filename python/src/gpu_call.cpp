@@ -49,11 +49,11 @@ Owned outline(const std::vector<npy_intp>& shape, const std::vector<npy_intp>& s
 bool is_on_gpu(PyObject* object) {
     if (is_plainly_host(object)) { return false; }
     static PyObject* const kName = PyUnicode_InternFromString("__dlpack_device__");
-    PyObject* const device = PyObject_CallMethodNoArgs(object, kName);
+    PyObject* const device = PyObject_VectorcallMethod(kName, &object, 1, nullptr);
     if (device != nullptr) {
         const Owned keep(device);
-        if (PyTuple_Check(device) && PyTuple_GET_SIZE(device) == 2) {
-            const Owned kind(PyNumber_Long(PyTuple_GET_ITEM(device, 0)));
+        if (PyTuple_Check(device) && PyTuple_Size(device) == 2) {
+            const Owned kind(PyNumber_Long(PyTuple_GetItem(device, 0)));
             const long type = PyLong_AsLong(kind.get());
             return type == kCudaDevice || type == kManagedDevice;
         }

@@ -55,7 +55,7 @@ public:
             return static_cast<std::uintptr_t>(current);
         }
         const Owned number(PyLong_FromLong(device));
-        const Owned current(PyObject_CallOneArg(get_stream_.get(), number.get()));
+        const Owned current(call_of(get_stream_, number.get()));
         return address_of(ptr_.of(current.get()).get());
     }
 
@@ -71,7 +71,7 @@ bool is_named(PyTypeObject* type, const char* module, const char* name) {
     const Owned of_type(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
     const Owned own(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__name__"));
     if (!PyUnicode_Check(of_type.get()) || PyUnicode_CompareWithASCIIString(own.get(), name) != 0) { return false; }
-    const char* const text = PyUnicode_AsUTF8(of_type.get());
+    const char* const text = PyUnicode_AsUTF8AndSize(of_type.get(), nullptr);
     const std::size_t length = std::strlen(module);
     return text != nullptr && std::strncmp(text, module, length) == 0 && (text[length] == 0 || text[length] == '.');
 }
@@ -100,7 +100,7 @@ const GpuLibrary* plain_library_of(PyTypeObject* type) {
     constexpr std::size_t kMostTypes = 16;
     if (known.size() == kMostTypes) { return nullptr; }
     const GpuLibrary* const library = look_up(type);
-    Py_INCREF(type);
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
     known.push_back({type, library});
     return library;
 }

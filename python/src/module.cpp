@@ -58,9 +58,9 @@ PyObject* plan_slot(PyObject* self, PyObject* arguments, PyObject* named) {
         static std::array names{"signal", "out"};
         std::array<char*, 3> keywords{const_cast<char*>(names[0]), const_cast<char*>(names[1]), nullptr};
         PyObject *signal = nullptr, *out = Py_None;
-        if (named == nullptr && (PyTuple_GET_SIZE(arguments) == 1 || PyTuple_GET_SIZE(arguments) == 2)) {
-            signal = PyTuple_GET_ITEM(arguments, 0);
-            if (PyTuple_GET_SIZE(arguments) == 2) { out = PyTuple_GET_ITEM(arguments, 1); }
+        if (named == nullptr && (PyTuple_Size(arguments) == 1 || PyTuple_Size(arguments) == 2)) {
+            signal = PyTuple_GetItem(arguments, 0);
+            if (PyTuple_Size(arguments) == 2) { out = PyTuple_GetItem(arguments, 1); }
         } else if (PyArg_ParseTupleAndKeywords(arguments, named, "O|O:Plan", keywords.data(), &signal, &out) == 0) {
             return nullptr;
         }

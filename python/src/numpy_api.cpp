@@ -35,7 +35,7 @@ int number_of_dtype(Dtype dtype) { return dtype == Dtype::bf16 ? -1 : kNumbers[s
 
 std::string name_of(PyArrayObject* array) {
     const Owned text(PyObject_Str(reinterpret_cast<PyObject*>(PyArray_DESCR(array))));
-    const char* utf8 = PyUnicode_AsUTF8(text.get());
+    const char* utf8 = PyUnicode_AsUTF8AndSize(text.get(), nullptr);
     return utf8 == nullptr ? "?" : utf8;
 }
 

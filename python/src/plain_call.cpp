@@ -65,14 +65,14 @@ bool same_option(PyObject* a, PyObject* b) {
     if (a == b) { return true; }
     if (a == nullptr || b == nullptr || Py_TYPE(a) != Py_TYPE(b)) { return false; }
     if (PyFloat_CheckExact(a)) {
-        const auto bits = [](PyObject* number) { return std::bit_cast<std::int64_t>(PyFloat_AS_DOUBLE(number)); };
+        const auto bits = [](PyObject* number) { return std::bit_cast<std::int64_t>(PyFloat_AsDouble(number)); };
         return bits(a) == bits(b);
     }
     if (PyUnicode_CheckExact(a)) { return PyUnicode_Compare(a, b) == 0; }
     if (PyLong_CheckExact(a)) { return PyObject_RichCompareBool(a, b, Py_EQ) == 1; }
-    if (!PyTuple_CheckExact(a) || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) { return false; }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
-        if (!same_option(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) { return false; }
+    if (!PyTuple_CheckExact(a) || PyTuple_Size(a) != PyTuple_Size(b)) { return false; }
+    for (Py_ssize_t i = 0; i < PyTuple_Size(a); ++i) {
+        if (!same_option(PyTuple_GetItem(a, i), PyTuple_GetItem(b, i))) { return false; }
     }
     return true;
 }
@@ -84,8 +84,8 @@ bool is_fixed(PyObject* option) {
         return true;
     }
     if (!PyTuple_CheckExact(option)) { return false; }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(option); ++i) {
-        if (!is_fixed(PyTuple_GET_ITEM(option, i))) { return false; }
+    for (Py_ssize_t i = 0; i < PyTuple_Size(option); ++i) {
+        if (!is_fixed(PyTuple_GetItem(option, i))) { return false; }
     }
     return true;
 }
@@ -355,7 +355,7 @@ bool same_kind(const View& a, const View& b) {
 Owned tuple_of_shape(const std::vector<npy_intp>& shape) {
     Owned tuple(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
     for (std::size_t d = 0; d < shape.size(); ++d) {
-        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(d), Owned(PyLong_FromSsize_t(shape[d])).release());
+        PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(d), Owned(PyLong_FromSsize_t(shape[d])).release());
     }
     return tuple;
 }

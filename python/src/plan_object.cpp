@@ -17,10 +17,13 @@ std::vector<npy_intp> shape_argument(PyObject* object) {
     if (PyArray_Check(object)) {
         raise(PyExc_TypeError, "shape: an array; give the signal's shape, an integer or a tuple of them");
     }
-    PyArray_Dims dims{nullptr, 0};
-    if (PyArray_IntpConverter(object, &dims) == 0) { throw PythonError{}; }
-    std::vector<npy_intp> shape(dims.ptr, dims.ptr + dims.len);
-    PyDimMem_FREE(dims.ptr);
+    std::vector<npy_intp> shape(NPY_MAXDIMS);
+    const int axes = PyArray_IntpFromSequence(object, shape.data(), NPY_MAXDIMS);
+    if (axes < 0) { throw PythonError{}; }
+    if (axes > NPY_MAXDIMS) {
+        raise(PyExc_ValueError, "shape: " + std::to_string(axes) + " axes; an array has at most " + std::to_string(NPY_MAXDIMS));
+    }
+    shape.resize(static_cast<std::size_t>(axes));
     for (const npy_intp count : shape) {
         if (count < 1) { raise(PyExc_ValueError, "shape: " + std::to_string(count) + "; a plan needs at least 1 along each axis"); }
     }

@@ -7,14 +7,18 @@ import time
 PATIENCE = 2.0  # seconds without a word
 
 
+def check(show):
+    if show not in ("auto", None) and not callable(show):
+        raise TypeError(f"progress: {show!r}; give a function of (done, total), 'auto' or None")
+
+
 class Progress:
     """Counts steps. `show` is a function that is called with (done, total) after each step; "auto": a bar of tqdm from two seconds
     on, where tqdm is installed and somebody watches; None: nothing."""
 
-    def __init__(self, total, show="auto", text=""):
-        if show not in ("auto", None) and not callable(show):
-            raise TypeError(f"progress: {show!r}; give a function of (done, total), 'auto' or None")
-        self.total, self.done, self.text = total, 0, text
+    def __init__(self, total, show="auto", text="", done=0):
+        check(show)
+        self.total, self.done, self.text = total, done, text
         self._call = show if callable(show) else None
         self._watched = show == "auto" and _is_watched() and importlib.util.find_spec("tqdm") is not None
         self._begin = time.perf_counter()

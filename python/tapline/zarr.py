@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from tapline import _parts, _stores
+from tapline import _parts, _progress, _stores
 
 __all__ = ["convolve", "correlate", "image"]
 
@@ -20,7 +20,7 @@ __all__ = ["convolve", "correlate", "image"]
 _MEMORY_BYTES = 256 << 20
 
 
-def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES, progress=None, overwrite=False, chunks=None,
+def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES, progress="auto", overwrite=False, chunks=None,
              **options):  # fmt: skip
     """`tapline.convolve` along an axis of an array in a store.
 
@@ -35,8 +35,9 @@ def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES
         result's shape; it is written as it is, and an interrupted run begins again.
     memory : int
         Bytes that a region's input and output may take together; at least one chunk of the target is done at once.
-    progress : callable, optional
-        Called as ``progress(done, regions)`` after each region.
+    progress : function, 'auto' or None
+        Called as ``progress(done, regions)`` after each region; 'auto': a bar of tqdm after two seconds, where tqdm is installed
+        and somebody watches.
     chunks : tuple of int, optional
         Of a new target; by default the source's.
 
@@ -60,7 +61,7 @@ def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES
                 memory, progress, overwrite, chunks)  # fmt: skip
 
 
-def correlate(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES, progress=None, overwrite=False, chunks=None,
+def correlate(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES, progress="auto", overwrite=False, chunks=None,
               **options):  # fmt: skip
     """`tapline.correlate` from store to store; see `convolve`.
 
@@ -75,7 +76,7 @@ def correlate(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTE
     return _run(source, target, make, memory, progress, overwrite, chunks)
 
 
-def image(source, target, taps, mode="same", *, channel_axis=None, operation="convolution", memory=_MEMORY_BYTES, progress=None,
+def image(source, target, taps, mode="same", *, channel_axis=None, operation="convolution", memory=_MEMORY_BYTES, progress="auto",
           overwrite=False, chunks=None, **options):  # fmt: skip
     """`tapline.image` from store to store: rows and columns are the last two axes, with ``channel_axis=-1`` those before the last.
 
@@ -94,6 +95,7 @@ def image(source, target, taps, mode="same", *, channel_axis=None, operation="co
 
 
 def _run(source, target, make_filter, memory, progress, overwrite, chunks):
+    _progress.check(progress)
     x = _stores.opened(source)
     if len(x.shape) == 0 or math.prod(x.shape) == 0:
         raise ValueError(f"source: shape {tuple(x.shape)}; give at least one sample")
@@ -108,13 +110,13 @@ def _run(source, target, make_filter, memory, progress, overwrite, chunks):
         ]
         regions = list(itertools.product(*spans))
         out.begin(len(regions))
-        for number, region in enumerate(regions):
-            if out.is_done(number):
-                continue
-            out.write(tuple(slice(*(r.outputs if isinstance(r, _parts.Part) else r)) for r in region), _region(x, spec, region))
-            out.finish_region(number)
-            if progress is not None:
-                progress(out.done, len(regions))
+        with _progress.Progress(len(regions), progress, "tapline.zarr", out.done) as steps:
+            for number, region in enumerate(regions):
+                if out.is_done(number):
+                    continue
+                out.write(tuple(slice(*(r.outputs if isinstance(r, _parts.Part) else r)) for r in region), _region(x, spec, region))
+                out.finish_region(number)
+                steps.step()
         return out.finish()
 
 
@@ -204,6 +206,7 @@ def main(arguments=None):
     options = {"mode": a.mode, "boundary": a.boundary, "constant": a.constant, "origin": a.origin, "accuracy": a.accuracy,
                "dtype": a.dtype, "scale": a.scale, "bias": a.bias, "threads": a.threads, "memory": int(a.memory * 2**20),
                "overwrite": a.overwrite}  # fmt: skip
+    options["progress"] = None
     if not a.quiet and sys.stderr.isatty():
         options["progress"] = lambda done, all_of: print(f"\r{done} of {all_of} regions", end="", file=sys.stderr, flush=True)
     try:
@@ -215,7 +218,7 @@ def main(arguments=None):
     except (ValueError, TypeError, OSError, NotImplementedError, ImportError) as error:
         print(f"tapline: {error}", file=sys.stderr)
         return 1
-    if "progress" in options:
+    if options["progress"] is not None:
         print(file=sys.stderr)
     return 0
 

@@ -26,7 +26,10 @@ constexpr Known kKnown[] = {
     {Target::scalar, "scalar", 0},
 };
 
-bool runs_here(const Known& known) { return known.target == Target::scalar || (hwy::SupportedTargets() & known.highway) != 0; }
+bool runs_here(const Known& known) {
+    // Beside what the processor says it has: what the compiler was told that every processor has.
+    return known.target == Target::scalar || ((hwy::SupportedTargets() | HWY_STATIC_TARGET) & known.highway) != 0;
+}
 
 Target best_target() {
     static const Target kBest = runnable_targets().front();

@@ -205,7 +205,7 @@ fi
 "$TAPLINE" image p.png -o - --mask 1 >/dev/full 2>stderr
 [ $? -eq 1 ] || fail "standard output is full: status 0"
 grep -q "space" stderr || fail "standard output is full: $(cat stderr)"
-head -c 3000000 "$TAPLINE" | npy '|u1' '(1000, 1000, 3)' False >noise.npy
+cat "$BASH" "$BASH" "$BASH" | head -c 3000000 | npy '|u1' '(1000, 1000, 3)' False >noise.npy
 (
     ulimit -f 100
     trap '' XFSZ

@@ -1,8 +1,8 @@
 # Standard input and output, every format: the same bits as with files, boundary wrap too.
 . "$(dirname "$0")/_common.sh"
 
-head -c 200000 "$TAPLINE" | npy '|u1' '(200000,)' False >x.npy
-head -c 200000 "$TAPLINE" | od -An -v -w1 -t u1 | tr -d ' ' >x.txt
+head -c 200000 "$BASH" | npy '|u1' '(200000,)' False >x.npy
+head -c 200000 "$BASH" | od -An -v -w1 -t u1 | tr -d ' ' >x.txt
 for boundary in zero wrap mirror; do
     for taps in 0.5,1,2 gaussian:40; do
         options="--mode same --boundary $boundary"

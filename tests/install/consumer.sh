@@ -11,6 +11,8 @@ unset DESTDIR
 "$CMAKE" --install "$TAPLINE_BUILD_DIR" --prefix "$work/installed" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
 mv "$work/installed" "$work/moved" # nothing may remember where it was installed first
 prefix=$work/moved
+if [ -z "${CMAKE_TOOLCHAIN_FILE:-}" ]; then unset CMAKE_TOOLCHAIN_FILE; fi
+run=(env ${TAPLINE_EMULATOR:-}) # what was compiled for another processor runs under an emulator
 
 expect() { # expect PATTERN OUTPUT: a line of the output matches the whole pattern
     grep -qxE "$1" <<<"$2" || { echo "expected '$1' in:"; echo "$2"; exit 1; }
@@ -21,9 +23,9 @@ echo "-- find_package"
 "$CMAKE" -S "$TAPLINE_SOURCE_DIR/examples/consumer" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
     -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
 "$CMAKE" --build "$work/build"
-output=$("$work/build/consumer")
+output=$("${run[@]}" "$work/build/consumer")
 expect "tapline ${TAPLINE_VERSION//./\\.}: 1 4 7 6" "$output"
-expect "tapline ${TAPLINE_VERSION//./\\.} from C: 1 4 7 6" "$("$work/build/consumer_c")"
+expect "tapline ${TAPLINE_VERSION//./\\.} from C: 1 4 7 6" "$("${run[@]}" "$work/build/consumer_c")"
 
 echo "-- find_package refuses a version that is not compatible"
 sed 's/find_package(tapline [0-9.]*/find_package(tapline 99.0/' "$TAPLINE_SOURCE_DIR/examples/consumer/CMakeLists.txt" >"$work/CMakeLists.txt"
@@ -51,7 +53,7 @@ export PKG_CONFIG_PATH=${pc%/*}
 # shellcheck disable=SC2046  # the flags are words
 "$CXX" -std=c++20 -Wall -Wextra -Werror "$TAPLINE_SOURCE_DIR/examples/consumer/main.cpp" -o "$work/by_pkg_config" $(pkg-config --cflags --libs tapline)
 libdir=$(pkg-config --variable=libdir tapline)
-expect "tapline ${TAPLINE_VERSION//./\\.}: 1 4 7 6" "$(LD_LIBRARY_PATH=$libdir "$work/by_pkg_config")"
+expect "tapline ${TAPLINE_VERSION//./\\.}: 1 4 7 6" "$(LD_LIBRARY_PATH=$libdir "${run[@]}" "$work/by_pkg_config")"
 
 echo "-- the example with MPI, in four processes, where there is one: also that of the Python module's tests"
 mpirun=$(PATH=$PATH:$TAPLINE_SOURCE_DIR/build/python/env/bin command -v mpirun || true)
@@ -72,15 +74,15 @@ is_there() { [ -e "$libdir/$1" ] && echo 1 || echo 0; }
 [ "$has_engine $has_lessons" = "$(is_there libtapline_cuda.so) $(is_there libtapline_lessons.so)" ] || { ls "$libdir"; echo "The engine was built: $has_engine"; exit 1; }
 # shellcheck disable=SC2046
 "$CXX" -std=c++20 "$TAPLINE_SOURCE_DIR/tests/install/engines.cpp" -o "$work/engines" $(pkg-config --cflags --libs tapline)
-find_engine() { LD_LIBRARY_PATH=$libdir TAPLINE_HAS_ENGINE=$1 bash "$TAPLINE_SOURCE_DIR/tests/install/engine.sh" "$work/engines"; }
+find_engine() { LD_LIBRARY_PATH=$libdir TAPLINE_HAS_ENGINE=$1 bash "$TAPLINE_SOURCE_DIR/tests/install/engine.sh" "${run[@]}" "$work/engines"; }
 find_engine "$has_engine"
 
 if [ "${TAPLINE_HAS_COMMAND:-0}" = 1 ]; then
     echo "-- the command, its completion and its man page"
-    expect ".*${TAPLINE_VERSION//./\\.}.*" "$(env -u LD_LIBRARY_PATH "$prefix/bin/tapline" --version)"
+    expect ".*${TAPLINE_VERSION//./\\.}.*" "$(env -u LD_LIBRARY_PATH "${run[@]}" "$prefix/bin/tapline" --version)"
     bash -n "$prefix/share/bash-completion/completions/tapline"
     test -s "$prefix/share/man/man1/tapline.1"
-    TAPLINE_HAS_ENGINE=$has_engine bash "$TAPLINE_SOURCE_DIR/tests/install/engine.sh" "$prefix/bin/tapline" info
+    TAPLINE_HAS_ENGINE=$has_engine bash "$TAPLINE_SOURCE_DIR/tests/install/engine.sh" "${run[@]}" "$prefix/bin/tapline" info
 fi
 
 if [ "$has_engine" = 1 ]; then

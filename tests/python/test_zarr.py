@@ -66,6 +66,9 @@ def test_the_target_is_made_like_the_source(tmp_path):
     assert dict(y.attrs) == {"units": "V"}
     assert y.metadata.dimension_names == ("t",)
     assert seen[-1][0] == seen[-1][1] > 1
+    with pytest.raises(TypeError, match="progress: 7"):
+        tapline.zarr.convolve(source, tmp_path / "never.zarr", [1, 2], progress=7)
+    assert not (tmp_path / "never.zarr").exists()
     sharded = zarr.create_array(str(tmp_path / "s.zarr"), shape=(100,), dtype=float, chunks=(5,), shards=(20,))
     sharded[...] = x
     z = tapline.zarr.convolve(sharded, tmp_path / "t.zarr", [1, 2], "same", memory=1)

@@ -59,7 +59,7 @@ PyObject* Torch::empty(PyObject* like, const View& /*view*/, PyObject* shape, Py
     return Owned(PyObject_VectorcallMethod(name, arguments, 2, names)).release();
 }
 
-PyObject* Torch::empty_like(PyObject* tensor) const { return Owned(PyObject_CallOneArg(empty_like_.get(), tensor)).release(); }
+PyObject* Torch::empty_like(PyObject* tensor) const { return call_of(empty_like_, tensor).release(); }
 
 PyObject* Torch::dtype_object(Dtype dtype) const {
     return Owned::borrowed(dtypes_[static_cast<std::size_t>(dtype)].get()).release();
@@ -72,7 +72,7 @@ std::uintptr_t Torch::stream(int device) const {
         return reinterpret_cast<std::uintptr_t>(current);
     }
     const Owned number(PyLong_FromLong(device));
-    return address_of(Owned(PyObject_CallOneArg(get_stream_.get(), number.get())).get());
+    return address_of(call_of(get_stream_, number.get()).get());
 }
 
 const Torch* torch_library() { return made_once<Torch>(); }

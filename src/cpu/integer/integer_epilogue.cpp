@@ -29,7 +29,7 @@ std::uint64_t low_bits(long double integral) {
 // |value| < 2^(digits - 2).
 template <class F>
 F round_to_even(F value) {
-    constexpr F kNoFraction = F{3} * static_cast<F>(std::uint64_t{1} << (std::numeric_limits<F>::digits - 2));
+    constexpr F kNoFraction = F{3} * static_cast<F>(core::Int128{1} << (std::numeric_limits<F>::digits - 2));
     return (value + kNoFraction) - kNoFraction;
 }
 
