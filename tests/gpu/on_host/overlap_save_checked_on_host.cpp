@@ -29,15 +29,18 @@ template <class S>
 Kernel pick_segment_kernel(int /*warps*/, Spectrum /*spectrum*/) {
     return {};
 }
-template <class X>
-Kernel pick_tiles_kernel(int /*warps*/) {
-    return {};
-}
 template <class Raw>
 Kernel pick_narrow_kernel(int warps) {
     return warps == 1   ? plain_kernel<Narrow<Raw>, 1, Spectrum::block>()
            : warps == 2 ? plain_kernel<Narrow<Raw>, 2, Spectrum::block>()
                         : plain_kernel<Narrow<Raw>, 4, Spectrum::block>();
+}
+// Never launched, but its tables are those of all.
+template <class X>
+Kernel pick_tiles_kernel(int warps) {
+    Kernel kernel = pick_narrow_kernel<std::int16_t>(warps);
+    kernel.function = nullptr;
+    return kernel;
 }
 
 namespace {

@@ -79,7 +79,7 @@ public:
         info.changed = "multiply-adds limited: tensor cores do sixteen times as many in half precision";
         info.requirements =
             "compute capability 8.0; f32, f16 or bf16; at most 256 taps (512 of the type of 16-bit samples, compute capability "
-            "9.0); unit sample strides; not under strict accuracy";
+            "9.0); unit sample strides, of f32 also backwards or every second one; not under strict accuracy";
         info.limited_by = "memory up to about 100 taps, then the tensor cores";
         info.source = "src/cuda/families/tensor/tensor.cuh";
         info.takes_pieces = 1;
