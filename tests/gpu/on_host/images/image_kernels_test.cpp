@@ -224,21 +224,29 @@ TEST(ImageKernels, MarchesDownStripsOnTensorCores) {
     }
 }
 
-// Masks of more rows and columns on tensor cores: each number of steps, taps that are single halves (means) and others.
+// Masks of more rows and columns on tensor cores: each number of steps, taps that are single halves (means: rank 0) and others.
 TEST(ImageKernels, MarchesDownStripsWithManyTaps) {
     const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
                                    Boundary::reflect, Boundary::mirror,   Boundary::wrap};
     int turn = 0;
-    for (const auto [height, width] : {std::pair{49, 34}, {3, 61}, {65, 40}, {81, 81}, {97, 1}, {60, 90}, {101, 101}, {113, 20}}) {
-        for (const std::int64_t columns : {turn % 4 == 0 ? 200 : 136, turn % 4 == 0 ? 72 : 8}) {
-            ImageProblem p{.height = 53, .width = columns, .mask_height = height, .mask_width = width};
-            p.boundary = boundaries[turn++ % 6];
-            if (p.boundary == Boundary::constant) { p.constant = 3; }
-            if (turn % 5 == 0) { p.clamp = Clamp{-1, 1}; }
-            if (turn % 7 == 0) { p.mode = Mode::full; }
-            EXPECT_EQ(run_whole(cuda::image_separable(), p, turn % 2, turn % 4 == 0, 132, 9, "as halves"), "")
-                << height << " " << width << " " << columns << " " << static_cast<int>(p.boundary);
-        }
+    for (const auto [height, width, rank, columns] : {std::tuple{49, 34, 1, 200},
+                                                      {40, 45, 0, 72},
+                                                      {65, 40, 1, 72},
+                                                      {3, 61, 0, 8},
+                                                      {81, 81, 1, 200},
+                                                      {70, 80, 0, 8},
+                                                      {97, 1, 1, 136},
+                                                      {60, 90, 1, 72},
+                                                      {97, 33, 0, 72},
+                                                      {101, 101, 0, 136},
+                                                      {113, 20, 1, 72}}) {
+        ImageProblem p{.height = 53, .width = columns, .mask_height = height, .mask_width = width};
+        p.boundary = boundaries[turn++ % 6];
+        if (p.boundary == Boundary::constant) { p.constant = 3; }
+        if (turn % 5 == 0) { p.clamp = Clamp{-1, 1}; }
+        if (turn % 7 == 0) { p.mode = Mode::full; }
+        EXPECT_EQ(run_whole(cuda::image_separable(), p, rank, turn % 4 == 0, 132, 9, "as halves"), "")
+            << height << " " << width << " " << columns << " " << static_cast<int>(p.boundary);
     }
 }
 
