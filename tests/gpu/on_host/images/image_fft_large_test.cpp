@@ -7,6 +7,7 @@
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
+#include "cuda/families/image_fft/image_fft.hpp"
 #include "cuda/families/image_fft_large/image_fft_large.hpp"
 #include "gpu/on_host/drawn_on_host.hpp"
 #include "support/case.hpp"
@@ -70,6 +71,36 @@ TEST(ImageFftLarge, TilesOfEverySize) {
             prepared.launch(job_of(r, c.first_out(), c.first_in(), 0, r.y.outputs));
             ASSERT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), false), "") << size << ": " << describe(p);
         }
+    }
+}
+
+// The cost model says what an H100 took, and leaves smaller masks to rung 07.
+TEST(ImageFftLarge, CostsWhatWasMeasured) {
+    struct Measured {
+        std::int64_t height, width, channels, side;
+        double seconds;
+        bool other_is_faster;
+    };
+    const cuda_abi::Device device = device_of(132, 9);
+    for (const Measured& m : {Measured{4096, 4096, 1, 31, 174e-6, true},
+                              {4096, 4096, 1, 63, 207e-6, true},
+                              {4096, 4096, 1, 101, 193e-6, false},
+                              {4096, 4096, 1, 401, 404e-6, false},
+                              {4096, 4096, 1, 1001, 647e-6, false},
+                              {1500, 1500, 1, 101, 51e-6, false},
+                              {512, 512, 1, 101, 29e-6, false},
+                              {200, 200, 1, 401, 31e-6, false},
+                              {1024, 1024, 32, 31, 383e-6, true}}) {
+        const ImageProblem p{
+            .height = m.height, .width = m.width, .channels = m.channels, .mask_height = m.side, .mask_width = m.side};
+        cuda::Problem asked;
+        static_cast<core::Resolved&>(asked) = core::resolve(p);
+        const double seconds = cuda::image_fft_large().estimate_seconds(asked, device);
+        EXPECT_NEAR(seconds / m.seconds, 1, 0.2) << describe(p);
+        if (m.channels != 1) { continue; }  // rung 12 is not here
+        const bool other =
+            cuda::image_fft().supports(asked, device).empty() && cuda::image_fft().estimate_seconds(asked, device) < seconds;
+        EXPECT_EQ(other, m.other_is_faster) << describe(p);
     }
 }
 
