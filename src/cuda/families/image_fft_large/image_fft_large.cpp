@@ -293,7 +293,7 @@ public:
         const double tasks = static_cast<double>(g.units) * (g.tasks[kThere] + g.tasks[kDown] + g.tasks[kBack]);
         launch_kernel(plan.kernel, static_cast<unsigned>(std::min<double>(held, tasks)), kThreads,
                       static_cast<std::size_t>(plan.shared_bytes), stream, a, g);
-        repair(a, g, 4 * held, stream);
+        repair(a, g, held, stream);
     }
 
 private:

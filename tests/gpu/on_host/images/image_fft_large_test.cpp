@@ -19,7 +19,7 @@ namespace tapline::test {
 namespace {
 
 constexpr int kShards = 4;
-constexpr std::int64_t kDefaultCases = 160;
+constexpr std::int64_t kDefaultCases = 80;
 
 // Whether the rung took it.
 bool run_case(std::uint64_t seed) {
