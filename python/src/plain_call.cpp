@@ -314,6 +314,13 @@ PyObject* run(const Given& given, const ArrangedCall& call, PyObject* shape, PyO
     return run_plain(*given.library, call, given.signal, given.in, given.out, given.to, given.of_taps.address, shape, dtype);
 }
 
+// Whether long taps, of as many bytes, are those that were kept.
+bool are_as_kept(const std::vector<std::byte>& kept, PyObject* taps) {
+    const void* const bytes = PyArray_DATA(reinterpret_cast<PyArrayObject*>(taps));
+    const WithoutGil without_gil(kept.size() > kBytesWithoutGil);
+    return detail::same_bytes(kept.data(), bytes, kept.size());
+}
+
 // Comparing long taps with those of a plan takes the host about as long as the GPU takes with them. So the call goes ahead with
 // what looks the same and compares meanwhile; if they have changed, the same memory is written again, in the stream's order, before
 // anyone can read it.
@@ -328,12 +335,7 @@ PyObject* long_call(Operation operation, const Values& values, const Given& give
         PyObject* const result = run(given, *call, shape.get(), dtype.get());
         if (result == nullptr) { return nullptr; }
         Owned guess(result);
-        const void* const bytes = PyArray_DATA(reinterpret_cast<PyArrayObject*>(given.taps));
-        const bool same = constant || [&] {
-            const WithoutGil without_gil(kept->size() > kBytesWithoutGil);
-            return detail::same_bytes(kept->data(), bytes, kept->size());
-        }();
-        if (same) {
+        if (constant || are_as_kept(*kept, given.taps)) {
             count_use(kept);
             return guess.release();
         }
@@ -430,20 +432,33 @@ PyObject* plain_call(Operation operation, const Values& values) {
 
 PyObject* plain_image(const ImageCall& image) {
     Given given{};
-    if (!read(image.image, image.taps, image.out, given) || given.taps_there || is_long(image.taps)) { return nullptr; }
+    if (!read(image.image, image.taps, image.out, given) || given.taps_there) { return nullptr; }
     const Call* const known = find(Function::image, image.options, given);
     const std::shared_ptr<ArrangedCall> call = known == nullptr ? nullptr : known->long_call.lock();
     if (call == nullptr) { return nullptr; }
+    const bool compares = known->taps.is_long && !is_the_same_constant(known->taps, given.taps);
+    const KeptTaps kept = known->taps.kept.lock();
     const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
-    return run(given, *call, shape.get(), dtype.get());
+    PyObject* const result = run(given, *call, shape.get(), dtype.get());
+    if (result == nullptr || !compares) { return result; }
+    Owned guess(result);
+    if (kept == nullptr || !are_as_kept(*kept, given.taps)) { return nullptr; }  // the long way writes it again
+    count_use(kept);
+    return guess.release();
 }
 
 void keep_plain_image(const ImageCall& image, const Plan& plan, const std::vector<npy_intp>& shape, Dtype dtype) {
     Given given{};
-    if (!read(image.image, image.taps, image.out, given) || given.taps_there || is_long(image.taps)) { return; }
-    if (latest_kept_taps() == nullptr) { return; }
-    std::optional<Call> call = outline_of(Function::image, image.options, given);
+    if (!read(image.image, image.taps, image.out, given) || given.taps_there) { return; }
+    const KeptTaps latest = latest_kept_taps();
+    std::optional<Call> call = latest == nullptr ? std::nullopt : outline_of(Function::image, image.options, given);
     if (!call) { return; }
+    if (call->taps.is_long) {
+        const auto bytes = static_cast<std::size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(image.taps)));
+        if (latest->size() != bytes || !are_as_kept(*latest, image.taps)) { return; }  // converted, or moved
+        call->taps.kept = latest;
+        if (is_constant(image.taps)) { call->taps.array = Owned(PyWeakref_NewRef(image.taps, nullptr)); }
+    }
     const auto arranged = std::make_shared<ArrangedCall>(plan);
     call->shape = tuple_of_shape(shape);
     call->dtype = Owned(given.library->dtype_object(dtype));

@@ -118,6 +118,18 @@ def test_an_image_filtered_again_needs_no_plan(gpu, monkeypatch):
     assert_close(gpu.get(tapline.image(there, h)), tapline.image(x, h), 20)
 
 
+def test_large_masks_changed_in_place_are_other_masks(gpu):
+    x, h = drawn(40, 50), drawn(300, 301)
+    there = gpu.put(x)
+    for place in (0, 45_000, h.size - 1):
+        for again in range(2):
+            options = {"boundary": "wrap", "scale": 2.0}
+            got = tapline._core.plain_image(there, h, None, given_options(options))
+            assert (got is None) == (again == 0) or isinstance(gpu, Jax)
+            assert_close(gpu.get(tapline.image(there, h, **options)), tapline.image(x, h, **options), 1000)
+        h.flat[place] += 1
+
+
 def test_exact_integers(gpu):
     """Other taps are another call, and one whose sums do not fit says so each time."""
     x = np.arange(-40, 80, 10, dtype=np.int8)

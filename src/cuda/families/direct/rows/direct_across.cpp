@@ -214,9 +214,9 @@ private:
     static constexpr double kWaste = 1.38;
     // Taps of own filters come one by one. H100, (8, 4096, 2048) with a filter for each channel: 4, 16, 31, 64 and 128 taps 200,
     // 225, 243, 414 and 792 us.
-    static constexpr double kOwnWaste = 2.2;
+    static constexpr double kOwnWaste = 1.9;
     // Of a block with little to do: 81,012 times 13 samples of 32 channels, 2 taps, 344 us, 13,021 times 12 with one tap 54.
-    static constexpr double kRoundSeconds = 8.5e-6;
+    static constexpr double kRoundSeconds = 7e-6;
     static constexpr double kOutputProducts = 5;
     static constexpr double kTurnedProducts = 25;
     static constexpr double kNorm = 4;
