@@ -164,7 +164,9 @@ def image(
         more = {"channel_axis": channel_axis, "origin": origin, "operation": operation, "out": out, "dtype": dtype}
         return devices.image(image, taps, **more, **options)
     if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
-        return _gpu_image.image(image, taps, out, dtype, channel_axis, operation == "correlation", origins_of(origin), options, given)
+        return _gpu_image.image(
+            image, taps, out, dtype, channel_axis, operation == "correlation", origins_of(origin), options, given
+        )
     x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
     channels = has_channels(x.ndim, channel_axis)
     taps = arranged_taps(taps, x.shape[-1] if channels else None)

@@ -11,9 +11,9 @@ namespace tapline::cuda::integer {
 alignas(128) uint4 direct_memory[test::on_host::kSharedBytes / sizeof(uint4)];
 alignas(128) double2 places[test::on_host::kSharedBytes / sizeof(double2)];
 }  // namespace tapline::cuda::integer
+#include "cuda/families/integer/digits/integer_digits.cpp"
 #include "cuda/families/integer/integer_any.cpp"
 #include "cuda/families/integer/integer_any.cu"
-#include "cuda/families/integer/digits/integer_digits.cpp"
 #include "cuda/families/integer/integer_direct.cpp"
 #include "cuda/families/integer/integer_direct.cu"
 #include "cuda/families/integer/integer_finish.cpp"
