@@ -10,7 +10,6 @@
 namespace tapline::cpu {
 namespace {
 
-using core::Axis;
 using core::Batch;
 using core::Resolved;
 
