@@ -142,9 +142,26 @@ std::shared_ptr<GpuCall> PlanObject::on_gpu(const std::string& dtype, const std:
     for (const OnGpu& known : gpu_calls_) {
         if (known.dtype == dtype && known.device == device) { return known.call; }
     }
-    auto call = std::make_shared<GpuCall>(make_gpu_call(dtype, device));
+    // Up to so many taps whatever the strides. A constant may be no sample.
+    constexpr std::int64_t kMostTaps = 8192;
+    const std::optional<Dtype> given = dtype_of_name(dtype);
+    const bool may_widen = given && is_integer(*given) && size_of(*given) <= 2 && prepared_.problem.taps <= kMostTaps &&
+                           prepared_.problem.boundary != Boundary::constant;
+    std::shared_ptr<GpuCall> call = may_widen ? as_stored(dtype, device) : nullptr;
+    if (call == nullptr) { call = std::make_shared<GpuCall>(make_gpu_call(dtype, device, false)); }
     gpu_calls_.push_back({dtype, device, call});
     return call;
+}
+
+std::shared_ptr<GpuCall> PlanObject::as_stored(const std::string& dtype, const std::string& device) const {
+    auto call = std::make_shared<GpuCall>(make_gpu_call(dtype, device, true));
+    try {
+        call->arrange(packed_strides(input_shape_, call->signal_type()), packed_strides(call->output_shape(), call->output_type()));
+        return call;
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) { throw; }
+    }
+    return nullptr;
 }
 
 PyObject* PlanObject::execute_plain(PyObject* signal, PyObject* out) {
@@ -154,7 +171,7 @@ PyObject* PlanObject::execute_plain(PyObject* signal, PyObject* out) {
     return plain_.run(input_shape_, signal, out, call_for);
 }
 
-GpuCall PlanObject::make_gpu_call(const std::string& dtype, const std::string& device) const {
+GpuCall PlanObject::make_gpu_call(const std::string& dtype, const std::string& device, bool as_stored) const {
     const std::optional<Dtype> given = dtype_of_name(dtype);
     const Dtype own = prepared_.types.signal;
     const std::string& wanted = request_.options.device;
@@ -169,9 +186,11 @@ GpuCall PlanObject::make_gpu_call(const std::string& dtype, const std::string& d
                                    "; convert them or make a plan with dtype='" + dtype + "'");
     }
     Types types = prepared_.types;
-    if (is_half && own == Dtype::f32) { types.signal = *given; }  // read as it is stored
+    const bool widens = as_stored && !is_integer(types.taps) && !types.complex_taps;
+    if ((is_half && own == Dtype::f32) || widens) { types.signal = *given; }  // read as it is stored
     Prepared prepared{types, prepared_.shape, prepared_.problem, Owned::borrowed(prepared_.taps.get())};
     prepared.problem.dtype = types.signal;
+    if (widens) { prepared.problem.real_taps = types.taps; }
     prepared.problem.output_dtype = types.output;
     return {request_, device, std::move(prepared)};
 }

@@ -41,7 +41,9 @@ private:
         std::string dtype, device;
         std::shared_ptr<GpuCall> call;
     };
-    [[nodiscard]] GpuCall make_gpu_call(const std::string& dtype, const std::string& device) const;
+    [[nodiscard]] GpuCall make_gpu_call(const std::string& dtype, const std::string& device, bool as_stored) const;
+    /// That call, which widens integers while it reads them; null where no engine does that.
+    [[nodiscard]] std::shared_ptr<GpuCall> as_stored(const std::string& dtype, const std::string& device) const;
 
     Request request_;
     std::vector<npy_intp> input_shape_;

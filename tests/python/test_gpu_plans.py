@@ -131,3 +131,18 @@ def test_taps_that_differ_in_one_place_are_other_filters(gpu):
         h[place] += 3
         assert_close(gpu.get(tapline.convolve(there, h)), tapline.convolve(x, h), 300)
         assert_close(tapline.convolve(x, h), np.convolve(x.astype(float), h).astype(np.float32), 300)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_integers_are_widened_while_they_are_read(gpu, dtype):
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 100, (6, 500)).astype(dtype)
+    there = gpu.put(x)
+    for taps, boundary in ((5, "zero"), (33, "reflect"), (400, "wrap"), (5, "constant")):
+        constant = {"constant": 2.5} if boundary == "constant" else {}
+        for axis in (0, 1):
+            h = drawn(taps if axis == 1 else min(taps, 6))
+            plan = tapline.Plan(x.shape, h, mode="same", axis=axis, boundary=boundary, dtype=dtype, **constant)
+            for mine, theirs in ((x, there), (np.ascontiguousarray(x.T).T, gpu.put(np.ascontiguousarray(x.T)).T)):
+                for _ in range(2):
+                    assert_close(gpu.get(plan(theirs)), plan(mine), 200)
