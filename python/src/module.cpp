@@ -154,6 +154,13 @@ GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& 
 
 PyArrayObject* array_of(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
 
+// Borrowed.
+std::vector<PyObject*> items_of(PyObject* tuple) {
+    std::vector<PyObject*> items(static_cast<std::size_t>(PyTuple_Size(tuple)));
+    for (std::size_t i = 0; i < items.size(); ++i) { items[i] = PyTuple_GetItem(tuple, static_cast<Py_ssize_t>(i)); }
+    return items;
+}
+
 // Called by tapline._image and tapline._gpu_image alone.
 void add_image(nb::module_& module) {
     using Origin = std::optional<std::int64_t>;
@@ -178,7 +185,8 @@ void add_image(nb::module_& module) {
         "keep_plain_image",
         [](nb::handle image, nb::handle taps, nb::handle out, const nb::tuple& options, const ImageObject& plan,
            const std::vector<npy_intp>& shape, const std::string& dtype) {
-            const ImageCall call{image.ptr(), taps.ptr(), out.ptr(), {PySequence_Fast_ITEMS(options.ptr()), nb::len(options)}};
+            const std::vector<PyObject*> given = items_of(options.ptr());
+            const ImageCall call{image.ptr(), taps.ptr(), out.ptr(), given};
             checked([&] { keep_plain_image(call, plan.plan(), shape, known_dtype("image", dtype)); });
         },
         nb::arg("image"), nb::arg("taps"), nb::arg("out").none(), nb::arg("options"), nb::arg("plan"), nb::arg("shape"),
@@ -332,7 +340,7 @@ PyCFunction as_function(PyObject* (*fastcall)(PyObject*, PyObject* const*, Py_ss
 PyObject* remembered_image(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t count) {
     return guarded([&] {
         if (count != 4 || !PyTuple_Check(arguments[3])) { raise(PyExc_TypeError, "plain_image takes three arrays and a tuple"); }
-        const std::span options(PySequence_Fast_ITEMS(arguments[3]), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments[3])));
+        const std::vector<PyObject*> options = items_of(arguments[3]);
         PyObject* const result = plain_image({arguments[0], arguments[1], arguments[2], options});
         return result == nullptr ? Owned::borrowed(Py_None).release() : result;
     });
