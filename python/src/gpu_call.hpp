@@ -30,6 +30,9 @@ Dtype known_dtype(const char* argument, const std::string& name);
 /// As types_of(), with 16-bit floating signals read as they are stored, and, where `as_stored`, integers beside real taps, too.
 Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output, bool as_stored);
 
+/// Whether integer samples may be read as they are stored: a constant beyond the ends may be no value of their type.
+bool stays_as_stored(const Problem& problem, Dtype signal);
+
 /// A call arranged for the strides of its arrays: what is to be executed, with its plans. It never changes, so that several threads
 /// may run it at once.
 class ArrangedCall {

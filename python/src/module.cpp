@@ -143,7 +143,9 @@ GpuCall make_gpu_call(const std::string& function, const std::vector<npy_intp>& 
     const Request request = request_of(values, function == "correlate" ? Operation::correlation : Operation::convolution);
     std::optional<Dtype> wanted;
     if (output_dtype) { wanted = known_dtype("out", *output_dtype); }
-    const Types types = gpu_types_of(known_dtype("signal", dtype), known_dtype("taps", taps_dtype), wanted, as_stored);
+    const Dtype signal = known_dtype("signal", dtype);
+    const Types types =
+        gpu_types_of(signal, known_dtype("taps", taps_dtype), wanted, as_stored && stays_as_stored(request.problem, signal));
     if (!nb::isinstance<nb::tuple>(taps)) {
         return {request, device, prepare(request, shape, types, as_array(taps.ptr(), "taps"))};
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <list>
 #include <span>
@@ -185,18 +184,6 @@ const Call* find(Function function, std::span<PyObject* const> options, const Gi
     return nullptr;
 }
 
-// A constant beyond the ends may be no value of an integer type: then samples are converted first.
-bool stays_as_stored(const Values& values, Dtype dtype) {
-    PyObject* const constant = values[Keyword::constant];
-    if (constant == nullptr || constant == Py_None || !is_integer(dtype)) { return true; }
-    if (!PyLong_CheckExact(constant) && !PyFloat_CheckExact(constant)) { return false; }
-    const double value = PyFloat_AsDouble(constant);
-    if (PyErr_Occurred() != nullptr) { PyErr_Clear(); }
-    const bool is_signed = dtype == Dtype::i8 || dtype == Dtype::i16 || dtype == Dtype::i32 || dtype == Dtype::i64;
-    const double top = std::ldexp(1.0, static_cast<int>(8 * size_of(dtype)) - (is_signed ? 1 : 0));
-    return value == std::floor(value) && value < top && value >= (is_signed ? -top : 0);
-}
-
 // What convolve() would arrange for these arrays, as the long way does it; null where that converts or copies something.
 std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values, const Given& given, Call& call) {
     auto* const array = given.taps_there ? nullptr : reinterpret_cast<PyArrayObject*>(given.taps);
@@ -205,7 +192,7 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
     if (given.taps_there && is_integer(given.in.dtype) && is_integer(taps_dtype)) { return nullptr; }
     const Request request = request_of(values, operation);
     const Types types = gpu_types_of(given.in.dtype, taps_dtype, given.has_out ? std::optional(given.to.dtype) : std::nullopt,
-                                     stays_as_stored(values, given.in.dtype));
+                                     stays_as_stored(request.problem, given.in.dtype));
     if (types.signal != given.in.dtype) { return nullptr; }
     const std::vector<npy_intp> shape(given.in.shape.begin(), given.in.shape.begin() + given.in.axes);
     Owned taps = Owned::borrowed(given.taps);
@@ -322,23 +309,26 @@ bool are_as_kept(const std::vector<std::byte>& kept, PyObject* taps) {
 }
 
 // Comparing long taps with those of a plan takes the host about as long as the GPU takes with them. So the call goes ahead with
-// what looks the same and compares meanwhile; if they have changed, the same memory is written again, in the stream's order, before
-// anyone can read it.
+// what looks the same and compares meanwhile; if they have changed, nothing is returned, and the same memory is to be written
+// again, in the stream's order, before anyone can read it.
+std::optional<PyObject*> run_and_compare(const Given& given, const Call& known, const ArrangedCall& call) {
+    const KeptTaps kept = known.taps.is_long ? known.taps.kept.lock() : nullptr;
+    const bool compares = kept != nullptr && !is_the_same_constant(known.taps, given.taps);
+    const Owned shape = Owned::borrowed(known.shape.get()), dtype = Owned::borrowed(known.dtype.get());
+    PyObject* const result = run(given, call, shape.get(), dtype.get());
+    if (result == nullptr || kept == nullptr) { return result; }
+    Owned guess(result);
+    if (compares && !are_as_kept(*kept, given.taps)) { return std::nullopt; }
+    count_use(kept);
+    return guess.release();
+}
+
 PyObject* long_call(Operation operation, const Values& values, const Given& given) {
     const Call* const known = find(function_of(operation), options_of(values), given);
     if (known != nullptr && known->is_refused) { return nullptr; }
-    const KeptTaps kept = known == nullptr ? nullptr : known->taps.kept.lock();
-    const std::shared_ptr<ArrangedCall> call = known == nullptr ? nullptr : known->long_call.lock();
-    if (kept != nullptr && call != nullptr) {
-        const bool constant = is_the_same_constant(known->taps, given.taps);
-        const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
-        PyObject* const result = run(given, *call, shape.get(), dtype.get());
-        if (result == nullptr) { return nullptr; }
-        Owned guess(result);
-        if (constant || are_as_kept(*kept, given.taps)) {
-            count_use(kept);
-            return guess.release();
-        }
+    if (known != nullptr) {
+        const std::shared_ptr<ArrangedCall> call = known->long_call.lock();
+        if (const std::optional<PyObject*> result = run_and_compare(given, *known, *call)) { return *result; }
     }
     std::optional<Call> made = make(operation, values, given);
     if (!made) { return nullptr; }
@@ -434,17 +424,9 @@ PyObject* plain_image(const ImageCall& image) {
     Given given{};
     if (!read(image.image, image.taps, image.out, given) || given.taps_there) { return nullptr; }
     const Call* const known = find(Function::image, image.options, given);
-    const std::shared_ptr<ArrangedCall> call = known == nullptr ? nullptr : known->long_call.lock();
-    if (call == nullptr) { return nullptr; }
-    const bool compares = known->taps.is_long && !is_the_same_constant(known->taps, given.taps);
-    const KeptTaps kept = known->taps.kept.lock();
-    const Owned shape = Owned::borrowed(known->shape.get()), dtype = Owned::borrowed(known->dtype.get());
-    PyObject* const result = run(given, *call, shape.get(), dtype.get());
-    if (result == nullptr || !compares) { return result; }
-    Owned guess(result);
-    if (kept == nullptr || !are_as_kept(*kept, given.taps)) { return nullptr; }  // the long way writes it again
-    count_use(kept);
-    return guess.release();
+    if (known == nullptr) { return nullptr; }
+    const std::shared_ptr<ArrangedCall> call = known->long_call.lock();
+    return run_and_compare(given, *known, *call).value_or(nullptr);  // the long way writes it again
 }
 
 void keep_plain_image(const ImageCall& image, const Plan& plan, const std::vector<npy_intp>& shape, Dtype dtype) {
@@ -456,15 +438,12 @@ void keep_plain_image(const ImageCall& image, const Plan& plan, const std::vecto
     if (call->taps.is_long) {
         const auto bytes = static_cast<std::size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(image.taps)));
         if (latest->size() != bytes || !are_as_kept(*latest, image.taps)) { return; }  // converted, or moved
-        call->taps.kept = latest;
-        if (is_constant(image.taps)) { call->taps.array = Owned(PyWeakref_NewRef(image.taps, nullptr)); }
+        if (latest_kept_taps() != latest) { return; }                                  // another thread's plan came meanwhile
     }
-    const auto arranged = std::make_shared<ArrangedCall>(plan);
+    call->call = std::make_shared<ArrangedCall>(plan);
     call->shape = tuple_of_shape(shape);
     call->dtype = Owned(given.library->dtype_object(dtype));
-    call->long_call = arranged;
-    keep_with_latest(arranged);  // an image's plan may hold much memory
-    remember(std::move(*call));
+    remember_long(std::move(*call), image.taps);  // an image's plan may hold much memory, whatever its taps do
 }
 
 std::vector<int> plain_calls() {

@@ -142,11 +142,11 @@ std::shared_ptr<GpuCall> PlanObject::on_gpu(const std::string& dtype, const std:
     for (const OnGpu& known : gpu_calls_) {
         if (known.dtype == dtype && known.device == device) { return known.call; }
     }
-    // Up to so many taps whatever the strides. A constant may be no sample.
+    // Up to so many taps whatever the strides.
     constexpr std::int64_t kMostTaps = 8192;
     const std::optional<Dtype> given = dtype_of_name(dtype);
     const bool may_widen = given && is_integer(*given) && size_of(*given) <= 2 && prepared_.problem.taps <= kMostTaps &&
-                           prepared_.problem.boundary != Boundary::constant;
+                           stays_as_stored(prepared_.problem, *given);
     std::shared_ptr<GpuCall> call = may_widen ? as_stored(dtype, device) : nullptr;
     if (call == nullptr) { call = std::make_shared<GpuCall>(make_gpu_call(dtype, device, false)); }
     gpu_calls_.push_back({dtype, device, call});

@@ -125,18 +125,12 @@ def _execute(function, library, place, signal, taps, taps_dtype, wanted, options
     """One call with its taps in host memory. Integers beside real taps are widened while they are read, where a kernel does that;
     else they are converted first."""
     arguments = (function, place.shape, place.dtype, taps, taps_dtype, wanted, f"cuda:{place.device}", options)
-    if _is_integer(place.dtype) and _is_a_sample(options.get("constant", 0), place.dtype):
+    if _is_integer(place.dtype):
         try:
             return run(library, place, signal, _core.GpuCall(*arguments, True), out)
         except NotImplementedError:
             pass
     return run(library, place, signal, _core.GpuCall(*arguments, False), out)
-
-
-def _is_a_sample(constant, dtype):
-    """Whether an integer type has this number."""
-    low, high = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    return type(constant) in (int, float) and low <= constant <= high and constant == int(constant)
 
 
 def _new_output(library, place, planned):

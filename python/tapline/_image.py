@@ -6,7 +6,7 @@ import numpy as np
 
 from tapline import _core, _gpu, _gpu_image
 from tapline._gpu_libraries import name_of
-from tapline._image_parts import arranged_taps, has_channels, origins_of
+from tapline._image_parts import arranged_taps, has_channels, is_correlation, origins_of
 
 # Types that images are stored in as they are; others are converted.
 _AS_STORED = frozenset("fdFDBH")
@@ -151,8 +151,7 @@ def image(
     known = _core.plain_image(image, taps, out, given)
     if known is not None:
         return known
-    if operation not in ("convolution", "correlation"):
-        raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
+    correlation = is_correlation(operation)
     options = {"mode": mode, "boundary": boundary, "accuracy": accuracy, "scale": scale, "bias": bias, "threads": threads}
     if constant is not None:
         options["constant"] = constant
@@ -164,9 +163,7 @@ def image(
         more = {"channel_axis": channel_axis, "origin": origin, "operation": operation, "out": out, "dtype": dtype}
         return devices.image(image, taps, **more, **options)
     if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
-        return _gpu_image.image(
-            image, taps, out, dtype, channel_axis, operation == "correlation", origins_of(origin), options, given
-        )
+        return _gpu_image.image(image, taps, out, dtype, channel_axis, correlation, origins_of(origin), options, given)
     x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
     channels = has_channels(x.ndim, channel_axis)
     taps = arranged_taps(taps, x.shape[-1] if channels else None)
@@ -185,7 +182,7 @@ def image(
         four,
         taps,
         options,
-        correlation=operation == "correlation",
+        correlation=correlation,
         origins=origins_of(origin),
         out=to,
         dtype=np.float32 if wanted.char == "e" else wanted,

@@ -35,3 +35,9 @@ def origins_of(origin):
     if len(origin) != 2:
         raise ValueError(f"origin: {origin!r}; give an index for both axes, or a pair (row, column)")
     return tuple(None if o is None else int(o) for o in origin)
+
+
+def is_correlation(operation):
+    if operation not in ("convolution", "correlation"):
+        raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
+    return operation == "correlation"

@@ -13,7 +13,7 @@ import numpy as np
 from tapline import _core, _gpu_image
 from tapline._gpu_call import handle, taps_in_host_memory
 from tapline._gpu_libraries import c_strides, itemsize_of, library_of
-from tapline._image_parts import arranged_taps, has_channels, origins_of
+from tapline._image_parts import arranged_taps, has_channels, is_correlation, origins_of
 
 __all__ = ["ImagePlan", "Plan", "convolve", "correlate", "image"]
 
@@ -237,8 +237,7 @@ class ImagePlan(Plan):
         output_dtype=None,
         **options,
     ):
-        if operation not in ("convolution", "correlation"):
-            raise ValueError(f"operation: {operation!r}; one of 'convolution', 'correlation'")
+        correlation = is_correlation(operation)
         channels = has_channels(len(shape), channel_axis)
         taps = arranged_taps(taps_in_host_memory(taps)[0], shape[-1] if channels else None)
         axis = len(shape) - 2 - channels
@@ -253,7 +252,7 @@ class ImagePlan(Plan):
 
         plan = _core.DevicesPlan.of_images(
             options | {"device": devices},
-            operation == "correlation",
+            correlation,
             outline(shape, read),
             outline(output_shape, written),
             taps,

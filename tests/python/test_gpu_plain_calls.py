@@ -205,7 +205,7 @@ def test_equal_options_of_other_types(gpu):
             assert_close(gpu.get(tapline.convolve(there, h, clamp=limits)), tapline.convolve(x, h, clamp=limits), 20)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16"])
 def test_constants_beside_integers(gpu, dtype):
     """Those that are samples too are read as such; others make floats of all."""
     if not isinstance(gpu, Cupy) and dtype == "uint16":
