@@ -10,6 +10,28 @@
 
 namespace tapline::test {
 
+// An image of any layout and types, mostly of pixels that kernels widen to f32; sides of up to `most`, at times of `rare`.
+inline Problem draw_any_image(std::int64_t most, std::int64_t rare, Random& random) {
+    Problem p = draw_problem({.rank = 2,
+                              .most_samples = chance(0.2, random) ? rare : most,
+                              .most_taps = chance(0.2, random) ? 48 : 12,
+                              .most_products = 300000,
+                              .integers = true,
+                              .layouts = true},
+                             random);
+    if (chance(0.7, random)) {
+        p.dtype =
+            pick(std::vector<Dtype>{Dtype::f32, Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::f16, Dtype::bf16}, random);
+        p.complex_taps = false;
+        p.real_taps = is_integer(p.dtype) ? std::optional(Dtype::f32) : std::nullopt;
+        p.overflow = Overflow::error;
+        p.output_dtype = chance(0.5, random) ? std::optional(Dtype::f32) : std::nullopt;
+        if (is_integer(p.dtype) && !p.output_dtype) { p.output_dtype = p.dtype; }
+        p.constant = is_integer(p.dtype) ? 3 : 0.3;
+    }
+    return p;
+}
+
 // Whether the rung takes the problem. Then it is executed, at times in two pieces, its samples ending or beginning at a fence, and
 // compared with the textbook.
 inline bool run_drawn(const cuda::Rung& rung, const Problem& p, const core::Resolved& r, std::uint64_t seed, Random& random) {

@@ -91,12 +91,7 @@ __device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g
         const int q = at.number + kApart * v;
         float x[kNear];
         float y[kNear];
-#pragma unroll
-        for (int s = 0; s < kNear; ++s) {
-            const float2 point = shared[down_place<D>(q, s, at.column)];
-            x[s] = point.x;
-            y[s] = point.y;
-        }
+        take_points(x, y, [&](int s) { return shared[down_place<D>(q, s, at.column)]; });
         float u[kNear];
         float w[kNear];
         multiply_column<D, kNear, kFar>(at.spectrum, q, PairsOf<kFar>{g.tables + D::kPairsDownQ + q}, x, y, u, w);
@@ -111,12 +106,7 @@ __device__ __forceinline__ void go_down(const ImageArguments& a, const Passes& g
         const int s = at.number + kApart * v;
         float x[kFar];
         float y[kFar];
-#pragma unroll
-        for (int q = 0; q < kFar; ++q) {
-            const float2 point = shared[down_place<D>(q, s, at.column)];
-            x[q] = point.x;
-            y[q] = point.y;
-        }
+        take_points(x, y, [&](int q) { return shared[down_place<D>(q, s, at.column)]; });
         fft::transform_by<kFar>(y, x, PairsOf<kNear>{g.tables + D::kPairsDownS + s});
         fft::for_each_index<0, kFar>([&](auto value) {
             constexpr int m = decltype(value)::value;
@@ -206,12 +196,7 @@ __device__ __forceinline__ void go_down_long(const ImageArguments& a, const Pass
         const int q = item / kMid;
         float x[kNear];
         float y[kNear];
-#pragma unroll
-        for (int s = 0; s < kNear; ++s) {
-            const float2 point = shared[long_place<D>(q, i, s, at.column)];
-            x[s] = point.x;
-            y[s] = point.y;
-        }
+        take_points(x, y, [&](int s) { return shared[long_place<D>(q, i, s, at.column)]; });
         float u[kNear];
         float w[kNear];
         const int frequency = q + kFar * i;
@@ -230,12 +215,7 @@ __device__ __forceinline__ void go_down_long(const ImageArguments& a, const Pass
         const int item = at.number + kApart * v;
         float x[kFar];
         float y[kFar];
-#pragma unroll
-        for (int q = 0; q < kFar; ++q) {
-            const float2 point = shared[long_place<D>(q, item / kNear, item % kNear, at.column)];
-            x[q] = point.x;
-            y[q] = point.y;
-        }
+        take_points(x, y, [&](int q) { return shared[long_place<D>(q, item / kNear, item % kNear, at.column)]; });
         fft::transform_by<kFar>(y, x, PairsOf<kMid * kNear>{g.tables + D::kPairsDownS + item});
         fft::for_each_index<0, kFar>([&](auto value) {
             constexpr int m = decltype(value)::value;

@@ -82,6 +82,17 @@ __device__ __forceinline__ unsigned part_of_row(const ImageArguments& a, std::in
     return 1U << static_cast<unsigned>(divide(x * 32, a.width));
 }
 
+/// Points from wherever point(t) has them.
+template <int kCount, class Point>
+__device__ __forceinline__ void take_points(float (&x)[kCount], float (&y)[kCount], const Point& point_at) {
+#pragma unroll
+    for (int t = 0; t < kCount; ++t) {
+        const float2 point = point_at(t);
+        x[t] = point.x;
+        y[t] = point.y;
+    }
+}
+
 /// A row of a channel's window, null if there is none, columns kNear j + s and those half a row on. `columns`: where columns come
 /// from, at an edge.
 template <class D, class Pixel>
@@ -292,12 +303,7 @@ __device__ __forceinline__ void go_back(const ImageArguments& a, const Passes& g
             (line >> g.group_bits) * D::kPoints + q;
         float x[kNear];
         float y[kNear];
-#pragma unroll
-        for (int t = 0; t < kNear; ++t) {
-            const float2 point = __ldcg(from + t * kFar);
-            x[t] = point.x;
-            y[t] = point.y;
-        }
+        take_points(x, y, [&](int t) { return __ldcg(from + t * kFar); });
         fft::transform<kNear>(y, x);
         const unsigned place = line_place<Along>(line_of_warp, 0) ^ inner_place<Along>(q);
         fft::for_each_index<0, kNear>([&](auto value) {

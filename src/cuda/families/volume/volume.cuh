@@ -86,7 +86,7 @@ __device__ __forceinline__ X sample_at(const VolumeArguments<X>& a, const char* 
 template <class X, int kAcross>
 __device__ __forceinline__ void store_narrowed(const VolumeArguments<X>& a, const X (&value)[kAcross], std::int64_t index,
                                                int columns) {
-    const auto as = [&](auto narrow) {
+    with_raw(a.output_bytes, [&](auto narrow) {
         using Raw = decltype(narrow);
         constexpr int kBytes = kAcross * static_cast<int>(sizeof(Raw));
         constexpr int kVectorBytes = kBytes < 16 ? kBytes : 16;
@@ -105,17 +105,7 @@ __device__ __forceinline__ void store_narrowed(const VolumeArguments<X>& a, cons
                 if (i < columns) { to[i * a.x.out_stride] = raw[i]; }
             }
         }
-    };
-    switch (a.output_bytes) {
-        case 1:
-            return as(std::uint8_t{});
-        case 2:
-            return as(std::uint16_t{});
-        case 4:
-            return as(std::uint32_t{});
-        default:
-            return as(std::uint64_t{});
-    }
+    });
 }
 
 /// A thread's outputs of one plane by the mask's own taps.

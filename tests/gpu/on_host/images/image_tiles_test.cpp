@@ -20,31 +20,10 @@ namespace {
 constexpr int kShards = 4;
 constexpr std::int64_t kDefaultCases = 800;
 
-Problem draw_any_image(Random& random) {
-    Problem p = draw_problem({.rank = 2,
-                              .most_samples = chance(0.2, random) ? 200 : 50,
-                              .most_taps = chance(0.2, random) ? 48 : 12,
-                              .most_products = 300000,
-                              .integers = true,
-                              .layouts = true},
-                             random);
-    if (chance(0.7, random)) {  // what the rung is for
-        p.dtype =
-            pick(std::vector<Dtype>{Dtype::f32, Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::f16, Dtype::bf16}, random);
-        p.complex_taps = false;
-        p.real_taps = is_integer(p.dtype) ? std::optional(Dtype::f32) : std::nullopt;
-        p.overflow = Overflow::error;
-        p.output_dtype = chance(0.5, random) ? std::optional(Dtype::f32) : std::nullopt;
-        if (is_integer(p.dtype) && !p.output_dtype) { p.output_dtype = p.dtype; }
-        p.constant = is_integer(p.dtype) ? 3 : 0.3;
-    }
-    return p;
-}
-
 // Whether the rung took it.
 bool run_case(std::uint64_t seed) {
     Random random(seed);
-    const Problem p = draw_any_image(random);
+    const Problem p = draw_any_image(50, 200, random);
     const core::Resolved r = core::resolve(p);
     if (r.has_outer() || r.is_exact()) { return false; }
     // Whoever else takes pixels that do not lie side by side.
