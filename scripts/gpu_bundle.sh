@@ -28,7 +28,7 @@ for program in tapline tapline_gpu_tests libtapline_cuda.so libtapline_lessons.s
         exit 1
     fi
     newer=$(find include examples lessons src/core src/cuda src/gpu_host tests/gpu tests/support -newer "$build/bin/$program" -type f ! -name receipt.json \
-        \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | head -1)
+        \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -print -quit)
     [ -z "$newer" ] || newest=$newer
     cp -L "$build/bin/$program" "$out/bin/"
 done
