@@ -29,7 +29,7 @@ OURS = (
 
 
 def flags_of(entry):
-    """The arguments that make a difference to what a source means: not the precompiled header, since a source includes what it needs."""
+    """The arguments that tell what a source means; it includes what it needs, without a precompiled header."""
     words = shlex.split(entry["command"])[1:]
     kept = []
     skip = False
