@@ -394,6 +394,13 @@ NB_MODULE(_core, module) {
     module.attr("gpu_programs") = nb::dict();  // tapline._gpu_nd
     module.def("plain_calls", &plain_calls, "Of the calls that are remembered: whether each runs without Python.");
     module.def(
+        "is_too_long_to_keep",
+        [](std::size_t bytes) {
+            constexpr std::size_t kLeast = std::size_t{1} << 20;  // of fewer a plan is made in little time
+            return bytes >= kLeast && is_too_long_to_keep(bytes, true);
+        },
+        "Whether so many bytes of taps are more than the cache of plans keeps on a GPU.");
+    module.def(
         "clear_plan_cache",
         [] {
             clear_plan_cache();

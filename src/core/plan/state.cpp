@@ -1,5 +1,6 @@
 // From a problem to a plan: the choice, the preparation, and what becomes of both where a GPU fails.
 #include <algorithm>
+#include <cstring>
 
 #include "core/choice/device_choice.hpp"
 #include "core/plan/plan_parts.hpp"
@@ -38,7 +39,13 @@ TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& se
 std::unique_ptr<const Executable> prepare_sets(const Algorithm& algorithm, const Resolved& problem, const Request& request,
                                                const std::vector<AlignedBytes>& given, bool only_first) {
     if (algorithm.takes_outer(problem, request)) {
-        return algorithm.prepare(problem, request.taps_come_later ? nullptr : given.front().get(), request);
+        if (request.taps_come_later || given.size() == 1) {
+            return algorithm.prepare(problem, request.taps_come_later ? nullptr : given.front().get(), request);
+        }
+        const auto bytes = static_cast<std::size_t>(problem.filters * problem.taps()) * size_of(problem.taps_dtype);
+        const AlignedBytes all = allocate(given.size() * bytes, "taps");
+        for (std::size_t i = 0; i < given.size(); ++i) { std::memcpy(all.get() + i * bytes, given[i].get(), bytes); }
+        return algorithm.prepare(problem, all.get(), request);
     }
     const Resolved one = without_outer(problem);
     std::vector<const void*> sets;
