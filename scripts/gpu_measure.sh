@@ -118,7 +118,7 @@ if wants choice || wants python; then
             exit 0
         fi
         CUDA_VISIBLE_DEVICES=$((2 % gpus)) XLA_PYTHON_CLIENT_PREALLOCATE=false on $((2 % gpus)) \
-            limited pytest python3 -m pytest -q -p no:cacheprovider tests/python/test_gpu*.py tests/python/test_torch.py &
+            limited pytest python3 -m pytest -q -p no:cacheprovider tests/python/gpu tests/python/test_torch.py &
         CUDA_VISIBLE_DEVICES=$((3 % gpus)) on $((3 % gpus)) limited gpu_python python3 bench/gpu_python.py --out "$out/gpu_python.json"
         wait
     ) &

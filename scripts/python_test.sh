@@ -24,11 +24,24 @@ engine=
 [ ! -f "$build/bin/libtapline_cuda.so" ] || engine=expected
 EXPECT_CUDA_ENGINE=$engine PYTHON=$python tests/python/wheel_test.sh "$wheels"/tapline-*.whl
 scripts/sdist_test.sh
-TAPLINE_EMULATED_CUDA=$build/tests/emulated_cuda/libemulated_cuda.so "$env/bin/python" -m pytest -q -p no:cacheprovider tests/python
-if [ "$quick" != --quick ]; then
-    # From a folder without settings for pytest: the tests are NumPy's and SciPy's, and so is how they run.
+own_tests() {
+    TAPLINE_EMULATED_CUDA=$build/tests/emulated_cuda/libemulated_cuda.so "$env/bin/python" -m pytest -q -p no:cacheprovider tests/python
+}
+if [ "$quick" = --quick ]; then
+    own_tests
+    exit
+fi
+# NumPy's and SciPy's own tests meanwhile, on another core. From a folder without settings for pytest: the tests are theirs, and so is how they run.
+log=$wheels/in_place.log
+(
     in_place=$PWD/tests/python
     cd "$wheels"
     PYTHONPATH=$in_place "$env/bin/python" -m pytest -q -p tapline_in_place -p no:cacheprovider -c /dev/null \
         --pyargs $("$env/bin/python" "$in_place/tapline_in_place.py")
-fi
+) >"$log" 2>&1 &
+others=$!
+status=0
+own_tests || status=$?
+wait "$others" || status=$?
+cat "$log"
+exit "$status"

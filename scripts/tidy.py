@@ -29,14 +29,14 @@ OURS = (
 
 
 def flags_of(entry):
-    """The arguments that make a difference to what a source means."""
+    """The arguments that tell what a source means; it includes what it needs, without a precompiled header."""
     words = shlex.split(entry["command"])[1:]
     kept = []
     skip = False
     for word in words:
-        if skip or word in ("-c", entry["file"]):
+        if skip or word in ("-c", "-Winvalid-pch", entry["file"]):
             skip = False
-        elif word in ("-o", "-MF", "-MT", "-MQ"):
+        elif word in ("-o", "-MF", "-MT", "-MQ", "-include"):
             skip = True
         else:
             kept.append(word)

@@ -1,5 +1,5 @@
 // Arrays of CuPy and PyTorch in GPU memory read without the package's Python: where they lie and how; new ones beside them; the
-// stream that their library works on. Other libraries, and whatever is not plain about an array, are for tapline/_gpu_libraries.py.
+// stream that their library works on. Other libraries, and whatever is not plain about an array, are for tapline/_gpu/libraries.py.
 #pragma once
 
 #include <array>

@@ -163,7 +163,7 @@ std::vector<PyObject*> items_of(PyObject* tuple) {
     return items;
 }
 
-// Called by tapline._image and tapline._gpu_image alone.
+// Called by tapline._image and tapline._gpu.images alone.
 void add_image(nb::module_& module) {
     using Origin = std::optional<std::int64_t>;
     nb::class_<ImageObject>(module, "ImagePlan", "A mask prepared for images of one arrangement: what tapline._image keeps.")
@@ -231,7 +231,7 @@ void add_gpu_call(nb::module_& module) {
              nb::arg("taps") = 0);
 }
 
-// (shape, strides in bytes, the type's name), (axis, origin, boundary): what tapline._gpu_nd calls.
+// (shape, strides in bytes, the type's name), (axis, origin, boundary): what tapline._gpu.programs calls.
 using Lying = std::tuple<std::vector<npy_intp>, std::vector<npy_intp>, std::string>;
 using Filtered = std::tuple<int, std::int64_t, std::string>;
 
@@ -390,8 +390,8 @@ NB_MODULE(_core, module) {
     module.def("cpu_target", &tapline::cpu_target, "The instruction set in use.");
     module.def("wisdom_path", &tapline::wisdom_path, "Where `tapline tune` remembers what it measured.");
     module.def("available_threads", &tapline::available_threads, "CPU threads that this process may run on.");
-    module.attr("gpu_calls") = nb::dict();     // tapline._gpu_call fills it
-    module.attr("gpu_programs") = nb::dict();  // tapline._gpu_nd
+    module.attr("gpu_calls") = nb::dict();     // tapline._gpu.calls fills it
+    module.attr("gpu_programs") = nb::dict();  // tapline._gpu.programs
     module.def("plain_calls", &plain_calls, "Of the calls that are remembered: whether each runs without Python.");
     module.def(
         "is_too_long_to_keep",

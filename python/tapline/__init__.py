@@ -5,11 +5,11 @@
 """
 
 from tapline import ndimage, numpy, signal
-from tapline._bench import bench
 from tapline._core import Plan, __version__, clear_plan_cache, convolve, correlate, set_plan_cache_limit
 from tapline._image import image
-from tapline._info import info, show_config
 from tapline._plot import plot_taps
+from tapline._tools.bench import bench
+from tapline._tools.info import info, show_config
 
 __all__ = [
     "Plan",

@@ -5,7 +5,7 @@ import sys
 
 
 def main():
-    from tapline._info import command_path, show_config
+    from tapline._tools.info import command_path, show_config
 
     command = command_path()
     if command is None:

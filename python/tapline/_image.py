@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from tapline import _core, _gpu, _gpu_image
-from tapline._gpu_libraries import name_of
+from tapline import _core, _gpu
+from tapline._gpu import images
+from tapline._gpu.libraries import name_of
 from tapline._image_parts import arranged_taps, has_channels, is_correlation, origins_of
 
 # Types that images are stored in as they are; others are converted.
@@ -163,7 +164,7 @@ def image(
         more = {"channel_axis": channel_axis, "origin": origin, "operation": operation, "out": out, "dtype": dtype}
         return devices.image(image, taps, **more, **options)
     if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
-        return _gpu_image.image(image, taps, out, dtype, channel_axis, correlation, origins_of(origin), options, given)
+        return images.image(image, taps, out, dtype, channel_axis, correlation, origins_of(origin), options, given)
     x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
     channels = has_channels(x.ndim, channel_axis)
     taps = arranged_taps(taps, x.shape[-1] if channels else None)

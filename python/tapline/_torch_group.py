@@ -13,7 +13,8 @@ import time
 import torch
 import torch.distributed as dist
 
-from tapline import _core, _exchange, _parts
+from tapline import _core, _parts
+from tapline._parts import exchange
 
 
 class _Places:
@@ -22,10 +23,10 @@ class _Places:
     def __init__(self, group, lengths, k, origin, timeout):
         self.group, self.lengths, self.timeout = group, lengths, timeout
         self.rank, self.size = dist.get_rank(group), len(lengths)
-        self.cuts = _exchange.cuts_of(lengths, "x")
+        self.cuts = exchange.cuts_of(lengths, "x")
         raw = _core.shard(sum(lengths), k, {"mode": "same"}, origin, self.cuts, (1, 0))
         self.parts = _parts.parts_of(raw)
-        self.messages = _exchange.messages_of(self.parts)
+        self.messages = exchange.messages_of(self.parts)
         self.begin = [0, *self.cuts][self.rank]
 
     @property

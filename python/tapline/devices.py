@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 
-from tapline import _core, _gpu_image
-from tapline._gpu_call import handle, taps_in_host_memory
-from tapline._gpu_libraries import c_strides, itemsize_of, library_of
+from tapline import _core
+from tapline._gpu import images
+from tapline._gpu.calls import handle, taps_in_host_memory
+from tapline._gpu.libraries import c_strides, itemsize_of, library_of
 from tapline._image_parts import arranged_taps, has_channels, is_correlation, origins_of
 
 __all__ = ["ImagePlan", "Plan", "convolve", "correlate", "image"]
@@ -241,7 +242,7 @@ class ImagePlan(Plan):
         channels = has_channels(len(shape), channel_axis)
         taps = arranged_taps(taps_in_host_memory(taps)[0], shape[-1] if channels else None)
         axis = len(shape) - 2 - channels
-        read, written = _gpu_image.types_of(_name(dtype), _name(output_dtype), taps.dtype.kind == "c")
+        read, written = images.types_of(_name(dtype), _name(output_dtype), taps.dtype.kind == "c")
         options = {"mode": mode} | {name: tuple(v) if name == "clamp" else v for name, v in options.items() if v is not None}
         rows, columns = _core.image_size({"mode": mode}, *shape[axis : axis + 2], *taps.shape[-2:])
         output_shape = (*shape[:axis], rows, columns, *shape[axis + 2 :])

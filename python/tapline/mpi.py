@@ -10,7 +10,8 @@ import time
 import numpy as np
 from mpi4py import MPI
 
-from tapline import _exchange, _parts
+from tapline import _parts
+from tapline._parts import exchange
 
 __all__ = ["convolve", "correlate"]
 
@@ -110,7 +111,7 @@ def _convolve(x, taps, mode, axis, limited, options, correlation):
             f"taps, mode or options: processes 0 and {other} ask for different convolutions; give all of them the same"
         )
     axis = spec.axes[0]
-    cuts = _exchange.cuts_of(sizes)
+    cuts = exchange.cuts_of(sizes)
     parts = spec.parts(axis, cuts)
     window = _with_halos(x, axis, [0, *cuts], parts, limited)
     part = parts[limited.rank]
@@ -135,7 +136,7 @@ def _with_halos(x, axis, begins, parts, limited):
     own, comm = limited.rank, limited.comm
     requests = []
     incoming = []
-    for m in _exchange.messages_of(parts):
+    for m in exchange.messages_of(parts):
         cut = (slice(None),) * axis + (slice(m.first - begins[m.sender], m.last - begins[m.sender]),)
         if m.sender == own and m.receiver != own:
             data = np.ascontiguousarray(x[cut])

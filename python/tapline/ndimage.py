@@ -13,8 +13,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tapline import _fallback, _gpu, _gpu_nd, _nd
+from tapline import _fallback, _gpu, _nd
 from tapline._core import convolve as _convolve
+from tapline._gpu import programs
 
 __all__ = [
     "convolve",
@@ -126,7 +127,7 @@ def _are_whole(weights):
 
 def _truncate(sums, output):
     """float64 sums to an integer output the way C converts them, as SciPy does, but for the nudge."""
-    sums += (sums * _gpu_nd.NUDGE).clip(-1e-3, 1e-3)  # nothing beside sums above 2^53
+    sums += (sums * programs.NUDGE).clip(-1e-3, 1e-3)  # nothing beside sums above 2^53
     if _gpu.is_array(output):
         output[...] = sums.astype(np.int64).astype(output.dtype)
         return
@@ -183,20 +184,20 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
 def _on_gpu(image, weights, axes, origins, output, boundary, cval, divisor):
     """The same by the engine's passes, if it can."""
     mask = np.asarray(weights).reshape([weights.shape[a] for a in axes])
-    lines = [_gpu_nd.Line(tuple(axes), mask, tuple(origins), (boundary,) * len(axes), divisor)]
+    lines = [programs.Line(tuple(axes), mask, tuple(origins), (boundary,) * len(axes), divisor)]
     parts = None
     plain = image.dtype.char in "fdFD" and output.dtype == image.dtype
     if len(axes) > 1 and plain and (boundary != "constant" or cval == 0):
         parts = _nd.factors(mask, range(mask.ndim), np.result_type(image.dtype, mask))
-    if parts is not None and _gpu_nd.filtered(image, output, _gpu_nd.factored(mask, axes, origins, boundary, parts), cval):
+    if parts is not None and programs.filtered(image, output, programs.factored(mask, axes, origins, boundary, parts), cval):
         return True
-    return _gpu_nd.filtered(image, output, lines, cval)
+    return programs.filtered(image, output, lines, cval)
 
 
 def _line(axis, weights, mode, origin=0, divisor=1):
     """One axis of a filter, as the engine's passes take it."""
     weights = np.asarray(weights)
-    return _gpu_nd.Line((axis,), weights, (len(weights) // 2 + operator.index(origin),), (_boundary(mode),), divisor)
+    return programs.Line((axis,), weights, (len(weights) // 2 + operator.index(origin),), (_boundary(mode),), divisor)
 
 
 def _fits(constant, dtype):
@@ -239,7 +240,7 @@ def _correlate1d(image, weights, axis, output, mode, cval, origin):
     return output
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """One-dimensional correlation along an axis: scipy.ndimage.correlate1d.
 
@@ -260,7 +261,7 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     return _correlate1d(image, weights.conj(), axis, output, mode, cval, origin)
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """One-dimensional convolution along an axis: scipy.ndimage.convolve1d.
 
@@ -325,7 +326,7 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
     return output
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """Multidimensional correlation: scipy.ndimage.correlate.
 
@@ -340,7 +341,7 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
     return _nd_filter("correlate", input, weights, output, mode, cval, origin, False, axes)
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """Multidimensional convolution: scipy.ndimage.convolve.
 
@@ -380,7 +381,7 @@ def _gaussian(sigma, order, radius):
     return p(x) * bell
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None):
     """One-dimensional Gaussian filter: scipy.ndimage.gaussian_filter1d.
 
@@ -393,7 +394,7 @@ def gaussian_filter1d(input, sigma, axis=-1, order=0, output=None, mode="reflect
     return correlate1d(input, _gaussian(sigma, order, _half(sigma, truncate, radius))[::-1], axis, output, mode, cval, 0)
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None, axes=None):
     """Multidimensional Gaussian filter, an axis at a time: scipy.ndimage.gaussian_filter.
 
@@ -412,7 +413,7 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
     each = [one for one in each if one[1] > 1e-15]
     if each and _goes_in_passes(image, output, cval):
         lines = [_line(a, _gaussian(s, o, _half(s, truncate, r))[::-1], m) for a, s, o, m, r in each]
-        if _gpu_nd.filtered(image, output, lines, cval, all(o == 0 for _, _, o, _, _ in each)):
+        if programs.filtered(image, output, lines, cval, all(o == 0 for _, _, o, _, _ in each)):
             return output
     if len(each) == 2 and all(o == 0 for _, _, o, _, _ in each):
         halves = [int(truncate * float(s) + 0.5) if r is None else r for _, s, _, _, r in each]
@@ -431,7 +432,7 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
     return output
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     """One-dimensional mean of `size` samples: scipy.ndimage.uniform_filter1d.
 
@@ -461,7 +462,7 @@ def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0
     return output
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     """Multidimensional mean, an axis at a time: scipy.ndimage.uniform_filter.
 
@@ -482,7 +483,7 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
         if not all(0 <= int(s) // 2 + operator.index(o) < int(s) for _, s, o, _ in each):
             raise ValueError("invalid origin")
         lines = [_line(a, np.ones(int(s)), m, o, int(s)) for a, s, o, m in each]
-        if _gpu_nd.filtered(image, output, lines, cval, True):
+        if programs.filtered(image, output, lines, cval, True):
             return output
     if len(each) == 2:
         places = [int(s) // 2 + operator.index(o) for _, s, o, _ in each]
@@ -530,7 +531,7 @@ def _derivative(input, axis, output, mode, cval, across):
     modes = _sequence(mode, image.ndim)
     if _goes_in_passes(image, output, cval):
         lines = [_line(a, [-1, 0, 1] if a == axis else across, modes[a]) for a in range(image.ndim)]
-        if _gpu_nd.filtered(image, output, lines[axis : axis + 1] + lines[:axis] + lines[axis + 1 :], cval):
+        if programs.filtered(image, output, lines[axis : axis + 1] + lines[:axis] + lines[axis + 1 :], cval):
             return output
     correlate1d(image, [-1, 0, 1], axis, output, modes[axis], cval, 0)
     for other in range(image.ndim):
@@ -539,7 +540,7 @@ def _derivative(input, axis, output, mode, cval, across):
     return output
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def prewitt(input, axis=-1, output=None, mode="reflect", cval=0.0):
     """Prewitt filter: scipy.ndimage.prewitt.
 
@@ -554,7 +555,7 @@ def prewitt(input, axis=-1, output=None, mode="reflect", cval=0.0):
     return _derivative(input, axis, output, mode, cval, [1, 1, 1])
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
     """Sobel filter: scipy.ndimage.sobel.
 
@@ -569,7 +570,7 @@ def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
     return _derivative(input, axis, output, mode, cval, [1, 2, 1])
 
 
-@_gpu_nd.remembers
+@programs.remembers
 def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     """Laplace filter by second differences: scipy.ndimage.laplace.
 
@@ -585,9 +586,9 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     output = _output(output, image)
     axes = _axes(axes, image.ndim)
     modes = _sequence(mode, len(axes)) if axes else []
-    if _gpu_nd.sums_cross_at_once(image, output, axes) and _goes_in_passes(image, output, cval):
-        line = _gpu_nd.Line(axes, _gpu_nd.cross(len(axes)), (1,) * len(axes), tuple(_boundary(m) for m in modes))
-        if _gpu_nd.filtered(image, output, [line], cval):
+    if programs.sums_cross_at_once(image, output, axes) and _goes_in_passes(image, output, cval):
+        line = programs.Line(axes, programs.cross(len(axes)), (1,) * len(axes), tuple(_boundary(m) for m in modes))
+        if programs.filtered(image, output, [line], cval):
             return output
     for i, (axis, m) in enumerate(zip(axes, modes, strict=True)):
         if i == 0:

@@ -12,7 +12,9 @@ import sys
 
 import numpy as np
 
-from tapline import _parts, _progress, _stores
+from tapline import _parts
+from tapline._parts import stores
+from tapline._tools import progress as _progress
 
 __all__ = ["convolve", "correlate", "image"]
 
@@ -96,13 +98,13 @@ def image(source, target, taps, mode="same", *, channel_axis=None, operation="co
 
 def _run(source, target, make_filter, memory, progress, overwrite, chunks):
     _progress.check(progress)
-    x = _stores.opened(source)
+    x = stores.opened(source)
     if len(x.shape) == 0 or math.prod(x.shape) == 0:
         raise ValueError(f"source: shape {tuple(x.shape)}; give at least one sample")
     spec = make_filter(x)
     shape, dtype = spec.output_shape, spec.output_dtype
     problem = f"{spec.fingerprint:016x} {tuple(x.shape)} {x.dtype} {spec.options.get('mode')} axes {spec.axes}"
-    with _stores.target(target, x, shape, dtype, chunks, problem, overwrite) as out:
+    with stores.target(target, x, shape, dtype, chunks, problem, overwrite) as out:
         cuts = _regions(spec, out.chunks, dtype, memory)
         parts = {axis: spec.output_parts(axis, cuts[axis]) for axis in spec.axes}
         spans = [

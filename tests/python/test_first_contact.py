@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapline
-from tapline import _progress
+from tapline._tools import progress as _progress
 
 
 def test_show_config_prints_what_was_found(capsys):
@@ -30,9 +30,10 @@ def test_show_config_prints_what_was_found(capsys):
 
 @pytest.mark.parametrize("word", ["info", "--version"])
 def test_info_needs_no_command(word, capsys, monkeypatch):
-    from tapline import __main__, _info
+    from tapline import __main__
+    from tapline._tools import info
 
-    monkeypatch.setattr(_info, "command_path", lambda: None)
+    monkeypatch.setattr(info, "command_path", lambda: None)
     monkeypatch.setattr(sys, "argv", ["tapline", word])
     __main__.main()
     text = capsys.readouterr().out

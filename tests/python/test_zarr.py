@@ -13,7 +13,7 @@ import pytest
 zarr = pytest.importorskip("zarr", minversion="3")
 import tapline  # noqa: E402
 import tapline.zarr  # noqa: E402
-from tapline import _stores  # noqa: E402
+from tapline._parts import stores  # noqa: E402
 
 BOUNDARIES = ("zero", "constant", "nearest", "reflect", "mirror", "wrap")
 
@@ -195,7 +195,7 @@ def test_what_an_interrupted_run_leaves(kind, tmp_path):
 
 
 def test_a_journal_whose_last_line_was_cut_off(tmp_path):
-    journal = _stores._Journal(tmp_path / "j")
+    journal = stores._Journal(tmp_path / "j")
     journal.start("a problem", 12, set())
     journal.add(3)
     journal.add(11)

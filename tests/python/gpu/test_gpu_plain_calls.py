@@ -109,7 +109,7 @@ def test_an_image_filtered_again_needs_no_plan(gpu, monkeypatch):
     there, wanted = gpu.put(x), tapline.image(x, h)
     tapline.image(there, h)
     with monkeypatch.context() as patched:
-        patched.setattr("tapline._gpu_image.image", None)
+        patched.setattr("tapline._gpu.images.image", None)
         before = tapline.info()["plan_cache"]
         assert_close(gpu.get(tapline.image(there, h)), wanted, 20)
         after = tapline.info()["plan_cache"]

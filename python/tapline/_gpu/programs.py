@@ -12,8 +12,9 @@ import typing
 
 import numpy as np
 
-from tapline import _core, _gpu, _gpu_call
-from tapline._gpu_libraries import c_strides, ends_of, library_of, meet
+from tapline import _core, _gpu
+from tapline._gpu import calls
+from tapline._gpu.libraries import c_strides, ends_of, library_of, meet
 
 # Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
 NUDGE = 1e-14
@@ -109,7 +110,7 @@ class _Program:
         device = place.device
         between = library.empty(self.shape, self.dtype, device) if self.needs_between else None
         workspace = library.empty((self.workspace_bytes,), "uint8", device) if self.workspace_bytes > 0 else None
-        stream = _gpu_call.handle(library.stream(device))
+        stream = calls.handle(library.stream(device))
         addresses = (place.address, address, 0 if between is None else library.address(between, stream)[0])
         scratch = 0 if workspace is None else library.address(workspace, stream)[0]
         for arranged, source, target in self.steps:
@@ -259,7 +260,7 @@ def _integer_sums(dtype, of_output, weights, divisor):
     not_negative = low == 0 and bool((weights >= 0).all())
     largest = max(high, -low) * float(np.abs(weights).sum())
     fits = largest / divisor * (1 + NUDGE) < np.iinfo(of_output).max + 1 and (of_output.kind == "i" or not_negative)
-    exact = _are_whole(weights) and _gpu_call.sums_are_exact(dtype.name, np.rint(weights).astype(np.int64))
+    exact = _are_whole(weights) and calls.sums_are_exact(dtype.name, np.rint(weights).astype(np.int64))
     strict = {"accuracy": "strict"} if exact else {}
     if exact and divisor == 1:
         if fits:

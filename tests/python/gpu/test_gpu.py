@@ -5,7 +5,7 @@ import pytest
 
 import tapline
 from gpu_arrays import EMULATED, Cupy, Jax, assert_close, drawn, needs_gpu, on_real_gpu
-from tapline._gpu_libraries import library_of
+from tapline._gpu.libraries import library_of
 
 pytestmark = needs_gpu
 

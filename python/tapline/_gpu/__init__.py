@@ -6,9 +6,10 @@ import typing
 
 import numpy as np
 
-from tapline import _core, _gpu_call
-from tapline._gpu_call import taps_in_host_memory
-from tapline._gpu_libraries import library_of, name_of
+from tapline import _core
+from tapline._gpu import calls
+from tapline._gpu.calls import taps_in_host_memory
+from tapline._gpu.libraries import library_of, name_of
 
 _FLOATING = frozenset({"float32", "float64", "complex64", "complex128"})
 
@@ -138,13 +139,13 @@ def call(function, **values):
 
         return getattr(devices, function)(**values)
     if not isinstance(values["signal"], Array):
-        return _gpu_call.call(function, **values)
-    y = _gpu_call.call(function, **{name: value.own if isinstance(value, Array) else value for name, value in values.items()})
+        return calls.call(function, **values)
+    y = calls.call(function, **{name: value.own if isinstance(value, Array) else value for name, value in values.items()})
     return values["out"] if values.get("out") is not None else Array(y, values["signal"].library)
 
 
-call_plan = _gpu_call.call_plan
-sums_are_exact = _gpu_call.sums_are_exact
+call_plan = calls.call_plan
+sums_are_exact = calls.sums_are_exact
 
 
 def _result_type(*arrays):

@@ -8,7 +8,7 @@ import pytest
 
 import tapline
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EMULATED = "TAPLINE_TEST_EMULATED" in os.environ  # what stands for CuPy there has no sines
 HAS_GPU = tapline.info()["engines"][1]["available"] and not EMULATED
 

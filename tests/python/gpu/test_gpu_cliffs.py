@@ -13,7 +13,7 @@ from gpu_arrays import EMULATED, needs_gpu
 pytestmark = needs_gpu
 pytest.importorskip("scipy")
 cupy = pytest.importorskip("cupy")
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "bench"))
 
 import cliffs  # noqa: E402
 import cliffs_case  # noqa: E402

@@ -7,6 +7,8 @@ import sys
 
 from tapline import _core
 
+_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the package's
+
 # What works together with tapline if it is installed, and what for.
 _COMPANIONS = {
     "numpy": "arrays",
@@ -52,7 +54,7 @@ def info():
 
 def command_path():
     """The command that lies beside this file, or None."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tapline-command")
+    path = os.path.join(_FOLDER, "tapline-command")
     return path if os.access(path, os.X_OK) else None
 
 
@@ -72,7 +74,7 @@ def _config():
     advice += [f"{name} is not installed ({use}): pip install {name}" for name, use in _COMPANIONS.items() if not packages[name]]
     return {
         "version": offered["version"],
-        "folder": os.path.dirname(os.path.abspath(__file__)),
+        "folder": _FOLDER,
         "python": f"{platform.python_version()} on {platform.machine()}",
         "command": command_path(),
         "engines": offered["engines"],

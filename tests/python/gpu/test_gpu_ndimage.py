@@ -7,7 +7,7 @@ import pytest
 import drawn_calls
 import tapline
 from gpu_arrays import EMULATED, Cupy, Jax, Torch, assert_close, drawn, needs_gpu
-from tapline import _gpu_nd
+from tapline._gpu import programs
 
 pytestmark = needs_gpu
 nd = tapline.ndimage
@@ -94,7 +94,7 @@ def test_drawn_calls(gpu, name):
 
 def steps():
     """Executions of the latest call that is remembered."""
-    program = list(_gpu_nd._programs.values())[-1]
+    program = list(programs._programs.values())[-1]
     return [arranged.algorithm for arranged, _, _ in program.steps]
 
 
@@ -181,7 +181,7 @@ def test_bytes_are_truncated_as_on_the_host(gpu, sigma):
             size = sigma if function is nd.gaussian_filter else int(4 * sigma)
             np.testing.assert_array_equal(gpu.get(function(gpu.put(x), size)), function(x, size))
     if not isinstance(gpu, Jax):
-        assert len(_gpu_nd._programs) == 2
+        assert len(programs._programs) == 2
 
 
 @pytest.mark.parametrize("output", ["uint8", "int8", "int16", "uint16", "int32", "float32"])

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from tapline._core import Plan
-from tapline._progress import Progress
+from tapline._tools.progress import Progress
 
 
 def _median_seconds(run, budget):

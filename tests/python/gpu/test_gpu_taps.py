@@ -7,7 +7,7 @@ import pytest
 
 import tapline
 from gpu_arrays import Cupy, Jax, assert_close, drawn, needs_gpu
-from tapline._gpu_call import taps_in_host_memory
+from tapline._gpu.calls import taps_in_host_memory
 
 pytestmark = needs_gpu
 

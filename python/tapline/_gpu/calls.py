@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from tapline import _core
-from tapline._gpu_libraries import c_strides, itemsize_of, library_of, name_of
+from tapline._gpu.libraries import c_strides, itemsize_of, library_of, name_of
 
 # A loop of more launches than this is slower than copying the signal to C order, which needs one launch.
 _MANY_EXECUTIONS = 16

@@ -11,8 +11,8 @@ import types
 
 import pytest
 
-from tapline import _gpu_call
-from tapline._gpu_libraries import _Jax
+from tapline._gpu import calls
+from tapline._gpu.libraries import _Jax
 
 HERE = pathlib.Path(__file__).parent
 
@@ -69,7 +69,7 @@ def test_work_for_jax_is_queued_on_the_stream_that_jax_waits_for():
     for stream in (71, 72):
         log.clear()
         x, y = ArrayOfJax("x", log), ArrayOfJax("y", log)
-        result = _gpu_call.launch(library, types.SimpleNamespace(device=0), x, planned, library, y, None)
+        result = calls.launch(library, types.SimpleNamespace(device=0), x, planned, library, y, None)
         assert result.name == "y"
         assert log[:4] == [("y", stream), ("x", stream), ("w", stream), ("run", (ord("y"), ord("x"), ord("w"), stream))]
         assert log[4:] == [("y", stream), ("taken in", stream)]

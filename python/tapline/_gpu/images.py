@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from tapline import _core, _gpu_call
-from tapline._gpu_libraries import Place, c_strides, itemsize_of, library_of
+from tapline import _core
+from tapline._gpu import calls
+from tapline._gpu.libraries import Place, c_strides, itemsize_of, library_of
 from tapline._image_parts import arranged_taps, has_channels
 
 # Types that the engine reads as they are.
@@ -105,9 +106,9 @@ def _plan_in_place(make, layout, layout_out, packed, key):
 def image(image, taps, out, dtype, channel_axis, correlation, origin, options, given):
     """tapline.image for an image on a GPU; `options` as the engine takes them, `given` as tapline.image was given them."""
     call = image, taps, out, given
-    library, place, to, _ = _gpu_call.check_places({"image": image, "taps": taps, "out": out}, "image")
+    library, place, to, _ = calls.check_places({"image": image, "taps": taps, "out": out}, "image")
     channels = has_channels(len(place.shape), channel_axis)
-    taps = arranged_taps(_gpu_call.taps_in_host_memory(taps)[0], place.shape[-1] if channels else None)
+    taps = arranged_taps(calls.taps_in_host_memory(taps)[0], place.shape[-1] if channels else None)
     complex_taps = taps.dtype.kind == "c"
     wanted = None if dtype is None else getattr(dtype, "name", None) or np.dtype(dtype).name
     if to is not None:
@@ -122,7 +123,7 @@ def image(image, taps, out, dtype, channel_axis, correlation, origin, options, g
     height, width = _core.image_size({"mode": options["mode"]}, *at[:2], *taps.shape[-2:])
     shape = (*place.shape[: len(place.shape) - len(at)], height, width, *at[2:])
     if out is not None:
-        _gpu_call.check_out(library_of(out), to, shape)
+        calls.check_out(library_of(out), to, shape)
     if math.prod(place.shape) == 0:
         return library.empty(shape, wanted, place.device) if out is None else out
     of_work, work = (library, library.empty(shape, wanted, place.device)) if out is None else (library_of(out), out)
@@ -150,4 +151,4 @@ def image(image, taps, out, dtype, channel_axis, correlation, origin, options, g
         if _packed(layout_out) is None:
             of_work, work = library, library.empty(shape, wanted, place.device)
         plan = make(_packed(_outline(place, channels)), _packed(_outline(of_work.place(work), channels)))
-    return _gpu_call.launch(library, place, image, plan, of_work, work, out)
+    return calls.launch(library, place, image, plan, of_work, work, out)

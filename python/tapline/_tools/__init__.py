@@ -1,0 +1,1 @@
+"""What is told beside results: times, this machine, progress."""
