@@ -15,6 +15,7 @@ import torch.distributed as dist  # noqa: E402
 import torch.multiprocessing as mp  # noqa: E402
 
 import tapline.torch  # noqa: E402
+from tapline import _torch_group  # noqa: E402
 
 if not dist.is_available():
     pytest.skip("PyTorch without torch.distributed", allow_module_level=True)
@@ -33,7 +34,7 @@ def work(rank, port, failures):
     dist.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=PROCESSES, timeout=datetime.timedelta(seconds=60)
     )
-    for test in (disagreement, halos_and_gradients, all_to_all, second_gradients, one_filter, dtensors):
+    for test in (disagreement, other_taps, said_lengths, halos_and_gradients, all_to_all, second_gradients, one_filter, dtensors):
         try:
             test(rank)
         except Exception:  # noqa: BLE001
@@ -119,12 +120,55 @@ def disagreement(rank):
     x = torch.ones(1, 2, 8)
     with pytest.raises(ValueError, match="differ"):
         tapline.torch.conv1d(x, torch.ones(2, 3 + (rank == 2)), group=dist.group.WORLD)
+    with pytest.raises(ValueError, match="differ in type"):
+        dtype = torch.float32 if rank == 3 else torch.float64
+        tapline.torch.conv1d(x.to(dtype), torch.ones(2, 3, dtype=dtype), group=dist.group.WORLD)
     with pytest.raises(ValueError, match="padding"):
         tapline.torch.conv1d(x, torch.ones(2, 3), padding=1, group=dist.group.WORLD)
     with pytest.raises(ValueError, match="lengths"):
         tapline.torch.conv1d(x, torch.ones(2, 3), group=dist.group.WORLD, lengths=(8, 8))
+    with pytest.raises(ValueError, match="check"):
+        tapline.torch.conv1d(x, torch.ones(2, 3), group=dist.group.WORLD, check="often")
     with pytest.raises(ValueError, match="method"):
         tapline.torch.conv1d(x, torch.ones(2, 3), group=dist.group.WORLD, method="ring")
+
+
+def other_taps(rank):
+    """A tap that differs in one bit in one process."""
+    group = dist.new_group(list(range(PROCESSES)))
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        x, taps = torch.ones(1, 2, 8, dtype=dtype), drawn(12, 2, 3).to(dtype)
+        same = tapline.torch.conv1d(x, taps, group=group)
+        other = taps.clone()
+        if rank == 2:
+            bits = other.view(torch.int16)
+            bits[1, -1] ^= 1
+        with pytest.raises(ValueError, match="processes 0 and 2 of the group differ in values of taps"):
+            tapline.torch.conv1d(x, other, group=group)
+        tapline.torch.conv1d(x, other, group=group, check="never")
+        torch.testing.assert_close(tapline.torch.conv1d(x, taps, group=group), same, rtol=0, atol=0)
+    assert _torch_group._fingerprint(torch.tensor([1.0, 2.0])) != _torch_group._fingerprint(torch.tensor([2.0, 1.0]))
+
+
+def said_lengths(rank):
+    """They are compared in some calls, counted for each group, and always where that is asked for."""
+    group = dist.new_group(list(range(PROCESSES)))
+    x, taps = torch.ones(1, 2, 8), torch.ones(2, 3)
+    other = taps + 1 if rank == 1 else taps
+    checked = []
+    for call in range(1, 9):
+        try:
+            tapline.torch.conv1d(x, other, group=group, lengths=(8, 8, 8, 8))
+        except ValueError as error:
+            assert "processes 0 and 1 of the group differ in values of taps" in str(error)
+            checked.append(call)
+    assert checked == [1, 2, 4, 8]
+    with pytest.raises(ValueError, match="values of taps"):
+        tapline.torch.conv1d(x, other, group=group, lengths=(8, 8, 8, 8), check="always")
+    with pytest.raises(ValueError, match="differ in lengths="):
+        tapline.torch.conv1d(x, taps, group=group, lengths=(8, 8, 8, 8 + (rank == 3)), check="always")
+    with pytest.raises(ValueError, match=r"have \[8, 8, 8, 8\] samples"):
+        tapline.torch.conv1d(x, taps, group=group, lengths=(8, 8, 7, 8), check="always")
 
 
 def one_that_ends(rank, port, failures):
