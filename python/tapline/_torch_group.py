@@ -8,6 +8,7 @@ import contextlib
 import datetime
 import functools
 import importlib
+import sys
 import time
 import weakref
 import zlib
@@ -174,6 +175,8 @@ class _InPlace(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, taps, places, origin, along):
         ctx.places, ctx.origin, ctx.along = places, origin, along
+        if _is_long(taps) and taps.element_size() > 2:  # 16-bit outputs are rounded once
+            return _forward_long(ctx, x, taps)
         own, k = x.shape[-1], taps.shape[-1]
         left, right = places.edges(origin, k)
         ends = []  # where outputs belong, and those
@@ -208,6 +211,8 @@ class _InPlace(torch.autograd.Function):
             wanted = [t for t, needed in zip((x, taps), ctx.needs_input_grad, strict=False) if needed]
             found = iter(torch.autograd.grad(_by_window(x, taps, places, origin, ctx.along), wanted, grad, create_graph=True))
             return *(next(found) if needed else None for needed in ctx.needs_input_grad[:2]), None, None, None
+        if _is_long(taps):
+            return *_backward_long(grad, x, taps, halos, ctx), None, None, None
         own, k = x.shape[-1], taps.shape[-1]
         left, right = places.edges(origin, k)
         of_halos, of_taps = list(halos), []  # those of a halo that no output reads are not asked for
@@ -230,6 +235,62 @@ class _InPlace(torch.autograd.Function):
         for m, t in terms:
             of_x[..., places.of_sender(m)] += t
         return of_x, of_all_taps, None, None, None
+
+
+# Filters of so many taps take longer than starting what happens at the ends, and transforms instead of sums.
+_LONG = {"cuda": 65}
+
+
+def _is_long(taps):
+    return taps.shape[-1] >= _LONG.get(taps.device.type, sys.maxsize)
+
+
+def _ends_of(places, origin, k, halos):
+    """(side, outputs that read its halo, which they are, `origin` of a convolution of the halo alone) of each end that has some."""
+    own = places.lengths[places.rank]
+    left, right = places.edges(origin, k)
+    ends = (0, left, slice(left), origin - halos[0].shape[-1]), (1, right, slice(own - right, own), right + origin)
+    return [end for end in ends if end[1] > 0]
+
+
+def _forward_long(ctx, x, taps):
+    """_InPlace.forward on a GPU: what halos add to outputs at the ends, which the part alone makes with the others."""
+    places, origin, along = ctx.places, ctx.origin, ctx.along
+    _begin_beside(x)
+    y = along(x, taps, origin, x.shape[-1])
+    with _beside(x):
+        halos, incoming, works = _start_halos(x, places)
+        _wait(works, places.timeout)
+        for side, place, t in incoming:
+            halos[side][..., place] = t
+        ends = _ends_of(places, origin, taps.shape[-1], halos)
+        added = [along(halos[side], taps, first, outputs) for side, outputs, _, first in ends]
+    _join(x)
+    for (_, _, place, _), outputs in zip(ends, added, strict=True):
+        y[..., place] += outputs
+    ctx.save_for_backward(x, taps, *halos)
+    return y
+
+
+def _backward_long(grad, x, taps, halos, ctx):
+    """_InPlace.backward on a GPU: gradients of halos first, as others wait for them, then the part's while they travel. In the same
+    stream: 4,096 taps, 256 channels, 2^21 samples on each of two H100s take 20.0 ms forward and backward with ends beside the
+    part's kernels, 18.7 so, the part alone 18.4."""
+    of = importlib.import_module("tapline.torch")
+    places, k = ctx.places, taps.shape[-1]
+    ends = _ends_of(places, ctx.origin, k, halos)
+    of_halos, turned = list(halos), taps.flip(-1) if ends else taps
+    parts = [grad[..., place].contiguous() for _, _, place, _ in ends]
+    for (side, _, _, first), part in zip(ends, parts, strict=True):
+        of_halos[side] = ctx.along(part, turned, k - 1 - first, halos[side].shape[-1])
+    terms, works = _start_gradients(x, of_halos, places)
+    of_x, of_taps = of._gradients_along(grad, x, taps, ctx.origin)
+    for (side, _, _, first), part in zip(ends, parts, strict=True):
+        of_taps += of._dot_rows(halos[side], part, first, k)
+    _wait(works, places.timeout)
+    for m, t in terms:
+        of_x[..., places.of_sender(m)] += t
+    return of_x, of_taps
 
 
 def _start_halos(x, places):

@@ -34,7 +34,7 @@ def work(rank, port, failures):
     dist.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=PROCESSES, timeout=datetime.timedelta(seconds=60)
     )
-    for test in (disagreement, other_taps, said_lengths, halos_and_gradients, all_to_all, second_gradients, one_filter, dtensors):
+    for test in (disagreement, other_taps, said_lengths, halos_and_gradients, ends_on_their_own, all_to_all, second_gradients, one_filter, dtensors):
         try:
             test(rank)
         except Exception:  # noqa: BLE001
@@ -74,6 +74,18 @@ def halos_and_gradients(rank):
         for padding in ("causal", "same"):
             for method in ("auto", "halo"):
                 compare(rank, x, taps, lengths, padding, method=method, lengths=lengths if method == "halo" else None)
+
+
+def ends_on_their_own(rank):
+    """As GPUs do it under long filters."""
+    _torch_group._LONG["cpu"] = 2
+    try:
+        for lengths, k in (((20, 20, 20, 20), 9), ((16, 17, 30, 16), 9), ((4, 4, 4, 4), 3)):
+            x, taps = drawn(13, 2, 3, sum(lengths)), drawn(14, 3, k)
+            for padding in ("causal", "same"):
+                compare(rank, x, taps, lengths, padding)
+    finally:
+        del _torch_group._LONG["cpu"]
 
 
 def all_to_all(rank):
