@@ -188,13 +188,18 @@ def one_that_ends(rank, port, failures):
     dist.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=PROCESSES, timeout=datetime.timedelta(seconds=600)
     )
-    x, taps = torch.ones(1, 2, 8), torch.ones(2, 12)
-    tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=60)
+    x, taps = torch.ones(1, 2, 8, requires_grad=True), torch.ones(2, 12)
+    y = tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=3)
+    dist.barrier()
     if rank == PROCESSES - 1:
         os._exit(0)
     try:
         begin = time.monotonic()
-        with pytest.raises(RuntimeError, match="has ended or not answered within 3 s"):
+        told = "has ended or not answered within 3 s"
+        if rank == PROCESSES - 2:  # whose gradient needs the one that ended
+            with pytest.raises(RuntimeError, match=told):
+                y.sum().backward()
+        with pytest.raises(RuntimeError, match=told):
             tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=3)
         assert time.monotonic() - begin < 30
     except Exception:  # noqa: BLE001
