@@ -194,6 +194,48 @@ def test_what_an_interrupted_run_leaves(kind, tmp_path):
     np.testing.assert_array_equal(y[...], tapline.convolve(x, [1, 2, 3], "same", axis=0))
 
 
+class Full(zarr.storage.MemoryStore):
+    """Takes so many chunks, then none."""
+
+    room = 3
+
+    async def set(self, key, value, byte_range=None):
+        if "/c/" in "/" + key:
+            if self.room == 0:
+                raise OSError(28, "No space left on device")
+            self.room -= 1
+        await super().set(key, value, byte_range)
+
+
+def test_a_store_that_becomes_full(tmp_path):
+    x = np.random.default_rng(7).standard_normal((40, 30)).astype(np.float32)
+    stored(tmp_path / "in.zarr", x, (10, 30))
+    before = {p: p.read_bytes() for p in (tmp_path / "in.zarr").rglob("*") if p.is_file()}
+    store, done = Full(), []
+    options = {"mode": "same", "axis": 0, "memory": 1}
+    with pytest.raises(OSError, match="No space left"):
+        tapline.zarr.convolve(tmp_path / "in.zarr", store, [1, 2, 3], **options)
+    store.room = 100  # somebody has made room
+    y = tapline.zarr.convolve(tmp_path / "in.zarr", store, [1, 2, 3], progress=lambda n, of: done.append(n), **options)
+    assert done == [4]
+    np.testing.assert_array_equal(y[...], tapline.convolve(x, [1, 2, 3], "same", axis=0))
+    assert before == {p: p.read_bytes() for p in (tmp_path / "in.zarr").rglob("*") if p.is_file()}
+
+
+def test_stores_that_cannot_be_written(tmp_path):
+    x = np.ones((8, 8), np.float32)
+    mine = stored(tmp_path / "mine.zarr", x, (4, 4))
+    for target in (
+        zarr.open_array(str(tmp_path / "mine.zarr"), mode="r"),
+        zarr.storage.MemoryStore(read_only=True),
+        zarr.storage.LocalStore(tmp_path / "other.zarr", read_only=True),
+    ):
+        with pytest.raises((OSError, ValueError), match="read"):
+            tapline.zarr.convolve(x, target, np.ones(2, np.float32), "same")
+    np.testing.assert_array_equal(mine[...], x)
+    assert not (tmp_path / "other.zarr").exists()
+
+
 def test_a_journal_whose_last_line_was_cut_off(tmp_path):
     journal = stores._Journal(tmp_path / "j")
     journal.start("a problem", 12, set())
