@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """tapline beside everybody who convolves, in one run: `make bench-peers`.
 
-On a CPU NumPy, SciPy, OpenCV, PyTorch, Intel's IPP and MKL, and soxr where a rate changes; on a GPU CuPy, PyTorch, JAX and an
-overlap-save on cuFFT (bench/peers_arrays.py). Who is not installed is named with the reason. Every result is checked against
-float64 sums before it is timed, on random data; calls take turns with the copy of the signal.
+On a CPU NumPy, SciPy, OpenCV, PyTorch, Intel's IPP and MKL, and soxr where a rate changes; on a GPU CuPy, PyTorch, JAX, an overlap-save
+on cuFFT (bench/peers_arrays.py) and, of CUDA C++, another in one kernel on cuFFTDx, and MatX (bench/peers_cuda.py). Who is not installed
+is named with the reason. Every result is checked against float64 sums before it is timed, on random data; calls take turns with the copy
+of the signal.
 
     python3 bench/peers.py measure                    on a GPU if CuPy finds one; --cpu: on the CPU
     python3 bench/peers.py measure --only f32,2047    cases whose name holds the text
@@ -12,11 +13,13 @@ float64 sums before it is timed, on random data; calls take turns with the copy 
 
 import argparse
 import dataclasses
+import functools
 import importlib.metadata
 import json
 import os
 import pathlib
 import statistics
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -32,10 +35,10 @@ LENGTH = {"cpu": 1 << 24, "gpu": 1 << 28}
 TAPS = {"float32": (3, 9, 33, 127, 511, 2047, 8191, 65535), "float64": (9, 33, 127, 2047)}
 TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 SMALL = 1000, 9
-LONGEST_CALL = 4.0  # seconds that a peer's call is expected to take at most
+LONGEST_CALL = {"cpu": 4.0, "gpu": 0.3}  # seconds that a peer's call is expected to take at most
 PACKAGES = {
     "cpu": ("numpy", "scipy", "opencv-python-headless", "opencv-python", "torch", "ipp", "mkl", "soxr"),
-    "gpu": ("numpy", "cupy-cuda12x", "cupy-cuda13x", "torch", "jax"),
+    "gpu": ("numpy", "cupy-cuda12x", "cupy-cuda13x", "torch", "jax", "nvidia-mathdx"),
 }
 
 
@@ -85,6 +88,9 @@ class Cpu:
         to = np.empty_like(x)
         return lambda: np.copyto(to, x)
 
+    def release(self) -> None:
+        """Memory that peers keep for their next call."""
+
     def machine(self) -> dict[str, Any]:
         return timing.machine()
 
@@ -109,6 +115,12 @@ class Gpu:
         to = self.cupy.empty_like(x)
         return lambda: self.cupy.copyto(to, x)
 
+    def release(self) -> None:
+        self.cupy.get_default_memory_pool().free_all_blocks()
+        self.cupy.fft.config.get_plan_cache().clear()
+        if "torch" in sys.modules:
+            sys.modules["torch"].cuda.empty_cache()
+
     def machine(self) -> dict[str, Any]:
         device = self.cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
         return timing.machine() | {"processor": device}
@@ -125,16 +137,20 @@ def home_of(on_cpu: bool) -> Cpu | Gpu:
     return Cpu()
 
 
+@functools.lru_cache(maxsize=1)
+def signal_of(length: int, dtype: str) -> np.ndarray:
+    return np.random.default_rng(1).standard_normal(length, dtype=dtype)
+
+
 def measure(home: Cpu | Gpu, case: Case, seconds: float) -> dict[str, Any]:
-    rng = np.random.default_rng(1)
-    x, h = (rng.standard_normal(count).astype(case.dtype) for count in (case.length, case.taps))
+    x, h = signal_of(case.length, case.dtype), np.random.default_rng(2).standard_normal(case.taps, dtype=case.dtype)
     parts = exact_parts(x, h)
     signal, taps = home.put(x), home.put(h)
     calls: dict[str, timing.Call] = {"copy": home.copy(signal)}
     errors: dict[str, float] = {}
     left_out: dict[str, str] = {}
     for peer in home.peers:
-        if case.length * case.taps / peer.products_a_second > LONGEST_CALL:
+        if case.length * case.taps / peer.products_a_second > LONGEST_CALL[home.name]:
             left_out[peer.name] = "sums directly: not waited for"
             continue
         try:
@@ -196,6 +212,11 @@ def versions(names: tuple[str, ...]) -> dict[str, str]:
     return {name: installed[name] for name in names if name in installed}
 
 
+def write(output: pathlib.Path, result: dict[str, Any]) -> None:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(result, indent=1) + "\n")
+
+
 def run(options: argparse.Namespace) -> None:
     home = home_of(options.cpu)
     output = options.output or page.RESULTS / f"peers_{home.name}.json"
@@ -204,6 +225,7 @@ def run(options: argparse.Namespace) -> None:
     for case in cases(home.name):
         if options.only in case.name:
             row = measure(home, case, options.case_seconds)
+            home.release()
             copy = row["seconds"]["copy"]
             print(
                 case.name,
@@ -212,11 +234,11 @@ def run(options: argparse.Namespace) -> None:
                 flush=True,
             )
             result["cases"].append(row)
+            write(output, result)  # what was measured stays if the rest is cut off
     if home.name == "cpu" and options.only in "rates":
         result["rates"] = rates(options.case_seconds)
         print("rates", result["rates"], flush=True)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(result, indent=1) + "\n")
+    write(output, result)
     print(f"written: {output}")
 
 
