@@ -5,6 +5,7 @@ Of float32 signals of one row in GPU memory, mode same. Raises OSError where the
 
 import ctypes
 import functools
+import json
 import os
 import pathlib
 from typing import Any
@@ -19,6 +20,12 @@ RUNS = 3  # of each of cuFFTDx's kernels, of which the fastest is kept
 @functools.cache
 def library(name: str) -> ctypes.CDLL:
     return ctypes.CDLL(str(pathlib.Path(os.environ.get("TAPLINE_PEERS_NATIVE", FOLDER), f"lib{name}.so")))
+
+
+def versions() -> dict[str, str]:
+    """Of what the libraries were built with."""
+    path = pathlib.Path(os.environ.get("TAPLINE_PEERS_NATIVE", FOLDER), "versions.json")
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def pointer(array: Any) -> ctypes.c_void_p:

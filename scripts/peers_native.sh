@@ -14,7 +14,10 @@ if [ ! -d $out/headers ]; then
 fi
 nvcc -std=c++17 "${options[@]}" -DCUFFTDX_DISABLE_CUTLASS_DEPENDENCY -I $out/headers/nvidia/mathdx/include bench/native/cufftdx_overlap_save.cu \
     -o $out/libpeer_cufftdx.so
+versions="\"cuFFTDx of nvidia-mathdx\": \"$(basename $out/nvidia_mathdx-*.whl | cut -d- -f2)\""
 if [ -n "${MATX:-}" ]; then
+    versions+=", \"MatX\": \"$(git -C "$MATX" log -1 --format=%h)\""
     nvcc -std=c++20 "${options[@]}" --expt-relaxed-constexpr --extended-lambda -I "$MATX/include" bench/native/matx_convolve.cu -lcufft \
         -o $out/libpeer_matx.so
 fi
+echo "{$versions}" >$out/versions.json
