@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """tapline beside everybody who convolves, in one run: `make bench-peers`.
 
-On a CPU NumPy, SciPy, OpenCV, PyTorch, Intel's IPP and MKL, and soxr where a rate changes; on a GPU CuPy, PyTorch, JAX, an overlap-save
-on cuFFT (bench/peers_arrays.py) and, of CUDA C++, another in one kernel on cuFFTDx, and MatX (bench/peers_cuda.py). Who is not installed
-is named with the reason. Every result is checked against float64 sums before it is timed, on random data; calls take turns with the copy
-of the signal.
+On a CPU NumPy, SciPy, OpenCV, PyTorch, Intel's IPP and MKL, and soxr where a rate changes; on a GPU CuPy, PyTorch, JAX, an
+overlap-save on cuFFT (bench/peers_arrays.py) and, of CUDA C++, another in one kernel on cuFFTDx, and MatX (bench/peers_cuda.py).
+Who is not installed is named with the reason. Every result is checked against float64 sums before it is timed, on random data;
+calls take turns with the copy of the signal.
 
     python3 bench/peers.py measure                    on a GPU if CuPy finds one; --cpu: on the CPU
     python3 bench/peers.py measure --only f32,2047    cases whose name holds the text
@@ -141,9 +141,14 @@ def home_of(on_cpu: bool, busy: bool) -> Cpu | Gpu:
     return Cpu(busy)
 
 
+def drawn(seed: int, count: int, dtype: str) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(count, np.float32 if dtype == "float32" else np.float64)
+
+
 @functools.lru_cache(maxsize=1)
 def signal_of(length: int, dtype: str) -> np.ndarray:
-    return np.random.default_rng(1).standard_normal(length, dtype=dtype)
+    return drawn(1, length, dtype)
 
 
 def in_turns(home: Cpu | Gpu, calls: dict[str, timing.Call], repeat: int, seconds: float) -> dict[str, list[float]]:
@@ -154,14 +159,14 @@ def in_turns(home: Cpu | Gpu, calls: dict[str, timing.Call], repeat: int, second
         for name in list(times):
             try:
                 times[name].append(home.clock(calls[name], repeat))
-            except Exception:  # noqa: BLE001  out of memory, where others keep some
+            except Exception:  # noqa: BLE001, PERF203  out of memory, where others keep some
                 del times[name]
                 home.release()
     return times
 
 
 def measure(home: Cpu | Gpu, case: Case, options: argparse.Namespace) -> dict[str, Any]:
-    x, h = signal_of(case.length, case.dtype), np.random.default_rng(2).standard_normal(case.taps, dtype=case.dtype)
+    x, h = signal_of(case.length, case.dtype), drawn(2, case.taps, case.dtype)
     parts = exact_parts(x, h)
     signal, taps = home.put(x), home.put(h)
     calls: dict[str, timing.Call] = {"copy": home.copy(signal)}

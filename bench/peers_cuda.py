@@ -92,7 +92,9 @@ def of_matx(by_transform: bool) -> Any:
         def call() -> Any:
             out = cupy.empty_like(x)
             sizes = ctypes.c_longlong(x.size), ctypes.c_longlong(h.size)
-            status = lib.peer_matx_convolve(pointer(out), pointer(x), sizes[0], pointer(taps), sizes[1], int(by_transform), stream())
+            status = lib.peer_matx_convolve(
+                pointer(out), pointer(x), sizes[0], pointer(taps), sizes[1], int(by_transform), stream()
+            )
             checked(status, "MatX conv1d refused")
             return out
 

@@ -76,7 +76,9 @@ def section(home: str) -> str:
     threads = f" {machine['threads']} threads," if home == "cpu" else ""
     parts = [f"## {HOMES[home]}", f"{machine['processor']},{threads} {machine['date']}; {packages}."]
     if machine.get("busy"):
-        parts.append("Other programs ran at the same time: all times are processor time of all threads together, the fastest round of each.")
+        parts.append(
+            "Other programs ran at the same time: all times are processor time of all threads together, the fastest round of each."
+        )
     parts.append("### Where a peer is faster")
     heads = ("case", "peer", "its time", "tapline's", "times as long")
     parts.append(page.table(heads, lost, "llrrr") if lost else "Nowhere in these cases.")

@@ -106,12 +106,14 @@ def _passes_seconds(outputs, rows, count, up, down):
 
 def _fastest(outputs, rows, n, h, up, down, itemsize):
     """'passes', 'scipy', or the Periods of products of matrices."""
-    seconds = {"passes": _passes_seconds(outputs, rows, len(h), up, down)}
     periods = _upfirdn_periods.Periods(len(h), up, down)
-    seconds[periods] = periods.seconds(rows, n, outputs, itemsize)
+    ways = [
+        (_passes_seconds(outputs, rows, len(h), up, down), "passes"),
+        (periods.seconds(rows, n, outputs, itemsize), periods),
+    ]
     if _fallback.prefer_faster and _fallback.scipy_function("upfirdn", "upfirdn") is not None:
-        seconds["scipy"] = rows * outputs * math.ceil(len(h) / up) * _SCIPY_PRODUCT_SECONDS + 20e-6
-    return min(seconds, key=seconds.get)
+        ways.append((rows * outputs * math.ceil(len(h) / up) * _SCIPY_PRODUCT_SECONDS + 20e-6, "scipy"))
+    return min(ways, key=lambda way: way[0])[1]
 
 
 @_gpu.returns_the_callers_kind

@@ -1,16 +1,16 @@
 """Upsample, filter, downsample as products of matrices, for a change of rate by a fraction: 48 to 44.1 kHz.
 
-Outputs that are a period apart (`up` outputs for `down` samples) have the same taps and read windows a period apart. So a number of
-neighbouring outputs of each period is the matrix of these windows, which is only another view of the signal, times a matrix that holds
-each output's taps where its window has them, and zeros elsewhere.
+Outputs that are a period apart (`up` outputs for `down` samples) have the same taps and read windows a period apart. So a
+number of neighbouring outputs of each period is the matrix of these windows, which is only another view of the signal, times a
+matrix that holds each output's taps where its window has them, and zeros elsewhere.
 """
 
 import math
 
 import numpy as np
 
-# What a product takes in NumPy's matrix products, by bytes of a sample; what an element of the taps' matrices takes to make, a sample to
-# be copied between zeros, and a call. Measured on a 2-core machine.
+# What a product takes in NumPy's matrix products, by bytes of a sample; what an element of the taps' matrices takes to make, a
+# sample to be copied between zeros, and a call. Measured on a 2-core machine.
 _PRODUCT_SECONDS_PER_BYTE = 1.3e-11
 _ELEMENT_SECONDS = 2e-8
 _SAMPLE_SECONDS = 2e-9
@@ -59,7 +59,7 @@ class Periods:
 
 
 def upfirdn(x, h, up, down, shift, outputs, periods):
-    """y[m] = sum_j h[j] * u[m * down + shift - j] of the last axis of an array of rows, u being x with up - 1 zeros between the samples.
+    """y[m] = sum_j h[j] * u[m * down + shift - j] along rows; u is x with up - 1 zeros between the samples.
 
     None where a sample or a tap is not finite: others' zeros would spread it.
     """

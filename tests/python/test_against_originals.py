@@ -161,8 +161,12 @@ def test_upfirdn(seed):
     )
 
 
-@pytest.mark.parametrize("kinds", [("float64", "float64"), ("float32", "float32"), ("complex64", "float32"), ("complex128", "complex128")])
-@pytest.mark.parametrize(("up", "down", "count"), [(147, 160, 5001), (160, 147, 3000), (2, 1, 64), (1, 4, 127), (3, 2, 41), (441, 80, 9999)])
+@pytest.mark.parametrize(
+    "kinds", [("float64", "float64"), ("float32", "float32"), ("complex64", "float32"), ("complex128", "complex128")]
+)
+@pytest.mark.parametrize(
+    ("up", "down", "count"), [(147, 160, 5001), (160, 147, 3000), (2, 1, 64), (1, 4, 127), (3, 2, 41), (441, 80, 9999)]
+)
 def test_changes_of_rate(up, down, count, kinds, monkeypatch):
     """Long enough that outputs are products of matrices, which NaN must not spread in."""
     rng = np.random.default_rng(count)
