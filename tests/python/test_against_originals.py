@@ -172,16 +172,14 @@ def test_changes_of_rate(up, down, count, kinds, monkeypatch):
     rng = np.random.default_rng(count)
     x, h = drawn(rng, (3, 4000), kinds[0]), drawn(rng, count, kinds[1])
     monkeypatch.setattr(_upfirdn, "_passes_seconds", lambda *_: np.inf)
-    monkeypatch.setattr(_fallback, "prefer_faster", False)
     tolerance = 1e-13 if x.dtype.char in "dD" else 3e-6
     for axis in (0, 1):
         assert_same(tapline.signal.upfirdn(h, x, up, down, axis), scipy_signal.upfirdn(h, x, up, down, axis), tolerance)
     ours = _upfirdn_periods.upfirdn(x, h, up, down, 0, 1000, _upfirdn_periods.Periods(count, up, down))
     assert_same(ours, scipy_signal.upfirdn(h, x, up, down)[:, :1000], tolerance)
-    monkeypatch.undo()
     x[1, 2000] = np.nan
-    got, wanted = tapline.signal.upfirdn(h, x, up, down), scipy_signal.upfirdn(h, x, up, down)
-    assert np.array_equal(np.isnan(got), np.isnan(wanted))
+    reached = scipy_signal.upfirdn(np.ones(count), np.isnan(x).astype(float), up, down) != 0
+    assert np.array_equal(np.isnan(tapline.signal.upfirdn(h, x, up, down)), reached)
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
