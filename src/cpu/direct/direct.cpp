@@ -96,7 +96,7 @@ double direct_seconds_of_output(const core::Resolved& problem) {
 
 const core::Algorithm& direct_algorithm() {
     static const Direct kDirect;
-    static const LinedAlgorithm kAlgorithm(kDirect, takes_side_by_side);
+    static const LinedAlgorithm kAlgorithm(kDirect, takes_side_by_side, true);
     return kAlgorithm;
 }
 

@@ -11,8 +11,9 @@ class LinedAlgorithm final : public core::Algorithm {
 public:
     /// Whether `inner` has a way of its own through rows that lie side by side, as fast as one through packed lines.
     using TakesSideBySide = bool (*)(const core::Resolved& problem);
-    LinedAlgorithm(const core::Algorithm& inner, TakesSideBySide takes_side_by_side)
-        : inner_(inner), takes_side_by_side_(takes_side_by_side) {}
+    /// `all_filters`: of one row it prepares a LinesExecutable, which holds any number of filters.
+    LinedAlgorithm(const core::Algorithm& inner, TakesSideBySide takes_side_by_side, bool all_filters)
+        : inner_(inner), takes_side_by_side_(takes_side_by_side), all_filters_(all_filters) {}
 
     [[nodiscard]] std::string_view name() const override { return inner_.name(); }
     [[nodiscard]] std::string_view summary() const override { return inner_.summary(); }
@@ -29,6 +30,7 @@ private:
 
     const core::Algorithm& inner_;
     TakesSideBySide takes_side_by_side_;
+    bool all_filters_;
 };
 
 }  // namespace tapline::cpu
