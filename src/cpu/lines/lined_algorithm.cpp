@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/plan/parallel.hpp"
 #include "core/problem/arrange.hpp"
 #include "cpu/lines/line_tiles.hpp"
 
@@ -46,6 +47,7 @@ core::Support LinedAlgorithm::supports(const Resolved& problem, const core::Requ
 
 double LinedAlgorithm::estimate_seconds(const Resolved& problem, const core::Request& request) const {
     const LineLayout layout = layout_of(problem);
+    if (goes_by_columns(layout, request)) { return core::seconds_on_threads(columns_.seconds(layout), request.threads); }
     if (layout.way == Way::side_by_side) {
         // The rows of all outer axes as if they were longer ones.
         Resolved all = problem_of_all(layout);
@@ -63,6 +65,7 @@ std::unique_ptr<core::Executable> LinedAlgorithm::prepare(const Resolved& proble
     const auto prepare = [&](const Resolved& lines, const core::Request& asked, std::int64_t filter) {
         return inner_.prepare(lines, static_cast<const std::byte*>(taps) + filter * filter_bytes, asked);
     };
+    if (goes_by_columns(layout, request)) { return columns_.prepare(layout, taps, request); }
     if (layout.way == Way::as_given) { return inner_.prepare(problem, taps, request); }
     if (layout.way == Way::side_by_side) { return prepare_side_by_side(layout, request, prepare); }
     const bool in_pairs = !inner_.is_local() && !is_complex(problem.dtype) && layout.filters() == 1;
