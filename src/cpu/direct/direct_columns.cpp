@@ -52,9 +52,9 @@ public:
     Columns(const LineLayout& layout, const void* taps, const core::Request& request)
         : problem_(layout.problem),
           reordered_(layout.reordered),
-          own_(layout.filters() > 1),
+          own_(layout.filters > 1),
           lines_(problem_of_lines(problem_, 1)),
-          taps_(static_cast<const T*>(taps), static_cast<const T*>(taps) + layout.filters() * problem_.x.k),
+          taps_(static_cast<const T*>(taps), static_cast<const T*>(taps) + layout.filters * problem_.x.k),
           target_(current_target()),
           sum_(direct_kernels(target_).of<T>().real),
           sum_own_(columns_kernels(target_).of<T>().sum),
@@ -94,7 +94,7 @@ public:
             block.samples = scratch + table_elements();
             block.sums = block.samples + window_elements();
             block.taps = scratch;
-            fill_table(block, element.set, scratch);
+            fill_table(block, element.taps, scratch);
             const std::int64_t first = output.first + index % tasks * together * outputs_;
             const std::int64_t end = std::min(first + together * outputs_, output.first + output.count);
             for (std::int64_t o = first; o < end; o += outputs_) { run(block, o, std::min(outputs_, end - o)); }
@@ -132,7 +132,7 @@ private:
     }
     [[nodiscard]] std::int64_t slot_elements() const { return table_elements() + window_elements() + sums_elements(); }
 
-    void fill_table(Block& block, std::int64_t set, T* table) const {
+    void fill_table(Block& block, std::int64_t filter, T* table) const {
         block.pitch = pitch_of(block.columns);
         if (!own_) {
             block.taps = taps_.data();
@@ -142,7 +142,7 @@ private:
         const std::int64_t k = problem_.x.k;
         for (std::int64_t j = 0; j < block.pitch; ++j) {
             const std::int64_t row = block.column + std::min(j, block.columns - 1);
-            const T* const own = taps_.data() + (set * problem_.filters + row % problem_.filters) * k;
+            const T* const own = taps_.data() + (filter + row % problem_.filters * problem_.batch.taps_stride) * k;
             for (std::int64_t t = 0; t < k; ++t) { table[t * block.period + j] = own[t]; }
         }
         for (std::int64_t t = 0; t < k; ++t) {

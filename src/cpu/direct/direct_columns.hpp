@@ -12,7 +12,7 @@ bool takes_columns(const LineLayout& layout, const core::Request& request);
 /// Of all threads together.
 double seconds_of_columns(const LineLayout& layout);
 
-/// `taps`: layout.filters() of them.
+/// `taps`: layout.filters of them.
 std::unique_ptr<core::Executable> prepare_columns(const LineLayout& layout, const void* taps, const core::Request& request);
 
 }  // namespace tapline::cpu

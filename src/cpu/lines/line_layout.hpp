@@ -12,14 +12,14 @@ struct LineLayout {
         tiles,         ///< some rows at a time become lines of packed samples in scratch memory
     };
     Way way = Way::as_given;
-    /// `batch` holds the rows that are taken together, `outer` all others.
+    /// `batch` holds the rows that are taken together, `outer` all others. Of tiles strides of taps count filters:
+    /// row r of an element of the outer axes has the filter element.taps + r % filters * batch.taps_stride.
     core::Resolved problem;
     bool reordered = false;  ///< `batch` is another axis than the problem's
     bool gathers = false;    ///< tiles: samples are copied, as they are apart or widened; else read where they are
     bool scatters = false;   ///< tiles: so are outputs
 
-    /// Filters of all rows: row r of element e of the outer axes has filter e.set * problem.filters + r % problem.filters.
-    [[nodiscard]] std::int64_t filters() const;
+    std::int64_t filters = 1;  ///< of all rows
 };
 
 /// What an algorithm can do beside solving the problem of packed rows.

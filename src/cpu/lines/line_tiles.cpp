@@ -76,7 +76,7 @@ public:
           scatters_(layout.scatters && problem_.x.out_stride != 1),
           narrows_(layout.scatters && !scatters_),
           together_(problem_.batch.length > 1 ? together : 1),
-          filters_(layout.filters()),
+          filters_(layout.filters),
           lines_(problem_of_lines(problem_, together_)),
           moves_(current_target(), problem_.dtype, lines_.dtype, lines_.output_dtype, problem_.output_dtype),
           in_bytes_(static_cast<std::int64_t>(size_of(lines_.dtype))),
@@ -117,7 +117,7 @@ public:
             const std::int64_t first = index / of_rows % of_outputs * outputs_;
             run({.output = element.output,
                  .input = element.input,
-                 .set = element.set,
+                 .taps = element.taps,
                  .row = row,
                  .rows = std::min(rows, problem_.batch.length - row),
                  .first = output.first + first,
@@ -132,7 +132,7 @@ private:
     struct Tile {
         Output output;
         Input input;
-        std::int64_t set, row, rows, first, count;
+        std::int64_t taps, row, rows, first, count;
     };
 
     // Rows of the first tile: so many that the others begin where a line of the cache does. Memory that came from malloc lies 16
@@ -174,7 +174,7 @@ private:
         const std::int64_t length = problem_.batch.length;
         const bool neighbours = (gathers_ && problem_.x.in_stride != 1) || scatters_;
         const std::int64_t window = std::max(kOutputsOfFewRows, 4 * problem_.x.k);
-        std::int64_t most = neighbours ? std::min(kMostRows, std::max(kCacheLine / in_bytes_, together_)) : rows_of_their_own();
+        std::int64_t most = neighbours ? rows_of_a_line() : rows_of_their_own();
         while (most > together_ && most * window * (in_bytes_ + line_bytes_) > kTileBytes) { most /= 2; }
         if (length <= most) {
             rows_ = length;
@@ -186,6 +186,13 @@ private:
         }
         const std::int64_t tiles = (length + most - 1) / most;
         rows_ = round_up((length + tiles - 1) / tiles, together_);
+    }
+
+    // Neighbours that fill a line of the cache where they lie apart.
+    [[nodiscard]] std::int64_t rows_of_a_line() const {
+        const bool stored_apart = gathers_ && problem_.x.in_stride != 1;
+        const std::int64_t bytes = stored_apart ? static_cast<std::int64_t>(size_of(problem_.dtype)) : out_bytes_;
+        return std::max(std::min(bytes < in_bytes_ ? 2 * kMostRows : kMostRows, kCacheLine / bytes), together_);
     }
 
     // Short rows, so that a tile has as many samples as one of longer rows; more of those that read the same signal.
@@ -236,7 +243,7 @@ private:
             const bool in_place = !scatters_ && !narrows_ && full;
             std::byte* const line = out + row * steps.line_stride * out_bytes_;
             std::byte* const scratch = outputs + (scatters_ ? row : 0) * out_pitch_ * line_bytes_;
-            const std::int64_t filter = tile.set * problem_.filters + (tile.row + row) % problem_.filters;
+            const std::int64_t filter = tile.taps + (tile.row + row) % problem_.filters * problem_.batch.taps_stride;
             const Output sums{.data = in_place ? line : scratch,
                               .first = tile.first,
                               .count = tile.count,

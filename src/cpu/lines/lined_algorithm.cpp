@@ -17,7 +17,7 @@ Resolved problem_of_all(const LineLayout& layout) {
     Resolved all = layout.way == Way::tiles ? problem_of_lines(layout.problem, 1) : core::without_outer(layout.problem);
     if (layout.way == Way::tiles) {
         all.batch.length = layout.problem.batch.length * layout.problem.outer_length();
-        all.filters = std::min(layout.filters(), all.batch.length);
+        all.filters = std::min(layout.filters, all.batch.length);
     }
     return all;
 }
@@ -68,7 +68,7 @@ std::unique_ptr<core::Executable> LinedAlgorithm::prepare(const Resolved& proble
     if (goes_by_columns(layout, request)) { return columns_.prepare(layout, taps, request); }
     if (layout.way == Way::as_given) { return inner_.prepare(problem, taps, request); }
     if (layout.way == Way::side_by_side) { return prepare_side_by_side(layout, request, prepare); }
-    const bool in_pairs = !inner_.is_local() && !is_complex(problem.dtype) && layout.filters() == 1;
+    const bool in_pairs = !inner_.is_local() && !is_complex(problem.dtype) && layout.filters == 1;
     return prepare_tiles(layout, request, in_pairs ? 2 : 1, all_filters_, prepare);
 }
 
