@@ -392,13 +392,14 @@ NB_MODULE(_core, module) {
     module.def("available_threads", &tapline::available_threads, "CPU threads that this process may run on.");
     module.attr("gpu_calls") = nb::dict();     // tapline._gpu_call fills it
     module.attr("gpu_programs") = nb::dict();  // tapline._gpu_nd
+    module.attr("host_calls") = nb::dict();    // tapline._host_calls
     module.def("plain_calls", &plain_calls, "Of the calls that are remembered: whether each runs without Python.");
     module.def(
         "clear_plan_cache",
         [] {
             clear_plan_cache();
             clear_plain_calls();
-            for (const char* name : {"gpu_calls", "gpu_programs"}) {
+            for (const char* name : {"gpu_calls", "gpu_programs", "host_calls"}) {
                 nb::module_::import_("tapline._core").attr(name).attr("clear")();
             }
         },
