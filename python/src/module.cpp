@@ -392,6 +392,7 @@ NB_MODULE(_core, module) {
     module.def("available_threads", &tapline::available_threads, "CPU threads that this process may run on.");
     module.attr("gpu_calls") = nb::dict();     // tapline._gpu.calls fills it
     module.attr("gpu_programs") = nb::dict();  // tapline._gpu.programs
+    module.attr("host_calls") = nb::dict();    // tapline._host_calls
     module.def("plain_calls", &plain_calls, "Of the calls that are remembered: whether each runs without Python.");
     module.def(
         "is_too_long_to_keep",
@@ -405,7 +406,7 @@ NB_MODULE(_core, module) {
         [] {
             clear_plan_cache();
             clear_plain_calls();
-            for (const char* name : {"gpu_calls", "gpu_programs"}) {
+            for (const char* name : {"gpu_calls", "gpu_programs", "host_calls"}) {
                 nb::module_::import_("tapline._core").attr(name).attr("clear")();
             }
         },

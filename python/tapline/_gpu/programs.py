@@ -12,7 +12,7 @@ import typing
 
 import numpy as np
 
-from tapline import _core, _gpu
+from tapline import _core, _gpu, _host_calls
 from tapline._gpu import calls
 from tapline._gpu.libraries import c_strides, ends_of, library_of, meet
 
@@ -304,14 +304,17 @@ def _frozen(value):
 
 
 def remembers(function):
-    """A function of tapline.ndimage whose calls on a GPU are remembered, as _gpu.returns_the_callers_kind()."""
+    """A function of tapline.ndimage whose calls are remembered, as _gpu.returns_the_callers_kind()."""
+    name = function.__name__
     names = list(inspect.signature(function).parameters)
     at = names.index("output") - 1
     plain = _gpu.returns_the_callers_kind(function)
 
     @functools.wraps(function)
     def wrapper(input, *args, **kwargs):
-        if type(input) is np.ndarray or not _core.is_on_gpu(input):
+        if type(input) is np.ndarray:
+            return _host_calls.run(plain, name, at, input, args, kwargs)
+        if not _core.is_on_gpu(input):
             return plain(input, *args, **kwargs)
         library = library_of(input)
         if not hasattr(library, "stream"):
@@ -324,7 +327,7 @@ def remembers(function):
                 raise _NotKept
             key = (
                 library.name,
-                function.__name__,
+                name,
                 place[:4],
                 to and to[:4],
                 tuple(_frozen(value) for i, value in enumerate(args) if i != at),

@@ -19,6 +19,13 @@ std::vector<AlignedBytes> ordered_sets(const Resolved& r, const void* taps) {
     return sets;
 }
 
+AlignedBytes joined_sets(const Resolved& r, const std::vector<AlignedBytes>& sets) {
+    const std::size_t bytes = static_cast<std::size_t>(r.filters * r.taps()) * size_of(r.taps_dtype);
+    AlignedBytes all = allocate(bytes * sets.size(), "taps");
+    for (std::size_t i = 0; i < sets.size(); ++i) { std::memcpy(all.get() + i * bytes, sets[i].get(), bytes); }
+    return all;
+}
+
 TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& sets) {
     TapsFacts all = facts_of(one, sets.front().get());
     for (std::size_t i = 1; i < sets.size(); ++i) {
@@ -39,13 +46,8 @@ TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& se
 std::unique_ptr<const Executable> prepare_sets(const Algorithm& algorithm, const Resolved& problem, const Request& request,
                                                const std::vector<AlignedBytes>& given, bool only_first) {
     if (algorithm.takes_outer(problem, request)) {
-        if (request.taps_come_later || given.size() == 1) {
-            return algorithm.prepare(problem, request.taps_come_later ? nullptr : given.front().get(), request);
-        }
-        const auto bytes = static_cast<std::size_t>(problem.filters * problem.taps()) * size_of(problem.taps_dtype);
-        const AlignedBytes all = allocate(given.size() * bytes, "taps");
-        for (std::size_t i = 0; i < given.size(); ++i) { std::memcpy(all.get() + i * bytes, given[i].get(), bytes); }
-        return algorithm.prepare(problem, all.get(), request);
+        if (request.taps_come_later) { return algorithm.prepare(problem, nullptr, request); }
+        return algorithm.prepare(problem, given.size() == 1 ? given.front().get() : joined_sets(problem, given).get(), request);
     }
     const Resolved one = without_outer(problem);
     std::vector<const void*> sets;
