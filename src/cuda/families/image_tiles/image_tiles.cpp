@@ -29,15 +29,19 @@ constexpr int kRowsByColumns = 8;               // of f32, a sector of memory
 // with 9 x 9 116 us; 60,000 images of 28 x 28 with 5 x 5 taps 214 us, 4,000 of 64 x 64 with 3 x 3 and 9 x 9 66 and 118 us, 100,000
 // x 64 with 5 x 5 34 us; u8 and u16 with 3 x 3 and 5 x 5 48 and 73 us.
 constexpr double kProductCost = 1.25;
-constexpr double kRowCost = 14;      // a chunk of a row of the mask, besides its products
-constexpr double kBlockCost = 500;   // where it works
-constexpr double kStripCost = 900;   // outputs' way out, and what it waits for
+constexpr double kRowCost = 14;     // a chunk of a row of the mask, besides its products
+constexpr double kBlockCost = 500;  // where it works
+constexpr double kStripCost = 900;  // outputs' way out, and what it waits for
+// The same where rows of outputs do not begin on vectors (H100: 3,691 images of 12 x 14, 1 x 1 taps 14 us, 820 of 37 x 367, 1 x 10
+// 123).
+constexpr double kLooseStripCost = 2200;
 constexpr double kVectorCost = 24;   // elements of a window that come together
 constexpr double kElementCost = 11;  // and alone
 constexpr double kWaitCost = 100;    // for those that are loaded at once
 // Times as long with interleaved channels (H100, 4096 x 4096 x 2, 5 x 5 taps 294 us, 307 x 10,010 x 138, 7 x 1 taps 4.9 ms).
 constexpr double kInterleaved = 1.45;
-constexpr int kBlocksHeld = 4;  // of a multiprocessor
+constexpr double kStartSeconds = 1.2e-6;  // of a launch that has little to do
+constexpr int kBlocksHeld = 4;            // of a multiprocessor
 
 // Elements from an image's first to its last, wherever those of a job lie: packed too.
 double span_of(const Problem& p) {
@@ -122,8 +126,9 @@ Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::
     const double turns = static_cast<double>(divide_up(strips_x * c.strips_y * c.planes, kThreads));
     // Whole rounds of what the device holds, or of blocks that have a multiprocessor to themselves.
     const double held = multiprocessors * (blocks > multiprocessors ? kBlocksHeld : 1.0);
+    const bool loose = p.x.out_stride != 1 || p.y.out_stride % kAcross != 0;
     s.cost = std::ceil(blocks / held) * held * kThreads *
-             (kBlockCost + loading_cost(c, p.dtype) + turns * (products + rows + kStripCost));
+             (kBlockCost + loading_cost(c, p.dtype) + turns * (products + rows + (loose ? kLooseStripCost : kStripCost)));
     return s;
 }
 
@@ -203,7 +208,7 @@ public:
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double moving = image_bytes_touched(p) / (kShareOfCopy * device.copy_bytes_per_second);
         const double computing = 2 * shape_of(p, device).cost / device.peak_flops;
-        return kLaunchSeconds + (p.channels.length > 1 ? kInterleaved : 1) * overlapped(moving, computing, kNorm);
+        return kLaunchSeconds + kStartSeconds + (p.channels.length > 1 ? kInterleaved : 1) * overlapped(moving, computing, kNorm);
     }
 
     // (chunks, rows of the mask, kChunkPitch)
