@@ -56,7 +56,8 @@ BandShape shape_with(const Problem& p, std::int64_t images, std::int64_t strips_
     const std::int64_t made =
         images * std::min<std::int64_t>(c.strips_y * kDown, p.y.outputs) * p.y.out_stride * stored_bytes(p.output_dtype);
     if (std::max(held, made) > kMostBytes) { return s; }
-    s.band = {static_cast<int>(images), c.tiles_y == 1 ? 1 : 0, rounded_up(held), rounded_up(made), c.groups * c.tiles_y};
+    s.band = {static_cast<int>(images), c.tiles_y == 1 ? 1 : 0, 0, rounded_up(held), rounded_up(made),
+              c.groups * c.tiles_y,     p.batch.length};
     const auto number = static_cast<std::int64_t>(stored_bytes(p.taps_dtype));
     const std::int64_t sources = (c.rows * c.planes + 3) / 4 * 4 + (c.columns + 3) / 4 * 4;
     const std::int64_t numbers = std::int64_t{chunks_of(mask_x)} * mask_y * kChunkPitch + std::int64_t{c.rows} * c.planes * c.pitch;
@@ -90,7 +91,6 @@ BandShape band_shape_of(const Problem& p, const cuda_abi::Device& device) {
     const auto take = [&](const BandShape& s) {
         if (s.cost < 0.99 * best.cost) { best = s; }
     };
-    constexpr std::int64_t kMostStrips = 2 * kThreads;
     for (const std::int64_t strips :
          {std::int64_t{kThreads}, kMostStrips, std::int64_t{kThreads / 2}, std::int64_t{kThreads / 4}}) {
         const std::int64_t of_row = strips_x * p.channels.length;

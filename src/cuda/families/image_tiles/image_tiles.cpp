@@ -307,7 +307,9 @@ private:
         a.cut.store_vectors = stores_vectors(a);
         a.cut.tiles_y = divide_up(a.y.outputs, std::int64_t{a.cut.strips_y} * kDown);
         Band band = chosen.bands.band;
-        band.all = divide_up(a.planes / a.channels, std::int64_t{band.images}) * a.cut.tiles_y;
+        band.all_images = a.planes / a.channels;
+        band.all = divide_up(band.all_images, std::int64_t{band.images}) * a.cut.tiles_y;
+        band.far = band.whole == 0 && a.y.boundary != kZero && a.y.boundary != kConstant;
         launch_kernel(chosen.of_bands, static_cast<unsigned>(std::min(band.all, chosen.at_once)), kThreads,
                       chosen.bands.shared_bytes, stream, a, band);
     }

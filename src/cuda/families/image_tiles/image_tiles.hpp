@@ -70,8 +70,9 @@ struct TileArguments {
 struct Band {
     int images;                    // of a band; of more than one it is whole ones
     std::int32_t whole;            // bands are whole images
+    std::int32_t far;              // rows of a window may be others than those that follow each other in a band
     int held_bytes, output_bytes;  // of shared memory for a band's samples as they come, and for its outputs
-    std::int64_t all;              // bands
+    std::int64_t all, all_images;  // bands
 };
 
 using Kernel = void (*)(TileArguments);
