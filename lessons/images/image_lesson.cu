@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lessons/images/01_basic.cuh"
-#include "lessons/lesson_rung.hpp"
+#include "lessons/rungs/lesson_rung.hpp"
 
 namespace tapline::cuda {
 namespace {

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from tapline import ndimage as ndimage
 from tapline import numpy as numpy
 from tapline import signal as signal
-from tapline._typing import ArrayOnGpu, OnGpu
+from tapline._tools.typing import ArrayOnGpu, OnGpu
 
 _Mode: TypeAlias = Literal["full", "same", "valid", "causal", "leading"]
 _Boundary: TypeAlias = Literal["zero", "constant", "nearest", "reflect", "mirror", "wrap"]

@@ -3,7 +3,7 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from tapline._typing import ArrayOnGpu, OnGpu
+from tapline._tools.typing import ArrayOnGpu, OnGpu
 
 __all__ = [
     "convolve",

@@ -3,7 +3,7 @@ from typing import Any, Literal, overload
 
 from numpy.typing import ArrayLike, NDArray
 
-from tapline._typing import ArrayOnGpu, OnGpu
+from tapline._tools.typing import ArrayOnGpu, OnGpu
 
 __all__ = [
     "choose_conv_method",

@@ -1,6 +1,6 @@
 // From a Job to a lesson's Signal.
 #include "lessons/12_basic.cuh"
-#include "lessons/lesson_rung.hpp"
+#include "lessons/rungs/lesson_rung.hpp"
 
 namespace tapline::cuda {
 
