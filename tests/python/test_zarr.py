@@ -76,6 +76,16 @@ def test_the_target_is_made_like_the_source(tmp_path):
     np.testing.assert_array_equal(z[...], tapline.convolve(x, [1, 2], "same"))
 
 
+@pytest.mark.parametrize("memory", [1, 1 << 20])
+def test_chunks_of_the_fill_value_alone_are_left_out(memory, tmp_path):
+    x = np.zeros((40, 30), np.float32)
+    x[:10], x[25, 7] = 1, 2
+    target = tmp_path / "out.zarr"
+    y = tapline.zarr.convolve(x, target, np.ones(1, np.float32), "same", chunks=(10, 15), memory=memory)
+    assert sorted(str(p.relative_to(target / "c")) for p in (target / "c").rglob("*") if p.is_file()) == ["0/0", "0/1", "2/0"]
+    np.testing.assert_array_equal(y[...], x)
+
+
 def test_other_stores(tmp_path):
     rng = np.random.default_rng(1)
     x = rng.standard_normal((30, 40)).astype(np.float32)
