@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What is wanted of several GPUs, as rows of the receipt (scripts/gpu_receipt.py).
 
-    python3 bench/scaling_bars.py FILE --output BARS.json      FILE is of bench/scaling.py measure
+python3 bench/scaling_bars.py FILE --output BARS.json      FILE is of bench/scaling.py measure
 """
 
 import argparse

@@ -438,7 +438,7 @@ def _agreed_lengths(x, taps, origin, group, lengths, timeout, with_values):
 
 
 # Of a group, that said their lengths. The same in all its processes, as their calls are.
-_calls = weakref.WeakKeyDictionary()
+_calls: weakref.WeakKeyDictionary[dist.ProcessGroup, int] = weakref.WeakKeyDictionary()
 _MOST_UNCHECKED = 1024
 
 

@@ -76,6 +76,54 @@ def test_the_target_is_made_like_the_source(tmp_path):
     np.testing.assert_array_equal(z[...], tapline.convolve(x, [1, 2], "same"))
 
 
+class Counting(zarr.storage.MemoryStore):
+    """Counts how often each chunk is read."""
+
+    async def get(self, key, *args, **options):
+        if "c/" in key:
+            counts = self.__dict__.setdefault("counts", {})
+            counts[key] = counts.get(key, 0) + 1
+        return await super().get(key, *args, **options)
+
+
+@pytest.mark.parametrize("boundary", ["zero", "reflect", "wrap"])
+def test_chunks_are_read_once_along_an_axis(boundary):
+    rng = np.random.default_rng(10)
+    x = rng.standard_normal((100, 30)).astype(np.float32)
+    taps = rng.standard_normal(7).astype(np.float32)
+    store = Counting()
+    source = zarr.create_array(store, shape=x.shape, dtype=x.dtype, chunks=(10, 30))
+    source[...] = x
+    for mode in ("same", "full", "valid"):
+        store.counts = {}
+        y = tapline.zarr.convolve(
+            source, zarr.storage.MemoryStore(), taps, mode, axis=0, memory=1, boundary=boundary, progress=None
+        )
+        np.testing.assert_array_equal(y[...], tapline.convolve(x, taps, mode, axis=0, boundary=boundary))
+        # What a boundary needs of other ends is read for itself, and the regions at the ends have such reads.
+        most = 1 if boundary == "zero" or mode == "valid" else 4
+        assert max(store.counts.values()) <= most
+        assert sum(store.counts.values()) <= 10 + (0 if most == 1 else 8)
+    mask = rng.standard_normal((3, 5)).astype(np.float32)
+    store = Counting()
+    source = zarr.create_array(store, shape=x.shape, dtype=x.dtype, chunks=(20, 6))
+    source[...] = x
+    store.counts = {}
+    y = tapline.zarr.image(source, zarr.storage.MemoryStore(), mask, memory=1, boundary=boundary)
+    np.testing.assert_array_equal(y[...], tapline.image(x, mask, boundary=boundary))
+    assert boundary != "zero" or max(store.counts.values()) <= 3  # nine regions have a chunk in their windows, in three rows
+
+
+@pytest.mark.parametrize("memory", [1, 1 << 20])
+def test_chunks_of_the_fill_value_alone_are_left_out(memory, tmp_path):
+    x = np.zeros((40, 30), np.float32)
+    x[:10], x[25, 7] = 1, 2
+    target = tmp_path / "out.zarr"
+    y = tapline.zarr.convolve(x, target, np.ones(1, np.float32), "same", chunks=(10, 15), memory=memory)
+    assert sorted(str(p.relative_to(target / "c")) for p in (target / "c").rglob("*") if p.is_file()) == ["0/0", "0/1", "2/0"]
+    np.testing.assert_array_equal(y[...], x)
+
+
 def test_other_stores(tmp_path):
     rng = np.random.default_rng(1)
     x = rng.standard_normal((30, 40)).astype(np.float32)
