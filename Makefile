@@ -94,7 +94,7 @@ install: configure
 # Wheels for other machines, in build/wheels/dist. PYTHONS: for which interpreters.
 wheels: configure
 	@$(INSTALL_DEPENDENCIES) python
-	cmake --build $(BUILD) -j $(JOBS) --target tapline_installed
+	cmake --build $(BUILD) -j $(JOBS) --target tapline_in_wheels
 	PRESET=$(PRESET) scripts/wheels.sh
 
 # Debian packages, in build/deb.

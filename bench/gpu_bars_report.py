@@ -17,6 +17,17 @@ def table(rows):
     return page.table(("", "wanted", "reached", "time", "against", "algorithm"), lines, "lrrrrl") + "\n"
 
 
+def table_of_several(rows):
+    """Bars of bench/scaling_bars.py: each in its own unit, beside one GPU or copies in the same run."""
+    lines = []
+    for row in rows:
+        reached = f"{row['reached']:.3f}"
+        wanted = f"{row['wanted']:.3f} {row['unit']}"
+        seconds = "" if row["seconds"] is None else seconds_text(row["seconds"])
+        lines.append([row["name"], wanted, reached if row["met"] else f"**{reached}**", seconds, row["device"]])
+    return page.table(("", "wanted", "reached", "time", "device"), lines, "lrrrl") + "\n"
+
+
 def reasons(rows):
     """Why bars are not reached, where that is known; names with one reason together."""
     names: dict[str, list[str]] = {}
@@ -42,7 +53,8 @@ def groups(rows):
 
 def main():
     section = page.read(page.ROOT / "tests" / "gpu" / "receipt.json")["bars"]
-    rows = section["bars"]
+    rows = [row for row in section["bars"] if "copy_seconds" in row]
+    several = [row for row in section["bars"] if row not in rows]
     missed = sum(not row["met"] for row in rows)
     batch, many = gpu_bars.ROWS // gpu_bars.CHANNELS, gpu_bars.MANY_ROWS // gpu_bars.MANY_CHANNELS
     text = f"""# Benchmarks: GPU
@@ -61,6 +73,8 @@ bf16, the same way.
 """
     for title, said, mine in groups(rows):
         text += f"\n## {title}\n\n{said}{table(mine)}{reasons(mine)}"
+    if several:
+        text += f"\n## Several GPUs\n\nBeside one of them; [scale](scale.md) says what each is.\n\n{table_of_several(several)}"
     for other in sorted(page.RESULTS.glob("gpu_bars_*.json")):
         measured = page.read(other)["bars"]
         text += f"""

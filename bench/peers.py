@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """tapline beside everybody who convolves, in one run: `make bench-peers`.
 
-On a CPU NumPy, SciPy, OpenCV, PyTorch, Intel's IPP and MKL, and soxr where a rate changes; on a GPU CuPy, PyTorch, JAX and an
-overlap-save on cuFFT (bench/peers_arrays.py). Who is not installed is named with the reason. Every result is checked against
-float64 sums before it is timed, on random data; calls take turns with the copy of the signal.
+On a CPU NumPy, SciPy, OpenCV, PyTorch, Intel's IPP and MKL, and soxr where a rate changes; on a GPU CuPy, PyTorch, JAX, an
+overlap-save on cuFFT (bench/peers_arrays.py) and, of CUDA C++, another in one kernel on cuFFTDx, and MatX (bench/peers_cuda.py).
+Who is not installed is named with the reason. Every result is checked against float64 sums before it is timed, on random data;
+calls take turns with the copy of the signal.
 
     python3 bench/peers.py measure                    on a GPU if CuPy finds one; --cpu: on the CPU
     python3 bench/peers.py measure --only f32,2047    cases whose name holds the text
@@ -12,19 +13,23 @@ float64 sums before it is timed, on random data; calls take turns with the copy 
 
 import argparse
 import dataclasses
+import functools
 import importlib.metadata
 import json
 import os
 import pathlib
 import statistics
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+import cliffs_case
 import page
 import peers_arrays
+import peers_cuda
 import peers_report
 import timing
 
@@ -32,7 +37,7 @@ LENGTH = {"cpu": 1 << 24, "gpu": 1 << 28}
 TAPS = {"float32": (3, 9, 33, 127, 511, 2047, 8191, 65535), "float64": (9, 33, 127, 2047)}
 TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 SMALL = 1000, 9
-LONGEST_CALL = 4.0  # seconds that a peer's call is expected to take at most
+LONGEST_CALL = {"cpu": 4.0, "gpu": 0.3}  # seconds that a peer's call is expected to take at most
 PACKAGES = {
     "cpu": ("numpy", "scipy", "opencv-python-headless", "opencv-python", "torch", "ipp", "mkl", "soxr"),
     "gpu": ("numpy", "cupy-cuda12x", "cupy-cuda13x", "torch", "jax"),
@@ -75,8 +80,10 @@ def error_of(result: Any, parts: Mapping[int, np.ndarray], to_host: Any) -> floa
 class Cpu:
     name = "cpu"
     peers = peers_arrays.ON_CPU
-    clock = staticmethod(timing.wall)
     to_host = staticmethod(np.asarray)
+
+    def __init__(self, busy: bool = False) -> None:
+        self.clock = cliffs_case.processor_time if busy else timing.wall
 
     def put(self, array: np.ndarray) -> Any:
         return array
@@ -84,6 +91,9 @@ class Cpu:
     def copy(self, x: Any) -> timing.Call:
         to = np.empty_like(x)
         return lambda: np.copyto(to, x)
+
+    def release(self) -> None:
+        """Memory that peers keep for their next call."""
 
     def machine(self) -> dict[str, Any]:
         return timing.machine()
@@ -109,34 +119,64 @@ class Gpu:
         to = self.cupy.empty_like(x)
         return lambda: self.cupy.copyto(to, x)
 
+    def release(self) -> None:
+        self.cupy.get_default_memory_pool().free_all_blocks()
+        self.cupy.fft.config.get_plan_cache().clear()
+        if "torch" in sys.modules:
+            sys.modules["torch"].cuda.empty_cache()
+
     def machine(self) -> dict[str, Any]:
         device = self.cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
         return timing.machine() | {"processor": device}
 
 
-def home_of(on_cpu: bool) -> Cpu | Gpu:
-    if not on_cpu:
+def home_of(on_cpu: bool, busy: bool) -> Cpu | Gpu:
+    if not on_cpu and not busy:
         try:
             gpu = Gpu()
             gpu.cupy.cuda.runtime.getDeviceCount()
             return gpu
         except Exception:  # noqa: BLE001  no CuPy, no driver, no GPU: each says so in its own way
             pass
-    return Cpu()
+    return Cpu(busy)
 
 
-def measure(home: Cpu | Gpu, case: Case, seconds: float) -> dict[str, Any]:
-    rng = np.random.default_rng(1)
-    x, h = (rng.standard_normal(count).astype(case.dtype) for count in (case.length, case.taps))
+def drawn(seed: int, count: int, dtype: str) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(count, np.float32 if dtype == "float32" else np.float64)
+
+
+@functools.lru_cache(maxsize=1)
+def signal_of(length: int, dtype: str) -> np.ndarray:
+    return drawn(1, length, dtype)
+
+
+def in_turns(home: Cpu | Gpu, calls: dict[str, timing.Call], repeat: int, seconds: float) -> dict[str, list[float]]:
+    """Times of calls that take turns; who fails where its first call did not has none."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    end = time.perf_counter() + seconds
+    while len(times["copy"]) < 3 or (len(times["copy"]) < 30 and time.perf_counter() < end):
+        for name in list(times):
+            try:
+                times[name].append(home.clock(calls[name], repeat))
+            except Exception:  # noqa: BLE001, PERF203  out of memory, where others keep some
+                del times[name]
+                home.release()
+    return times
+
+
+def measure(home: Cpu | Gpu, case: Case, options: argparse.Namespace) -> dict[str, Any]:
+    x, h = signal_of(case.length, case.dtype), drawn(2, case.taps, case.dtype)
     parts = exact_parts(x, h)
     signal, taps = home.put(x), home.put(h)
     calls: dict[str, timing.Call] = {"copy": home.copy(signal)}
     errors: dict[str, float] = {}
     left_out: dict[str, str] = {}
     for peer in home.peers:
-        if case.length * case.taps / peer.products_a_second > LONGEST_CALL:
+        if case.length * case.taps / peer.products_a_second > LONGEST_CALL[home.name]:
             left_out[peer.name] = "sums directly: not waited for"
             continue
+        home.release()
         try:
             call = peer.make(signal, taps)
             error = error_of(call(), parts, home.to_host)
@@ -148,16 +188,14 @@ def measure(home: Cpu | Gpu, case: Case, seconds: float) -> dict[str, Any]:
         else:
             left_out[peer.name] = f"wrong: relative error {error:.1e}"
     repeat = 1 if case.length > 100_000 else 2000
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    end = time.perf_counter() + seconds
-    while len(times["copy"]) < 3 or (len(times["copy"]) < 30 and time.perf_counter() < end):
-        for name, call in calls.items():
-            times[name].append(home.clock(call, repeat))
-    medians = {name: statistics.median(each) for name, each in times.items()}
-    return dataclasses.asdict(case) | {"seconds": medians, "errors": errors, "left_out": left_out, "rounds": len(times["copy"])}
+    times = in_turns(home, calls, repeat, options.case_seconds)
+    left_out |= {name: "ran once, then not again" for name in calls if name not in times}
+    figure = min if options.busy else statistics.median
+    kept = {name: figure(each) for name, each in times.items()}
+    return dataclasses.asdict(case) | {"seconds": kept, "errors": errors, "left_out": left_out, "rounds": len(times["copy"])}
 
 
-def rates(seconds: float) -> dict[str, Any]:
+def rates(home: Cpu | Gpu, options: argparse.Namespace) -> dict[str, Any]:
     """A minute of 48 kHz as 44.1 kHz: sines, which everybody's result is compared with; the ends are the filter's own business."""
     import scipy.signal
 
@@ -187,8 +225,10 @@ def rates(seconds: float) -> dict[str, Any]:
         if not errors[name] <= 1e-4:
             left_out[name] = f"wrong: relative error {errors.pop(name):.1e}"
             del calls[name]
-    rounds = max(3, min(15, int(seconds / 0.5)))
-    return {"seconds": timing.medians(timing.in_turns(calls, rounds)), "errors": errors, "left_out": left_out}
+    rounds = max(3, min(15, int(options.case_seconds / 0.5)))
+    figure = min if options.busy else statistics.median
+    times = timing.in_turns(calls, rounds, home.clock)
+    return {"seconds": {name: figure(each) for name, each in times.items()}, "errors": errors, "left_out": left_out}
 
 
 def versions(names: tuple[str, ...]) -> dict[str, str]:
@@ -196,14 +236,20 @@ def versions(names: tuple[str, ...]) -> dict[str, str]:
     return {name: installed[name] for name in names if name in installed}
 
 
+def write(output: pathlib.Path, result: dict[str, Any]) -> None:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(result, indent=1) + "\n")
+
+
 def run(options: argparse.Namespace) -> None:
-    home = home_of(options.cpu)
+    home = home_of(options.cpu, options.busy)
     output = options.output or page.RESULTS / f"peers_{home.name}.json"
-    facts = home.machine() | {"threads": len(os.sched_getaffinity(0)), "packages": versions(PACKAGES[home.name])}
+    packages = versions(PACKAGES[home.name]) | (peers_cuda.versions() if home.name == "gpu" else {})
+    facts = home.machine() | {"threads": len(os.sched_getaffinity(0)), "busy": options.busy, "packages": packages}
     result: dict[str, Any] = {"schema": "tapline-bench-peers-1", "machine": facts, "cases": []}
     for case in cases(home.name):
         if options.only in case.name:
-            row = measure(home, case, options.case_seconds)
+            row = measure(home, case, options)
             copy = row["seconds"]["copy"]
             print(
                 case.name,
@@ -212,11 +258,11 @@ def run(options: argparse.Namespace) -> None:
                 flush=True,
             )
             result["cases"].append(row)
+            write(output, result)  # what was measured stays if the rest is cut off
     if home.name == "cpu" and options.only in "rates":
-        result["rates"] = rates(options.case_seconds)
+        result["rates"] = rates(home, options)
         print("rates", result["rates"], flush=True)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(result, indent=1) + "\n")
+    write(output, result)
     print(f"written: {output}")
 
 
@@ -224,6 +270,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["measure", "report"])
     parser.add_argument("--cpu", action="store_true", help="although there is a GPU")
+    parser.add_argument(
+        "--busy", action="store_true", help="other programs run on this machine: processor time of all threads, the fastest round"
+    )
     parser.add_argument("--only", default="", help="cases whose name holds this text, as f32,16777216,9; rates")
     parser.add_argument("--case-seconds", type=float, default=5.0, help="for each case [5]")
     parser.add_argument("--output", type=pathlib.Path, help="JSON [bench/results/peers_cpu.json or peers_gpu.json]")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import peers_cuda
 import peers_native
 import timing
 
@@ -89,8 +90,9 @@ def torch_transform(x: Any, h: Any) -> timing.Call:
 def jax_convolve(x: Any, h: Any) -> timing.Call:
     import jax
 
+    jax.config.update("jax_enable_x64", True)  # else f64 becomes f32
     signal, taps = jax.dlpack.from_dlpack(x), jax.dlpack.from_dlpack(h)
-    convolve = jax.jit(lambda a, b: jax.numpy.convolve(a, b, "same"))
+    convolve = jax.jit(lambda a, b: jax.numpy.convolve(a, b, "same", precision="highest"))
     return lambda: convolve(signal, taps).block_until_ready()
 
 
@@ -149,4 +151,7 @@ ON_GPU = (
     Peer("PyTorch FFT", torch_transform),
     Peer("JAX convolve", jax_convolve, 1e12),
     Peer("cuFFT overlap-save", overlap_save),
+    Peer("cuFFTDx, one kernel", peers_cuda.cufftdx),
+    Peer("MatX direct", peers_cuda.of_matx(by_transform=False), 1e12),
+    Peer("MatX FFT", peers_cuda.of_matx(by_transform=True)),
 )

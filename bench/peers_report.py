@@ -73,7 +73,12 @@ def section(home: str) -> str:
         compared.append(data["rates"] | {"what": "48 to 44.1 kHz, a minute, float64"})
     lost = losses(compared)
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
-    parts = [f"## {HOMES[home]}", f"{machine['processor']}, {machine['threads']} threads, {machine['date']}; {packages}."]
+    threads = f" {machine['threads']} threads," if home == "cpu" else ""
+    parts = [f"## {HOMES[home]}", f"{machine['processor']},{threads} {machine['date']}; {packages}."]
+    if machine.get("busy"):
+        parts.append(
+            "Other programs ran at the same time: all times are processor time of all threads together, the fastest round of each."
+        )
     parts.append("### Where a peer is faster")
     heads = ("case", "peer", "its time", "tapline's", "times as long")
     parts.append(page.table(heads, lost, "llrrr") if lost else "Nowhere in these cases.")

@@ -548,16 +548,7 @@ def report(a):
 
 
 def bars(a):
-    """Exit status 1 where one does not hold."""
-    import json
-    import pathlib
-
-    rows = scaling_bars.rows_of(page.read(a.file))
-    pathlib.Path(a.output).write_text(json.dumps({"bars": rows, "missing": []}, indent=1) + "\n", encoding="utf-8")
-    for r in rows:
-        met = "yes" if r["met"] else "not yet" if r["holds"] else "NO"
-        print(f"{met:8}{r['reached']:.3f} ({r['wanted']:.3f} wanted, {r['unit']}): {r['name']}")
-    return 0 if all(r["holds"] for r in rows) else 1
+    return scaling_bars.write(a.file, a.output)
 
 
 def main():

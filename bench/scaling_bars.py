@@ -1,4 +1,13 @@
-"""What is wanted of several GPUs, as rows of the receipt (scripts/gpu_receipt.py)."""
+#!/usr/bin/env python3
+"""What is wanted of several GPUs, as rows of the receipt (scripts/gpu_receipt.py).
+
+python3 bench/scaling_bars.py FILE --output BARS.json      FILE is of bench/scaling.py measure
+"""
+
+import argparse
+import json
+import pathlib
+import sys
 
 # By the number of GPUs: the time of as many samples on each, and of 2^28 in all, at most, in times of one GPU with 2^28; how much
 # faster steps of a process group are.
@@ -43,3 +52,21 @@ def rows_of(found):
             name = f"{d['devices']} GPUs, {r['taps']:,} taps, host to host"
             rows.append(_row(name, f"of {d['bar']}", 1.0, d["reached"], d["seconds"]["median"], gpu, False))
     return rows
+
+
+def write(path, output):
+    """Exit status 1 where one does not hold."""
+    rows = rows_of(json.loads(pathlib.Path(path).read_text(encoding="utf-8")))
+    pathlib.Path(output).write_text(json.dumps({"bars": rows, "missing": []}, indent=1) + "\n", encoding="utf-8")
+    for r in rows:
+        met = "yes" if r["met"] else "not yet" if r["holds"] else "NO"
+        print(f"{met:8}{r['reached']:.3f} ({r['wanted']:.3f} wanted, {r['unit']}): {r['name']}")
+    return 0 if all(r["holds"] for r in rows) else 1
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file")
+    parser.add_argument("--output", required=True)
+    options = parser.parse_args()
+    sys.exit(write(options.file, options.output))

@@ -17,6 +17,14 @@ if(TARGET tapline_cuda)
   install(TARGETS tapline_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})  # loaded at run time: no part of the exported target
 endif()
 
+# What wheels take from it: no lessons, which would be compiled for every GPU.
+add_custom_target(tapline_in_wheels DEPENDS tapline)
+foreach(part tapline_cli tapline_cuda)
+  if(TARGET ${part})
+    add_dependencies(tapline_in_wheels ${part})
+  endif()
+endforeach()
+
 set(tapline_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapline)
 install(EXPORT taplineTargets NAMESPACE tapline:: DESTINATION ${tapline_cmake_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/taplineConfig.cmake.in ${PROJECT_BINARY_DIR}/taplineConfig.cmake

@@ -17,5 +17,6 @@ packages="nanobind scikit-build-core numpy scipy opencv-python-headless soxr"
 [ "$(uname -m)" != x86_64 ] || packages+=" ipp mkl"
 [ -n "${PEERS_ENV:-}" ] || python_env "$env" $packages ${PEERS:-}
 python_module "$build" "$PWD/build/peers/wheels" "$env"
+[ ! -e /dev/nvidia0 ] || scripts/peers_native.sh || echo "note: no peers in CUDA C++"
 "$env/bin/python" bench/peers.py measure "$@"
 "$env/bin/python" bench/peers.py report

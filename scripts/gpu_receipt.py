@@ -199,13 +199,14 @@ def write(options):
     except (OSError, ValueError):
         receipt = {}
     sanitizer = receipt.get("sanitizer", {})
+    device, driver = ((getattr(options, name) or receipt.get(name, "unknown")) for name in ("device", "driver"))
     if receipt.get("tree") != tree:
         # Only what the sanitizer last passed on outlives a change of the tree.
         kept = {tool: {key: row.get(key) for key in ("last_passed", "last_passed_date")} for tool, row in sanitizer.items()}
         receipt = {
             "sanitizer": {tool: {"result": "not run", "reason": "not run on this tree", **row} for tool, row in kept.items()}
         }
-    where = {"date": date, "device": options.device, "driver": options.driver}
+    where = {"date": date, "device": device, "driver": driver}
     receipt.update(format=FORMAT, tree=tree, **where)
     if options.tests:
         section = receipt.setdefault("tests", {})
@@ -214,7 +215,7 @@ def write(options):
     for tool, log, status in options.sanitizer or []:
         row = receipt.setdefault("sanitizer", {}).setdefault(tool, {})
         merge_sanitizer(row, log, status, tree, date)
-        row.update(device=options.device)
+        row.update(device=device)
     if options.bars:
         section = receipt.setdefault("bars", {})
         merge_bars(section, options.bars[0], options.bars[1])
@@ -327,8 +328,8 @@ def main():
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))), help="the source tree")
     parser.add_argument("--receipt", help="default: ROOT/" + RECEIPT)
     parser.add_argument("--tree", help="the hash, where the sources are not at hand")
-    parser.add_argument("--device", default="unknown")
-    parser.add_argument("--driver", default="unknown")
+    parser.add_argument("--device", help="default: the receipt's; --driver likewise")
+    parser.add_argument("--driver")
     parser.add_argument("--tests", nargs=3, metavar=("REPORT", "LIST", "STATUS"))
     parser.add_argument("--sanitizer", nargs=3, action="append", metavar=("TOOL", "LOG", "STATUS"))
     parser.add_argument("--bars", nargs=2, metavar=("FILE", "STATUS"))

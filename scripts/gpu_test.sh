@@ -1,10 +1,13 @@
 #!/bin/bash
-# The GPU tests, compute-sanitizer and the bars on this machine's first GPU; results go to tests/gpu/receipt.json.
+# The GPU tests, compute-sanitizer and the bars on this machine's first GPU, then the bars of several GPUs on all of them; results go
+# to tests/gpu/receipt.json.
 #
 #   scripts/gpu_test.sh                      builds with nvcc what is missing, then runs everything
 #   GPU_BUNDLE=DIR scripts/gpu_test.sh       runs the programs of DIR (scripts/gpu_bundle.sh): no development packages needed
 #
-#   GPU_TEST_STAGES="tests sanitizer bars"   which of them; the receipt keeps the others' results if they are of the same tree
+#   GPU_TEST_STAGES="tests sanitizer bars several"   which of them; the receipt keeps the others' results if they are of the same tree.
+#                                            several: where there are two GPUs or more and Python has tapline, CuPy and PyTorch
+#   GPU_SEVERAL_FILE=FILE                    of several: what bench/scaling.py measured on a run of this tree; alone it needs no GPU
 #   GPU_TEST_FILTER=PATTERN                  which tests (GoogleTest's filter)
 #   GPU_TEST_CASES=N                         how many drawn problems (default 9000);   GPU_TEST_JOBS=N  processes at a time (4)
 #   GPU_SANITIZER_SECONDS=N                  at most so long for each tool (default 150);   GPU_BAR_SECONDS=N  to measure a bar (0.2)
@@ -15,14 +18,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-stages=${GPU_TEST_STAGES:-tests sanitizer bars}
+stages=${GPU_TEST_STAGES:-tests sanitizer bars several}
 logs=${GPU_TEST_LOGS:-build/gpu_test}
 preset=${PRESET:-default}
 for stage in $stages; do
     case $stage in
-        tests | sanitizer | bars) ;;
+        tests | sanitizer | bars | several) ;;
         *)
-            echo "error: GPU_TEST_STAGES: '$stage' is none of tests sanitizer bars" >&2
+            echo "error: GPU_TEST_STAGES: '$stage' is none of tests sanitizer bars several" >&2
             exit 2
             ;;
     esac
@@ -33,7 +36,10 @@ unset TAPLINE_CUDA_LIBRARY # only the engine of this tree counts
 
 receipt_options=()
 [ -z "${GPU_RECEIPT:-}" ] || receipt_options+=(--receipt "$GPU_RECEIPT")
-if [ -n "${GPU_BUNDLE:-}" ]; then
+measured=${GPU_SEVERAL_FILE:-}
+if [ -n "$measured" ] && [ "${stages// /}" = several ]; then
+    : # it needs no programs, and no GPU, so that the receipt's stays its
+elif [ -n "${GPU_BUNDLE:-}" ]; then
     bundle=$(cd "$GPU_BUNDLE" && pwd)
     bin=$bundle/bin
     source scripts/gpu_bundle_libraries.sh
@@ -49,21 +55,23 @@ else
     cmake --build "build/$preset" -j "${JOBS:-$(nproc)}" --target tapline_cli tapline_gpu_tests tapline_cuda tapline_lessons tapline_solve
     bin=$root/build/$preset/bin
 fi
-for program in tapline tapline_gpu_tests libtapline_cuda.so; do
-    if [ ! -e "$bin/$program" ]; then
-        echo "error: $bin/$program is missing: was it built with nvcc?" >&2
-        exit 1
-    fi
-done
+if [ -n "${bin:-}" ]; then
+    for program in tapline tapline_gpu_tests libtapline_cuda.so; do
+        if [ ! -e "$bin/$program" ]; then
+            echo "error: $bin/$program is missing: was it built with nvcc?" >&2
+            exit 1
+        fi
+    done
 
-device=unknown
-driver=unknown
-if command -v nvidia-smi >/dev/null; then
-    device=$(nvidia-smi --query-gpu=name --format=csv,noheader -i 0 2>/dev/null | head -1) || device=unknown
-    driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader -i 0 2>/dev/null | head -1) || driver=unknown
+    device=unknown
+    driver=unknown
+    if command -v nvidia-smi >/dev/null; then
+        device=$(nvidia-smi --query-gpu=name --format=csv,noheader -i 0 2>/dev/null | head -1) || device=unknown
+        driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader -i 0 2>/dev/null | head -1) || driver=unknown
+    fi
+    receipt_options+=(--device "${device:-unknown}" --driver "${driver:-unknown}")
+    echo "device: $device, driver $driver"
 fi
-receipt_options+=(--device "${device:-unknown}" --driver "${driver:-unknown}")
-echo "device: $device, driver $driver"
 rm -f "$logs/wisdom.json"
 export TAPLINE_REQUIRE_GPU=1 TAPLINE_WISDOM=$logs/wisdom.json # not what was once tuned here
 
@@ -142,6 +150,29 @@ stage_bars() {
     python3 bench/gpu_bars.py --tapline "$bin/tapline" --seconds "${GPU_BAR_SECONDS:-0.2}" --only "${GPU_BAR_ONLY:-}" \
         --output "$logs/bars.json" 2>&1 | tee "$logs/bars.log" || status=$?
     receipt --bars "$logs/bars.json" "$status"
+    [ "$status" -eq 0 ] || failed=1
+}
+
+stage_several() {
+    local status=0 gpus
+    echo "==> several GPUs"
+    if [ -z "$measured" ]; then
+        gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+        if [ "$gpus" -lt 2 ]; then
+            echo "$gpus GPUs: what the receipt says of several stays"
+            return
+        fi
+        if ! python3 -c 'import cupy, torch, tapline.torch' 2>"$logs/several.log"; then
+            echo "not measured: $(tail -1 "$logs/several.log")"
+            return
+        fi
+        measured=$logs/scaling.json
+        rm -f "$measured"
+        TAPLINE_CUDA_LIBRARY=$bin/libtapline_cuda.so python3 bench/scaling.py measure --out "$measured" 2>&1 | tee "$logs/several.log" || status=$?
+    fi
+    rm -f "$logs/several.json"
+    python3 bench/scaling_bars.py "$measured" --output "$logs/several.json" || status=$?
+    receipt --bars "$logs/several.json" "$status"
     [ "$status" -eq 0 ] || failed=1
 }
 

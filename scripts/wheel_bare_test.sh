@@ -1,8 +1,9 @@
 #!/bin/bash
-# A wheel in a bare root: Debian with Python and nothing else, no compiler and no network. Installed, used, timed.
+# A wheel in a bare root: Debian or Ubuntu with Python and nothing else, no compiler and no network. Installed, used, timed.
 #
-#   sudo scripts/wheel_bare_test.sh WHEEL [SUITE]      SUITE: a release of Debian (default: the host's) whose Python the wheel is for
+#   sudo scripts/wheel_bare_test.sh WHEEL [SUITE [MIRROR]]      SUITE: a release (default: the host's) whose Python the wheel is for
 #
+# MIRROR: where another distribution's are: http://archive.ubuntu.com/ubuntu for noble, http://ports.ubuntu.com/ubuntu-ports on 64-bit ARM.
 # Needs root and debootstrap; a wheel for another machine qemu-user-static, too, which runs the whole root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,7 +27,12 @@ if [ "$machine" != "$(uname -m)" ]; then
 fi
 declare -A debian=([x86_64]=amd64 [aarch64]=arm64)
 
-debootstrap --arch="${debian[$machine]}" --variant=minbase --include=python3,python3-venv "$suite" "$root" >"$root.log" || { tail "$root.log"; exit 1; }
+# debootstrap finds its script by the suite's name; all of Ubuntu's are the same one.
+script=
+[ -e "/usr/share/debootstrap/scripts/$suite" ] || script=/usr/share/debootstrap/scripts/gutsy
+components=main${3:+,universe}
+debootstrap --arch="${debian[$machine]}" --variant=minbase --components="$components" --include=python3,python3-venv "$suite" "$root" \
+    ${3:+"$3" $script} >"$root.log" || { tail "$root.log"; exit 1; }
 rm "$root.log"
 mkdir "$root/given"
 # NumPy for the root's interpreter, which has no network.

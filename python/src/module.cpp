@@ -392,13 +392,21 @@ NB_MODULE(_core, module) {
     module.def("available_threads", &tapline::available_threads, "CPU threads that this process may run on.");
     module.attr("gpu_calls") = nb::dict();     // tapline._gpu.calls fills it
     module.attr("gpu_programs") = nb::dict();  // tapline._gpu.programs
+    module.attr("host_calls") = nb::dict();    // tapline._host_calls
     module.def("plain_calls", &plain_calls, "Of the calls that are remembered: whether each runs without Python.");
+    module.def(
+        "is_too_long_to_keep",
+        [](std::size_t bytes) {
+            constexpr std::size_t kLeast = std::size_t{1} << 20;  // of fewer a plan is made in little time
+            return bytes >= kLeast && is_too_long_to_keep(bytes, true);
+        },
+        "Whether so many bytes of taps are more than the cache of plans keeps on a GPU.");
     module.def(
         "clear_plan_cache",
         [] {
             clear_plan_cache();
             clear_plain_calls();
-            for (const char* name : {"gpu_calls", "gpu_programs"}) {
+            for (const char* name : {"gpu_calls", "gpu_programs", "host_calls"}) {
                 nb::module_::import_("tapline._core").attr(name).attr("clear")();
             }
         },

@@ -324,6 +324,8 @@ std::optional<PyObject*> run_and_compare(const Given& given, const Call& known, 
 }
 
 PyObject* long_call(Operation operation, const Values& values, const Given& given) {
+    const auto bytes = static_cast<std::size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(given.taps)));
+    if (is_too_long_to_keep(bytes, true)) { return nullptr; }
     const Call* const known = find(function_of(operation), options_of(values), given);
     if (known != nullptr && known->is_refused) { return nullptr; }
     if (known != nullptr) {

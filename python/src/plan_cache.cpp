@@ -217,12 +217,20 @@ Plan prepare(const Problem& problem, const void* taps, const PlanOptions& option
 
 }  // namespace
 
+bool is_too_long_to_keep(std::size_t taps_bytes, bool on_gpu) {
+    const std::size_t prepared = kPreparedShare * taps_bytes;
+    const std::size_t on_host = kPlanBytes + taps_bytes + (on_gpu ? 0 : prepared);
+    return on_host > cache().limit || (on_gpu && prepared > cache().limit);
+}
+
 Plan cached_plan(const Problem& problem, const void* taps, const PlanOptions& options) {
     Key key;
     Cache& all = cache();
     const std::optional<std::size_t> taps_bytes = taps_bytes_of(problem);
     all.latest_is_first = false;
-    if (!taps_bytes || *taps_bytes > all.limit || !fill(key, problem, options)) { return prepare(problem, taps, options); }
+    if (!taps_bytes || is_too_long_to_keep(*taps_bytes, options.device.starts_with("cuda")) || !fill(key, problem, options)) {
+        return prepare(problem, taps, options);
+    }
     const std::size_t bytes = *taps_bytes;
 
     const std::uint64_t h = hash(hash(0, key.data(), key.bytes()), taps, bytes);

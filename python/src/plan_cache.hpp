@@ -19,6 +19,9 @@ Plan cached_plan(const Problem& problem, const void* taps, const PlanOptions& op
 /// The taps of a plan that is kept, as they were when it was made; whoever has them may look at them without the GIL.
 using KeptTaps = std::shared_ptr<const std::vector<std::byte>>;
 
+/// Whether so many bytes of taps, and what a plan on a GPU (or on the CPU) makes of them, are more than is kept.
+bool is_too_long_to_keep(std::size_t taps_bytes, bool on_gpu);
+
 /// Those of the plan that cached_plan() gave last; null if that is not kept.
 KeptTaps latest_kept_taps();
 

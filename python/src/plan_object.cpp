@@ -80,15 +80,19 @@ PlanObject::PlanObject(PyObject* arguments, PyObject* named) {
     plans_.push_back(make(in.array(), out.array()));
 }
 
+// A plan has all its filters, however many: what would be executed with others is folded.
+Layout PlanObject::arrange(Problem& problem, PyArrayObject* in, PyArrayObject* out) const {
+    Layout layout = arrangement(problem, request_.options, prepared_.shape, in, out, prepared_.taps.array());
+    if (!layout.has_one_filter()) { fold_outer(problem, layout); }
+    return layout;
+}
+
 PlanObject::ForStrides PlanObject::make(PyArrayObject* in, PyArrayObject* out) const {
     Problem problem = prepared_.problem;
-    Layout layout = arrangement(problem, request_.options, prepared_.shape, in, out, prepared_.taps.array());
-    for (const Dimension& d : layout.outer) {
-        if (d.taps_stride != 0) {
-            raise(
-                PyExc_ValueError,
-                "taps: these rows and filters do not form one batch; give signal and taps the same other axes, or use convolve()");
-        }
+    Layout layout = arrange(problem, in, out);
+    if (!layout.has_one_filter()) {
+        raise(PyExc_ValueError,
+              "taps: these rows and filters do not form one batch; give signal and taps the same other axes, or use convolve()");
     }
     const WithoutGil without_gil;
     return {problem, std::move(layout), make_plan(problem, PyArray_DATA(prepared_.taps.array()), request_.options)};
@@ -97,7 +101,7 @@ PlanObject::ForStrides PlanObject::make(PyArrayObject* in, PyArrayObject* out) c
 PlanObject::ForStrides& PlanObject::find(PyArrayObject* in, PyArrayObject* out) {
     if (PyArray_IS_C_CONTIGUOUS(in) && PyArray_IS_C_CONTIGUOUS(out)) { return plans_.front(); }
     Problem problem = prepared_.problem;
-    const Layout layout = arrangement(problem, request_.options, prepared_.shape, in, out, prepared_.taps.array());
+    const Layout layout = arrange(problem, in, out);
     for (ForStrides& known : plans_) {
         if (same_strides(known.problem, problem) && same_outer(known.layout, layout)) { return known; }
     }

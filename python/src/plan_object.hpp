@@ -35,6 +35,7 @@ private:
         Layout layout;
         Plan plan;
     };
+    Layout arrange(Problem& problem, PyArrayObject* in, PyArrayObject* out) const;
     ForStrides make(PyArrayObject* in, PyArrayObject* out) const;
     ForStrides& find(PyArrayObject* in, PyArrayObject* out);
     struct OnGpu {

@@ -4,13 +4,17 @@ import math
 
 import numpy as np
 
-from tapline import _core, _gpu
+from tapline import _core, _gpu, _host_calls
 from tapline._gpu import images
 from tapline._gpu.libraries import name_of
+from tapline._host_calls import NotKept, frozen
 from tapline._image_parts import arranged_taps, has_channels, is_correlation, origins_of
 
 # Types that images are stored in as they are; others are converted.
 _AS_STORED = frozenset("fdFDBH")
+
+# Of larger images nobody notices what a call costs the host.
+_MAX_REMEMBERED = 1 << 20
 
 
 def _pixels_lie_packed(x):
@@ -34,19 +38,29 @@ def _outline(x):
     return x.shape, x.strides, name_of(x.dtype)
 
 
-def filtered(x, taps, options, *, correlation=False, origins=(None, None), out=None, dtype=None):
+def filtered(x, taps, options, *, origins=(None, None), out=None):
     """The output for x (batch, height, width, channels) of a stored type; taps (height, width) or (channels, height, width)."""
+    return planned(x, taps, options, False, origins, out, x.dtype)[0]
+
+
+def planned(x, taps, options, correlation, origins, out, dtype):
+    """The same, and the plan that was executed on the arrays as they are, if one was."""
     height, width = _core.image_size({"mode": options.get("mode", "same")}, *x.shape[1:3], *taps.shape[-2:])
     shape = (x.shape[0], height, width, x.shape[3])
-    y = np.empty(shape, x.dtype if dtype is None else dtype) if out is None else out
+    y = np.empty(shape, dtype) if out is None else out
     if x.size == 0:
-        return y
+        return y, None
+    given = x
     x = x if _pixels_lie_packed(x) else np.ascontiguousarray(x)
     work = y if _pixels_lie_packed(y) else np.empty(shape, y.dtype)
-    _core.ImagePlan(options, correlation, _outline(x), _outline(work), taps, *origins).execute(work, x)
+    plan = _core.ImagePlan(options, correlation, _outline(x), _outline(work), taps, *origins)
+    plan.execute(work, x)
     if work is not y:
+        _host_calls.fail()
         y[...] = work
-    return y
+        return y, None
+    _host_calls.executed(plan, y, x)
+    return y, plan if x is given else None
 
 
 def stored_type(dtype, taps):
@@ -165,6 +179,10 @@ def image(
         return devices.image(image, taps, **more, **options)
     if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
         return images.image(image, taps, out, dtype, channel_axis, correlation, origins_of(origin), options, given)
+    key = _key_of(image, taps, out, given)
+    program = None if key is None else _host_calls.get(key)
+    if program is not None:
+        return _run(program, image, out)
     x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
     channels = has_channels(x.ndim, channel_axis)
     taps = arranged_taps(taps, x.shape[-1] if channels else None)
@@ -179,17 +197,36 @@ def image(
     height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
     shape = (*x.shape[: x.ndim - 2 - channels], height, width, *x.shape[x.ndim - channels :])
     to = None if out is None else _writable(out, shape, channels)
-    y = filtered(
-        four,
-        taps,
-        options,
-        correlation=correlation,
-        origins=origins_of(origin),
-        out=to,
-        dtype=np.float32 if wanted.char == "e" else wanted,
-    )
+    to_type = np.dtype(np.float32) if wanted.char == "e" else wanted
+    y, plan = planned(four, taps, options, correlation, origins_of(origin), to, to_type)
+    plan = plan if np.may_share_memory(four, image) else None  # of a copy
     if out is None:
-        return y.reshape(shape).astype(wanted, copy=False)
+        result = y.reshape(shape).astype(wanted, copy=False)
+        if key is not None and plan is not None and result.dtype == y.dtype:
+            _host_calls.keep(key, (plan, shape, wanted))
+        return result
     if to is None:
         out[...] = y.reshape(shape)
+    elif key is not None and plan is not None:
+        _host_calls.keep(key, (plan, shape, wanted))
     return out
+
+
+def _key_of(image, taps, out, given):
+    """All that decides a call with an array in host memory and a mask of any kind; None where nothing stands for it."""
+    if type(image) is not np.ndarray or image.nbytes > _MAX_REMEMBERED or (out is not None and type(out) is not np.ndarray):
+        return None
+    if not image.flags.aligned or (out is not None and not out.flags.behaved):
+        return None
+    try:
+        to = None if out is None else (out.shape, out.strides, out.dtype)
+        return "image", image.shape, image.strides, image.dtype, to, frozen(taps), frozen(given)
+    except (NotKept, TypeError):
+        return None
+
+
+def _run(program, image, out):
+    plan, shape, dtype = program
+    y = np.empty(shape, dtype) if out is None else out
+    plan.execute(y, image)
+    return y

@@ -1,10 +1,10 @@
-"""Upsample, filter, downsample: polyphase parts, each a convolution by the engine."""
+"""Upsample, filter, downsample: polyphase parts, each a convolution by the engine, or products of matrices."""
 
 import math
 
 import numpy as np
 
-from tapline import _fallback, _gpu, _nd
+from tapline import _fallback, _gpu, _nd, _upfirdn_periods
 from tapline._core import convolve as _convolve
 
 # How upfirdn's modes extend a signal, where _nd.extend can.
@@ -98,14 +98,22 @@ def _polyphase(y, x, h, up, down, shift):
             y[..., r::u] = part
 
 
-def _scipy_is_faster(outputs, rows, h, up, down):
-    if not _fallback.prefer_faster:
-        return False
+def _passes_seconds(outputs, rows, count, up, down):
     common = math.gcd(up, down)
-    passes = min(up // common * (down // common), len(h))
-    ours = passes * (_PASS_SECONDS + rows * outputs / (up // common) * _PASS_OUTPUT_SECONDS)
-    theirs = rows * outputs * math.ceil(len(h) / up) * _SCIPY_PRODUCT_SECONDS + 20e-6
-    return ours > theirs and _fallback.scipy_function("upfirdn", "upfirdn") is not None
+    passes = min(up // common * (down // common), count)
+    return passes * (_PASS_SECONDS + rows * outputs / (up // common) * _PASS_OUTPUT_SECONDS)
+
+
+def _fastest(outputs, rows, n, h, up, down, itemsize):
+    """'passes', 'scipy', or the Periods of products of matrices."""
+    periods = _upfirdn_periods.Periods(len(h), up, down)
+    ways = [
+        (_passes_seconds(outputs, rows, len(h), up, down), "passes"),
+        (periods.seconds(rows, n, outputs, itemsize), periods),
+    ]
+    if _fallback.prefer_faster and _fallback.scipy_function("upfirdn", "upfirdn") is not None:
+        ways.append((rows * outputs * math.ceil(len(h) / up) * _SCIPY_PRODUCT_SECONDS + 20e-6, "scipy"))
+    return min(ways, key=lambda way: way[0])[1]
 
 
 @_gpu.returns_the_callers_kind
@@ -143,7 +151,8 @@ def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
         return _fallback.ask_scipy("upfirdn", "upfirdn", _fallback.types_of(x, taps), h, x, up, down, axis, mode, cval)
     if 0 in shape:
         return _gpu.new_like(x, shape, dtype)
-    if not _gpu.is_array(x) and _scipy_is_faster(outputs, x.size // max(n, 1), taps, up, down):
+    way = "passes" if _gpu.is_array(x) else _fastest(outputs, x.size // max(n, 1), n, taps, up, down, dtype.itemsize)
+    if way == "scipy":
         return _fallback.ask_scipy("upfirdn", "upfirdn", "small parts", h, x, up, down, axis, mode, cval)
     real = dtype if dtype.kind == "f" else np.dtype(dtype.char.lower())
     taps = taps.astype(dtype if taps.dtype.kind == "c" else real, copy=False)
@@ -153,6 +162,10 @@ def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
         more = -(-len(taps) // up)
         x = _extended(x, more, more, mode, cval)
         shift = more * up
+    if way != "passes":
+        rows = _upfirdn_periods.upfirdn(x.reshape(-1, x.shape[-1]), taps, up, down, shift, outputs, way)
+        if rows is not None:
+            return np.ascontiguousarray(np.moveaxis(rows.reshape(*x.shape[:-1], outputs), -1, axis))
     y = np.moveaxis(_gpu.zeros_like(x, shape, dtype), axis, -1)  # so that the result is in C order
     _polyphase(y, x, taps, up, down, shift)
     return _gpu.contiguous(np.moveaxis(y, -1, axis))

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tapline import _fallback, _gpu, _nd
-from tapline._core import convolve as _convolve
+from tapline import _fallback, _gpu, _host_calls, _nd
 from tapline._gpu import programs
+from tapline._host_calls import convolve as _convolve
 
 __all__ = [
     "convolve",
@@ -127,6 +127,7 @@ def _are_whole(weights):
 
 def _truncate(sums, output):
     """float64 sums to an integer output the way C converts them, as SciPy does, but for the nudge."""
+    _host_calls.fail()
     sums += (sums * programs.NUDGE).clip(-1e-3, 1e-3)  # nothing beside sums above 2^53
     if _gpu.is_array(output):
         output[...] = sums.astype(np.int64).astype(output.dtype)
@@ -161,7 +162,7 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
         exact = {"dtype": output.dtype if divisor == 1 and output.dtype.kind != "b" else np.dtype(np.int64)}
         sums = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant, **exact)
         if divisor == 1:
-            output[...] = sums
+            _host_calls.put(output, sums)
         else:
             _truncate(sums / divisor, output)
         return
@@ -178,7 +179,7 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
     else:
         sums = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant, out=output if fits else None)
         if sums is not output:
-            output[...] = sums
+            _host_calls.put(output, sums)
 
 
 def _on_gpu(image, weights, axes, origins, output, boundary, cval, divisor):
@@ -594,7 +595,7 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
         if i == 0:
             correlate1d(image, [1, -2, 1], axis, output, m, cval, 0)
         else:
-            output += correlate1d(image, [1, -2, 1], axis, output.dtype, m, cval, 0)
+            output = _host_calls.add(output, correlate1d(image, [1, -2, 1], axis, output.dtype, m, cval, 0))
     if not axes:
         output[...] = image
     return output

@@ -300,7 +300,7 @@ def _is_dtensor(x):
     return module is not None and isinstance(x, module.DTensor)
 
 
-def _in_group(x, taps, padding, group, lengths, method, timeout):
+def _in_group(x, taps, padding, group, lengths, method, timeout, check):
     """conv1d with a group, or of a DTensor."""
     if _is_dtensor(x):
         from torch.distributed.tensor import DTensor, Replicate, Shard
@@ -311,7 +311,7 @@ def _in_group(x, taps, padding, group, lengths, method, timeout):
         whole = x.shape
         if isinstance(taps, DTensor):
             taps = taps.redistribute(mesh, [Replicate()]).to_local()
-        y = _in_group(x.to_local(), taps, padding, mesh.get_group(), lengths, method, timeout)
+        y = _in_group(x.to_local(), taps, padding, mesh.get_group(), lengths, method, timeout, check)
         return DTensor.from_local(
             y, mesh, placements, run_check=False, shape=whole, stride=torch.empty(whole, device="meta").stride()
         )
@@ -323,13 +323,15 @@ def _in_group(x, taps, padding, group, lengths, method, timeout):
         raise ValueError(f"padding: {padding!r}; with a group give 'causal' or 'same'")
     if method not in ("auto", "halo", "all_to_all"):
         raise ValueError(f"method: {method!r}; one of 'auto', 'halo', 'all_to_all'")
+    if check not in ("auto", "always", "never"):
+        raise ValueError(f"check: {check!r}; one of 'auto', 'always', 'never'")
     if timeout is not None and not timeout > 0:
         raise ValueError(f"timeout: {timeout}; give seconds, or None for the group's own limit")
     origin = k - 1 if padding == "causal" else (k - 1) // 2
-    return _torch_group.conv1d(x, taps, origin, group, lengths, method, timeout, _correlated)
+    return _torch_group.conv1d(x, taps, origin, group, lengths, method, timeout, check, _correlated)
 
 
-def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto", timeout=None):
+def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto", timeout=None, check="auto"):
     """Depthwise correlation along the last axis: torch.nn.functional.conv1d with groups = channels.
 
     Parameters
@@ -346,14 +348,18 @@ def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto"
         and so is the result; taps are the same in all, and so is their gradient, the sum of all. 'causal' and 'same' only. x may
         be a DTensor that is sharded along its last axis in place of `group`; the result is one too.
     lengths : sequence of int, optional
-        Samples of each process of the group. Without it the processes ask each other in each call, and notice if they differ in
-        anything else.
+        Samples of each process of the group. Without it the processes ask each other in each call.
     method : {'auto', 'halo', 'all_to_all'}
         With a group: neighbours exchange the k - 1 samples that the filter reaches, or every process gets some signals whole.
         'auto' takes what moves fewer samples.
     timeout : float, optional
         With a group: seconds after which a process that has ended or does not answer is a RuntimeError in the others, there and in
         gradients; by default the group's own limit. On GPUs each message is then waited for.
+    check : {'auto', 'always', 'never'}
+        With a group: whether the processes compare what they ask for, and the bits of taps by a number made of them. Where that
+        differs, ValueError in all of them before samples are sent. 'auto': in each call without `lengths`, as these ask each other
+        anyhow; with them, so that a step does not wait for it, in the 1st, 2nd, 4th, ... 1,024th call of a group and each 1,024th
+        after it. 'never': only what calls without `lengths` need. Groups of one, and what a CUDA graph captures, compare nothing.
 
     Examples
     --------
@@ -365,7 +371,7 @@ def conv1d(x, taps, padding="causal", *, group=None, lengths=None, method="auto"
     tensor([[[10., 21., 32., 43.]]])
     """
     if group is not None or lengths is not None or _is_dtensor(x):
-        return _in_group(x, taps, padding, group, lengths, method, timeout)
+        return _in_group(x, taps, padding, group, lengths, method, timeout, check)
     return _whole(x, taps, padding)
 
 

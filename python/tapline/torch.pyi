@@ -15,4 +15,5 @@ def conv1d(
     lengths: Sequence[int] | None = None,
     method: Literal["auto", "halo", "all_to_all"] = "auto",
     timeout: float | None = None,
+    check: Literal["auto", "always", "never"] = "auto",
 ) -> Tensor: ...

@@ -36,7 +36,8 @@ def convolve(source, target, taps, mode="full", *, axis=-1, memory=_MEMORY_BYTES
         that is there already is an error unless it is this run's, interrupted (`overwrite` replaces it). An array must have the
         result's shape; it is written as it is, and an interrupted run begins again.
     memory : int
-        Bytes that a region's input and output may take together; at least one chunk of the target is done at once.
+        Bytes that a region's input and output may take together; at least one chunk of the target is done at once. Beside them a
+        chunk's length of the source across a region is kept for the next one.
     progress : function, 'auto' or None
         Called as ``progress(done, regions)`` after each region; 'auto': a bar of tqdm after two seconds, where tqdm is installed
         and somebody watches.
@@ -112,11 +113,14 @@ def _run(source, target, make_filter, memory, progress, overwrite, chunks):
         ]
         regions = list(itertools.product(*spans))
         out.begin(len(regions))
+        onward = _Onward(x)
         with _progress.Progress(len(regions), progress, "tapline.zarr", out.done) as steps:
             for number, region in enumerate(regions):
                 if out.is_done(number):
                     continue
-                out.write(tuple(slice(*(r.outputs if isinstance(r, _parts.Part) else r)) for r in region), _region(x, spec, region))
+                following = _reads(spec, regions[number + 1])[0][0] if number + 1 < len(regions) else None
+                values = _region(onward, spec, region, following)
+                out.write(tuple(slice(*(r.outputs if isinstance(r, _parts.Part) else r)) for r in region), values)
                 out.finish_region(number)
                 steps.step()
         return out.finish()
@@ -152,22 +156,85 @@ def _regions(spec, chunks, dtype, memory):
     return [list(range(size, n, size)) for size, n in zip(sizes, shape, strict=True)]
 
 
-def _region(x, spec, region):
-    """The outputs of a region, from reads of the source: one, and a few at the ends of a boundary that needs other samples."""
-    ranges = [_parts.range_of(region[axis]) for axis in spec.axes]
-    shape = [r.window[1] - r.window[0] if isinstance(r, _parts.Part) else r[1] - r[0] for r in region]
+def _reads(spec, region):
+    """(samples to read, their places in the window of a region) : one, and a few at the ends of a boundary that needs others."""
     index = [slice(*r) if not isinstance(r, _parts.Part) else None for r in region]
-    runs = [_runs(region[axis]) for axis in spec.axes]
-    pieces = []
-    for combination in itertools.product(*runs):
+    reads = []
+    for combination in itertools.product(*(_runs(region[axis]) for axis in spec.axes)):
         for axis, run in zip(spec.axes, combination, strict=True):
             index[axis] = slice(run[0], run[1])
-        places = [(place, step) for _, _, place, step in combination]
-        pieces.append((places, np.asarray(x[tuple(index)])))
+        reads.append((tuple(index), [(place, step) for _, _, place, step in combination]))
+    return reads
+
+
+def _region(onward, spec, region, following):
+    """The outputs of a region, from reads of the source."""
+    ranges = [_parts.range_of(region[axis]) for axis in spec.axes]
+    shape = [r.window[1] - r.window[0] if isinstance(r, _parts.Part) else r[1] - r[0] for r in region]
+    reads = _reads(spec, region)
+    pieces = [(places, onward.read(index, following if len(reads) == 1 else None)) for index, places in reads]
     (places, piece), *more = pieces
     if not more and all(step == 1 for _, step in places):
         return spec.compute(piece, ranges)
     return spec.compute(_parts.assemble(shape, piece.dtype, spec.axes, pieces), ranges)
+
+
+class _Onward:
+    """Windows of an array in chunks, one behind the other along an axis: what two of them read is read once, and so is each chunk,
+    where a store can only read whole ones. Keeps a chunk's length across the window at most, beside what the next one reads."""
+
+    def __init__(self, x):
+        self._x = x
+        self._chunks = getattr(x, "chunks", None)
+        self._kept = None  # (axis, index, the samples there)
+
+    def read(self, index, following):
+        """The samples at an index of slices; the next that are asked for are at `following`, or None."""
+        if self._chunks is None:
+            return np.asarray(self._x[index])
+        kept, self._kept = self._kept, None
+        axis = _goes_on(index, following)
+        wanted = list(index)
+        if axis is not None:
+            stop = -(-index[axis].stop // self._chunks[axis]) * self._chunks[axis]
+            wanted[axis] = slice(index[axis].start, min(stop, self._x.shape[axis]))
+        block = self._joined(tuple(wanted), kept)
+        if axis is None:
+            return block
+        before = (slice(None),) * axis
+        first = index[axis].start
+        tail = block[(*before, slice(following[axis].start - first, None))]
+        at = (*index[:axis], slice(following[axis].start, wanted[axis].stop), *index[axis + 1 :])
+        self._kept = axis, at, tail if 2 * tail.nbytes >= block.nbytes else tail.copy()
+        return block[(*before, slice(index[axis].stop - first))]
+
+    def _joined(self, index, kept):
+        """The samples at an index, the first of them from those that were kept."""
+        if kept is None or not _is_behind(index, kept):
+            return np.asarray(self._x[index])
+        axis, at, samples = kept
+        samples = samples[(*(slice(None),) * axis, slice(index[axis].start - at[axis].start, index[axis].stop - at[axis].start))]
+        if index[axis].stop <= at[axis].stop:
+            return samples
+        rest = (*index[:axis], slice(at[axis].stop, index[axis].stop), *index[axis + 1 :])
+        return np.concatenate((samples, np.asarray(self._x[rest])), axis)
+
+
+def _goes_on(index, following):
+    """The axis along which the following index is further on and begins before this one ends; None if there is none."""
+    if following is None:
+        return None
+    differing = [axis for axis, (a, b) in enumerate(zip(index, following, strict=True)) if a != b]
+    if len(differing) != 1:
+        return None
+    a, b = index[differing[0]], following[differing[0]]
+    return differing[0] if a.start <= b.start < a.stop <= b.stop else None
+
+
+def _is_behind(index, kept):
+    axis, at, _ = kept
+    others = all(a == b for i, (a, b) in enumerate(zip(index, at, strict=True)) if i != axis)
+    return others and at[axis].start <= index[axis].start < at[axis].stop
 
 
 def _runs(part):

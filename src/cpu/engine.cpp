@@ -57,9 +57,9 @@ public:
         if (core::is_half(problem.output_dtype) && !core::is_half(problem.dtype)) {
             return core::Support::no("f16 and bf16 outputs of other samples are for a GPU only; take f32");
         }
-        if (core::is_half(problem.dtype) && line_layout(problem, false).way != LineLayout::Way::tiles) {
+        if (core::is_half(problem.dtype) && line_layout(problem, {.all_filters = true}).way != LineLayout::Way::tiles) {
             return core::Support::no(
-                "f16 and bf16 with several filters, filtered axes or a change of rate are for a GPU only; convert to f32");
+                "f16 and bf16 with several filtered axes or a change of rate are for a GPU only; convert to f32");
         }
         return core::Support::yes();
     }

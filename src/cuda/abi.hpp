@@ -103,7 +103,7 @@ struct RungInfo {
     const char* source = "";        ///< its file in the source tree
     std::int32_t rank = 1;          ///< filtered axes of the problems that it takes
     std::int32_t takes_pieces = 0;  ///< executes any Job; else only whole problems (all rows, all outputs, whole signal)
-    std::int32_t takes_outer = 0;   ///< core::Algorithm::takes_outer
+    std::int32_t takes_outer = 0;   ///< core::Algorithm::takes_outer; 2: also of axes that step through filters
     std::int32_t is_local = 1;      ///< core::Algorithm::is_local
     std::int32_t granularity = 1;   ///< of plans that do not say otherwise (Api::granularity)
     std::int32_t truncates = 0;     ///< takes Overflow::truncate

@@ -82,6 +82,8 @@ void launch_groups(const cuda_abi::Prepared& prepared, const TakesTapsOnDevice& 
     }
 }
 
+}  // namespace
+
 void launch_with_taps(const cuda_abi::Prepared& prepared, const Job& job, const DeviceTaps& taps, void* workspace,
                       cudaStream_t stream) {
     const auto& maker = dynamic_cast<const TakesTapsOnDevice&>(*prepared.rung);
@@ -99,6 +101,8 @@ void launch_with_taps(const cuda_abi::Prepared& prepared, const Job& job, const 
     if (prepared.problem.filters == 1) { return launch_filters(prepared, maker, job, made, workspace, stream); }
     launch_groups(prepared, maker, job, made, workspace, stream);
 }
+
+namespace {
 
 // Nobody would read what a graph's launches find.
 void refuse_capture(cudaStream_t stream) {

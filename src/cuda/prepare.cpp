@@ -112,7 +112,8 @@ void divide_filters(cuda_abi::Prepared& made, const Problem& problem) {
                    .filters = own.filters,
                    .rows = problem.batch.length,
                    .whole = true};
-    if (own.filters == 1) { return; }
+    // Those of outer axes too: the rung has another inside, which divides them.
+    if (own.filters == 1 || problem.filters > problem.batch.length) { return; }
     const std::int64_t most = std::min(kMostMadeBytes, memory_limit() / kShareOfLimit);
     const std::int64_t of_filter = (maker.made_table_bytes(made) + padded_bytes(made)) / own.filters;
     const std::int64_t room = std::clamp<std::int64_t>(most / std::max<std::int64_t>(of_filter, 1), 1, own.filters);

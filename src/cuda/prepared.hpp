@@ -34,6 +34,10 @@ const Rung& rung_of(std::int32_t index);
 /// Why a rung does not solve a problem; empty: it does. What no rung solves is refused here, for all of them.
 Refusal refusal(const Rung& rung, const Problem& problem, const cuda_abi::Device& device);
 
+/// One execution of a plan without taps: what is made of the given ones, then the launches. Throws CudaError.
+void launch_with_taps(const cuda_abi::Prepared& prepared, const Job& job, const cuda_abi::DeviceTaps& taps, void* workspace,
+                      cudaStream_t stream);
+
 inline bool is_empty(const Job& job) { return job.count < 1 || job.batch < 1; }
 
 }  // namespace tapline::cuda

@@ -20,8 +20,6 @@ constexpr double kOfTapsShare = 0.23;
 constexpr double kStartSeconds = 3e-6;
 // Fewer taps are summed by plans too (Engine::local_taps), and asking for one costs more than a short call.
 constexpr std::int64_t kLeastTaps = 65;
-// Of copied and correlated rows at a time, so that a workspace stays small beside the tensors of a model.
-constexpr std::int64_t kMostRowsBytes = std::int64_t{256} << 20;
 // More than models have shapes: what was captured in a graph reads a plan's tables as long as it is replayed.
 constexpr std::size_t kKeptProblems = 256;
 
@@ -42,6 +40,7 @@ core::Resolved rows_problem(const FilteredRows::Shape& s) {
     resolved.x.outputs = s.outputs;
     resolved.batch.out_stride = s.outputs;
     if (s.in_stride != 0) { resolved.batch.in_stride = s.in_stride; }
+    if (s.taps_stride != 0) { resolved.batch.taps_stride = s.taps_stride; }
     return resolved;
 }
 
@@ -76,20 +75,23 @@ FilteredRows::Shape shape_of_taps(const DepthwiseProblem& p, std::int64_t batch)
             .dtype = sums_of(p.dtype)};
 }
 
-// The largest divisor of the batch whose rows fit.
-std::int64_t batch_at_once(const DepthwiseProblem& p) {
+// The largest divisor of `count` so many of which fit, each with `correlations` of the taps' length and a row that is widened.
+std::int64_t at_once(const DepthwiseProblem& p, std::int64_t count, std::int64_t rows_of_each, std::int64_t correlations,
+                     std::int64_t most_bytes) {
     const auto bytes = static_cast<std::int64_t>(size_of(sums_of(p.dtype)));
     const std::int64_t copied = p.dtype == sums_of(p.dtype) ? 0 : p.length;
-    const std::int64_t of_one = p.channels * (p.taps + copied) * bytes;
-    std::int64_t most = std::clamp<std::int64_t>(kMostRowsBytes / std::max<std::int64_t>(of_one, 1), 1, p.batch);
-    while (p.batch % most != 0) { --most; }
+    const std::int64_t of_one = rows_of_each * (correlations * p.taps + copied) * bytes;
+    std::int64_t most = std::clamp<std::int64_t>(most_bytes / std::max<std::int64_t>(of_one, 1), 1, count);
+    while (count % most != 0) { --most; }
     return most;
 }
 
 // Pieces of a row of grad_y are worth it from so many on.
 constexpr std::int64_t kLeastPieces = 4;
+// Of them so many wait for their sum at least, if channels are few enough for that: each sum is read and written again.
+constexpr std::int64_t kLeastWaiting = 4;
 
-void widen_row(void* to, const void* from, std::int64_t count, Dtype from_dtype, Dtype to_dtype, int device, void* stream) {
+void widen_rows(void* to, const void* from, std::int64_t count, Dtype from_dtype, Dtype to_dtype, int device, void* stream) {
     const cuda_abi::RowSum copy{.to = to, .from = from, .rows = 1, .count = count, .from_dtype = from_dtype, .to_dtype = to_dtype};
     call(api_for(device, "").sum_rows, device, &copy, static_cast<cuda_abi::Stream*>(stream));
 }
@@ -122,8 +124,11 @@ std::unique_ptr<TapsGradient> make_gradient_of_taps(const DepthwiseProblem& p, i
     for (std::int64_t segment = kShortestSegment; segment <= kLongestSegment; segment *= 2) {
         const std::int64_t piece = (segment - p.taps) / kUnit * kUnit;
         if (2 * piece < p.taps || kLeastPieces * piece > p.outputs) { continue; }
-        auto pieces = made_if_possible([&] { return std::make_unique<GradientInPieces>(p, piece, device, copy_bytes_per_second); });
-        if (pieces != nullptr && (best == nullptr || pieces->seconds() < best->seconds())) { best = std::move(pieces); }
+        for (const auto order : {GradientInPieces::Order::pieces_of_a_row, GradientInPieces::Order::channels_of_a_piece}) {
+            auto pieces = made_if_possible(
+                [&] { return std::make_unique<GradientInPieces>(p, piece, order, device, copy_bytes_per_second); });
+            if (pieces != nullptr && (best == nullptr || pieces->seconds() < best->seconds())) { best = std::move(pieces); }
+        }
     }
     return best;
 }
@@ -191,7 +196,7 @@ GradientOfTaps::GradientOfTaps(const DepthwiseProblem& problem, int device, doub
       device_(device),
       copy_bytes_per_second_(copy_bytes_per_second),
       sums_(sums_of(problem.dtype)),
-      at_once_(batch_at_once(problem)),
+      at_once_(at_once(problem, problem.batch, problem.channels, 1, kMostRowsBytes)),
       rows_(shape_of_taps(problem, at_once_), device) {}
 
 std::size_t GradientOfTaps::bytes_of(std::int64_t rows, std::int64_t length) const {
@@ -232,7 +237,7 @@ void GradientOfTaps::execute(void* grad_taps, const void* grad_y, const void* x,
     for (std::int64_t batch = 0; batch < problem_.batch; batch += at_once_) {
         const void* samples = at(x, batch, problem_.length);
         if (widens()) {
-            widen_row(widened, samples, at_once_ * problem_.channels * problem_.length, problem_.dtype, sums_, device_, stream);
+            widen_rows(widened, samples, at_once_ * problem_.channels * problem_.length, problem_.dtype, sums_, device_, stream);
             samples = widened;
         }
         taps.data = at(grad_y, batch, problem_.outputs);
@@ -249,19 +254,28 @@ void GradientOfTaps::execute(void* grad_taps, const void* grad_y, const void* x,
     }
 }
 
-GradientInPieces::GradientInPieces(const DepthwiseProblem& problem, std::int64_t piece, int device, double copy_bytes_per_second)
+GradientInPieces::GradientInPieces(const DepthwiseProblem& problem, std::int64_t piece, Order order, int device,
+                                   double copy_bytes_per_second, std::int64_t most_bytes)
     : problem_(problem),
       device_(device),
       copy_bytes_per_second_(copy_bytes_per_second),
       sums_(sums_of(problem.dtype)),
+      order_(order),
       piece_(piece),
       first_(std::max<std::int64_t>(problem.origin, 0)) {
     const DepthwiseProblem& p = problem_;
+    const bool across = order == Order::channels_of_a_piece;
     const std::int64_t outputs = std::min(p.outputs, p.length + p.origin);  // those behind meet no sample
     const std::int64_t inner_end = std::min(outputs, p.length + p.origin - p.taps + 1);
     pieces_ = std::max<std::int64_t>(inner_end - first_, 0) / piece;
     if (pieces_ < kLeastPieces) { throw Error(ErrorCode::unsupported, "gradient of taps: rows too short for pieces"); }
-    FilteredRows::Shape shape{.outputs = p.taps, .dtype = sums_};
+    channels_ = across ? at_once(p, p.channels, 1, kLeastWaiting, most_bytes) : 1;
+    FilteredRows::Shape shape{.rows = channels_,
+                              .filters = channels_,
+                              .outputs = p.taps,
+                              .dtype = sums_,
+                              .in_stride = p.length,
+                              .taps_stride = p.outputs};
     if (first_ > 0) {
         shape.k = first_;
         shape.n = std::min(p.length, first_ + p.taps - 1 - p.origin);
@@ -275,11 +289,15 @@ GradientInPieces::GradientInPieces(const DepthwiseProblem& problem, std::int64_t
         shape.n = p.length - (left - p.origin);
         tail_.emplace(shape, device);
     }
-    shape.rows = shape.filters = pieces_;
     shape.k = piece;
     shape.n = piece + p.taps - 1;
-    shape.in_stride = piece;
+    if (!across) {
+        shape.rows = shape.filters = pieces_;
+        shape.in_stride = shape.taps_stride = piece;
+    }
     inner_.emplace(shape, device);
+    const auto of_each = static_cast<std::int64_t>(bytes_of(channels_, p.taps));
+    at_once_ = across ? std::clamp<std::int64_t>(most_bytes / of_each, kLeastWaiting, correlations()) : correlations();
 }
 
 void GradientInPieces::prepare() {
@@ -293,23 +311,64 @@ std::size_t GradientInPieces::bytes_of(std::int64_t rows, std::int64_t length) c
 }
 
 double GradientInPieces::seconds() const {
-    double of_row = kStartSeconds + 2.0 * static_cast<double>(bytes_of(correlations(), problem_.taps)) / copy_bytes_per_second_;
-    for (const auto* const part : {&head_, &inner_, &tail_}) {
-        if (*part) { of_row += (*part)->seconds(); }
+    const bool across = order_ == Order::channels_of_a_piece;
+    double copied = 2.0 * static_cast<double>(bytes_of(channels_ * correlations(), problem_.taps));
+    if (widens()) { copied += 2.0 * static_cast<double>(bytes_of(channels_, problem_.length)); }
+    double of_group =
+        kStartSeconds + copied / copy_bytes_per_second_ + inner_->seconds() * static_cast<double>(across ? pieces_ : 1);
+    for (const auto* const part : {&head_, &tail_}) {
+        if (*part) { of_group += (*part)->seconds(); }
     }
-    if (widens()) { of_row += 2.0 * static_cast<double>(bytes_of(1, problem_.length)) / copy_bytes_per_second_; }
-    return of_row * static_cast<double>(problem_.batch * problem_.channels);
+    return of_group * static_cast<double>(problem_.batch * problem_.channels / channels_);
 }
 
-// Correlations of a row, sums so far, a row as wide as sums, and what the parts need, one after the other.
+// Correlations that wait, sums so far, rows as wide as sums, and what the parts need, one after the other.
 std::size_t GradientInPieces::workspace_bytes() const {
     std::size_t parts = 0;
     for (const auto* const part : {&head_, &inner_, &tail_}) {
         if (*part) { parts = std::max(parts, (*part)->workspace_bytes()); }
     }
-    return bytes_of(correlations(), problem_.taps) + (problem_.batch > 1 ? bytes_of(problem_.channels, problem_.taps) : 0) +
-           (widens() ? bytes_of(1, problem_.length) : 0) + parts;
+    return bytes_of(at_once_ * channels_, problem_.taps) + (keeps_sums() ? bytes_of(problem_.channels, problem_.taps) : 0) +
+           (widens() ? bytes_of(channels_, problem_.length) : 0) + parts;
 }
+
+// Correlations of some channels as they are made, and their sum.
+class GradientInPieces::Sums {
+public:
+    // `so_far` holds a sum already if `goes_on`.
+    Sums(const GradientInPieces& way, void* correlated, void* so_far, bool goes_on, void* stream)
+        : way_(way), correlated_(correlated), so_far_(so_far), before_(goes_on ? so_far : nullptr), stream_(stream) {}
+
+    // Where the next `rows` of them go.
+    void* next(std::int64_t rows) {
+        if (waiting_ + rows > way_.at_once_) { sum(so_far_, way_.sums_); }
+        const std::size_t bytes = static_cast<std::size_t>(waiting_ * count()) * size_of(way_.sums_);
+        waiting_ += rows;
+        return static_cast<std::byte*>(correlated_) + bytes;
+    }
+    void sum(void* to, Dtype dtype) {
+        const cuda_abi::RowSum sum{.to = to,
+                                   .from = correlated_,
+                                   .before = before_,
+                                   .rows = waiting_,
+                                   .count = count(),
+                                   .from_dtype = way_.sums_,
+                                   .to_dtype = dtype};
+        call(api_for(way_.device_, "").sum_rows, way_.device_, &sum, static_cast<cuda_abi::Stream*>(stream_));
+        before_ = so_far_;
+        waiting_ = 0;
+    }
+
+private:
+    [[nodiscard]] std::int64_t count() const { return way_.channels_ * way_.problem_.taps; }
+
+    const GradientInPieces& way_;
+    void* correlated_;
+    void* so_far_;
+    const void* before_;
+    void* stream_;
+    std::int64_t waiting_ = 0;
+};
 
 void GradientInPieces::execute(void* grad_taps, const void* grad_y, const void* x, std::span<std::byte> workspace,
                                void* stream) const {
@@ -319,41 +378,35 @@ void GradientInPieces::execute(void* grad_taps, const void* grad_y, const void* 
         workspace = workspace.subspan(bytes);
         return at;
     };
-    std::byte* const correlated = take(bytes_of(correlations(), p.taps));
-    std::byte* const so_far = p.batch > 1 ? take(bytes_of(p.channels, p.taps)) : nullptr;
-    std::byte* const widened = widens() ? take(bytes_of(1, p.length)) : nullptr;
+    std::byte* const correlated = take(bytes_of(at_once_ * channels_, p.taps));
+    std::byte* const so_far = keeps_sums() ? take(bytes_of(p.channels, p.taps)) : nullptr;
+    std::byte* const widened = widens() ? take(bytes_of(channels_, p.length)) : nullptr;
     const std::size_t bytes = size_of(p.dtype);
     const std::size_t wide = size_of(sums_);
     const auto at = [](auto* from, std::int64_t elements, std::size_t of) {
         using Bytes = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(from)>>, const std::byte, std::byte>;
         return static_cast<Bytes*>(from) + static_cast<std::size_t>(elements) * of;
     };
-    for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
+    for (std::int64_t row = 0; row < p.batch * p.channels; row += channels_) {
         const void* samples = at(x, row * p.length, bytes);
         if (widens()) {
-            widen_row(widened, samples, p.length, p.dtype, sums_, device_, stream);
+            widen_rows(widened, samples, channels_ * p.length, p.dtype, sums_, device_, stream);
             samples = widened;
         }
-        void* to = correlated;
+        const std::int64_t tap = row % p.channels * p.taps;
+        void* const sums = so_far == nullptr ? nullptr : at(so_far, tap, wide);
+        Sums waiting(*this, correlated, sums, row >= p.channels, stream);
         const auto correlate = [&](const FilteredRows& part, std::int64_t rows, std::int64_t first_output) {
             const core::GivenTaps taps{.data = at(grad_y, row * p.outputs + first_output, bytes), .dtype = p.dtype};
-            part.execute(to, at(samples, std::max<std::int64_t>(first_output - p.origin, 0), wide), taps, workspace, stream);
-            to = at(to, rows * p.taps, wide);
+            const void* const from = at(samples, std::max<std::int64_t>(first_output - p.origin, 0), wide);
+            part.execute(waiting.next(rows), from, taps, workspace, stream);
         };
         if (head_) { correlate(*head_, 1, 0); }
-        correlate(*inner_, pieces_, first_);
+        const std::int64_t together = order_ == Order::pieces_of_a_row ? pieces_ : 1;
+        for (std::int64_t i = 0; i < pieces_; i += together) { correlate(*inner_, together, first_ + i * piece_); }
         if (tail_) { correlate(*tail_, 1, first_ + pieces_ * piece_); }
-        const std::int64_t channel = row % p.channels;
         const bool is_last = row / p.channels == p.batch - 1;
-        void* const sums = so_far == nullptr ? nullptr : at(so_far, channel * p.taps, wide);
-        const cuda_abi::RowSum sum{.to = is_last ? at(grad_taps, channel * p.taps, bytes) : sums,
-                                   .from = correlated,
-                                   .before = row < p.channels ? nullptr : sums,
-                                   .rows = correlations(),
-                                   .count = p.taps,
-                                   .from_dtype = sums_,
-                                   .to_dtype = is_last ? p.dtype : sums_};
-        call(api_for(device_, "").sum_rows, device_, &sum, static_cast<cuda_abi::Stream*>(stream));
+        waiting.sum(is_last ? at(grad_taps, tap, bytes) : sums, is_last ? p.dtype : sums_);
     }
 }
 

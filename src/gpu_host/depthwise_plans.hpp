@@ -19,7 +19,8 @@ public:
     struct Shape {
         std::int64_t rows = 1, filters = 1, n = 0, outputs = 0, k = 0, origin = 0;
         Dtype dtype = Dtype::f32;
-        std::int64_t in_stride = 0;  ///< from a row of x to the next; 0: they are packed
+        std::int64_t in_stride = 0;    ///< from a row of x to the next; 0: they are packed
+        std::int64_t taps_stride = 0;  ///< from a filter to the next; 0: they are packed
     };
     /// Throws Error (unsupported) where the GPU has no way to do it. Only chooses; prepare() loads kernels and tables.
     FilteredRows(const Shape& shape, int device);
@@ -36,6 +37,9 @@ private:
     core::Choice choice_;
     std::unique_ptr<const core::Executable> executable_;
 };
+
+/// Of copied and correlated rows at a time, so that a workspace stays small beside the tensors of a model.
+inline constexpr std::int64_t kMostRowsBytes = std::int64_t{256} << 20;
 
 /// A way to the gradient of taps.
 class TapsGradient {
@@ -77,11 +81,15 @@ private:
 };
 
 /// Of rows that are much longer than their filters: a row of grad_y is cut into pieces, each a filter of its own for the samples
-/// that it meets, and their correlations are summed. One row of x after the other.
+/// that it meets, and their correlations are summed.
 class GradientInPieces final : public TapsGradient {
 public:
+    /// What one execution takes: all pieces of one row (few long rows), or one piece of many channels.
+    enum class Order { pieces_of_a_row, channels_of_a_piece };
+
     /// Pieces of so many outputs. Throws Error (unsupported) where there are too few of them.
-    GradientInPieces(const DepthwiseProblem& problem, std::int64_t piece, int device, double copy_bytes_per_second);
+    GradientInPieces(const DepthwiseProblem& problem, std::int64_t piece, Order order, int device, double copy_bytes_per_second,
+                     std::int64_t most_bytes = kMostRowsBytes);
     void prepare() override;
 
     [[nodiscard]] double seconds() const override;
@@ -89,7 +97,10 @@ public:
     void execute(void* grad_taps, const void* grad_y, const void* x, std::span<std::byte> workspace, void* stream) const override;
 
 private:
+    class Sums;
     [[nodiscard]] bool widens() const { return problem_.dtype != sums_; }
+    [[nodiscard]] bool keeps_sums() const { return problem_.batch > 1 || at_once_ < correlations(); }
+    /// Of each channel.
     [[nodiscard]] std::int64_t correlations() const { return pieces_ + (head_ ? 1 : 0) + (tail_ ? 1 : 0); }
     [[nodiscard]] std::size_t bytes_of(std::int64_t rows, std::int64_t length) const;
 
@@ -97,9 +108,12 @@ private:
     int device_;
     double copy_bytes_per_second_;
     Dtype sums_;
+    Order order_;
     std::int64_t piece_;
-    std::int64_t first_;   // output of the first piece: those before read samples before the row's
-    std::int64_t pieces_;  // whose samples all exist
+    std::int64_t first_;        // output of the first piece: those before read samples before the row's
+    std::int64_t pieces_;       // whose samples all exist
+    std::int64_t channels_;     // together, of which problem_.channels is a multiple
+    std::int64_t at_once_ = 0;  // correlations of each channel that wait for their sum
     std::optional<FilteredRows> head_, inner_, tail_;
 };
 

@@ -33,9 +33,11 @@ public:
     [[nodiscard]] bool takes_rank(int rank) const override { return info_.rank == rank; }
     [[nodiscard]] bool is_local() const override { return info_.is_local != 0; }
 
-    // Outer axes that step through filters are repeated, each with its own; what comes from host memory is cut into pieces of one.
+    // Outer axes that step through filters are mostly repeated, each with its own; what comes from host memory is cut into pieces
+    // of one.
     [[nodiscard]] bool takes_outer(const Resolved& problem, const Request& request) const override {
-        if (in_parts_ || request.host_buffers || core::filter_sets(problem) != 1) { return false; }
+        if (in_parts_ || request.host_buffers) { return false; }
+        if (core::filter_sets(problem) != 1) { return info_.takes_outer == 2 && supports(problem, request).ok; }
         return info_.takes_outer != 0 || !asked(problem, request).has_outer();
     }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/problem/arrange.hpp"
+
 namespace tapline::gpu_host {
 
 PositionElements position_elements(const core::Resolved& r) {
@@ -35,6 +37,7 @@ cuda_abi::Problem to_abi(const core::Resolved& problem, const core::Request& req
         r.x.outputs = core::output_length_of(r.mode, r.x.n, r.x.k);
     }
     if (request.host_buffers) { r = packed(r); }
+    r.filters *= core::filter_sets(problem);
     abi.accuracy = request.accuracy;
     abi.taps_come_later = request.taps_come_later;
     abi.narrow_taps = request.facts.narrow;

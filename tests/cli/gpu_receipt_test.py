@@ -8,7 +8,8 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "gpu_receipt.py")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCRIPT = os.path.join(ROOT, "scripts", "gpu_receipt.py")
 CLEAN = """[==========] Running 3 tests from 1 test suite.
 [==========] 3 tests from 1 test suite ran. (5 ms total)
 [  PASSED  ] 3 tests.
@@ -201,6 +202,37 @@ class Check(Tree):
         status, line = run(True, [])
         self.assertEqual(status, 0)
         self.assertIn("3 bars met", line)
+
+    def test_bars_of_several_gpus_stay_when_one_is_measured(self):
+        self.write(*self.all_well())
+        several = {"name": "2 GPUs, 127 taps, as many in all", "wanted": 0.55, "reached": 0.52, "met": True, "device": "TWO GPUs"}
+        self.run_script("write", "--bars", self.put("several.json", json.dumps({"bars": [several], "missing": []})), "0")
+        self.assertEqual((self.receipt()["device"], self.receipt()["driver"]), ("A GPU", "1.2"))
+        self.write(*self.all_well())
+        self.assertIn(several, self.receipt()["bars"]["bars"])
+        self.assertEqual(self.receipt()["bars"]["missing"], [])
+        status, line = self.check()
+        self.assertEqual(status, 0)
+        self.assertIn("3 bars met", line)
+
+    def test_a_file_of_several_gpus_is_merged_by_one_command(self):
+        measured = os.path.join(ROOT, "bench/results/scaling_h100_x2.json")
+        receipt = os.path.join(self.root, "receipt.json")
+        environment = {
+            "PATH": os.environ["PATH"],
+            "GPU_TEST_STAGES": "several",
+            "GPU_SEVERAL_FILE": measured,
+            "GPU_RECEIPT": receipt,
+            "GPU_TEST_LOGS": os.path.join(self.root, "logs"),
+        }
+        done = subprocess.run(
+            ["bash", os.path.join(ROOT, "scripts/gpu_test.sh")], env=environment, capture_output=True, text=True, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(receipt, encoding="utf-8") as file:
+            names = [bar["name"] for bar in json.load(file)["bars"]["bars"]]
+        self.assertIn("2 GPUs, 65,535 taps, as many in all", names)
+        self.assertIn("process group of 2, conv1d, 4,096 taps, forward and backward", names)
 
     def test_parts_that_are_missing(self):
         for parts, text in [

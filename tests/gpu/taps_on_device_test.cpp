@@ -100,6 +100,24 @@ TEST_F(TapsOnDevice, OfEveryTypeAndSizeOfSegment) {
     });
 }
 
+// (outer, samples, near) with a filter for each outer and near.
+TEST_F(TapsOnDevice, FiltersAlongTwoAxes) {
+    Random random(99);
+    for (const std::int64_t k : {9, 700}) {
+        Problem p;
+        FilteredAxis axis;
+        axis.length = 500;
+        axis.taps = k;
+        axis.mode = Mode::same;
+        axis.input_stride = axis.output_stride = 6;
+        p.axes = {axis};
+        p.batch_axes = {{40, 3000, 3000, 6 * k}, {6, 1, 1, k}};
+        const std::vector<std::byte> in = drawn(input_extent(p), p.dtype, random), taps = drawn(taps_extent(p), p.dtype, random);
+        expect_right(p, in, taps, make_plan_without_taps(p, kOnDevice));
+        expect_right(p, in, taps, make_plan_without_taps(p, by_overlap_save("transposed_rows")));
+    }
+}
+
 TEST_F(TapsOnDevice, OfLongSegmentsRowsAndStrides) {
     Random random(92);
     Problem p;

@@ -55,16 +55,15 @@ export PKG_CONFIG_PATH=${pc%/*}
 libdir=$(pkg-config --variable=libdir tapline)
 expect "tapline ${TAPLINE_VERSION//./\\.}: 1 4 7 6" "$(LD_LIBRARY_PATH=$libdir "${run[@]}" "$work/by_pkg_config")"
 
-echo "-- the example with MPI, in four processes, where there is one: also that of the Python module's tests"
+echo "-- the example with MPI, by find_package, in four processes, where there is one: also that of the Python module's tests"
 mpirun=$(PATH=$PATH:$TAPLINE_SOURCE_DIR/build/python/env/bin command -v mpirun || true)
 if [ -n "$mpirun" ] && [ -x "${mpirun%/*}/mpicxx" ]; then
-    # shellcheck disable=SC2046
-    OMPI_CXX=$CXX "${mpirun%/*}/mpicxx" -std=c++20 -Wall -Wextra "$TAPLINE_SOURCE_DIR/examples/mpi/mpi_convolve.cpp" -o "$work/mpi_convolve" \
-        $(pkg-config --cflags --libs tapline)
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
+    export OMPI_CXX=$CXX OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
     export OMPI_MCA_rmaps_base_oversubscribe=true PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    "$CMAKE" -S "$TAPLINE_SOURCE_DIR/examples/mpi" -B "$work/mpi" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_PREFIX_PATH="$prefix" \
+        -DMPI_CXX_COMPILER="${mpirun%/*}/mpicxx" >"$work/mpi.log" && "$CMAKE" --build "$work/mpi" >>"$work/mpi.log" || { cat "$work/mpi.log"; exit 1; }
     expect "4 processes, .* the same bits as one plan; ([0-9]+) bytes sent, halos are \1" \
-        "$(LD_LIBRARY_PATH=$libdir "$mpirun" -n 4 "$work/mpi_convolve" 200000 501)"
+        "$("$mpirun" -n 4 "$work/mpi/mpi_convolve" 200000 501)"
 fi
 
 echo "-- the CUDA engine"

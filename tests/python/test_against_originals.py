@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapline
-from tapline import _fallback
+from tapline import _fallback, _upfirdn, _upfirdn_periods
 
 scipy_signal = pytest.importorskip("scipy.signal")
 scipy_ndimage = pytest.importorskip("scipy.ndimage")
@@ -159,6 +159,28 @@ def test_upfirdn(seed):
         scipy_signal.upfirdn(h, x, up, down, axis, mode, cval),
         1e-13 if np.result_type(h, x, np.float32).char in "dD" else 3e-6,
     )
+
+
+@pytest.mark.parametrize(
+    "kinds", [("float64", "float64"), ("float32", "float32"), ("complex64", "float32"), ("complex128", "complex128")]
+)
+@pytest.mark.parametrize(
+    ("up", "down", "count"), [(147, 160, 5001), (160, 147, 3000), (2, 1, 64), (1, 4, 127), (3, 2, 41), (441, 80, 9999)]
+)
+def test_changes_of_rate(up, down, count, kinds, monkeypatch):
+    """Long enough that outputs are products of matrices, which NaN must not spread in."""
+    rng = np.random.default_rng(count)
+    x, h = drawn(rng, (3, 4000), kinds[0]), drawn(rng, count, kinds[1])
+    monkeypatch.setattr(_upfirdn, "_passes_seconds", lambda *_: np.inf)
+    tolerance = 1e-13 if x.dtype.char in "dD" else 3e-6
+    for axis in (0, 1):
+        assert_same(tapline.signal.upfirdn(h, x, up, down, axis), scipy_signal.upfirdn(h, x, up, down, axis), tolerance)
+    ours = _upfirdn_periods.upfirdn(x, h, up, down, 0, 1000, _upfirdn_periods.Periods(count, up, down))
+    assert_same(ours, scipy_signal.upfirdn(h, x, up, down)[:, :1000], tolerance)
+    x = x.copy()
+    x[1, 2000] = np.nan
+    reached = scipy_signal.upfirdn(np.ones(count), np.isnan(x).astype(float), up, down) != 0
+    assert np.array_equal(np.isnan(tapline.signal.upfirdn(h, x, up, down)), reached)
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])

@@ -342,6 +342,18 @@ def test_a_plan_of_each_algorithm(algorithm):
     assert not told["integer"]["supported"]
 
 
+@pytest.mark.parametrize("shape", [(3, 50, 4), (150, 9, 120)])  # the second with more filters than a call would prepare at once
+def test_a_plan_of_filters_along_two_axes(shape):
+    rng = np.random.default_rng(8)
+    x, h = rng.standard_normal(shape), rng.standard_normal((shape[0], 5, shape[2]))
+    plan = tapline.Plan(shape, h, "same", axis=1)
+    wanted = tapline.convolve(x, h, "same", axis=1)
+    np.testing.assert_allclose(plan(x), wanted, 1e-12, 1e-12)
+    np.testing.assert_allclose(plan(np.asfortranarray(x)), wanted, 1e-12, 1e-12)
+    middle = np.convolve(x[2, :, 3], h[2, :, 3])[2 : 2 + shape[1]]  # the longer of both has a result as long
+    np.testing.assert_allclose(wanted[2, :, 3], middle, 1e-12, 1e-12)
+
+
 def test_plans_are_kept_by_content():
     tapline.clear_plan_cache()
     x, h = np.arange(50.0), np.array([1.0, 2.0])

@@ -201,6 +201,16 @@ def test_chunks_on_a_gpu_get_the_same_windows(seed, monkeypatch):
     np.testing.assert_allclose(y, tapline.image(x, mask, mode, **options), atol=1e-12)
 
 
+def test_tasks_on_chunks_of_a_gpu_go_to_workers_that_have_one(monkeypatch):
+    x = da.ones(100, chunks=10)
+    with dask.config.set({"tapline.gpu-resources": {"GPU": 1}}):
+        on_cpu = tapline.dask.convolve(x, [1.0, 2.0])
+        monkeypatch.setattr(_parts, "is_cupy", lambda array: True)
+        on_gpu = tapline.dask.convolve(x, [1.0, 2.0])
+    assert not on_cpu.dask.layers[on_cpu.name].annotations
+    assert on_gpu.dask.layers[on_gpu.name].annotations == {"resources": {"GPU": 1}}
+
+
 def test_bad_input():
     x = da.ones((10, 10), chunks=5)
     unknown = x[x[:, 0] > 0]

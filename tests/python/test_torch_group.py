@@ -15,6 +15,7 @@ import torch.distributed as dist  # noqa: E402
 import torch.multiprocessing as mp  # noqa: E402
 
 import tapline.torch  # noqa: E402
+from tapline import _torch_group  # noqa: E402
 
 if not dist.is_available():
     pytest.skip("PyTorch without torch.distributed", allow_module_level=True)
@@ -33,7 +34,17 @@ def work(rank, port, failures):
     dist.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=PROCESSES, timeout=datetime.timedelta(seconds=60)
     )
-    for test in (disagreement, halos_and_gradients, all_to_all, second_gradients, one_filter, dtensors):
+    for test in (
+        disagreement,
+        other_taps,
+        said_lengths,
+        halos_and_gradients,
+        ends_on_their_own,
+        all_to_all,
+        second_gradients,
+        one_filter,
+        dtensors,
+    ):
         try:
             test(rank)
         except Exception:  # noqa: BLE001
@@ -73,6 +84,18 @@ def halos_and_gradients(rank):
         for padding in ("causal", "same"):
             for method in ("auto", "halo"):
                 compare(rank, x, taps, lengths, padding, method=method, lengths=lengths if method == "halo" else None)
+
+
+def ends_on_their_own(rank):
+    """As GPUs do it under long filters."""
+    _torch_group._LONG["cpu"] = 2
+    try:
+        for lengths, k in (((20, 20, 20, 20), 9), ((16, 17, 30, 16), 9), ((4, 4, 4, 4), 3)):
+            x, taps = drawn(13, 2, 3, sum(lengths)), drawn(14, 3, k)
+            for padding in ("causal", "same"):
+                compare(rank, x, taps, lengths, padding)
+    finally:
+        del _torch_group._LONG["cpu"]
 
 
 def all_to_all(rank):
@@ -119,12 +142,54 @@ def disagreement(rank):
     x = torch.ones(1, 2, 8)
     with pytest.raises(ValueError, match="differ"):
         tapline.torch.conv1d(x, torch.ones(2, 3 + (rank == 2)), group=dist.group.WORLD)
+    dtype = torch.float32 if rank == 3 else torch.float64
+    with pytest.raises(ValueError, match="differ in type"):
+        tapline.torch.conv1d(x.to(dtype), torch.ones(2, 3, dtype=dtype), group=dist.group.WORLD)
     with pytest.raises(ValueError, match="padding"):
         tapline.torch.conv1d(x, torch.ones(2, 3), padding=1, group=dist.group.WORLD)
     with pytest.raises(ValueError, match="lengths"):
         tapline.torch.conv1d(x, torch.ones(2, 3), group=dist.group.WORLD, lengths=(8, 8))
+    with pytest.raises(ValueError, match="check"):
+        tapline.torch.conv1d(x, torch.ones(2, 3), group=dist.group.WORLD, check="often")
     with pytest.raises(ValueError, match="method"):
         tapline.torch.conv1d(x, torch.ones(2, 3), group=dist.group.WORLD, method="ring")
+
+
+def other_taps(rank):
+    """A tap that differs in one bit in one process."""
+    group = dist.new_group(list(range(PROCESSES)))
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        x, taps = torch.ones(1, 2, 8, dtype=dtype), drawn(12, 2, 3).to(dtype)
+        same = tapline.torch.conv1d(x, taps, group=group)
+        other = taps.clone()
+        if rank == 2:
+            bits = other.view(torch.int16)
+            bits[1, -1] ^= 1
+        with pytest.raises(ValueError, match="processes 0 and 2 of the group differ in values of taps"):
+            tapline.torch.conv1d(x, other, group=group)
+        tapline.torch.conv1d(x, other, group=group, check="never")
+        torch.testing.assert_close(tapline.torch.conv1d(x, taps, group=group), same, rtol=0, atol=0)
+    assert _torch_group._fingerprint(torch.tensor([1.0, 2.0])) != _torch_group._fingerprint(torch.tensor([2.0, 1.0]))
+
+
+def said_lengths(rank):
+    """They are compared in some calls, counted for each group, and always where that is asked for."""
+    group = dist.new_group(list(range(PROCESSES)))
+    x, taps = torch.ones(1, 2, 8), torch.ones(2, 3)
+    other = taps + 1 if rank == 1 else taps
+    checked = []
+    for call in range(1, 9):
+        try:
+            tapline.torch.conv1d(x, other, group=group, lengths=(8, 8, 8, 8))
+        except ValueError as error:  # noqa: PERF203
+            checked.append((call, "processes 0 and 1 of the group differ in values of taps" in str(error)))
+    assert checked == [(call, True) for call in (1, 2, 4, 8)]
+    with pytest.raises(ValueError, match="values of taps"):
+        tapline.torch.conv1d(x, other, group=group, lengths=(8, 8, 8, 8), check="always")
+    with pytest.raises(ValueError, match="differ in lengths="):
+        tapline.torch.conv1d(x, taps, group=group, lengths=(8, 8, 8, 8 + (rank == 3)), check="always")
+    with pytest.raises(ValueError, match=r"have \[8, 8, 8, 8\] samples"):
+        tapline.torch.conv1d(x, taps, group=group, lengths=(8, 8, 7, 8), check="always")
 
 
 def one_that_ends(rank, port, failures):
@@ -132,13 +197,18 @@ def one_that_ends(rank, port, failures):
     dist.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=PROCESSES, timeout=datetime.timedelta(seconds=600)
     )
-    x, taps = torch.ones(1, 2, 8), torch.ones(2, 12)
-    tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=60)
+    x, taps = torch.ones(1, 2, 8, requires_grad=True), torch.ones(2, 12)
+    y = tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=3)
+    dist.barrier()
     if rank == PROCESSES - 1:
         os._exit(0)
     try:
         begin = time.monotonic()
-        with pytest.raises(RuntimeError, match="has ended or not answered within 3 s"):
+        told = "has ended or not answered within 3 s"
+        if rank == PROCESSES - 2:  # whose gradient needs the one that ended
+            with pytest.raises(RuntimeError, match=told):
+                y.sum().backward()
+        with pytest.raises(RuntimeError, match=told):
             tapline.torch.conv1d(x, taps, group=dist.group.WORLD, timeout=3)
         assert time.monotonic() - begin < 30
     except Exception:  # noqa: BLE001

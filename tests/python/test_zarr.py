@@ -76,6 +76,54 @@ def test_the_target_is_made_like_the_source(tmp_path):
     np.testing.assert_array_equal(z[...], tapline.convolve(x, [1, 2], "same"))
 
 
+class Counting(zarr.storage.MemoryStore):
+    """Counts how often each chunk is read."""
+
+    async def get(self, key, *args, **options):
+        if "c/" in key:
+            counts = self.__dict__.setdefault("counts", {})
+            counts[key] = counts.get(key, 0) + 1
+        return await super().get(key, *args, **options)
+
+
+@pytest.mark.parametrize("boundary", ["zero", "reflect", "wrap"])
+def test_chunks_are_read_once_along_an_axis(boundary):
+    rng = np.random.default_rng(10)
+    x = rng.standard_normal((100, 30)).astype(np.float32)
+    taps = rng.standard_normal(7).astype(np.float32)
+    store = Counting()
+    source = zarr.create_array(store, shape=x.shape, dtype=x.dtype, chunks=(10, 30))
+    source[...] = x
+    for mode in ("same", "full", "valid"):
+        store.counts = {}
+        y = tapline.zarr.convolve(
+            source, zarr.storage.MemoryStore(), taps, mode, axis=0, memory=1, boundary=boundary, progress=None
+        )
+        np.testing.assert_array_equal(y[...], tapline.convolve(x, taps, mode, axis=0, boundary=boundary))
+        # What a boundary needs of other ends is read for itself, and the regions at the ends have such reads.
+        most = 1 if boundary == "zero" or mode == "valid" else 4
+        assert max(store.counts.values()) <= most
+        assert sum(store.counts.values()) <= 10 + (0 if most == 1 else 8)
+    mask = rng.standard_normal((3, 5)).astype(np.float32)
+    store = Counting()
+    source = zarr.create_array(store, shape=x.shape, dtype=x.dtype, chunks=(20, 6))
+    source[...] = x
+    store.counts = {}
+    y = tapline.zarr.image(source, zarr.storage.MemoryStore(), mask, memory=1, boundary=boundary)
+    np.testing.assert_array_equal(y[...], tapline.image(x, mask, boundary=boundary))
+    assert boundary != "zero" or max(store.counts.values()) <= 3  # nine regions have a chunk in their windows, in three rows
+
+
+@pytest.mark.parametrize("memory", [1, 1 << 20])
+def test_chunks_of_the_fill_value_alone_are_left_out(memory, tmp_path):
+    x = np.zeros((40, 30), np.float32)
+    x[:10], x[25, 7] = 1, 2
+    target = tmp_path / "out.zarr"
+    y = tapline.zarr.convolve(x, target, np.ones(1, np.float32), "same", chunks=(10, 15), memory=memory)
+    assert sorted(str(p.relative_to(target / "c")) for p in (target / "c").rglob("*") if p.is_file()) == ["0/0", "0/1", "2/0"]
+    np.testing.assert_array_equal(y[...], x)
+
+
 def test_other_stores(tmp_path):
     rng = np.random.default_rng(1)
     x = rng.standard_normal((30, 40)).astype(np.float32)
@@ -192,6 +240,48 @@ def test_what_an_interrupted_run_leaves(kind, tmp_path):
     y = tapline.zarr.convolve(x, target, [1, 2, 3], progress=lambda done, of: seen.append(done), **options)
     assert seen[0] == 3
     np.testing.assert_array_equal(y[...], tapline.convolve(x, [1, 2, 3], "same", axis=0))
+
+
+class Full(zarr.storage.MemoryStore):
+    """Takes so many chunks, then none."""
+
+    room = 3
+
+    async def set(self, key, value, byte_range=None):
+        if "/c/" in "/" + key:
+            if self.room == 0:
+                raise OSError(28, "No space left on device")
+            self.room -= 1
+        await super().set(key, value, byte_range)
+
+
+def test_a_store_that_becomes_full(tmp_path):
+    x = np.random.default_rng(7).standard_normal((40, 30)).astype(np.float32)
+    stored(tmp_path / "in.zarr", x, (10, 30))
+    before = {p: p.read_bytes() for p in (tmp_path / "in.zarr").rglob("*") if p.is_file()}
+    store, done = Full(), []
+    options = {"mode": "same", "axis": 0, "memory": 1}
+    with pytest.raises(OSError, match="No space left"):
+        tapline.zarr.convolve(tmp_path / "in.zarr", store, [1, 2, 3], **options)
+    store.room = 100  # somebody has made room
+    y = tapline.zarr.convolve(tmp_path / "in.zarr", store, [1, 2, 3], progress=lambda n, of: done.append(n), **options)
+    assert done == [4]
+    np.testing.assert_array_equal(y[...], tapline.convolve(x, [1, 2, 3], "same", axis=0))
+    assert before == {p: p.read_bytes() for p in (tmp_path / "in.zarr").rglob("*") if p.is_file()}
+
+
+def test_stores_that_cannot_be_written(tmp_path):
+    x = np.ones((8, 8), np.float32)
+    mine = stored(tmp_path / "mine.zarr", x, (4, 4))
+    for target in (
+        zarr.open_array(str(tmp_path / "mine.zarr"), mode="r"),
+        zarr.storage.MemoryStore(read_only=True),
+        zarr.storage.LocalStore(tmp_path / "other.zarr", read_only=True),
+    ):
+        with pytest.raises((OSError, ValueError), match="read"):
+            tapline.zarr.convolve(x, target, np.ones(2, np.float32), "same")
+    np.testing.assert_array_equal(mine[...], x)
+    assert not (tmp_path / "other.zarr").exists()
 
 
 def test_a_journal_whose_last_line_was_cut_off(tmp_path):

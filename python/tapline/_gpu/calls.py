@@ -83,6 +83,11 @@ def taps_in_host_memory(taps) -> tuple[np.ndarray, str]:
     return taps, dtype or name_of(taps.dtype)
 
 
+def _is_too_long_to_keep(taps):
+    """What the host would make of them, each time anew, a GPU makes sooner."""
+    return isinstance(taps, np.ndarray) and taps.dtype.kind in "fc" and _core.is_too_long_to_keep(taps.nbytes)
+
+
 def _is_integer(dtype):
     return dtype == "bool" or dtype.startswith(("int", "uint"))
 
@@ -104,19 +109,23 @@ def call(function, **values):
             return _integers(function, library, place, signal, taps, taps_dtype, wanted, exact, out)
         return _execute(function, library, place, signal, taps, taps_dtype, wanted, options, out)
 
+    there = taps
+    if of_taps is None and hasattr(library, "start_copy") and _is_too_long_to_keep(taps):
+        there = library.from_host(np.ascontiguousarray(taps), place.device)
+        of_taps = library.place(there)
     if of_taps is not None:
         made = _call_with_taps_there(function, place, of_taps, wanted, to, options) if library.makes_arrays else None
         if made is not None:
             planned, arranged, as_they_lie = made
             if not as_they_lie:
                 if len(of_taps.shape) > 1:
-                    taps = library.moveaxis(taps, options.get("axis", -1), -1)
-                taps = library.contiguous(library.astype(taps, planned.taps_type))
+                    there = library.moveaxis(there, options.get("axis", -1), -1)
+                there = library.contiguous(library.astype(there, planned.taps_type))
             if out is None:
-                return launch(library, place, signal, arranged, library, _new_output(library, place, planned), None, taps)
+                return launch(library, place, signal, arranged, library, _new_output(library, place, planned), None, there)
             check_out(library_of(out), to, planned.output_shape)
-            return launch(library, place, signal, arranged, library_of(out), out, out, taps)
-        if hasattr(library, "start_copy"):
+            return launch(library, place, signal, arranged, library_of(out), out, out, there)
+        if there is taps and hasattr(library, "start_copy"):
             return _with_taps_copied(library, taps, execute, out)
     return execute(*taps_in_host_memory(taps), out)
 

@@ -12,7 +12,7 @@ import typing
 
 import numpy as np
 
-from tapline import _core, _gpu
+from tapline import _core, _gpu, _host_calls
 from tapline._gpu import calls
 from tapline._gpu.libraries import c_strides, ends_of, library_of, meet
 
@@ -76,8 +76,15 @@ def filtered(image, output, lines, constant=0.0, unit_sums=False):
         return False
     lines = [short for line in lines if (short := _without_ones(line)) is not None] or [lines[0]]
     place, to = library.place(image.own), library.place(output.own)
+    refused = _key_of_lines(place, to, lines, constant, unit_sums)
+    if refused in _refused:
+        return False
     program = _program(place, to, lines, constant, unit_sums)
     if program is None:
+        if refused is not None:
+            while len(_refused) >= _MAX_PROGRAMS:
+                _refused.pop(next(iter(_refused)), None)
+            _refused[refused] = True
         return False
     program.run(library, place, image.own, output.own, to.address)
     _recorder.program = program
@@ -171,8 +178,8 @@ def cross(ndim):
 
 def sums_cross_at_once(image, output, axes):
     """Whether second differences along the axes are one execution with `cross`, not one for each axis."""
-    integers = image.dtype.kind in "iu" and output.dtype.kind in "iu" and image.dtype.itemsize <= 2
-    return len(axes) in (2, 3) and (integers or image.dtype.kind == "f")
+    integers = image.dtype.kind in "iu" and output.dtype.kind in "iu" and image.dtype.itemsize <= 4
+    return len(axes) in (2, 3) and (integers or image.dtype.kind in "fc")
 
 
 def _of_lines(place, to, lines, constant):
@@ -225,11 +232,40 @@ def _arranged_over(place, to, line, constant):
         options |= {"boundary": "constant", "constant": complex(constant) if "complex" in place.dtype else float(constant)}
     options["device"] = f"cuda:{place.device}"
     axes = list(zip(line.axes, line.origins, line.boundaries, strict=True))
+    arranged = _gpu_filter(place, to, axes, taps, options, as_in_c)
+    if arranged is None and as_in_c and taps.dtype == np.float64:
+        arranged = _sums_cut_off(place, to, axes, taps, options)
+    return arranged
+
+
+def _gpu_filter(place, to, axes, taps, options, as_in_c):
     try:
         # The engine's correlation conjugates; convolution with reversed taps does not.
         return _core.gpu_filter(place[:3], to[:3], axes, np.flip(taps), options, as_in_c)
     except (NotImplementedError, TypeError):
         return None
+
+
+class _SumsCutOff:
+    """Sums in float64 that become integers in an execution of their own, where no algorithm for so many taps does both."""
+
+    def __init__(self, sums, cut, sums_bytes):
+        self.sums, self.cut, self.sums_bytes = sums, cut, -(-sums_bytes // 256) * 256
+        self.workspace_bytes = self.sums_bytes + max(sums.workspace_bytes, cut.workspace_bytes)
+        self.predicted_seconds = sums.predicted_seconds + cut.predicted_seconds + _EXECUTION_SECONDS
+
+    def run(self, target, source, scratch, stream):
+        self.sums.run(scratch, source, scratch + self.sums_bytes, stream)
+        self.cut.run(target, scratch, scratch + self.sums_bytes, stream)
+
+
+def _sums_cut_off(place, to, axes, taps, options):
+    between = to._replace(dtype="float64", strides=c_strides(to.shape, 8))
+    sums = _gpu_filter(place, between, axes, taps, options, False)
+    last = len(to.shape) - 1
+    one = {"device": options["device"]}
+    cut = None if sums is None else _gpu_filter(between, to, [(last, 0, "nearest")], np.ones(1), one, True)
+    return None if cut is None else _SumsCutOff(sums, cut, 8 * math.prod(to.shape))
 
 
 def _sums(dtype, of_output, weights, divisor, constant, has_constant):
@@ -284,12 +320,23 @@ def _holds(dtype, constant):
 
 # Programs by all that decides them; the oldest go first.
 _MAX_PROGRAMS = 64
-_MAX_KEPT_WEIGHTS = 1 << 14  # bytes
+_MAX_KEPT_WEIGHTS = 1 << 16  # bytes
 _programs: dict[tuple, _Program] = _core.gpu_programs  # clear_plan_cache() forgets them
+
+
+# What no program was found for, which takes longer to find out than many calls take.
+_refused: dict[tuple, bool] = {}
 
 
 class _NotKept(Exception):
     pass
+
+
+def _key_of_lines(place, to, lines, constant, unit_sums):
+    try:
+        return (place[:4], to[:4], tuple((line[0], _frozen(line[1]), line[2:]) for line in lines), _frozen(constant), unit_sums)
+    except _NotKept:
+        return None
 
 
 def _frozen(value):
@@ -304,14 +351,17 @@ def _frozen(value):
 
 
 def remembers(function):
-    """A function of tapline.ndimage whose calls on a GPU are remembered, as _gpu.returns_the_callers_kind()."""
+    """A function of tapline.ndimage whose calls are remembered, as _gpu.returns_the_callers_kind()."""
+    name = function.__name__
     names = list(inspect.signature(function).parameters)
     at = names.index("output") - 1
     plain = _gpu.returns_the_callers_kind(function)
 
     @functools.wraps(function)
     def wrapper(input, *args, **kwargs):
-        if type(input) is np.ndarray or not _core.is_on_gpu(input):
+        if type(input) is np.ndarray:
+            return _host_calls.run(plain, name, at, input, args, kwargs)
+        if not _core.is_on_gpu(input):
             return plain(input, *args, **kwargs)
         library = library_of(input)
         if not hasattr(library, "stream"):
@@ -324,7 +374,7 @@ def remembers(function):
                 raise _NotKept
             key = (
                 library.name,
-                function.__name__,
+                name,
                 place[:4],
                 to and to[:4],
                 tuple(_frozen(value) for i, value in enumerate(args) if i != at),

@@ -146,6 +146,16 @@ class _AttributesJournal:
             del array.attrs[_PROGRESS]
 
 
+def _for_all_chunks(array, index, values):
+    """The array to write a region with. Zarr leaves out chunks of nothing but the fill value and compares all of each chunk for
+    that, which takes twice as long as writing it; where no chunk begins with that value none is such a chunk."""
+    fill = getattr(array, "fill_value", None)
+    if fill is None or not hasattr(array, "with_config") or any(i.start % n for i, n in zip(index, array.chunks, strict=True)):
+        return array
+    begins = values[tuple(slice(None, None, n) for n in array.chunks)]
+    return array.with_config({"write_empty_chunks": True}) if bool((begins != fill).all()) else array
+
+
 class _Target:
     """An array that is written region by region."""
 
@@ -166,7 +176,7 @@ class _Target:
         return number in self._done
 
     def write(self, index, values):
-        self.array[index] = values
+        _for_all_chunks(self.array, index, values)[index] = values
 
     def finish_region(self, number):
         self._done.add(number)

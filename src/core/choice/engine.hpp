@@ -111,8 +111,8 @@ public:
     [[nodiscard]] virtual bool keeps_local(const Resolved& /*problem*/, const Request& /*request*/) const { return is_local(); }
     /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
     [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
-    /// `taps`: problem.filters rows of problem.taps() packed elements of problem.taps_dtype, in correlation order (already reversed
-    /// or conjugated). They need not outlive the call. nullptr: executions bring them; only a GPU's algorithms are asked so.
+    /// `taps`: problem.filters rows of problem.taps() packed elements of problem.taps_dtype, in correlation order (reversed or
+    /// conjugated), set after set (filter_set_offset()). They need not outlive the call. nullptr: executions bring them.
     [[nodiscard]] virtual std::unique_ptr<Executable> prepare(const Resolved& problem, const void* taps,
                                                               const Request& request) const = 0;
 };

@@ -1,5 +1,6 @@
 // From a problem to a plan: the choice, the preparation, and what becomes of both where a GPU fails.
 #include <algorithm>
+#include <cstring>
 
 #include "core/choice/device_choice.hpp"
 #include "core/plan/plan_parts.hpp"
@@ -16,6 +17,13 @@ std::vector<AlignedBytes> ordered_sets(const Resolved& r, const void* taps) {
         sets[i] = correlation_taps(r, taps, filter_set_offset(r, static_cast<std::int64_t>(i)));
     }
     return sets;
+}
+
+AlignedBytes joined_sets(const Resolved& r, const std::vector<AlignedBytes>& sets) {
+    const std::size_t bytes = static_cast<std::size_t>(r.filters * r.taps()) * size_of(r.taps_dtype);
+    AlignedBytes all = allocate(bytes * sets.size(), "taps");
+    for (std::size_t i = 0; i < sets.size(); ++i) { std::memcpy(all.get() + i * bytes, sets[i].get(), bytes); }
+    return all;
 }
 
 TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& sets) {
@@ -38,7 +46,8 @@ TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& se
 std::unique_ptr<const Executable> prepare_sets(const Algorithm& algorithm, const Resolved& problem, const Request& request,
                                                const std::vector<AlignedBytes>& given, bool only_first) {
     if (algorithm.takes_outer(problem, request)) {
-        return algorithm.prepare(problem, request.taps_come_later ? nullptr : given.front().get(), request);
+        if (request.taps_come_later) { return algorithm.prepare(problem, nullptr, request); }
+        return algorithm.prepare(problem, given.size() == 1 ? given.front().get() : joined_sets(problem, given).get(), request);
     }
     const Resolved one = without_outer(problem);
     std::vector<const void*> sets;

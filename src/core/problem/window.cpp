@@ -74,6 +74,7 @@ std::int64_t boundary_index(Boundary boundary, std::int64_t position, std::int64
     const bool known = n != kUnknownLength;
     if (position >= 0 && (!known || position < n)) { return position; }
     const auto modulo = [](std::int64_t a, std::int64_t b) { return ((a % b) + b) % b; };
+    // Near the ends, where most are that anybody asks for, without a division.
     switch (boundary) {
         case Boundary::zero:
         case Boundary::constant:
@@ -81,18 +82,22 @@ std::int64_t boundary_index(Boundary boundary, std::int64_t position, std::int64
         case Boundary::nearest:
             return position < 0 ? 0 : n - 1;
         case Boundary::reflect: {
-            if (!known) { return -position - 1; }
+            if (!known || (position < 0 && position >= -n)) { return -position - 1; }
+            if (position >= n && position < 2 * n) { return 2 * n - 1 - position; }
             const std::int64_t m = modulo(position, 2 * n);
             return m < n ? m : 2 * n - 1 - m;
         }
         case Boundary::mirror: {
-            if (!known) { return -position; }
+            if (!known || (position < 0 && position > -n)) { return -position; }
             if (n == 1) { return 0; }
+            if (position >= n && position < 2 * n - 1) { return 2 * n - 2 - position; }
             const std::int64_t m = modulo(position, 2 * n - 2);
             return m < n ? m : 2 * n - 2 - m;
         }
         case Boundary::wrap:
-            return known ? modulo(position, n) : -1;
+            if (!known) { return -1; }
+            if (position < 0 && position >= -n) { return position + n; }
+            return position >= n && position < 2 * n ? position - n : modulo(position, n);
     }
     return -1;
 }

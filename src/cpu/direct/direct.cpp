@@ -5,6 +5,7 @@
 #include "core/plan/parallel.hpp"
 #include "cpu/algorithms.hpp"
 #include "cpu/caches.hpp"
+#include "cpu/direct/direct_columns.hpp"
 #include "cpu/direct/direct_cost.hpp"
 #include "cpu/direct/direct_executable.hpp"
 #include "cpu/element_types.hpp"
@@ -96,7 +97,8 @@ double direct_seconds_of_output(const core::Resolved& problem) {
 
 const core::Algorithm& direct_algorithm() {
     static const Direct kDirect;
-    static const LinedAlgorithm kAlgorithm(kDirect, takes_side_by_side);
+    static const LinedAlgorithm kAlgorithm(kDirect, takes_side_by_side, true,
+                                            {takes_columns, seconds_of_columns, prepare_columns});
     return kAlgorithm;
 }
 

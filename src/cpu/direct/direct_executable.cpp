@@ -52,7 +52,8 @@ std::int64_t DirectExecutable<X, H>::chunk() const {
 
 template <class X, class H>
 std::size_t DirectExecutable<X, H>::window_samples() const {
-    const bool panels = problem_.batch.length * kParts >= kMinPanelWidth && problem_.x.k <= kMaxPanelTaps;
+    const bool panels =
+        problem_.filters == 1 && problem_.batch.length * kParts >= kMinPanelWidth && problem_.x.k <= kMaxPanelTaps;
     const std::int64_t panel = panels ? (kPanelSamples + problem_.x.k) * kPanelWidth : 0;
     return static_cast<std::size_t>(std::max(kTile + chunk(), panel) + kDirectPadding);
 }
@@ -150,6 +151,21 @@ void DirectExecutable<X, H>::execute_run(const core::Output& output, const core:
         job.interior_last = std::clamp(input.main.last + problem_.x.origin - problem_.x.k + 1, job.interior_first, last);
     }
     run_row(job, scratch_of(job, 0), row, first, last);
+}
+
+template <class X, class H>
+void DirectExecutable<X, H>::execute_line(std::int64_t filter, const core::Output& output, const core::Input& input,
+                                          std::span<std::byte> workspace) const {
+    core::Output line = output;
+    core::Input samples = input;
+    line.batch_stride = samples.main.batch_stride = samples.extra.batch_stride = 0;
+    execute_run(line, samples, workspace, filter, output.first, output.first + output.count);
+}
+
+// A tap that is not finite makes a NaN of a zero; of longer filters those taps are left out that meet zeros only.
+template <class X, class H>
+bool DirectExecutable<X, H>::takes_extended_lines() const {
+    return problem_.x.boundary != Boundary::zero || (finite_taps_ && problem_.x.k <= kDirectGroup);
 }
 
 template <class X, class H>

@@ -9,6 +9,7 @@
 #include "core/choice/engine.hpp"
 #include "cpu/direct/direct_shape.hpp"
 #include "cpu/direct/simd_direct.hpp"
+#include "cpu/lines/line_tiles.hpp"
 
 namespace tapline::cpu {
 
@@ -19,7 +20,7 @@ namespace tapline::cpu {
 /// window (`gathered`); rows whose samples lie side by side - interleaved channels, the columns of an image - are computed
 /// together, in place as one long row (`flat`) or through packed panels of some columns (`panels`).
 template <class X, class H>
-class DirectExecutable final : public core::Executable {
+class DirectExecutable final : public LinesExecutable {
 public:
     DirectExecutable(const core::Resolved& problem, const void* taps, const core::Request& request);
 
@@ -30,6 +31,10 @@ public:
     /// Outputs [first, last) of one row of the batch, with the bits that execute() gives them, in the calling thread.
     void execute_run(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, std::int64_t row,
                      std::int64_t first, std::int64_t last) const;
+
+    void execute_line(std::int64_t filter, const core::Output& output, const core::Input& input,
+                      std::span<std::byte> workspace) const override;
+    [[nodiscard]] bool takes_extended_lines() const override;
 
 private:
     static constexpr bool kComplex = !std::is_floating_point_v<X>;

@@ -96,7 +96,7 @@ private:
         const std::int64_t vectors = whole_vectors(segment.count);
         const std::int64_t halo = (problem_.x.k - 1) * lines_.step();
         RowWindow<T> window(lines_, in, plane, segment.first - problem_.x.origin * lines_.step(), vectors + halo, lines, pitch_,
-                            rows, ring_);
+                            rows, ring_, vectors - segment.count);
         const bool edge =
             tasks.inner_first < tasks.inner_last && (segment.first < tasks.inner_first || segment.first >= tasks.inner_last);
         const bool inner = !edge && tasks.inner_first < tasks.inner_last;

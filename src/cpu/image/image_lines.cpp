@@ -95,9 +95,16 @@ void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64
     } else if (until > from) {
         copy(to + (from - first), in, plane, row, from, until - from);
     }
+    const T* const packed = is_in_place() && step_ == 1 && !outside
+                                ? static_cast<const T*>(in) + plane.image * problem_.batch.in_stride + row * problem_.y.in_stride
+                                : nullptr;
     const auto beside = [&](std::int64_t begin, std::int64_t end) {
         if (boundary == Boundary::zero || boundary == Boundary::constant) {
             return fill(to + (begin - first), begin, end - begin, beyond_x_);
+        }
+        if (packed != nullptr) {
+            for (std::int64_t e = begin; e < end; ++e) { to[e - first] = packed[core::boundary_index(boundary, e, problem_.x.n)]; }
+            return;
         }
         for (std::int64_t e = begin; e < end;) {  // what is left of one pixel at a time
             const std::int64_t pixel = e >= 0 ? e / step_ : -((-e + step_ - 1) / step_);
@@ -179,7 +186,8 @@ const T* const* RowWindow<T>::at(std::int64_t top, std::int64_t count) {
         if (row == nullptr) {
             T* const line = lines_ + ((bottom_ % size_) + size_) % size_ * pitch_;
             if (count_ <= kNarrow) { source_.prefetch(in_, plane_, bottom_ + kRowsAhead, first_, count_); }
-            source_.gather(line, in_, plane_, bottom_, first_, count_);
+            source_.gather(line, in_, plane_, bottom_, first_, count_ - spare_);
+            std::fill_n(line + (count_ - spare_), spare_, T{});
             row = line;
         }
         rows_[bottom_ - top] = row;

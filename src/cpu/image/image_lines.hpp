@@ -66,14 +66,16 @@ private:
 template <class T>
 class RowWindow {
 public:
-    /// `lines`: size * pitch elements; `rows`: size pointers. Elements [first, first + count) of every row.
+    /// `lines`: size * pitch elements; `rows`: size pointers. Elements [first, first + count) of every row, of which nobody needs
+    /// the last `spare` ones to be right.
     RowWindow(const ImageLines<T>& source, const void* in, const Plane& plane, std::int64_t first, std::int64_t count, T* lines,
-              std::int64_t pitch, const T** rows, std::int64_t size)
+              std::int64_t pitch, const T** rows, std::int64_t size, std::int64_t spare = 0)
         : source_(source),
           in_(in),
           plane_(plane),
           first_(first),
           count_(count),
+          spare_(spare),
           lines_(lines),
           pitch_(pitch),
           rows_(rows),
@@ -86,7 +88,7 @@ private:
     const ImageLines<T>& source_;
     const void* in_;
     Plane plane_;
-    std::int64_t first_, count_;
+    std::int64_t first_, count_, spare_;
     T* lines_;
     std::int64_t pitch_;
     const T** rows_;

@@ -16,18 +16,28 @@ using core::Resolved;
 // Samples of 16 bits are summed in f32.
 Dtype type_of_sums(const Resolved& p) { return core::is_half(p.sum_dtype) ? Dtype::f32 : p.sum_dtype; }
 
-bool repeats_filters(const Resolved& p) {
-    return std::all_of(p.outer.begin(), p.outer.end(), [](const Batch& b) { return b.taps_stride == 0; });
-}
-
 // Executables of one filter each take some memory.
 constexpr std::int64_t kMostFilters = 1 << 14;
 
-// Rows with filters of their own whose neighbours in memory are those of other rows, in input or output.
-bool are_own_lines(const Resolved& p) {
+// Rows whose neighbours in memory are those of other rows, in input or output.
+bool are_near(const Resolved& p) {
     const auto is_near = [](std::int64_t row, std::int64_t sample) { return row != 0 && std::abs(row) < std::abs(sample); };
-    return p.filters <= kMostFilters && p.dtype == type_of_sums(p) && !core::is_half(p.output_dtype) && p.x.n != kUnknownLength &&
-           (is_near(p.batch.in_stride, p.x.in_stride) || is_near(p.batch.out_stride, p.x.out_stride));
+    const auto is_near_axis = [&](const Batch& b) {
+        return b.length > 1 && (is_near(b.in_stride, p.x.in_stride) || is_near(b.out_stride, p.x.out_stride));
+    };
+    return p.x.n != kUnknownLength && (is_near_axis(p.batch) || std::any_of(p.outer.begin(), p.outer.end(), is_near_axis));
+}
+
+// Strides of taps become those of a list of all filters, in the order of their sets. How many there are.
+std::int64_t number_filters(Resolved& p) {
+    if (p.filters > 1) { p.batch.taps_stride = 1; }
+    std::int64_t filters = p.filters;
+    for (auto axis = p.outer.rbegin(); axis != p.outer.rend(); ++axis) {
+        if (axis->taps_stride == 0) { continue; }
+        axis->taps_stride = filters;
+        filters *= axis->length;
+    }
+    return filters;
 }
 
 // Rows that step by one element inside of what a sample steps by.
@@ -50,20 +60,26 @@ void choose_batch(LineLayout& layout, const Better& better) {
 
 }  // namespace
 
-LineLayout line_layout(const Resolved& problem, bool takes_side_by_side) {
+LineLayout line_layout(const Resolved& problem, LineAbilities abilities) {
     LineLayout layout{.problem = problem};
     Resolved& p = layout.problem;
-    if (p.rank != 1 || p.changes_rate() || p.is_exact() || !repeats_filters(p)) { return layout; }
-    if (p.filters > 1 && !are_own_lines(p)) { return layout; }
+    if (p.rank != 1 || p.changes_rate() || p.is_exact()) { return layout; }
     const bool widens = p.dtype != type_of_sums(p);
+    layout.filters = number_filters(p);
+    if (layout.filters > 1) {
+        const bool in_tiles = widens || layout.filters > p.filters || are_near(p);
+        if (!in_tiles || (layout.filters > kMostFilters && !abilities.all_filters)) { return layout; }
+        abilities.side_by_side = false;
+    }
     const bool known = p.x.n != kUnknownLength;
     const bool in_apart = known && p.x.n > 1 && p.x.in_stride != 1, out_apart = known && p.x.outputs > 1 && p.x.out_stride != 1;
     const bool many = p.batch.length > 1 || p.has_outer();
     // One strided row is gathered by every algorithm as it needs it.
     if (!widens && !p.has_outer() && (!many || (!in_apart && !out_apart))) { return layout; }
 
-    if (p.filters > 1) {
-        takes_side_by_side = false;  // and `batch`, which has the filters, stays what it is
+    const bool in_turn = p.filters > 1 && p.filters != p.batch.length;
+    if (in_turn) {
+        // `batch`, which has them, stays what it is.
     } else if (in_apart) {
         choose_batch(layout, [](const Batch& a, const Batch& b) { return std::abs(a.in_stride) < std::abs(b.in_stride); });
     } else if (out_apart) {
@@ -71,7 +87,8 @@ LineLayout line_layout(const Resolved& problem, bool takes_side_by_side) {
     } else {
         choose_batch(layout, [](const Batch& a, const Batch& b) { return a.length > b.length; });
     }
-    if (!widens && takes_side_by_side && is_side_by_side(p, p.batch)) {
+    if (!in_turn) { p.filters = p.batch.taps_stride == 0 ? 1 : p.batch.length; }
+    if (!widens && abilities.side_by_side && is_side_by_side(p, p.batch)) {
         layout.way = LineLayout::Way::side_by_side;
         return layout;
     }

@@ -8,7 +8,7 @@
 namespace tapline::cpu {
 namespace {
 
-// Elements that are widened at once before they are put into lines: they stay in the L1 cache.
+// Elements that are converted at once on their way: they stay in the L1 cache.
 constexpr std::int64_t kWidened = 512;
 
 /// f(T{}) for a type of so many bytes: elements are moved by their size.
@@ -90,7 +90,10 @@ void scatter_as_is(const LineTable& kernels, T* to, Strides strides, const T* fr
 
 LineMoves::LineMoves(Target target, Dtype in, Dtype sum, Dtype made, Dtype out)
     : kernels_(line_kernels(target)), in_(in), sum_(sum), out_(out) {
-    if (in != sum) { widen_ = kernels_.widening(in, sum == Dtype::f64); }
+    if (in != sum) {
+        widen_ = kernels_.widening(in, sum == Dtype::f64);
+        split_widened_ = kernels_.split_widened(in, sum == Dtype::f64);
+    }
     if (made != out) { narrow_ = kernels_.narrowing(out); }
 }
 
@@ -110,26 +113,7 @@ void LineMoves::gather_widened(std::byte* to, std::int64_t pitch, const std::byt
         for (std::int64_t l = 0; l < lines; ++l) { widen_(to + l * pitch * wide, from + l * strides.line_stride * narrow, count); }
         return;
     }
-    alignas(64) std::byte widened[kWidened * sizeof(double)];
-    if (strides.line_stride == 1 && lines > 1 && lines <= kWidened) {
-        const std::int64_t most = kWidened / lines;
-        for (std::int64_t p = 0; p < count; p += most) {
-            const std::int64_t some = std::min(most, count - p);
-            const std::byte* const block = from + p * strides.step * narrow;
-            if (strides.step == lines) {
-                widen_(widened, block, some * lines);
-            } else {
-                for (std::int64_t i = 0; i < some; ++i) {
-                    widen_(widened + i * lines * wide, block + i * strides.step * narrow, lines);
-                }
-            }
-            with_size(static_cast<std::size_t>(wide), [&]<class T>(T) {
-                gather_as_is(kernels_, reinterpret_cast<T*>(to) + p, pitch, reinterpret_cast<const T*>(widened), {1, lines}, lines,
-                             some);
-            });
-        }
-        return;
-    }
+    if (strides.line_stride == 1 && lines > 1) { return split_widened_(to, pitch, from, strides.step, lines, count); }
     alignas(64) std::byte packed[kWidened * sizeof(std::int64_t)];
     for (std::int64_t l = 0; l < lines; ++l) {
         for (std::int64_t p = 0; p < count; p += kWidened) {
@@ -147,6 +131,17 @@ void LineMoves::scatter(std::byte* to, Strides strides, const std::byte* from, s
                         std::int64_t count) const {
     if (narrow_ == nullptr) { return scatter_as_made(to, strides, from, pitch, lines, count); }
     const auto narrow = static_cast<std::int64_t>(size_of(out_));
+    if (strides.line_stride == 1 && lines > 1 && lines <= kWidened) {
+        alignas(64) float joined[kWidened];
+        const std::int64_t most = kWidened / lines;
+        for (std::int64_t p = 0; p < count; p += most) {
+            const std::int64_t some = std::min(most, count - p);
+            const float* const block = reinterpret_cast<const float*>(from) + p;
+            kernels_.f32.join(joined, lines, block, pitch, lines, some);
+            for (std::int64_t i = 0; i < some; ++i) { narrow_(to + (p + i) * strides.step * narrow, joined + i * lines, lines); }
+        }
+        return;
+    }
     alignas(64) std::byte packed[kWidened * sizeof(std::uint16_t)];
     for (std::int64_t l = 0; l < lines; ++l) {
         for (std::int64_t p = 0; p < count; p += kWidened) {

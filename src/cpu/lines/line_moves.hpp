@@ -35,6 +35,7 @@ private:
     const LineTable& kernels_;
     Dtype in_, sum_, out_;
     Convert widen_ = nullptr, narrow_ = nullptr;
+    SplitWidened split_widened_ = nullptr;
 };
 
 }  // namespace tapline::cpu

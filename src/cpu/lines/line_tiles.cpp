@@ -5,6 +5,7 @@
 
 #include "core/plan/parallel.hpp"
 #include "core/plan/repeated.hpp"
+#include "core/problem/elements.hpp"
 #include "cpu/direct/direct_cost.hpp"
 #include "cpu/lines/line_moves.hpp"
 
@@ -19,6 +20,7 @@ using core::Resolved;
 constexpr std::int64_t kCacheLine = 64;
 // Samples that lie side by side fill whole cache lines of a tile.
 constexpr std::int64_t kMostRows = 16;
+constexpr std::int64_t kMostShortRows = 64;
 // From so many rows on all tiles but the last are full; of fewer, rows are shared out evenly.
 constexpr std::int64_t kRowsOfManyTiles = 64;
 // Outputs of a line in a tile: so many that neither the call for it nor the k - 1 samples that neighbours share count, and few
@@ -66,12 +68,15 @@ core::OuterElement element_of(const Resolved& problem, bool reordered, const Out
 
 class Tiles final : public core::Executable {
 public:
-    Tiles(const LineLayout& layout, const core::Request& request, std::int64_t together, const PrepareLines& prepare)
+    Tiles(const LineLayout& layout, const core::Request& request, std::int64_t together, bool all_filters,
+          const PrepareLines& prepare)
         : problem_(layout.problem),
           reordered_(layout.reordered),
           gathers_(layout.gathers),
-          scatters_(layout.scatters),
+          scatters_(layout.scatters && problem_.x.out_stride != 1),
+          narrows_(layout.scatters && !scatters_),
           together_(problem_.batch.length > 1 ? together : 1),
+          filters_(layout.filters),
           lines_(problem_of_lines(problem_, together_)),
           moves_(current_target(), problem_.dtype, lines_.dtype, lines_.output_dtype, problem_.output_dtype),
           in_bytes_(static_cast<std::int64_t>(size_of(lines_.dtype))),
@@ -79,11 +84,12 @@ public:
           out_bytes_(static_cast<std::int64_t>(size_of(problem_.output_dtype))) {
         choose_rows();
         // Few tiles, of very long filters: all threads inside each of them.
-        const bool few = tiles_about() < request.threads;
+        const bool few = tiles_about() < request.threads && !(all_filters && filters_ > 1);
         core::Request each = request;
         each.threads = few ? request.threads : 1;
-        prepare_filters(each, few ? 1 : request.threads, prepare);
+        prepare_filters(each, all_filters, few ? 1 : request.threads, prepare);
         choose_outputs();
+        extends_ = lines_of_ != nullptr && lines_of_->takes_extended_lines();
         window_ = outputs_ + problem_.x.k - 1 + lookahead();
         in_pitch_ = gathers_ ? pitch_of(window_, in_bytes_) : 0;
         out_pitch_ = pitch_of(outputs_, line_bytes_);
@@ -111,6 +117,7 @@ public:
             const std::int64_t first = index / of_rows % of_outputs * outputs_;
             run({.output = element.output,
                  .input = element.input,
+                 .taps = element.taps,
                  .row = row,
                  .rows = std::min(rows, problem_.batch.length - row),
                  .first = output.first + first,
@@ -125,7 +132,7 @@ private:
     struct Tile {
         Output output;
         Input input;
-        std::int64_t row, rows, first, count;
+        std::int64_t taps, row, rows, first, count;
     };
 
     // Rows of the first tile: so many that the others begin where a line of the cache does. Memory that came from malloc lies 16
@@ -142,25 +149,32 @@ private:
         return whole_lines && past != 0 && lead < rows_ ? lead : std::min(rows_, problem_.batch.length);
     }
 
-    void prepare_filters(const core::Request& each, int threads, const PrepareLines& prepare) {
-        inner_.resize(static_cast<std::size_t>(problem_.filters));
-        core::parallel_for(problem_.filters, threads, [&](std::int64_t filter, int /*slot*/) {
-            inner_[static_cast<std::size_t>(filter)] = prepare(lines_, each, filter);
-        });
+    void prepare_filters(const core::Request& each, bool all_filters, int threads, const PrepareLines& prepare) {
+        if (all_filters && (each.threads == 1 || filters_ > 1)) {
+            Resolved all = lines_;
+            all.filters = all.batch.length = filters_;
+            inner_.push_back(prepare(all, each, 0));
+            lines_of_ = dynamic_cast<const LinesExecutable*>(inner_.front().get());
+        } else {
+            inner_.resize(static_cast<std::size_t>(filters_));
+            core::parallel_for(filters_, threads, [&](std::int64_t filter, int /*slot*/) {
+                inner_[static_cast<std::size_t>(filter)] = prepare(lines_, each, filter);
+            });
+        }
         for (const auto& one : inner_) {
             inner_bytes_ = std::max(inner_bytes_, round_up(static_cast<std::int64_t>(one->workspace_bytes()), kCacheLine));
         }
     }
 
     void choose_rows() {
-        if (!gathers_ && !scatters_) {
+        if (!gathers_ && !scatters_ && !narrows_) {
             rows_ = together_;
             return;
         }
         const std::int64_t length = problem_.batch.length;
         const bool neighbours = (gathers_ && problem_.x.in_stride != 1) || scatters_;
         const std::int64_t window = std::max(kOutputsOfFewRows, 4 * problem_.x.k);
-        std::int64_t most = neighbours ? std::min(kMostRows, std::max(kCacheLine / in_bytes_, together_)) : together_;
+        std::int64_t most = neighbours ? rows_of_a_line() : rows_of_their_own();
         while (most > together_ && most * window * (in_bytes_ + line_bytes_) > kTileBytes) { most /= 2; }
         if (length <= most) {
             rows_ = length;
@@ -172,6 +186,21 @@ private:
         }
         const std::int64_t tiles = (length + most - 1) / most;
         rows_ = round_up((length + tiles - 1) / tiles, together_);
+    }
+
+    // Neighbours that fill a line of the cache where they lie apart.
+    [[nodiscard]] std::int64_t rows_of_a_line() const {
+        const bool stored_apart = gathers_ && problem_.x.in_stride != 1;
+        const std::int64_t bytes = stored_apart ? static_cast<std::int64_t>(size_of(problem_.dtype)) : out_bytes_;
+        return std::max(std::min(bytes < in_bytes_ ? 2 * kMostRows : kMostRows, kCacheLine / bytes), together_);
+    }
+
+    // Short rows, so that a tile has as many samples as one of longer rows; more of those that read the same signal.
+    [[nodiscard]] std::int64_t rows_of_their_own() const {
+        if (problem_.x.n == kUnknownLength) { return together_; }
+        const std::int64_t samples = std::max<std::int64_t>(problem_.x.outputs + problem_.x.k, 1);
+        const std::int64_t least = problem_.batch.in_stride == 0 ? kMostRows / 2 : 1;
+        return std::max(round_up(std::clamp(kOutputsOfFewRows / samples, least, kMostShortRows), together_), together_);
     }
 
     // Before it is known how many outputs the algorithm makes together: with transforms about as many as there are taps, or more.
@@ -211,17 +240,21 @@ private:
             const bool full = row + together_ <= tile.rows;
             // Where a row is missing the last one is computed twice, and nobody asks for the second result.
             if (!full) { lines.main.batch_stride = lines.extra.batch_stride = 0; }
-            const bool in_place = !scatters_ && full;
+            const bool in_place = !scatters_ && !narrows_ && full;
             std::byte* const line = out + row * steps.line_stride * out_bytes_;
             std::byte* const scratch = outputs + (scatters_ ? row : 0) * out_pitch_ * line_bytes_;
-            const core::Executable& inner = *inner_[static_cast<std::size_t>((tile.row + row) % problem_.filters)];
-            inner.execute({.data = in_place ? line : scratch,
-                           .first = tile.first,
-                           .count = tile.count,
-                           .batch_stride = in_place ? steps.line_stride : out_pitch_,
-                           .stride = in_place ? steps.step : 1},
-                          lines, workspace, nullptr);
-            if (!scatters_ && !full) { moves_.scatter(line, steps, scratch, out_pitch_, tile.rows - row, tile.count); }
+            const std::int64_t filter = tile.taps + (tile.row + row) % problem_.filters * problem_.batch.taps_stride;
+            const Output sums{.data = in_place ? line : scratch,
+                              .first = tile.first,
+                              .count = tile.count,
+                              .batch_stride = in_place ? steps.line_stride : out_pitch_,
+                              .stride = in_place ? steps.step : 1};
+            if (lines_of_ != nullptr) {
+                lines_of_->execute_line(filter, sums, lines, workspace);
+            } else {
+                inner_[static_cast<std::size_t>(filter)]->execute(sums, lines, workspace, nullptr);
+            }
+            if (!scatters_ && !in_place) { moves_.scatter(line, steps, scratch, out_pitch_, std::min(together_, tile.rows - row), tile.count); }
         }
         if (scatters_) { moves_.scatter(out, steps, outputs, out_pitch_, tile.rows, tile.count); }
     }
@@ -247,30 +280,49 @@ private:
             last = std::min(last, problem_.x.outputs - problem_.x.origin + problem_.x.k - 1);
         }
         const bool plain = problem_.x.boundary == Boundary::zero || problem_.x.boundary == Boundary::constant;
-        if (plain && tile.input.extra.first >= tile.input.extra.last) {
+        const bool fills = plain && tile.input.extra.first >= tile.input.extra.last;
+        if (fills && !extends_) {
             first = std::clamp(first, main.first, main.last);
             last = std::clamp(last, first, main.last);
         }
         last = std::max(last, first);
         const std::int64_t from = std::clamp(main.first, first, last), end = std::clamp(main.last, from, last);
-        copy(to, main, tile, from, end - from, from - first);
-        for (std::int64_t p = first; p < from; ++p) { copy_one(to, tile, p, p - first); }
-        for (std::int64_t p = end; p < last; ++p) { copy_one(to, tile, p, p - first); }
-        return {.main = {.data = to, .first = first, .last = last, .batch_stride = in_pitch_, .stride = 1},
+        const std::int64_t lines = main.batch_stride == 0 ? 1 : tile.rows;  // one signal under many filters
+        copy(to, main, tile, from, end - from, from - first, lines);
+        if (fills) {
+            fill(to, lines, 0, from - first);
+            fill(to, lines, end - first, last - first);
+        } else {
+            for (std::int64_t p = first; p < from; ++p) { copy_one(to, tile, p, p - first, lines); }
+            for (std::int64_t p = end; p < last; ++p) { copy_one(to, tile, p, p - first, lines); }
+        }
+        return {.main = {.data = to, .first = first, .last = last, .batch_stride = lines == 1 ? 0 : in_pitch_, .stride = 1},
                 .extra = {},
                 .n = tile.input.n};
     }
 
+    // The constant beyond the ends to places [first, last) of the lines.
+    void fill(std::byte* to, std::int64_t lines, std::int64_t first, std::int64_t last) const {
+        const std::complex<double> constant = problem_.x.boundary == Boundary::constant ? problem_.constant : 0.0;
+        core::with_type_of<float, double, std::complex<float>, std::complex<double>>(lines_.dtype, [&]<class T>(T) {
+            for (std::int64_t line = 0; line < lines; ++line) {
+                T* const samples = reinterpret_cast<T*>(to) + line * in_pitch_;
+                std::fill(samples + first, samples + last, core::element_of<T>(constant));
+            }
+        });
+    }
+
     // Samples [first, first + count) of a piece, which holds them, to place `at` of the lines.
-    void copy(std::byte* to, const Piece& piece, const Tile& tile, std::int64_t first, std::int64_t count, std::int64_t at) const {
+    void copy(std::byte* to, const Piece& piece, const Tile& tile, std::int64_t first, std::int64_t count, std::int64_t at,
+              std::int64_t lines) const {
         if (count <= 0) { return; }
         const std::int64_t offset = tile.row * piece.batch_stride + (first - piece.first) * piece.stride;
         moves_.gather(to + at * in_bytes_, in_pitch_,
                       static_cast<const std::byte*>(piece.data) + offset * static_cast<std::int64_t>(size_of(problem_.dtype)),
-                      {piece.batch_stride, piece.stride}, tile.rows, count);
+                      {piece.batch_stride, piece.stride}, lines, count);
     }
 
-    void copy_one(std::byte* to, const Tile& tile, std::int64_t position, std::int64_t at) const {
+    void copy_one(std::byte* to, const Tile& tile, std::int64_t position, std::int64_t at, std::int64_t lines) const {
         const Input& input = tile.input;
         const auto holds = [](const Piece& piece, std::int64_t p) { return p >= piece.first && p < piece.last; };
         std::int64_t index = position;
@@ -278,22 +330,24 @@ private:
             index = core::boundary_index(problem_.x.boundary, position, input.n);
         }
         for (const Piece* piece : {&input.main, &input.extra}) {
-            if (holds(*piece, index)) { return copy(to, *piece, tile, index, 1, at); }
+            if (holds(*piece, index)) { return copy(to, *piece, tile, index, 1, at, lines); }
         }
         // Only outputs that nobody asked for read it.
-        for (std::int64_t row = 0; row < tile.rows; ++row) {
+        for (std::int64_t row = 0; row < lines; ++row) {
             std::fill_n(to + (row * in_pitch_ + at) * in_bytes_, in_bytes_, std::byte{0});
         }
     }
 
     Resolved problem_;
-    bool reordered_, gathers_, scatters_;
-    std::int64_t together_;
+    bool reordered_, gathers_, scatters_, narrows_;
+    bool extends_ = false;  // lines go on beyond the signal's ends also where that is zero or a constant
+    std::int64_t together_, filters_;
     Resolved lines_;  // what the algorithm solves
     LineMoves moves_;
     // Of an element in a line, of an output in a line and in the caller's memory.
     std::int64_t in_bytes_, line_bytes_, out_bytes_;
-    std::vector<std::unique_ptr<core::Executable>> inner_;  // of each filter
+    std::vector<std::unique_ptr<core::Executable>> inner_;  // of each filter, or one of all:
+    const LinesExecutable* lines_of_ = nullptr;
     std::int64_t inner_bytes_ = 0;                          // of workspace, that the most of them ask for
     std::int64_t rows_ = 1, outputs_ = 1;                   // of a tile
     std::int64_t window_ = 0;                               // samples of a tile's line
@@ -344,8 +398,8 @@ private:
 }  // namespace
 
 std::unique_ptr<core::Executable> prepare_tiles(const LineLayout& layout, const core::Request& request, std::int64_t rows_together,
-                                                const PrepareLines& prepare) {
-    return std::make_unique<Tiles>(layout, request, rows_together, prepare);
+                                                bool all_filters, const PrepareLines& prepare) {
+    return std::make_unique<Tiles>(layout, request, rows_together, all_filters, prepare);
 }
 
 std::unique_ptr<core::Executable> prepare_side_by_side(const LineLayout& layout, const core::Request& request,

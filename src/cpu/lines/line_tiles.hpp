@@ -6,15 +6,25 @@
 
 namespace tapline::cpu {
 
-/// Makes the executable of an algorithm for the lines of a tile: a problem of one thread, with so many rows and one filter, which
-/// is the plan's filter of this number.
+/// An executable of one line under any of its filters.
+class LinesExecutable : public core::Executable {
+public:
+    /// execute() for row 0 of output and input, as if it were row `filter` of the batch, in the calling thread.
+    virtual void execute_line(std::int64_t filter, const core::Output& output, const core::Input& input,
+                              std::span<std::byte> workspace) const = 0;
+    /// Whether zeros and constants beyond the signal's ends may be given as samples.
+    [[nodiscard]] virtual bool takes_extended_lines() const = 0;
+};
+
+/// Makes the executable of an algorithm for the lines of a tile: a problem with so many rows, and filters from this one of the
+/// plan's on.
 using PrepareLines = std::function<std::unique_ptr<core::Executable>(const core::Resolved& lines, const core::Request& request,
                                                                      std::int64_t filter)>;
 
-/// `rows_together`: how many the algorithm computes at once, 1 or 2. `layout` is one of tiles. Rows with filters of their own have
-/// an executable for each filter, and are computed one by one.
+/// `rows_together`: how many the algorithm computes at once, 1 or 2. `all_filters`: `prepare` makes a LinesExecutable, of all
+/// filters; else rows with filters of their own have an executable for each filter. `layout` is one of tiles.
 std::unique_ptr<core::Executable> prepare_tiles(const LineLayout& layout, const core::Request& request, std::int64_t rows_together,
-                                                const PrepareLines& prepare);
+                                                bool all_filters, const PrepareLines& prepare);
 
 /// Rows side by side: `prepare` makes the executable of the problem of layout.problem's batch, of so many threads.
 std::unique_ptr<core::Executable> prepare_side_by_side(const LineLayout& layout, const core::Request& request,

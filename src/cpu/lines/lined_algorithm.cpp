@@ -1,5 +1,8 @@
 #include "cpu/lines/lined_algorithm.hpp"
 
+#include <algorithm>
+
+#include "core/plan/parallel.hpp"
 #include "core/problem/arrange.hpp"
 #include "cpu/lines/line_tiles.hpp"
 
@@ -12,16 +15,22 @@ using Way = LineLayout::Way;
 // The problem of all rows, as the algorithm is to take them.
 Resolved problem_of_all(const LineLayout& layout) {
     Resolved all = layout.way == Way::tiles ? problem_of_lines(layout.problem, 1) : core::without_outer(layout.problem);
-    if (layout.way == Way::tiles) { all.batch.length = layout.problem.batch.length * layout.problem.outer_length(); }
+    if (layout.way == Way::tiles) {
+        all.batch.length = layout.problem.batch.length * layout.problem.outer_length();
+        all.filters = std::min(layout.filters, all.batch.length);
+    }
     return all;
 }
 
 }  // namespace
 
 LineLayout LinedAlgorithm::layout_of(const Resolved& problem) const {
-    LineLayout layout = line_layout(problem, true);
+    LineAbilities abilities{.side_by_side = true, .all_filters = all_filters_};
+    LineLayout layout = line_layout(problem, abilities);
     const bool itself = layout.way == Way::side_by_side && takes_side_by_side_(layout.problem);
-    return itself || layout.way != Way::side_by_side ? layout : line_layout(problem, false);
+    if (itself || layout.way != Way::side_by_side) { return layout; }
+    abilities.side_by_side = false;
+    return line_layout(problem, abilities);
 }
 
 bool LinedAlgorithm::takes_outer(const Resolved& problem, const core::Request& /*request*/) const {
@@ -38,6 +47,7 @@ core::Support LinedAlgorithm::supports(const Resolved& problem, const core::Requ
 
 double LinedAlgorithm::estimate_seconds(const Resolved& problem, const core::Request& request) const {
     const LineLayout layout = layout_of(problem);
+    if (goes_by_columns(layout, request)) { return core::seconds_on_threads(columns_.seconds(layout), request.threads); }
     if (layout.way == Way::side_by_side) {
         // The rows of all outer axes as if they were longer ones.
         Resolved all = problem_of_all(layout);
@@ -55,10 +65,11 @@ std::unique_ptr<core::Executable> LinedAlgorithm::prepare(const Resolved& proble
     const auto prepare = [&](const Resolved& lines, const core::Request& asked, std::int64_t filter) {
         return inner_.prepare(lines, static_cast<const std::byte*>(taps) + filter * filter_bytes, asked);
     };
+    if (goes_by_columns(layout, request)) { return columns_.prepare(layout, taps, request); }
     if (layout.way == Way::as_given) { return inner_.prepare(problem, taps, request); }
     if (layout.way == Way::side_by_side) { return prepare_side_by_side(layout, request, prepare); }
-    const bool in_pairs = !inner_.is_local() && !is_complex(problem.dtype) && problem.filters == 1;
-    return prepare_tiles(layout, request, in_pairs ? 2 : 1, prepare);
+    const bool in_pairs = !inner_.is_local() && !is_complex(problem.dtype) && layout.filters == 1;
+    return prepare_tiles(layout, request, in_pairs ? 2 : 1, all_filters_, prepare);
 }
 
 }  // namespace tapline::cpu

@@ -6,13 +6,21 @@
 
 namespace tapline::cpu {
 
+/// A way of an algorithm's own through rows of a layout of tiles.
+struct ByColumns {
+    bool (*takes)(const LineLayout& layout, const core::Request& request) = nullptr;
+    double (*seconds)(const LineLayout& layout) = nullptr;  ///< of all threads together
+    std::unique_ptr<core::Executable> (*prepare)(const LineLayout& layout, const void* taps, const core::Request& request) = nullptr;
+};
+
 /// `inner` goes on without knowing outer axes, gaps or integers. It has to outlive this.
 class LinedAlgorithm final : public core::Algorithm {
 public:
     /// Whether `inner` has a way of its own through rows that lie side by side, as fast as one through packed lines.
     using TakesSideBySide = bool (*)(const core::Resolved& problem);
-    LinedAlgorithm(const core::Algorithm& inner, TakesSideBySide takes_side_by_side)
-        : inner_(inner), takes_side_by_side_(takes_side_by_side) {}
+    /// `all_filters`: of one row it prepares a LinesExecutable, which holds any number of filters.
+    LinedAlgorithm(const core::Algorithm& inner, TakesSideBySide takes_side_by_side, bool all_filters, ByColumns columns = {})
+        : inner_(inner), takes_side_by_side_(takes_side_by_side), all_filters_(all_filters), columns_(columns) {}
 
     [[nodiscard]] std::string_view name() const override { return inner_.name(); }
     [[nodiscard]] std::string_view summary() const override { return inner_.summary(); }
@@ -26,9 +34,14 @@ public:
 
 private:
     [[nodiscard]] LineLayout layout_of(const core::Resolved& problem) const;
+    [[nodiscard]] bool goes_by_columns(const LineLayout& layout, const core::Request& request) const {
+        return columns_.takes != nullptr && columns_.takes(layout, request);
+    }
 
     const core::Algorithm& inner_;
     TakesSideBySide takes_side_by_side_;
+    bool all_filters_;
+    ByColumns columns_;
 };
 
 }  // namespace tapline::cpu

@@ -27,12 +27,16 @@ struct LineKernels {
 };
 /// to[i] = from[i] for 0 <= i < count, rounded to nearest; any byte of a bool but 0 is 1.
 using Convert = void (*)(void* to, const void* from, std::int64_t count);
+using SplitWidened = void (*)(void* to, std::int64_t pitch, const void* from, std::int64_t step, std::int64_t lines,
+                              std::int64_t count);
 
 struct LineTable : KernelTable<LineKernels> {
     /// Of bool and the integers, to f64 or to f32, and of f16 and bf16 to f32.
     Convert (*widening)(Dtype from, bool to_double);
     /// Back from f32 to f16 or bf16, to nearest and ties to even.
     Convert (*narrowing)(Dtype to);
+    /// LineKernels::split of elements that are widened on the way.
+    SplitWidened (*split_widened)(Dtype from, bool to_double);
 };
 
 /// The kernels of a runnable target.

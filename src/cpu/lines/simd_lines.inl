@@ -155,7 +155,7 @@ void reverse(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, std::int64_t count)
 }
 
 template <class To, class From>
-void widen(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
+HWY_INLINE void widen(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
     To* HWY_RESTRICT wide = static_cast<To*>(to);
     if constexpr (std::is_same_v<From, bool>) {
         const auto* HWY_RESTRICT bytes = static_cast<const std::uint8_t*>(from);
@@ -173,7 +173,7 @@ void widen(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t co
 #define TAPLINE_CONVERTS_F16 0
 #endif
 
-void widen_f16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
+HWY_INLINE void widen_f16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
     float* HWY_RESTRICT wide = static_cast<float*>(to);
     const auto* HWY_RESTRICT bits = static_cast<const std::uint16_t*>(from);
     std::int64_t i = 0;
@@ -199,7 +199,7 @@ void narrow_f16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64
 #endif
     for (; i < count; ++i) { bits[i] = core::to_f16(static_cast<double>(wide[i])); }
 }
-void widen_bf16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
+HWY_INLINE void widen_bf16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
     float* HWY_RESTRICT wide = static_cast<float*>(to);
     const auto* HWY_RESTRICT bits = static_cast<const std::uint16_t*>(from);
     for (std::int64_t i = 0; i < count; ++i) { wide[i] = core::from_bf16(bits[i]); }
@@ -215,6 +215,40 @@ Convert widening_of(Dtype dtype, bool to_double) {
     return core::with_integer_type(
         dtype, [&]<class From>(From) -> Convert { return to_double ? &widen<double, From> : &widen<float, From>; });
 }
+/// Elements that are widened at once before they are put into lines: they stay in the L1 cache.
+inline constexpr std::int64_t kWidened = 512;
+
+template <class To, class From>
+void split_widened(void* to, std::int64_t pitch, const void* from, std::int64_t step, std::int64_t lines, std::int64_t count) {
+    alignas(64) To wide[kWidened];
+    const auto* const narrow = static_cast<const From*>(from);
+    for (std::int64_t first = 0; first < lines; first += kWidened) {
+        const std::int64_t some_lines = HWY_MIN(kWidened, lines - first);
+        const std::int64_t most = kWidened / some_lines;
+        for (std::int64_t p = 0; p < count; p += most) {
+            const std::int64_t some = HWY_MIN(most, count - p);
+            for (std::int64_t i = 0; i < some; ++i) {
+                prefetch<false>(narrow + HWY_MIN(p + i + kAhead, count - 1) * step + first);
+                const From* const line = narrow + (p + i) * step + first;
+                if constexpr (std::is_same_v<From, hwy::float16_t>) {
+                    widen_f16(wide + i * some_lines, line, some_lines);
+                } else if constexpr (std::is_same_v<From, hwy::bfloat16_t>) {
+                    widen_bf16(wide + i * some_lines, line, some_lines);
+                } else {
+                    widen<To, From>(wide + i * some_lines, line, some_lines);
+                }
+            }
+            split<To>(static_cast<To*>(to) + first * pitch + p, pitch, wide, some_lines, some_lines, some);
+        }
+    }
+}
+SplitWidened split_widened_of(Dtype dtype, bool to_double) {
+    if (dtype == Dtype::f16) { return &split_widened<float, hwy::float16_t>; }
+    if (dtype == Dtype::bf16) { return &split_widened<float, hwy::bfloat16_t>; }
+    return core::with_integer_type(dtype, [&]<class From>(From) -> SplitWidened {
+        return to_double ? &split_widened<double, From> : &split_widened<float, From>;
+    });
+}
 Convert narrowing_of(Dtype dtype) { return dtype == Dtype::f16 ? &narrow_f16 : &narrow_bf16; }
 
 template <class T>
@@ -223,7 +257,8 @@ LineKernels<T> line_kernels_of() {
 }
 
 const LineTable& line_table() {
-    static const LineTable kTable{{line_kernels_of<float>(), line_kernels_of<double>()}, &widening_of, &narrowing_of};
+    static const LineTable kTable{{line_kernels_of<float>(), line_kernels_of<double>()}, &widening_of, &narrowing_of,
+                                  &split_widened_of};
     return kTable;
 }
 

@@ -165,7 +165,7 @@ core::Support supports_no_strict(const core::Resolved& /*problem*/, const core::
 const core::Algorithm& overlap_save_algorithm() {
     static const FftAlgorithm kAlgorithm("overlap_save", "fast Fourier transforms of overlapping blocks", supports_checked,
                                          whole_shape, prepare_whole, keeps_errors_local);
-    static const LinedAlgorithm kLined(kAlgorithm, takes_pairs);
+    static const LinedAlgorithm kLined(kAlgorithm, takes_pairs, false);
     return kLined;
 }
 
@@ -173,7 +173,7 @@ const core::Algorithm& partitioned_algorithm() {
     static const FftAlgorithm kAlgorithm(
         "partitioned", "fast Fourier transforms of blocks and of parts of the filter, for filters too long for one transform",
         supports_no_strict, parts_shape, prepare_partitioned, [](const core::Resolved&, const core::Request&) { return false; });
-    static const LinedAlgorithm kLined(kAlgorithm, takes_pairs);
+    static const LinedAlgorithm kLined(kAlgorithm, takes_pairs, false);
     return kLined;
 }
 

@@ -15,8 +15,7 @@ set(alike
   "overlap_save/large/overlap_save_large_spectrum_kernels_[a-z0-9]+"
   "overlap_save/segment/overlap_save_kernels_[a-z0-9]+"
   "overlap_save/segment/overlap_save_narrow_kernels_[a-z0-9]+"
-  "overlap_save/segment/overlap_save_tiles_kernels_[a-z0-9]+"
-  "tensor/tensor_(group_)?kernels")
+  "overlap_save/segment/overlap_save_tiles_kernels_[a-z0-9]+")
 foreach(paths ${alike})
   foreach(kind EXCLUDE INCLUDE)
     set(members ${family_sources})

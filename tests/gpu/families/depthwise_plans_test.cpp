@@ -92,8 +92,11 @@ protected:
                " taps, origin " + std::to_string(p.origin);
     }
 
+    using Order = gpu_host::GradientInPieces::Order;
+
     // `piece`: outputs of a piece, or 0: the gradient of taps by whole rows.
-    static void check(const DepthwiseProblem& p, Random& random, std::int64_t piece = 0) {
+    static void check(const DepthwiseProblem& p, Random& random, std::int64_t piece = 0, Order order = Order::pieces_of_a_row,
+                      std::int64_t most_bytes = gpu_host::kMostRowsBytes) {
         SCOPED_TRACE(told(p));
         const std::int64_t rows = p.batch * p.channels;
         const Tensor x(p.dtype, rows * p.length, random), taps(p.dtype, p.channels * p.taps, random);
@@ -114,7 +117,8 @@ protected:
         if (piece == 0) {
             made_gradient = std::make_unique<gpu_host::GradientOfTaps>(p, kDevice, device.copy_bytes_per_second);
         } else {
-            made_gradient = std::make_unique<gpu_host::GradientInPieces>(p, piece, kDevice, device.copy_bytes_per_second);
+            made_gradient =
+                std::make_unique<gpu_host::GradientInPieces>(p, piece, order, kDevice, device.copy_bytes_per_second, most_bytes);
         }
         gpu_host::TapsGradient& gradient = *made_gradient;
         gradient.prepare();
@@ -171,17 +175,28 @@ TEST_F(DepthwisePlans, RowsInPieces) {
     for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::bf16}) {
         for (const std::int64_t origin : {0, 5, 199, 250, -3}) {
             for (const std::int64_t outputs : {6000, 5800, 6400}) {
-                check({.batch = origin == 5 ? 2 : 1,
-                       .channels = outputs == 6400 ? 3 : 1,
-                       .length = 6000,
-                       .outputs = outputs,
-                       .taps = 200,
-                       .origin = origin,
-                       .dtype = dtype},
-                      random, origin == 250 ? 512 : 1000);
-                if (HasFailure()) { return; }
+                for (const Order order : {Order::pieces_of_a_row, Order::channels_of_a_piece}) {
+                    check({.batch = origin == 5 ? 2 : 1,
+                           .channels = outputs == 6400 ? 3 : 1,
+                           .length = 6000,
+                           .outputs = outputs,
+                           .taps = 200,
+                           .origin = origin,
+                           .dtype = dtype},
+                          random, origin == 250 ? 512 : 1000, order);
+                    if (HasFailure()) { return; }
+                }
             }
         }
+    }
+}
+
+// Neither all channels nor all pieces fit: 20 channels are taken together, four of eight correlations wait.
+TEST_F(DepthwisePlans, MoreChannelsInPiecesThanFit) {
+    Random random(15);
+    for (const std::int64_t batch : {1, 2}) {
+        const DepthwiseProblem p{.batch = batch, .channels = 60, .length = 3600, .outputs = 3600, .taps = 300, .origin = 299};
+        check(p, random, 512, Order::channels_of_a_piece, 100 << 10);
     }
 }
 

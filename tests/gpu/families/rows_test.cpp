@@ -96,6 +96,22 @@ TEST_F(TransposedRows, FiltersOfTheirOwn) {
     expect_right_anywhere(p, random);
 }
 
+// (outer, samples, near) with filters along one or both of the other axes, which come in the order of the rows or in another one;
+// short ones too.
+TEST_F(TransposedRows, FiltersAlongSeveralAxes) {
+    Random random(209);
+    constexpr std::int64_t kOuter = 6, kNear = 5;
+    for (const std::int64_t k : {3, 40, 300}) {
+        for (const auto& [of_outer, of_near] : {std::pair{kNear * k, k}, std::pair{k, kOuter * k}, std::pair{std::int64_t{0}, k}}) {
+            if (of_outer == 0 && k < 256) { continue; }
+            Problem p = across(kOuter, 350, 1, kNear, k, 0);
+            p.batch_axes = {{kOuter, 350 * kNear, 350 * kNear, of_outer}, {kNear, 1, 1, of_near}};
+            p.boundary = k == 40 ? Boundary::reflect : Boundary::zero;
+            expect_right_anywhere(p, random);
+        }
+    }
+}
+
 class WidenedSamples : public RowsTest {
 protected:
     WidenedSamples() : RowsTest("direct_widened") {}

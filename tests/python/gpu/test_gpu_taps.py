@@ -100,6 +100,23 @@ def test_a_filter_a_row_is_read_where_it_is(gpu, shape, axis, count):
     assert stayed_there() == 1
 
 
+def test_taps_that_no_plan_would_keep_go_to_the_gpu(gpu):
+    """More than the cache of plans takes: nothing is prepared on the host for one call only."""
+    x, h = drawn(2, 300, 3), drawn(2, 50_000, 3)
+    limit = tapline.info()["plan_cache"]["limit_bytes"]
+    tapline.set_plan_cache_limit(1 << 20)
+    try:
+        for _ in range(2):
+            wanted = tapline.convolve(x, h, "same", axis=1)
+            tapline.clear_plan_cache()
+            assert_close(gpu.get(tapline.convolve(gpu.put(x), h, "same", axis=1)), wanted, 300)
+            assert tapline.info()["plan_cache"]["plans"] == 0
+            assert isinstance(gpu, Jax) or stayed_there() == 1
+            h[0, 7, 1] += 1
+    finally:
+        tapline.set_plan_cache_limit(limit)
+
+
 def test_integers_beside_real_taps_in_gpu_memory(gpu):
     x, h = np.arange(-90, 90, dtype=np.int16).reshape(3, 60), drawn(9)
     tapline.clear_plan_cache()

@@ -51,14 +51,25 @@ constexpr double kBytesProductCost = 2.6;
 constexpr double kBytesOutputCost = 16;
 constexpr double kBytesInterleaved = 1.6;
 constexpr double kBytesUnaligned = 2;
-constexpr std::int64_t kFewestStrips = 4;  // of a row, of which two lie at edges
-constexpr double kSteppedCost = 60;        // where pixels do not lie side by side
+constexpr double kBytesStartSeconds = 3e-6;  // 31 images of 14 x 300, 3 x 1 taps: 8
+constexpr std::int64_t kFewestStrips = 4;    // of a row, of which two lie at edges
+constexpr double kSteppedCost = 60;          // where pixels do not lie side by side
 // Of a block at an edge, of which a multiprocessor holds so many; and of samples of a byte or two (H100: f32, 60,000 images of 28 x
 // 28 with 5 x 5 taps 461 us, 4,000 of 64 x 64 with 3 x 3 and 9 x 9 74 and 215, f16 with 3 x 3 137; f64, 908 of 9 x 16 x 3 with 8 x
 // 13 22, 1,000 of 64 x 64 with 5 x 5 63 us).
 constexpr double kEdgeSeconds = 3e-6;
 constexpr double kNarrowEdgeSeconds = 6e-6;
 constexpr double kBlocksHeld = 4;
+// What a block by itself takes, which few blocks do not hide: a column of the mask, whose taps come from the L2 cache, for each
+// kTapPadding rows and for those that are left, each of these, and a row of its window that is brought one element after the other
+// (H100: 2 of 116 x 439 f32 with 1 x 454 taps 182 us, 98 x 319 with 54 x 67 156, 47 x 960 f16 with 6 x 851 458, 29 x 614 f16 with
+// 13 x 1 9, 502 x 62 f32, nearest, with 4 x 8 12).
+constexpr double kTapGroupSeconds = 0.9e-6;
+constexpr double kTapColumnSeconds = 0.3e-6;
+constexpr double kTapRowSeconds = 0.037e-6;
+constexpr double kWindowRowSeconds = 0.03e-6;
+constexpr double kSlowWindowRowSeconds = 0.13e-6;
+constexpr double kStartSeconds = 1e-6;
 constexpr std::int64_t kStripElements = 32;
 constexpr std::int64_t kMostSide = std::int64_t{1} << 30;
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 30;
@@ -105,6 +116,25 @@ double edge_seconds(const Problem& p, int tile_rows, const cuda_abi::Device& dev
            (stored_bytes(p.dtype) < 4 ? kNarrowEdgeSeconds : kEdgeSeconds);
 }
 
+// What blocks take from their starts to their ends, of which a multiprocessor holds as many as have room.
+double block_seconds(const Problem& p, const Windows& w, const cuda_abi::Device& device) {
+    const double columns = static_cast<double>(p.x.k);
+    const auto groups = static_cast<double>(p.y.k / kTapPadding);
+    const auto left = static_cast<double>(p.y.k % kTapPadding);
+    const double summing = columns * (kTapGroupSeconds * groups + (left > 0 ? kTapColumnSeconds + kTapRowSeconds * left : 0));
+    const auto pieces = static_cast<double>(divide_up(p.y.k, w.pieces.rows));
+    const double rows = pieces * (w.tile_rows - 1) + static_cast<double>(p.y.k);
+    const bool slow = stored_bytes(p.dtype) < 4 || !p.has_packed_pixels() || image_boundary(p) != kZero;
+    const auto across = static_cast<double>(divide_up(p.x.k, w.pieces.columns));
+    const double held =
+        std::clamp(std::floor(static_cast<double>(shared_limit(device)) / static_cast<double>(w.shared_bytes)), 1.0, kBlocksHeld);
+    const double blocks = std::ceil(static_cast<double>(p.y.outputs) / w.tile_rows) *
+                          std::ceil(static_cast<double>(p.x.outputs * p.channels.length) / kTileElements) *
+                          static_cast<double>(p.batch.length);
+    return (summing + rows * across * (slow ? kSlowWindowRowSeconds : kWindowRowSeconds)) *
+           std::max(blocks / (held * std::max(device.multiprocessors, 1)), 1.0);
+}
+
 // The constant of an integer image must be a pixel's value to stand in a window.
 bool constant_is_a_pixel(const Problem& p) {
     if (!is_pixel_type(p.dtype) || image_boundary(p) != kConstant) { return true; }
@@ -145,7 +175,7 @@ public:
             const bool aligned = p.y.out_stride % image_bytes_rung::outputs_of_thread(bytes.mask) == 0;
             const double computing = 2 * image_outputs(p) * (kBytesProductCost * bytes.mask * bytes.mask + kBytesOutputCost) *
                                      (p.channels.length > 1 ? kBytesInterleaved : 1) * (aligned ? 1 : kBytesUnaligned);
-            return kLaunchSeconds + std::max(seconds_to_move(p, device), computing / device.peak_flops);
+            return kLaunchSeconds + kBytesStartSeconds + std::max(seconds_to_move(p, device), computing / device.peak_flops);
         }
         const double products = static_cast<double>(p.taps()) * type.products;
         const double besides = small_mask(p)     ? kSmallOutputCost
@@ -153,11 +183,13 @@ public:
                                : type.bytes == 2 ? kHalfOutputCost
                                                  : kOutputCost;
         const double converting = (p.dtype == p.output_dtype ? 0 : kConvertedCost) + (p.has_packed_pixels() ? 0 : kSteppedCost);
-        const int tile_rows = kThreads / 32 / kWarpsX * rows_of_thread(image_type_of(p, {}).bytes);
+        const Windows windows = windows_of(p);
         const double computing =
             2 * outputs_in_strips(p) * (kProductCost * products + besides + converting) / (type.rate * device.peak_flops);
-        return kLaunchSeconds + edge_seconds(p, tile_rows, device) +
-               std::max(p.has_packed_pixels() ? seconds_to_move(p, device) : seconds_to_move_planes(p, device), computing);
+        const double moving = p.has_packed_pixels() ? seconds_to_move(p, device) : seconds_to_move_planes(p, device);
+        const double together = edge_seconds(p, windows.tile_rows, device) + std::max(moving, computing);
+        const double alone = small_mask(p) ? 0 : block_seconds(p, windows, device);
+        return kLaunchSeconds + kStartSeconds + std::max(together, alone);
     }
 
     // Column by column, for strips that run down columns.

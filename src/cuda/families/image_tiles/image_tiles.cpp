@@ -1,5 +1,5 @@
 // Rung 10: what it supports, how an image is cut, how it is launched.
-#include "cuda/families/image_tiles/image_tiles.hpp"
+#include "cuda/families/image_tiles/image_bands.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,15 +29,19 @@ constexpr int kRowsByColumns = 8;               // of f32, a sector of memory
 // with 9 x 9 116 us; 60,000 images of 28 x 28 with 5 x 5 taps 214 us, 4,000 of 64 x 64 with 3 x 3 and 9 x 9 66 and 118 us, 100,000
 // x 64 with 5 x 5 34 us; u8 and u16 with 3 x 3 and 5 x 5 48 and 73 us.
 constexpr double kProductCost = 1.25;
-constexpr double kRowCost = 14;      // a chunk of a row of the mask, besides its products
-constexpr double kBlockCost = 500;   // where it works
-constexpr double kStripCost = 900;   // outputs' way out, and what it waits for
+constexpr double kRowCost = 14;     // a chunk of a row of the mask, besides its products
+constexpr double kBlockCost = 500;  // where it works
+constexpr double kStripCost = 900;  // outputs' way out, and what it waits for
+// The same where rows of outputs do not begin on vectors (H100: 3,691 images of 12 x 14, 1 x 1 taps 14 us, 820 of 37 x 367, 1 x 10
+// 123).
+constexpr double kLooseStripCost = 2200;
 constexpr double kVectorCost = 24;   // elements of a window that come together
 constexpr double kElementCost = 11;  // and alone
 constexpr double kWaitCost = 100;    // for those that are loaded at once
 // Times as long with interleaved channels (H100, 4096 x 4096 x 2, 5 x 5 taps 294 us, 307 x 10,010 x 138, 7 x 1 taps 4.9 ms).
 constexpr double kInterleaved = 1.45;
-constexpr int kBlocksHeld = 4;  // of a multiprocessor
+constexpr double kStartSeconds = 1.2e-6;  // of a launch that has little to do
+constexpr int kBlocksHeld = 4;            // of a multiprocessor
 
 // Elements from an image's first to its last, wherever those of a job lie: packed too.
 double span_of(const Problem& p) {
@@ -60,7 +64,7 @@ Layout layout_of(const Problem& p) {
     Layout l{};
     l.channels = p.channels.length;
     l.planes = p.batch.length * p.channels.length;
-    l.by_vectors = p.x.in_stride == 1 && (stored_bytes(p.dtype) < 4 || p.dtype == kF32 || sums_integers(p));
+    l.by_vectors = p.x.in_stride == 1 && (stored_bytes(p.dtype) < 4 || p.dtype == p.taps_dtype || sums_integers(p));
     const double step = std::max(span_of(p), std::abs(static_cast<double>(p.batch.in_stride)));
     l.most_planes = static_cast<std::int64_t>(std::clamp(kMostElements / step, 1.0, static_cast<double>(kMostPlanes)));
     l.by_columns = std::abs(p.y.in_stride) < std::abs(p.x.in_stride);
@@ -74,18 +78,18 @@ struct Shape {
 };
 
 // Of a thread that brings its part of a window.
-double loading_cost(const Cut& c, Dtype dtype) {
+double loading_cost(const Cut& c, bool as_they_come) {
     const bool by_vectors = c.by_vectors != 0 && c.planes == 1;
     const std::int64_t rows = divide_up(std::int64_t{c.rows} * c.planes, by_vectors ? c.group_rows : c.load_rows);
     const std::int64_t loads = rows * divide_up(c.columns, by_vectors ? kAcross * c.group_columns : c.load_columns);
     const double waiting =
-        dtype == kF32 ? 0 : kWaitCost * static_cast<double>(divide_up(loads, by_vectors ? kVectorsAtOnce : kElementsAtOnce));
+        as_they_come ? 0 : kWaitCost * static_cast<double>(divide_up(loads, by_vectors ? kVectorsAtOnce : kElementsAtOnce));
     return waiting + static_cast<double>(loads) * (by_vectors ? kVectorCost : kElementCost);
 }
 
 // With so many strips, fewer where there are not so many.
 Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::int64_t planes, std::int64_t strips,
-                 int multiprocessors) {
+                 const cuda_abi::Device& device) {
     const std::int64_t all_x = divide_up(p.x.outputs, kAcross);
     const std::int64_t all_y = divide_up(p.y.outputs, kDown);
     const int mask_x = static_cast<int>(p.x.k);
@@ -114,16 +118,20 @@ Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::
     c.tiles_y = divide_up(all_y, c.strips_y);
     c.groups = divide_up(l.planes, c.planes);
     c.groups_first = l.channels > 1;
-    s.shared_bytes = shared_bytes_of(c, mask_x, mask_y);
+    s.shared_bytes = shared_bytes_of(c, mask_x, mask_y, stored_bytes(p.taps_dtype));
     const double blocks = static_cast<double>(c.tiles_x) * static_cast<double>(c.tiles_y) * static_cast<double>(c.groups);
-    const double of_product = kProductCost * (sums_integers(p) ? 2 : 1);
+    const double times_single = p.taps_dtype == kF64 ? std::max(device.single_to_double, 1) : sums_integers(p) ? 2 : 1;
+    const double of_product = kProductCost * times_single;
     const double products = of_product * static_cast<double>(kAcross * kDown) * static_cast<double>(p.x.k * p.y.k);
     const double rows = kRowCost * chunks_of(mask_x) * (mask_y + kDown);
     const double turns = static_cast<double>(divide_up(strips_x * c.strips_y * c.planes, kThreads));
+    const int multiprocessors = std::max(device.multiprocessors, 1);
     // Whole rounds of what the device holds, or of blocks that have a multiprocessor to themselves.
     const double held = multiprocessors * (blocks > multiprocessors ? kBlocksHeld : 1.0);
+    const bool loose = p.x.out_stride != 1 || p.y.out_stride % kAcross != 0;
     s.cost = std::ceil(blocks / held) * held * kThreads *
-             (kBlockCost + loading_cost(c, p.dtype) + turns * (products + rows + kStripCost));
+             (kBlockCost + loading_cost(c, p.dtype == p.taps_dtype) +
+              turns * (products + rows + (loose ? kLooseStripCost : kStripCost)));
     return s;
 }
 
@@ -138,7 +146,7 @@ Shape shape_of(const Problem& p, const cuda_abi::Device& device) {
         for (const int strips : {kThreads / 2, kThreads, 2 * kThreads}) {
             for (std::int64_t strips_x = 1; strips_x <= std::min(all_x, kMostStripsX) && strips_x * together <= strips;
                  ++strips_x) {
-                const Shape s = shape_with(p, l, strips_x, together, strips, std::max(device.multiprocessors, 1));
+                const Shape s = shape_with(p, l, strips_x, together, strips, device);
                 // As good by a hundredth is not worth narrower tiles.
                 if (s.shared_bytes <= most && s.cost < 1.01 * best.cost) { best = s; }
             }
@@ -150,19 +158,15 @@ Shape shape_of(const Problem& p, const cuda_abi::Device& device) {
 
 bool has(const Problem& p, Boundary boundary) { return p.x.boundary == boundary || p.y.boundary == boundary; }
 
-// The constant as a pixel; integers keep any.
-float absent_pixel(const Problem& p) {
+// The constant as a pixel; integers keep any, of which sums of integers have the low bits.
+double absent_pixel(const Problem& p) {
     if (!has(p, kConstant)) { return 0; }
     const double c = p.constant.real();
+    if (sums_integers(p)) { return static_cast<std::int32_t>(static_cast<std::int64_t>(c)); }
     return p.dtype == kF16    ? __half2float(__half(c))
            : p.dtype == kBf16 ? __bfloat162float(__nv_bfloat16(c))
-                              : static_cast<float>(c);
-}
-
-// As sums of integers have it.
-std::int32_t absent_integer(const Problem& p) {
-    const bool is_one = sums_integers(p) && has(p, kConstant);
-    return is_one ? static_cast<std::int32_t>(static_cast<std::int64_t>(p.constant.real())) : 0;
+           : p.dtype == kF32  ? static_cast<float>(c)
+                              : c;
 }
 
 class ImageTiles final : public Rung {
@@ -178,7 +182,8 @@ public:
         info.changed =
             "any type of pixels and outputs, many small images, transposed, flipped and strided ones cost what plain ones do: what "
             "memory and boundary are like is found once for each row and column of a tile, not for each pixel";
-        info.requirements = "real pixels of at most 4 bytes; f32 taps, the same for all channels, at most 48 a side";
+        info.requirements =
+            "real pixels, of more than 4 bytes with f64 taps only; taps the same for all channels, at most 48 a side";
         info.limited_by = "multiply-adds from some 5 x 5 taps on, before that instructions that move and convert";
         info.source = "src/cuda/families/image_tiles/image_tiles.cuh";
         info.rank = 2;
@@ -188,9 +193,10 @@ public:
     }
 
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (is_complex(p.dtype) || (p.taps_dtype != kF32 && !sums_integers(p)) || stored_bytes(p.dtype) > 4) {
-            return "takes real pixels of at most 4 bytes, with f32 taps";
+        if (is_complex(p.dtype) || is_complex(p.taps_dtype) || (is_integer(p.taps_dtype) && !sums_integers(p))) {
+            return "takes real pixels with real taps";
         }
+        if (p.taps_dtype != kF64 && stored_bytes(p.dtype) > 4) { return "takes pixels of more than 4 bytes with f64 taps only"; }
         if (p.filters != 1) { return "takes one mask for all channels"; }
         if (p.x.k > kMostMask || p.y.k > kMostMask) { return "takes mask sides of at most " + std::to_string(kMostMask); }
         if (has(p, kZero) && has(p, kConstant)) { return "takes zeros or a constant outside the image, not one for each axis"; }
@@ -203,40 +209,49 @@ public:
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double moving = image_bytes_touched(p) / (kShareOfCopy * device.copy_bytes_per_second);
         const double computing = 2 * shape_of(p, device).cost / device.peak_flops;
-        return kLaunchSeconds + (p.channels.length > 1 ? kInterleaved : 1) * overlapped(moving, computing, kNorm);
+        const double in_tiles = (p.channels.length > 1 ? kInterleaved : 1) * overlapped(moving, computing, kNorm);
+        const double in_bands = overlapped(moving, 2 * band_shape_of(p, device).cost / device.peak_flops, kNorm);
+        return kLaunchSeconds + kStartSeconds + std::min(in_tiles, in_bands);
     }
 
     // (chunks, rows of the mask, kChunkPitch)
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
         const Problem& p = prepared.problem;
+        const auto bytes = static_cast<std::size_t>(stored_bytes(p.taps_dtype));
         const int width = static_cast<int>(p.x.k);
         const int height = static_cast<int>(p.y.k);
         const int chunks = chunks_of(width);
-        std::vector<std::uint32_t> to(static_cast<std::size_t>(chunks * height * kChunkPitch));  // as they are
-        const auto* from = static_cast<const std::uint32_t*>(prepared.given.taps);
+        std::vector<std::byte> to(static_cast<std::size_t>(chunks * height * kChunkPitch) * bytes);
+        const auto* from = static_cast<const std::byte*>(prepared.given.taps);
         for (int y = 0; y < height; ++y) {
-            for (int x = 0; x < width; ++x) {
+            for (int x = 0; x < width; ++x, from += bytes) {
                 const int chunk = std::min(x / kChunk, chunks - 1);
                 const int at = (chunk * height + y) * kChunkPitch + x - chunk * kChunk;
-                to[static_cast<std::size_t>(at)] = from[y * width + x];
+                std::memcpy(to.data() + static_cast<std::size_t>(at) * bytes, from, bytes);
             }
         }
-        std::vector<std::byte> bytes(to.size() * sizeof to[0]);
-        std::memcpy(bytes.data(), to.data(), bytes.size());
-        return bytes;
+        return to;
     }
 
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        const Cut& c = prepared.chosen_as<ChosenTiles>().shape.cut;
-        return "tiles of " + std::to_string(c.strips_y * kDown) + " x " + std::to_string(c.strips_x * kAcross) + " outputs, " +
-               std::to_string(c.planes) + " a block";
+        const auto& chosen = prepared.chosen_as<ChosenTiles>();
+        const Cut& c = chosen.of_bands != nullptr ? chosen.bands.cut : chosen.shape.cut;
+        return std::string(chosen.of_bands != nullptr ? "bands of " : "tiles of ") + std::to_string(c.strips_y * kDown) + " x " +
+               std::to_string(c.strips_x * kAcross) + " outputs, " + std::to_string(c.planes) + " a block";
     }
 
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         auto chosen = std::make_unique<ChosenTiles>();
-        chosen->kernel = kernel_of(prepared.problem.taps(), sums_integers(prepared.problem));
+        chosen->kernel = kernel_of(prepared.problem.taps(), prepared.problem.taps_dtype);
         chosen->shape = shape_of(prepared.problem, prepared.device);
         load_kernel(chosen->kernel, chosen->shape.shared_bytes, prepared.device);
+        chosen->bands = band_shape_of(prepared.problem, prepared.device);
+        if (chosen->bands.cost < (prepared.problem.channels.length > 1 ? kInterleaved : 1) * chosen->shape.cost) {
+            chosen->of_bands = band_kernel_of(prepared.problem.taps(), prepared.problem.taps_dtype);
+            load_kernel(chosen->of_bands, chosen->bands.shared_bytes, prepared.device);
+            chosen->at_once =
+                blocks_held(chosen->of_bands, kThreads, chosen->bands.shared_bytes) * std::max(prepared.device.multiprocessors, 1);
+        }
         return chosen;
     }
 
@@ -264,9 +279,9 @@ public:
         a.input_bytes = stored_bytes(p.dtype);
         a.output_bytes = stored_bytes(p.output_dtype);
         set_epilogue(a.common, p);
-        a.cut = chosen.shape.cut;
         a.absent = absent_pixel(p);
-        a.absent_integer = absent_integer(p);
+        if (chosen.of_bands != nullptr && is_in_bands(a, chosen.bands)) { return launch_bands(chosen, a, stream); }
+        a.cut = chosen.shape.cut;
         Cut& c = a.cut;
         c.by_vectors = c.by_vectors != 0 && a.x.in_stride == 1;
         c.store_vectors = stores_vectors(a);
@@ -282,7 +297,22 @@ private:
     struct ChosenTiles final : Chosen {
         Kernel kernel = nullptr;
         Shape shape;
+        BandKernel of_bands = nullptr;  // where those are sooner
+        BandShape bands;
+        std::int64_t at_once = 1;  // blocks
     };
+
+    static void launch_bands(const ChosenTiles& chosen, TileArguments& a, cudaStream_t stream) {
+        a.cut = chosen.bands.cut;
+        a.cut.store_vectors = stores_vectors(a);
+        a.cut.tiles_y = divide_up(a.y.outputs, std::int64_t{a.cut.strips_y} * kDown);
+        Band band = chosen.bands.band;
+        band.all_images = a.planes / a.channels;
+        band.all = divide_up(band.all_images, std::int64_t{band.images}) * a.cut.tiles_y;
+        band.far = band.whole == 0 && a.y.boundary != kZero && a.y.boundary != kConstant;
+        launch_kernel(chosen.of_bands, static_cast<unsigned>(std::min(band.all, chosen.at_once)), kThreads,
+                      chosen.bands.shared_bytes, stream, a, band);
+    }
     static constexpr double kNorm = 3;
 
     static bool stores_vectors(const TileArguments& a) {

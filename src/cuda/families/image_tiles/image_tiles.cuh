@@ -112,9 +112,21 @@ __device__ __forceinline__ bool is_inside(const TileArguments& a, const Tile& ti
 
 template <class X>
 __device__ __forceinline__ void put_vector(X* to, const X (&from)[kAcross]) {
-    uint4 vector;
-    memcpy(&vector, from, sizeof vector);
-    *reinterpret_cast<uint4*>(to) = vector;
+    constexpr int kVectors = kAcross * static_cast<int>(sizeof(X)) / 16;
+    uint4 vectors[kVectors];
+    memcpy(vectors, from, sizeof vectors);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) { reinterpret_cast<uint4*>(to)[v] = vectors[v]; }
+}
+
+/// A number as it comes, of four or eight bytes.
+template <class X, class Raw>
+__device__ __forceinline__ void copy_number_async(X* to, const Raw* from) {
+    if constexpr (sizeof(X) == 8) {
+        copy_8_async(to, from);
+    } else {
+        copy_4_async(to, from);
+    }
 }
 
 /// Such a window as numbers X: of those that are as they come one element a thread, which lie where lanes meet in no bank; of
@@ -122,7 +134,7 @@ __device__ __forceinline__ void put_vector(X* to, const X (&from)[kAcross]) {
 template <class Raw, class X>
 __device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& tile, X* window) {
     constexpr int kAtOnce = kVectorsAtOnce;
-    constexpr bool kAsTheyCome = sizeof(Raw) == 4;
+    constexpr bool kAsTheyCome = sizeof(Raw) == sizeof(X);
     const Cut& c = a.cut;
     const int side = kAsTheyCome ? c.load_columns : c.group_columns;
     const int step_rows = kAsTheyCome ? c.load_rows : c.group_rows;
@@ -141,12 +153,12 @@ __device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& 
             X* target = to + more;
 #pragma unroll 4
             for (int r = row; r < c.rows; r += step_rows) {
-                copy_4_async(target, source);
+                copy_number_async(target, source);
                 source += step;
                 target += to_step;
             }
         }
-    } else {
+    } else if constexpr (sizeof(Raw) < 4) {
 #pragma unroll 1
         for (int r = row; r < c.rows; r += kAtOnce * c.group_rows) {
             Neighbours<Raw> held[kAtOnce];
@@ -170,26 +182,16 @@ __device__ __forceinline__ void load_inside(const TileArguments& a, const Tile& 
     }
 }
 
-/// What stands where there is no sample.
-template <class X>
-__device__ __forceinline__ X absent_number(const TileArguments& a) {
-    if constexpr (std::is_integral_v<X>) {
-        return a.absent_integer;
-    } else {
-        return a.absent;
-    }
-}
-
 /// Any window, one element after the other: lanes along rows, or down columns where those are what memory has side by side.
 template <class Raw, class X>
 __device__ __forceinline__ void load_elements(const TileArguments& a, const Tile& tile, X* window, const int* rows,
                                               const int* columns) {
     constexpr int kAtOnce = kElementsAtOnce;
-    constexpr bool kAsTheyCome = sizeof(Raw) == 4 && std::is_integral_v<X>;
+    constexpr bool kAsTheyCome = sizeof(Raw) == sizeof(X) && std::is_integral_v<X>;
     const Cut& c = a.cut;
     const int thread = static_cast<int>(threadIdx.x);
     const Raw* const in = static_cast<const Raw*>(a.in) + plane_offset(a, tile.plane, a.in_image, a.in_channel);
-    const X absent = absent_number<X>(a);
+    const X absent = static_cast<X>(a.absent);
     const int across = c.by_columns != 0 ? c.load_rows : c.load_columns;
     const int quotient = thread / across;
     const int rest = thread - quotient * across;
@@ -206,12 +208,12 @@ __device__ __forceinline__ void load_elements(const TileArguments& a, const Tile
             continue;
         }
         const Raw* const from = in + x;
-        if (kAsTheyCome || (sizeof(Raw) == 4 && a.input_type == kF32)) {
+        if (kAsTheyCome || (sizeof(Raw) == sizeof(X) && a.input_type == kOwnType<X>)) {
 #pragma unroll 4
             for (int r = row; r < all; r += c.load_rows, to += to_step) {
                 const int y = rows[r];
                 if (y != kAbsent) {
-                    copy_4_async(to, from + y);
+                    copy_number_async(to, from + y);
                 } else {
                     *to = absent;
                 }
@@ -314,11 +316,41 @@ __device__ __forceinline__ void store_strip(const TileArguments& a, const X (&su
     }
 }
 
+/// A strip's sums. `from`: the first element of its window; taps as they lie in the table.
+template <class X>
+__device__ __forceinline__ void add_mask(const TileArguments& a, X (&sum)[kDown][kAcross], const X* from, const X* taps) {
+    const int pitch = a.cut.pitch;
+    const int chunks = chunks_of(a.x.mask);
+    const X* chunk = taps;
+#pragma unroll 1
+    for (int left = chunks - 1; left > 0; --left) {
+        add_chunk<kChunk>(sum, from, pitch, chunk, a.y.mask);
+        from += kChunk;
+        chunk += a.y.mask * kChunkPitch;
+    }
+    switch (a.x.mask - kChunk * (chunks - 1)) {
+        case 1:
+            add_chunk<1>(sum, from, pitch, chunk, a.y.mask);
+            break;
+        case 2:
+            add_chunk<2>(sum, from, pitch, chunk, a.y.mask);
+            break;
+        case 3:
+            add_chunk<3>(sum, from, pitch, chunk, a.y.mask);
+            break;
+        case 4:
+            add_chunk<4>(sum, from, pitch, chunk, a.y.mask);
+            break;
+        default:
+            add_chunk<5>(sum, from, pitch, chunk, a.y.mask);
+            break;
+    }
+}
+
 /// A strip of outputs from its window to memory, unless it lies beside the output.
 template <class X>
 __device__ __forceinline__ void make_strip(const TileArguments& a, const Tile& tile, const X* window, const X* taps, int strip) {
     const Cut& c = a.cut;
-    const int chunks = chunks_of(a.x.mask);
     const int line = strip / c.strips_x;
     const int plane = line / c.strips_y;
     const int x = (strip - line * c.strips_x) * kAcross;
@@ -328,32 +360,7 @@ __device__ __forceinline__ void make_strip(const TileArguments& a, const Tile& t
     if (tile.plane + plane >= a.planes || rows_left <= 0 || columns_left <= 0) { return; }
 
     X sum[kDown][kAcross] = {};
-    const X* from = window + (plane * c.rows + y) * c.pitch + x;
-    const X* chunk = taps;
-#pragma unroll 1
-    for (int left = chunks - 1; left > 0; --left) {
-        add_chunk<kChunk>(sum, from, c.pitch, chunk, a.y.mask);
-        from += kChunk;
-        chunk += a.y.mask * kChunkPitch;
-    }
-    switch (a.x.mask - kChunk * (chunks - 1)) {
-        case 1:
-            add_chunk<1>(sum, from, c.pitch, chunk, a.y.mask);
-            break;
-        case 2:
-            add_chunk<2>(sum, from, c.pitch, chunk, a.y.mask);
-            break;
-        case 3:
-            add_chunk<3>(sum, from, c.pitch, chunk, a.y.mask);
-            break;
-        case 4:
-            add_chunk<4>(sum, from, c.pitch, chunk, a.y.mask);
-            break;
-        default:
-            add_chunk<5>(sum, from, c.pitch, chunk, a.y.mask);
-            break;
-    }
-
+    add_mask(a, sum, window + (plane * c.rows + y) * c.pitch + x, taps);
     const std::int64_t to = plane_offset(a, tile.plane + plane, a.out_image, a.out_channel) + (tile.y + y) * a.y.out_stride +
                             (tile.x + x) * a.x.out_stride;
     with_raw(a.output_bytes, [&](auto raw) {
@@ -384,7 +391,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) image_tiles_kernel(const __
     if (!inside) { __syncthreads(); }
     with_raw(a.input_bytes, [&](auto raw) {
         using Raw = decltype(raw);
-        if constexpr (sizeof(Raw) <= 4) {
+        if constexpr (sizeof(Raw) <= 4 || sizeof(X) == 8) {
             if (inside) {
                 load_inside<Raw>(a, tile, window);
             } else {

@@ -20,6 +20,10 @@ inline constexpr int kChunkPitch = 8;      // floats of shared memory for a chun
 /// 4,000 images of 64 x 64 with 3 x 3 taps 66 and 74 us, 4096 x 4096 with 7 x 7 87 and 86, with 15 x 15 225 and 212.
 inline constexpr std::int64_t kFewTaps = 36;
 
+// In multiply-adds of a thread: a product, and a chunk of a row of the mask besides.
+inline constexpr double kProductCost = 1.25;
+inline constexpr double kRowCost = 14;
+
 /// Chunks of a row of so many taps; all but the last have kChunk.
 __host__ __device__ constexpr int chunks_of(int mask_width) {
     return mask_width <= kMostTaps ? 1 : (mask_width - kMostTaps + kChunk - 1) / kChunk + 1;
@@ -56,21 +60,36 @@ struct TileArguments {
     std::int64_t in_image, out_image, in_channel, out_channel;
     Dtype input_type;
     int input_bytes, output_bytes;
-    float absent;  // what stands where there is no sample
-    std::int32_t absent_integer;
+    double absent;  // what stands where there is no sample
     Cut cut;
     Arguments common;  // epilogue and output type; nothing else is set
 };
 
-using Kernel = void (*)(TileArguments);
-/// `integers`: sums of 32 bits that wrap.
-Kernel kernel_of(std::int64_t taps, bool integers);
+/// How images whose rows follow each other are divided: a band is what memory has in one run, all columns of some rows of an image,
+/// or several whole images. In TileArguments::cut tiles_y and groups count bands.
+struct Band {
+    int images;                    // of a band; of more than one it is whole ones
+    std::int32_t whole;            // bands are whole images
+    std::int32_t far;              // rows of a window may be others than those that follow each other in a band
+    int held_bytes, output_bytes;  // of shared memory for a band's samples as they come, and for its outputs
+    std::int64_t all, all_images;  // bands
+};
 
-/// Bytes of shared memory: where rows and columns of the windows come from, taps, windows.
-inline std::size_t shared_bytes_of(const Cut& c, int mask_width, int mask_height) {
+using Kernel = void (*)(TileArguments);
+using BandKernel = void (*)(TileArguments, Band);
+/// `sums`: f32, f64, or i32: those of 32 bits that wrap.
+Kernel kernel_of(std::int64_t taps, Dtype sums);
+Kernel kernel_of_doubles();
+Kernel kernel_of_integers(bool few);
+
+/// The same for bands; null: there is none.
+BandKernel band_kernel_of(std::int64_t taps, Dtype sums);
+
+/// Bytes of shared memory: where rows and columns of the windows come from, taps, windows. `number`: bytes of a sum.
+inline std::size_t shared_bytes_of(const Cut& c, int mask_width, int mask_height, int number) {
     const int sources = (c.rows * c.planes + c.columns + 3) / 4 * 4;
-    const int taps = chunks_of(mask_width) * mask_height * kChunkPitch;
-    return sizeof(float) * static_cast<std::size_t>(sources + taps + c.rows * c.planes * c.pitch);
+    const int numbers = chunks_of(mask_width) * mask_height * kChunkPitch + c.rows * c.planes * c.pitch;
+    return sizeof(int) * static_cast<std::size_t>(sources) + static_cast<std::size_t>(number) * static_cast<std::size_t>(numbers);
 }
 
 }  // namespace tapline::cuda::image_tiles_rung

@@ -192,11 +192,10 @@ double tile_seconds(const Problem& p, const cuda_abi::Device& device) {
     const double halo = 1 + static_cast<double>(p.x.k - 1) / g.tile_pixels;
     const double products = static_cast<double>(p.y.k) * halo + static_cast<double>(p.x.k);
     const double cost = p.separable * (kProductCost * products + kRankCost) + kOutputCost;
-    // Few blocks leave multiprocessors alone, and a block by itself hides little.
+    // Whole tiles; few of them leave multiprocessors alone, and a block by itself hides little.
     const auto blocks = static_cast<double>(divide_up(p.y.outputs, g.tile_rows) *
                                             divide_up(p.x.outputs * p.channels.length, g.tile_elements) * p.batch.length);
-    const double in_one_round = kAloneCost * device.multiprocessors * g.tile_rows * g.tile_elements;
-    const double outputs = blocks > device.multiprocessors ? image_outputs(p) : std::max(image_outputs(p), in_one_round);
+    const double outputs = std::max(blocks, kAloneCost * device.multiprocessors) * g.tile_rows * g.tile_elements;
     return kLaunchSeconds + std::max(seconds_to_move(p, device), 2 * cost * outputs / device.peak_flops);
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
+#include <vector>
 
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
@@ -20,7 +22,8 @@ using transposed::Side;
 constexpr std::int64_t kLeastTaps = 256;                    // shorter filters are convolved as rows lie, in less than three copies
 constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;  // of rows in the workspace, unless fewer lines than a tile has are more
 constexpr std::int64_t kAlignment = 256;
-constexpr double kShareMoved = 0.78;  // of the copy's speed, by a pass: (2^20, 64) f32, H100
+constexpr std::int64_t kMostCopiedTaps = std::int64_t{1} << 28;  // that are put in the order of rows on the host
+constexpr double kShareMoved = 0.78;                             // of the copy's speed, by a pass: (2^20, 64) f32, H100
 constexpr double kChunkSeconds = 10e-6;
 
 std::int64_t whole(std::int64_t bytes) { return divide_up(bytes, kAlignment) * kAlignment; }
@@ -46,12 +49,18 @@ std::int64_t combinations(const Rows& rows) {
     return all;
 }
 
+// Whether outer axes step through filters. Their sets come one after the other, the last such axis of the problem stepping first.
+bool has_sets(const Problem& p) {
+    return std::any_of(p.outer.begin(), p.outer.end(), [](const core::Batch& b) { return b.length > 1 && b.taps_stride != 0; });
+}
+
 // `asked`: rows at a time, or 0.
 Chunk chunk_of(const Problem& p, const Rows& rows, std::int64_t asked = 0) {
     const Turned turned = turned_sides(p);
     const std::int64_t in = turned.in ? p.x.n * rows.input_bytes : 0;
     const std::int64_t out = turned.out ? p.x.outputs * rows.output_bytes : 0;
-    const std::int64_t most = asked > 0 ? asked : std::max<std::int64_t>(kMostBytes / std::max<std::int64_t>(in + out, 1), 1);
+    const std::int64_t least = has_sets(p) ? p.batch.length * p.outer_length() : 1;  // their filters are prepared in one piece
+    const std::int64_t most = asked > 0 ? asked : std::max(kMostBytes / std::max<std::int64_t>(in + out, 1), least);
     const std::int64_t others = combinations(rows);
     // As many as lie in two lines of memory belong together.
     const std::int64_t line = 2 * 128 / rows.input_bytes / std::max<std::int64_t>(std::abs(rows.near.in), 1);
@@ -68,10 +77,82 @@ Chunk chunk_of(const Problem& p, const Rows& rows, std::int64_t asked = 0) {
     return chunk;
 }
 
+// For each batch axis, in the order of rows_of(): how far `step(axis, filters from one of its rows to the next)` goes.
+template <class Step>
+Rows steps_of(const Problem& p, const Step& step) {
+    Problem steps = p;
+    std::int64_t filters = p.batch.taps_stride == 0 ? 1 : p.batch.length;
+    steps.batch.out_stride = step(p.batch, p.batch.taps_stride == 0 ? 0 : 1);
+    for (std::size_t i = p.outer.size(); i-- > 0;) {
+        const core::Batch& axis = p.outer.at(i);
+        const bool own = axis.length > 1 && axis.taps_stride != 0;
+        steps.outer.at(i).out_stride = step(axis, own ? filters : 0);
+        filters *= own ? axis.length : 1;
+    }
+    return rows_of(steps);
+}
+
+// Whether the steps are those of so many elements for each row, row after row.
+bool follow_each_other(const Rows& steps, std::int64_t unit) {
+    if (steps.near.length > 1 && steps.near.out != unit) { return false; }
+    std::int64_t rows = steps.near.length;
+    for (const RowAxis& axis : steps.others) {
+        if (axis.length > 1 && axis.out != rows * unit) { return false; }
+        rows *= axis.length;
+    }
+    return true;
+}
+
+Rows filters_of_rows(const Problem& p) {
+    return steps_of(p, [](const core::Batch&, std::int64_t filters) { return filters; });
+}
+
+std::int64_t count_of_filters(const Problem& p) {
+    std::int64_t count = p.batch.taps_stride == 0 ? 1 : p.batch.length;
+    for (const core::Batch& axis : p.outer) { count *= axis.taps_stride == 0 ? 1 : axis.length; }
+    return count;
+}
+
+// Whether each row's filter lies where the row does in the order of the passes: among the sets, or in the caller's memory.
+bool has_sets_in_order(const Problem& p) {
+    if (!p.taps_come_later) { return follow_each_other(filters_of_rows(p), 1); }
+    return follow_each_other(steps_of(p, [](const core::Batch& axis, std::int64_t) { return axis.taps_stride; }), p.x.k);
+}
+
+// Whether row r has filter r % filters.
+bool has_filters_in_turn(const Problem& p, const Rows& rows) {
+    return p.filters == 1 || (rows.batch_axis == -1 && (combinations(rows) == 1 || p.batch.length % p.filters == 0));
+}
+
+// A filter for each row, row after row.
+std::vector<std::byte> filters_in_order(const Problem& p, const void* taps) {
+    const Rows steps = filters_of_rows(p);
+    const std::size_t bytes = static_cast<std::size_t>(p.x.k) * size_of(p.taps_dtype);
+    std::vector<std::byte> all(static_cast<std::size_t>(p.batch.length * p.outer_length()) * bytes);
+    std::int64_t row = 0;
+    for (std::int64_t other = 0; other < combinations(steps); ++other) {
+        std::int64_t filter = 0;
+        std::int64_t rest = other;
+        for (const RowAxis& axis : steps.others) {
+            filter += rest % axis.length * axis.out;
+            rest /= axis.length;
+        }
+        for (std::int64_t near = 0; near < steps.near.length; ++near, ++row, filter += steps.near.out) {
+            std::memcpy(all.data() + static_cast<std::size_t>(row) * bytes,
+                        static_cast<const std::byte*>(taps) + static_cast<std::size_t>(filter) * bytes, bytes);
+        }
+    }
+    return all;
+}
+
 // So many rows one after the other.
 Problem packed_rows(const Problem& p, std::int64_t rows) {
     const Turned turned = turned_sides(p);
     Problem inner = p;
+    if (has_sets(p)) {
+        inner.filters = rows;
+        inner.batch.taps_stride = p.x.k;
+    }
     inner.x.in_stride = inner.x.out_stride = 1;
     inner.outer = {};
     inner.batch.length = rows;
@@ -79,6 +160,9 @@ Problem packed_rows(const Problem& p, std::int64_t rows) {
     if (turned.out) { inner.batch.out_stride = p.x.outputs; }
     return inner;
 }
+
+// An axis whose rows are one row of memory: which of two is nearer is not known of it.
+bool is_shared(const core::Batch& axis) { return axis.length > 1 && axis.in_stride == 0; }
 
 // Whether elements of neighbouring rows lie closer than those of a row.
 bool lies_across(std::int64_t sample, std::int64_t near) { return near != 0 && std::abs(near) < std::abs(sample); }
@@ -96,12 +180,14 @@ public:
         info.requirements = "256 taps or more; neighbouring rows closer in memory than samples; whole signals; workspace";
         info.limited_by = "the passes, and what limits the rung of rows";
         info.source = "src/cuda/families/transposed/transposed.cu";
-        info.takes_outer = 1;
+        info.takes_outer = 2;
         info.is_local = 0;
         return info;
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (p.x.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: rows are convolved as they lie"; }
+        if (p.x.k < kLeastTaps && !has_sets(p)) {
+            return "fewer than " + std::to_string(kLeastTaps) + " taps: rows are convolved as they lie";
+        }
         const Turned turned = turned_sides(p);
         const Rows rows = rows_of(p);
         if (rows.near.length == 1 || (!turned.in && !turned.out) || (turned.in && !lies_across(p.x.in_stride, rows.near.in)) ||
@@ -112,8 +198,18 @@ public:
         if (device.memory_bytes > 0 && chunk.in_bytes + chunk.out_bytes > device.memory_bytes / 2) {
             return "the rows of a line of memory need more than half of the device's memory";
         }
-        const bool at_once = chunk.rows() == rows.near.length && combinations(rows) == 1;
-        if (p.filters > 1 && (!at_once || p.taps_come_later)) { return "takes one filter, or as many as one pass has rows"; }
+        const std::int64_t all = p.batch.length * p.outer_length();
+        if (has_sets(p)) {
+            if (chunk.rows() != all || is_shared(p.batch) || std::any_of(p.outer.begin(), p.outer.end(), is_shared)) {
+                return "filters along several axes: takes all rows in one pass, none of them shared";
+            }
+            if (p.filters != count_of_filters(p)) { return "filters of an axis repeat"; }
+            if (!has_sets_in_order(p) && (p.taps_come_later || all * p.x.k > kMostCopiedTaps)) {
+                return "filters do not follow each other as rows do in memory";
+            }
+        } else if (p.filters > 1 && (p.taps_come_later || !has_filters_in_turn(p, rows) || chunk.near != rows.near.length)) {
+            return "rows that lie side by side do not have filters in turn";
+        }
         return best_rung(packed_rows(p, p.batch.length * p.outer_length()), device).rung < 0 ? "no rung takes the rows" : "";
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
@@ -150,7 +246,13 @@ public:
         };
         if (chosen->turned.in) { load_both(stored_bytes(p.dtype), true); }
         if (chosen->turned.out) { load_both(stored_bytes(p.output_dtype), false); }
-        chosen->inner = prepare_inside(packed_rows(p, chosen->chunk.rows()), prepared.given.taps, prepared.device);
+        const void* taps = prepared.given.taps;
+        std::vector<std::byte> in_order;
+        if (taps != nullptr && has_sets(p) && !has_sets_in_order(p)) {
+            in_order = filters_in_order(p, taps);
+            taps = in_order.data();
+        }
+        chosen->inner = prepare_inside(packed_rows(p, chosen->chunk.rows()), taps, prepared.device);
         return chosen;
     }
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
@@ -174,6 +276,12 @@ public:
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
                           cudaStream_t stream) const override {
         const RungInside& inner = prepared.chosen_as<ChosenTransposed>().inner;
+        if (has_sets(prepared.problem)) {
+            launch_chunks(prepared, job, workspace, stream, [&](const Job& rows, void* own, bool) {
+                tapline::cuda::launch_with_taps(*inner, rows, made.given, own, stream);
+            });
+            return;
+        }
         const auto& maker = dynamic_cast<const TakesTapsOnDevice&>(*inner->rung);
         launch_chunks(prepared, job, workspace, stream, [&](const Job& rows, void* own, bool is_first) {
             auto* const memory = static_cast<char*>(own);

@@ -3,7 +3,8 @@
 
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/overlap_save/overlap_save_points.hpp"
-#include "cuda/families/overlap_save/row/overlap_save_causal_row.cuh"
+#include "cuda/families/overlap_save/row/overlap_save_long_row.hpp"
+#include "cuda/families/overlap_save/row/overlap_save_row.cuh"
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda::overlap_save {
@@ -15,18 +16,14 @@ constexpr std::size_t kLongRowBytes = (kLongRowLanes + kLongRowHalfTable + 16 * 
 constexpr std::size_t kCausalRowBytes = (kLongRowLanes + kCausalRowTable + 16 * kLongRowRegion) * sizeof(float2) +
                                         kCausalRowKept * kLongRowThreads * sizeof(float4) + 2 * sizeof(CopyBarrier) +
                                         kLongRowTurnBytes;
-static_assert(2 * sizeof(RowInTurn) <= kLongRowTurnBytes);
 
 constexpr std::int64_t kPointBytes = sizeof(float2);
 
 /// In place of segments of so many warps, and of long rows whether by halves; null if there is none.
 template <bool kWhole>
 SegmentKernel kernel_of(Dtype dtype, int warps, bool by_halves) {
+    if (warps == kLongRowWarps) { return long_row_kernel(dtype, kWhole, by_halves); }
     const auto of_type = [&]<class S>(S) -> SegmentKernel {
-        if constexpr (sizeof(S) == 2) {
-            if (by_halves) { return &overlap_save_causal_row_kernel<S, kWhole>; }
-        }
-        if (warps == kLongRowWarps) { return &overlap_save_long_row_kernel<S, kWhole>; }
         if (warps == ShortRow::kWarps) { return &overlap_save_row_kernel<S, ShortRow, kWhole>; }
         if (warps == Row::kWarps) { return &overlap_save_row_kernel<S, Row, kWhole>; }
         return nullptr;
@@ -46,7 +43,7 @@ SegmentKernel kernel_of(Dtype dtype, int warps, bool by_halves) {
 /// At a time; of long rows half a one.
 int rows_of_block(int warps, const cuda_abi::Device& device) {
     const std::int64_t limit = device.shared_bytes_per_block;
-    if (warps == kLongRowWarps) { return device.major >= 9 && limit >= static_cast<std::int64_t>(kLongRowBytes) ? 1 : 0; }
+    if (warps == kLongRowWarps) { return has_long_rows(device) && limit >= static_cast<std::int64_t>(kLongRowBytes) ? 1 : 0; }
     return with_shape(warps, [&]<class Shape>(Shape) {
         const std::int64_t room = limit - Shape::kTable * kPointBytes;
         const auto rows = static_cast<int>(std::clamp<std::int64_t>(room / (Shape::kBuffer * kPointBytes), 0, Shape::kMostRows));

@@ -5,6 +5,7 @@
 #include "cuda/families/overlap_save/overlap_save_outputs.cuh"
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/families/overlap_save/segment/overlap_save_convolve.cuh"
+#include "cuda/primitives/shared_memory.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -46,6 +47,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
     extern __shared__ uint4 shared[];
     constexpr SharedLayout kLayout = shared_layout<Shape, kWarps, sizeof(Point), kSpectrum>();
+    if constexpr (lacks_shared_memory(kLayout.segments + kLayout.segment_bytes)) { return; }
     char* const base = reinterpret_cast<char*>(shared);
     Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);

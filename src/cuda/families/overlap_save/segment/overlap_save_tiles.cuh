@@ -5,6 +5,7 @@
 #include "cuda/families/overlap_save/overlap_save_samples.cuh"
 #include "cuda/families/overlap_save/segment/overlap_save_convolve.cuh"
 #include "cuda/families/overlap_save/segment/overlap_save_tile_samples.cuh"
+#include "cuda/primitives/shared_memory.cuh"
 
 namespace tapline::cuda::overlap_save {
 
@@ -121,6 +122,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
 
     extern __shared__ uint4 tiles_shared[];
     constexpr SharedLayout kLayout = tiles_layout<Shape, kWarps, Point>();
+    if constexpr (lacks_shared_memory(kLayout.spectrum + kLayout.segment_bytes)) { return; }
     char* const base = reinterpret_cast<char*>(tiles_shared);
     Point* const block_pairs = reinterpret_cast<Point*>(base + kLayout.pairs);
     const Point* const twiddles = reinterpret_cast<Point*>(base + kLayout.twiddles);

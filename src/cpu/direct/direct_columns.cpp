@@ -1,0 +1,272 @@
+#include "cpu/direct/direct_columns.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "core/plan/parallel.hpp"
+#include "core/plan/repeated.hpp"
+#include "core/problem/elements.hpp"
+#include "core/problem/epilogue.hpp"
+#include "core/problem/window.hpp"
+#include "cpu/direct/direct_cost.hpp"
+#include "cpu/direct/direct_shape.hpp"
+#include "cpu/direct/simd_columns.hpp"
+#include "cpu/lines/simd_lines.hpp"
+
+namespace tapline::cpu {
+namespace {
+
+using core::Input;
+using core::Output;
+using core::Piece;
+using core::Resolved;
+
+// Columns of a block: so many samples side by side that a line of the cache is read whole, of bytes too.
+constexpr std::int64_t kMostColumns = 64;
+// Elements of a block's outputs: they and what they read stay in the L2 cache, beside few samples that two blocks read.
+constexpr std::int64_t kBlockElements = 8192;
+// Blocks below each other in a task, for which the table of taps is made once.
+constexpr std::int64_t kMostBlocks = 8;
+// Longer filters are summed in groups (simd_direct.hpp), along lines.
+constexpr std::int64_t kMostTaps = kDirectGroup;
+// A load for each product, and an element on its way to the block or out of it.
+constexpr double kProductFactor = 1.6;
+constexpr double kMoveSeconds = 0.15e-9;
+
+std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
+
+double seconds_of(const Resolved& p, double outputs) {
+    const double product = direct_product_seconds(current_target(), size_of(real_part_of(p.sum_dtype)));
+    return outputs * ((static_cast<double>(p.x.k) * kProductFactor + kProductsOfAnOutput) * product + 2 * kMoveSeconds);
+}
+
+/// T: float or double, the type of sums.
+///
+/// A block is some columns of some outputs: `columns` of them side by side, `pitch` elements from one output to the next.
+template <class T>
+class Columns final : public core::Executable {
+public:
+    Columns(const LineLayout& layout, const void* taps, const core::Request& request)
+        : problem_(layout.problem),
+          reordered_(layout.reordered),
+          own_(layout.filters > 1),
+          lines_(problem_of_lines(problem_, 1)),
+          taps_(static_cast<const T*>(taps), static_cast<const T*>(taps) + layout.filters * problem_.x.k),
+          target_(current_target()),
+          sum_(direct_kernels(target_).of<T>().real),
+          sum_own_(columns_kernels(target_).of<T>().sum),
+          threads_(request.threads) {
+        const LineTable& moves = line_kernels(target_);
+        if (problem_.dtype != lines_.dtype) { widen_ = moves.widening(problem_.dtype, lines_.dtype == Dtype::f64); }
+        if (lines_.output_dtype != problem_.output_dtype) { narrow_ = moves.narrowing(problem_.output_dtype); }
+        columns_ = std::min(problem_.batch.length, kMostColumns);
+        const std::int64_t wanted = std::max(divide_up(kBlockElements, columns_), 2 * problem_.x.k);
+        outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, wanted);
+    }
+
+    [[nodiscard]] std::size_t workspace_bytes() const override {
+        return static_cast<std::size_t>(slot_elements() * threads_) * sizeof(T);
+    }
+    [[nodiscard]] std::string describe() const override {
+        return "columns of " + std::to_string(columns_) + " rows side by side, " + to_string(target_);
+    }
+
+    void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void*) const override {
+        if (output.count <= 0) { return; }
+        const std::int64_t blocks = divide_up(output.count, outputs_);
+        const std::int64_t across = divide_up(problem_.batch.length, columns_);
+        const std::int64_t all = problem_.outer_length() * across;
+        const std::int64_t together = std::clamp<std::int64_t>(all * blocks / (4 * threads_), 1, std::min(blocks, kMostBlocks));
+        const std::int64_t tasks = divide_up(blocks, together);
+        const auto task = [&](std::int64_t index, int slot) {
+            core::OuterElement element = core::outer_element(problem_, output, input, index / tasks / across);
+            if (reordered_) {
+                element.output.batch_stride = problem_.batch.out_stride;
+                element.input.main.batch_stride = element.input.extra.batch_stride = problem_.batch.in_stride;
+            }
+            Block block{.output = element.output, .input = element.input};
+            block.column = index / tasks % across * columns_;
+            block.columns = std::min(columns_, problem_.batch.length - block.column);
+            T* const scratch = reinterpret_cast<T*>(workspace.data()) + slot * slot_elements();
+            block.samples = scratch + table_elements();
+            block.sums = block.samples + window_elements();
+            block.taps = scratch;
+            fill_table(block, element.taps, scratch);
+            const std::int64_t first = output.first + index % tasks * together * outputs_;
+            const std::int64_t end = std::min(first + together * outputs_, output.first + output.count);
+            for (std::int64_t o = first; o < end; o += outputs_) { run(block, o, std::min(outputs_, end - o)); }
+        };
+        core::parallel_for(all * tasks, threads_, std::cref(task),
+                           seconds_of(problem_, static_cast<double>(problem_.batch.length * problem_.outer_length()) *
+                                                    static_cast<double>(output.count)));
+    }
+
+private:
+    struct Block {
+        Output output;
+        Input input;
+        std::int64_t column = 0, columns = 0;
+        std::int64_t pitch = 0, period = 0;
+        const T* taps = nullptr;
+        T *samples = nullptr, *sums = nullptr;
+    };
+
+    // From output to output of a block: with filters of their own whole vectors of columns, or so few that several outputs fill them.
+    [[nodiscard]] std::int64_t pitch_of(std::int64_t columns) const {
+        return own_ && columns > kColumnsLanes ? round_up(columns, kColumnsLanes) : columns;
+    }
+    [[nodiscard]] std::int64_t widest_pitch() const { return pitch_of(columns_); }
+    // A table of taps repeats after so many elements, at most.
+    [[nodiscard]] std::int64_t longest_period() const {
+        return own_ ? std::max(round_up(columns_, kColumnsLanes), kColumnsLanes * kColumnsLanes) : 0;
+    }
+    [[nodiscard]] std::int64_t table_elements() const { return problem_.x.k * longest_period(); }
+    [[nodiscard]] std::int64_t window_elements() const {
+        return round_up((outputs_ + problem_.x.k - 1) * widest_pitch() + longest_period() + kDirectPadding, kColumnsLanes);
+    }
+    [[nodiscard]] std::int64_t sums_elements() const {
+        return round_up(outputs_ * widest_pitch() + longest_period() + kDirectPadding, kColumnsLanes);
+    }
+    [[nodiscard]] std::int64_t slot_elements() const { return table_elements() + window_elements() + sums_elements(); }
+
+    void fill_table(Block& block, std::int64_t filter, T* table) const {
+        block.pitch = pitch_of(block.columns);
+        if (!own_) {
+            block.taps = taps_.data();
+            return;
+        }
+        block.period = std::lcm(block.pitch, kColumnsLanes);
+        const std::int64_t k = problem_.x.k;
+        for (std::int64_t j = 0; j < block.pitch; ++j) {
+            const std::int64_t row = block.column + std::min(j, block.columns - 1);
+            const T* const own = taps_.data() + (filter + row % problem_.filters * problem_.batch.taps_stride) * k;
+            for (std::int64_t t = 0; t < k; ++t) { table[t * block.period + j] = own[t]; }
+        }
+        for (std::int64_t t = 0; t < k; ++t) {
+            T* const line = table + t * block.period;
+            for (std::int64_t j = block.pitch; j < block.period; ++j) { line[j] = line[j - block.pitch]; }
+        }
+    }
+
+    void run(const Block& block, std::int64_t first, std::int64_t count) const {
+        const std::int64_t k = problem_.x.k;
+        gather(block, first - problem_.x.origin, count + k - 1);
+        if (own_) {
+            const std::int64_t rows = divide_up(count * block.pitch, block.period);
+            sum_own_({.out = block.sums,
+                      .in = block.samples,
+                      .taps = block.taps,
+                      .rows = rows,
+                      .period = block.period,
+                      .step = block.pitch,
+                      .k = k});
+        } else {
+            sum_({.out = block.sums,
+                  .in = block.samples,
+                  .taps = block.taps,
+                  .count = count * block.pitch,
+                  .step = block.pitch,
+                  .k = k});
+        }
+        store(block, first, count);
+    }
+
+    // The samples at positions [first, first + count), and numbers behind them, which sums that nobody asked for read.
+    void gather(const Block& block, std::int64_t first, std::int64_t count) const {
+        const Piece& main = block.input.main;
+        const std::int64_t from = std::clamp(main.first, first, first + count), end = std::clamp(main.last, from, first + count);
+        const auto copy = [&](const Piece& piece, std::int64_t position, std::int64_t lines, T* to) {
+            const std::int64_t offset = block.column * piece.batch_stride + (position - piece.first) * piece.stride;
+            const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
+            const std::byte* at = static_cast<const std::byte*>(piece.data) + offset * bytes;
+            if (piece.stride == block.columns && block.pitch == block.columns) { return widen(to, at, lines * block.columns); }
+            for (std::int64_t i = 0; i < lines; ++i) {
+                widen(to + i * block.pitch, at + i * piece.stride * bytes, block.columns);
+            }
+        };
+        const auto line = [&](std::int64_t position) { return block.samples + (position - first) * block.pitch; };
+        if (from < end) { copy(main, from, end - from, line(from)); }
+        const auto beyond = [&](std::int64_t position) {
+            const auto holds = [](const Piece& piece, std::int64_t p) { return p >= piece.first && p < piece.last; };
+            std::int64_t index = position;
+            if (!holds(main, index) && !holds(block.input.extra, index)) {
+                index = core::boundary_index(problem_.x.boundary, position, block.input.n);
+            }
+            for (const Piece* piece : {&main, &block.input.extra}) {
+                if (holds(*piece, index)) { return copy(*piece, index, 1, line(position)); }
+            }
+            const bool outside = index < 0 && problem_.x.boundary == Boundary::constant;
+            std::fill_n(line(position), block.pitch, static_cast<T>(outside ? problem_.constant.real() : 0.0));
+        };
+        for (std::int64_t p = first; p < from; ++p) { beyond(p); }
+        for (std::int64_t p = end; p < first + count; ++p) { beyond(p); }
+        std::fill_n(line(first + count), block.period + kDirectPadding, T{});
+        if (block.pitch == block.columns) { return; }
+        for (std::int64_t p = first; p < first + count; ++p) {
+            std::fill(line(p) + block.columns, line(p) + block.pitch, T{});
+        }
+    }
+    void widen(T* to, const std::byte* from, std::int64_t count) const {
+        if (widen_ != nullptr) { return widen_(to, from, count); }
+        std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+    }
+
+    void store(const Block& block, std::int64_t first, std::int64_t count) const {
+        const Output& output = block.output;
+        const std::int64_t offset = block.column * output.batch_stride + (first - output.first) * output.stride;
+        const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
+        std::byte* const to = static_cast<std::byte*>(output.data) + offset * bytes;
+        const bool one_run = output.stride == block.columns && block.pitch == block.columns;
+        const std::int64_t length = one_run ? count * block.columns : block.columns;
+        for (std::int64_t i = 0; i < (one_run ? 1 : count); ++i) {
+            T* sums = block.sums + i * block.pitch;
+            std::byte* const run = to + i * output.stride * bytes;
+            Output packed{.data = run, .first = 0, .count = length, .batch_stride = 0, .stride = 1};
+            if (narrow_ == nullptr) {
+                core::store(lines_, packed, 0, 0, length, sums);
+                continue;
+            }
+            if (!lines_.trivial_epilogue) {
+                packed.data = block.samples;  // which nobody reads any more
+                core::store(lines_, packed, 0, 0, length, sums);
+                sums = block.samples;
+            }
+            narrow_(run, sums, length);
+        }
+    }
+
+    Resolved problem_;
+    bool reordered_, own_;
+    Resolved lines_;  // as if rows were lines: with the types of sums and of what is made of them
+    std::vector<T> taps_;
+    Target target_;
+    typename DirectKernels<T>::Kernel sum_;
+    void (*sum_own_)(const ColumnsCall<T>&);
+    Convert widen_ = nullptr, narrow_ = nullptr;
+    int threads_;
+    std::int64_t columns_ = 1, outputs_ = 1;  // of a block
+};
+
+}  // namespace
+
+bool takes_columns(const LineLayout& layout, const core::Request& request) {
+    const Resolved& p = layout.problem;
+    const bool finite = request.facts.finite || p.x.boundary != Boundary::zero;
+    return layout.way == LineLayout::Way::tiles && !is_complex(p.sum_dtype) && p.x.n != kUnknownLength && p.batch.length > 1 &&
+           p.batch.in_stride == 1 && p.batch.out_stride == 1 && p.x.k <= kMostTaps && finite;
+}
+
+double seconds_of_columns(const LineLayout& layout) {
+    const Resolved& p = layout.problem;
+    return seconds_of(p, static_cast<double>(p.batch.length * p.outer_length()) * static_cast<double>(p.x.outputs));
+}
+
+std::unique_ptr<core::Executable> prepare_columns(const LineLayout& layout, const void* taps, const core::Request& request) {
+    if (layout.problem.sum_dtype == Dtype::f64) { return std::make_unique<Columns<double>>(layout, taps, request); }
+    return std::make_unique<Columns<float>>(layout, taps, request);
+}
+
+}  // namespace tapline::cpu

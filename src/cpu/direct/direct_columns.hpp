@@ -1,0 +1,18 @@
+// Direct sums down rows that lie side by side and are narrower than their sums, or have filters of their own.
+#pragma once
+
+#include "core/choice/engine.hpp"
+#include "cpu/lines/line_layout.hpp"
+
+namespace tapline::cpu {
+
+/// Whether the rows of a layout of tiles go through blocks of columns: as they lie, without becoming lines.
+bool takes_columns(const LineLayout& layout, const core::Request& request);
+
+/// Of all threads together.
+double seconds_of_columns(const LineLayout& layout);
+
+/// `taps`: layout.filters of them.
+std::unique_ptr<core::Executable> prepare_columns(const LineLayout& layout, const void* taps, const core::Request& request);
+
+}  // namespace tapline::cpu

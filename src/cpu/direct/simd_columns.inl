@@ -1,0 +1,51 @@
+// The body of simd_columns.cpp, compiled once for each target.
+
+#include <hwy/highway.h>
+
+#include "cpu/direct/simd_columns.hpp"
+
+#if TAPLINE_NAMED_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace tapline::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Outputs below each other that share a vector of taps: with two multiply-adds a cycle of a latency of four, as many as wait.
+inline constexpr int kDown = 8;
+
+template <int R, class T>
+HWY_INLINE void sum_some(const ColumnsCall<T>& call, std::int64_t row, std::int64_t j) {
+    const hn::ScalableTag<T> d;
+    const T* HWY_RESTRICT in = call.in + row * call.period + j;
+    const T* HWY_RESTRICT taps = call.taps + j;
+    hn::Vec<decltype(d)> sums[R];
+    for (int r = 0; r < R; ++r) { sums[r] = hn::Zero(d); }
+    for (std::int64_t t = 0; t < call.k; ++t, in += call.step, taps += call.period) {
+        const auto tap = hn::LoadU(d, taps);
+        for (int r = 0; r < R; ++r) { sums[r] = hn::MulAdd(tap, hn::LoadU(d, in + r * call.period), sums[r]); }
+    }
+    T* HWY_RESTRICT out = call.out + row * call.period + j;
+    for (int r = 0; r < R; ++r) { hn::StoreU(sums[r], d, out + r * call.period); }
+}
+
+template <class T>
+void sum_columns(const ColumnsCall<T>& call) {
+    constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(T));
+    std::int64_t row = 0;
+    for (; row + kDown <= call.rows; row += kDown) {
+        for (std::int64_t j = 0; j < call.period; j += kLanes) { sum_some<kDown>(call, row, j); }
+    }
+    for (; row < call.rows; ++row) {
+        for (std::int64_t j = 0; j < call.period; j += kLanes) { sum_some<1>(call, row, j); }
+    }
+}
+
+const ColumnsTable& columns_table() {
+    static const ColumnsTable kTable{{&sum_columns<float>}, {&sum_columns<double>}};
+    return kTable;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tapline::cpu
+HWY_AFTER_NAMESPACE();
+#endif
