@@ -5,8 +5,7 @@
 
 BUILD holds compile_commands.json. Sources of one room that are compiled alike are checked together, as one source that includes
 them; where that is not clean each half is checked again, so that what is reported is said of single files. What clang-tidy says
-of a main file alone, unused using declarations, is asked once more of each source that has any. The exit status is 1 if anything
-is reported.
+of a main file alone, unused using declarations, is read off the text. The exit status is 1 if anything is reported.
 """
 
 import concurrent.futures
@@ -20,7 +19,6 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_TOGETHER = 16
-OF_MAIN_FILES = "misc-unused-using-decls"
 # Headers that are looked at, and sources where others include them; what kernels are made of is not (scripts/lint.sh).
 OURS = (
     r"((include/tapline|src/(capi|cli|core|design|engines|gpu_host|io|reference)|python/src)/([a-z0-9_]+/)*[a-z0-9_]+\.hpp"
@@ -34,7 +32,7 @@ def flags_of(entry):
     kept = []
     skip = False
     for word in words:
-        if skip or word in ("-c", "-Winvalid-pch", entry["file"]):
+        if skip or word in ("-c", "-Winvalid-pch", entry["file"]) or re.fullmatch(r"-O\d|-fPI[CE]", word):
             skip = False
         elif word in ("-o", "-MF", "-MT", "-MQ", "-include"):
             skip = True
@@ -44,12 +42,14 @@ def flags_of(entry):
 
 
 def names_in(source):
-    """What a source defines for itself, read off the lines that are not indented."""
+    """What a source defines for itself, read off the lines that are not indented; members of classes are theirs."""
     with open(os.path.join(ROOT, source), encoding="utf-8") as file:
         text = file.read()
     types = re.findall(r"^(?:class|struct|enum class) (\w+)", text, re.MULTILINE)
     others = re.findall(
-        r"^(?:\[\[\w+\]\] )?(?!class|struct|enum|namespace|using|template)[A-Za-z][^({=;\n]*?\b(\w+)\s*[({=;]", text, re.MULTILINE
+        r"^(?:\[\[\w+\]\] )?(?!class|struct|enum|namespace|using|template)[A-Za-z][^({=;\n]*?(?<!:)\b(\w+)\s*[({=;]",
+        text,
+        re.MULTILINE,
     )
     return {*types, *others}
 
@@ -75,20 +75,27 @@ def groups_of(build, sources):
     return [(flags, entries[members[0]]["directory"], members) for (_, flags), members, _ in groups]
 
 
-def has_using(source):
+def unused_usings(source):
+    """Using declarations whose name the source does not mention again."""
     with open(os.path.join(ROOT, source), encoding="utf-8") as file:
-        return re.search(r"^\s*using [\w:]+::\w+;", file.read(), re.MULTILINE) is not None
+        text = re.sub(r"//.*", "", file.read())
+    names = re.findall(r"^\s*using [\w:]+::(\w+);", text, re.MULTILINE)
+    return [
+        f"{source}: using {name}: unused (misc-unused-using-decls)\n"
+        for name in names
+        if len(re.findall(rf"\b{name}\b", text)) == names.count(name)
+    ]
 
 
-def check(tidy, folder, checks, flags, directory, members):
-    """What is to be reported about the members; `checks` as clang-tidy takes them, beside .clang-tidy's."""
+def check(tidy, folder, flags, directory, members):
+    """What is to be reported about the members."""
     if len(members) == 1:
         main = os.path.join(ROOT, members[0])
     else:
         handle, main = tempfile.mkstemp(suffix=".cpp", dir=folder, text=True)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.writelines(f'#include "{ROOT}/{member}"  // NOLINT(bugprone-suspicious-include)\n' for member in members)
-    command = [tidy, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={OURS}", f"--checks={checks}", main, "--"]
+    command = [tidy, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={OURS}", main, "--"]
     result = subprocess.run(
         [*command, *flags, "-Wno-unknown-warning-option"], cwd=directory, capture_output=True, text=True, check=False
     )
@@ -97,7 +104,7 @@ def check(tidy, folder, checks, flags, directory, members):
     if len(members) == 1:
         return [re.sub(r"^\d+ warnings generated.*\n", "", result.stdout + result.stderr, flags=re.MULTILINE)]
     half = len(members) // 2
-    return [report for part in (members[:half], members[half:]) for report in check(tidy, folder, checks, flags, directory, part)]
+    return [report for part in (members[:half], members[half:]) for report in check(tidy, folder, flags, directory, part)]
 
 
 def main():
@@ -107,12 +114,9 @@ def main():
     groups = groups_of(build, sources)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         # The longest first, so that none is left for the end.
-        work = [("", *group) for group in sorted(groups, key=lambda group: -len(group[2]))]
-        for flags, directory, members in groups:
-            # A source that is checked alone anyway has been asked.
-            again = [source for source in members if len(members) > 1 and has_using(source)]
-            work += [(f"-*,{OF_MAIN_FILES}", flags, directory, [source]) for source in again]
-        reports = [report for found in pool.map(lambda task: check(tidy, folder, *task), work) for report in found]
+        work = sorted(groups, key=lambda group: -len(group[2]))
+        reports = [report for found in pool.map(lambda group: check(tidy, folder, *group), work) for report in found]
+    reports += [report for source in sources for report in unused_usings(source)]
     print("".join(reports), end="")
     return 1 if reports else 0
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import tapline
-from tapline import _fallback, _upfirdn, _upfirdn_periods
+from tapline import _fallback, _upfirdn
+from tapline._upfirdn import periods
 
 scipy_signal = pytest.importorskip("scipy.signal")
 scipy_ndimage = pytest.importorskip("scipy.ndimage")
@@ -175,7 +176,7 @@ def test_changes_of_rate(up, down, count, kinds, monkeypatch):
     tolerance = 1e-13 if x.dtype.char in "dD" else 3e-6
     for axis in (0, 1):
         assert_same(tapline.signal.upfirdn(h, x, up, down, axis), scipy_signal.upfirdn(h, x, up, down, axis), tolerance)
-    ours = _upfirdn_periods.upfirdn(x, h, up, down, 0, 1000, _upfirdn_periods.Periods(count, up, down))
+    ours = periods.upfirdn(x, h, up, down, 0, 1000, periods.Periods(count, up, down))
     assert_same(ours, scipy_signal.upfirdn(h, x, up, down)[:, :1000], tolerance)
     x = x.copy()
     x[1, 2000] = np.nan

@@ -3,11 +3,12 @@
 #include "core/choice/choice.hpp"
 #include "core/plan/plan_parts.hpp"
 #include "core/plan/repeated.hpp"
+#include "core/problem/refuse.hpp"
 
 namespace tapline {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
+using core::refuse;
 
 void check_pointers(const core::PlanState& s, const void* out, const void* in) {
     if (out == nullptr) { refuse("out: a null pointer; give a buffer of " + std::to_string(s.out_extent.elements) + " elements"); }

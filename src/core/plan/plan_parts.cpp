@@ -6,6 +6,7 @@
 
 #include "core/choice/choice.hpp"
 #include "core/choice/engine.hpp"
+#include "core/problem/refuse.hpp"
 
 namespace tapline::core {
 namespace {
@@ -23,8 +24,6 @@ KeptWorkspace& kept_workspace() {
     thread_local KeptWorkspace workspace;
     return workspace;
 }
-
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
 
 }  // namespace
 

@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "core/plan/host_memory.hpp"
+#include "core/problem/refuse.hpp"
 #include "core/shard/sharded_plan.hpp"
 
 namespace tapline {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
+using core::refuse;
 
 class Exchange {
 public:

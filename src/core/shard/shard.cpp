@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <string>
 
+#include "core/problem/refuse.hpp"
 #include "core/problem/window.hpp"
 #include "core/shard/sharded_plan.hpp"
 
 namespace tapline {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
+using core::refuse;
 
 std::int64_t round_down(std::int64_t value, std::int64_t unit) { return value / unit * unit; }
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return round_down(value + unit - 1, unit); }

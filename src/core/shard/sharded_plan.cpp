@@ -10,6 +10,7 @@
 #include "core/plan/host_memory.hpp"
 #include "core/plan/plan_parts.hpp"
 #include "core/problem/arrange.hpp"
+#include "core/problem/refuse.hpp"
 #include "core/stream/stream_state.hpp"
 
 namespace tapline {
@@ -52,9 +53,8 @@ UpTo<BatchAxis, 4> batch_axes_of(const Problem& p) {
 namespace {
 
 using core::Axis;
+using core::refuse;
 using core::Resolved;
-
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
 
 std::string text_of(const Span& span) { return "[" + std::to_string(span.first) + ", " + std::to_string(span.last) + ")"; }
 

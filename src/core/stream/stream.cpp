@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/choice/engine.hpp"
+#include "core/problem/refuse.hpp"
 #include "core/stream/stream_buffers.hpp"
 #include "core/stream/stream_schedule.hpp"
 #include "core/stream/stream_state.hpp"
@@ -25,7 +26,7 @@ constexpr std::int64_t kEarlyRunBytes = std::int64_t{256} << 10;
 // Wide batches: fewer frames a run would leave each row almost no work.
 constexpr std::int64_t kLeastRunFrames = 64;
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::argument, message); }
+using core::refuse;
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 

@@ -14,7 +14,7 @@ constexpr std::array<char, 8> kMagic{'t', 'a', 'p', 'l', 's', 't', 'r', 'm'};
 constexpr std::uint32_t kFormat = 1;
 constexpr std::uint32_t kByteOrderMark = 0x01020304;
 
-[[noreturn]] void refuse(const std::string& reason) {
+[[noreturn]] void refuse_state(const std::string& reason) {
     throw Error(ErrorCode::argument,
                 "state: " + reason + "; give bytes that Stream::save() returned for the same problem, taps and options");
 }
@@ -48,7 +48,7 @@ public:
     explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
     std::span<const std::byte> take(std::size_t count) {
-        if (count > rest_.size()) { refuse("ends too early"); }
+        if (count > rest_.size()) { refuse_state("ends too early"); }
         const auto part = rest_.first(count);
         rest_ = rest_.subspan(count);
         return part;
@@ -69,7 +69,7 @@ public:
 
     std::span<const std::byte> frames(std::int64_t count, std::size_t frame_bytes) {
         if (count < 0 || static_cast<std::uint64_t>(count) > rest_.size() / frame_bytes) {
-            refuse("announces " + std::to_string(count) + " frames that it does not hold");
+            refuse_state("announces " + std::to_string(count) + " frames that it does not hold");
         }
         return take(static_cast<std::size_t>(count) * frame_bytes);
     }
@@ -81,29 +81,31 @@ private:
 };
 
 void expect_text(Reader& reader, const char* what, const std::string& expected) {
-    if (reader.text() != expected) { refuse(std::string("saved with another ") + what + "; the stream's is \"" + expected + "\""); }
+    if (reader.text() != expected) {
+        refuse_state(std::string("saved with another ") + what + "; the stream's is \"" + expected + "\"");
+    }
 }
 
 void expect_hash(Reader& reader, const char* what, std::uint64_t expected) {
-    if (reader.number<std::uint64_t>() != expected) { refuse(std::string("saved with another ") + what); }
+    if (reader.number<std::uint64_t>() != expected) { refuse_state(std::string("saved with another ") + what); }
 }
 
 // Magic, format, byte order and the hash at the end, which the result leaves out.
 Reader open_envelope(std::span<const std::byte> bytes) {
     if (bytes.size() < kMagic.size() + 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t) ||
         std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
-        refuse("not the state of a stream");
+        refuse_state("not the state of a stream");
     }
     const auto content = bytes.first(bytes.size() - sizeof(std::uint64_t));
     Reader reader(content);
     reader.take(kMagic.size());
     const auto format = reader.number<std::uint32_t>();
-    if (format != kFormat) { refuse("format " + std::to_string(format) + ", this library reads " + std::to_string(kFormat)); }
+    if (format != kFormat) { refuse_state("format " + std::to_string(format) + ", this library reads " + std::to_string(kFormat)); }
     std::uint32_t mark = 0;
     std::memcpy(&mark, reader.take(sizeof(mark)).data(), sizeof(mark));
-    if (mark != kByteOrderMark) { refuse("saved on a machine with another byte order"); }
+    if (mark != kByteOrderMark) { refuse_state("saved on a machine with another byte order"); }
     if (Reader(bytes.last(sizeof(std::uint64_t))).number<std::uint64_t>() != hash_bytes(content.data(), content.size())) {
-        refuse("damaged (its checksum differs)");
+        refuse_state("damaged (its checksum differs)");
     }
     return reader;
 }
@@ -193,12 +195,12 @@ StreamStateView parse_stream_state(std::span<const std::byte> bytes, const Strea
     for (std::int64_t* counter : {&c.received, &c.computed, &c.taken, &c.flushed, &c.history_first, &c.head}) {
         *counter = reader.number<std::int64_t>();
         // No count of frames reaches 2^60, so that differences cannot overflow.
-        if (*counter < 0 || *counter >= std::int64_t{1} << 60) { refuse("a counter is out of range"); }
+        if (*counter < 0 || *counter >= std::int64_t{1} << 60) { refuse_state("a counter is out of range"); }
     }
     view.history = reader.frames(c.received - c.history_first, in_frame_bytes);
     view.head = reader.frames(c.head, in_frame_bytes);
     view.waiting = reader.frames(c.computed - c.taken, out_frame_bytes);
-    if (!reader.at_end()) { refuse("has bytes after its end"); }
+    if (!reader.at_end()) { refuse_state("has bytes after its end"); }
     return view;
 }
 

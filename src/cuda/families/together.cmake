@@ -1,5 +1,5 @@
-# Where CUDA code is hardly optimised, reading headers takes most of the time: sources that are alike are read together, as one that includes
-# them, or as two where some are for the oldest GPU as well. A line is what their paths are behind families/.
+# For one architecture reading headers takes most of the time: sources that are alike are read together, as one that includes them, or as two
+# where some are for the oldest GPU as well. A line is what their paths are behind families/.
 set(alike
   "common/[a-z0-9_]+"
   "depthwise/[a-z0-9_]+"
@@ -15,8 +15,7 @@ set(alike
   "overlap_save/large/overlap_save_large_spectrum_kernels_[a-z0-9]+"
   "overlap_save/segment/overlap_save_kernels_[a-z0-9]+"
   "overlap_save/segment/overlap_save_narrow_kernels_[a-z0-9]+"
-  "overlap_save/segment/overlap_save_tiles_kernels_[a-z0-9]+"
-  "tensor/tensor_(group_)?kernels")
+  "overlap_save/segment/overlap_save_tiles_kernels_[a-z0-9]+")
 foreach(paths ${alike})
   foreach(kind EXCLUDE INCLUDE)
     set(members ${family_sources})

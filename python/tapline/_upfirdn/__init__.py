@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from tapline import _fallback, _gpu, _nd, _upfirdn_periods
+from tapline import _fallback, _gpu, _nd
 from tapline._core import convolve as _convolve
+from tapline._upfirdn import periods as _periods
 
 # How upfirdn's modes extend a signal, where _nd.extend can.
 _BOUNDARIES = {"wrap": "wrap", "edge": "nearest", "symmetric": "reflect", "reflect": "mirror", "constant": "constant"}
@@ -106,7 +107,7 @@ def _passes_seconds(outputs, rows, count, up, down):
 
 def _fastest(outputs, rows, n, h, up, down, itemsize):
     """'passes', 'scipy', or the Periods of products of matrices."""
-    periods = _upfirdn_periods.Periods(len(h), up, down)
+    periods = _periods.Periods(len(h), up, down)
     ways = [
         (_passes_seconds(outputs, rows, len(h), up, down), "passes"),
         (periods.seconds(rows, n, outputs, itemsize), periods),
@@ -163,7 +164,7 @@ def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
         x = _extended(x, more, more, mode, cval)
         shift = more * up
     if way != "passes":
-        rows = _upfirdn_periods.upfirdn(x.reshape(-1, x.shape[-1]), taps, up, down, shift, outputs, way)
+        rows = _periods.upfirdn(x.reshape(-1, x.shape[-1]), taps, up, down, shift, outputs, way)
         if rows is not None:
             return np.ascontiguousarray(np.moveaxis(rows.reshape(*x.shape[:-1], outputs), -1, axis))
     y = np.moveaxis(_gpu.zeros_like(x, shape, dtype), axis, -1)  # so that the result is in C order
