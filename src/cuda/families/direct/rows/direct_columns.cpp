@@ -1,0 +1,205 @@
+// Rung 51: what it supports, which threads go where, how it is launched.
+#include "cuda/families/direct/rows/direct_columns.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/ordered_taps.hpp"
+#include "cuda/families/common/shared_memory.hpp"
+#include "cuda/families/direct/direct.hpp"
+#include "cuda/families/direct/direct_policies.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using columns::Columns;
+using columns::kMostWarps;
+using columns::kOutputs;
+
+constexpr std::int64_t kMostTaps = 1024;
+constexpr std::int64_t kLanes = 32;
+
+struct Shape {
+    Columns columns{};
+    std::int64_t rows_of_thread = 1;
+    std::int64_t warps = 1;    // of a block
+    std::int64_t outputs = 0;  // of a row, that a block makes
+    std::int64_t shared_bytes = 0;
+};
+
+// Whether threads of a block should follow each other along rows: few rows lie side by side, and a row is long enough for them.
+bool goes_along(const Rows& rows, std::int64_t outputs, std::int64_t rows_of_thread) {
+    constexpr std::int64_t kFewSideBySide = 4;
+    return rows.near.length / rows_of_thread < kFewSideBySide && outputs >= kLanes * kOutputs;
+}
+
+// Of a launch of so many outputs a row.
+Shape shape_of(const Problem& p, const cuda_abi::Device& device, std::int64_t outputs, bool wide) {
+    const Rows rows = rows_of(p);
+    Shape s;
+    s.rows_of_thread = wide ? columns::rows_of_vector(stored_bytes(p.dtype)) : 1;
+    s.columns.along = goes_along(rows, p.x.outputs, s.rows_of_thread) ? 1 : 0;
+    const std::int64_t threads = divide_up(outputs, std::int64_t{kOutputs});  // of a row
+    const std::int64_t of_warp = s.columns.along != 0 ? kLanes : 1;
+    // Blocks alike, none of them nearly empty.
+    const std::int64_t blocks = divide_up(threads, of_warp * kMostWarps);
+    s.warps = std::clamp<std::int64_t>(divide_up(threads, std::max<std::int64_t>(blocks, 1) * of_warp), 1, kMostWarps);
+    s.outputs = s.warps * of_warp * kOutputs;
+    const std::int64_t cell = type_of(p, device).tap_bytes * (p.filters > 1 ? s.rows_of_thread * (s.columns.along != 0 ? 1 : kLanes) : 1);
+    s.shared_bytes = divide_up(p.x.k, std::int64_t{kOutputs}) * kOutputs * cell;
+    return s;
+}
+
+// Whether vectors of as many rows as a thread may have hold neighbouring ones: `in` and `out` are addresses of the first.
+bool is_wide(const Problem& p, const Rows& rows, std::int64_t in_sample, std::int64_t out_sample, const void* in, const void* out) {
+    const std::int64_t count = columns::rows_of_vector(rows.input_bytes);
+    bool whole = count > 1 && rows.near.in == 1 && rows.near.out == 1 && rows.near.length % count == 0 && in_sample % count == 0 &&
+                 out_sample % count == 0;
+    for (const RowAxis& axis : rows.others) { whole = whole && axis.in % count == 0 && axis.out % count == 0; }
+    const auto at = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+    const auto in_vector = static_cast<std::uintptr_t>(count * rows.input_bytes);
+    const auto out_vector = static_cast<std::uintptr_t>(std::min<std::int64_t>(count * rows.output_bytes, 16));
+    return whole && at(in) % in_vector == 0 && at(out) % out_vector == 0 && !is_complex(p.dtype) == !is_complex(p.output_dtype);
+}
+bool is_wide(const Problem& p) { return is_wide(p, rows_of(p), p.x.in_stride, p.x.out_stride, nullptr, nullptr); }
+
+class DirectColumns final : public DirectRung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "51";
+        info.name = "direct_columns";
+        info.idea =
+            "where rows lie side by side, a thread makes a few outputs of neighbouring rows from a window that it reads itself; what "
+            "its neighbours read too comes from the first-level cache";
+        info.changed =
+            "rows of a few samples, and a filter for each row, cost what memory moves: no ring of shared memory fills and empties "
+            "first";
+        info.requirements =
+            "rows whose samples of one time are neighbours in memory; at most 1,024 taps, of own filters as many as shared memory "
+            "holds columns of; samples of the type of sums, or of 8 and 16 bits with taps of f32";
+        info.limited_by = "memory up to some thirty taps, then multiply-adds and the first-level cache";
+        info.source = "src/cuda/families/direct/rows/direct_columns.cuh";
+        info.takes_pieces = 1;
+        info.takes_outer = 1;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        const Rows rows = rows_of(p);
+        if (rows.near.length < 2 || std::abs(rows.near.in) != 1 || std::abs(rows.near.out) != 1) {
+            return "rows do not lie side by side";
+        }
+        if (p.is_exact() && !p.whole_sums) { return "integers are exact on the CPU only"; }
+        if (p.x.k > kMostTaps) { return "more than " + std::to_string(kMostTaps) + " taps"; }
+        if (columns::kernel_of(p.dtype, p.taps_dtype, false, p.filters > 1) == nullptr) {
+            return "samples are neither of the type of sums nor of 8 and 16 bits";
+        }
+        if (!constant_fits(p)) { return "the boundary's constant is no value of the samples' type"; }
+        if (shape_of(p, device, p.x.outputs, false).shared_bytes > device.shared_bytes_per_block) {
+            return "more taps than shared memory holds columns of";
+        }
+        return {};
+    }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const bool wide = takes_wide(p, device);
+        const Shape shape = shape_of(p, device, p.x.outputs, wide);
+        const Rows near = rows_of(p);
+        const Type type = type_of(p, device);
+        const double rows = static_cast<double>(p.outer_length() * p.batch.length);
+        const auto outputs = static_cast<double>(p.x.outputs);
+        const auto taps = static_cast<double>(p.x.k);
+        const double of_thread = static_cast<double>(shape.rows_of_thread);
+        // A block's window reaches beyond its outputs: those samples come from the second-level cache.
+        const double again = (taps - 1) / static_cast<double>(shape.outputs) * kShareAgain;
+        const double own = p.filters > 1 ? rows * taps * type.tap_bytes : 0;
+        const double bytes = rows * (type.bytes * static_cast<double>(p.x.n) + type.bytes * outputs * again +
+                                     outputs * stored_bytes(p.output_dtype)) + own;
+        const double moving = bytes / (kMovingShare * device.copy_bytes_per_second);
+        const double threads = std::ceil(outputs / kOutputs) * rows / of_thread;
+        const double product = kOutputs * of_thread * type.products * (1 / type.rate) * kWaste;
+        const double edges = p.x.boundary == kZero ? 1 : 1 + kEdgeSamples / outputs;
+        const double instructions =
+            kThreadInstructions + (kOutputs + taps) * kLoadInstructions * edges +
+            taps * (product + (p.filters > 1 ? kOwnInstructions * of_thread : kTapInstructions)) +
+            kOutputs * of_thread * kOutputInstructions;
+        const double computing = threads / 32 * instructions / (kShareOfPeak * device.peak_flops / 64);
+        // A request of the first-level cache brings 128 bytes in a cycle: of what lies in as many lines.
+        const double lines = shape.columns.along != 0
+                                 ? std::min(32.0, kOutputs * std::abs(static_cast<double>(p.x.in_stride)) * type.bytes / 4)
+                                 : std::max(of_thread * type.bytes / 4, 32 * of_thread / static_cast<double>(near.near.length));
+        const double requests = threads / 32 * (kOutputs + taps) * std::clamp(lines, 1.0, 32.0);
+        const double caching = requests / (kCacheShare * device.peak_flops / 256);
+        return kStartSeconds + overlapped(overlapped(moving, computing, kNorm), caching, kNorm);
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenColumns>();
+        const bool wide = chosen.wide != nullptr;
+        const Shape s = shape_of(prepared.problem, prepared.device, prepared.problem.x.outputs, wide);
+        return std::to_string(s.warps) + (s.warps == 1 ? " warp" : " warps") + (s.columns.along != 0 ? " along rows, " : " across rows, ") +
+               std::to_string(s.rows_of_thread) + (s.rows_of_thread == 1 ? " row a thread" : " rows a thread");
+    }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        auto chosen = std::make_unique<ChosenColumns>(prepared);
+        const auto loaded = [&](bool wide) {
+            const columns::Kernel kernel = columns::kernel_of(p.dtype, p.taps_dtype, wide, p.filters > 1);
+            if (kernel == nullptr) { refuse_policy(); }
+            load_kernel(kernel, static_cast<std::size_t>(prepared.device.shared_bytes_per_block), prepared.device);
+            return kernel;
+        };
+        chosen->narrow = loaded(false);
+        if (takes_wide(p, prepared.device)) { chosen->wide = loaded(true); }
+        return chosen;
+    }
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
+        const auto& chosen = prepared.chosen_as<ChosenColumns>();
+        Arguments a = arguments_of(prepared, job, on_device);
+        a.taps = on_device.taps;
+        Rows rows = rows_of(p, job);
+        const bool wide = chosen.wide != nullptr && is_wide(p, rows, a.in_sample, a.out_sample, a.in, a.out);
+        Shape shape = shape_of(p, prepared.device, a.count, wide);
+        shape.columns.filter_bytes = p.filters > 1 ? prepared.taps_pitch_bytes : 0;
+        a.tiles = divide_up(a.count, shape.outputs);
+        set_tiles(rows, static_cast<int>(shape.rows_of_thread), a.tiles);
+        const std::int64_t blocks = shape.columns.along != 0 ? rows.tiles : divide_up(rows.tiles, kLanes);
+        if (blocks > kMostBlocks) { refuse_launch(); }
+        launch_kernel(wide ? chosen.wide : chosen.narrow, static_cast<unsigned>(blocks),
+                      static_cast<unsigned>(kLanes * shape.warps), static_cast<std::size_t>(shape.shared_bytes), stream, a, rows,
+                      shape.columns);
+    }
+
+private:
+    struct ChosenColumns : OrderedTaps {
+        using OrderedTaps::OrderedTaps;
+        columns::Kernel narrow = nullptr, wide = nullptr;
+    };
+
+    // Where a job's layout and addresses allow it, too.
+    static bool takes_wide(const Problem& p, const cuda_abi::Device& device) {
+        return is_wide(p) && shape_of(p, device, p.x.outputs, true).shared_bytes <= device.shared_bytes_per_block;
+    }
+    static constexpr double kStartSeconds = 7e-6;
+    static constexpr double kMovingShare = 0.9;
+    static constexpr double kShareAgain = 0.3;
+    static constexpr double kWaste = 1.15;
+    static constexpr double kThreadInstructions = 250;
+    static constexpr double kLoadInstructions = 4;
+    static constexpr double kEdgeSamples = 60;
+    static constexpr double kTapInstructions = 2;
+    static constexpr double kOwnInstructions = 2;
+    static constexpr double kOutputInstructions = 3;
+    static constexpr double kCacheShare = 0.7;
+    static constexpr double kNorm = 3;
+};
+
+}  // namespace
+
+const Rung& direct_columns() {
+    static const DirectColumns rung;
+    return rung;
+}
+
+}  // namespace tapline::cuda
