@@ -33,9 +33,11 @@ public:
     [[nodiscard]] bool takes_rank(int rank) const override { return info_.rank == rank; }
     [[nodiscard]] bool is_local() const override { return info_.is_local != 0; }
 
-    // Outer axes that step through filters are repeated, each with its own; what comes from host memory is cut into pieces of one.
+    // Outer axes that step through filters are repeated, each with its own, but for rungs that take all sets of them side by side;
+    // what comes from host memory is cut into pieces of one.
     [[nodiscard]] bool takes_outer(const Resolved& problem, const Request& request) const override {
-        if (in_parts_ || request.host_buffers || core::filter_sets(problem) != 1) { return false; }
+        if (in_parts_ || request.host_buffers) { return false; }
+        if (core::filter_sets(problem) != 1) { return info_.takes_outer == 2 && !request.taps_come_later; }
         return info_.takes_outer != 0 || !asked(problem, request).has_outer();
     }
 
@@ -79,6 +81,11 @@ private:
     // As rungs are asked about it in GPU memory: two channels are the parts of complex samples, those of images two channels.
     [[nodiscard]] Resolved asked(const Resolved& problem, const Request& request) const {
         if (in_parts_ || request.host_buffers) { return problem; }
+        if (const std::int64_t sets = core::filter_sets(problem); sets != 1) {
+            Resolved all = problem;
+            all.filters *= sets;
+            return all;
+        }
         return problem.rank == 1 ? core::with_pairs(problem) : core::with_parts(problem);
     }
 

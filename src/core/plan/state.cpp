@@ -1,5 +1,6 @@
 // From a problem to a plan: the choice, the preparation, and what becomes of both where a GPU fails.
 #include <algorithm>
+#include <cstring>
 
 #include "core/choice/device_choice.hpp"
 #include "core/plan/plan_parts.hpp"
@@ -34,10 +35,19 @@ TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& se
     return all;
 }
 
+// All of them, for an algorithm that takes rows of outer axes with filters of their own.
+AlignedBytes side_by_side(const Resolved& r, const std::vector<AlignedBytes>& sets) {
+    const std::size_t bytes = static_cast<std::size_t>(r.filters * r.taps()) * size_of(r.taps_dtype);
+    AlignedBytes all = allocate(sets.size() * bytes, "taps");
+    for (std::size_t i = 0; i < sets.size(); ++i) { std::memcpy(all.get() + i * bytes, sets[i].get(), bytes); }
+    return all;
+}
+
 // `only_first`: for a measurement, which executes one element of outer axes that the algorithm does not take.
 std::unique_ptr<const Executable> prepare_sets(const Algorithm& algorithm, const Resolved& problem, const Request& request,
                                                const std::vector<AlignedBytes>& given, bool only_first) {
     if (algorithm.takes_outer(problem, request)) {
+        if (given.size() > 1) { return algorithm.prepare(problem, side_by_side(problem, given).get(), request); }
         return algorithm.prepare(problem, request.taps_come_later ? nullptr : given.front().get(), request);
     }
     const Resolved one = without_outer(problem);

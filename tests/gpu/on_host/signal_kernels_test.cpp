@@ -64,6 +64,33 @@ Problem draw_columns(Random& random) {
     return p;
 }
 
+// Recordings of channels with a filter for each channel of each, or for each recording, or each channel.
+Problem draw_own_filters(Random& random) {
+    const Problem drawn = draw_columns(random);
+    Problem p;
+    p.dtype = drawn.dtype;
+    p.real_taps = drawn.real_taps;
+    p.complex_taps = drawn.complex_taps;
+    p.output_dtype = drawn.output_dtype;
+    p.operation = drawn.operation;
+    p.boundary = drawn.boundary;
+    p.constant = drawn.constant;
+    p.scale = drawn.scale;
+    FilteredAxis axis;
+    axis.length = between(1, chance(0.3, random) ? 300 : 60, random);
+    axis.taps = between(1, chance(0.3, random) ? 60 : 12, random);
+    axis.mode = chance(0.5, random) ? Mode::same : Mode::full;
+    const std::int64_t channels = chance(0.4, random) ? between(2, 7, random) : 4 * between(2, 12, random);
+    const std::int64_t recordings = between(2, 9, random);
+    const std::int64_t outputs = axis.mode == Mode::same ? axis.length : axis.length + axis.taps - 1;
+    const int own = static_cast<int>(between(0, 2, random));
+    axis.input_stride = axis.output_stride = channels;
+    p.axes = {axis};
+    p.batch_axes = {{recordings, axis.length * channels, outputs * channels, own == 2 ? 0 : (own == 0 ? channels : 1) * axis.taps},
+                    {channels, 1, 1, own == 1 ? 0 : axis.taps}};
+    return p;
+}
+
 // Samples of 8 and 16 bits side by side, whose outputs are floats.
 Problem draw_widened(Random& random) {
     Problem p = draw_problem(chance(0.3, random) ? 3000 : 300, 36, random);
@@ -113,7 +140,7 @@ Problem draw_short(Random& random) {
 // Whether the rung took it.
 bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& random) {
     const core::Resolved r = core::resolve(p);
-    if (core::filter_sets(r) != 1) { return false; }  // repeated by the plan
+    if (core::filter_sets(r) != 1 && rung.info().takes_outer != 2) { return false; }  // repeated by the plan
     Case c = draw_case(p, random);
     const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
     const auto* const in =
@@ -148,7 +175,7 @@ Taken run_case(std::uint64_t seed) {
         return {.in_short_rows = run(cuda::short_rows_rung(), p, seed, random)};
     }
     if (chance(0.25, random)) {
-        const Problem p = draw_columns(random);
+        const Problem p = chance(0.4, random) ? draw_own_filters(random) : draw_columns(random);
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
         return {.columns = run(cuda::direct_columns(), p, seed, random)};
     }

@@ -2,7 +2,9 @@
 #include "cuda/families/direct/rows/direct_columns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <tuple>
 
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/ordered_taps.hpp"
@@ -47,8 +49,40 @@ Shape shape_of(const Problem& p, const cuda_abi::Device& device, std::int64_t ou
     s.warps = std::clamp<std::int64_t>(divide_up(threads, std::max<std::int64_t>(blocks, 1) * of_warp), 1, kMostWarps);
     s.outputs = s.warps * of_warp * kOutputs;
     const std::int64_t cell = type_of(p, device).tap_bytes * (p.filters > 1 ? s.rows_of_thread * (s.columns.along != 0 ? 1 : kLanes) : 1);
-    s.shared_bytes = divide_up(p.x.k, std::int64_t{kOutputs}) * kOutputs * cell;
+    s.columns.places_at = static_cast<int>(divide_up(p.x.k, std::int64_t{kOutputs}) * kOutputs * cell);
+    s.shared_bytes = s.columns.places_at + (s.outputs + p.x.k) * static_cast<std::int64_t>(sizeof(std::int64_t));
     return s;
+}
+
+// Which filters rows have: sets of those of the batch, of which each step along other axes has its own.
+void set_filters(Columns& g, const Problem& p, const Job& job, std::int64_t pitch_bytes) {
+    if (p.filters == 1) { return; }
+    g.filter_bytes = pitch_bytes;
+    struct Axis {
+        std::int64_t in, out;
+        columns::FilterStep filters;
+    };
+    std::array<Axis, 1 + std::tuple_size_v<decltype(p.outer)>> axes{};
+    std::size_t count = 0;
+    std::int64_t sets = 1;
+    for (const core::Batch& axis : p.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
+    const std::int64_t in_turn = p.filters / sets;
+    axes.at(count++) = {job.in_batch, job.out_batch, {1, in_turn, job.batch_first % in_turn}};
+    std::int64_t step = in_turn;
+    for (auto axis = p.outer.rbegin(); axis != p.outer.rend(); ++axis) {
+        if (axis->length == 1 || axis->taps_stride == 0) { continue; }
+        axes.at(count++) = {axis->in_stride, axis->out_stride, {step, axis->length, 0}};
+        step *= axis->length;
+    }
+    const Rows rows = rows_of(p, job);
+    const auto filters_of = [&](const RowAxis& row) {
+        for (std::size_t i = 0; i < count; ++i) {
+            if (row.length > 1 && axes.at(i).in == row.in && axes.at(i).out == row.out) { return axes.at(i).filters; }
+        }
+        return columns::FilterStep{};
+    };
+    g.near = filters_of(rows.near);
+    for (std::size_t i = 0; i < Rows::kMostOthers; ++i) { g.others[i] = filters_of(rows.others[i]); }
 }
 
 // Whether vectors of as many rows as a thread may have hold neighbouring ones: `in` and `out` are addresses of the first.
@@ -82,7 +116,7 @@ public:
         info.limited_by = "memory up to some thirty taps, then multiply-adds and the first-level cache";
         info.source = "src/cuda/families/direct/rows/direct_columns.cuh";
         info.takes_pieces = 1;
-        info.takes_outer = 1;
+        info.takes_outer = 2;
         return info;
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
@@ -103,6 +137,7 @@ public:
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        if (std::getenv("TAPLINE_COLUMNS") != nullptr) { return 1e-9; }  // HACK
         const bool wide = takes_wide(p, device);
         const Shape shape = shape_of(p, device, p.x.outputs, wide);
         const Rows near = rows_of(p);
@@ -161,11 +196,14 @@ public:
         Rows rows = rows_of(p, job);
         const bool wide = chosen.wide != nullptr && is_wide(p, rows, a.in_sample, a.out_sample, a.in, a.out);
         Shape shape = shape_of(p, prepared.device, a.count, wide);
-        shape.columns.filter_bytes = p.filters > 1 ? prepared.taps_pitch_bytes : 0;
+        set_filters(shape.columns, p, job, prepared.taps_pitch_bytes);
         a.tiles = divide_up(a.count, shape.outputs);
-        set_tiles(rows, static_cast<int>(shape.rows_of_thread), a.tiles);
-        const std::int64_t blocks = shape.columns.along != 0 ? rows.tiles : divide_up(rows.tiles, kLanes);
-        if (blocks > kMostBlocks) { refuse_launch(); }
+        set_tiles(rows, static_cast<int>(shape.rows_of_thread), 1);
+        shape.columns.near_units = rows.near_tiles;
+        shape.columns.units = rows.tiles;
+        const std::int64_t groups = shape.columns.along != 0 ? rows.tiles : divide_up(rows.tiles, kLanes);
+        if (groups > kMostBlocks / a.tiles) { refuse_launch(); }
+        const std::int64_t blocks = groups * a.tiles;
         launch_kernel(wide ? chosen.wide : chosen.narrow, static_cast<unsigned>(blocks),
                       static_cast<unsigned>(kLanes * shape.warps), static_cast<std::size_t>(shape.shared_bytes), stream, a, rows,
                       shape.columns);
