@@ -70,7 +70,8 @@ class GpuCall {
 public:
     /// `device` is "cuda:N". `taps_there`: run() gets the taps' address in GPU memory; those of `prepared` are looked at for their
     /// number and type only. `given`: the type of those in GPU memory, if it is another one that the plan widens.
-    GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there = false, std::optional<Dtype> given = {});
+    GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there = false,
+            std::optional<Dtype> given = {});
 
     [[nodiscard]] Dtype signal_type() const { return prepared_.types.signal; }
     [[nodiscard]] Dtype taps_type() const { return prepared_.types.taps; }

@@ -213,7 +213,8 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
             call.taps.as_given = std::make_shared<const std::vector<std::byte>>(from, from + PyArray_NBYTES(array));
         }
     }
-    GpuCall made(request, "cuda:" + std::to_string(given.in.device), prepare(request, shape, types, taps), given.taps_there, taps_dtype);
+    GpuCall made(request, "cuda:" + std::to_string(given.in.device), prepare(request, shape, types, taps), given.taps_there,
+                 taps_dtype);
     call.shape = tuple_of_shape(made.output_shape());
     call.dtype = Owned(given.library->dtype_object(made.output_type()));
     return arrange_plain(made, given.in, given.has_out ? &given.to : nullptr);

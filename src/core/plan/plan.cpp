@@ -83,9 +83,9 @@ void Plan::execute_with_taps(void* out, const void* in, const void* taps, Dtype 
     check_pointers(s, out, in);
     core::check_workspace(workspace, s.workspace_bytes);
     const bool convolution = s.resolved.operation == Operation::convolution;
-    s.executable->execute_with_taps(
-        core::whole_output(s.resolved, out), core::whole_input(s.resolved, in),
-        {.data = taps, .reversed = convolution, .conjugated = !convolution, .dtype = given}, workspace, stream);
+    s.executable->execute_with_taps(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in),
+                                    {.data = taps, .reversed = convolution, .conjugated = !convolution, .dtype = given}, workspace,
+                                    stream);
 }
 
 void Plan::execute(void* out, const void* in) const {

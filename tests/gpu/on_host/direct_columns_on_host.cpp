@@ -13,14 +13,10 @@ namespace tapline::test::on_host {
 namespace {
 
 const bool added = [] {
-    constexpr std::array kTypes{std::pair{Dtype::f32, Dtype::f32},
-                                std::pair{Dtype::f64, Dtype::f64},
-                                std::pair{Dtype::complex64, Dtype::f32},
-                                std::pair{Dtype::complex64, Dtype::complex64},
-                                std::pair{Dtype::complex128, Dtype::f64},
-                                std::pair{Dtype::complex128, Dtype::complex128},
-                                std::pair{Dtype::u8, Dtype::f32},
-                                std::pair{Dtype::f16, Dtype::f32}};
+    constexpr std::array kTypes{std::pair{Dtype::f32, Dtype::f32},        std::pair{Dtype::f64, Dtype::f64},
+                                std::pair{Dtype::complex64, Dtype::f32},  std::pair{Dtype::complex64, Dtype::complex64},
+                                std::pair{Dtype::complex128, Dtype::f64}, std::pair{Dtype::complex128, Dtype::complex128},
+                                std::pair{Dtype::u8, Dtype::f32},         std::pair{Dtype::f16, Dtype::f32}};
     for (const auto& [samples, taps] : kTypes) {
         for (const bool own : {false, true}) {
             add_kernel(cuda::columns::kernel_of(samples, taps, false, own), reinterpret_cast<char*>(cuda::columns::shared));

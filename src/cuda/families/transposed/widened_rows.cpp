@@ -16,9 +16,10 @@ using widened_rows_pass::kernel_of;
 using widened_rows_pass::kThreads;
 using widened_rows_pass::Passage;
 
-constexpr std::int64_t kLeastTaps = 1025;  // fewer are convolved as samples are read
+constexpr std::int64_t kLeastTaps = 16385;  // fewer are convolved as samples are read: 10,723 taps, 2.5 million i16, 25 us, so 39
 constexpr std::int64_t kAlignment = 256;
-constexpr double kShareMoved = 0.9;  // of the copy's speed, by the pass
+constexpr double kShareMoved = 0.9;    // of the copy's speed, by the pass
+constexpr double kPassSeconds = 8e-6;  // of a short one
 
 std::int64_t row_of(const Problem& p) { return divide_up(p.x.n, std::int64_t{32}) * 32; }
 std::int64_t bytes_of_rows(const Problem& p, std::int64_t rows) { return rows * row_of(p) * stored_bytes(p.taps_dtype); }
@@ -39,20 +40,24 @@ public:
         info.number = "52";
         info.name = "widened_rows";
         info.idea =
-            "a pass makes floating-point numbers of integers of 8 and 16 bits, and the rung that is the fastest for those convolves "
+            "a pass makes floating-point numbers of integers of 8 and 16 bits, and the rung that is the fastest for those "
+            "convolves "
             "them";
         info.changed = "the longest filters, whose rungs read floating-point numbers, cost a pass more on integers";
-        info.requirements = "integers of 8 or 16 bits side by side, real taps, 1,025 of them or more; whole signals; workspace";
+        info.requirements = "integers of 8 or 16 bits side by side, real taps, 16,385 of them or more; whole signals; workspace";
         info.limited_by = "what limits the rung inside, and the pass";
         info.source = "src/cuda/families/transposed/widened_rows.cu";
         info.is_local = 0;
         return info;
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
-        if (p.is_exact() || !is_integer(p.dtype) || p.dtype == kBoolean || kernel_of(stored_bytes(p.dtype), p.taps_dtype) == nullptr) {
+        if (p.is_exact() || !is_integer(p.dtype) || p.dtype == kBoolean ||
+            kernel_of(stored_bytes(p.dtype), p.taps_dtype) == nullptr) {
             return "takes integers of 8 and 16 bits with real taps only";
         }
-        if (p.x.k < kLeastTaps) { return "fewer than " + std::to_string(kLeastTaps) + " taps: samples are widened as they are read"; }
+        if (p.x.k < kLeastTaps) {
+            return "fewer than " + std::to_string(kLeastTaps) + " taps: samples are widened as they are read";
+        }
         if (p.x.in_stride != 1) { return "samples do not lie side by side"; }
         if (device.memory_bytes > 0 && bytes_of_rows(p, p.batch.length) > device.memory_bytes / 8) {
             return "the widened rows need more than an eighth of the device's memory";
@@ -62,7 +67,7 @@ public:
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double samples = static_cast<double>(p.x.n) * static_cast<double>(p.batch.length);
         const double bytes = samples * (stored_bytes(p.dtype) + stored_bytes(p.taps_dtype));
-        return kLaunchSeconds + bytes / (kShareMoved * device.copy_bytes_per_second) + best_rung(widened(p), device).seconds;
+        return kPassSeconds + bytes / (kShareMoved * device.copy_bytes_per_second) + best_rung(widened(p), device).seconds;
     }
     [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {

@@ -41,8 +41,6 @@ Kernel pick(int bytes) {
 
 }  // namespace
 
-Kernel kernel_of(int bytes, Dtype sums) {
-    return sums == kF32 ? pick<float>(bytes) : sums == kF64 ? pick<double>(bytes) : nullptr;
-}
+Kernel kernel_of(int bytes, Dtype sums) { return sums == kF32 ? pick<float>(bytes) : sums == kF64 ? pick<double>(bytes) : nullptr; }
 
 }  // namespace tapline::cuda::widened_rows_pass

@@ -11,18 +11,18 @@ using across::Tap;
 
 /// A thread's rows, and where its outputs and window lie along them.
 struct Place {
-    std::int64_t in, out;             // elements to its first row
-    std::int64_t near, filter;        // that row along Rows::near; filters before those of its place along the other axes
-    std::int64_t first;               // sample 0 of the window, from sample in_first
-    int needed;                       // samples
-    const std::int64_t* there;        // where those of a window that leaves the signal are, from sample in_first; -1: nowhere
+    std::int64_t in, out;       // elements to its first row
+    std::int64_t near, filter;  // that row along Rows::near; filters before those of its place along the other axes
+    std::int64_t first;         // sample 0 of the window, from sample in_first
+    int needed;                 // samples
+    const std::int64_t* there;  // where those of a window that leaves the signal are, from sample in_first; -1: nowhere
 };
 
 /// kCount samples of C neighbouring rows from sample `from` of the window on, those before `end` of it; `row`: sample in_first.
 /// kInside: all lie in the piece. The loads are under way together.
 template <class X, class Raw, int C, int kCount, bool kInside>
-__device__ __forceinline__ void read_samples(const Arguments& a, const Rows& rows, const Place& p, const Raw* row, int from, int end,
-                                             X (&to)[kCount * C]) {
+__device__ __forceinline__ void read_samples(const Arguments& a, const Rows& rows, const Place& p, const Raw* row, int from,
+                                             int end, X (&to)[kCount * C]) {
     using Cell = Samples<Raw, C>;
     Raw raw[kCount * C];
     const Raw* each = row + (p.first + from) * a.in_sample;
@@ -179,12 +179,14 @@ __device__ __forceinline__ void find_places(const Arguments& a, std::int64_t* th
     }
 }
 
-/// A thread makes kOutputs outputs of C neighbouring rows from a window that it reads itself: what its neighbours read too comes from
-/// the first-level cache. Nothing passes through shared memory but taps, so that a row of a few samples costs no more than they do.
-/// A block's outputs are the same ones of all its rows: where its window leaves the signal, it is found out once where samples are.
+/// A thread makes kOutputs outputs of C neighbouring rows from a window that it reads itself: what its neighbours read too comes
+/// from the first-level cache. Nothing passes through shared memory but taps, so that a row of a few samples costs no more than
+/// they do. A block's outputs are the same ones of all its rows: where its window leaves the signal, it is found out once where
+/// samples are.
 template <class X, class H, class Raw, int C, bool kOwn>
 __global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
-    direct_columns_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Rows rows, const __grid_constant__ Columns g) {
+    direct_columns_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Rows rows,
+                          const __grid_constant__ Columns g) {
     constexpr int O = kOutputs;
     extern __shared__ uint4 shared[];
     const int lane = static_cast<int>(threadIdx.x) % 32;

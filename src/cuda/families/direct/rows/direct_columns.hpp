@@ -20,9 +20,9 @@ struct FilterStep {
 
 /// Which threads of a block go where, and which filters rows have.
 struct Columns {
-    int along;     // a block has one thread's rows and threads follow each other along them; 0: lanes have rows of their own, the
-                   // block's warps follow each other along them
-    int places_at; // bytes of shared memory before what is known of a window that leaves the signal
+    int along;      // a block has one thread's rows and threads follow each other along them; 0: lanes have rows of their own, the
+                    // block's warps follow each other along them
+    int places_at;  // bytes of shared memory before what is known of a window that leaves the signal
     std::int64_t near_units, units;  // threads' rows, along Rows::near and all
     std::int64_t filter_bytes;       // from one filter to the next; 0: one for all
     FilterStep near, others[Rows::kMostOthers];

@@ -29,11 +29,11 @@ Kernel with_kernel_types(Dtype dtype, Dtype taps_dtype, bool wide, const Body& b
 
 template <bool kOwn>
 Kernel entry_of(Dtype dtype, Dtype taps_dtype, bool wide) {
-    return with_kernel_types(
-        dtype, taps_dtype, wide,
-        []<class X, class H, class Raw, bool kWide>(ElementType<X>, ElementType<H>, ElementType<Raw>, std::bool_constant<kWide>) -> Kernel {
-            return &direct_columns_kernel<X, H, Raw, kWide ? rows_of_vector(sizeof(Raw)) : 1, kOwn>;
-        });
+    return with_kernel_types(dtype, taps_dtype, wide,
+                             []<class X, class H, class Raw, bool kWide>(ElementType<X>, ElementType<H>, ElementType<Raw>,
+                                                                         std::bool_constant<kWide>) -> Kernel {
+                                 return &direct_columns_kernel < X, H, Raw, kWide ? rows_of_vector(sizeof(Raw)) : 1, kOwn > ;
+                             });
 }
 
 }  // namespace tapline::cuda::columns
