@@ -45,6 +45,9 @@ public:
     /// in the workspace.
     void execute_with_taps(void* out, const void* in, const void* taps, std::span<std::byte> workspace,
                            void* stream = nullptr) const;
+    /// The same with taps of another type: where the plan's are f32 they may be f16 or bf16, which are widened as they are read.
+    void execute_with_taps(void* out, const void* in, const void* taps, Dtype given, std::span<std::byte> workspace,
+                           void* stream) const;
 
     /// execute() with a workspace of its own, kept by the calling thread up to 16 MiB and freed above that. On a GPU it runs on
     /// the default stream; if workspace_bytes() is not 0, it allocates device memory and waits for the result to free it.

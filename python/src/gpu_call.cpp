@@ -20,8 +20,6 @@ static_assert(static_cast<std::size_t>(Dtype::bf16) == kNames.size() - 1);
 // Arrangements in memory that a call remembers: the output's new array and a caller's, views of a few kinds.
 constexpr std::size_t kMaxArrangements = 8;
 
-bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
-
 // What never lies on a GPU and is not asked.
 bool is_plainly_host(PyObject* object) {
     return object == nullptr || object == Py_None || PyArray_CheckExact(object) || PyList_CheckExact(object) ||
@@ -106,8 +104,9 @@ bool stays_as_stored(const Problem& problem, Dtype signal) {
     return value == std::floor(value) && value < top && value >= (is_signed ? -top : 0);
 }
 
-GpuCall::GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there)
-    : request_(std::move(request)), prepared_(std::move(prepared)), taps_there_(taps_there) {
+GpuCall::GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there, std::optional<Dtype> given)
+    : request_(std::move(request)), prepared_(std::move(prepared)) {
+    if (taps_there) { taps_there_ = given.value_or(prepared_.types.taps); }
     request_.options.device = device;
 }
 
@@ -190,7 +189,7 @@ void ArrangedCall::run(std::uintptr_t out, std::uintptr_t in, std::uintptr_t wor
             ++execution;
             const std::span<std::byte> scratch{static_cast<std::byte*>(at_address(workspace)), plan.workspace_bytes()};
             if (taps_there_) {
-                plan.execute_with_taps(to, from, at_address(taps), scratch, at_address(stream));
+                plan.execute_with_taps(to, from, at_address(taps), *taps_there_, scratch, at_address(stream));
             } else {
                 plan.execute(to, from, scratch, at_address(stream));
             }

@@ -27,6 +27,8 @@ std::optional<Dtype> dtype_of_name(std::string_view name);
 /// The same, and a TypeError that names the argument for what is none.
 Dtype known_dtype(const char* argument, const std::string& name);
 
+inline bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
+
 /// As types_of(), with 16-bit floating signals read as they are stored, and, where `as_stored`, integers beside real taps, too.
 Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output, bool as_stored);
 
@@ -56,7 +58,7 @@ public:
 private:
     friend class GpuCall;
     bool can_be_read_ = true, can_be_written_ = true;
-    bool taps_there_ = false;
+    std::optional<Dtype> taps_there_;  // their type, where run() gets them
     std::size_t workspace_bytes_ = 0;
     Layout layout_;
     std::vector<Plan> plans_;  // none, one, or one for each execution
@@ -67,8 +69,9 @@ private:
 class GpuCall {
 public:
     /// `device` is "cuda:N". `taps_there`: run() gets the taps' address in GPU memory; those of `prepared` are looked at for their
-    /// number and type only.
-    GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there = false);
+    /// number and type only. `given`: the type of those in GPU memory, if it is another one that the plan widens.
+    GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there = false,
+            std::optional<Dtype> given = {});
 
     [[nodiscard]] Dtype signal_type() const { return prepared_.types.signal; }
     [[nodiscard]] Dtype taps_type() const { return prepared_.types.taps; }
@@ -90,7 +93,7 @@ private:
 
     Request request_;
     Prepared prepared_;
-    bool taps_there_;
+    std::optional<Dtype> taps_there_;
     std::vector<Remembered> remembered_;  // guarded by the GIL, oldest first
 };
 

@@ -199,7 +199,8 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
     if (given.taps_there) {
         const View& there = given.of_taps;
         const bool along_last = there.axes == 1 || request.axis == -1 || request.axis == there.axes - 1;
-        if (types.taps != taps_dtype || there.axes == 0 || !along_last || !is_packed(there)) { return nullptr; }
+        const bool as_given = types.taps == taps_dtype || (types.taps == Dtype::f32 && is_half(taps_dtype));
+        if (!as_given || there.axes == 0 || !along_last || !is_packed(there)) { return nullptr; }
         auto own_shape = there.shape;
         taps = Owned(PyArray_ZEROS(there.axes, own_shape.data(), number_of_dtype(types.taps), 0));
     }
@@ -212,7 +213,8 @@ std::shared_ptr<ArrangedCall> arrange(Operation operation, const Values& values,
             call.taps.as_given = std::make_shared<const std::vector<std::byte>>(from, from + PyArray_NBYTES(array));
         }
     }
-    GpuCall made(request, "cuda:" + std::to_string(given.in.device), prepare(request, shape, types, taps), given.taps_there);
+    GpuCall made(request, "cuda:" + std::to_string(given.in.device), prepare(request, shape, types, taps), given.taps_there,
+                 taps_dtype);
     call.shape = tuple_of_shape(made.output_shape());
     call.dtype = Owned(given.library->dtype_object(made.output_type()));
     return arrange_plain(made, given.in, given.has_out ? &given.to : nullptr);

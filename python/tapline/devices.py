@@ -38,7 +38,7 @@ class Plan:
     taps : array_like
         One filter, in one dimension.
     mode : str
-        As for `tapline.convolve`, as are **options (boundary, constant, origin, accuracy, scale, bias, clamp, overflow, threads).
+        As for `tapline.convolve`, as are the options (boundary, constant, origin, accuracy, scale, bias, clamp, overflow, threads).
     devices : str
         "cuda:0,1" or "cuda:all", in the order of the parts.
     dtype : str or dtype
@@ -200,7 +200,7 @@ class ImagePlan(Plan):
     shape : tuple of int
         Of the whole array: (..., rows, columns), with ``channel_axis=-1`` (..., rows, columns, channels).
     taps : array_like
-        The mask as `tapline.image` takes it; as are mode, channel_axis and **options (boundary, constant, accuracy, scale, bias,
+        The mask as `tapline.image` takes it; as are mode, channel_axis and the options (boundary, constant, accuracy, scale, bias,
         clamp, threads).
     devices : str
         "cuda:0,1" or "cuda:all", in the order of the parts.

@@ -118,7 +118,7 @@ def _run(source, target, make_filter, memory, progress, overwrite, chunks):
             for number, region in enumerate(regions):
                 if out.is_done(number):
                     continue
-                following = _reads(spec, regions[number + 1])[0][0] if number + 1 < len(regions) else None
+                following = _main(_reads(spec, regions[number + 1])) if number + 1 < len(regions) else None
                 values = _region(onward, spec, region, following)
                 out.write(tuple(slice(*(r.outputs if isinstance(r, _parts.Part) else r)) for r in region), values)
                 out.finish_region(number)
@@ -167,12 +167,19 @@ def _reads(spec, region):
     return reads
 
 
+def _main(reads):
+    """The index of the largest of them."""
+    return max((index for index, _ in reads), key=lambda index: math.prod(r.stop - r.start for r in index))
+
+
 def _region(onward, spec, region, following):
     """The outputs of a region, from reads of the source."""
     ranges = [_parts.range_of(region[axis]) for axis in spec.axes]
     shape = [r.window[1] - r.window[0] if isinstance(r, _parts.Part) else r[1] - r[0] for r in region]
     reads = _reads(spec, region)
-    pieces = [(places, onward.read(index, following if len(reads) == 1 else None)) for index, places in reads]
+    main = _main(reads)
+    samples = onward.read(main, following)
+    pieces = [(places, samples if index == main else onward.beside(index, main, samples)) for index, places in reads]
     (places, piece), *more = pieces
     if not more and all(step == 1 for _, step in places):
         return spec.compute(piece, ranges)
@@ -207,6 +214,12 @@ class _Onward:
         at = (*index[:axis], slice(following[axis].start, wanted[axis].stop), *index[axis + 1 :])
         self._kept = axis, at, tail if 2 * tail.nbytes >= block.nbytes else tail.copy()
         return block[(*before, slice(index[axis].stop - first))]
+
+    def beside(self, index, main, samples):
+        """Those at an index, from the samples at `main` if they are among these, as of a boundary that turns them round."""
+        if all(m.start <= i.start and i.stop <= m.stop for i, m in zip(index, main, strict=True)):
+            return samples[tuple(slice(i.start - m.start, i.stop - m.start) for i, m in zip(index, main, strict=True))]
+        return np.asarray(self._x[index])
 
     def _joined(self, index, kept):
         """The samples at an index, the first of them from those that were kept."""

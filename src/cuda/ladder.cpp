@@ -27,6 +27,7 @@
 #include "cuda/families/tensor/short/short_rows.hpp"
 #include "cuda/families/tensor/tensor.hpp"
 #include "cuda/families/transposed/transposed.hpp"
+#include "cuda/families/transposed/widened_rows.hpp"
 #include "cuda/families/volume/volume.hpp"
 #include "cuda/rung.hpp"
 
@@ -41,6 +42,7 @@ const std::vector<const Rung*>& ladder() {
         &split_taps(),
         &direct_tiles(),
         &direct_across(),
+        &direct_columns(),
         &direct_rows(),
         &direct_widened(),
         &direct_bytes(),
@@ -54,6 +56,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_cluster(),
         &overlap_save_checked(),
         &transposed_rows(),
+        &widened_rows(),
         &integer_lines(),
         &integer_tensor(),
         &integer_group(),

@@ -81,6 +81,7 @@ private:
     // As rungs are asked about it in GPU memory: two channels are the parts of complex samples, those of images two channels.
     [[nodiscard]] Resolved asked(const Resolved& problem, const Request& request) const {
         if (in_parts_ || request.host_buffers) { return problem; }
+        if (core::filter_sets(problem) != 1) { return problem; }  // sets of filters are in the order of its axes
         return problem.rank == 1 ? core::with_pairs(problem) : core::with_parts(problem);
     }
 

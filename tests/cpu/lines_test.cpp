@@ -17,7 +17,7 @@ namespace {
 
 using test::Random;
 
-constexpr std::int64_t kCases = 40;
+constexpr std::int64_t kCases = 60;
 constexpr std::int64_t kOutputsOfABlock = 4096;
 
 class Lines : public ::testing::TestWithParam<std::string> {
@@ -36,6 +36,17 @@ std::vector<std::int64_t> strides_in(const std::vector<std::int64_t>& lengths, c
         step = step * lengths[axis] + gap;
     }
     return strides;
+}
+
+// Filters of their own along some of the batch axes.
+void give_filters(Problem& p, Random& random) {
+    std::int64_t packed = p.axes[0].taps;
+    for (std::size_t i = p.batch_axes.size(); i-- > 0;) {
+        BatchAxis& axis = p.batch_axes[i];
+        if (test::chance(0.3, random)) { continue; }
+        axis.taps_stride = packed;
+        packed *= axis.length;
+    }
 }
 
 // Up to three batch axes and the filtered one, in any order in memory; as many rows as several tiles hold.
@@ -78,6 +89,7 @@ Problem draw_layout(Random& random) {
         const std::int64_t sign = test::chance(0.1, random) ? -1 : 1;
         p.batch_axes.push_back({.length = in[i], .input_stride = sign * from[i], .output_stride = to[i]});
     }
+    if (test::chance(0.5, random)) { give_filters(p, random); }
     return p;
 }
 
@@ -166,6 +178,41 @@ TEST_P(Lines, SixteenBitsAreWidenedExactlyAndRoundedToEven) {
             }
         }
     }
+}
+
+// Rows side by side with filters of their own: a NaN reaches the outputs of its own row whose windows hold it, a loud row leaves the
+// others' accuracy, and a tap that is not finite meets no zero beyond the ends.
+TEST_P(Lines, ColumnsWithFiltersOfTheirOwnKeepToThemselves) {
+    constexpr std::int64_t kRows = 19, kSamples = 500, kTaps = 7;
+    Random random(5);
+    std::vector<float> in(kRows * kSamples), taps(kRows * kTaps), out(kRows * kSamples), loud(kRows * kSamples);
+    test::fill_reals<float>(in.data(), kRows * kSamples, random);
+    test::fill_reals<float>(taps.data(), kRows * kTaps, random);
+    Problem p{.length = kSamples, .taps = kTaps, .batch = kRows, .filters = Filters::per_row, .mode = Mode::causal};
+    p.input_row_stride = p.output_row_stride = 1;
+    p.input_sample_stride = p.output_sample_stride = kRows;
+    const auto solve = [&](std::vector<float>& to) {
+        make_plan(p, taps.data(), {.device = "cpu", .algorithm = "direct"}).execute_host(to.data(), in.data());
+    };
+    solve(out);
+    for (std::int64_t i = 0; i < kSamples; ++i) { in[static_cast<std::size_t>(i * kRows + 3)] *= 1e30F; }
+    in[4 * kRows + 11] = NAN;
+    solve(loud);
+    for (std::int64_t i = 0; i < kSamples; ++i) {
+        for (std::int64_t r = 0; r < kRows; ++r) {
+            const auto at = static_cast<std::size_t>(i * kRows + r);
+            if (r == 11 && i >= 4 && i < 4 + kTaps) {
+                ASSERT_TRUE(std::isnan(loud[at])) << i;
+            } else if (r != 3) {
+                ASSERT_EQ(loud[at], out[at]) << r << " " << i;
+            }
+        }
+    }
+    in[4 * kRows + 11] = 1;
+    taps[5 * kTaps + 6] = INFINITY;  // meets sample i - 6 of row 5
+    solve(loud);
+    for (std::int64_t i = 0; i < kTaps - 1; ++i) { EXPECT_TRUE(std::isfinite(loud[static_cast<std::size_t>(i * kRows + 5)])) << i; }
+    EXPECT_FALSE(std::isfinite(loud[6 * kRows + 5]));
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Lines, ::testing::ValuesIn(cpu_targets()), [](const auto& target) { return target.param; });

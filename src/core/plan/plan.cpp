@@ -3,6 +3,7 @@
 #include "core/choice/choice.hpp"
 #include "core/plan/plan_parts.hpp"
 #include "core/plan/repeated.hpp"
+#include "core/problem/elements.hpp"
 #include "core/problem/refuse.hpp"
 
 namespace tapline {
@@ -68,16 +69,24 @@ void Plan::execute(void* out, const void* in, std::span<std::byte> workspace, vo
 }
 
 void Plan::execute_with_taps(void* out, const void* in, const void* taps, std::span<std::byte> workspace, void* stream) const {
+    execute_with_taps(out, in, taps, state_->resolved.taps_dtype, workspace, stream);
+}
+
+void Plan::execute_with_taps(void* out, const void* in, const void* taps, Dtype given, std::span<std::byte> workspace,
+                             void* stream) const {
     const core::PlanState& s = *state_;
+    if (given != s.resolved.taps_dtype && !(core::is_half(given) && s.resolved.taps_dtype == Dtype::f32)) {
+        refuse("taps: of the plan's type, or f16 or bf16 where that is f32");
+    }
     if (!s.request.taps_come_later || taps == nullptr) {
         refuse("taps: an address in GPU memory, for a plan made by make_plan_without_taps");
     }
     check_pointers(s, out, in);
     core::check_workspace(workspace, s.workspace_bytes);
     const bool convolution = s.resolved.operation == Operation::convolution;
-    s.executable->execute_with_taps(
-        core::whole_output(s.resolved, out), core::whole_input(s.resolved, in),
-        {.data = taps, .reversed = convolution, .conjugated = !convolution, .dtype = s.resolved.taps_dtype}, workspace, stream);
+    s.executable->execute_with_taps(core::whole_output(s.resolved, out), core::whole_input(s.resolved, in),
+                                    {.data = taps, .reversed = convolution, .conjugated = !convolution, .dtype = given}, workspace,
+                                    stream);
 }
 
 void Plan::execute(void* out, const void* in) const {

@@ -112,6 +112,78 @@ TEST_F(TransposedRows, FiltersAlongSeveralAxes) {
     }
 }
 
+class Columns : public RowsTest {
+protected:
+    Columns() : RowsTest("direct_columns") {}
+
+    /// Recordings of interleaved channels; own: filters for each channel of each, for each recording, or for each channel.
+    static Problem interleaved(std::int64_t recordings, std::int64_t n, std::int64_t channels, std::int64_t k, int own) {
+        Problem p;
+        FilteredAxis axis;
+        axis.length = n;
+        axis.taps = k;
+        axis.mode = Mode::same;
+        axis.input_stride = axis.output_stride = channels;
+        p.axes = {axis};
+        const std::int64_t of_recording = own == 2 ? 0 : (own == 0 ? channels : 1) * k;
+        p.batch_axes = {{recordings, n * channels, n * channels, of_recording}, {channels, 1, 1, own == 1 ? 0 : k}};
+        return p;
+    }
+};
+
+TEST_F(Columns, AnyTypeBoundaryAndAlignment) {
+    Random random(211);
+    constexpr std::array kTypes{Dtype::f32, Dtype::f64, Dtype::complex64, Dtype::complex128, Dtype::f16, Dtype::i16, Dtype::u8};
+    constexpr std::array kBoundaries{Boundary::zero,   Boundary::constant, Boundary::wrap,
+                                     Boundary::mirror, Boundary::nearest,  Boundary::reflect};
+    std::size_t turn = 0;
+    for (const std::int64_t channels : {2, 3, 8, 13, 40, 128}) {
+        for (const Dtype type : kTypes) {
+            for (const std::int64_t n : {1, 13, 64, 1100}) {
+                Problem p = interleaved(3, n, channels, 1 + n % 29, 0);
+                for (auto& axis : p.batch_axes) { axis.taps_stride = 0; }
+                p.dtype = type;
+                p.boundary = kBoundaries.at(turn++ % kBoundaries.size());
+                p.constant = p.boundary == Boundary::constant ? 3 : 0;
+                if (is_integer(type)) { p.real_taps = p.output_dtype = Dtype::f32; }
+                expect_right_from_anywhere(p, random);
+            }
+        }
+    }
+}
+
+TEST_F(Columns, FiltersOfTheirOwnAlongAnyAxis) {
+    Random random(212);
+    for (const int own : {0, 1, 2}) {
+        for (const std::int64_t channels : {2, 5, 32, 100}) {
+            for (const std::int64_t n : {20, 700}) {
+                for (const std::int64_t k : {1, 9, 33}) {
+                    Problem p = interleaved(6, n, channels, k, own);
+                    p.boundary = k == 9 ? Boundary::mirror : Boundary::zero;
+                    expect_right_from_anywhere(p, random);
+                }
+            }
+        }
+    }
+}
+
+class WidenedRows : public RowsTest {
+protected:
+    WidenedRows() : RowsTest("widened_rows") {}
+};
+
+TEST_F(WidenedRows, LongFiltersOnIntegers) {
+    Random random(213);
+    for (const Dtype type : {Dtype::i16, Dtype::u8}) {
+        Problem p{.length = 50001, .taps = 16385, .batch = 2, .mode = Mode::full};
+        p.dtype = type;
+        p.real_taps = p.output_dtype = Dtype::f32;
+        p.input_row_stride = 50003;
+        if (type == Dtype::u8) { p.boundary = Boundary::reflect; }
+        expect_right_from_anywhere(p, random);
+    }
+}
+
 class WidenedSamples : public RowsTest {
 protected:
     WidenedSamples() : RowsTest("direct_widened") {}

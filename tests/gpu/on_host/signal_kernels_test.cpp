@@ -39,6 +39,58 @@ Problem draw_across(Random& random) {
     return p;
 }
 
+// The same, at times of 8 and 16 bits under taps of f32.
+Problem draw_columns(Random& random) {
+    Problem p = draw_across(random);
+    if (p.filters == Filters::shared && chance(0.3, random)) {
+        p.batch = between(2, 7, random);  // threads along rows
+        if (chance(0.5, random)) { p.batch = p.batch / 2 * 2; }
+        p.input_row_stride = 1;
+        p.input_sample_stride = p.output_sample_stride = p.batch;
+        p.filter_count = 0;
+        p.filters = chance(0.5, random) ? Filters::per_row : Filters::shared;
+    }
+    p.output_row_stride = 1;
+    p.output_sample_stride = p.batch + (chance(0.3, random) ? 4 : 0);
+    if (chance(0.4, random)) {
+        constexpr std::array kTypes{Dtype::i8, Dtype::u8, Dtype::i16, Dtype::u16, Dtype::f16, Dtype::bf16};
+        p.dtype = kTypes.at(static_cast<std::size_t>(between(0, kTypes.size() - 1, random)));
+        p.complex_taps = false;
+        p.real_taps = is_integer(p.dtype) ? std::optional(Dtype::f32) : std::nullopt;
+        p.output_dtype = chance(0.7, random) ? Dtype::f32 : Dtype::u8;
+        p.overflow = Overflow::error;
+        p.constant = p.boundary == Boundary::constant ? 3 : 0;
+    }
+    return p;
+}
+
+// Recordings of channels with a filter for each channel of each, or for each recording, or each channel.
+Problem draw_own_filters(Random& random) {
+    const Problem drawn = draw_columns(random);
+    Problem p;
+    p.dtype = drawn.dtype;
+    p.real_taps = drawn.real_taps;
+    p.complex_taps = drawn.complex_taps;
+    p.output_dtype = drawn.output_dtype;
+    p.operation = drawn.operation;
+    p.boundary = drawn.boundary;
+    p.constant = drawn.constant;
+    p.scale = drawn.scale;
+    FilteredAxis axis;
+    axis.length = between(1, chance(0.3, random) ? 300 : 60, random);
+    axis.taps = between(1, chance(0.3, random) ? 60 : 12, random);
+    axis.mode = chance(0.5, random) ? Mode::same : Mode::full;
+    const std::int64_t channels = chance(0.4, random) ? between(2, 7, random) : 4 * between(2, 12, random);
+    const std::int64_t recordings = between(2, 9, random);
+    const std::int64_t outputs = axis.mode == Mode::same ? axis.length : axis.length + axis.taps - 1;
+    const int own = static_cast<int>(between(0, 2, random));
+    axis.input_stride = axis.output_stride = channels;
+    p.axes = {axis};
+    p.batch_axes = {{recordings, axis.length * channels, outputs * channels, own == 2 ? 0 : (own == 0 ? channels : 1) * axis.taps},
+                    {channels, 1, 1, own == 1 ? 0 : axis.taps}};
+    return p;
+}
+
 // Samples of 8 and 16 bits side by side, whose outputs are floats.
 Problem draw_widened(Random& random) {
     Problem p = draw_problem(chance(0.3, random) ? 3000 : 300, 36, random);
@@ -88,7 +140,7 @@ Problem draw_short(Random& random) {
 // Whether the rung took it.
 bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& random) {
     const core::Resolved r = core::resolve(p);
-    if (core::filter_sets(r) != 1) { return false; }  // repeated by the plan
+    if (core::filter_sets(r) != 1 && rung.info().takes_outer != 2) { return false; }  // repeated by the plan
     Case c = draw_case(p, random);
     const FencedBuffer fenced(c.in.data(), c.in.size(), chance(0.5, random));
     const auto* const in =
@@ -106,21 +158,26 @@ bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& r
     return true;
 }
 
-// Whether rungs 32, 33, 37 and 47 took a problem.
+// Whether rungs 32, 33, 37, 47 and 51 took a problem.
 struct Taken {
-    bool across, rows, widened, in_short_rows;
+    bool across = false, rows = false, widened = false, in_short_rows = false, columns = false;
 };
 Taken run_case(std::uint64_t seed) {
     Random random(seed);
     if (chance(0.2, random)) {
         const Problem p = draw_widened(random);
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
-        return {false, run(cuda::direct_rows(), p, seed, random), run(cuda::direct_widened(), p, seed, random), false};
+        return {.rows = run(cuda::direct_rows(), p, seed, random), .widened = run(cuda::direct_widened(), p, seed, random)};
     }
     if (chance(0.15, random)) {
         const Problem p = draw_short(random);
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
-        return {false, false, false, run(cuda::short_rows_rung(), p, seed, random)};
+        return {.in_short_rows = run(cuda::short_rows_rung(), p, seed, random)};
+    }
+    if (chance(0.25, random)) {
+        const Problem p = chance(0.4, random) ? draw_own_filters(random) : draw_columns(random);
+        SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+        return {.columns = run(cuda::direct_columns(), p, seed, random)};
     }
     const bool is_across = chance(0.4, random);
     const Problem p = is_across ? draw_across(random)
@@ -133,7 +190,7 @@ Taken run_case(std::uint64_t seed) {
                                                random);
     SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
     run(cuda::direct_tiles(), p, seed, random);
-    return {run(cuda::direct_across(), p, seed, random), run(cuda::direct_rows(), p, seed, random), false, false};
+    return {.across = run(cuda::direct_across(), p, seed, random), .rows = run(cuda::direct_rows(), p, seed, random)};
 }
 
 class SignalKernels : public ::testing::TestWithParam<int> {};
@@ -144,18 +201,20 @@ TEST_P(SignalKernels, AgreeWithTheTextbook) {
         return;
     }
     const std::int64_t cases = environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / kShards;
-    std::int64_t across = 0, rows = 0, widened = 0, in_short_rows = 0;
+    std::int64_t across = 0, rows = 0, widened = 0, in_short_rows = 0, columns = 0;
     for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) {
         const Taken taken = run_case(static_cast<std::uint64_t>(GetParam()) * 10000000 + static_cast<std::uint64_t>(i) + 1);
         across += taken.across ? 1 : 0;
         rows += taken.rows ? 1 : 0;
         widened += taken.widened ? 1 : 0;
         in_short_rows += taken.in_short_rows ? 1 : 0;
+        columns += taken.columns ? 1 : 0;
     }
-    EXPECT_GT(rows, cases / 10);
-    EXPECT_GT(across, cases / 10);
+    EXPECT_GT(rows, cases / 12);
+    EXPECT_GT(across, cases / 12);
     EXPECT_GT(widened, cases / 20);
     EXPECT_GT(in_short_rows, cases / 40);
+    EXPECT_GT(columns, cases / 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, SignalKernels, ::testing::Range(0, kShards));

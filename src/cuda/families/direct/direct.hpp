@@ -11,6 +11,7 @@ const Rung& direct();
 const Rung& split_taps();
 const Rung& direct_tiles();
 const Rung& direct_across();
+const Rung& direct_columns();
 const Rung& direct_rows();
 const Rung& direct_widened();
 

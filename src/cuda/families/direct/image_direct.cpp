@@ -38,6 +38,7 @@ constexpr int kWindowBytes = 60 * 1024;  // of a piece: three blocks a multiproc
 // with the mask in the kernel's parameters.
 constexpr double kProductCost = 1.54;
 constexpr double kOutputCost = 154;
+constexpr double kDoubleOutputCost = 60;  // of f64 (H100: 4,059 images of 29 x 66, 2 x 2 taps 66 us)
 constexpr double kSmallOutputCost = 29;
 // The same of pixels of 1 and 2 bytes, and what an output of another type takes besides (u8 3 x 3 37 us, with f32 outputs 76; u16 5
 // x 5 65).
@@ -181,6 +182,7 @@ public:
         const double besides = small_mask(p)     ? kSmallOutputCost
                                : type.bytes == 1 ? kByteOutputCost
                                : type.bytes == 2 ? kHalfOutputCost
+                               : p.dtype == kF64 ? kDoubleOutputCost
                                                  : kOutputCost;
         const double converting = (p.dtype == p.output_dtype ? 0 : kConvertedCost) + (p.has_packed_pixels() ? 0 : kSteppedCost);
         const Windows windows = windows_of(p);

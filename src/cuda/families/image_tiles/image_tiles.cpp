@@ -1,5 +1,5 @@
 // Rung 10: what it supports, how an image is cut, how it is launched.
-#include "cuda/families/image_tiles/image_bands.hpp"
+#include "cuda/families/image_tiles/image_tiles.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -210,8 +210,7 @@ public:
         const double moving = image_bytes_touched(p) / (kShareOfCopy * device.copy_bytes_per_second);
         const double computing = 2 * shape_of(p, device).cost / device.peak_flops;
         const double in_tiles = (p.channels.length > 1 ? kInterleaved : 1) * overlapped(moving, computing, kNorm);
-        const double in_bands = overlapped(moving, 2 * band_shape_of(p, device).cost / device.peak_flops, kNorm);
-        return kLaunchSeconds + kStartSeconds + std::min(in_tiles, in_bands);
+        return kLaunchSeconds + kStartSeconds + in_tiles;
     }
 
     // (chunks, rows of the mask, kChunkPitch)
@@ -234,10 +233,9 @@ public:
     }
 
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
-        const auto& chosen = prepared.chosen_as<ChosenTiles>();
-        const Cut& c = chosen.of_bands != nullptr ? chosen.bands.cut : chosen.shape.cut;
-        return std::string(chosen.of_bands != nullptr ? "bands of " : "tiles of ") + std::to_string(c.strips_y * kDown) + " x " +
-               std::to_string(c.strips_x * kAcross) + " outputs, " + std::to_string(c.planes) + " a block";
+        const Cut& c = prepared.chosen_as<ChosenTiles>().shape.cut;
+        return "tiles of " + std::to_string(c.strips_y * kDown) + " x " + std::to_string(c.strips_x * kAcross) + " outputs, " +
+               std::to_string(c.planes) + " a block";
     }
 
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
@@ -245,13 +243,6 @@ public:
         chosen->kernel = kernel_of(prepared.problem.taps(), prepared.problem.taps_dtype);
         chosen->shape = shape_of(prepared.problem, prepared.device);
         load_kernel(chosen->kernel, chosen->shape.shared_bytes, prepared.device);
-        chosen->bands = band_shape_of(prepared.problem, prepared.device);
-        if (chosen->bands.cost < (prepared.problem.channels.length > 1 ? kInterleaved : 1) * chosen->shape.cost) {
-            chosen->of_bands = band_kernel_of(prepared.problem.taps(), prepared.problem.taps_dtype);
-            load_kernel(chosen->of_bands, chosen->bands.shared_bytes, prepared.device);
-            chosen->at_once =
-                blocks_held(chosen->of_bands, kThreads, chosen->bands.shared_bytes) * std::max(prepared.device.multiprocessors, 1);
-        }
         return chosen;
     }
 
@@ -280,7 +271,6 @@ public:
         a.output_bytes = stored_bytes(p.output_dtype);
         set_epilogue(a.common, p);
         a.absent = absent_pixel(p);
-        if (chosen.of_bands != nullptr && is_in_bands(a, chosen.bands)) { return launch_bands(chosen, a, stream); }
         a.cut = chosen.shape.cut;
         Cut& c = a.cut;
         c.by_vectors = c.by_vectors != 0 && a.x.in_stride == 1;
@@ -297,22 +287,8 @@ private:
     struct ChosenTiles final : Chosen {
         Kernel kernel = nullptr;
         Shape shape;
-        BandKernel of_bands = nullptr;  // where those are sooner
-        BandShape bands;
-        std::int64_t at_once = 1;  // blocks
     };
 
-    static void launch_bands(const ChosenTiles& chosen, TileArguments& a, cudaStream_t stream) {
-        a.cut = chosen.bands.cut;
-        a.cut.store_vectors = stores_vectors(a);
-        a.cut.tiles_y = divide_up(a.y.outputs, std::int64_t{a.cut.strips_y} * kDown);
-        Band band = chosen.bands.band;
-        band.all_images = a.planes / a.channels;
-        band.all = divide_up(band.all_images, std::int64_t{band.images}) * a.cut.tiles_y;
-        band.far = band.whole == 0 && a.y.boundary != kZero && a.y.boundary != kConstant;
-        launch_kernel(chosen.of_bands, static_cast<unsigned>(std::min(band.all, chosen.at_once)), kThreads,
-                      chosen.bands.shared_bytes, stream, a, band);
-    }
     static constexpr double kNorm = 3;
 
     static bool stores_vectors(const TileArguments& a) {

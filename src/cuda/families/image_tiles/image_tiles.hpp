@@ -65,25 +65,11 @@ struct TileArguments {
     Arguments common;  // epilogue and output type; nothing else is set
 };
 
-/// How images whose rows follow each other are divided: a band is what memory has in one run, all columns of some rows of an image,
-/// or several whole images. In TileArguments::cut tiles_y and groups count bands.
-struct Band {
-    int images;                    // of a band; of more than one it is whole ones
-    std::int32_t whole;            // bands are whole images
-    std::int32_t far;              // rows of a window may be others than those that follow each other in a band
-    int held_bytes, output_bytes;  // of shared memory for a band's samples as they come, and for its outputs
-    std::int64_t all, all_images;  // bands
-};
-
 using Kernel = void (*)(TileArguments);
-using BandKernel = void (*)(TileArguments, Band);
 /// `sums`: f32, f64, or i32: those of 32 bits that wrap.
 Kernel kernel_of(std::int64_t taps, Dtype sums);
 Kernel kernel_of_doubles();
 Kernel kernel_of_integers(bool few);
-
-/// The same for bands; null: there is none.
-BandKernel band_kernel_of(std::int64_t taps, Dtype sums);
 
 /// Bytes of shared memory: where rows and columns of the windows come from, taps, windows. `number`: bytes of a sum.
 inline std::size_t shared_bytes_of(const Cut& c, int mask_width, int mask_height, int number) {

@@ -218,7 +218,8 @@ RungInfo info_of(int rank) {
 }  // namespace integer
 
 const Rung& integer_lines() {
-    static const integer::ByRealRungs rung(integer::info_of(1), {&direct_tiles(), &direct_rows(), &direct_across()});
+    static const integer::ByRealRungs rung(integer::info_of(1),
+                                           {&direct_tiles(), &direct_rows(), &direct_across(), &direct_columns()});
     return rung;
 }
 const Rung& integer_tiles() {

@@ -4,8 +4,6 @@
 namespace tapline::cuda::image_tiles_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
 }
-#include "cuda/families/image_tiles/image_bands.cpp"
-#include "cuda/families/image_tiles/image_bands_kernels.cu"
 #include "cuda/families/image_tiles/image_tiles.cpp"
 #include "cuda/families/image_tiles/image_tiles_doubles.cu"
 #include "cuda/families/image_tiles/image_tiles_integers.cu"
@@ -18,9 +16,6 @@ const bool added = [] {
     for (const Dtype sums : {Dtype::f32, Dtype::f64, Dtype::i32}) {
         for (const std::int64_t taps : {1, 100}) {
             add_kernel(cuda::image_tiles_rung::kernel_of(taps, sums), cuda::image_tiles_rung::shared);
-            if (const auto bands = cuda::image_tiles_rung::band_kernel_of(taps, sums); bands != nullptr) {
-                add_kernel(bands, cuda::image_tiles_rung::shared);
-            }
         }
     }
     return true;

@@ -89,46 +89,6 @@ TEST(ImageTiles, PixelsOfEveryTypeInWideImages) {
     }
 }
 
-// Images whose rows follow each other go by bands: whole images or parts of them, several channels, rows that begin anywhere, every
-// boundary, in pieces too.
-TEST(ImageTiles, BandsOfSmallAndNarrowImages) {
-    Random random(11);
-    const ImageProblem all[] = {
-        {.height = 28, .width = 28, .batch = 12, .mask_height = 5, .mask_width = 5},
-        {.height = 13, .width = 17, .batch = 9, .mask_height = 3, .mask_width = 2, .mode = Mode::full, .boundary = Boundary::wrap},
-        {.height = 8,
-         .width = 8,
-         .batch = 70,
-         .mask_height = 2,
-         .mask_width = 5,
-         .boundary = Boundary::reflect,
-         .dtype = Dtype::u8},
-        {.height = 9, .width = 11, .channels = 3, .batch = 5, .mask_height = 4, .mask_width = 3, .boundary = Boundary::mirror},
-        {.height = 300, .width = 20, .mask_height = 5, .mask_width = 9, .boundary = Boundary::wrap},
-        {.height = 301, .width = 24, .channels = 2, .batch = 2, .mask_height = 7, .mask_width = 7, .boundary = Boundary::nearest},
-        {.height = 260, .width = 33, .mask_height = 30, .mask_width = 3, .mode = Mode::valid, .dtype = Dtype::u16},
-        {.height = 64, .width = 64, .batch = 3, .mask_height = 9, .mask_width = 9, .boundary = Boundary::constant, .constant = 2},
-        {.height = 19, .width = 39, .batch = 4, .mask_height = 2, .mask_width = 40, .mode = Mode::full, .dtype = Dtype::f16},
-        {.height = 5, .width = 6, .batch = 3, .mask_height = 12, .mask_width = 14, .boundary = Boundary::reflect},
-    };
-    for (const ImageProblem& image : all) {
-        Problem p = image;
-        if (is_integer(p.dtype)) { p.real_taps = Dtype::f32; }
-        const core::Resolved r = core::resolve(p);
-        for (const bool fast : {false, true}) {
-            Case c = draw_case(p, random);
-            PreparedOnHost prepared(cuda::image_tiles(), r, c.taps.data(), fast ? 132 : 1);
-            ASSERT_EQ(prepared.make(), "") << describe(p);
-            EXPECT_EQ(cuda::image_tiles().describe(prepared.get()).substr(0, 5), "bands") << describe(p);
-            const std::int64_t split = fast ? r.y.outputs : r.y.outputs / 3 + 1;
-            prepared.launch(job_of(r, c.first_out(), c.first_in(), 0, split));
-            if (split < r.y.outputs) { prepared.launch(job_of(r, c.first_out(), c.first_in(), split, r.y.outputs - split)); }
-            EXPECT_TRUE(c.out.guards_intact()) << describe(p);
-            EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "") << describe(p);
-        }
-    }
-}
-
 // Pixels under taps of f64, which the drop-ins filter images of integers by: in every layout.
 TEST(ImageTiles, SumsInDouble) {
     Random random(12);

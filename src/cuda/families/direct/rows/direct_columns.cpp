@@ -1,0 +1,255 @@
+// Rung 51: what it supports, which threads go where, how it is launched.
+#include "cuda/families/direct/rows/direct_columns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <tuple>
+
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/ordered_taps.hpp"
+#include "cuda/families/common/shared_memory.hpp"
+#include "cuda/families/direct/direct.hpp"
+#include "cuda/families/direct/direct_policies.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+using columns::Columns;
+using columns::kMostWarps;
+using columns::kOutputs;
+
+constexpr std::int64_t kMostTaps = 1024;
+constexpr std::int64_t kLanes = 32;
+
+struct Shape {
+    Columns columns{};
+    std::int64_t rows_of_thread = 1;
+    std::int64_t warps = 1;    // of a block
+    std::int64_t outputs = 0;  // of a row, that a block makes
+    std::int64_t shared_bytes = 0;
+};
+
+// Whether threads of a block should follow each other along rows: few rows lie side by side, and a row is long enough for them.
+bool goes_along(const Rows& rows, std::int64_t outputs, std::int64_t rows_of_thread) {
+    constexpr std::int64_t kFewSideBySide = 4;
+    return rows.near.length / rows_of_thread < kFewSideBySide && outputs >= kLanes * kOutputs;
+}
+
+// Of a launch of so many outputs a row.
+Shape shape_of(const Problem& p, const cuda_abi::Device& device, std::int64_t outputs, bool wide) {
+    const Rows rows = rows_of(p);
+    Shape s;
+    s.rows_of_thread = wide ? columns::rows_of_vector(stored_bytes(p.dtype)) : 1;
+    s.columns.along = goes_along(rows, p.x.outputs, s.rows_of_thread) ? 1 : 0;
+    const std::int64_t threads = divide_up(outputs, std::int64_t{kOutputs});  // of a row
+    const std::int64_t of_warp = s.columns.along != 0 ? kLanes : 1;
+    // Blocks alike, none of them nearly empty.
+    const std::int64_t blocks = divide_up(threads, of_warp * kMostWarps);
+    s.warps = std::clamp<std::int64_t>(divide_up(threads, std::max<std::int64_t>(blocks, 1) * of_warp), 1, kMostWarps);
+    s.outputs = s.warps * of_warp * kOutputs;
+    const std::int64_t cell =
+        type_of(p, device).tap_bytes * (p.filters > 1 ? s.rows_of_thread * (s.columns.along != 0 ? 1 : kLanes) : 1);
+    s.columns.places_at = static_cast<int>(divide_up(p.x.k, std::int64_t{kOutputs}) * kOutputs * cell);
+    s.shared_bytes = s.columns.places_at + (s.outputs + p.x.k) * static_cast<std::int64_t>(sizeof(std::int64_t));
+    return s;
+}
+
+// Which filters rows have: sets of those of the batch, of which each step along other axes has its own.
+void set_filters(Columns& g, const Problem& p, const Job& job, std::int64_t pitch_bytes) {
+    if (p.filters == 1) { return; }
+    g.filter_bytes = pitch_bytes;
+    struct Axis {
+        std::int64_t in, out;
+        columns::FilterStep filters;
+    };
+    std::array<Axis, 1 + std::tuple_size_v<decltype(p.outer)>> axes{};
+    std::size_t count = 0;
+    std::int64_t sets = 1;
+    for (const core::Batch& axis : p.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
+    const std::int64_t in_turn = p.filters / sets;
+    axes.at(count++) = {job.in_batch, job.out_batch, {1, in_turn, job.batch_first % in_turn}};
+    std::int64_t step = in_turn;
+    for (auto axis = p.outer.rbegin(); axis != p.outer.rend(); ++axis) {
+        if (axis->length == 1 || axis->taps_stride == 0) { continue; }
+        axes.at(count++) = {axis->in_stride, axis->out_stride, {step, axis->length, 0}};
+        step *= axis->length;
+    }
+    const Rows rows = rows_of(p, job);
+    const auto filters_of = [&](const RowAxis& row) {
+        for (std::size_t i = 0; i < count; ++i) {
+            if (row.length > 1 && axes.at(i).in == row.in && axes.at(i).out == row.out) { return axes.at(i).filters; }
+        }
+        return columns::FilterStep{};
+    };
+    g.near = filters_of(rows.near);
+    for (std::size_t i = 0; i < Rows::kMostOthers; ++i) { g.others[i] = filters_of(rows.others[i]); }
+}
+
+// Whether vectors of as many rows as a thread may have hold neighbouring ones: `in` and `out` are addresses of the first.
+bool is_wide(const Problem& p, const Rows& rows, std::int64_t in_sample, std::int64_t out_sample, const void* in, const void* out) {
+    const std::int64_t count = columns::rows_of_vector(rows.input_bytes);
+    bool whole = count > 1 && rows.near.in == 1 && rows.near.out == 1 && rows.near.length % count == 0 && in_sample % count == 0 &&
+                 out_sample % count == 0;
+    for (const RowAxis& axis : rows.others) { whole = whole && axis.in % count == 0 && axis.out % count == 0; }
+    const auto at = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+    const auto in_vector = static_cast<std::uintptr_t>(count * rows.input_bytes);
+    const auto out_vector = static_cast<std::uintptr_t>(std::min<std::int64_t>(count * rows.output_bytes, 16));
+    return whole && at(in) % in_vector == 0 && at(out) % out_vector == 0 && !is_complex(p.dtype) == !is_complex(p.output_dtype);
+}
+bool is_wide(const Problem& p) { return is_wide(p, rows_of(p), p.x.in_stride, p.x.out_stride, nullptr, nullptr); }
+
+class DirectColumns final : public DirectRung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "51";
+        info.name = "direct_columns";
+        info.idea =
+            "where rows lie side by side, a thread makes a few outputs of neighbouring rows from a window that it reads itself; "
+            "what "
+            "its neighbours read too comes from the first-level cache";
+        info.changed =
+            "rows of a few samples, and a filter for each row, cost what memory moves: no ring of shared memory fills and empties "
+            "first";
+        info.requirements =
+            "rows whose samples of one time are neighbours in memory; at most 1,024 taps, of own filters as many as shared memory "
+            "holds columns of; samples of the type of sums, or of 8 and 16 bits with taps of f32";
+        info.limited_by = "memory up to some thirty taps, then multiply-adds and the first-level cache";
+        info.source = "src/cuda/families/direct/rows/direct_columns.cuh";
+        info.takes_pieces = 1;
+        info.takes_outer = 2;
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
+        const Rows rows = rows_of(p);
+        if (rows.near.length < 2 || std::abs(rows.near.in) != 1 || std::abs(rows.near.out) != 1) {
+            return "rows do not lie side by side";
+        }
+        if (p.is_exact() && !p.whole_sums) { return "integers are exact on the CPU only"; }
+        if (p.x.k > kMostTaps) { return "more than " + std::to_string(kMostTaps) + " taps"; }
+        if (columns::kernel_of(p.dtype, p.taps_dtype, false, p.filters > 1) == nullptr) {
+            return "samples are neither of the type of sums nor of 8 and 16 bits";
+        }
+        const auto has_filters = [](const core::Batch& axis) { return axis.length > 1 && axis.taps_stride != 0; };
+        if (p.taps_come_later && std::any_of(p.outer.begin(), p.outer.end(), has_filters)) {
+            return "filters along several axes must be known when the plan is made";
+        }
+        if (!constant_fits(p)) { return "the boundary's constant is no value of the samples' type"; }
+        if (shape_of(p, device, p.x.outputs, false).shared_bytes > device.shared_bytes_per_block) {
+            return "more taps than shared memory holds columns of";
+        }
+        return {};
+    }
+    [[nodiscard]] bool takes_filters_in_turn() const override { return true; }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const Shape shape = shape_of(p, device, p.x.outputs, takes_wide(p, device));
+        const Rows rows = rows_of(p);
+        const Type type = type_of(p, device);
+        const bool along = shape.columns.along != 0;
+        const double all_rows = static_cast<double>(p.outer_length() * p.batch.length);
+        const auto outputs = static_cast<double>(p.x.outputs);
+        const auto taps = static_cast<double>(p.x.k);
+        const auto of_thread = static_cast<double>(shape.rows_of_thread);
+        const double own = p.filters > 1 ? all_rows * taps * type.tap_bytes : 0;
+        const double bytes = all_rows * (type.bytes * static_cast<double>(p.x.n) + outputs * stored_bytes(p.output_dtype)) + own;
+        // Rows that fill less than a line of memory come and go in pieces.
+        const double filled = std::min(1.0, static_cast<double>(rows.near.length * type.bytes) / kLineBytes);
+        const double moving = bytes / ((kMovingShare - kPiecesShare * (1 - filled)) * device.copy_bytes_per_second);
+        // Lanes without rows take as long as others.
+        const double units = all_rows / of_thread;
+        const double lanes = along ? units : std::ceil(units / kLanes) * kLanes;
+        const double blocks = std::ceil(outputs / static_cast<double>(shape.outputs));
+        const double warps = lanes * blocks * static_cast<double>(shape.warps) / (along ? 1.0 : kLanes);
+        const double at_ends = std::min(1.0, 2 * std::ceil(taps / static_cast<double>(shape.outputs)) / blocks);
+        const double of_tap =
+            kOutputs * of_thread * type.products / type.rate * kWaste + kLoadInstructions + (along ? kAlongTap : 0);
+        const bool plain = p.trivial_epilogue;
+        const double instructions = (along ? kAlongInstructions : kInstructions) + taps * of_tap +
+                                    at_ends * (kInstructions + kEndInstructions * of_thread) +
+                                    (type.bytes <= 2 ? kNarrowInstructions * (kOutputs + taps) : 0) +
+                                    kOutputs * of_thread * (plain ? kOutputInstructions : kEpilogueInstructions);
+        const double computing = warps * instructions / (device.peak_flops / 64);
+        const double chunks = 1 + taps / kOutputs;  // each waits for its samples
+        return kStartSeconds + std::max(overlapped(moving, computing, kNorm), chunks * kChunkSeconds);
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenColumns>();
+        const bool wide = chosen.wide != nullptr;
+        const Shape s = shape_of(prepared.problem, prepared.device, prepared.problem.x.outputs, wide);
+        return std::to_string(s.warps) + (s.warps == 1 ? " warp" : " warps") +
+               (s.columns.along != 0 ? " along rows, " : " across rows, ") + std::to_string(s.rows_of_thread) +
+               (s.rows_of_thread == 1 ? " row a thread" : " rows a thread");
+    }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        auto chosen = std::make_unique<ChosenColumns>(prepared);
+        const auto loaded = [&](bool wide) {
+            const columns::Kernel kernel = columns::kernel_of(p.dtype, p.taps_dtype, wide, p.filters > 1);
+            if (kernel == nullptr) { refuse_policy(); }
+            load_kernel(kernel, static_cast<std::size_t>(prepared.device.shared_bytes_per_block), prepared.device);
+            return kernel;
+        };
+        chosen->narrow = loaded(false);
+        if (takes_wide(p, prepared.device)) { chosen->wide = loaded(true); }
+        return chosen;
+    }
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void*, cudaStream_t stream) const override {
+        const Problem& p = prepared.problem;
+        const auto& chosen = prepared.chosen_as<ChosenColumns>();
+        Arguments a = arguments_of(prepared, job, on_device);
+        a.taps = on_device.taps;
+        Rows rows = rows_of(p, job);
+        const bool wide = chosen.wide != nullptr && is_wide(p, rows, a.in_sample, a.out_sample, a.in, a.out);
+        Shape shape = shape_of(p, prepared.device, a.count, wide);
+        set_filters(shape.columns, p, job, prepared.taps_pitch_bytes);
+        a.tiles = divide_up(a.count, shape.outputs);
+        set_tiles(rows, static_cast<int>(shape.rows_of_thread), 1);
+        shape.columns.near_units = rows.near_tiles;
+        shape.columns.units = rows.tiles;
+        const std::int64_t groups = shape.columns.along != 0 ? rows.tiles : divide_up(rows.tiles, kLanes);
+        if (groups > kMostBlocks / a.tiles) { refuse_launch(); }
+        const std::int64_t blocks = groups * a.tiles;
+        launch_kernel(wide ? chosen.wide : chosen.narrow, static_cast<unsigned>(blocks),
+                      static_cast<unsigned>(kLanes * shape.warps), static_cast<std::size_t>(shape.shared_bytes), stream, a, rows,
+                      shape.columns);
+    }
+
+private:
+    struct ChosenColumns : OrderedTaps {
+        using OrderedTaps::OrderedTaps;
+        columns::Kernel narrow = nullptr, wide = nullptr;
+    };
+
+    // Where a job's layout and addresses allow it, too.
+    static bool takes_wide(const Problem& p, const cuda_abi::Device& device) {
+        return is_wide(p) && shape_of(p, device, p.x.outputs, true).shared_bytes <= device.shared_bytes_per_block;
+    }
+    // Fitted on an H100, f32, 2^25 samples of 128 rows side by side: rows of 16 with 2, 9, 31 and 100 taps 98, 104, 143 and 303 us,
+    // of 64 96, 110, 146 and 334, of 256 96, 97, 121 and 279, the copy 101. (14588, 13, 128) with 15 taps, full, wrapped, 169 us.
+    static constexpr double kStartSeconds = 5e-6;
+    static constexpr double kChunkSeconds = 0.9e-6;
+    static constexpr double kMovingShare = 0.97;
+    static constexpr double kPiecesShare = 0.45;
+    static constexpr double kLineBytes = 128;
+    static constexpr double kWaste = 2.3;
+    static constexpr double kInstructions = 250;  // of a warp
+    static constexpr double kLoadInstructions = 3;
+    static constexpr double kNarrowInstructions = 12;
+    static constexpr double kEndInstructions = 185;
+    static constexpr double kOutputInstructions = 4;
+    static constexpr double kEpilogueInstructions = 25;
+    // Two interleaved rows with filters of their own, 2^24 samples, 4, 31 and 127 taps: 280, 280 and 772 us.
+    static constexpr double kAlongInstructions = 3300;
+    static constexpr double kAlongTap = 35;
+    static constexpr double kNorm = 3;
+};
+
+}  // namespace
+
+const Rung& direct_columns() {
+    static const DirectColumns rung;
+    return rung;
+}
+
+}  // namespace tapline::cuda

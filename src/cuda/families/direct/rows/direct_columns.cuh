@@ -1,0 +1,263 @@
+// 51: rows side by side in memory, short ones or with filters of their own: a thread makes a few outputs of neighbouring rows.
+#pragma once
+
+#include "cuda/families/direct/rows/direct_across.cuh"
+#include "cuda/families/direct/rows/direct_columns.hpp"
+
+namespace tapline::cuda::columns {
+
+using across::Samples;
+using across::Tap;
+
+/// A thread's rows, and where its outputs and window lie along them.
+struct Place {
+    std::int64_t in, out;       // elements to its first row
+    std::int64_t near, filter;  // that row along Rows::near; filters before those of its place along the other axes
+    std::int64_t first;         // sample 0 of the window, from sample in_first
+    int needed;                 // samples
+    const std::int64_t* there;  // where those of a window that leaves the signal are, from sample in_first; -1: nowhere
+};
+
+/// kCount samples of C neighbouring rows from sample `from` of the window on, those before `end` of it; `row`: sample in_first.
+/// kInside: all lie in the piece. The loads are under way together.
+template <class X, class Raw, int C, int kCount, bool kInside>
+__device__ __forceinline__ void read_samples(const Arguments& a, const Rows& rows, const Place& p, const Raw* row, int from,
+                                             int end, X (&to)[kCount * C]) {
+    using Cell = Samples<Raw, C>;
+    Raw raw[kCount * C];
+    const Raw* each = row + (p.first + from) * a.in_sample;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+        Cell cell{};
+        if (from + i < end) {
+            const std::int64_t place = kInside ? 0 : p.there[from + i];
+            const Raw* const at = kInside ? each : row + place * a.in_sample;
+            if (place >= 0) {
+                if constexpr (C == 1) {
+                    cell.each[0] = load_element(at);  // complex numbers lie on their parts
+                } else {
+                    cell = *reinterpret_cast<const Cell*>(at);
+                }
+            } else if (a.boundary == kConstant) {
+#pragma unroll
+                for (int c = 0; c < C; ++c) { memcpy(&cell.each[c], rows.constant, sizeof(Raw)); }
+            }
+        }
+        each += a.in_sample;
+#pragma unroll
+        for (int c = 0; c < C; ++c) { raw[i * C + c] = cell.each[c]; }
+    }
+    if constexpr (std::is_same_v<X, Raw>) {
+#pragma unroll
+        for (int i = 0; i < kCount * C; ++i) { to[i] = raw[i]; }
+    } else {
+        widen_raw(rows.input_type, raw, to);
+    }
+}
+
+/// sum[i * C + c] = the sum over t of tap t of row c * sample i + t of the window. Filters of their own: `taps` is the thread's
+/// column, `pitch` cells from one tap to the next.
+template <class X, class H, class Raw, int C, bool kOwn, bool kInside>
+__device__ __forceinline__ void convolve_window(const Arguments& a, const Rows& rows, const Place& w, const Raw* row,
+                                                const Tap<H, C, kOwn>* taps, int pitch, X (&sum)[kOutputs * C]) {
+    constexpr int O = kOutputs;
+    constexpr int V = 16 / static_cast<int>(sizeof(H)) < O ? 16 / static_cast<int>(sizeof(H)) : O;
+    const int k = static_cast<int>(a.k);
+    X x[O * C];
+    X next[O * C];
+    read_samples<X, Raw, C, O, kInside>(a, rows, w, row, 0, w.needed, x);
+#pragma unroll 1
+    for (int t = 0; t < k; t += O) {
+        const int left = k - t;
+        const int end = t + O + min(left - 1, O);  // behind the last tap of all no sample is needed
+        read_samples<X, Raw, C, O, kInside>(a, rows, w, row, t + O, min(end, w.needed), next);
+#pragma unroll
+        for (int v = 0; v < O; v += V) {
+            if (v >= left) { break; }
+            H tap[kOwn ? C : V];
+            if constexpr (!kOwn) { load_taps<V>(tap, taps + t + v); }
+#pragma unroll
+            for (int j = 0; j < V; ++j) {
+                if (v + j < left) {
+                    if constexpr (kOwn) {
+                        const Samples<H, C> cell = taps[(t + v + j) * pitch];
+#pragma unroll
+                        for (int c = 0; c < C; ++c) { tap[c] = cell.each[c]; }
+                    }
+#pragma unroll
+                    for (int i = 0; i < O; ++i) {
+                        const int at = v + j + i;
+#pragma unroll
+                        for (int c = 0; c < C; ++c) {
+                            multiply_add(sum[i * C + c], at < O ? x[at * C + c] : next[(at - O) * C + c], tap[kOwn ? c : j]);
+                        }
+                    }
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < O * C; ++i) { x[i] = next[i]; }
+    }
+}
+
+/// Output `i` of row `c` of a window under taps of which some are infinite: terms that a zero boundary has not stay absent.
+template <class X, class H, class Raw>
+__device__ __noinline__ X sum_of_samples_there(const Arguments& a, const Rows& rows, const Place& w, const Raw* row, const H* taps,
+                                               int i) {
+    X sum{};
+    for (std::int64_t t = 0; t < a.k; ++t) {
+        const std::int64_t place = w.first + i + t;
+        if (place < 0 || place >= a.in_last - a.in_first) { continue; }
+        const Raw raw[1] = {load_element(row + place * a.in_sample)};
+        X x[1];
+        widen_raw(rows.input_type, raw, x);
+        multiply_add(sum, x[0], taps[t]);
+    }
+    return sum;
+}
+
+/// The filter of row c of a thread.
+__device__ __forceinline__ std::int64_t filter_of(const Columns& g, const Place& p, int c) {
+    return p.filter + (g.near.turn == 1 ? 0 : (g.near.first + p.near + c) % g.near.turn) * g.near.step;
+}
+
+/// Filters of C rows to a column of shared memory, a vector of taps at a time; whether all taps are finite.
+template <class H, int C>
+__device__ __forceinline__ bool bring_column(const Arguments& a, const Columns& g, const Place& p, Samples<H, C>* taps, int pitch,
+                                             int part, int parts) {
+    constexpr int V = 16 / static_cast<int>(sizeof(H));
+    const int k = static_cast<int>(a.k);
+    bool finite = true;
+#pragma unroll
+    for (int c = 0; c < C; ++c) {
+        const auto* const own = reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter_of(g, p, c) * g.filter_bytes);
+        for (int t = part * V; t < k; t += parts * V) {
+            H tap[V];
+            load_taps<V>(tap, own + t);
+#pragma unroll
+            for (int j = 0; j < V; ++j) {
+                if (t + j < k) {
+                    taps[(t + j) * pitch].each[c] = tap[j];
+                    finite = finite && is_finite(tap[j]);
+                }
+            }
+        }
+    }
+    return finite;
+}
+
+/// Which rows are unit `unit` of them.
+template <int C>
+__device__ __forceinline__ Place place_of(const Rows& rows, const Columns& g, std::int64_t unit) {
+    Place p{};
+    std::int64_t rest = divide(unit, g.near_units);
+    p.near = (unit - rest * g.near_units) * C;
+    p.in = p.near * rows.near.in;
+    p.out = p.near * rows.near.out;
+#pragma unroll
+    for (int i = 0; i < Rows::kMostOthers; ++i) {
+        if (rows.others[i].length == 1) { continue; }
+        const std::int64_t before = rest;
+        rest = divide(rest, rows.others[i].length);
+        const std::int64_t at = before - rest * rows.others[i].length;
+        p.in += at * rows.others[i].in;
+        p.out += at * rows.others[i].out;
+        if (g.others[i].turn > 1) { p.filter += (g.others[i].first + at) % g.others[i].turn * g.others[i].step; }
+    }
+    return p;
+}
+
+/// Where `size` samples from sample `first` on are, by the block's threads.
+__device__ __forceinline__ void find_places(const Arguments& a, std::int64_t* there, std::int64_t first, int size, int threads) {
+    const std::int64_t length = a.in_last - a.in_first;
+    for (int i = static_cast<int>(threadIdx.x); i < size; i += threads) {
+        std::int64_t place = first + i;
+        if (a.boundary > kConstant && (place < 0 || place >= length)) {
+            place = near_boundary_index(a.boundary, a.in_first + place, a.n) - a.in_first;
+        }
+        there[i] = place >= 0 && place < length ? place : -1;  // what is not in the piece nobody asked for
+    }
+}
+
+/// A thread makes kOutputs outputs of C neighbouring rows from a window that it reads itself: what its neighbours read too comes
+/// from the first-level cache. Nothing passes through shared memory but taps, so that a row of a few samples costs no more than
+/// they do. A block's outputs are the same ones of all its rows: where its window leaves the signal, it is found out once where
+/// samples are.
+template <class X, class H, class Raw, int C, bool kOwn>
+__global__ void __launch_bounds__(32 * kMostWarps, C * sizeof(X) <= 8 ? 3 : 2)
+    direct_columns_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Rows rows,
+                          const __grid_constant__ Columns g) {
+    constexpr int O = kOutputs;
+    extern __shared__ uint4 shared[];
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int threads = static_cast<int>(blockDim.x);
+    const bool along = g.along != 0;
+    const int pitch = along ? 1 : 32;
+    auto* const taps = reinterpret_cast<Tap<H, C, kOwn>*>(shared);
+    auto* const there = reinterpret_cast<std::int64_t*>(reinterpret_cast<char*>(shared) + g.places_at);
+
+    const std::int64_t group = divide(static_cast<std::int64_t>(blockIdx.x), a.tiles);
+    const int outputs = (along ? threads : threads / 32) * O;  // of the block
+    const std::int64_t o_first = (static_cast<std::int64_t>(blockIdx.x) - group * a.tiles) * outputs;
+    const std::int64_t unit = along ? group : group * 32 + lane;
+    const bool exists = unit < g.units;
+    Place p = place_of<C>(rows, g, exists ? unit : 0);
+    const std::int64_t first = a.first - a.origin - a.in_first + o_first;
+    const int size = static_cast<int>(min(a.count - o_first, std::int64_t{outputs})) + static_cast<int>(a.k) - 1;
+    const std::int64_t length = a.in_last - a.in_first;
+    if (first < 0 || first + size > length) { find_places(a, there, first, size, threads); }
+    bool may_be_absent = false;
+    const Tap<H, C, kOwn>* mine = taps;
+    if constexpr (kOwn) {
+        auto* const column = taps + (along ? 0 : lane);
+        const bool finite = bring_column<H, C>(a, g, p, column, pitch, along ? static_cast<int>(threadIdx.x) : warp,
+                                               along ? threads : threads / 32);
+        may_be_absent = __syncthreads_or(!finite) != 0 && a.exact_edges != kMayMultiplyZeros && a.boundary == kZero;
+        mine = column;
+    } else {
+        may_be_absent = bring_taps(a, taps, threads);
+    }
+    const int in_block = (along ? static_cast<int>(threadIdx.x) : warp) * O;
+    const std::int64_t o = o_first + in_block;
+    if (!exists || o >= a.count) { return; }
+    const int count = static_cast<int>(min(a.count - o, std::int64_t{O}));
+    p.first = first + in_block;
+    p.needed = count + static_cast<int>(a.k) - 1;
+    p.there = there + in_block;
+    const Raw* const row = static_cast<const Raw*>(a.in) + p.in;
+    X sum[O * C] = {};
+    if (p.first >= 0 && p.first + p.needed <= length) {
+        convolve_window<X, H, Raw, C, kOwn, true>(a, rows, p, row, mine, pitch, sum);
+    } else if (!may_be_absent) {
+        convolve_window<X, H, Raw, C, kOwn, false>(a, rows, p, row, mine, pitch, sum);
+    } else {
+#pragma unroll
+        for (int i = 0; i < O; ++i) {
+#pragma unroll
+            for (int c = 0; c < C; ++c) {
+                const auto* const filter = static_cast<const char*>(a.taps) + filter_of(g, p, c) * g.filter_bytes;
+                if (i < count) {
+                    sum[i * C + c] = sum_of_samples_there<X>(a, rows, p, row + c, reinterpret_cast<const H*>(filter), i);
+                }
+            }
+        }
+    }
+    if (!a.plain_store) {
+#pragma unroll
+        for (int i = 0; i < O * C; ++i) { sum[i] = finish(a, sum[i]); }
+    }
+    with_output<X>(a.output_type, rows.output_bytes, [&](auto element) {
+        std::int64_t to = p.out + o * a.out_sample;
+#pragma unroll
+        for (int i = 0; i < O; ++i) {
+            X one[C];
+#pragma unroll
+            for (int c = 0; c < C; ++c) { one[c] = sum[i * C + c]; }
+            if (i < count) { across::put_outputs<X, decltype(element)>(a, one, to); }
+            to += a.out_sample;
+        }
+    });
+}
+
+}  // namespace tapline::cuda::columns

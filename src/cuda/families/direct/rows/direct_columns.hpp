@@ -1,0 +1,36 @@
+// Rung 51: what its kernels and their launches share.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cuda/primitives/lines/lines.hpp"
+
+namespace tapline::cuda::columns {
+
+inline constexpr int kOutputs = 8;    // neighbouring ones of a row, that a thread makes
+inline constexpr int kMostWarps = 8;  // of a block
+
+/// Rows of a thread where vectors hold neighbouring ones, by the bytes of a sample: 16 bytes of sums, or two rows that are widened.
+constexpr int rows_of_vector(int bytes) { return bytes == 4 ? 4 : bytes == 16 ? 1 : 2; }
+
+/// Row i of an axis has filter (first + i) % turn of it, which lie `step` filters apart.
+struct FilterStep {
+    std::int64_t step = 0, turn = 1, first = 0;
+};
+
+/// Which threads of a block go where, and which filters rows have.
+struct Columns {
+    int along;      // a block has one thread's rows and threads follow each other along them; 0: lanes have rows of their own, the
+                    // block's warps follow each other along them
+    int places_at;  // bytes of shared memory before what is known of a window that leaves the signal
+    std::int64_t near_units, units;  // threads' rows, along Rows::near and all
+    std::int64_t filter_bytes;       // from one filter to the next; 0: one for all
+    FilterStep near, others[Rows::kMostOthers];
+};
+
+using Kernel = void (*)(Arguments a, Rows rows, Columns g);
+
+/// Of samples of a type and taps of another, in vectors of rows or one by one, with one filter or one a row; null if there is none.
+Kernel kernel_of(Dtype dtype, Dtype taps_dtype, bool wide, bool own);
+
+}  // namespace tapline::cuda::columns

@@ -1,0 +1,12 @@
+// The kernels of columns for every type of samples and taps, with one filter.
+#include "cuda/families/direct/rows/direct_columns_entries.cuh"
+
+namespace tapline::cuda::columns {
+
+Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, bool wide);  // in a source of its own
+
+Kernel kernel_of(Dtype dtype, Dtype taps_dtype, bool wide, bool own) {
+    return own ? own_kernel_of(dtype, taps_dtype, wide) : entry_of<false>(dtype, taps_dtype, wide);
+}
+
+}  // namespace tapline::cuda::columns

@@ -1,0 +1,10 @@
+// The kernels of columns with a filter for each row.
+#include "cuda/families/direct/rows/direct_columns_entries.cuh"
+
+namespace tapline::cuda::columns {
+
+Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, bool wide);
+
+Kernel own_kernel_of(Dtype dtype, Dtype taps_dtype, bool wide) { return entry_of<true>(dtype, taps_dtype, wide); }
+
+}  // namespace tapline::cuda::columns
