@@ -8,7 +8,6 @@ of sigma 5. `--peers` also measures dask-image and SciPy under map_overlap.
 
 import argparse
 import json
-import os
 import pathlib
 import resource
 import subprocess
@@ -144,9 +143,7 @@ def main():
     for _ in range(a.repeat):
         for way in WAYS if a.peers else list(WAYS)[:2]:
             call = [sys.executable, __file__, str(a.folder), "--side", str(a.side), "--chunk", str(a.chunk), "--way", way]
-            # As Dask's distributed workers are started: memory that is given back goes back to the system.
-            environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
-            lines.append(subprocess.run(call, check=True, capture_output=True, text=True, env=environment).stdout)
+            lines.append(subprocess.run(call, check=True, capture_output=True, text=True).stdout)
             print(lines[-1], end="", flush=True)
             if way.endswith("in memory"):
                 continue

