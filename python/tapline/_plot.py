@@ -123,6 +123,5 @@ def plan_html(plan):
             f"at {round(frequencies[0], 1):g} to 0.5 of the rate</text></svg>"
         )
     facts = html.escape(plan.explain().rstrip())
-    return (
-        f'<div><div><strong>tapline.Plan</strong></div>{drawn}<pre style="margin:0.3em 0;white-space:pre-wrap">{facts}</pre></div>'
-    )
+    title = '<strong style="display:block">tapline.Plan</strong>'
+    return f'<div>{title}{drawn}<pre style="margin:0.3em 0;white-space:pre-wrap">{facts}</pre></div>'
