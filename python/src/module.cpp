@@ -181,10 +181,8 @@ void add_image(nb::module_& module) {
         .def_prop_ro("predicted_copy_seconds", [](const ImageObject& self) { return self.plan().predicted_copy_seconds(); })
         .def("execute",
              [](const ImageObject& self, nb::handle out, nb::handle image) { self.execute(array_of(out), array_of(image)); })
-        .def("execute_again",
-             [](const ImageObject& self, nb::handle out, nb::handle image) {
-                 return self.execute_again(array_of(out), array_of(image));
-             })
+        .def("execute_again", [](const ImageObject& self, nb::handle out,
+                                 nb::handle image) { return self.execute_again(array_of(out), array_of(image)); })
         .def_prop_ro("is_kept", &ImageObject::is_kept)
         .def("explain", [](const ImageObject& self) { return self.plan().explain(); })
         .def_prop_ro("algorithm", [](const ImageObject& self) { return self.plan().algorithm(); });

@@ -112,7 +112,8 @@ public:
     /// Seconds of one execution; called only if supported. With n unknown: seconds a sample.
     [[nodiscard]] virtual double estimate_seconds(const Resolved& problem, const Request& request) const = 0;
     /// `taps`: problem.filters rows of problem.taps() packed elements of problem.taps_dtype, in correlation order (already reversed
-    /// or conjugated); so many for each set of filters, one after the other, where the problem has outer axes. They need not outlive the call. nullptr: executions bring them; only a GPU's algorithms are asked so.
+    /// or conjugated); so many for each set of filters, one after the other, where the problem has outer axes. They need not
+    /// outlive the call. nullptr: executions bring them; only a GPU's algorithms are asked so.
     [[nodiscard]] virtual std::unique_ptr<Executable> prepare(const Resolved& problem, const void* taps,
                                                               const Request& request) const = 0;
 };
