@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from tapline import _core, _gpu, _gpu_image, _host_calls
-from tapline._host_calls import NotKept, frozen
 from tapline._gpu_libraries import name_of
+from tapline._host_calls import NotKept, frozen
 from tapline._image_parts import arranged_taps, has_channels, is_correlation, origins_of
 
 # Types that images are stored in as they are; others are converted.
