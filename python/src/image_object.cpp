@@ -115,11 +115,20 @@ ImageObject::ImageObject(const Request& request, const ImageLayout& image, const
     : plan_([&] {
           const ArrangedImage arranged = arranged_image(request, image, out, taps, origin_y, origin_x);
           return cached_plan(arranged.problem, PyArray_DATA(arranged.taps.array()), request.options);
-      }()) {}
+      }()),
+      kept_(latest_kept_taps()) {}
 
 void ImageObject::execute(PyArrayObject* out, PyArrayObject* image) const {
     const WithoutGil without_gil;
     plan_.execute_host(PyArray_DATA(out), PyArray_DATA(image));
+}
+
+bool ImageObject::execute_again(PyArrayObject* out, PyArrayObject* image) const {
+    const KeptTaps kept = kept_.lock();
+    if (kept == nullptr) { return false; }
+    count_use(kept);
+    execute(out, image);
+    return true;
 }
 
 void ImageObject::run(std::uintptr_t out, std::uintptr_t image, std::uintptr_t workspace, std::uintptr_t stream) const {

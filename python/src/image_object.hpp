@@ -3,11 +3,13 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "call.hpp"
+#include "plan_cache.hpp"
 #include "tapline/image.hpp"
 
 namespace tapline::python {
@@ -48,6 +50,9 @@ public:
 
     /// Arrays in host memory, as the constructor's layouts. The GIL is released.
     void execute(PyArrayObject* out, PyArrayObject* image) const;
+    /// The same as a use of the plan that the cache counts, as long as it keeps that; false where it does not, and nothing is done.
+    [[nodiscard]] bool execute_again(PyArrayObject* out, PyArrayObject* image) const;
+    [[nodiscard]] bool is_kept() const { return !kept_.expired(); }
     /// A GPU's plan, on addresses in its memory, the workspace's a multiple of 64; `stream` is a cudaStream_t. The GIL is released.
     void run(std::uintptr_t out, std::uintptr_t image, std::uintptr_t workspace, std::uintptr_t stream) const;
 
@@ -55,6 +60,7 @@ public:
 
 private:
     Plan plan_;
+    std::weak_ptr<const std::vector<std::byte>> kept_;  // the plan's taps in the cache
 };
 
 /// (height, width) of the output of so large an image, mask and mode.

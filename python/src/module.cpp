@@ -181,6 +181,9 @@ void add_image(nb::module_& module) {
         .def_prop_ro("predicted_copy_seconds", [](const ImageObject& self) { return self.plan().predicted_copy_seconds(); })
         .def("execute",
              [](const ImageObject& self, nb::handle out, nb::handle image) { self.execute(array_of(out), array_of(image)); })
+        .def("execute_again", [](const ImageObject& self, nb::handle out,
+                                 nb::handle image) { return self.execute_again(array_of(out), array_of(image)); })
+        .def_prop_ro("is_kept", &ImageObject::is_kept)
         .def("explain", [](const ImageObject& self) { return self.plan().explain(); })
         .def_prop_ro("algorithm", [](const ImageObject& self) { return self.plan().algorithm(); });
     module.def(
@@ -419,6 +422,7 @@ NB_MODULE(_core, module) {
         [](std::size_t bytes) {
             set_plan_cache_limit(bytes);
             clear_plain_calls();
+            nb::module_::import_("tapline._core").attr("host_calls").attr("clear")();
         },
         nb::arg("bytes"), kSetPlanCacheLimitDoc);
 }

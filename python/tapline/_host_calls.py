@@ -28,6 +28,10 @@ class NotKept(Exception):
     """An argument that nothing stands for."""
 
 
+class _Gone(Exception):
+    """A plan that the cache of plans has forgotten."""
+
+
 class _Recorder(threading.local):
     """The call that is written down in this thread, if there is one."""
 
@@ -149,17 +153,15 @@ def executed(plan, y, x):
 
     def make(call):
         source, target, shape, dtype = call.numbers[_address(x)], call.number_of_new(y), y.shape, y.dtype
-        execute = plan.execute
-        if target == _OUTPUT:
+        if not plan.is_kept:
+            raise KeyError
+        execute = plan.execute_again
 
-            def step(arrays):
-                execute(arrays[_OUTPUT], arrays[source])
-
-        else:
-
-            def step(arrays):
+        def step(arrays):
+            if target != _OUTPUT:
                 arrays[target] = np.empty(shape, dtype)
-                execute(arrays[target], arrays[source])
+            if not execute(arrays[target], arrays[source]):
+                raise _Gone
 
         return step
 
@@ -228,7 +230,10 @@ def run(function, name, at, image, args, kwargs):
     except (NotKept, TypeError):
         return function(image, *args, **kwargs)
     if program is not None:
-        return program.run(image, output if has_output else np.empty(program.shape, program.dtype))
+        try:
+            return program.run(image, output if has_output else np.empty(program.shape, program.dtype))
+        except _Gone:  # all is written anew
+            _calls.pop(key, None)
     return _written_down(key, function, at, image, output, args, kwargs)
 
 

@@ -180,9 +180,9 @@ def image(
     if _core.is_on_gpu(image) or (out is not None and _core.is_on_gpu(out)):
         return images.image(image, taps, out, dtype, channel_axis, correlation, origins_of(origin), options, given)
     key = _key_of(image, taps, out, given)
-    program = None if key is None else _host_calls.get(key)
-    if program is not None:
-        return _run(program, image, out)
+    known = None if key is None else _run_again(key, image, out)
+    if known is not None:
+        return known
     x, taps = np.asarray(image), np.asarray(_gpu.host(taps))
     channels = has_channels(x.ndim, channel_axis)
     taps = arranged_taps(taps, x.shape[-1] if channels else None)
@@ -202,12 +202,12 @@ def image(
     plan = plan if np.may_share_memory(four, image) else None  # of a copy
     if out is None:
         result = y.reshape(shape).astype(wanted, copy=False)
-        if key is not None and plan is not None and result.dtype == y.dtype:
+        if key is not None and plan is not None and plan.is_kept and result.dtype == y.dtype:
             _host_calls.keep(key, (plan, shape, wanted))
         return result
     if to is None:
         out[...] = y.reshape(shape)
-    elif key is not None and plan is not None:
+    elif key is not None and plan is not None and plan.is_kept:
         _host_calls.keep(key, (plan, shape, wanted))
     return out
 
@@ -225,8 +225,11 @@ def _key_of(image, taps, out, given):
         return None
 
 
-def _run(program, image, out):
+def _run_again(key, image, out):
+    """The result of a call that is remembered, else None."""
+    program = _host_calls.get(key)
+    if program is None:
+        return None
     plan, shape, dtype = program
     y = np.empty(shape, dtype) if out is None else out
-    plan.execute(y, image)
-    return y
+    return y if plan.execute_again(y, image) else None

@@ -127,7 +127,8 @@ def _as_image(x, w, axes, lengths, origins, boundary, constant, options, out):
         options["constant"] = constant
     x = x.astype(dtype, copy=False)
     taps = np.ascontiguousarray(w.reshape([w.shape[a] for a in axes])[::-1, ::-1])
-    out = out if out is not None and out.dtype == dtype else None
+    is_writable = out is not None and (_gpu.is_array(out) or out.flags.writeable)  # NumPy says what is wrong with another one
+    out = out if is_writable and out.dtype == dtype else None
     if _gpu.is_array(x):
         more = {"out": out.own} if out is not None else {"dtype": dtype}
         y = _image.image(x.own, taps, channel_axis=-1 if behind else None, origin=places, **more, **options)

@@ -180,8 +180,8 @@ TEST_P(Lines, SixteenBitsAreWidenedExactlyAndRoundedToEven) {
     }
 }
 
-// Rows side by side with filters of their own: a NaN reaches the outputs of its own row whose windows hold it, a loud row leaves the
-// others' accuracy, and a tap that is not finite meets no zero beyond the ends.
+// Rows side by side with filters of their own: a NaN reaches the outputs of its own row whose windows hold it, a loud row leaves
+// the others' accuracy, and a tap that is not finite meets no zero beyond the ends.
 TEST_P(Lines, ColumnsWithFiltersOfTheirOwnKeepToThemselves) {
     constexpr std::int64_t kRows = 19, kSamples = 500, kTaps = 7;
     Random random(5);

@@ -97,8 +97,7 @@ double direct_seconds_of_output(const core::Resolved& problem) {
 
 const core::Algorithm& direct_algorithm() {
     static const Direct kDirect;
-    static const LinedAlgorithm kAlgorithm(kDirect, takes_side_by_side, true,
-                                            {takes_columns, seconds_of_columns, prepare_columns});
+    static const LinedAlgorithm kAlgorithm(kDirect, takes_side_by_side, true, {takes_columns, seconds_of_columns, prepare_columns});
     return kAlgorithm;
 }
 

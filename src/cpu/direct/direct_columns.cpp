@@ -114,7 +114,8 @@ private:
         T *samples = nullptr, *sums = nullptr;
     };
 
-    // From output to output of a block: with filters of their own whole vectors of columns, or so few that several outputs fill them.
+    // From output to output of a block: with filters of their own whole vectors of columns, or so few that several outputs fill
+    // them.
     [[nodiscard]] std::int64_t pitch_of(std::int64_t columns) const {
         return own_ && columns > kColumnsLanes ? round_up(columns, kColumnsLanes) : columns;
     }
@@ -183,9 +184,7 @@ private:
             const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
             const std::byte* at = static_cast<const std::byte*>(piece.data) + offset * bytes;
             if (piece.stride == block.columns && block.pitch == block.columns) { return widen(to, at, lines * block.columns); }
-            for (std::int64_t i = 0; i < lines; ++i) {
-                widen(to + i * block.pitch, at + i * piece.stride * bytes, block.columns);
-            }
+            for (std::int64_t i = 0; i < lines; ++i) { widen(to + i * block.pitch, at + i * piece.stride * bytes, block.columns); }
         };
         const auto line = [&](std::int64_t position) { return block.samples + (position - first) * block.pitch; };
         if (from < end) { copy(main, from, end - from, line(from)); }
@@ -205,9 +204,7 @@ private:
         for (std::int64_t p = end; p < first + count; ++p) { beyond(p); }
         std::fill_n(line(first + count), block.period + kDirectPadding, T{});
         if (block.pitch == block.columns) { return; }
-        for (std::int64_t p = first; p < first + count; ++p) {
-            std::fill(line(p) + block.columns, line(p) + block.pitch, T{});
-        }
+        for (std::int64_t p = first; p < first + count; ++p) { std::fill(line(p) + block.columns, line(p) + block.pitch, T{}); }
     }
     void widen(T* to, const std::byte* from, std::int64_t count) const {
         if (widen_ != nullptr) { return widen_(to, from, count); }

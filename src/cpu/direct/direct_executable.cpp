@@ -52,8 +52,7 @@ std::int64_t DirectExecutable<X, H>::chunk() const {
 
 template <class X, class H>
 std::size_t DirectExecutable<X, H>::window_samples() const {
-    const bool panels =
-        problem_.filters == 1 && problem_.batch.length * kParts >= kMinPanelWidth && problem_.x.k <= kMaxPanelTaps;
+    const bool panels = problem_.filters == 1 && problem_.batch.length * kParts >= kMinPanelWidth && problem_.x.k <= kMaxPanelTaps;
     const std::int64_t panel = panels ? (kPanelSamples + problem_.x.k) * kPanelWidth : 0;
     return static_cast<std::size_t>(std::max(kTile + chunk(), panel) + kDirectPadding);
 }

@@ -254,7 +254,9 @@ private:
             } else {
                 inner_[static_cast<std::size_t>(filter)]->execute(sums, lines, workspace, nullptr);
             }
-            if (!scatters_ && !in_place) { moves_.scatter(line, steps, scratch, out_pitch_, std::min(together_, tile.rows - row), tile.count); }
+            if (!scatters_ && !in_place) {
+                moves_.scatter(line, steps, scratch, out_pitch_, std::min(together_, tile.rows - row), tile.count);
+            }
         }
         if (scatters_) { moves_.scatter(out, steps, outputs, out_pitch_, tile.rows, tile.count); }
     }
@@ -348,10 +350,10 @@ private:
     std::int64_t in_bytes_, line_bytes_, out_bytes_;
     std::vector<std::unique_ptr<core::Executable>> inner_;  // of each filter, or one of all:
     const LinesExecutable* lines_of_ = nullptr;
-    std::int64_t inner_bytes_ = 0;                          // of workspace, that the most of them ask for
-    std::int64_t rows_ = 1, outputs_ = 1;                   // of a tile
-    std::int64_t window_ = 0;                               // samples of a tile's line
-    std::int64_t in_pitch_ = 0, out_pitch_ = 0;             // elements from line to line
+    std::int64_t inner_bytes_ = 0;               // of workspace, that the most of them ask for
+    std::int64_t rows_ = 1, outputs_ = 1;        // of a tile
+    std::int64_t window_ = 0;                    // samples of a tile's line
+    std::int64_t in_pitch_ = 0, out_pitch_ = 0;  // elements from line to line
     int slots_ = 1;
 };
 

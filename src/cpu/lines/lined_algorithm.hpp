@@ -10,7 +10,8 @@ namespace tapline::cpu {
 struct ByColumns {
     bool (*takes)(const LineLayout& layout, const core::Request& request) = nullptr;
     double (*seconds)(const LineLayout& layout) = nullptr;  ///< of all threads together
-    std::unique_ptr<core::Executable> (*prepare)(const LineLayout& layout, const void* taps, const core::Request& request) = nullptr;
+    std::unique_ptr<core::Executable> (*prepare)(const LineLayout& layout, const void* taps,
+                                                 const core::Request& request) = nullptr;
 };
 
 /// `inner` goes on without knowing outer axes, gaps or integers. It has to outlive this.

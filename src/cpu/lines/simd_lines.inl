@@ -257,8 +257,8 @@ LineKernels<T> line_kernels_of() {
 }
 
 const LineTable& line_table() {
-    static const LineTable kTable{{line_kernels_of<float>(), line_kernels_of<double>()}, &widening_of, &narrowing_of,
-                                  &split_widened_of};
+    static const LineTable kTable{
+        {line_kernels_of<float>(), line_kernels_of<double>()}, &widening_of, &narrowing_of, &split_widened_of};
     return kTable;
 }
 
