@@ -217,6 +217,31 @@ def test_integers_are_truncated_and_wrap_as_on_the_host(gpu, dtype):
                 np.testing.assert_array_equal(got, function(x, *arguments, mode=mode), f"{function.__name__}{arguments} {mode}")
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32"])
+@pytest.mark.parametrize("shape", [(6, 6), (1, 7), (55, 3)])
+def test_sums_under_any_mask_are_cut_off_and_remembered(gpu, dtype, shape):
+    """Also under masks with more taps a side than any algorithm cuts sums off for: then in an execution of its own."""
+    rng = np.random.default_rng(8)
+    weights = rng.random(shape) - 0.4
+    weights /= np.abs(weights).sum()
+    x = rng.integers(0 if dtype == "uint8" else -128, 256, (64, 45)).astype(dtype)
+    there = gpu.put(x)
+    for mode in ("reflect", "constant"):
+        wanted = nd.correlate(x, weights, mode=mode, cval=3)
+        for _ in range(2):
+            np.testing.assert_array_equal(gpu.get(nd.correlate(there, weights, mode=mode, cval=3)), wanted, mode)
+    if not isinstance(gpu, Jax):
+        assert len(_gpu_nd._programs) == 2
+
+
+def test_second_differences_of_complex_numbers_are_one_execution(gpu):
+    rng = np.random.default_rng(9)
+    x = (rng.standard_normal((20, 31)) + 1j * rng.standard_normal((20, 31))).astype(np.complex64)
+    assert_close(gpu.get(nd.laplace(gpu.put(x))), nd.laplace(x), 20)
+    if not isinstance(gpu, Jax):
+        assert len(list(_gpu_nd._programs.values())[-1].steps) == 1
+
+
 def test_derivatives_of_a_volume_of_integers(gpu):
     x = np.random.default_rng(6).integers(-(2**15), 2**15, (9, 20, 11), np.int16)
     for function in (nd.prewitt, nd.sobel, nd.laplace):

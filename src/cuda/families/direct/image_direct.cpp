@@ -52,7 +52,7 @@ constexpr double kBytesProductCost = 2.6;
 constexpr double kBytesOutputCost = 16;
 constexpr double kBytesInterleaved = 1.6;
 constexpr double kBytesUnaligned = 2;
-constexpr double kBytesStartSeconds = 3e-6;  // 31 images of 14 x 300, 3 x 1 taps: 8
+constexpr double kBytesStartSeconds = 5.5e-6;  // 31 images of 14 x 300, 3 x 1 taps: 8
 constexpr std::int64_t kFewestStrips = 4;    // of a row, of which two lie at edges
 constexpr double kSteppedCost = 60;          // where pixels do not lie side by side
 // Of a block at an edge, of which a multiprocessor holds so many; and of samples of a byte or two (H100: f32, 60,000 images of 28 x

@@ -39,7 +39,7 @@ constexpr double kVectorCost = 24;   // elements of a window that come together
 constexpr double kElementCost = 11;  // and alone
 constexpr double kWaitCost = 100;    // for those that are loaded at once
 // Times as long with interleaved channels (H100, 4096 x 4096 x 2, 5 x 5 taps 294 us, 307 x 10,010 x 138, 7 x 1 taps 4.9 ms).
-constexpr double kInterleaved = 1.45;
+constexpr double kInterleaved = 1.2;
 constexpr double kStartSeconds = 1.2e-6;  // of a launch that has little to do
 constexpr int kBlocksHeld = 4;            // of a multiprocessor
 
