@@ -75,7 +75,7 @@ void CudaExecutable::execute_alone(const Output& output, const Input& input) con
 void CudaExecutable::execute_host(const Output& output, const Input& input, std::span<std::byte> /*workspace*/) const {
     for (std::int64_t index = 0; index < problem_.outer_length(); ++index) {
         const core::OuterElement element = core::outer_element(problem_, own(output), own(input), index);
-        execute_host_share(element.output, element.input, {.threads = threads_});
+        execute_host_share(element.output, element.input, {.threads = threads_, .set = element.set});
     }
 }
 
@@ -91,6 +91,7 @@ void CudaExecutable::execute_host_share(const Output& output, const Input& input
                   .threads = share.threads,
                   .first_item = share.first_item,
                   .items = share.items,
+                  .set = share.set,
                   .stop = share.stop},
                  output, input);
 }

@@ -16,10 +16,11 @@ struct ReleasePrepared {
 using PreparedHandle = std::unique_ptr<cuda_abi::Prepared, ReleasePrepared>;
 
 /// What one device does of a call with host buffers: of the batch the items [first_item, first_item + items), with so many threads
-/// of the CPU; `stop` as PipelineTask has it.
+/// of the CPU; `set` and `stop` as PipelineTask has them.
 struct HostShare {
     std::int64_t first_item = 0, items = 0;
     int threads = 1;
+    std::int64_t set = 0;
     std::atomic<bool>* stop = nullptr;
 };
 

@@ -166,7 +166,7 @@ private:
                                 .in_last = c.in_last,
                                 .in_batch = (c.in_last - c.in_first) * elements_.in,
                                 .in_stride = elements_.in,
-                                .batch_first = c.item,
+                                .batch_first = task_.set * task_.problem->batch.length + c.item,
                                 .batch = c.items,
                                 .n = far ? std::max<std::int64_t>(c.in_last, 1) : input_.n,
                                 .packed = 1};

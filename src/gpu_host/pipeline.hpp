@@ -21,6 +21,8 @@ struct PipelineTask {
     int threads = 1;  ///< half of them copy in, half copy out
     /// Items [first_item, first_item + items) of the batch; 0 items: all. Others are another run's.
     std::int64_t first_item = 0, items = 0;
+    /// Which of the sets of filters that the problem's outer axes step through, of a plan that holds all of them.
+    std::int64_t set = 0;
     /// Set by a run that fails; one that finds it set stops, with its outputs incomplete. nullptr: a run of its own.
     std::atomic<bool>* stop = nullptr;
 };

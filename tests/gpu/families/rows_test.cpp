@@ -116,6 +116,15 @@ class Columns : public RowsTest {
 protected:
     Columns() : RowsTest("direct_columns") {}
 
+    /// Executed from host memory, piece by piece, by a plan for arrays in GPU memory.
+    void expect_right_from_host(const Problem& p, Random& random) const {
+        const std::vector<float> in = random_floats(input_extent(p), random);
+        const std::vector<float> taps = random_floats(taps_extent(p), random);
+        std::vector<float> out(static_cast<std::size_t>(output_extent(p)));
+        make_plan(p, taps.data(), {.device = "cuda", .algorithm = name_}).execute_host(out.data(), in.data());
+        ASSERT_EQ(compare(p, out.data(), in.data(), taps.data(), false), "") << describe(p);
+    }
+
     /// Recordings of interleaved channels; own: filters for each channel of each, for each recording, or for each channel.
     static Problem interleaved(std::int64_t recordings, std::int64_t n, std::int64_t channels, std::int64_t k, int own) {
         Problem p;
@@ -161,6 +170,7 @@ TEST_F(Columns, FiltersOfTheirOwnAlongAnyAxis) {
                     Problem p = interleaved(6, n, channels, k, own);
                     p.boundary = k == 9 ? Boundary::mirror : Boundary::zero;
                     expect_right_from_anywhere(p, random);
+                    expect_right_from_host(p, random);
                 }
             }
         }

@@ -149,6 +149,19 @@ bool run(const cuda::Rung& rung, const Problem& p, std::uint64_t seed, Random& r
     PreparedOnHost prepared(rung, r, c.taps.data());
     if (!prepared.make().empty()) { return false; }
     const Expected expected(p, c.first_in(), c.taps.data());
+    if (r.has_outer() && rung.info().takes_outer == 2 && chance(0.4, random)) {  // as pieces of what a host has come
+        for (std::int64_t i = 0; i < r.outer_length(); ++i) {
+            const core::OuterElement element =
+                core::outer_element(r, core::whole_output(r, c.first_out()), core::whole_input(r, in), i);
+            cuda::Job job = job_of(core::without_outer(r), element.output.data, element.input.main.data, 0, r.x.outputs);
+            job.batch_first = element.set * r.batch.length;
+            job.packed = 1;
+            prepared.launch(job);
+        }
+        EXPECT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the outputs";
+        EXPECT_EQ(expected.compare(c.first_out(), true), "");
+        return true;
+    }
     const std::int64_t split = chance(0.4, random) ? between(0, r.x.outputs, random) : r.x.outputs;
     for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.x.outputs - split}}) {
         if (count > 0) { prepared.launch(job_of(r, c.first_out(), in, first, count)); }

@@ -68,7 +68,9 @@ void set_filters(Columns& g, const Problem& p, const Job& job, std::int64_t pitc
     std::int64_t sets = 1;
     for (const core::Batch& axis : p.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
     const std::int64_t in_turn = p.filters / sets;
-    axes.at(count++) = {job.in_batch, job.out_batch, {1, in_turn, job.batch_first % in_turn}};
+    // Rows of a piece of what a host has are numbered on from set to set.
+    g.first_filter = job.batch_first / p.batch.length * in_turn;
+    axes.at(count++) = {job.in_batch, job.out_batch, {1, in_turn, job.batch_first % p.batch.length % in_turn}};
     std::int64_t step = in_turn;
     for (auto axis = p.outer.rbegin(); axis != p.outer.rend(); ++axis) {
         if (axis->length == 1 || axis->taps_stride == 0) { continue; }

@@ -150,6 +150,7 @@ __device__ __forceinline__ bool bring_column(const Arguments& a, const Columns& 
 template <int C>
 __device__ __forceinline__ Place place_of(const Rows& rows, const Columns& g, std::int64_t unit) {
     Place p{};
+    p.filter = g.first_filter;
     std::int64_t rest = divide(unit, g.near_units);
     p.near = (unit - rest * g.near_units) * C;
     p.in = p.near * rows.near.in;

@@ -25,6 +25,7 @@ struct Columns {
     int places_at;  // bytes of shared memory before what is known of a window that leaves the signal
     std::int64_t near_units, units;  // threads' rows, along Rows::near and all
     std::int64_t filter_bytes;       // from one filter to the next; 0: one for all
+    std::int64_t first_filter;       // of all rows
     FilterStep near, others[Rows::kMostOthers];
 };
 
