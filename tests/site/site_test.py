@@ -21,6 +21,7 @@ from playwright.sync_api import sync_playwright
 HTML = Path(__file__).resolve().parents[2] / "build" / "site" / "html"
 SHOTS = HTML.parent / "screenshots"
 LANDING_BYTES = 300_000
+TIMEOUT_MS = 180_000  # where other programs run beside the browser
 MAIN = [
     "index",
     "start",
@@ -90,6 +91,7 @@ def serve():
 
 
 def watch(page, home):
+    page.set_default_timeout(TIMEOUT_MS)
     page.on("console", lambda m: check(m.type not in ("error", "warning"), f"{page.url}: console: {m.text}"))
     page.on("pageerror", lambda e: check(False, f"{page.url}: {e}"))
     page.on("request", lambda r: check(r.url.startswith((home, "data:")), f"{page.url}: asks for {r.url}"))
