@@ -79,6 +79,8 @@ def section(home: str) -> str:
         parts.append(
             "Other programs ran at the same time: all times are processor time of all threads together, the fastest round of each."
         )
+    if "note" in machine:
+        parts.append(machine["note"])
     parts.append("### Where a peer is faster")
     heads = ("case", "peer", "its time", "tapline's", "times as long")
     parts.append(page.table(heads, lost, "llrrr") if lost else "Nowhere in these cases.")
