@@ -1,7 +1,7 @@
 // 22: a block, a transform: products of spectra instead of products of samples.
 #pragma once
 
-#include "cuda/primitives/block_fft.cuh"
+#include "lessons/block_fft.cuh"
 #include "lessons/transform_lesson.hpp"
 
 namespace tapline::cuda::block_transform {

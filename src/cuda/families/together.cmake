@@ -4,6 +4,7 @@ set(alike
   "common/[a-z0-9_]+"
   "depthwise/[a-z0-9_]+"
   "direct/[a-z0-9_]+"
+  "direct/columns/[a-z0-9_]+"
   "direct/rows/[a-z0-9_]+"
   "image_fft_large/image_fft_large_kernels_[a-z0-9_]+"
   "(image_planes|image_tiles|flattened|transposed|volume)/[a-z0-9_]+"

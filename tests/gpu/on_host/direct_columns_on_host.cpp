@@ -5,9 +5,9 @@
 namespace tapline::cuda::columns {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
-#include "cuda/families/direct/rows/direct_columns.cpp"
-#include "cuda/families/direct/rows/direct_columns_kernels.cu"
-#include "cuda/families/direct/rows/direct_columns_own_kernels.cu"
+#include "cuda/families/direct/columns/direct_columns.cpp"
+#include "cuda/families/direct/columns/direct_columns_kernels.cu"
+#include "cuda/families/direct/columns/direct_columns_own_kernels.cu"
 
 namespace tapline::test::on_host {
 namespace {

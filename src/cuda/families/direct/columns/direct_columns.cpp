@@ -1,5 +1,5 @@
 // Rung 51: what it supports, which threads go where, how it is launched.
-#include "cuda/families/direct/rows/direct_columns.hpp"
+#include "cuda/families/direct/columns/direct_columns.hpp"
 
 #include <algorithm>
 #include <array>
@@ -118,7 +118,7 @@ public:
             "rows whose samples of one time are neighbours in memory; at most 1,024 taps, of own filters as many as shared memory "
             "holds columns of; samples of the type of sums, or of 8 and 16 bits with taps of f32";
         info.limited_by = "memory up to some thirty taps, then multiply-adds and the first-level cache";
-        info.source = "src/cuda/families/direct/rows/direct_columns.cuh";
+        info.source = "src/cuda/families/direct/columns/direct_columns.cuh";
         info.takes_pieces = 1;
         info.takes_outer = 2;
         return info;

@@ -1,5 +1,5 @@
 // The kernels of columns for every type of samples and taps, with one filter.
-#include "cuda/families/direct/rows/direct_columns_entries.cuh"
+#include "cuda/families/direct/columns/direct_columns_entries.cuh"
 
 namespace tapline::cuda::columns {
 

@@ -1,5 +1,5 @@
 // The kernels of columns with a filter for each row.
-#include "cuda/families/direct/rows/direct_columns_entries.cuh"
+#include "cuda/families/direct/columns/direct_columns_entries.cuh"
 
 namespace tapline::cuda::columns {
 

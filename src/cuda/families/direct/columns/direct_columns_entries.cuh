@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/families/common/types.hpp"
-#include "cuda/families/direct/rows/direct_columns.cuh"
+#include "cuda/families/direct/columns/direct_columns.cuh"
 
 namespace tapline::cuda::columns {
 

@@ -1,8 +1,8 @@
 // 51: rows side by side in memory, short ones or with filters of their own: a thread makes a few outputs of neighbouring rows.
 #pragma once
 
+#include "cuda/families/direct/columns/direct_columns.hpp"
 #include "cuda/families/direct/rows/direct_across.cuh"
-#include "cuda/families/direct/rows/direct_columns.hpp"
 
 namespace tapline::cuda::columns {
 
