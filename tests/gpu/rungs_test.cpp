@@ -51,9 +51,10 @@ Problem suited(const Rung& rung, std::int64_t n, std::int64_t k, Mode mode, Oper
 }
 
 // The same of samples of 16 bits whose sums are its outputs.
-Problem widened(Problem p) {
-    p.dtype = Dtype::f16;
+Problem widened(Problem p, Dtype samples = Dtype::f16) {
+    p.dtype = samples;
     p.output_dtype = Dtype::f32;
+    if (is_integer(samples)) { p.real_taps = Dtype::f32; }
     return p;
 }
 
@@ -97,7 +98,10 @@ TEST_P(AwkwardSizes, AreSolvedByEveryRung) {
             if (!first && chance(0.3, random)) { p.clamp = Clamp{0, 1}; }
             ASSERT_EQ(failure_of(rung, p, random, runs), "") << rung.info().name << ": " << describe(p);
         });
-        if (visited == 0 && refusal(rung, widened(plain(33, 3, mode, Operation::correlation))).empty()) { continue; }
+        const auto widens = [&](std::int64_t n, std::int64_t k, Dtype samples) {
+            return refusal(rung, widened(plain(n, k, mode, Operation::correlation), samples)).empty();
+        };
+        if (visited == 0 && (widens(33, 3, Dtype::f16) || widens(kLongTaps, kLongTaps, Dtype::i16))) { continue; }
         if (visited == 0) {  // only a rung that is for another mode, or for more taps than fit there, and says so
             const std::string reason = refusal(rung, plain(33, 3, mode, Operation::correlation));
             if (refusal(rung, plain(kLongTaps, kLongTaps, mode, Operation::correlation)).empty()) { continue; }
@@ -119,7 +123,8 @@ TEST_F(Rungs, EveryRungSolvesSomething) {
                 taken += refusal(rung, p).empty() || refusal(rung, widened(p)).empty() ? 1 : 0;
             });
         }
-        taken += refusal(rung, plain(kLongTaps, kLongTaps, Mode::same, Operation::correlation)).empty() ? 1 : 0;
+        const Problem with_long_taps = plain(kLongTaps, kLongTaps, Mode::same, Operation::correlation);
+        taken += refusal(rung, with_long_taps).empty() || refusal(rung, widened(with_long_taps, Dtype::i16)).empty() ? 1 : 0;
         EXPECT_GT(taken, 0) << rung.info().name;
     }
 }

@@ -31,7 +31,7 @@ template <class To, class From>
 To saturate_narrow(From value) {
     constexpr From kLow = std::numeric_limits<To>::min(), kHigh = std::numeric_limits<To>::max();
     constexpr From kShift = sizeof(From) == sizeof(float) ? From{0x1.8p23} : From{0x1.8p52};
-    const From number = value == value ? value : From{0};
+    const From number = std::isnan(value) ? From{0} : value;
     const From low = number < kLow ? kLow : number;
     const From high = low > kHigh ? kHigh : low;
     using Bits = std::conditional_t<sizeof(From) == sizeof(float), std::uint32_t, std::uint64_t>;

@@ -53,8 +53,8 @@ constexpr double kBytesOutputCost = 16;
 constexpr double kBytesInterleaved = 1.6;
 constexpr double kBytesUnaligned = 2;
 constexpr double kBytesStartSeconds = 5.5e-6;  // 31 images of 14 x 300, 3 x 1 taps: 8
-constexpr std::int64_t kFewestStrips = 4;    // of a row, of which two lie at edges
-constexpr double kSteppedCost = 60;          // where pixels do not lie side by side
+constexpr std::int64_t kFewestStrips = 4;      // of a row, of which two lie at edges
+constexpr double kSteppedCost = 60;            // where pixels do not lie side by side
 // Of a block at an edge, of which a multiprocessor holds so many; and of samples of a byte or two (H100: f32, 60,000 images of 28 x
 // 28 with 5 x 5 taps 461 us, 4,000 of 64 x 64 with 3 x 3 and 9 x 9 74 and 215, f16 with 3 x 3 137; f64, 908 of 9 x 16 x 3 with 8 x
 // 13 22, 1,000 of 64 x 64 with 5 x 5 63 us).
