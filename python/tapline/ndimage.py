@@ -15,7 +15,6 @@ import numpy as np
 
 from tapline import _fallback, _gpu, _host_calls, _nd
 from tapline._gpu import programs
-from tapline._host_calls import convolve as _convolve
 
 __all__ = [
     "convolve",
@@ -174,8 +173,8 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
     weights = weights if divisor == 1 else weights / divisor
     fits = output.dtype == np.result_type(image, weights) and not np.may_share_memory(image, output)
     if len(axes) == 1 and fits:
-        more = {"constant": constant} if boundary == "constant" else {}
-        _convolve(image, np.flip(weights), "same", axis=axes[0], boundary=boundary, origin=origins[0], out=output, **more)
+        more = {"boundary": boundary} | ({"constant": constant} if boundary == "constant" else {})
+        _host_calls.convolve(image, np.flip(weights), "same", axis=axes[0], origin=origins[0], out=output, **more)
     else:
         sums = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant, out=output if fits else None)
         if sums is not output:
