@@ -1,7 +1,6 @@
 # Decides whether the CUDA engine is built and says so: it never stops a machine without nvcc from building the rest.
 set(TAPLINE_CUDA_MINIMUM 12.4)
 option(TAPLINE_CUDA_QUICK "Compile CUDA code sooner and optimise it less, where no GPU will run it (nvcc 13 or newer)" OFF)
-option(TAPLINE_CUDA_TOGETHER "For chosen architectures, compile CUDA sources that are alike as one, as QUICK does: less work in all, less side by side" OFF)
 
 # result: whether nvcc can be used; reason: what it is, or why not; version: of a usable one
 function(tapline_find_nvcc result reason version)

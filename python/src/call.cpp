@@ -69,21 +69,6 @@ void check_out(PyArrayObject* out, const Prepared& prepared) {
     if (!PyArray_ISWRITEABLE(out)) { raise(PyExc_ValueError, "out: the array is read-only; give one that can be written"); }
 }
 
-// Whether a number has a value of this type: of float16 one that is 11 bits wide.
-bool is_value_of(Dtype dtype, std::complex<double> number) {
-    const double value = number.real();
-    if (number.imag() != 0) { return false; }
-    if (dtype != Dtype::f16) {
-        const bool has_sign = dtype >= Dtype::i8 && dtype <= Dtype::i64;
-        const int bits = 8 * static_cast<int>(size_of(dtype)) - (has_sign ? 1 : 0);
-        const double most = dtype == Dtype::boolean ? 2 : std::ldexp(1.0, bits);
-        return value == std::trunc(value) && value < most && value >= (has_sign ? -most : 0);
-    }
-    int exponent = 0;
-    const double scaled = std::ldexp(std::frexp(value, &exponent), 11);
-    return value == 0 || (scaled == std::trunc(scaled) && exponent > -14 && exponent <= 16);
-}
-
 // Integers beside real taps and float16 are widened by the engine as it reads them, unless the boundary's constant is none of
 // theirs.
 const Prepared& keep_narrow(Prepared& prepared, Dtype dtype, const PlanOptions& options) {
@@ -126,6 +111,20 @@ PyObject* call(const char* function, Operation operation, PyObject* const* argum
 }
 
 }  // namespace
+
+bool is_value_of(Dtype dtype, std::complex<double> number) {
+    const double value = number.real();
+    if (number.imag() != 0) { return false; }
+    if (dtype != Dtype::f16) {
+        const bool has_sign = dtype >= Dtype::i8 && dtype <= Dtype::i64;
+        const int bits = 8 * static_cast<int>(size_of(dtype)) - (has_sign ? 1 : 0);
+        const double most = dtype == Dtype::boolean ? 2 : std::ldexp(1.0, bits);
+        return value == std::trunc(value) && value < most && value >= (has_sign ? -most : 0);
+    }
+    int exponent = 0;
+    const double scaled = std::ldexp(std::frexp(value, &exponent), 11);
+    return value == 0 || (scaled == std::trunc(scaled) && exponent > -14 && exponent <= 16);
+}
 
 Dtype dtype_of_array(PyArrayObject* array, const char* argument) {
     const std::optional<Dtype> dtype = dtype_of_number(PyArray_TYPE(array));

@@ -1,6 +1,7 @@
 // One call: arrays of any kind in, the library's problem solved, an array out.
 #pragma once
 
+#include <complex>
 #include <functional>
 #include <span>
 
@@ -23,6 +24,9 @@ Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape,
 
 /// The same with types at hand; the problem's output type is `types.output`. `taps`: as the caller gave them, in host memory.
 Prepared prepare(const Request& request, std::span<const npy_intp> signal_shape, const Types& types, const Owned& taps);
+
+/// Whether a number has a value of this type, an integer one or float16: of that one 11 bits wide.
+bool is_value_of(Dtype dtype, std::complex<double> number);
 
 /// The element type of an array; TypeError with the remedy for those that tapline does not know.
 Dtype dtype_of_array(PyArrayObject* array, const char* argument);

@@ -1,7 +1,6 @@
 #include "gpu_call.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "plan_cache.hpp"
 
@@ -97,11 +96,7 @@ Types gpu_types_of(Dtype signal, Dtype taps, std::optional<Dtype> output, bool a
 
 bool stays_as_stored(const Problem& problem, Dtype signal) {
     if (problem.boundary != Boundary::constant || !is_integer(signal)) { return true; }
-    const double value = problem.constant.real();
-    const bool is_signed = signal == Dtype::i8 || signal == Dtype::i16 || signal == Dtype::i32 || signal == Dtype::i64;
-    const int bits = signal == Dtype::boolean ? 1 : static_cast<int>(8 * size_of(signal));
-    const double top = std::ldexp(1.0, is_signed ? bits - 1 : bits);
-    return value == std::floor(value) && value < top && value >= (is_signed ? -top : 0);
+    return is_value_of(signal, problem.constant.real());
 }
 
 GpuCall::GpuCall(Request request, const std::string& device, Prepared prepared, bool taps_there, std::optional<Dtype> given)

@@ -5,27 +5,22 @@ What a function does is written down as it does it: `convolve`, `executed`, `put
 step knows, and `fail`, end that. What was written down is tried before it is kept: it has to give the same bits.
 """
 
-import math
 import threading
 import typing
 
 import numpy as np
 
 from tapline import _core
+from tapline._remembered import NotKept, frozen_arguments, remember
 
 # Of longer arrays nobody notices what a call costs.
 _MAX_BYTES = 1 << 20
-_MAX_WEIGHTS = 1 << 14  # bytes of an argument
 _MAX_CALLS = 64
 
 # By all that decides them; the oldest go first, and clear_plan_cache() forgets them.
 _calls: dict[tuple, typing.Any] = _core.host_calls
 
 _IMAGE, _OUTPUT = 0, 1
-
-
-class NotKept(Exception):
-    """An argument that nothing stands for."""
 
 
 class _Gone(Exception):
@@ -39,20 +34,6 @@ class _Recorder(threading.local):
 
 
 _recorder = _Recorder()
-
-
-def frozen(value):
-    """What stands for an argument's value: equal only where that is the same, of the same type."""
-    kind = type(value)
-    if value is None or kind in (str, int, bool):
-        return kind, value
-    if kind is float:
-        return kind, value, math.copysign(1.0, value)
-    if kind is tuple or kind is list:
-        return (kind, *map(frozen, value))
-    if kind is np.ndarray and value.nbytes <= _MAX_WEIGHTS and value.dtype.kind in "biufc":
-        return value.shape, value.dtype, value.tobytes()
-    raise NotKept
 
 
 class _Call:
@@ -223,8 +204,7 @@ def run(function, name, at, image, args, kwargs):
             name,
             _kind(image),
             has_output and _kind(output),
-            tuple(frozen(value) for i, value in enumerate(args) if i != at),
-            tuple((key, frozen(value)) for key, value in kwargs.items() if key != "output") if kwargs else (),
+            frozen_arguments(args, at, kwargs),
         )
         program = _calls.get(key)
     except (NotKept, TypeError):
@@ -260,9 +240,7 @@ def _written_down(key, function, at, image, output, args, kwargs):
 
 def keep(key, what):
     """Remembers it, as the latest."""
-    while len(_calls) >= _MAX_CALLS:
-        _calls.pop(next(iter(_calls)), None)
-    _calls[key] = what
+    remember(_calls, key, what, _MAX_CALLS)
 
 
 def get(key):

@@ -7,8 +7,8 @@ import numpy as np
 from tapline import _core, _gpu, _host_calls
 from tapline._gpu import images
 from tapline._gpu.libraries import name_of
-from tapline._host_calls import NotKept, frozen
 from tapline._image_parts import arranged_taps, has_channels, is_correlation, origins_of
+from tapline._remembered import NotKept, frozen
 
 # Types that images are stored in as they are; others are converted.
 _AS_STORED = frozenset("fdFDBH")

@@ -15,6 +15,7 @@ from tapline._gpu import images
 from tapline._gpu.calls import handle, taps_in_host_memory
 from tapline._gpu.libraries import c_strides, itemsize_of, library_of
 from tapline._image_parts import arranged_taps, has_channels, is_correlation, origins_of
+from tapline._remembered import remember
 
 __all__ = ["ImagePlan", "Plan", "convolve", "correlate", "image"]
 
@@ -379,9 +380,7 @@ def _planned(kind, given, asked, **more):
             **more,
             **options,
         )
-        while len(_plans) >= _MAX_PLANS:
-            _plans.pop(next(iter(_plans)), None)
-    _plans[key] = plan
+    remember(_plans, key, plan, _MAX_PLANS)
     return plan(parts, out)
 
 

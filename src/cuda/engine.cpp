@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/problem/arrange.hpp"
 #include "cuda/api_functions.hpp"
 #include "cuda/engine_state.hpp"
 #include "cuda/prepared.hpp"
@@ -34,10 +35,7 @@ Refusal refusal(const Rung& rung, const Problem& problem, const Device& device) 
     }
     if (problem.overflow == Overflow::truncate && rung.info().truncates == 0) { return "rounds sums on their way to integers"; }
     if (problem.has_outer() && rung.info().takes_outer == 0) { return "takes one batch axis at a time"; }
-    const auto has_filters = [](const core::Batch& axis) { return axis.length > 1 && axis.taps_stride != 0; };
-    if (rung.info().takes_outer != 2 && std::any_of(problem.outer.begin(), problem.outer.end(), has_filters)) {
-        return "takes filters of one batch axis";
-    }
+    if (rung.info().takes_outer != 2 && core::filter_sets(problem) != 1) { return "takes filters of one batch axis"; }
     if (rung.info().rank != problem.rank) {
         constexpr std::array<const char*, 4> kNames{"", "signals", "images", "volumes"};
         const auto name = [&](int rank) { return std::string(kNames.at(static_cast<std::size_t>(rank))); };

@@ -38,7 +38,8 @@ RungRunOf<std::byte> run_rung_bytes(const Rung& rung, const Problem& problem, st
     RungRunOf<std::byte> run;
     cuda_abi::Status status;
     const cuda_abi::Problem p = ladder_problem(problem);
-    const core::AlignedBytes ordered = core::correlation_taps(p, taps, 0);
+    const core::Resolved resolved = core::resolve(problem);
+    const core::AlignedBytes ordered = core::joined_sets(resolved, core::ordered_sets(resolved, taps));
     const cuda_abi::HostTaps all{ordered.get()};
     const gpu_host::PreparedHandle prepared(rung.library->prepare(rung.index, 0, &p, &all, &policy, &status), {rung.library});
     if (!prepared) { return {{}, std::string("prepare: ") + status.message}; }

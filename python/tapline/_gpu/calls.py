@@ -9,6 +9,7 @@ import numpy as np
 
 from tapline import _core
 from tapline._gpu.libraries import c_strides, itemsize_of, library_of, name_of
+from tapline._remembered import remember
 
 # A loop of more launches than this is slower than copying the signal to C order, which needs one launch.
 _MANY_EXECUTIONS = 16
@@ -157,9 +158,7 @@ def _call_with_taps_there(function, place, taps, wanted, to, options):
     key = (function, place[:4], taps[:3], wanted, to and to[:3], str(options))
     if key not in _calls:
         made = _make_call(function, place, taps, wanted, to, options)
-        while len(_calls) >= _MAX_CALLS:
-            _calls.pop(next(iter(_calls)), None)
-        _calls[key] = made
+        remember(_calls, key, made, _MAX_CALLS)
     return _calls.get(key)
 
 
@@ -199,9 +198,7 @@ def _with_taps_copied(library, taps, execute, out):
             return out
     wait()
     values = np.array(copy, order="C")
-    _recent_taps[key] = values
-    while len(_recent_taps) > _MAX_RECENT_TAPS:
-        _recent_taps.pop(next(iter(_recent_taps)), None)
+    remember(_recent_taps, key, values, _MAX_RECENT_TAPS)
     return execute(values, place.dtype, out)
 
 

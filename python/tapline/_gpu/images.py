@@ -8,6 +8,7 @@ from tapline import _core
 from tapline._gpu import calls
 from tapline._gpu.libraries import Place, c_strides, itemsize_of, library_of
 from tapline._image_parts import arranged_taps, has_channels
+from tapline._remembered import remember
 
 # Types that the engine reads as they are.
 _AS_STORED = frozenset(("float32", "float64", "complex64", "complex128", "uint8", "uint16", "float16", "bfloat16"))
@@ -96,9 +97,7 @@ def _plan_in_place(make, layout, layout_out, packed, key):
             other = make(*packed)
             copying = max(_COPYING_SHARE * other.predicted_copy_seconds, _COPYING_SECONDS * math.prod(layout[0]))
             copies = other.predicted_seconds + copying < plan.predicted_seconds
-        while len(_choices) >= _MAX_CHOICES:
-            _choices.pop(next(iter(_choices)), None)
-        _choices[key] = copies
+        remember(_choices, key, copies, _MAX_CHOICES)
         plan = None if copies else plan
     return plan
 

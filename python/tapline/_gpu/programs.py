@@ -15,6 +15,7 @@ import numpy as np
 from tapline import _core, _gpu, _host_calls
 from tapline._gpu import calls
 from tapline._gpu.libraries import c_strides, ends_of, library_of, meet
+from tapline._remembered import NotKept, frozen, frozen_arguments, remember
 
 # Weights that add up to 1 give a sum that is a few times 1e-16 off: so much of it is added before it is truncated.
 NUDGE = 1e-14
@@ -82,9 +83,7 @@ def filtered(image, output, lines, constant=0.0, unit_sums=False):
     program = _program(place, to, lines, constant, unit_sums)
     if program is None:
         if refused is not None:
-            while len(_refused) >= _MAX_PROGRAMS:
-                _refused.pop(next(iter(_refused)), None)
-            _refused[refused] = True
+            remember(_refused, refused, True, _MAX_PROGRAMS)
         return False
     program.run(library, place, image.own, output.own, to.address)
     _recorder.program = program
@@ -328,26 +327,12 @@ _programs: dict[tuple, _Program] = _core.gpu_programs  # clear_plan_cache() forg
 _refused: dict[tuple, bool] = {}
 
 
-class _NotKept(Exception):
-    pass
-
-
 def _key_of_lines(place, to, lines, constant, unit_sums):
     try:
-        return (place[:4], to[:4], tuple((line[0], _frozen(line[1]), line[2:]) for line in lines), _frozen(constant), unit_sums)
-    except _NotKept:
+        weights = tuple((line[0], frozen(line[1], _MAX_KEPT_WEIGHTS), line[2:]) for line in lines)
+        return place[:4], to[:4], weights, frozen(constant), unit_sums
+    except NotKept:
         return None
-
-
-def _frozen(value):
-    """What stands for an argument's value."""
-    if value is None or type(value) in (int, float, bool, complex, str):
-        return value
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_frozen, value))
-    if type(value) is np.ndarray and value.nbytes <= _MAX_KEPT_WEIGHTS and value.dtype.kind in "biufc":
-        return value.shape, value.dtype.str, value.tobytes()
-    raise _NotKept
 
 
 def remembers(function):
@@ -371,16 +356,15 @@ def remembers(function):
             place = library.place(input)
             to = library.place(output) if output is not None and library_of(output) is library else None
             if output is not None and to is None:
-                raise _NotKept
+                raise NotKept
             key = (
                 library.name,
                 name,
                 place[:4],
                 to and to[:4],
-                tuple(_frozen(value) for i, value in enumerate(args) if i != at),
-                tuple((name, _frozen(value)) for name, value in kwargs.items() if name != "output"),
+                frozen_arguments(args, at, kwargs, _MAX_KEPT_WEIGHTS),
             )
-        except (_NotKept, AttributeError):
+        except (NotKept, AttributeError):
             return plain(input, *args, **kwargs)
         program = _programs.get(key)
         if program is not None and (to is None or not meet(place, program.ends[0], to, program.ends[1])):
@@ -390,9 +374,7 @@ def remembers(function):
         _recorder.asked, _recorder.program = 0, None
         result = plain(input, *args, **kwargs)
         if _recorder.asked == 1 and _recorder.program is not None:
-            while len(_programs) >= _MAX_PROGRAMS:
-                _programs.pop(next(iter(_programs)), None)
-            _programs[key] = _recorder.program
+            remember(_programs, key, _recorder.program, _MAX_PROGRAMS)
         return result
 
     return wrapper

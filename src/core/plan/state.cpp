@@ -1,6 +1,5 @@
 // From a problem to a plan: the choice, the preparation, and what becomes of both where a GPU fails.
 #include <algorithm>
-#include <cstring>
 
 #include "core/choice/device_choice.hpp"
 #include "core/plan/plan_parts.hpp"
@@ -9,22 +8,6 @@
 
 namespace tapline::core {
 namespace {
-
-// Sets of filters in correlation order, one for each that the outer axes step through; a null pointer where taps come later.
-std::vector<AlignedBytes> ordered_sets(const Resolved& r, const void* taps) {
-    std::vector<AlignedBytes> sets(static_cast<std::size_t>(filter_sets(r)));
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-        sets[i] = correlation_taps(r, taps, filter_set_offset(r, static_cast<std::int64_t>(i)));
-    }
-    return sets;
-}
-
-AlignedBytes joined_sets(const Resolved& r, const std::vector<AlignedBytes>& sets) {
-    const std::size_t bytes = static_cast<std::size_t>(r.filters * r.taps()) * size_of(r.taps_dtype);
-    AlignedBytes all = allocate(bytes * sets.size(), "taps");
-    for (std::size_t i = 0; i < sets.size(); ++i) { std::memcpy(all.get() + i * bytes, sets[i].get(), bytes); }
-    return all;
-}
 
 TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& sets) {
     TapsFacts all = facts_of(one, sets.front().get());

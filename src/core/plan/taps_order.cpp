@@ -1,7 +1,10 @@
 #include "core/plan/taps_order.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "core/plan/repeated.hpp"
+#include "core/problem/arrange.hpp"
 #include "core/problem/elements.hpp"
 
 namespace tapline::core {
@@ -40,6 +43,21 @@ AlignedBytes correlation_taps(const Resolved& r, const void* taps, std::int64_t 
     // The last is for i64 and u64: moved, not interpreted.
     return with_type_of<float, double, std::complex<float>, std::complex<double>, std::int64_t>(
         r.taps_dtype, [&]<class T>(T) { return order_filters<T>(r, taps, offset); });
+}
+
+std::vector<AlignedBytes> ordered_sets(const Resolved& r, const void* taps) {
+    std::vector<AlignedBytes> sets(static_cast<std::size_t>(filter_sets(r)));
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+        sets[i] = correlation_taps(r, taps, filter_set_offset(r, static_cast<std::int64_t>(i)));
+    }
+    return sets;
+}
+
+AlignedBytes joined_sets(const Resolved& r, const std::vector<AlignedBytes>& sets) {
+    const std::size_t bytes = static_cast<std::size_t>(r.filters * r.taps()) * size_of(r.taps_dtype);
+    AlignedBytes all = allocate(bytes * sets.size(), "taps");
+    for (std::size_t i = 0; i < sets.size(); ++i) { std::memcpy(all.get() + i * bytes, sets[i].get(), bytes); }
+    return all;
 }
 
 }  // namespace tapline::core

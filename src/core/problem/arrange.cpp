@@ -190,10 +190,4 @@ Resolved without_outer(const Resolved& problem) {
     return one;
 }
 
-std::int64_t filter_sets(const Resolved& problem) {
-    std::int64_t sets = 1;
-    for (const Batch& axis : problem.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
-    return sets;
-}
-
 }  // namespace tapline::core

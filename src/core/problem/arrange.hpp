@@ -26,6 +26,10 @@ Resolved with_parts(const Resolved& problem);
 Resolved without_outer(const Resolved& problem);
 
 /// How many sets of filters the outer axes step through: 1 where they share one.
-std::int64_t filter_sets(const Resolved& problem);
+inline std::int64_t filter_sets(const Resolved& problem) {
+    std::int64_t sets = 1;
+    for (const Batch& axis : problem.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
+    return sets;
+}
 
 }  // namespace tapline::core

@@ -36,8 +36,6 @@ constexpr std::int64_t kMostTaps = kDirectGroup;
 constexpr double kProductFactor = 1.6;
 constexpr double kMoveSeconds = 0.15e-9;
 
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
-
 double seconds_of(const Resolved& p, double outputs) {
     const double product = direct_product_seconds(current_target(), size_of(real_part_of(p.sum_dtype)));
     return outputs * ((static_cast<double>(p.x.k) * kProductFactor + kProductsOfAnOutput) * product + 2 * kMoveSeconds);
@@ -82,11 +80,7 @@ public:
         const std::int64_t together = std::clamp<std::int64_t>(all * blocks / (4 * threads_), 1, std::min(blocks, kMostBlocks));
         const std::int64_t tasks = divide_up(blocks, together);
         const auto task = [&](std::int64_t index, int slot) {
-            core::OuterElement element = core::outer_element(problem_, output, input, index / tasks / across);
-            if (reordered_) {
-                element.output.batch_stride = problem_.batch.out_stride;
-                element.input.main.batch_stride = element.input.extra.batch_stride = problem_.batch.in_stride;
-            }
+            const core::OuterElement element = element_of(problem_, reordered_, output, input, index / tasks / across);
             Block block{.output = element.output, .input = element.input};
             block.column = index / tasks % across * columns_;
             block.columns = std::min(columns_, problem_.batch.length - block.column);

@@ -28,6 +28,7 @@ inline constexpr std::int64_t kMaxPanelTaps = 512;
 inline constexpr std::int64_t kMinPanelTaps = 17;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
 
 /// The (real, imaginary) pairs of a complex array, or the array itself.
 template <class Real, class X>

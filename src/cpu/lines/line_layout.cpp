@@ -110,4 +110,14 @@ Resolved problem_of_lines(const Resolved& problem, std::int64_t rows) {
     return lines;
 }
 
+core::OuterElement element_of(const Resolved& problem, bool reordered, const core::Output& output, const core::Input& input,
+                              std::int64_t index) {
+    core::OuterElement element = core::outer_element(problem, output, input, index);
+    if (reordered) {
+        element.output.batch_stride = problem.batch.out_stride;
+        element.input.main.batch_stride = element.input.extra.batch_stride = problem.batch.in_stride;
+    }
+    return element;
+}
+
 }  // namespace tapline::cpu

@@ -1,6 +1,7 @@
 // In what order an algorithm for signals goes through rows that do not lie one sample after the other.
 #pragma once
 
+#include "core/plan/repeated.hpp"
 #include "core/problem/resolved.hpp"
 
 namespace tapline::cpu {
@@ -28,6 +29,10 @@ struct LineAbilities {
     bool all_filters = false;   ///< one executable holds any number of filters, else each has its own
 };
 LineLayout line_layout(const core::Resolved& problem, LineAbilities abilities);
+
+/// An element of the outer axes of a layout's problem.
+core::OuterElement element_of(const core::Resolved& problem, bool reordered, const core::Output& output, const core::Input& input,
+                              std::int64_t index);
 
 /// The problem of `rows` lines of packed samples in the type of their sums, packed outputs.
 core::Resolved problem_of_lines(const core::Resolved& problem, std::int64_t rows);

@@ -7,6 +7,7 @@
 #include "core/plan/repeated.hpp"
 #include "core/problem/elements.hpp"
 #include "cpu/direct/direct_cost.hpp"
+#include "cpu/direct/direct_shape.hpp"
 #include "cpu/lines/line_moves.hpp"
 
 namespace tapline::cpu {
@@ -40,8 +41,6 @@ constexpr double kMostTapsThatCount = 100;
 constexpr double kApartSeconds = 0.6e-9;
 constexpr double kWidenSeconds = 0.13e-9;
 
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b * b; }
-
 // Elements from line to line: an odd number of cache lines, so that the lines of a tile do not share sets of a cache.
 std::int64_t pitch_of(std::int64_t elements, std::int64_t bytes) {
     const std::int64_t lines = round_up(elements * bytes, kCacheLine) / kCacheLine;
@@ -53,17 +52,6 @@ double seconds_of(const Resolved& p, std::int64_t rows, std::int64_t outputs) {
     const double products = std::min(static_cast<double>(p.x.k), kMostTapsThatCount) + kProductsOfAnOutput;
     return products * static_cast<double>(rows) * static_cast<double>(outputs) *
            direct_product_seconds(current_target(), size_of(real_part_of(p.sum_dtype)));
-}
-
-// An element of the outer axes of a layout.
-core::OuterElement element_of(const Resolved& problem, bool reordered, const Output& output, const Input& input,
-                              std::int64_t index) {
-    core::OuterElement element = core::outer_element(problem, output, input, index);
-    if (reordered) {
-        element.output.batch_stride = problem.batch.out_stride;
-        element.input.main.batch_stride = element.input.extra.batch_stride = problem.batch.in_stride;
-    }
-    return element;
 }
 
 class Tiles final : public core::Executable {

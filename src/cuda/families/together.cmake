@@ -1,4 +1,4 @@
-# For one architecture reading headers takes most of the time: sources that are alike are read together, as one that includes them, or as two
+# Where CUDA code is hardly optimised, reading headers takes most of the time: sources that are alike are read together, as one that includes them, or as two
 # where some are for the oldest GPU as well. A line is what their paths are behind families/.
 set(alike
   "common/[a-z0-9_]+"

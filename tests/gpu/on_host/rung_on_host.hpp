@@ -83,20 +83,7 @@ inline void set_facts(cuda_abi::Problem& p, const core::TapsFacts& facts) {
     p.bits_of_tap = static_cast<std::int8_t>(facts.bits_of_tap());
 }
 
-// Every set of filters that outer axes step through, side by side.
-inline core::AlignedBytes all_taps(const core::Resolved& r, const void* taps) {
-    const auto sets = static_cast<std::size_t>(core::filter_sets(r));
-    if (sets == 1) { return core::correlation_taps(r, taps, 0); }
-    const std::size_t bytes = bytes_of(r.filters * r.taps(), r.taps_dtype);
-    core::AlignedBytes all = core::allocate(sets * bytes, "taps");
-    for (std::size_t i = 0; i < sets; ++i) {
-        const core::AlignedBytes one = core::correlation_taps(r, taps, core::filter_set_offset(r, static_cast<std::int64_t>(i)));
-        std::memcpy(all.get() + i * bytes, one.get(), bytes);
-    }
-    return all;
-}
-
-// With as many filters.
+// With the filters of all sets that outer axes step through.
 inline core::Resolved with_all_filters(const core::Resolved& r) {
     core::Resolved all = r;
     all.filters *= core::filter_sets(r);
@@ -108,7 +95,7 @@ class PreparedOnHost {
 public:
     PreparedOnHost(const cuda::Rung& rung, const core::Resolved& given, const void* taps, int multiprocessors = 0, int major = 9,
                    Accuracy accuracy = Accuracy::standard, int threads_per_block = 0)
-        : turned_(all_taps(given, taps)) {
+        : turned_(core::joined_sets(given, core::ordered_sets(given, taps))) {
         const core::Resolved r = with_all_filters(given);
         const core::TapsFacts facts = core::facts_of(r, turned_.get());
         prepared_.rung = &rung;

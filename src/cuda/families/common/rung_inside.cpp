@@ -26,4 +26,14 @@ RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_a
     return inside;
 }
 
+double making_seconds_inside(const Problem& problem, const cuda_abi::Device& device) {
+    const auto* const maker = dynamic_cast<const TakesTapsOnDevice*>(&rung_of(best_rung(problem, device).rung));
+    return maker == nullptr ? 0 : maker->making_seconds(problem, device);
+}
+
+MadeTables made_inside(const RungInside& inside, const GivenFilters& given, void* own) {
+    auto* const memory = static_cast<char*>(own);
+    return {given, memory + inside->made_tables_at, memory + inside->made_taps_at};
+}
+
 }  // namespace tapline::cuda

@@ -24,4 +24,10 @@ BestRung best_rung(const Problem& problem, const cuda_abi::Device& device, bool 
 /// It with `taps` of the problem's filters side by side. Throws CudaError.
 RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local = false);
 
+/// TakesTapsOnDevice::making_seconds() of the rung that would be inside.
+double making_seconds_inside(const Problem& problem, const cuda_abi::Device& device);
+
+/// Where what it makes of taps that come later goes in `own`, its workspace.
+MadeTables made_inside(const RungInside& inside, const GivenFilters& given, void* own);
+
 }  // namespace tapline::cuda

@@ -20,10 +20,6 @@ inline constexpr int kChunkPitch = 8;      // floats of shared memory for a chun
 /// 4,000 images of 64 x 64 with 3 x 3 taps 66 and 74 us, 4096 x 4096 with 7 x 7 87 and 86, with 15 x 15 225 and 212.
 inline constexpr std::int64_t kFewTaps = 36;
 
-// In multiply-adds of a thread: a product, and a chunk of a row of the mask besides.
-inline constexpr double kProductCost = 1.25;
-inline constexpr double kRowCost = 14;
-
 /// Chunks of a row of so many taps; all but the last have kChunk.
 __host__ __device__ constexpr int chunks_of(int mask_width) {
     return mask_width <= kMostTaps ? 1 : (mask_width - kMostTaps + kChunk - 1) / kChunk + 1;

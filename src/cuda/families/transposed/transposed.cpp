@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/problem/arrange.hpp"
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
@@ -50,9 +51,7 @@ std::int64_t combinations(const Rows& rows) {
 }
 
 // Whether outer axes step through filters. Their sets come one after the other, the last such axis of the problem stepping first.
-bool has_sets(const Problem& p) {
-    return std::any_of(p.outer.begin(), p.outer.end(), [](const core::Batch& b) { return b.length > 1 && b.taps_stride != 0; });
-}
+bool has_sets(const Problem& p) { return core::filter_sets(p) != 1; }
 
 // `asked`: rows at a time, or 0.
 Chunk chunk_of(const Problem& p, const Rows& rows, std::int64_t asked = 0) {
@@ -105,12 +104,6 @@ bool follow_each_other(const Rows& steps, std::int64_t unit) {
 
 Rows filters_of_rows(const Problem& p) {
     return steps_of(p, [](const core::Batch&, std::int64_t filters) { return filters; });
-}
-
-std::int64_t count_of_filters(const Problem& p) {
-    std::int64_t count = p.batch.taps_stride == 0 ? 1 : p.batch.length;
-    for (const core::Batch& axis : p.outer) { count *= axis.taps_stride == 0 ? 1 : axis.length; }
-    return count;
 }
 
 // Whether each row's filter lies where the row does in the order of the passes: among the sets, or in the caller's memory.
@@ -203,7 +196,9 @@ public:
             if (chunk.rows() != all || is_shared(p.batch) || std::any_of(p.outer.begin(), p.outer.end(), is_shared)) {
                 return "filters along several axes: takes all rows in one pass, none of them shared";
             }
-            if (p.filters != count_of_filters(p)) { return "filters of an axis repeat"; }
+            if (p.filters != core::filter_sets(p) * (p.batch.taps_stride == 0 ? 1 : p.batch.length)) {
+                return "filters of an axis repeat";
+            }
             if (!has_sets_in_order(p) && (p.taps_come_later || all * p.x.k > kMostCopiedTaps)) {
                 return "filters do not follow each other as rows do in memory";
             }
@@ -268,9 +263,7 @@ public:
     // What is made of taps that come later is made once, in the workspace of the rung inside.
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared&) const override { return 0; }
     [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const Problem inner = packed_rows(p, p.batch.length * p.outer_length());
-        const auto* const maker = dynamic_cast<const TakesTapsOnDevice*>(&rung_of(best_rung(inner, device).rung));
-        return maker == nullptr ? 0 : maker->making_seconds(inner, device);
+        return making_seconds_inside(packed_rows(p, p.batch.length * p.outer_length()), device);
     }
     void load_tables(const Prepared&) const override {}  // the rung inside has
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
@@ -284,8 +277,7 @@ public:
         }
         const auto& maker = dynamic_cast<const TakesTapsOnDevice&>(*inner->rung);
         launch_chunks(prepared, job, workspace, stream, [&](const Job& rows, void* own, bool is_first) {
-            auto* const memory = static_cast<char*>(own);
-            const MadeTables of_rows{made.given, memory + inner->made_tables_at, memory + inner->made_taps_at};
+            const MadeTables of_rows = made_inside(inner, made.given, own);
             if (is_first) {
                 maker.launch_with_taps(*inner, rows, own, of_rows, stream);
             } else {

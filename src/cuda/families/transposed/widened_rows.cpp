@@ -41,8 +41,7 @@ public:
         info.name = "widened_rows";
         info.idea =
             "a pass makes floating-point numbers of integers of 8 and 16 bits, and the rung that is the fastest for those "
-            "convolves "
-            "them";
+            "convolves them";
         info.changed = "the longest filters, whose rungs read floating-point numbers, cost a pass more on integers";
         info.requirements = "integers of 8 or 16 bits side by side, real taps, 16,385 of them or more; whole signals; workspace";
         info.limited_by = "what limits the rung inside, and the pass";
@@ -95,17 +94,15 @@ public:
     // What is made of taps that come later is made in the workspace of the rung inside.
     [[nodiscard]] std::int64_t made_table_bytes(const Prepared&) const override { return 0; }
     [[nodiscard]] double making_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const Problem inner = widened(p);
-        const auto* const maker = dynamic_cast<const TakesTapsOnDevice*>(&rung_of(best_rung(inner, device).rung));
-        return maker == nullptr ? 0 : maker->making_seconds(inner, device);
+        return making_seconds_inside(widened(p), device);
     }
     void load_tables(const Prepared&) const override {}  // the rung inside has
     void launch_with_taps(const Prepared& prepared, const Job& job, void* workspace, const MadeTables& made,
                           cudaStream_t stream) const override {
         const RungInside& inner = prepared.chosen_as<ChosenWidened>().inner;
         const auto [rows, own] = widen(prepared, job, workspace, stream);
-        const MadeTables of_rows{made.given, own + inner->made_tables_at, own + inner->made_taps_at};
-        dynamic_cast<const TakesTapsOnDevice&>(*inner->rung).launch_with_taps(*inner, rows, own, of_rows, stream);
+        const auto& maker = dynamic_cast<const TakesTapsOnDevice&>(*inner->rung);
+        maker.launch_with_taps(*inner, rows, own, made_inside(inner, made.given, own), stream);
     }
 
 private:

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "core/problem/arrange.hpp"
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/ordered_taps.hpp"
 #include "cuda/families/common/shared_memory.hpp"
@@ -65,9 +66,7 @@ void set_filters(Columns& g, const Problem& p, const Job& job, std::int64_t pitc
     };
     std::array<Axis, 1 + std::tuple_size_v<decltype(p.outer)>> axes{};
     std::size_t count = 0;
-    std::int64_t sets = 1;
-    for (const core::Batch& axis : p.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
-    const std::int64_t in_turn = p.filters / sets;
+    const std::int64_t in_turn = p.filters / core::filter_sets(p);
     // Rows of a piece of what a host has are numbered on from set to set.
     g.first_filter = job.batch_first / p.batch.length * in_turn;
     axes.at(count++) = {job.in_batch, job.out_batch, {1, in_turn, job.batch_first % p.batch.length % in_turn}};
@@ -109,8 +108,7 @@ public:
         info.name = "direct_columns";
         info.idea =
             "where rows lie side by side, a thread makes a few outputs of neighbouring rows from a window that it reads itself; "
-            "what "
-            "its neighbours read too comes from the first-level cache";
+            "what its neighbours read too comes from the first-level cache";
         info.changed =
             "rows of a few samples, and a filter for each row, cost what memory moves: no ring of shared memory fills and empties "
             "first";
@@ -133,8 +131,7 @@ public:
         if (columns::kernel_of(p.dtype, p.taps_dtype, false, p.filters > 1) == nullptr) {
             return "samples are neither of the type of sums nor of 8 and 16 bits";
         }
-        const auto has_filters = [](const core::Batch& axis) { return axis.length > 1 && axis.taps_stride != 0; };
-        if (p.taps_come_later && std::any_of(p.outer.begin(), p.outer.end(), has_filters)) {
+        if (p.taps_come_later && core::filter_sets(p) != 1) {
             return "filters along several axes must be known when the plan is made";
         }
         if (!constant_fits(p)) { return "the boundary's constant is no value of the samples' type"; }
