@@ -59,7 +59,7 @@ def seconds_of(cupy, devices, call, seconds):
     once = max(run(4) / 4, 1e-6)
     calls = max(4, int(seconds / 5 / once))
     short = max(1, calls // 4)
-    return timing.spread([(run(calls) - run(short)) / (calls - short) for _ in range(5)])
+    return timing.spread([(run(calls) - run(short)) / (calls - short) for _ in range(9)])
 
 
 def filled(cupy, n, device):

@@ -5,7 +5,7 @@
 #   scripts/install_dependencies.sh --list GROUP...   prints the package names instead
 #
 # aarch64 is a cross compiler with 64-bit ARM's libraries beside the machine's own and an emulator; `all` leaves it out. Its libraries come from
-# where the distribution has them, which is one more line of sources on Ubuntu (ports.ubuntu.com).
+# where the distribution has them, which is one more line of sources on Ubuntu (its ports).
 # The names are valid on Debian 12 and Ubuntu 24.04. TAPLINE_NO_INSTALL=1 only reports what is missing.
 set -euo pipefail
 

@@ -15,6 +15,7 @@
 #include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/integer/integer_lines.hpp"
+#include "cuda/families/integer/integer_long.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
 #include "cuda/families/overlap_save/checked/overlap_save_checked.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
@@ -62,6 +63,7 @@ const std::vector<const Rung*>& ladder() {
         &integer_group(),
         &integer_direct(),
         &integer_transforms(),
+        &integer_long(),
         &integer_signals(),
         // Images.
         &image_direct(),

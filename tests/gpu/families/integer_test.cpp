@@ -70,6 +70,44 @@ TEST_F(Integers, UnderLongFilters) {
     }
 }
 
+// Against the CPU's transforms: more taps than segments hold, one product and several, rows of any layout.
+TEST_F(Integers, UnderTheLongestFilters) {
+    struct Wide {
+        Dtype samples, outputs;
+        std::int64_t length, taps;
+        int tap_bits;
+    };
+    Random random(31);
+    int turn = 0;
+    for (const Wide& wide : {Wide{Dtype::u8, Dtype::i32, 50001, 20011, 8}, Wide{Dtype::i16, Dtype::i64, 30000, 70001, 16},
+                             Wide{Dtype::i32, Dtype::i64, 40000, 9001, 32}, Wide{Dtype::u16, Dtype::u16, 20000, 7001, 16},
+                             Wide{Dtype::i64, Dtype::i64, 20000, 8001, 62}, Wide{Dtype::i16, Dtype::i64, 300000, 400001, 12}}) {
+        Problem p;
+        p.dtype = wide.samples;
+        p.output_dtype = wide.outputs;
+        p.length = wide.length;
+        p.taps = wide.taps;
+        p.mode = Mode::same;
+        p.boundary = turn % 2 == 0 ? Boundary::zero : Boundary::wrap;
+        p.overflow = Overflow::wrap;
+        p.batch = 1 + turn % 3;
+        if (turn++ % 2 != 0) {  // interleaved
+            p.input_row_stride = p.output_row_stride = 1;
+            p.input_sample_stride = p.output_sample_stride = p.batch;
+        }
+        Case c = exact_case(p, random);
+        auto* const taps = reinterpret_cast<std::int64_t*>(c.taps.data());
+        const std::int64_t most = (std::int64_t{1} << (wide.tap_bits - 1)) - 1;
+        for (std::int64_t t = 0; t < p.taps; ++t) { taps[t] = between(-most, most, random); }
+        make_plan(p, c.taps.data(), {.device = "cpu"}).execute_host(c.first_out(), c.first_in());
+        const std::vector<unsigned char> wanted(c.out.data(), c.out.data() + c.out.size());
+        const Plan plan = make_plan(p, c.taps.data(), {.device = "cuda", .algorithm = "integer_long"});
+        EXPECT_NE(plan.explain().find(" product"), std::string::npos) << plan.explain();
+        const std::vector<std::byte> out = execute_on_device<std::byte>(plan, c.in.data());
+        EXPECT_EQ(std::memcmp(out.data(), wanted.data(), wanted.size()), 0) << describe(p);
+    }
+}
+
 // In chunks, as a stream of samples.
 TEST_F(Integers, FromHostMemory) {
     Random random(7);

@@ -11,6 +11,7 @@
 #include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/integer/integer_lines.hpp"
+#include "cuda/families/integer/integer_long.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/integer_cases.hpp"
@@ -24,7 +25,9 @@ std::int64_t transformed = 0;  // cases
 std::int64_t as_real = 0;      // by the rungs for real numbers
 std::int64_t as_bytes = 0;
 std::int64_t as_group = 0;
-std::int64_t across = 0;  // of those by the rungs for real numbers
+std::int64_t as_products = 0;  // by real numbers between passes
+std::int64_t of_digits = 0;    // of those several products
+std::int64_t across = 0;       // of those by the rungs for real numbers
 
 std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random& random) {
     PreparedOnHost prepared(rung, r, c.taps.data());
@@ -38,7 +41,10 @@ std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random
     if (&rung == &cuda::integer_group()) { ++as_group; }
     GuardedBuffer workspace(static_cast<std::size_t>(rung.workspace_bytes(made)) + 1);
     const std::int64_t outputs = r.cut().outputs;
-    const std::int64_t split = !rung.reports(made) && chance(0.4, random) ? between(0, outputs, random) : outputs;
+    if (rung.describe(made).find(" product") != std::string::npos) { ++as_products; }
+    if (rung.describe(made).find(" products") != std::string::npos) { ++of_digits; }
+    const bool is_whole = rung.info().takes_pieces == 0 || rung.reports(made);
+    const std::int64_t split = !is_whole && chance(0.4, random) ? between(0, outputs, random) : outputs;
     for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, outputs - split}}) {
         if (count == 0) { continue; }
         rung.launch(made, job_of(r, c.first_out(), c.first_in(), first, count), made.on_device, workspace.data(), nullptr);
@@ -121,6 +127,44 @@ TEST(IntegerKernels, TransformsOfLongFilters) {
                  {&cuda::integer_direct(), &cuda::integer_transforms(), &cuda::integer_tensor(), &cuda::integer_group()});
     }
     EXPECT_GT(transformed, cases / 4);
+}
+
+// Digits in double under digits of taps of any size, whatever makes the products; every layout.
+TEST(IntegerKernels, LongFiltersByDigits) {
+    const std::int64_t only = environment_number("TAPLINE_PROPERTY_SEED", -1);
+    const std::int64_t cases = only >= 0 ? only + 1 : environment_number("TAPLINE_PROPERTY_CASES", kDefaultCases) / 10;
+    for (std::int64_t seed = std::max<std::int64_t>(only, 0); seed < cases && !HasFailure(); ++seed) {
+        Random random(static_cast<std::uint64_t>(seed));
+        Problem p;
+        p.dtype = pick(kIntegerTypes, random);
+        p.taps = between(1025, 1200, random);
+        p.length = between(1, 1500, random);
+        p.batch = between(1, 4, random);
+        if (p.batch > 1 && chance(0.5, random)) {
+            p.input_row_stride = p.output_row_stride = 1;
+            p.input_sample_stride = p.output_sample_stride = p.batch;
+        } else if (chance(0.5, random)) {
+            p.input_sample_stride = chance(0.5, random) ? -1 : 2;
+        }
+        p.filters = chance(0.7, random) ? Filters::shared : Filters::per_row;
+        p.mode = static_cast<Mode>(between(0, 1, random));
+        p.boundary = static_cast<Boundary>(between(0, 5, random));
+        p.constant = p.dtype == Dtype::boolean ? 1 : 100;
+        p.output_dtype = chance(0.4, random) ? Dtype::i64 : pick(kIntegerTypes, random);
+        p.overflow = chance(0.7, random) ? Overflow::wrap : Overflow::error;
+        SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
+        Case c = exact_case(p, random);
+        const int bits = pick(std::array{2, 8, 16, 32, 62}, random);
+        auto* const taps = reinterpret_cast<std::int64_t*>(c.taps.data());
+        for (std::int64_t t = 0; t < taps_extent(p); ++t) {
+            taps[t] = between(1 - (std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1, random);
+        }
+        run_filled(p, c, static_cast<std::uint64_t>(seed), random, {&cuda::integer_long()});
+    }
+    if (only < 0) {
+        EXPECT_GT(as_products, cases / 3);
+        EXPECT_GT(of_digits, cases / 8);
+    }
 }
 
 // Samples and outputs side by side, every type, taps of 8, 16, 32 bits and more, rows that begin anywhere.

@@ -18,10 +18,79 @@ alignas(128) double2 places[test::on_host::kSharedBytes / sizeof(double2)];
 #include "cuda/families/integer/integer_direct.cu"
 #include "cuda/families/integer/integer_finish.cpp"
 #include "cuda/families/integer/integer_lines.cpp"
+#include "cuda/families/integer/integer_long.cpp"
+#include "cuda/families/integer/integer_long.cu"
 #include "cuda/families/integer/integer_overflow.cpp"
 #include "cuda/families/integer/integer_rung.cpp"
 #include "cuda/families/integer/integer_transforms.cpp"
 #include "cuda/families/integer/integer_transforms.cu"
+#include "cuda/prepared.hpp"
+
+namespace tapline::cuda {
+namespace {
+
+// In place of all rungs for real numbers: sums in double, one after the other, of any layout.
+class RealSums final : public Rung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.name = "real_sums";
+        return info;
+    }
+    [[nodiscard]] Refusal supports(const Problem&, const cuda_abi::Device&) const override { return {}; }
+    [[nodiscard]] double estimate_seconds(const Problem&, const cuda_abi::Device&) const override { return 1; }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared&) const override { return nullptr; }
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared&) const override { return 64; }
+    void launch(const Prepared& prepared, const Job& job, const OnDevice&, void* workspace, cudaStream_t) const override {
+        std::memset(workspace, 0xFF, 64);
+        const Problem& p = prepared.problem;
+        const auto* const taps = reinterpret_cast<const double*>(prepared.host_taps.data());
+        const auto* const in = static_cast<const double*>(job.in);
+        auto* const out = static_cast<double*>(job.out);
+        for (std::int64_t outer = 0; outer < p.outer_length(); ++outer) {
+            std::int64_t in_row = 0;
+            std::int64_t out_row = 0;
+            std::int64_t rest = outer;
+            for (const core::Batch& axis : p.outer) {
+                in_row += rest % axis.length * axis.in_stride;
+                out_row += rest % axis.length * axis.out_stride;
+                rest /= axis.length;
+            }
+            for (std::int64_t row = 0; row < job.batch; ++row) {
+                for (std::int64_t o = 0; o < job.count; ++o) {
+                    double sum = 0;
+                    for (std::int64_t t = 0; t < p.x.k; ++t) {
+                        const std::int64_t at = o + t - p.x.origin;
+                        const std::int64_t index = at >= 0 && at < p.x.n ? at : near_boundary_index(p.x.boundary, at, p.x.n);
+                        const double x = index >= 0                  ? in[in_row + row * job.in_batch + index * job.in_stride]
+                                         : p.x.boundary == kConstant ? p.constant.real()
+                                                                     : 0;
+                        sum += taps[row % p.filters * p.x.k + t] * x;
+                    }
+                    out[out_row + row * job.out_batch + o * job.out_stride] = sum;
+                }
+            }
+        }
+    }
+};
+const RealSums real_sums;
+
+}  // namespace
+
+void release(cuda_abi::Prepared* prepared) { delete prepared; }
+BestRung best_rung(const Problem&, const cuda_abi::Device&, bool) { return {0, 1}; }
+RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool) {
+    RungInside inside(new cuda_abi::Prepared);
+    inside->rung = &real_sums;
+    inside->device = device;
+    inside->problem = problem;
+    inside->host_taps.resize(static_cast<std::size_t>(problem.filters * problem.taps()) * sizeof(double));
+    std::memcpy(inside->host_taps.data(), taps, inside->host_taps.size());
+    inside->workspace_bytes = real_sums.workspace_bytes(*inside);
+    return inside;
+}
+
+}  // namespace tapline::cuda
 
 namespace tapline::test::on_host {
 namespace {
@@ -48,6 +117,8 @@ const bool added = [] {
     add_kernel(&cuda::integer::direct_sums_kernel<cuda::integer::Sums::wide32>, memory);
     add_kernel(&cuda::integer::direct_sums_kernel<cuda::integer::Sums::low64>, memory);
     char* const places = reinterpret_cast<char*>(cuda::integer::places);
+    add_kernel(&cuda::integer::split_samples_kernel, nullptr);
+    add_kernel(&cuda::integer::join_products_kernel, nullptr);
     add_kernel(&cuda::integer::transform_wholes_kernel, places);
     add_kernel(&cuda::integer::transform_limbs_kernel<cuda::integer::Way::two>, places);
     add_kernel(&cuda::integer::transform_limbs_kernel<cuda::integer::Way::four>, places);

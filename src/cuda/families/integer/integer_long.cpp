@@ -1,0 +1,378 @@
+// Rung 53: into how many digits integers are parted so that rounding is exact, the problem of their rows, launches.
+#include "cuda/families/integer/integer_long.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "core/problem/taps_facts.hpp"
+#include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/grids.hpp"
+#include "cuda/families/common/rung_inside.hpp"
+#include "cuda/families/integer/integer_transforms.hpp"
+#include "cuda/launch.hpp"
+
+namespace tapline::cuda {
+namespace integer {
+namespace {
+
+constexpr std::int64_t kLeastLongTaps = 1025;  // fewer fit segments that part and join integers themselves
+constexpr int kMostDigits = 8;
+constexpr std::int64_t kPlaceAlignment = 256;
+constexpr double kShareByPasses = 0.7;  // of the copy's speed, by the passes
+
+std::int64_t whole(std::int64_t bytes) { return divide_up(bytes, kPlaceAlignment) * kPlaceAlignment; }
+
+/// How samples and taps are parted.
+struct Parts {
+    Parting samples, taps;
+
+    [[nodiscard]] bool is_possible() const { return samples.count > 0; }
+    [[nodiscard]] int shift(int sample, int tap) const { return sample * samples.bits + tap * taps.bits; }
+};
+constexpr Parts kImpossible{{0, 64}, {0, 64}};
+
+// Bits of a sum that reach the output.
+int bits_kept(const Problem& p) { return keeps_low_bits(p) ? 8 * stored_bytes(p.output_dtype) : 64; }
+
+template <class Visit>
+void for_each_product(const Parts& parts, int kept, const Visit& visit) {
+    for (int tap = 0; tap < parts.taps.count; ++tap) {
+        for (int sample = 0; sample < parts.samples.count; ++sample) {
+            if (parts.shift(sample, tap) < kept) { visit(sample, tap); }
+        }
+    }
+}
+int products_of(const Parts& parts, int kept) {
+    int products = 0;
+    for_each_product(parts, kept, [&](int, int) { ++products; });
+    return products;
+}
+
+Parting parting_of(int bits, int count) { return {count, count == 1 ? 64 : static_cast<int>(divide_up(bits, count))}; }
+// The largest magnitude of a digit of a number of so many bits with its sign.
+double largest_digit(int bits, const Parting& digits) {
+    return digits.count == 1 ? std::ldexp(1.0, bits - 1) : std::ldexp(1.0, digits.bits - 1) + 1;
+}
+int sample_bits(const Problem& p) { return std::min(bits_of(p.dtype) + (is_signed(p.dtype) ? 0 : 1), 64); }
+
+// A tap's digits, the lowest first: the kernel's take_digit().
+std::array<double, kMostDigits> digits_of_tap(std::int64_t tap, const Parting& digits) {
+    std::array<double, kMostDigits> all{};
+    std::int64_t rest = tap;
+    for (int d = 0; d + 1 < digits.count; ++d) {
+        const int unused = 64 - digits.bits;
+        const std::int64_t digit = static_cast<std::int64_t>(static_cast<std::uint64_t>(rest) << unused) >> unused;
+        rest = static_cast<std::int64_t>(static_cast<std::uint64_t>(rest) - static_cast<std::uint64_t>(digit)) >> digits.bits;
+        all.at(static_cast<std::size_t>(d)) = static_cast<double>(digit);
+    }
+    all.at(static_cast<std::size_t>(digits.count) - 1) = static_cast<double>(rest);
+    return all;
+}
+
+// What an output of one product is off by at most, for each unit of the largest sample and of the taps' norm (docs/numerics.md):
+// three transforms of at most N points, each off by less than 10 u a level, or k multiply-adds one after the other.
+double unit_error(const Problem& p) {
+    constexpr double kUnit = 0x1p-53;
+    constexpr std::int64_t kLeastLong = 262145;
+    const auto k = static_cast<double>(p.x.k);
+    const auto reached = static_cast<std::uint64_t>(p.x.n + 2 * p.x.k);
+    const std::uint64_t most = std::uint64_t{1} << (p.x.k < kLeastLong ? 24 : 29);
+    const std::uint64_t points =
+        std::min(std::bit_ceil(2 * reached), std::max(most, std::bit_ceil(4 * static_cast<std::uint64_t>(p.x.k))));
+    const double transforms = 30 * (std::bit_width(points) + 2) * std::sqrt(static_cast<double>(points));
+    return kUnit * std::max(transforms, k * std::sqrt(k));
+}
+
+// The fewest products whose outputs round to the right integers. `norm(digits)`: of a filter's digits, the largest norm.
+template <class Norm>
+Parts parts_of(const Problem& p, int tap_bits, const Norm& norm) {
+    const int of_sample = sample_bits(p);
+    const int kept = bits_kept(p);
+    const double unit = unit_error(p);
+    Parts best = kImpossible;
+    int least = INT32_MAX;
+    for (int taps = 1; taps <= kMostDigits && taps < least; ++taps) {
+        const Parting of_taps = parting_of(tap_bits, taps);
+        const double of_norm = unit * norm(of_taps);
+        for (int samples = 1; samples <= kMostDigits; ++samples) {
+            const Parts parts{parting_of(of_sample, samples), of_taps};
+            const bool splits_constant = samples > 1 && p.x.boundary == kConstant;
+            if (splits_constant || of_norm * largest_digit(of_sample, parts.samples) > kMostError) { continue; }
+            if (const int products = products_of(parts, kept); products < least) {
+                least = products;
+                best = parts;
+            }
+        }
+    }
+    return best;
+}
+
+Parts ordinary_parts(const Problem& p) {
+    constexpr int kOrdinaryBits = 15;
+    const int bits = p.bits_of_tap == core::TapsFacts::kUnknownBits ? kOrdinaryBits : std::min<int>(p.bits_of_tap, 63);
+    return parts_of(p, bits + 1, [&](const Parting& digits) {
+        return std::sqrt(static_cast<double>(p.x.k) / 3) * largest_digit(bits + 1, digits);
+    });
+}
+
+Parts exact_parts(const Problem& p, const void* taps) {
+    const auto* const all = static_cast<const std::int64_t*>(taps);
+    const double largest = largest_tap(p, taps);
+    const int bits = std::min(largest == 0 ? 1 : std::ilogb(largest) + 2, 64);
+    return parts_of(p, bits, [&](const Parting& digits) {
+        double most = 0;
+        for (std::int64_t f = 0; f < p.filters; ++f) {
+            std::array<double, kMostDigits> squares{};
+            for (std::int64_t t = f * p.x.k; t < (f + 1) * p.x.k; ++t) {
+                const auto tap = digits_of_tap(all[t], digits);
+                for (std::size_t d = 0; d < static_cast<std::size_t>(digits.count); ++d) { squares.at(d) += tap.at(d) * tap.at(d); }
+            }
+            for (const double square : squares) { most = std::max(most, std::sqrt(square)); }
+        }
+        return most * (1 + 0x1p-20);
+    });
+}
+
+// One side of a problem as elements one after the other, in the order of memory, and where each of its axes steps there.
+struct Axes {
+    Walk walk;
+    std::int64_t filtered = 1, batch = 0;
+    std::array<std::int64_t, Rows::kMostOthers> outer{};
+};
+Axes axes_of(std::int64_t length, std::int64_t step, const Problem& p, std::int64_t core::Batch::*stride) {
+    struct Axis {
+        std::int64_t length, step;
+        std::int64_t* packed;
+    };
+    Axes axes{};
+    std::vector<Axis> all;
+    const auto add = [&](std::int64_t count, std::int64_t apart, std::int64_t* packed) {
+        *packed = 0;
+        if (count > 1 && apart != 0) { all.push_back({count, apart, packed}); }
+    };
+    add(length, step, &axes.filtered);
+    add(p.batch.length, p.batch.*stride, &axes.batch);
+    for (std::size_t i = 0; i < p.outer.size(); ++i) { add(p.outer.at(i).length, p.outer.at(i).*stride, &axes.outer.at(i)); }
+    std::stable_sort(all.begin(), all.end(), [](const Axis& a, const Axis& b) { return std::abs(a.step) < std::abs(b.step); });
+    Walk& walk = axes.walk;
+    walk.filtered = walk.batch = -1;
+    walk.count = 1;
+    for (int i = 0; i < Walk::kMostAxes; ++i) { walk.lengths[i] = 1; }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        walk.lengths[i] = all[i].length;
+        walk.steps[i] = all[i].step;
+        *all[i].packed = walk.count;
+        walk.count *= all[i].length;
+        if (all[i].packed == &axes.filtered) { walk.filtered = static_cast<int>(i); }
+        if (all[i].packed == &axes.batch) { walk.batch = static_cast<int>(i); }
+    }
+    axes.filtered = std::max<std::int64_t>(axes.filtered, 1);
+    return axes;
+}
+Axes input_axes(const Problem& p) { return axes_of(p.x.n, p.x.in_stride, p, &core::Batch::in_stride); }
+Axes output_axes(const Problem& p) { return axes_of(p.x.outputs, p.x.out_stride, p, &core::Batch::out_stride); }
+
+// Rows of digits under digits of taps.
+Problem real_problem(const Problem& p) {
+    Problem inner = p;
+    inner.dtype = inner.taps_dtype = inner.output_dtype = inner.sum_dtype = kF64;
+    inner.overflow = core::Resolved{}.overflow;
+    inner.scale = 1;
+    inner.bias = 0;
+    inner.has_clamp = false;
+    inner.trivial_epilogue = true;
+    inner.accuracy = Accuracy::standard;
+    inner.narrow_taps = inner.whole_sums = false;
+    inner.taps_finite = inner.has_negative_tap = true;
+    inner.bits_of_taps = inner.bits_of_tap = core::TapsFacts::kUnknownBits;
+    if (p.x.boundary == kConstant) { inner.constant = static_cast<double>(constant_of(p)); }
+    const Axes in = input_axes(p);
+    const Axes out = output_axes(p);
+    inner.x.in_stride = in.filtered;
+    inner.x.out_stride = out.filtered;
+    inner.batch.in_stride = in.batch;
+    inner.batch.out_stride = out.batch;
+    for (std::size_t i = 0; i < p.outer.size(); ++i) {
+        inner.outer.at(i).in_stride = in.outer.at(i);
+        inner.outer.at(i).out_stride = out.outer.at(i);
+    }
+    return inner;
+}
+
+// Where everything is in the workspace.
+struct Places {
+    std::int64_t samples, outputs, sums, own;  // bytes from its beginning
+    std::int64_t plane;                        // elements of one digit's rows
+};
+Places places_of(const Problem& p, const Parts& parts) {
+    Places places{};
+    places.plane = whole(input_axes(p).walk.count * 8) / 8;
+    const std::int64_t outputs = whole(output_axes(p).walk.count * 8);
+    places.samples = kFoundBytes;
+    places.outputs = places.samples + places.plane * 8 * parts.samples.count;
+    places.sums = places.outputs + outputs;
+    places.own = places.sums + (products_of(parts, bits_kept(p)) > 1 ? outputs : 0);
+    return places;
+}
+
+class IntegerLong final : public IntegerRung {
+public:
+    [[nodiscard]] RungInfo info() const override {
+        RungInfo info;
+        info.number = "53";
+        info.name = "integer_long";
+        info.idea =
+            "a pass makes digits in double of integers, the rung that is the fastest for real numbers convolves them, and a pass "
+            "rounds its outputs, which are proved to be off by less than one half";
+        info.changed = "thousands and millions of taps cost what they cost in double, not a product each";
+        info.requirements = "1,025 taps or more; whole signals; sums that 64 bits hold, or whose low bits are asked for; workspace";
+        info.limited_by = "what limits the rung inside, once for each product of digits";
+        info.source = "src/cuda/families/integer/integer_long.cu";
+        info.takes_outer = 1;
+        return info;
+    }
+    [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
+        if (p.x.k < kLeastLongTaps) { return "fewer than " + std::to_string(kLeastLongTaps) + " taps"; }
+        if (ordinary_sums(p) == Sums::exact) { return "its sums have 64 bits"; }
+        const Parts parts = ordinary_parts(p);
+        if (!parts.is_possible()) { return "no digits are so small that transforms in double are exact"; }
+        if (device.memory_bytes > 0 && places_of(p, parts).own > device.memory_bytes / 3) {
+            return "its digits and sums need more than a third of the device's memory";
+        }
+        return best_rung(real_problem(p), device).rung < 0 ? "no rung takes the digits" : "";
+    }
+    [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
+        const Parts parts = ordinary_parts(p);
+        const int products = products_of(parts, bits_kept(p));
+        const auto samples = static_cast<double>(input_axes(p).walk.count);
+        const auto outputs = static_cast<double>(output_axes(p).walk.count);
+        const double bytes = samples * (stored_bytes(p.dtype) + 8.0 * parts.samples.count) +
+                             outputs * (stored_bytes(p.output_dtype) + 8.0 + 24.0 * (products - 1));
+        return (products + 1) * kLaunchSeconds + bytes / (kShareByPasses * device.copy_bytes_per_second) +
+               products * best_rung(real_problem(p), device).seconds;
+    }
+    [[nodiscard]] std::string describe(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenLong>();
+        if (!chosen.parts.is_possible()) { return chosen.road.describe(); }
+        const RungInside& inner = chosen.inside.front();
+        return std::to_string(chosen.products) + (chosen.products == 1 ? " product" : " products of digits, each") + " by " +
+               inner->rung->info().name + ", " + inner->rung->describe(*inner);
+    }
+    [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
+        const Problem& p = prepared.problem;
+        auto chosen = std::make_unique<ChosenLong>(prepared);
+        const void* const taps = prepared.given.taps;
+        const bool is_exact = sums_of(p, chosen->bound, largest_tap(p, taps)) == Sums::exact;
+        if (!is_exact && !(chosen->reports && p.has_outer())) { chosen->parts = exact_parts(p, taps); }
+        if (!chosen->parts.is_possible()) {
+            chosen->road.load(prepared, *chosen);
+            return chosen;
+        }
+        chosen->places = places_of(p, chosen->parts);
+        chosen->in = input_axes(p).walk;
+        chosen->out = output_axes(p).walk;
+        chosen->products = products_of(chosen->parts, bits_kept(p));
+        chosen->split = split_kernel();
+        chosen->join = join_kernel();
+        load_kernel(chosen->split);
+        load_kernel(chosen->join);
+        const Problem inner = real_problem(p);
+        const std::int64_t count = p.filters * p.x.k;
+        std::vector<double> digits(static_cast<std::size_t>(count));
+        for (int d = 0; d < chosen->parts.taps.count; ++d) {
+            for (std::int64_t t = 0; t < count; ++t) {
+                const auto tap = digits_of_tap(static_cast<const std::int64_t*>(taps)[t], chosen->parts.taps);
+                digits[static_cast<std::size_t>(t)] = tap.at(static_cast<std::size_t>(d));
+            }
+            chosen->inside.push_back(prepare_inside(inner, digits.data(), prepared.device));
+            chosen->own_bytes = std::max(chosen->own_bytes, chosen->inside.back()->workspace_bytes);
+        }
+        return chosen;
+    }
+    [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
+        const auto& chosen = prepared.chosen_as<ChosenLong>();
+        if (!chosen.parts.is_possible()) { return IntegerRung::workspace_bytes(prepared); }
+        return kPlaceAlignment + chosen.places.own + chosen.own_bytes;
+    }
+    void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
+                cudaStream_t stream) const override {
+        const auto& chosen = prepared.chosen_as<ChosenLong>();
+        Found* const found = chosen.begin(workspace, stream);
+        if (chosen.parts.is_possible()) {
+            launch_products(prepared, job, signal_of(prepared, job, on_device, found), workspace, stream);
+        } else {
+            chosen.road.launch(prepared, job, on_device, found, stream);
+        }
+        chosen.end(prepared, job, on_device, found, stream);
+    }
+
+private:
+    struct ChosenLong final : ChosenInteger {
+        using ChosenInteger::ChosenInteger;
+        Parts parts = kImpossible;
+        Places places{};
+        Walk in, out;
+        int products = 0;
+        SplitKernel split = nullptr;
+        JoinKernel join = nullptr;
+        std::vector<RungInside> inside;  // of each digit of the taps
+        std::int64_t own_bytes = 0;      // of their workspace
+        DirectRoad road;
+    };
+
+    static unsigned blocks_for(std::int64_t elements) {
+        const std::int64_t blocks = divide_up(elements, std::int64_t{kLongThreads} * kLongEach);
+        if (blocks > kMostBlocks) { refuse_launch(); }
+        return static_cast<unsigned>(blocks);
+    }
+
+    static void launch_products(const Prepared& prepared, const Job& job, const Signal& signal, void* workspace,
+                                cudaStream_t stream) {
+        const Problem& p = prepared.problem;
+        const auto& chosen = prepared.chosen_as<ChosenLong>();
+        const Places& places = chosen.places;
+        auto* memory = static_cast<char*>(workspace);
+        memory += -reinterpret_cast<std::uintptr_t>(memory) % kPlaceAlignment;
+        auto* const digits = reinterpret_cast<double*>(memory + places.samples);
+        auto* const outputs = reinterpret_cast<double*>(memory + places.outputs);
+        auto* const sums = reinterpret_cast<std::int64_t*>(memory + places.sums);
+        Split split{signal, chosen.in, digits, places.plane, chosen.parts.samples};
+        split.walk.first = -job.in_first * job.in_stride;
+        launch_kernel(chosen.split, blocks_for(split.walk.count), kLongThreads, 0, stream, split);
+        Join join{signal, chosen.out, outputs, chosen.products > 1 ? sums : nullptr, 0, 1, 0};
+        int done = 0;
+        for_each_product(chosen.parts, bits_kept(p), [&](int sample, int tap) {
+            const RungInside& inner = chosen.inside.at(static_cast<std::size_t>(tap));
+            const Problem& real = inner->problem;
+            Job rows;
+            rows.in = digits + sample * places.plane;
+            rows.in_last = rows.n = p.x.n;
+            rows.in_batch = real.batch.in_stride;
+            rows.in_stride = real.x.in_stride;
+            rows.out = outputs;
+            rows.count = p.x.outputs;
+            rows.out_batch = real.batch.out_stride;
+            rows.out_stride = real.x.out_stride;
+            rows.batch = p.batch.length;
+            inner->rung->launch(*inner, rows, inner->on_device, memory + places.own, stream);
+            join.shift = chosen.parts.shift(sample, tap);
+            join.is_first = done == 0 ? 1 : 0;
+            join.is_last = ++done == chosen.products ? 1 : 0;
+            launch_kernel(chosen.join, blocks_for(join.walk.count), kLongThreads, 0, stream, join);
+        });
+    }
+};
+
+}  // namespace
+}  // namespace integer
+
+const Rung& integer_long() {
+    static const integer::IntegerLong rung;
+    return rung;
+}
+
+}  // namespace tapline::cuda
