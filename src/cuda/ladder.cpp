@@ -15,8 +15,9 @@
 #include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/integer/integer_lines.hpp"
-#include "cuda/families/integer/integer_long.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
+#include "cuda/families/integer/passes/integer_checked.hpp"
+#include "cuda/families/integer/passes/integer_long.hpp"
 #include "cuda/families/overlap_save/checked/overlap_save_checked.hpp"
 #include "cuda/families/overlap_save/cluster/overlap_save_cluster.hpp"
 #include "cuda/families/overlap_save/large/overlap_save_large.hpp"
@@ -64,6 +65,7 @@ const std::vector<const Rung*>& ladder() {
         &integer_direct(),
         &integer_transforms(),
         &integer_long(),
+        &checked_integer_signals(),
         &integer_signals(),
         // Images.
         &image_direct(),
@@ -76,11 +78,13 @@ const std::vector<const Rung*>& ladder() {
         &image_planes(),
         &flattened_images(),
         &integer_tiles(),
+        &checked_integer_images(),
         &integer_images(),
         // Volumes.
         &volume_direct(),
         &flattened_volumes(),
         &integer_planes(),
+        &checked_integer_volumes(),
         &integer_volumes(),
     };
     return rungs;

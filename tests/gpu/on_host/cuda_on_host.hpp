@@ -148,6 +148,9 @@ inline unsigned __brev(unsigned bits) {
 inline unsigned atomicAdd(unsigned* to, unsigned value) { return std::exchange(*to, *to + value); }
 inline unsigned atomicOr(unsigned* to, unsigned value) { return std::exchange(*to, *to | value); }
 inline unsigned atomicMax(unsigned* to, unsigned value) { return std::exchange(*to, std::max(*to, value)); }
+inline unsigned long long atomicMax(unsigned long long* to, unsigned long long value) {
+    return std::exchange(*to, std::max(*to, value));
+}
 inline unsigned long long atomicMin(unsigned long long* to, unsigned long long value) {
     return std::exchange(*to, std::min(*to, value));
 }

@@ -11,8 +11,9 @@
 #include "cuda/families/integer/digits/integer_tensor.hpp"
 #include "cuda/families/integer/integer_any.hpp"
 #include "cuda/families/integer/integer_lines.hpp"
-#include "cuda/families/integer/integer_long.hpp"
 #include "cuda/families/integer/integer_signal.hpp"
+#include "cuda/families/integer/passes/integer_checked.hpp"
+#include "cuda/families/integer/passes/integer_long.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/integer_cases.hpp"
 
@@ -25,6 +26,7 @@ std::int64_t transformed = 0;  // cases
 std::int64_t as_real = 0;      // by the rungs for real numbers
 std::int64_t as_bytes = 0;
 std::int64_t as_group = 0;
+std::int64_t checked = 0;      // whose samples were
 std::int64_t as_products = 0;  // by real numbers between passes
 std::int64_t of_digits = 0;    // of those several products
 std::int64_t across = 0;       // of those by the rungs for real numbers
@@ -42,6 +44,7 @@ std::string run(const cuda::Rung& rung, Case& c, const core::Resolved& r, Random
     GuardedBuffer workspace(static_cast<std::size_t>(rung.workspace_bytes(made)) + 1);
     const std::int64_t outputs = r.cut().outputs;
     if (rung.describe(made).find(" product") != std::string::npos) { ++as_products; }
+    if (rung.describe(made).starts_with("samples up to")) { ++checked; }
     if (rung.describe(made).find(" products") != std::string::npos) { ++of_digits; }
     const bool is_whole = rung.info().takes_pieces == 0 || rung.reports(made);
     const std::int64_t split = !is_whole && chance(0.4, random) ? between(0, outputs, random) : outputs;
@@ -83,16 +86,18 @@ bool run_case(std::uint64_t seed) {
     Random random(seed);
     const int rank = static_cast<int>(between(1, 3, random));
     if (rank == 2) {
-        return run_case(draw_exact_problem(rank, 30, 5, random), seed, random, {&cuda::integer_images(), &cuda::integer_tiles()});
+        return run_case(draw_exact_problem(rank, 30, 5, random), seed, random,
+                        {&cuda::integer_images(), &cuda::integer_tiles(), &cuda::checked_integer_images()});
     }
     if (rank == 3) {
-        return run_case(draw_exact_problem(rank, 10, 5, random), seed, random, {&cuda::integer_volumes(), &cuda::integer_planes()});
+        return run_case(draw_exact_problem(rank, 10, 5, random), seed, random,
+                        {&cuda::integer_volumes(), &cuda::integer_planes(), &cuda::checked_integer_volumes()});
     }
     const bool is_long = chance(0.2, random);
     const Problem p = draw_exact_problem(rank, is_long ? 1500 : 200, is_long ? 400 : 40, random);
     return run_case(p, seed, random,
                     {&cuda::integer_signals(), &cuda::integer_direct(), &cuda::integer_lines(), &cuda::integer_tensor(),
-                     &cuda::integer_group()});
+                     &cuda::integer_group(), &cuda::integer_long(), &cuda::checked_integer_signals()});
 }
 
 TEST(IntegerKernels, AgreeWithTheTextbook) {
@@ -105,6 +110,7 @@ TEST(IntegerKernels, AgreeWithTheTextbook) {
     for (std::int64_t i = 0; i < cases && !HasFailure(); ++i) { overflows += run_case(static_cast<std::uint64_t>(i)) ? 1 : 0; }
     EXPECT_GT(overflows, cases / 20);
     EXPECT_GT(as_real, cases / 20);
+    EXPECT_GT(checked, cases / 40);
 }
 
 // Several segments, samples and taps of every size.
@@ -137,7 +143,7 @@ TEST(IntegerKernels, LongFiltersByDigits) {
         Random random(static_cast<std::uint64_t>(seed));
         Problem p;
         p.dtype = pick(kIntegerTypes, random);
-        p.taps = between(1025, 1200, random);
+        p.taps = chance(0.5, random) ? between(1025, 1200, random) : between(64, 300, random);
         p.length = between(1, 1500, random);
         p.batch = between(1, 4, random);
         if (p.batch > 1 && chance(0.5, random)) {
@@ -150,7 +156,7 @@ TEST(IntegerKernels, LongFiltersByDigits) {
         p.mode = static_cast<Mode>(between(0, 1, random));
         p.boundary = static_cast<Boundary>(between(0, 5, random));
         p.constant = p.dtype == Dtype::boolean ? 1 : 100;
-        p.output_dtype = chance(0.4, random) ? Dtype::i64 : pick(kIntegerTypes, random);
+        p.output_dtype = chance(0.3, random) ? Dtype::i64 : chance(0.2, random) ? Dtype::f64 : pick(kIntegerTypes, random);
         p.overflow = chance(0.7, random) ? Overflow::wrap : Overflow::error;
         SCOPED_TRACE("TAPLINE_PROPERTY_SEED=" + std::to_string(seed) + ": " + describe(p));
         Case c = exact_case(p, random);

@@ -18,12 +18,15 @@ alignas(128) double2 places[test::on_host::kSharedBytes / sizeof(double2)];
 #include "cuda/families/integer/integer_direct.cu"
 #include "cuda/families/integer/integer_finish.cpp"
 #include "cuda/families/integer/integer_lines.cpp"
-#include "cuda/families/integer/integer_long.cpp"
-#include "cuda/families/integer/integer_long.cu"
 #include "cuda/families/integer/integer_overflow.cpp"
 #include "cuda/families/integer/integer_rung.cpp"
 #include "cuda/families/integer/integer_transforms.cpp"
 #include "cuda/families/integer/integer_transforms.cu"
+#include "cuda/families/integer/passes/integer_checked.cpp"
+#include "cuda/families/integer/passes/integer_checked.cu"
+#include "cuda/families/integer/passes/integer_long.cpp"
+#include "cuda/families/integer/passes/integer_long.cu"
+#include "cuda/families/integer/passes/walk.cpp"
 #include "cuda/prepared.hpp"
 
 namespace tapline::cuda {
@@ -84,6 +87,20 @@ RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_a
     inside->rung = &real_sums;
     inside->device = device;
     inside->problem = problem;
+    if (problem.is_exact()) {  // one output a thread
+        inside->rung = problem.rank == 1 ? &integer_signals() : problem.rank == 2 ? &integer_images() : &integer_volumes();
+        inside->taps_pitch_bytes = (problem.taps() * 8 + 15) / 16 * 16;
+        inside->host_taps.resize(static_cast<std::size_t>(problem.filters * inside->taps_pitch_bytes));
+        for (std::int64_t f = 0; f < problem.filters; ++f) {
+            std::memcpy(inside->host_taps.data() + f * inside->taps_pitch_bytes,
+                        static_cast<const std::byte*>(taps) + f * problem.taps() * 8, static_cast<std::size_t>(problem.taps()) * 8);
+        }
+        inside->on_device.taps = inside->host_taps.data();
+        inside->given.taps = taps;
+        inside->chosen = inside->rung->load(*inside);
+        inside->workspace_bytes = inside->rung->workspace_bytes(*inside);
+        return inside;
+    }
     inside->host_taps.resize(static_cast<std::size_t>(problem.filters * problem.taps()) * sizeof(double));
     std::memcpy(inside->host_taps.data(), taps, inside->host_taps.size());
     inside->workspace_bytes = real_sums.workspace_bytes(*inside);
@@ -117,8 +134,10 @@ const bool added = [] {
     add_kernel(&cuda::integer::direct_sums_kernel<cuda::integer::Sums::wide32>, memory);
     add_kernel(&cuda::integer::direct_sums_kernel<cuda::integer::Sums::low64>, memory);
     char* const places = reinterpret_cast<char*>(cuda::integer::places);
+    add_kernel(&cuda::integer::largest_sample_kernel, nullptr);
     add_kernel(&cuda::integer::split_samples_kernel, nullptr);
-    add_kernel(&cuda::integer::join_products_kernel, nullptr);
+    add_kernel(&cuda::integer::join_products_kernel<std::uint64_t>, nullptr);
+    add_kernel(&cuda::integer::join_products_kernel<core::Uint128>, nullptr);
     add_kernel(&cuda::integer::transform_wholes_kernel, places);
     add_kernel(&cuda::integer::transform_limbs_kernel<cuda::integer::Way::two>, places);
     add_kernel(&cuda::integer::transform_limbs_kernel<cuda::integer::Way::four>, places);

@@ -186,7 +186,7 @@ __device__ inline AnyPlace place_of_found(const Any& g, unsigned long long numbe
 template <class T, class Accumulator>
 __global__ void __launch_bounds__(kThreads) any_sums_kernel(const __grid_constant__ Any g) {
     const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-    if (number >= g.outputs) { return; }
+    if (number >= g.outputs || (g.unless_fits != 0 && g.found->largest <= g.most)) { return; }
     const AnyPlace p = place_of(g, number);
     const Accumulator sum = sum_at<T, Accumulator>(g, p);
     std::uint64_t raw = 0;
@@ -203,6 +203,9 @@ __global__ void found_sum_kernel(const __grid_constant__ Any g) {
     g.found->place = (p.z * g.y.outputs + p.y) * g.x.outputs + p.x;
 }
 
-__global__ void nothing_found_kernel(Found* found) { found->output = kNone; }
+__global__ void nothing_found_kernel(Found* found) {
+    found->output = kNone;
+    found->largest = 0;
+}
 
 }  // namespace tapline::cuda::integer

@@ -46,7 +46,9 @@ struct Any {
     Finish finish;
     Found* found;  // null: nothing can overflow
     std::int32_t is_bool;
-    std::int32_t wholes;  // samples and taps are u64
+    std::int32_t wholes;           // samples and taps are u64
+    std::int32_t unless_fits = 0;  // nothing is to be done where no sample is larger than `most`
+    std::uint64_t most = 0;
 };
 
 /// A job's. `found` may be null.

@@ -11,8 +11,9 @@ namespace tapline::cuda::integer {
 struct Found {
     /// The first such output, counted through outer axes, the batch, channels, and all filtered axes; all ones: none.
     unsigned long long output;
-    Sum sum;                  ///< what it is
-    std::int64_t row, place;  ///< where it stands: a channel of an item, and counted along all filtered axes
+    Sum sum;                     ///< what it is
+    std::int64_t row, place;     ///< where it stands: a channel of an item, and counted along all filtered axes
+    unsigned long long largest;  ///< magnitude of the samples, where a pass looks for it
 };
 inline constexpr std::int64_t kFoundBytes = 256;
 inline constexpr unsigned long long kNone = ~0ULL;

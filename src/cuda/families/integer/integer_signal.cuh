@@ -39,8 +39,9 @@ __device__ __forceinline__ std::int64_t sample_at(const Signal& g, std::int64_t 
     return g.a.boundary == kZero ? 0 : sample_elsewhere(g, row, at);
 }
 
-/// Output o, counted from the job's first one.
-__device__ __forceinline__ void put_output(const Signal& g, const LineTile& tile, std::int64_t o, std::int64_t sum) {
+/// Output o, counted from the job's first one; `sum` as finish() takes it.
+template <class S>
+__device__ __forceinline__ void put_output(const Signal& g, const LineTile& tile, std::int64_t o, const S& sum) {
     std::uint64_t raw = 0;
     if (!finish(g.finish, sum, raw) && g.found != nullptr) {
         // As Found counts where the batch is the only axis; other overflows are left to integer_any.

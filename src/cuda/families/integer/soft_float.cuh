@@ -115,7 +115,10 @@ __device__ inline Soft add(Soft a, Soft b) {
         b = a;
         a = larger;
     }
-    if (b.m == 0) { return a; }
+    if (b.m == 0) {
+        a.negative = a.negative && (a.m != 0 || b.negative);  // zeros of both signs are 0
+        return a;
+    }
     // The larger one with 63 bits below it; of the smaller one what lies below those is only known to be there.
     const int distance = a.e - b.e;
     Wide m = static_cast<Wide>(a.m) << 63;

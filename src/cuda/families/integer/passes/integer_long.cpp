@@ -1,5 +1,5 @@
 // Rung 53: into how many digits integers are parted so that rounding is exact, the problem of their rows, launches.
-#include "cuda/families/integer/integer_long.hpp"
+#include "cuda/families/integer/passes/integer_long.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +19,7 @@ namespace tapline::cuda {
 namespace integer {
 namespace {
 
+constexpr std::int64_t kLeastWideTaps = 64;    // of sums that nobody else forms but by integer_any
 constexpr std::int64_t kLeastLongTaps = 1025;  // fewer fit segments that part and join integers themselves
 constexpr int kMostDigits = 8;
 constexpr std::int64_t kPlaceAlignment = 256;
@@ -29,26 +30,31 @@ std::int64_t whole(std::int64_t bytes) { return divide_up(bytes, kPlaceAlignment
 /// How samples and taps are parted.
 struct Parts {
     Parting samples, taps;
+    int kept = 0;  ///< bits of a sum that reach the output
 
     [[nodiscard]] bool is_possible() const { return samples.count > 0; }
     [[nodiscard]] int shift(int sample, int tap) const { return sample * samples.bits + tap * taps.bits; }
 };
-constexpr Parts kImpossible{{0, 64}, {0, 64}};
+constexpr Parts kImpossible{{0, 64}, {0, 64}, 0};
 
-// Bits of a sum that reach the output.
-int bits_kept(const Problem& p) { return keeps_low_bits(p) ? 8 * stored_bytes(p.output_dtype) : 64; }
+// Bits of a sum that reach the output: its low ones; 64 where they hold it; or 128, which hold it, or 0.
+int bits_kept(const Problem& p, const Bound& bound) {
+    if (keeps_low_bits(p)) { return 8 * stored_bytes(p.output_dtype); }
+    return sum_bits(p, bound) == 64 ? 64 : bound.largest < 0x1p127 ? 128 : 0;
+}
+int ordinary_bits_kept(const Problem& p) { return bits_kept(p, likely_bound(p)); }
 
 template <class Visit>
-void for_each_product(const Parts& parts, int kept, const Visit& visit) {
+void for_each_product(const Parts& parts, const Visit& visit) {
     for (int tap = 0; tap < parts.taps.count; ++tap) {
         for (int sample = 0; sample < parts.samples.count; ++sample) {
-            if (parts.shift(sample, tap) < kept) { visit(sample, tap); }
+            if (parts.shift(sample, tap) < parts.kept) { visit(sample, tap); }
         }
     }
 }
-int products_of(const Parts& parts, int kept) {
+int products_of(const Parts& parts) {
     int products = 0;
-    for_each_product(parts, kept, [&](int, int) { ++products; });
+    for_each_product(parts, [&](int, int) { ++products; });
     return products;
 }
 
@@ -57,17 +63,18 @@ Parting parting_of(int bits, int count) { return {count, count == 1 ? 64 : stati
 double largest_digit(int bits, const Parting& digits) {
     return digits.count == 1 ? std::ldexp(1.0, bits - 1) : std::ldexp(1.0, digits.bits - 1) + 1;
 }
-int sample_bits(const Problem& p) { return std::min(bits_of(p.dtype) + (is_signed(p.dtype) ? 0 : 1), 64); }
+int sample_bits(const Problem& p) { return bits_of(p.dtype) + (is_signed(p.dtype) ? 0 : 1); }
 
-// A tap's digits, the lowest first: the kernel's take_digit().
-std::array<double, kMostDigits> digits_of_tap(std::int64_t tap, const Parting& digits) {
+// A tap's digits, the lowest first, as the kernel's.
+std::array<double, kMostDigits> digits_of_tap(std::int64_t tap, const Parting& digits, bool is_unsigned) {
     std::array<double, kMostDigits> all{};
+    if (digits.count == 1 && is_unsigned) {
+        all[0] = static_cast<double>(static_cast<std::uint64_t>(tap));
+        return all;
+    }
     std::int64_t rest = tap;
     for (int d = 0; d + 1 < digits.count; ++d) {
-        const int unused = 64 - digits.bits;
-        const std::int64_t digit = static_cast<std::int64_t>(static_cast<std::uint64_t>(rest) << unused) >> unused;
-        rest = static_cast<std::int64_t>(static_cast<std::uint64_t>(rest) - static_cast<std::uint64_t>(digit)) >> digits.bits;
-        all.at(static_cast<std::size_t>(d)) = static_cast<double>(digit);
+        all.at(static_cast<std::size_t>(d)) = static_cast<double>(take_digit(rest, digits.bits, is_unsigned && d == 0));
     }
     all.at(static_cast<std::size_t>(digits.count) - 1) = static_cast<double>(rest);
     return all;
@@ -89,9 +96,8 @@ double unit_error(const Problem& p) {
 
 // The fewest products whose outputs round to the right integers. `norm(digits)`: of a filter's digits, the largest norm.
 template <class Norm>
-Parts parts_of(const Problem& p, int tap_bits, const Norm& norm) {
+Parts parts_of(const Problem& p, int kept, int tap_bits, const Norm& norm) {
     const int of_sample = sample_bits(p);
-    const int kept = bits_kept(p);
     const double unit = unit_error(p);
     Parts best = kImpossible;
     int least = INT32_MAX;
@@ -99,10 +105,10 @@ Parts parts_of(const Problem& p, int tap_bits, const Norm& norm) {
         const Parting of_taps = parting_of(tap_bits, taps);
         const double of_norm = unit * norm(of_taps);
         for (int samples = 1; samples <= kMostDigits; ++samples) {
-            const Parts parts{parting_of(of_sample, samples), of_taps};
+            const Parts parts{parting_of(of_sample, samples), of_taps, kept};
             const bool splits_constant = samples > 1 && p.x.boundary == kConstant;
             if (splits_constant || of_norm * largest_digit(of_sample, parts.samples) > kMostError) { continue; }
-            if (const int products = products_of(parts, kept); products < least) {
+            if (const int products = products_of(parts); products < least) {
                 least = products;
                 best = parts;
             }
@@ -114,21 +120,21 @@ Parts parts_of(const Problem& p, int tap_bits, const Norm& norm) {
 Parts ordinary_parts(const Problem& p) {
     constexpr int kOrdinaryBits = 15;
     const int bits = p.bits_of_tap == core::TapsFacts::kUnknownBits ? kOrdinaryBits : std::min<int>(p.bits_of_tap, 63);
-    return parts_of(p, bits + 1, [&](const Parting& digits) {
+    return parts_of(p, ordinary_bits_kept(p), bits + 1, [&](const Parting& digits) {
         return std::sqrt(static_cast<double>(p.x.k) / 3) * largest_digit(bits + 1, digits);
     });
 }
 
-Parts exact_parts(const Problem& p, const void* taps) {
+Parts exact_parts(const Problem& p, int kept, const void* taps) {
     const auto* const all = static_cast<const std::int64_t*>(taps);
     const double largest = largest_tap(p, taps);
-    const int bits = std::min(largest == 0 ? 1 : std::ilogb(largest) + 2, 64);
-    return parts_of(p, bits, [&](const Parting& digits) {
+    const int bits = largest == 0 ? 2 : std::ilogb(largest) + 2;  // and no sign where that is rounded up
+    return parts_of(p, kept, bits, [&](const Parting& digits) {
         double most = 0;
         for (std::int64_t f = 0; f < p.filters; ++f) {
             std::array<double, kMostDigits> squares{};
             for (std::int64_t t = f * p.x.k; t < (f + 1) * p.x.k; ++t) {
-                const auto tap = digits_of_tap(all[t], digits);
+                const auto tap = digits_of_tap(all[t], digits, p.taps_dtype == kU64);
                 for (std::size_t d = 0; d < static_cast<std::size_t>(digits.count); ++d) { squares.at(d) += tap.at(d) * tap.at(d); }
             }
             for (const double square : squares) { most = std::max(most, std::sqrt(square)); }
@@ -144,33 +150,12 @@ struct Axes {
     std::array<std::int64_t, Rows::kMostOthers> outer{};
 };
 Axes axes_of(std::int64_t length, std::int64_t step, const Problem& p, std::int64_t core::Batch::*stride) {
-    struct Axis {
-        std::int64_t length, step;
-        std::int64_t* packed;
-    };
-    Axes axes{};
-    std::vector<Axis> all;
-    const auto add = [&](std::int64_t count, std::int64_t apart, std::int64_t* packed) {
-        *packed = 0;
-        if (count > 1 && apart != 0) { all.push_back({count, apart, packed}); }
-    };
-    add(length, step, &axes.filtered);
-    add(p.batch.length, p.batch.*stride, &axes.batch);
-    for (std::size_t i = 0; i < p.outer.size(); ++i) { add(p.outer.at(i).length, p.outer.at(i).*stride, &axes.outer.at(i)); }
-    std::stable_sort(all.begin(), all.end(), [](const Axis& a, const Axis& b) { return std::abs(a.step) < std::abs(b.step); });
-    Walk& walk = axes.walk;
-    walk.filtered = walk.batch = -1;
-    walk.count = 1;
-    for (int i = 0; i < Walk::kMostAxes; ++i) { walk.lengths[i] = 1; }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        walk.lengths[i] = all[i].length;
-        walk.steps[i] = all[i].step;
-        *all[i].packed = walk.count;
-        walk.count *= all[i].length;
-        if (all[i].packed == &axes.filtered) { walk.filtered = static_cast<int>(i); }
-        if (all[i].packed == &axes.batch) { walk.batch = static_cast<int>(i); }
-    }
-    axes.filtered = std::max<std::int64_t>(axes.filtered, 1);
+    std::array<WalkAxis, 2 + Rows::kMostOthers> all{{{length, step}, {p.batch.length, p.batch.*stride}}};
+    for (std::size_t i = 0; i < p.outer.size(); ++i) { all.at(i + 2) = {p.outer.at(i).length, p.outer.at(i).*stride}; }
+    Axes axes{.walk = walk_of(all), .filtered = length == 1 ? 1 : all[0].packed, .batch = all[1].packed};
+    for (std::size_t i = 0; i < p.outer.size(); ++i) { axes.outer.at(i) = all.at(i + 2).packed; }
+    axes.walk.filtered = all[0].index;
+    axes.walk.batch = all[1].index;
     return axes;
 }
 Axes input_axes(const Problem& p) { return axes_of(p.x.n, p.x.in_stride, p, &core::Batch::in_stride); }
@@ -215,7 +200,7 @@ Places places_of(const Problem& p, const Parts& parts) {
     places.samples = kFoundBytes;
     places.outputs = places.samples + places.plane * 8 * parts.samples.count;
     places.sums = places.outputs + outputs;
-    places.own = places.sums + (products_of(parts, bits_kept(p)) > 1 ? outputs : 0);
+    places.own = places.sums + (products_of(parts) > 1 ? outputs * (parts.kept > 64 ? 2 : 1) : 0);
     return places;
 }
 
@@ -229,15 +214,18 @@ public:
             "a pass makes digits in double of integers, the rung that is the fastest for real numbers convolves them, and a pass "
             "rounds its outputs, which are proved to be off by less than one half";
         info.changed = "thousands and millions of taps cost what they cost in double, not a product each";
-        info.requirements = "1,025 taps or more; whole signals; sums that 64 bits hold, or whose low bits are asked for; workspace";
+        info.requirements =
+            "1,025 taps or more, 64 where sums have more than 64 bits; whole signals; sums of up to 127 bits; workspace";
         info.limited_by = "what limits the rung inside, once for each product of digits";
-        info.source = "src/cuda/families/integer/integer_long.cu";
+        info.source = "src/cuda/families/integer/passes/integer_long.cu";
         info.takes_outer = 1;
         return info;
     }
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
-        if (p.x.k < kLeastLongTaps) { return "fewer than " + std::to_string(kLeastLongTaps) + " taps"; }
-        if (ordinary_sums(p) == Sums::exact) { return "its sums have 64 bits"; }
+        const int kept = ordinary_bits_kept(p);
+        if (kept == 0) { return "its sums have 128 bits"; }
+        const std::int64_t least = kept > 64 ? kLeastWideTaps : kLeastLongTaps;
+        if (p.x.k < least) { return "fewer than " + std::to_string(least) + " taps"; }
         const Parts parts = ordinary_parts(p);
         if (!parts.is_possible()) { return "no digits are so small that transforms in double are exact"; }
         if (device.memory_bytes > 0 && places_of(p, parts).own > device.memory_bytes / 3) {
@@ -247,11 +235,11 @@ public:
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const Parts parts = ordinary_parts(p);
-        const int products = products_of(parts, bits_kept(p));
+        const int products = products_of(parts);
         const auto samples = static_cast<double>(input_axes(p).walk.count);
         const auto outputs = static_cast<double>(output_axes(p).walk.count);
         const double bytes = samples * (stored_bytes(p.dtype) + 8.0 * parts.samples.count) +
-                             outputs * (stored_bytes(p.output_dtype) + 8.0 + 24.0 * (products - 1));
+                             outputs * (stored_bytes(p.output_dtype) + 8.0 + (8.0 + parts.kept / 4.0) * (products - 1));
         return (products + 1) * kLaunchSeconds + bytes / (kShareByPasses * device.copy_bytes_per_second) +
                products * best_rung(real_problem(p), device).seconds;
     }
@@ -266,8 +254,8 @@ public:
         const Problem& p = prepared.problem;
         auto chosen = std::make_unique<ChosenLong>(prepared);
         const void* const taps = prepared.given.taps;
-        const bool is_exact = sums_of(p, chosen->bound, largest_tap(p, taps)) == Sums::exact;
-        if (!is_exact && !(chosen->reports && p.has_outer())) { chosen->parts = exact_parts(p, taps); }
+        const int kept = bits_kept(p, chosen->bound);
+        if (kept > 0 && !(chosen->reports && p.has_outer())) { chosen->parts = exact_parts(p, kept, taps); }
         if (!chosen->parts.is_possible()) {
             chosen->road.load(prepared, *chosen);
             return chosen;
@@ -275,9 +263,9 @@ public:
         chosen->places = places_of(p, chosen->parts);
         chosen->in = input_axes(p).walk;
         chosen->out = output_axes(p).walk;
-        chosen->products = products_of(chosen->parts, bits_kept(p));
+        chosen->products = products_of(chosen->parts);
         chosen->split = split_kernel();
-        chosen->join = join_kernel();
+        chosen->join = join_kernel(kept > 64);
         load_kernel(chosen->split);
         load_kernel(chosen->join);
         const Problem inner = real_problem(p);
@@ -285,7 +273,7 @@ public:
         std::vector<double> digits(static_cast<std::size_t>(count));
         for (int d = 0; d < chosen->parts.taps.count; ++d) {
             for (std::int64_t t = 0; t < count; ++t) {
-                const auto tap = digits_of_tap(static_cast<const std::int64_t*>(taps)[t], chosen->parts.taps);
+                const auto tap = digits_of_tap(static_cast<const std::int64_t*>(taps)[t], chosen->parts.taps, p.taps_dtype == kU64);
                 digits[static_cast<std::size_t>(t)] = tap.at(static_cast<std::size_t>(d));
             }
             chosen->inside.push_back(prepare_inside(inner, digits.data(), prepared.device));
@@ -324,12 +312,6 @@ private:
         DirectRoad road;
     };
 
-    static unsigned blocks_for(std::int64_t elements) {
-        const std::int64_t blocks = divide_up(elements, std::int64_t{kLongThreads} * kLongEach);
-        if (blocks > kMostBlocks) { refuse_launch(); }
-        return static_cast<unsigned>(blocks);
-    }
-
     static void launch_products(const Prepared& prepared, const Job& job, const Signal& signal, void* workspace,
                                 cudaStream_t stream) {
         const Problem& p = prepared.problem;
@@ -339,13 +321,13 @@ private:
         memory += -reinterpret_cast<std::uintptr_t>(memory) % kPlaceAlignment;
         auto* const digits = reinterpret_cast<double*>(memory + places.samples);
         auto* const outputs = reinterpret_cast<double*>(memory + places.outputs);
-        auto* const sums = reinterpret_cast<std::int64_t*>(memory + places.sums);
+        void* const sums = memory + places.sums;
         Split split{signal, chosen.in, digits, places.plane, chosen.parts.samples};
         split.walk.first = -job.in_first * job.in_stride;
-        launch_kernel(chosen.split, blocks_for(split.walk.count), kLongThreads, 0, stream, split);
+        launch_kernel(chosen.split, pass_blocks(split.walk.count), kPassThreads, 0, stream, split);
         Join join{signal, chosen.out, outputs, chosen.products > 1 ? sums : nullptr, 0, 1, 0};
         int done = 0;
-        for_each_product(chosen.parts, bits_kept(p), [&](int sample, int tap) {
+        for_each_product(chosen.parts, [&](int sample, int tap) {
             const RungInside& inner = chosen.inside.at(static_cast<std::size_t>(tap));
             const Problem& real = inner->problem;
             Job rows;
@@ -362,7 +344,7 @@ private:
             join.shift = chosen.parts.shift(sample, tap);
             join.is_first = done == 0 ? 1 : 0;
             join.is_last = ++done == chosen.products ? 1 : 0;
-            launch_kernel(chosen.join, blocks_for(join.walk.count), kLongThreads, 0, stream, join);
+            launch_kernel(chosen.join, pass_blocks(join.walk.count), kPassThreads, 0, stream, join);
         });
     }
 };

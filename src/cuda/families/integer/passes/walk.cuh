@@ -1,0 +1,39 @@
+// How threads go through elements of any layout.
+#pragma once
+
+#include "cuda/families/integer/integer_signal.cuh"
+#include "cuda/families/integer/passes/walk.hpp"
+
+namespace tapline::cuda::integer {
+
+/// Where an element lies, and its places along two axes.
+struct Place {
+    std::int64_t at, filtered, batch;
+};
+__device__ __forceinline__ Place place_of(const Walk& walk, std::int64_t number) {
+    Place place{walk.first, 0, 0};
+#pragma unroll
+    for (int i = 0; i < Walk::kMostAxes; ++i) {
+        if (walk.lengths[i] == 1) { continue; }
+        const std::int64_t rest = divide(number, walk.lengths[i]);
+        const std::int64_t index = number - rest * walk.lengths[i];
+        place.at += index * walk.steps[i];
+        if (i == walk.filtered) { place.filtered = index; }
+        if (i == walk.batch) { place.batch = index; }
+        number = rest;
+    }
+    return place;
+}
+
+/// body(number) for a thread's elements below `count`.
+template <class Body>
+__device__ __forceinline__ void for_each_element(std::int64_t count, const Body& body) {
+    const std::int64_t first = std::int64_t{blockIdx.x} * (kPassThreads * kPassEach) + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < kPassEach; ++i) {
+        const std::int64_t number = first + i * kPassThreads;
+        if (number < count) { body(number); }
+    }
+}
+
+}  // namespace tapline::cuda::integer
