@@ -71,12 +71,12 @@ public:
         return info;
     }
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
-        const Bound bound = likely_bound(p);
-        if (sum_bits(p, bound) == 64) { return "64 bits hold its sums"; }
+        // Nothing here may be refused for taps that are smaller: filters of outer axes are prepared set by set.
+        if (p.overflow != Overflow::error) { return "sums that do not fit are no error"; }
         if (p.taps() > kMostTaps) { return "more than " + std::to_string(kMostTaps) + " taps"; }
-        if (!may_overflow(p, bound) || !keeps_low_bits(low_bits_of(p)) ||
-            (p.output_dtype != kI64 && (p.output_dtype != kU64 || !bound.never_negative))) {
-            return "outputs are not all the low 64 bits of sums, or none below 0 is known";
+        if (!keeps_low_bits(low_bits_of(p)) ||
+            (p.output_dtype != kI64 && (p.output_dtype != kU64 || is_signed(p.dtype) || p.has_negative_tap))) {
+            return "outputs are not the low 64 bits of sums, or might be below 0";
         }
         return best_rung(low_bits_of(p), device).rung < 0 ? "no rung makes sums of 64 bits" : "";
     }
@@ -88,12 +88,18 @@ public:
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenChecked>();
         if (!chosen.inner) { return "sums in 192 bits, one output a thread"; }
-        return "samples up to " + std::to_string(chosen.most) + " by " + chosen.inner->rung->info().name + ", " +
-               chosen.inner->rung->describe(*chosen.inner) + "; larger ones one output a thread";
+        const std::string by =
+            std::string("by ") + chosen.inner->rung->info().name + ", " + chosen.inner->rung->describe(*chosen.inner);
+        if (!chosen.reports) { return by; }
+        return "samples up to " + std::to_string(chosen.most) + " " + by + "; larger ones one output a thread";
     }
     [[nodiscard]] std::unique_ptr<const Chosen> load(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;
         auto chosen = std::make_unique<ChosenChecked>(prepared);
+        if (!chosen->reports) {  // whatever the samples are, every sum fits
+            chosen->inner = prepare_inside(low_bits_of(p), prepared.given.taps, prepared.device);
+            return chosen;
+        }
         chosen->any = any_kernel(p.dtype, 192);
         load_kernel(chosen->any);
         chosen->most = most_of(p, prepared.given.taps);
@@ -103,7 +109,7 @@ public:
             is_signed(p.dtype) && constant < 0 ? 0 - static_cast<std::uint64_t>(constant) : static_cast<std::uint64_t>(constant);
         const bool is_constant = p.x.boundary == kConstant || p.y.boundary == kConstant || p.z.boundary == kConstant;
         const bool fits = p.output_dtype == kI64 || chosen->bound.never_negative;
-        if (!chosen->reports || !fits || (is_constant && magnitude > chosen->most)) { return chosen; }
+        if (!fits || (is_constant && magnitude > chosen->most)) { return chosen; }
         chosen->walk = samples_of(p);
         chosen->largest = largest_kernel();
         load_kernel(chosen->largest);
@@ -118,6 +124,8 @@ public:
                 cudaStream_t stream) const override {
         const auto& chosen = prepared.chosen_as<ChosenChecked>();
         const Problem& p = prepared.problem;
+        char* const own = static_cast<char*>(workspace) + IntegerRung::workspace_bytes(prepared);
+        if (!chosen.reports) { return chosen.inner->rung->launch(*chosen.inner, job, chosen.inner->on_device, own, stream); }
         Found* const found = chosen.begin(workspace, stream);
         Any any = any_of(prepared, job, on_device, found);
         if (chosen.inner) {
@@ -130,8 +138,7 @@ public:
             g.walk.first = -job.in_first * job.in_stride;
             g.found = found;
             launch_kernel(chosen.largest, pass_blocks(g.walk.count), kPassThreads, 0, stream, g);
-            chosen.inner->rung->launch(*chosen.inner, job, chosen.inner->on_device, static_cast<char*>(workspace) + kFoundBytes,
-                                       stream);
+            chosen.inner->rung->launch(*chosen.inner, job, chosen.inner->on_device, own, stream);
             any.unless_fits = 1;
             any.most = chosen.most;
         }

@@ -19,8 +19,7 @@ namespace tapline::cuda {
 namespace integer {
 namespace {
 
-constexpr std::int64_t kLeastWideTaps = 64;    // of sums that nobody else forms but by integer_any
-constexpr std::int64_t kLeastLongTaps = 1025;  // fewer fit segments that part and join integers themselves
+constexpr std::int64_t kLeastLongTaps = 64;
 constexpr int kMostDigits = 8;
 constexpr std::int64_t kPlaceAlignment = 256;
 constexpr double kShareByPasses = 0.7;  // of the copy's speed, by the passes
@@ -214,8 +213,7 @@ public:
             "a pass makes digits in double of integers, the rung that is the fastest for real numbers convolves them, and a pass "
             "rounds its outputs, which are proved to be off by less than one half";
         info.changed = "thousands and millions of taps cost what they cost in double, not a product each";
-        info.requirements =
-            "1,025 taps or more, 64 where sums have more than 64 bits; whole signals; sums of up to 127 bits; workspace";
+        info.requirements = "64 taps or more; whole signals; sums of up to 127 bits; workspace";
         info.limited_by = "what limits the rung inside, once for each product of digits";
         info.source = "src/cuda/families/integer/passes/integer_long.cu";
         info.takes_outer = 1;
@@ -224,8 +222,7 @@ public:
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
         const int kept = ordinary_bits_kept(p);
         if (kept == 0) { return "its sums have 128 bits"; }
-        const std::int64_t least = kept > 64 ? kLeastWideTaps : kLeastLongTaps;
-        if (p.x.k < least) { return "fewer than " + std::to_string(least) + " taps"; }
+        if (p.x.k < kLeastLongTaps) { return "fewer than " + std::to_string(kLeastLongTaps) + " taps"; }
         const Parts parts = ordinary_parts(p);
         if (!parts.is_possible()) { return "no digits are so small that transforms in double are exact"; }
         if (device.memory_bytes > 0 && places_of(p, parts).own > device.memory_bytes / 3) {
