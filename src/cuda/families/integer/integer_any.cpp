@@ -107,8 +107,9 @@ Any any_of(const Prepared& prepared, const Job& job, const OnDevice& on_device, 
     return g;
 }
 
-void launch_any(AnyKernel kernel, const Any& g, cudaStream_t stream) {
-    const std::int64_t blocks = divide_up(g.outputs, kThreads);
+void launch_any(AnyKernel kernel, const Any& g, cudaStream_t stream, std::int64_t most_blocks) {
+    std::int64_t blocks = divide_up(g.outputs, kThreads);
+    if (most_blocks > 0) { blocks = std::min(blocks, most_blocks); }
     if (blocks > kMostBlocks) { refuse_launch(); }
     launch_kernel(kernel, static_cast<unsigned>(blocks), kThreads, 0, stream, g);
 }

@@ -185,13 +185,15 @@ __device__ inline AnyPlace place_of_found(const Any& g, unsigned long long numbe
 
 template <class T, class Accumulator>
 __global__ void __launch_bounds__(kThreads) any_sums_kernel(const __grid_constant__ Any g) {
-    const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-    if (number >= g.outputs || (g.unless_fits != 0 && g.found->largest <= g.most)) { return; }
-    const AnyPlace p = place_of(g, number);
-    const Accumulator sum = sum_at<T, Accumulator>(g, p);
-    std::uint64_t raw = 0;
-    if (!sum.finish(g.finish, raw) && g.found != nullptr) { atomicMin(&g.found->output, number_of(g, p)); }
-    store_raw(g.out, g.finish.output_bytes, p.out, raw);
+    if (g.unless_fits != 0 && g.found->largest <= g.most) { return; }
+    for (std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; number < g.outputs;
+         number += static_cast<std::int64_t>(gridDim.x) * kThreads) {
+        const AnyPlace p = place_of(g, number);
+        const Accumulator sum = sum_at<T, Accumulator>(g, p);
+        std::uint64_t raw = 0;
+        if (!sum.finish(g.finish, raw) && g.found != nullptr) { atomicMin(&g.found->output, number_of(g, p)); }
+        store_raw(g.out, g.finish.output_bytes, p.out, raw);
+    }
 }
 
 template <class T>

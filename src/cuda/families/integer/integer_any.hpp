@@ -62,7 +62,8 @@ inline constexpr std::int64_t kOfStream = std::int64_t{1} << 40;
 
 /// For samples of a type and sums of 64 or 192 bits.
 AnyKernel any_kernel(Dtype dtype, int sum_bits);
-void launch_any(AnyKernel kernel, const Any& g, cudaStream_t stream);
+/// By one block for each kThreads outputs, or so many.
+void launch_any(AnyKernel kernel, const Any& g, cudaStream_t stream, std::int64_t most_blocks = 0);
 /// One thread: what the output is that was found.
 AnyKernel found_kernel(Dtype dtype);
 /// One thread: nothing was found yet.

@@ -141,7 +141,9 @@ public:
             any.unless_fits = 1;
             any.most = chosen.most;
         }
-        launch_any(chosen.any, any, stream);
+        // Mostly there is nothing to do, and blocks that end at once take their time, too.
+        constexpr std::int64_t kBlocksHeld = 8;  // of a multiprocessor
+        launch_any(chosen.any, any, stream, chosen.inner ? kBlocksHeld * prepared.device.multiprocessors : 0);
         chosen.end(prepared, job, on_device, found, stream);
     }
 
