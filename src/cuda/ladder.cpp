@@ -24,6 +24,7 @@
 #include "cuda/families/overlap_save/long/overlap_save_long.hpp"
 #include "cuda/families/overlap_save/overlap_save.hpp"
 #include "cuda/families/separable/separable_launch.hpp"
+#include "cuda/families/strict_sums/strict_sums.hpp"
 #include "cuda/families/tensor/image_tensor.hpp"
 #include "cuda/families/tensor/lines/tensor_lines.hpp"
 #include "cuda/families/tensor/short/short_rows.hpp"
@@ -59,6 +60,7 @@ const std::vector<const Rung*>& ladder() {
         &overlap_save_checked(),
         &transposed_rows(),
         &widened_rows(),
+        &strict_signals(),
         &integer_lines(),
         &integer_tensor(),
         &integer_group(),
@@ -77,12 +79,14 @@ const std::vector<const Rung*>& ladder() {
         &image_rows(),
         &image_planes(),
         &flattened_images(),
+        &strict_images(),
         &integer_tiles(),
         &checked_integer_images(),
         &integer_images(),
         // Volumes.
         &volume_direct(),
         &flattened_volumes(),
+        &strict_volumes(),
         &integer_planes(),
         &checked_integer_volumes(),
         &integer_volumes(),

@@ -65,5 +65,51 @@ TEST_F(CheckedSegments, LongFiltersChooseIt) {
     }
 }
 
+class StrictSums : public CheckedSegments {
+protected:
+    static void expect_kept(const Problem& p, const Floats& taps, const Floats& in, const std::string& what) {
+        EXPECT_EQ(misses(p, taps, in, run(p, taps, in, "strict_sums")), 0) << what << ": " << describe(p);
+    }
+};
+
+TEST_F(StrictSums, EverySignalKeepsItsBound) {
+    for (const std::int64_t k : {64, 301, 5003}) {
+        Problem p{.length = 4001, .taps = k, .mode = k == 301 ? Mode::full : Mode::same};
+        if (k == 301) { p.boundary = Boundary::mirror; }
+        for (const Signal& signal : kSignals) {
+            Floats in = random_samples(p.length, 11);
+            signal.make(in);
+            expect_kept(p, taps_for(signal, random_samples(k, 12)), in, signal.name);
+            expect_kept(p, taps_for(signal, high_pass(k)), in, std::string(signal.name) + " through a high pass");
+        }
+    }
+}
+
+TEST_F(StrictSums, ImagesOfAnyBoundary) {
+    std::uint64_t seed = 13;
+    for (const Boundary boundary : {Boundary::zero, Boundary::constant, Boundary::nearest, Boundary::reflect, Boundary::wrap}) {
+        for (const Mode mode : {Mode::same, Mode::full, Mode::valid}) {
+            Problem p;
+            p.dtype = Dtype::f32;
+            p.constant = boundary == Boundary::constant ? 40 : 0;
+            p.axes = {{.length = 41, .taps = 19, .mode = mode, .boundary = boundary},
+                      {.length = 67, .taps = 23, .mode = mode, .boundary = boundary == Boundary::wrap ? Boundary::zero : boundary}};
+            p.batch = 2;
+            for (const Signal& signal : kSignals) {
+                Floats in = random_samples(input_extent(p), ++seed);
+                signal.make(in);
+                expect_kept(p, random_samples(taps_extent(p), seed + 1000), in, signal.name);
+            }
+        }
+    }
+}
+
+TEST_F(StrictSums, LargeMasksChooseIt) {
+    Problem p;
+    p.axes = {{.length = 1024, .taps = 101, .mode = Mode::same}, {.length = 1024, .taps = 101, .mode = Mode::same}};
+    const Plan plan = make_plan(p, random_samples(taps_extent(p), 9), {.device = "cuda", .accuracy = Accuracy::strict});
+    EXPECT_EQ(plan.algorithm(), "strict_sums") << plan.explain();
+}
+
 }  // namespace
 }  // namespace tapline::test

@@ -11,6 +11,7 @@ namespace tapline::cuda::integer {
 alignas(128) uint4 direct_memory[test::on_host::kSharedBytes / sizeof(uint4)];
 alignas(128) double2 places[test::on_host::kSharedBytes / sizeof(double2)];
 }  // namespace tapline::cuda::integer
+#include "cuda/families/common/walk.cpp"
 #include "cuda/families/integer/digits/integer_digits.cpp"
 #include "cuda/families/integer/integer_any.cpp"
 #include "cuda/families/integer/integer_any.cu"
@@ -26,7 +27,6 @@ alignas(128) double2 places[test::on_host::kSharedBytes / sizeof(double2)];
 #include "cuda/families/integer/passes/integer_checked.cu"
 #include "cuda/families/integer/passes/integer_long.cpp"
 #include "cuda/families/integer/passes/integer_long.cu"
-#include "cuda/families/integer/passes/walk.cpp"
 #include "cuda/prepared.hpp"
 
 namespace tapline::cuda {

@@ -1,6 +1,7 @@
 // The largest magnitude among samples.
+#include "cuda/families/common/walk.cuh"
+#include "cuda/families/integer/integer_signal.cuh"
 #include "cuda/families/integer/passes/integer_checked.hpp"
-#include "cuda/families/integer/passes/walk.cuh"
 
 namespace tapline::cuda::integer {
 namespace {

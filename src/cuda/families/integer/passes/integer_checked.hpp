@@ -3,7 +3,8 @@
 
 #include <cuda_runtime.h>
 
-#include "cuda/families/integer/passes/walk.hpp"
+#include "cuda/families/common/walk.hpp"
+#include "cuda/families/integer/integer_signal.hpp"
 
 namespace tapline::cuda::integer {
 

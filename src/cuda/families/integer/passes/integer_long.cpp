@@ -10,6 +10,7 @@
 
 #include "core/problem/taps_facts.hpp"
 #include "cuda/families/common/cost.hpp"
+#include "cuda/families/common/error_in_double.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
 #include "cuda/families/integer/integer_transforms.hpp"
@@ -79,18 +80,9 @@ std::array<double, kMostDigits> digits_of_tap(std::int64_t tap, const Parting& d
     return all;
 }
 
-// What an output of one product is off by at most, for each unit of the largest sample and of the taps' norm (docs/numerics.md):
-// three transforms of at most N points, each off by less than 10 u a level, or k multiply-adds one after the other.
+// What an output of one product is off by at most, for each unit of the largest sample and of the taps' norm.
 double unit_error(const Problem& p) {
-    constexpr double kUnit = 0x1p-53;
-    constexpr std::int64_t kLeastLong = 262145;
-    const auto k = static_cast<double>(p.x.k);
-    const auto reached = static_cast<std::uint64_t>(p.x.n + 2 * p.x.k);
-    const std::uint64_t most = std::uint64_t{1} << (p.x.k < kLeastLong ? 24 : 29);
-    const std::uint64_t points =
-        std::min(std::bit_ceil(2 * reached), std::max(most, std::bit_ceil(4 * static_cast<std::uint64_t>(p.x.k))));
-    const double transforms = 30 * (std::bit_width(points) + 2) * std::sqrt(static_cast<double>(points));
-    return kUnit * std::max(transforms, k * std::sqrt(k));
+    return error_in_double(static_cast<double>(p.x.n) + 2 * static_cast<double>(p.x.k), static_cast<double>(p.x.k));
 }
 
 // The fewest products whose outputs round to the right integers. `norm(digits)`: of a filter's digits, the largest norm.

@@ -1,6 +1,7 @@
 // Integers to digits in double before the rungs for real numbers, and their products back to exact sums.
+#include "cuda/families/common/walk.cuh"
+#include "cuda/families/integer/integer_signal.cuh"
 #include "cuda/families/integer/passes/integer_long.hpp"
-#include "cuda/families/integer/passes/walk.cuh"
 
 namespace tapline::cuda::integer {
 namespace {
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(kPassThreads) join_products_kernel(const __gri
             sums[number] = sum;
             return;
         }
-        const Place place = place_of(j.walk, number);
+        const WalkPlace place = place_of(j.walk, number);
         LineTile tile{};
         tile.out = place.at - place.filtered * j.signal.a.out_sample;
         tile.row = place.batch;

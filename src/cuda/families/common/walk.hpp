@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "cuda/families/integer/integer_signal.hpp"
-
-namespace tapline::cuda::integer {
+namespace tapline::cuda {
 
 /// Elements one after the other as axes of other steps, the nearest first.
 struct Walk {
@@ -33,4 +31,4 @@ inline constexpr int kPassEach = 4;  // elements of a thread
 /// Throws CudaError where a launch has no room for them.
 unsigned pass_blocks(std::int64_t elements);
 
-}  // namespace tapline::cuda::integer
+}  // namespace tapline::cuda

@@ -1,17 +1,17 @@
 // How threads go through elements of any layout.
 #pragma once
 
-#include "cuda/families/integer/integer_signal.cuh"
-#include "cuda/families/integer/passes/walk.hpp"
+#include "cuda/families/common/walk.hpp"
+#include "cuda/primitives/lines/lines.cuh"
 
-namespace tapline::cuda::integer {
+namespace tapline::cuda {
 
 /// Where an element lies, and its places along two axes.
-struct Place {
+struct WalkPlace {
     std::int64_t at, filtered, batch;
 };
-__device__ __forceinline__ Place place_of(const Walk& walk, std::int64_t number) {
-    Place place{walk.first, 0, 0};
+__device__ __forceinline__ WalkPlace place_of(const Walk& walk, std::int64_t number) {
+    WalkPlace place{walk.first, 0, 0};
 #pragma unroll
     for (int i = 0; i < Walk::kMostAxes; ++i) {
         if (walk.lengths[i] == 1) { continue; }
@@ -36,4 +36,4 @@ __device__ __forceinline__ void for_each_element(std::int64_t count, const Body&
     }
 }
 
-}  // namespace tapline::cuda::integer
+}  // namespace tapline::cuda

@@ -1,4 +1,4 @@
-#include "cuda/families/integer/passes/walk.hpp"
+#include "cuda/families/common/walk.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 #include "cuda/families/common/grids.hpp"
 
-namespace tapline::cuda::integer {
+namespace tapline::cuda {
 
 Walk walk_of(std::span<WalkAxis> axes) {
     std::vector<WalkAxis*> order;
@@ -38,4 +38,4 @@ unsigned pass_blocks(std::int64_t elements) {
     return static_cast<unsigned>(blocks);
 }
 
-}  // namespace tapline::cuda::integer
+}  // namespace tapline::cuda
