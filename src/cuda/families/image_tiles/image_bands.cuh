@@ -65,10 +65,11 @@ __device__ __forceinline__ void find_band(const TileArguments& a, const Bands& b
         const int plane = line / c.strips_y;
         const int x = (i - line * c.strips_x) * kAcross;
         const int y = (line - plane * c.strips_y) * kDown;
-        m.strips[i] = {plane * b.plane_pitch + row_of_window(c, y) + x,
-                       static_cast<int>(plane_offset(a, plane, a.out_image, a.out_channel) + y * a.y.out_stride + x * a.x.out_stride),
-                       plane, static_cast<std::int16_t>(min(a.y.outputs - y, std::int64_t{kDown})),
-                       static_cast<std::int16_t>(min(a.x.outputs - x, std::int64_t{kAcross}))};
+        m.strips[i] = {
+            plane * b.plane_pitch + row_of_window(c, y) + x,
+            static_cast<int>(plane_offset(a, plane, a.out_image, a.out_channel) + y * a.y.out_stride + x * a.x.out_stride), plane,
+            static_cast<std::int16_t>(min(a.y.outputs - y, std::int64_t{kDown})),
+            static_cast<std::int16_t>(min(a.x.outputs - x, std::int64_t{kAcross}))};
     }
     const int height = static_cast<int>(a.y.n);
     for (int i = thread; i < c.planes * height; i += kThreads) {
@@ -226,7 +227,9 @@ __device__ __forceinline__ void store_strip_of_any(const TileArguments& a, float
     if (a.common.output_type == kF32 && a.cut.store_vectors != 0 && strip.rows == kDown && strip.columns == kAcross) {
         if (!a.common.plain_store) {
 #pragma unroll
-            for (int i = 0; i < kDown * kAcross; ++i) { sum[i / kAcross][i % kAcross] = finish(a.common, sum[i / kAcross][i % kAcross]); }
+            for (int i = 0; i < kDown * kAcross; ++i) {
+                sum[i / kAcross][i % kAcross] = finish(a.common, sum[i / kAcross][i % kAcross]);
+            }
         }
         float* out = static_cast<float*>(a.out) + to;
 #pragma unroll
@@ -263,8 +266,8 @@ __device__ __forceinline__ void sum_band(const TileArguments& a, const Bands& b,
     }
 }
 
-/// kMask: taps of each side, in the parameters; 0: any. A band's pixels lie in one of two stages, where what stands outside the images
-/// was put once, or comes along. Raw: float, or integers of the pixels' size. kBlocks: of a multiprocessor.
+/// kMask: taps of each side, in the parameters; 0: any. A band's pixels lie in one of two stages, where what stands outside the
+/// images was put once, or comes along. Raw: float, or integers of the pixels' size. kBlocks: of a multiprocessor.
 template <int kBlocks, int kMask, class Raw>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     image_bands_kernel(const __grid_constant__ TileArguments a, const __grid_constant__ Bands b) {

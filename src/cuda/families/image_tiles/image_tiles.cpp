@@ -40,6 +40,13 @@ constexpr double kLooseStripCost = 2200;
 constexpr double kVectorCost = 24;   // elements of a window that come together
 constexpr double kElementCost = 11;  // and alone
 constexpr double kWaitCost = 100;    // for those that are loaded at once
+// Of a strip of small images that come in bands, on vectors, otherwise, and of pixels that are widened besides. Fitted on an H100:
+// 60,000 images of 28 x 28 with 3 x 3, 5 x 5 and 7 x 7 taps 145, 145 and 214 us, of f16 with 5 x 5 128, reflected 162; 4,000 of 64
+// x 64 with 3 x 3, 9 x 9 and 15 x 15 53, 77 and 186; 20,000 of 33 x 29 with 3 x 3 110.
+constexpr double kBandStripCost = 500;
+constexpr double kLooseBandStripCost = 1700;
+constexpr double kNarrowBandCost = 150;
+constexpr double kBandEdgeCost = 24;  // of an element beside an image that changes with it
 // Times as long with interleaved channels (H100, 4096 x 4096 x 2, 5 x 5 taps 294 us, 307 x 10,010 x 138, 7 x 1 taps 4.9 ms).
 constexpr double kInterleaved = 1.2;
 constexpr double kStartSeconds = 1.2e-6;  // of a launch that has little to do
@@ -101,8 +108,18 @@ double loading_cost(const Cut& c, bool as_they_come) {
 struct BandShape {
     Cut cut{};
     Bands bands{};
+    double cost = 0;  // of all blocks, in multiply-adds
     std::size_t shared_bytes = 0;
 };
+
+// Products of a strip, and what comes with each row of the mask.
+double summing_cost(const Problem& p, double times_single) {
+    return kProductCost * times_single * static_cast<double>(kAcross * kDown) * static_cast<double>(p.x.k * p.y.k) +
+           kRowCost * chunks_of(static_cast<int>(p.x.k)) * static_cast<double>(p.y.k + kDown);
+}
+
+// Whether rows of outputs begin on vectors.
+bool is_loose(const Problem& p) { return p.x.out_stride != 1 || p.y.out_stride % kAcross != 0; }
 
 // Floats behind `period` so that what `strips` neighbouring strips read, four floats each, is followed by what the next ones do.
 int floats_behind(int period, int strips) {
@@ -120,15 +137,15 @@ BandShape band_shape_of(const Problem& p, const cuda_abi::Device& device) {
     const auto lies_in = [](const auto& axis, std::int64_t window) {
         return axis.origin >= 0 && axis.origin + axis.n <= window && axis.n <= kThreads;
     };
-    if ((p.dtype != kF32 && stored_bytes(p.dtype) > 2) || p.taps_dtype != kF32 || l.by_columns || strips > kMostBandTurns * kThreads ||
-        !lies_in(p.x, strips_x * kAcross + p.x.k - 1) || !lies_in(p.y, strips_y * kDown + p.y.k - 1)) {
+    if ((p.dtype != kF32 && stored_bytes(p.dtype) > 2) || p.taps_dtype != kF32 || l.by_columns ||
+        strips > kMostBandTurns * kThreads || !lies_in(p.x, strips_x * kAcross + p.x.k - 1) ||
+        !lies_in(p.y, strips_y * kDown + p.y.k - 1)) {
         return {};
     }
     const bool is_narrow = stored_bytes(p.dtype) < 4;
     const std::int64_t steps[] = {p.x.n, p.y.in_stride, p.batch.in_stride};
-    if (is_narrow && (l.channels != 1 || p.x.in_stride != 1 || std::any_of(std::begin(steps), std::end(steps), [](std::int64_t step) {
-            return step % kAcross != 0;
-        }))) {
+    if (is_narrow && (l.channels != 1 || p.x.in_stride != 1 ||
+                      std::any_of(std::begin(steps), std::end(steps), [](std::int64_t step) { return step % kAcross != 0; }))) {
         return {};
     }
     BandShape s;
@@ -146,9 +163,7 @@ BandShape band_shape_of(const Problem& p, const cuda_abi::Device& device) {
     const int groups_of_rows = (c.rows + kDown - 1) / kDown;
     const int window = groups_of_rows * (kDown * c.pitch + c.skew);
     b.plane_pitch = window + (conflicts ? floats_behind(window, c.strips_x * c.strips_y) : 0);
-    b.edges = is_unchanging(p.x.boundary) && is_unchanging(p.y.boundary)
-                  ? 0
-                  : c.rows * c.columns - static_cast<int>(p.x.n * p.y.n);
+    b.edges = is_unchanging(p.x.boundary) && is_unchanging(p.y.boundary) ? 0 : c.rows * c.columns - static_cast<int>(p.x.n * p.y.n);
     // Positions within a band are counted in 31 bits; the outputs' too.
     const double out_step = std::max(output_span_of(p), std::abs(static_cast<double>(p.batch.out_stride)));
     const auto most_out = static_cast<std::int64_t>(std::min(kMostElements / out_step, static_cast<double>(kMostPlanes)));
@@ -162,6 +177,10 @@ BandShape band_shape_of(const Problem& p, const cuda_abi::Device& device) {
         const double turns = static_cast<double>(divide_up(strips * planes, kThreads));
         const double busy = static_cast<double>(strips * planes) / (turns * kThreads);
         c.groups = divide_up(l.planes, planes);
+        const double strip = is_loose(p) || p.x.n % kAcross != 0 ? kLooseBandStripCost : kBandStripCost;
+        const double edges = kBandEdgeCost * static_cast<double>(b.edges * planes) / (turns * kThreads);
+        s.cost = static_cast<double>(c.groups) * turns * kThreads *
+                 (summing_cost(p, 1) + strip + edges + (is_narrow ? kNarrowBandCost : 0));
         if (busy < kLeastBusy || most_out < planes || c.groups < std::int64_t{kBlocksHeld} * device.multiprocessors) { return {}; }
         return s;
     }
@@ -202,17 +221,13 @@ Shape shape_with(const Problem& p, const Layout& l, std::int64_t strips_x, std::
     s.shared_bytes = shared_bytes_of(c, mask_x, mask_y, stored_bytes(p.taps_dtype));
     const double blocks = static_cast<double>(c.tiles_x) * static_cast<double>(c.tiles_y) * static_cast<double>(c.groups);
     const double times_single = p.taps_dtype == kF64 ? std::max(device.single_to_double, 1) : sums_integers(p) ? 2 : 1;
-    const double of_product = kProductCost * times_single;
-    const double products = of_product * static_cast<double>(kAcross * kDown) * static_cast<double>(p.x.k * p.y.k);
-    const double rows = kRowCost * chunks_of(mask_x) * (mask_y + kDown);
     const double turns = static_cast<double>(divide_up(strips_x * c.strips_y * c.planes, kThreads));
     const int multiprocessors = std::max(device.multiprocessors, 1);
     // Whole rounds of what the device holds, or of blocks that have a multiprocessor to themselves.
     const double held = multiprocessors * (blocks > multiprocessors ? kBlocksHeld : 1.0);
-    const bool loose = p.x.out_stride != 1 || p.y.out_stride % kAcross != 0;
     s.cost = std::ceil(blocks / held) * held * kThreads *
              (kBlockCost + loading_cost(c, p.dtype == p.taps_dtype) +
-              turns * (products + rows + (loose ? kLooseStripCost : kStripCost)));
+              turns * (summing_cost(p, times_single) + (is_loose(p) ? kLooseStripCost : kStripCost)));
     return s;
 }
 
@@ -289,7 +304,9 @@ public:
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const double moving = image_bytes_touched(p) / (kShareOfCopy * device.copy_bytes_per_second);
-        const double computing = 2 * shape_of(p, device).cost / device.peak_flops;
+        const BandShape bands = band_shape_of(p, device);
+        const double cost = bands.cut.planes != 0 ? bands.cost : shape_of(p, device).cost;
+        const double computing = 2 * cost / device.peak_flops;
         const double in_tiles = (p.channels.length > 1 ? kInterleaved : 1) * overlapped(moving, computing, kNorm);
         return kLaunchSeconds + kStartSeconds + in_tiles;
     }
@@ -334,7 +351,8 @@ public:
             const auto width = static_cast<int>(p.x.k);
             chosen->band_kernel = band_kernel_of(height, width, stored_bytes(p.dtype));
             if (takes_taps_by_value(height, width)) {
-                std::memcpy(chosen->bands.bands.taps, prepared.given.taps, sizeof(float) * static_cast<std::size_t>(height * width));
+                std::memcpy(chosen->bands.bands.taps, prepared.given.taps,
+                            sizeof(float) * static_cast<std::size_t>(height * width));
             }
             load_kernel(chosen->band_kernel, chosen->bands.shared_bytes, prepared.device);
         }

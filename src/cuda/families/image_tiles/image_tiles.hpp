@@ -63,7 +63,7 @@ struct TileArguments {
 };
 
 inline constexpr int kMostByValue = 9;  // taps of each side of square masks with kernels of their own
-inline constexpr int kMostHeld = 5;  // copies of a thread that wait in registers
+inline constexpr int kMostHeld = 5;     // copies of a thread that wait in registers
 
 /// Many small images: a block takes whole ones, Cut::planes at a time.
 struct Bands {

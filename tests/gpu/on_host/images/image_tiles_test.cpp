@@ -99,6 +99,15 @@ bool run_bands(std::uint64_t seed) {
     prepared.launch(job_of(r, c.first_out(), c.first_in(), 0, r.y.outputs));
     EXPECT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the output";
     EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "");
+    // Pieces, which come in tiles, have the same bits.
+    const auto bytes = static_cast<std::size_t>(output_extent(p)) * size_of(r.output_dtype);
+    const auto* const out = static_cast<const std::byte*>(c.first_out());
+    const std::vector<std::byte> whole(out, out + bytes);
+    const std::int64_t split = between(1, std::max<std::int64_t>(r.y.outputs - 1, 1), random);
+    for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.y.outputs - split}}) {
+        if (count != 0) { prepared.launch(job_of(r, c.first_out(), c.first_in(), first, count)); }
+    }
+    EXPECT_EQ(std::memcmp(whole.data(), out, bytes), 0) << "pieces have other bits";
     return true;
 }
 
