@@ -3,13 +3,17 @@
 
 #include "gpu/on_host/cuda_on_host.hpp"
 
+inline unsigned __funnelshift_r(unsigned low, unsigned high, int bits) {
+    return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (bits & 31));
+}
+#define __cvta_generic_to_shared(address) reinterpret_cast<std::uintptr_t>(address)
 namespace tapline::cuda::few {
 alignas(128) uint4 shared[test::on_host::kSharedBytes / sizeof(uint4)];
 }
+#include "cuda/families/direct/direct.hpp"
 #include "cuda/families/direct/rows/direct_few_interleaved_kernels.cu"
 #include "cuda/families/direct/rows/direct_few_rows.cpp"
 #include "cuda/families/direct/rows/direct_few_rows_kernels.cu"
-#include "cuda/families/direct/direct.hpp"
 #include "gpu/on_host/rung_on_host.hpp"
 #include "support/case.hpp"
 #include "support/comparison.hpp"
@@ -30,13 +34,13 @@ void run_interleaved(std::int64_t channels, bool own, std::uint64_t seed) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(p));
     const core::Resolved r = core::resolve(p);
     Case c = draw_case(p, random);
+    const FencedBuffer in(c.in.data(), c.in.size(), false);  // which begins on 16 bytes
     on_host::set_seed(seed);
     const PreparedOnHost prepared(cuda::direct_tiles(), r, c.taps.data());
     const cuda::Prepared& of_rung = prepared.get();
+    if (!of_rung.problem.taps_finite) { return; }  // tiles take those
     const cuda::few::Way way = cuda::few::way_of(of_rung.problem);
-    ASSERT_EQ(way, !own             ? cuda::few::Way::interleaved
-                   : channels == 2 ? cuda::few::Way::own_of_two
-                                   : cuda::few::Way::own_of_four);
+    ASSERT_EQ(way, !own ? cuda::few::Way::interleaved : channels == 2 ? cuda::few::Way::own_of_two : cuda::few::Way::own_of_four);
     const cuda::few::AnyRowsKernel kernel = cuda::few::kernel_of(way, of_rung.problem);
     std::visit([](auto of_type) { on_host::add_kernel(of_type, reinterpret_cast<char*>(cuda::few::shared)); }, kernel);
     const auto filters = static_cast<const float*>(of_rung.given.taps);
@@ -44,7 +48,7 @@ void run_interleaved(std::int64_t channels, bool own, std::uint64_t seed) {
     const std::int64_t split = chance(0.4, random) ? 4 * between(0, r.x.outputs / 4, random) : r.x.outputs;
     for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.x.outputs - split}}) {
         if (count == 0) { continue; }
-        const cuda::Job job = job_of(r, c.first_out(), c.first_in(), first, count);
+        const cuda::Job job = job_of(r, c.first_out(), in.data(), first, count);
         const cuda::Arguments a = cuda::arguments_of(of_rung, job, of_rung.on_device);
         ASSERT_TRUE(cuda::few::launch(way, kernel, a, &taps, nullptr));
     }

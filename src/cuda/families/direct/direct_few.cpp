@@ -98,9 +98,7 @@ public:
             chosen->rows_kernel = few::kernel_of(chosen->way, p);
             std::visit([](auto kernel) { load_kernel(kernel); }, chosen->rows_kernel);
             chosen->has_own = chosen->way == few::Way::own_of_two || chosen->way == few::Way::own_of_four;
-            if (chosen->has_own) {
-                chosen->own = few::own_taps(static_cast<const float*>(prepared.given.taps), p.filters, p.x.k);
-            }
+            if (chosen->has_own) { chosen->own = few::own_taps(static_cast<const float*>(prepared.given.taps), p.filters, p.x.k); }
         }
         chosen->edges = load_edges(prepared, {chosen->tile, chosen->tile + std::int64_t{chunks} * chosen->per_vector});
         return chosen;

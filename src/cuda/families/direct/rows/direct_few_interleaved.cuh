@@ -10,8 +10,8 @@
 namespace tapline::cuda::few {
 
 /// As direct_few_kernel, of interleaved rows that are one row (as_one_row()): of an output's samples each lies kChannels after the
-/// one before. A zero boundary, samples on 16 bytes, finite taps. H: kChannels floats where rows have their own: a thread's first output
-/// is always one of the first row.
+/// one before. A zero boundary, samples on 16 bytes, finite taps. H: kChannels floats where rows have their own: a thread's first
+/// output is always one of the first row.
 template <class H, int kChannels, int kChunks>
 __global__ void __launch_bounds__(kInterleavedThreads)
     direct_few_interleaved_kernel(const __grid_constant__ Arguments a, const __grid_constant__ TapsByValue<H> values) {

@@ -118,7 +118,9 @@ bool launch(Way way, const AnyRowsKernel& kernel, const Arguments& a, const void
     std::int64_t all = 0;  // threads of all blocks
     Arguments own = a;
     if (way == Way::interleaved || way == Way::own_of_two || way == Way::own_of_four) {
-        if (a.rows != channels_of(way, a.rows) || !is_interleaved(a.rows, a.in_sample, a.in_row, a.out_sample, a.out_row)) { return false; }
+        if (a.rows != channels_of(way, a.rows) || !is_interleaved(a.rows, a.in_sample, a.in_row, a.out_sample, a.out_row)) {
+            return false;
+        }
         own = as_one_row(a);
         threads = kInterleavedThreads;
         shared_bytes = kInterleavedBytes;
