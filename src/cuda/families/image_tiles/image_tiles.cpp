@@ -129,60 +129,73 @@ int floats_behind(int period, int strips) {
 
 bool is_unchanging(Boundary boundary) { return boundary == kZero || boundary == kConstant; }
 
-BandShape band_shape_of(const Problem& p, const cuda_abi::Device& device) {
-    const Layout l = layout_of(p);
-    const std::int64_t strips_x = divide_up(p.x.outputs, kAcross);
-    const std::int64_t strips_y = divide_up(p.y.outputs, kDown);
-    const std::int64_t strips = strips_x * strips_y;
-    const auto lies_in = [](const auto& axis, std::int64_t window) {
+// Whether images lie so that blocks take whole ones: their windows hold all samples, and pixels that are widened come in vectors.
+bool may_come_in_bands(const Problem& p, const Layout& l) {
+    const auto lies_in_window = [](const core::Axis& axis, std::int64_t of_strip) {
+        const std::int64_t window = divide_up(axis.outputs, of_strip) * of_strip + axis.k - 1;
         return axis.origin >= 0 && axis.origin + axis.n <= window && axis.n <= kThreads;
     };
-    if ((p.dtype != kF32 && stored_bytes(p.dtype) > 2) || p.taps_dtype != kF32 || l.by_columns ||
-        strips > kMostBandTurns * kThreads || !lies_in(p.x, strips_x * kAcross + p.x.k - 1) ||
-        !lies_in(p.y, strips_y * kDown + p.y.k - 1)) {
-        return {};
-    }
     const bool is_narrow = stored_bytes(p.dtype) < 4;
-    const std::int64_t steps[] = {p.x.n, p.y.in_stride, p.batch.in_stride};
-    if (is_narrow && (l.channels != 1 || p.x.in_stride != 1 ||
-                      std::any_of(std::begin(steps), std::end(steps), [](std::int64_t step) { return step % kAcross != 0; }))) {
-        return {};
+    if ((p.dtype != kF32 && stored_bytes(p.dtype) > 2) || p.taps_dtype != kF32 || l.by_columns || !lies_in_window(p.x, kAcross) ||
+        !lies_in_window(p.y, kDown)) {
+        return false;
     }
+    const std::int64_t steps[] = {p.x.n, p.y.in_stride, p.batch.in_stride};
+    const bool in_vectors = l.channels == 1 && p.x.in_stride == 1 &&
+                            std::all_of(std::begin(steps), std::end(steps), [](std::int64_t step) { return step % kAcross == 0; });
+    return !is_narrow || in_vectors;
+}
+
+// Everything but how many planes a block takes.
+BandShape window_of_bands(const Problem& p) {
     BandShape s;
     Cut& c = s.cut;
-    Bands& b = s.bands;
     const int mask_x = static_cast<int>(p.x.k);
     const int mask_y = static_cast<int>(p.y.k);
-    c.strips_x = static_cast<int>(strips_x);
-    c.strips_y = static_cast<int>(strips_y);
+    c.strips_x = static_cast<int>(divide_up(p.x.outputs, kAcross));
+    c.strips_y = static_cast<int>(divide_up(p.y.outputs, kDown));
     c.rows = c.strips_y * kDown + mask_y - 1;
     c.columns = c.strips_x * kAcross + mask_x - 1;
     c.pitch = kAcross * (c.strips_x + chunks_of(mask_x));
     const bool conflicts = c.strips_x % 8 != 0;
     c.skew = conflicts ? floats_behind(kDown * c.pitch, c.strips_x) : 0;
-    const int groups_of_rows = (c.rows + kDown - 1) / kDown;
-    const int window = groups_of_rows * (kDown * c.pitch + c.skew);
-    b.plane_pitch = window + (conflicts ? floats_behind(window, c.strips_x * c.strips_y) : 0);
-    b.edges = is_unchanging(p.x.boundary) && is_unchanging(p.y.boundary) ? 0 : c.rows * c.columns - static_cast<int>(p.x.n * p.y.n);
+    const int window = (c.rows + kDown - 1) / kDown * (kDown * c.pitch + c.skew);
+    s.bands.plane_pitch = window + (conflicts ? floats_behind(window, c.strips_x * c.strips_y) : 0);
+    const bool changes = !is_unchanging(p.x.boundary) || !is_unchanging(p.y.boundary);
+    s.bands.edges = changes ? c.rows * c.columns - static_cast<int>(p.x.n * p.y.n) : 0;
+    return s;
+}
+
+// Of a block's threads in all bands, in multiply-adds.
+double cost_of_bands(const Problem& p, const BandShape& s, double turns) {
+    const double strip = is_loose(p) || p.x.n % kAcross != 0 ? kLooseBandStripCost : kBandStripCost;
+    const double edges = kBandEdgeCost * s.bands.edges * s.cut.planes / (turns * kThreads);
+    return static_cast<double>(s.cut.groups) * turns * kThreads *
+           (summing_cost(p, 1) + strip + edges + (stored_bytes(p.dtype) < 4 ? kNarrowBandCost : 0));
+}
+
+BandShape band_shape_of(const Problem& p, const cuda_abi::Device& device) {
+    const Layout l = layout_of(p);
+    const std::int64_t strips = divide_up(p.x.outputs, kAcross) * divide_up(p.y.outputs, kDown);
+    if (strips > kMostBandTurns * kThreads || !may_come_in_bands(p, l)) { return {}; }
+    BandShape s = window_of_bands(p);
+    Cut& c = s.cut;
     // Positions within a band are counted in 31 bits; the outputs' too.
     const double out_step = std::max(output_span_of(p), std::abs(static_cast<double>(p.batch.out_stride)));
     const auto most_out = static_cast<std::int64_t>(std::min(kMostElements / out_step, static_cast<double>(kMostPlanes)));
     const std::int64_t most = std::min({kThreads / std::min<std::int64_t>(strips, kThreads), l.most_planes, most_out, l.planes});
-    const std::size_t limit = std::min(kBlockBytes, shared_limit(device));
+    const std::size_t limit = std::min(kBlockBytes, shared_limit(device) / 3);
     for (std::int64_t planes = std::max(most / l.channels, std::int64_t{1}) * l.channels; planes > 0; planes -= l.channels) {
         c.planes = static_cast<int>(planes);
-        b.stage = c.planes * b.plane_pitch;
-        s.shared_bytes = band_bytes_of(c, b, p.y.n, mask_x, mask_y).all();
-        if (s.shared_bytes > limit) { continue; }
-        const double turns = static_cast<double>(divide_up(strips * planes, kThreads));
-        const double busy = static_cast<double>(strips * planes) / (turns * kThreads);
         c.groups = divide_up(l.planes, planes);
-        const double strip = is_loose(p) || p.x.n % kAcross != 0 ? kLooseBandStripCost : kBandStripCost;
-        const double edges = kBandEdgeCost * static_cast<double>(b.edges * planes) / (turns * kThreads);
-        s.cost = static_cast<double>(c.groups) * turns * kThreads *
-                 (summing_cost(p, 1) + strip + edges + (is_narrow ? kNarrowBandCost : 0));
-        if (busy < kLeastBusy || most_out < planes || c.groups < std::int64_t{kBlocksHeld} * device.multiprocessors) { return {}; }
-        return s;
+        s.bands.stage = c.planes * s.bands.plane_pitch;
+        s.shared_bytes = band_bytes_of(c, s.bands, p.y.n, static_cast<int>(p.x.k), static_cast<int>(p.y.k)).all();
+        if (s.shared_bytes > limit) { continue; }
+        const auto turns = static_cast<double>(divide_up(strips * planes, kThreads));
+        const double busy = static_cast<double>(strips * planes) / (turns * kThreads);
+        s.cost = cost_of_bands(p, s, turns);
+        const bool fills = c.groups >= std::int64_t{kBlocksHeld} * device.multiprocessors;
+        return busy >= kLeastBusy && most_out >= planes && fills ? s : BandShape{};
     }
     return {};
 }

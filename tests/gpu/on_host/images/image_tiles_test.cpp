@@ -2,6 +2,11 @@
 // pixels and outputs, boundaries by axis; stacks of small ones. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
 #include "gpu/on_host/cuda_on_host.hpp"
 
 #include "cuda/families/direct/image_direct.hpp"
