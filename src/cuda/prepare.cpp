@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/problem/arrange.hpp"
 #include "cuda/api_functions.hpp"
 #include "cuda/engine_state.hpp"
 #include "cuda/prepared.hpp"
@@ -103,17 +104,24 @@ bool fills_from_given(const cuda_abi::Prepared& made, const Problem& problem, st
 constexpr std::int64_t kMostMadeBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kShareOfLimit = 8;  // of memory_limit()
 
+// Elements from one filter that an execution brings to the next.
+std::int64_t step_of_filters(const Problem& problem) {
+    if (problem.filters == 1) { return 0; }
+    const std::int64_t sets = core::filter_sets(problem);
+    return sets == 1 ? problem.batch.taps_stride : core::filters_step(problem, problem.filters / sets);
+}
+
 // Groups of filters that fit it, of a plan without taps whose kernels are chosen; they are chosen again where a group is not all.
 void divide_filters(cuda_abi::Prepared& made, const Problem& problem) {
     const auto& maker = dynamic_cast<const TakesTapsOnDevice&>(*made.rung);
     Problem& own = made.problem;
     made.groups = {.given = problem.filters,
-                   .stride = problem.filters > 1 ? problem.batch.taps_stride : 0,
+                   .stride = step_of_filters(problem),
                    .filters = own.filters,
                    .rows = problem.batch.length,
                    .whole = true};
-    // Those of outer axes too: the rung has another inside, which divides them.
-    if (own.filters == 1 || problem.filters > problem.batch.length) { return; }
+    // Those of outer axes go together; a rung inside another divides them.
+    if (own.filters == 1 || core::filter_sets(problem) != 1) { return; }
     const std::int64_t most = std::min(kMostMadeBytes, memory_limit() / kShareOfLimit);
     const std::int64_t of_filter = (maker.made_table_bytes(made) + padded_bytes(made)) / own.filters;
     const std::int64_t room = std::clamp<std::int64_t>(most / std::max<std::int64_t>(of_filter, 1), 1, own.filters);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/problem/arrange.hpp"
 #include "core/problem/resolved.hpp"
 #include "reference/reference.hpp"
 #include "support/draw.hpp"
@@ -307,6 +308,26 @@ TEST(Types, TruncatedSumsAreOfRealTaps) {
     p.output_dtype = Dtype::u8;
     const std::vector<float> taps(3);
     EXPECT_THROW(make_plan(p, taps.data(), {.device = "cpu"}), Error) << "a CPU rounds";
+}
+
+// ---- Filters along several axes ----
+
+TEST(FiltersStep, IsKnownWhereFiltersFollowEachOtherInAnyOrderOfTheAxes) {
+    Resolved r;
+    r.batch = {.length = 5, .in_stride = 1, .out_stride = 1, .taps_stride = 3};
+    EXPECT_EQ(filters_step(r, 5), 3) << "one axis";
+    r.outer[0] = {.length = 7, .in_stride = 50, .out_stride = 50, .taps_stride = 15};
+    EXPECT_EQ(filters_step(r, 5), 3) << "the batch steps first";
+    std::swap(r.batch.taps_stride, r.outer[0].taps_stride);
+    EXPECT_EQ(filters_step(r, 5), 0) << "15 is not 7 filters of 3";
+    r.batch.taps_stride = 21;
+    EXPECT_EQ(filters_step(r, 5), 3) << "the other axis steps first";
+    r.outer[1] = {.length = 2, .in_stride = 999, .out_stride = 999, .taps_stride = 0};
+    EXPECT_EQ(filters_step(r, 5), 3) << "an axis that shares filters has no say";
+    r.outer[1].taps_stride = 106;
+    EXPECT_EQ(filters_step(r, 5), 0) << "a gap";
+    r.batch.taps_stride = r.outer[0].taps_stride = r.outer[1].taps_stride = 0;
+    EXPECT_EQ(filters_step(r, 1), 0) << "one filter";
 }
 
 TEST(UpTo, HoldsSoManyAndRefusesMore) {

@@ -138,6 +138,31 @@ TEST_F(FiltersOnDevice, OfEveryLongWay) {
     }
 }
 
+// (trials, samples, channels) with a filter for each trial and channel, in the order of either: one launch, not one for each trial.
+TEST_F(FiltersOnDevice, AlongTwoAxesOfColumns) {
+    Random random(9);
+    for (const auto& [trials, channels] : {std::pair<std::int64_t, std::int64_t>{40, 6}, {3, 40}, {7, 7}}) {
+        for (const std::int64_t k : {1, 9, 33, 64}) {
+            for (const bool channels_first : {false, true}) {
+                Problem p;
+                FilteredAxis axis;
+                axis.length = 50;
+                axis.taps = k;
+                axis.mode = Mode::same;
+                axis.boundary = k == 9 ? Boundary::mirror : Boundary::zero;
+                axis.input_stride = axis.output_stride = channels;
+                p.axes = {axis};
+                p.batch_axes = {{trials, 50 * channels, 50 * channels, channels_first ? k : channels * k},
+                                {channels, 1, 1, channels_first ? trials * k : k}};
+                const Plan plan = make_plan_without_taps(p, {.device = "cuda"});
+                EXPECT_EQ(plan.algorithm(), "direct_columns") << plan.explain();
+                expect_right(p, by("direct_columns"), random);
+                if (HasFailure()) { return; }
+            }
+        }
+    }
+}
+
 // With 16 MiB of memory what is made of taps takes 2 MiB.
 TEST_F(FiltersOnDevice, InGroups) {
     if (!in_own_process({"TAPLINE_CUDA_MEMORY_LIMIT=16777216"})) { return; }

@@ -1,6 +1,7 @@
 // Batch axes in the order in which algorithms take them.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/problem/resolved.hpp"
@@ -30,6 +31,28 @@ inline std::int64_t filter_sets(const Resolved& problem) {
     std::int64_t sets = 1;
     for (const Batch& axis : problem.outer) { sets *= axis.taps_stride == 0 ? 1 : axis.length; }
     return sets;
+}
+
+/// Elements from one filter to the next where those of all batch axes follow each other in the caller's memory, whichever axis
+/// steps first; 0 where they do not. `of_batch`: filters of the axis `batch`.
+inline std::int64_t filters_step(const Resolved& problem, std::int64_t of_batch) {
+    struct Step {
+        std::int64_t taps, filters;
+    };
+    std::vector<Step> steps;
+    const auto add = [&](std::int64_t taps, std::int64_t filters) {
+        if (taps != 0 && filters > 1) { steps.push_back({taps, filters}); }
+    };
+    add(problem.batch.taps_stride, of_batch);
+    for (const Batch& axis : problem.outer) { add(axis.taps_stride, axis.length); }
+    std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.taps < b.taps; });
+    if (steps.empty()) { return 0; }
+    std::int64_t next = steps.front().taps;
+    for (const Step& step : steps) {
+        if (step.taps != next) { return 0; }
+        next *= step.filters;
+    }
+    return steps.front().taps;
 }
 
 }  // namespace tapline::core

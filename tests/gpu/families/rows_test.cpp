@@ -287,6 +287,22 @@ TEST_F(FewTapsOfRows, InterleavedRows) {
     }
 }
 
+TEST_F(FewTapsOfRows, InterleavedRowsWithFiltersOfTheirOwn) {
+    Random random(214);
+    for (const std::int64_t channels : {2, 4}) {
+        for (const std::int64_t n : {1, 5, 100, 1279, 1280, 5000}) {
+            for (const std::int64_t k : {1, 2, 4, 9, 31, 36}) {
+                for (const Mode mode : {Mode::same, Mode::full, Mode::leading}) {
+                    Problem p{.length = n, .taps = k, .batch = channels, .filters = Filters::per_row, .mode = mode};
+                    p.input_row_stride = p.output_row_stride = 1;
+                    p.input_sample_stride = p.output_sample_stride = channels;
+                    expect_way(p, "interleaved rows as one", random);
+                }
+            }
+        }
+    }
+}
+
 // Neither a neighbour's sample nor a tap that is not there is multiplied.
 TEST_F(FewTapsOfRows, NanStaysInItsRow) {
     Random random(207);

@@ -64,6 +64,8 @@ public:
             case few::Way::line:
                 return "rows one after the other";
             case few::Way::interleaved:
+            case few::Way::own_of_two:
+            case few::Way::own_of_four:
                 return "interleaved rows as one";
             default:
                 break;
@@ -94,7 +96,9 @@ public:
         chosen->way = way_of(prepared);
         if (chosen->way != few::Way::none) {
             chosen->rows_kernel = few::kernel_of(chosen->way, p);
-            load_kernel(chosen->rows_kernel);
+            std::visit([](auto kernel) { load_kernel(kernel); }, chosen->rows_kernel);
+            chosen->has_own = chosen->way == few::Way::own_of_two || chosen->way == few::Way::own_of_four;
+            if (chosen->has_own) { chosen->own = few::own_taps(static_cast<const float*>(prepared.given.taps), p.filters, p.x.k); }
         }
         chosen->edges = load_edges(prepared, {chosen->tile, chosen->tile + std::int64_t{chunks} * chosen->per_vector});
         return chosen;
@@ -105,7 +109,8 @@ public:
         Arguments a = arguments_of(prepared, job, on_device);
         // Kernels that read the taps in memory do not read these; host_taps is never shorter than them.
         const auto& taps = *reinterpret_cast<const few::TapsByValue<float>*>(prepared.host_taps.data());
-        if (chosen.rows_kernel != nullptr && few::launch(chosen.way, chosen.rows_kernel, a, taps, stream)) { return; }
+        const void* const of_rows = chosen.has_own ? static_cast<const void*>(&chosen.own) : &taps;
+        if (chosen.way != few::Way::none && few::launch(chosen.way, chosen.rows_kernel, a, of_rows, stream)) { return; }
         if (chosen.short_kernel != nullptr && launch_short(chosen, a, taps, stream)) { return; }
         set_tiles(a, chosen.tile, chosen.per_vector);
         const int warps = static_cast<int>(std::min<std::int64_t>(chosen.threads / 32, a.tiles));
@@ -121,7 +126,9 @@ private:
         few::FewKernel kernel = nullptr;
         few::ShortKernel short_kernel = nullptr;  // where the sizes are its
         few::Way way = few::Way::none;
-        few::RowsKernel rows_kernel = nullptr;  // of that way
+        few::AnyRowsKernel rows_kernel;  // of that way
+        bool has_own = false;
+        few::TapsByValue<float4> own{};  // then
         int per_vector = 0, tile = 0, threads = 0, tiles_per_block = 0;
         std::size_t tile_bytes = 0;
         Edges edges;

@@ -244,9 +244,10 @@ __device__ __forceinline__ void load_elements(const TileArguments& a, const Tile
 }
 
 /// sum[r][i] += the sum over the mask's rows m and t < kTaps of taps[m * kChunkPitch + t] * window[(r + m) * pitch + i + t]: each
-/// row of the window is loaded once, and waits in registers for the kDown rows of outputs that it belongs to.
+/// row of the window is loaded once, and waits in registers for the kDown rows of outputs that it belongs to. `skew`: as Cut::skew.
 template <int kTaps, class X>
-__device__ __forceinline__ void add_chunk(X (&sum)[kDown][kAcross], const X* window, int pitch, const X* taps, int mask_rows) {
+__device__ __forceinline__ void add_chunk(X (&sum)[kDown][kAcross], const X* window, int pitch, int skew, const X* taps,
+                                          int mask_rows) {
     constexpr int kHeld = kTaps == 1 ? kAcross : 2 * kAcross;
     X held[kDown][kHeld];
     const auto load = [&](auto slot) {
@@ -258,7 +259,7 @@ __device__ __forceinline__ void add_chunk(X (&sum)[kDown][kAcross], const X* win
 #pragma unroll
             for (int i = 0; i < kAcross; ++i) { held[s][v + i] = vector[i]; }
         }
-        window += pitch;
+        window += s == kDown - 1 ? pitch + skew : pitch;
     };
     for_turns<0, kDown - 1>(load);
     const auto add = [&](auto turn) {
@@ -320,29 +321,30 @@ __device__ __forceinline__ void store_strip(const TileArguments& a, const X (&su
 template <class X>
 __device__ __forceinline__ void add_mask(const TileArguments& a, X (&sum)[kDown][kAcross], const X* from, const X* taps) {
     const int pitch = a.cut.pitch;
+    const int skew = a.cut.skew;
     const int chunks = chunks_of(a.x.mask);
     const X* chunk = taps;
 #pragma unroll 1
     for (int left = chunks - 1; left > 0; --left) {
-        add_chunk<kChunk>(sum, from, pitch, chunk, a.y.mask);
+        add_chunk<kChunk>(sum, from, pitch, skew, chunk, a.y.mask);
         from += kChunk;
         chunk += a.y.mask * kChunkPitch;
     }
     switch (a.x.mask - kChunk * (chunks - 1)) {
         case 1:
-            add_chunk<1>(sum, from, pitch, chunk, a.y.mask);
+            add_chunk<1>(sum, from, pitch, skew, chunk, a.y.mask);
             break;
         case 2:
-            add_chunk<2>(sum, from, pitch, chunk, a.y.mask);
+            add_chunk<2>(sum, from, pitch, skew, chunk, a.y.mask);
             break;
         case 3:
-            add_chunk<3>(sum, from, pitch, chunk, a.y.mask);
+            add_chunk<3>(sum, from, pitch, skew, chunk, a.y.mask);
             break;
         case 4:
-            add_chunk<4>(sum, from, pitch, chunk, a.y.mask);
+            add_chunk<4>(sum, from, pitch, skew, chunk, a.y.mask);
             break;
         default:
-            add_chunk<5>(sum, from, pitch, chunk, a.y.mask);
+            add_chunk<5>(sum, from, pitch, skew, chunk, a.y.mask);
             break;
     }
 }

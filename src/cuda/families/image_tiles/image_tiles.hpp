@@ -38,6 +38,7 @@ struct Side {
 struct Cut {
     int strips_x, strips_y, planes;         // of a block: strips of kAcross x kDown outputs a thread, side by side, down, planes
     int rows, columns, pitch;               // a plane's window; floats from one row to the next
+    int skew;                               // more of them behind each kDown rows, so that lanes of two strips meet in no bank
     int load_columns, load_rows;            // threads that load side by side, and that many rows of them
     int group_columns, group_rows;          // the same where each loads kAcross neighbours
     std::int32_t by_columns;                // memory has columns side by side, not rows: lanes go down them
@@ -61,7 +62,38 @@ struct TileArguments {
     Arguments common;  // epilogue and output type; nothing else is set
 };
 
+inline constexpr int kMostByValue = 9;  // taps of each side of square masks with kernels of their own
+inline constexpr int kMostHeld = 5;     // copies of a thread that wait in registers
+
+/// Many small images: a block takes whole ones, Cut::planes at a time.
+struct Bands {
+    int each;          // floats that a copy brings, or that stand in a whole vector of shared memory: 4, 2, 1
+    int across, down;  // copies of a row, a thread each, and rows of them at a time; pixels of less than 4 bytes: kAcross a copy
+    int plane_pitch;   // floats from a plane's window to the next
+    int stage;         // floats of a stage: a band's windows
+    int edges;         // elements of a plane's window that are not its own and change with the image
+    float taps[kMostByValue * kMostByValue];  // of square masks that have a kernel
+};
+
+/// Shared memory of bands by what lies there, in bytes that are multiples of 16.
+struct BandBytes {
+    int strips, rows, edges, taps, stages;
+    [[nodiscard]] std::size_t all() const { return static_cast<std::size_t>(strips + rows + edges + taps + stages); }
+};
+__host__ __device__ inline BandBytes band_bytes_of(const Cut& c, const Bands& b, std::int64_t height, int mask_width,
+                                                   int mask_height) {
+    const auto whole = [](int bytes) { return (bytes + 15) / 16 * 16; };
+    return {16 * c.strips_x * c.strips_y * c.planes, whole(8 * c.planes * static_cast<int>(height)), whole(8 * b.edges),
+            4 * kChunkPitch * chunks_of(mask_width) * mask_height, 2 * 4 * b.stage};
+}
+
 using Kernel = void (*)(TileArguments);
+using BandKernel = void (*)(TileArguments, Bands);
+BandKernel band_kernel_of(int mask_height, int mask_width, int pixel_bytes);
+/// Square masks of so many taps a side get them by value.
+inline bool takes_taps_by_value(int mask_height, int mask_width) {
+    return mask_height == mask_width && mask_width % 2 == 1 && mask_width >= 3 && mask_width <= kMostByValue;
+}
 /// `sums`: f32, f64, or i32: those of 32 bits that wrap.
 Kernel kernel_of(std::int64_t taps, Dtype sums);
 Kernel kernel_of_doubles();

@@ -2,6 +2,11 @@
 // pixels and outputs, boundaries by axis; stacks of small ones. TAPLINE_PROPERTY_CASES and TAPLINE_PROPERTY_SEED as elsewhere.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
 #include "gpu/on_host/cuda_on_host.hpp"
 
 #include "cuda/families/direct/image_direct.hpp"
@@ -66,6 +71,54 @@ TEST(ImageTiles, EveryLayoutOfLargeImages) {
 class DrawnImageTiles : public ::testing::TestWithParam<int> {};
 
 TEST_P(DrawnImageTiles, AgreeWithTheTextbook) { run_shard(GetParam(), kShards, kDefaultCases, 4, run_case); }
+
+// Whole images, several a block, more than blocks take at once; what does not fill the last block's band, too.
+bool run_bands(std::uint64_t seed) {
+    Random random(seed);
+    constexpr std::array kBoundaries{Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                     Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    constexpr std::array kModes{Mode::same, Mode::full, Mode::valid};
+    const auto side = [&] { return chance(0.5, random) ? 4 * between(2, 9, random) : between(7, 40, random); };
+    const bool square = chance(0.5, random);
+    ImageProblem image{.height = side(), .width = side(), .mode = pick(kModes, random), .boundary = pick(kBoundaries, random)};
+    image.channels = chance(0.2, random) ? between(2, 4, random) : 1;
+    image.batch = between(60, 130, random);
+    image.mask_height = square ? std::min({2 * between(1, 4, random) + 1, image.height, image.width}) : between(1, 7, random);
+    image.mask_width = square ? image.mask_height : between(1, std::min<std::int64_t>(14, image.width), random);
+    image.constant = image.boundary == Boundary::constant ? 0.7 : 0;
+    image.dtype = chance(0.5, random) ? Dtype::f32 : pick(std::array{Dtype::u8, Dtype::u16, Dtype::f16, Dtype::bf16}, random);
+    if (image.dtype != Dtype::f32) { image.constant = image.boundary == Boundary::constant ? 3 : 0; }
+    if (chance(0.2, random)) { image.output_dtype = pick(std::array{Dtype::u8, Dtype::f64, Dtype::f16}, random); }
+    if (chance(0.3, random)) { image.scale = 1.5; }
+    if (chance(0.3, random)) { image.input_row_stride = image.width * image.channels + between(0, 5, random); }
+    const Problem p = image;
+    const core::Resolved r = core::resolve(p);
+    if (r.y.outputs <= 0 || r.x.outputs <= 0 || r.has_outer()) { return false; }
+    Case c = draw_case(p, random);
+    if (p.dtype == Dtype::f32 && chance(0.3, random)) { spoil(c.in.data(), p.dtype, input_extent(p), random); }
+    PreparedOnHost prepared(cuda::image_tiles(), r, c.taps.data(), 1);
+    on_host::set_seed(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(p));
+    EXPECT_EQ(prepared.make(), "");
+    if (cuda::image_tiles().describe(prepared.get()).find("whole planes") == std::string::npos) { return false; }
+    prepared.launch(job_of(r, c.first_out(), c.first_in(), 0, r.y.outputs));
+    EXPECT_TRUE(c.out.guards_intact() && c.gaps_untouched()) << "wrote outside the output";
+    EXPECT_EQ(compare(p, c.first_out(), c.first_in(), c.taps.data(), true), "");
+    // Pieces, which come in tiles, have the same bits.
+    const auto bytes = static_cast<std::size_t>(output_extent(p)) * size_of(r.output_dtype);
+    const auto* const out = static_cast<const std::byte*>(c.first_out());
+    const std::vector<std::byte> whole(out, out + bytes);
+    const std::int64_t split = between(1, std::max<std::int64_t>(r.y.outputs - 1, 1), random);
+    for (const auto [first, count] : {std::pair{std::int64_t{0}, split}, std::pair{split, r.y.outputs - split}}) {
+        if (count != 0) { prepared.launch(job_of(r, c.first_out(), c.first_in(), first, count)); }
+    }
+    EXPECT_EQ(std::memcmp(whole.data(), out, bytes), 0) << "pieces have other bits";
+    return true;
+}
+
+class BandsOfImages : public ::testing::TestWithParam<int> {};
+
+TEST_P(BandsOfImages, AgreeWithTheTextbook) { run_shard(GetParam(), kShards, 120, 6, run_bands); }
 
 // Windows inside a wide image, of every alignment: elements that come with their neighbours. Transforms take the same pixels.
 TEST(ImageTiles, PixelsOfEveryTypeInWideImages) {
@@ -158,6 +211,7 @@ TEST(ImageTiles, FastestRungsAreChosen) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OnHost, DrawnImageTiles, ::testing::Range(0, kShards));
+INSTANTIATE_TEST_SUITE_P(OnHost, BandsOfImages, ::testing::Range(0, kShards));
 
 }  // namespace
 }  // namespace tapline::test

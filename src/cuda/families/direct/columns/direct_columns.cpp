@@ -56,7 +56,10 @@ Shape shape_of(const Problem& p, const cuda_abi::Device& device, std::int64_t ou
     return s;
 }
 
-// Which filters rows have: sets of those of the batch, of which each step along other axes has its own.
+std::int64_t filters_of_batch(const Problem& p) { return p.filters / core::filter_sets(p); }
+
+// Which filters rows have: sets of those of the batch, of which each step along other axes has its own. Those that come later are
+// in the caller's order.
 void set_filters(Columns& g, const Problem& p, const Job& job, std::int64_t pitch_bytes) {
     if (p.filters == 1) { return; }
     g.filter_bytes = pitch_bytes;
@@ -66,14 +69,18 @@ void set_filters(Columns& g, const Problem& p, const Job& job, std::int64_t pitc
     };
     std::array<Axis, 1 + std::tuple_size_v<decltype(p.outer)>> axes{};
     std::size_t count = 0;
-    const std::int64_t in_turn = p.filters / core::filter_sets(p);
+    const std::int64_t in_turn = filters_of_batch(p);
+    const std::int64_t given = p.taps_come_later && core::filter_sets(p) != 1 ? core::filters_step(p, in_turn) : 0;
     // Rows of a piece of what a host has are numbered on from set to set.
     g.first_filter = job.batch_first / p.batch.length * in_turn;
-    axes.at(count++) = {job.in_batch, job.out_batch, {1, in_turn, job.batch_first % p.batch.length % in_turn}};
+    const auto step_of = [&](std::int64_t in_sets, const core::Batch& axis) {
+        return given != 0 ? axis.taps_stride / given : in_sets;
+    };
+    axes.at(count++) = {job.in_batch, job.out_batch, {step_of(1, p.batch), in_turn, job.batch_first % p.batch.length % in_turn}};
     std::int64_t step = in_turn;
     for (auto axis = p.outer.rbegin(); axis != p.outer.rend(); ++axis) {
         if (axis->length == 1 || axis->taps_stride == 0) { continue; }
-        axes.at(count++) = {axis->in_stride, axis->out_stride, {step, axis->length, 0}};
+        axes.at(count++) = {axis->in_stride, axis->out_stride, {step_of(step, *axis), axis->length, 0}};
         step *= axis->length;
     }
     const Rows rows = rows_of(p, job);
@@ -131,8 +138,8 @@ public:
         if (columns::kernel_of(p.dtype, p.taps_dtype, false, p.filters > 1) == nullptr) {
             return "samples are neither of the type of sums nor of 8 and 16 bits";
         }
-        if (p.taps_come_later && core::filter_sets(p) != 1) {
-            return "filters along several axes must be known when the plan is made";
+        if (p.taps_come_later && core::filter_sets(p) != 1 && core::filters_step(p, filters_of_batch(p)) == 0) {
+            return "filters along several axes do not follow each other in memory";
         }
         if (!constant_fits(p)) { return "the boundary's constant is no value of the samples' type"; }
         if (shape_of(p, device, p.x.outputs, false).shared_bytes > device.shared_bytes_per_block) {
@@ -170,7 +177,9 @@ public:
                                     kOutputs * of_thread * (plain ? kOutputInstructions : kEpilogueInstructions);
         const double computing = warps * instructions / (device.peak_flops / 64);
         const double chunks = 1 + taps / kOutputs;  // each waits for its samples
-        return kStartSeconds + std::max(overlapped(moving, computing, kNorm), chunks * kChunkSeconds);
+        const double working =
+            overlapped(moving, computing, kNorm) * (core::filter_sets(p) != 1 && !along ? slowdown_of_sets(shape, device) : 1);
+        return kStartSeconds + std::max(working, chunks * kChunkSeconds);
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenColumns>();
@@ -223,6 +232,13 @@ private:
     // Where a job's layout and addresses allow it, too.
     static bool takes_wide(const Problem& p, const cuda_abi::Device& device) {
         return is_wide(p) && shape_of(p, device, p.x.outputs, true).shared_bytes <= device.shared_bytes_per_block;
+    }
+    // A filter for each row of several axes, which each block has to itself. H100, (4226, 211, 128) with 9, 33 and 281 taps: 744,
+    // 1,094 and 8,527 us.
+    static double slowdown_of_sets(const Shape& shape, const cuda_abi::Device& device) {
+        constexpr double kSets = 2.1;
+        constexpr double kAlone = 1.35;  // times, where a multiprocessor holds one block
+        return kSets * (2 * shape.shared_bytes > device.shared_bytes_per_block ? kAlone : 1);
     }
     // Fitted on an H100, f32, 2^25 samples of 128 rows side by side: rows of 16 with 2, 9, 31 and 100 taps 98, 104, 143 and 303 us,
     // of 64 96, 110, 146 and 334, of 256 96, 97, 121 and 279, the copy 101. (14588, 13, 128) with 15 taps, full, wrapped, 169 us.

@@ -1,4 +1,4 @@
-// 17: few taps of three or four interleaved rows.
+// 17: few taps of two to four interleaved rows.
 #pragma once
 
 #include "cuda/families/direct/rows/direct_few_rows.hpp"
@@ -10,15 +10,17 @@
 namespace tapline::cuda::few {
 
 /// As direct_few_kernel, of interleaved rows that are one row (as_one_row()): of an output's samples each lies kChannels after the
-/// one before. A zero boundary, samples on 16 bytes, finite taps.
-template <int kChannels, int kChunks>
+/// one before. A zero boundary, samples on 16 bytes, finite taps. H: kChannels floats where rows have their own: a thread's first
+/// output is always one of the first row.
+template <class H, int kChannels, int kChunks>
 __global__ void __launch_bounds__(kInterleavedThreads)
-    direct_few_interleaved_kernel(const __grid_constant__ Arguments a, const __grid_constant__ TapsByValue<float> values) {
+    direct_few_interleaved_kernel(const __grid_constant__ Arguments a, const __grid_constant__ TapsByValue<H> values) {
+    static_assert(sizeof(H) == sizeof(float) || kInterleavedVectors * 4 % kChannels == 0);
     constexpr int V = 4;
     constexpr int O = kInterleavedVectors * V;
     constexpr int kTile = 32 * O;
     constexpr int kWindow = kTile + kChunks * kChannels * V;
-    __shared__ uint4 shared[kInterleavedThreads * kInterleavedVectors];
+    extern __shared__ uint4 shared[];  // kInterleavedBytes
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * (kInterleavedThreads / 32) + warp;

@@ -7,17 +7,20 @@
 namespace tapline::cuda::few {
 namespace {
 
-template <int kChannels, int... kChunks>
-RowsKernel pick(int chunks, std::integer_sequence<int, kChunks...>) {
-    static constexpr std::array<RowsKernel, sizeof...(kChunks)> kKernels{&direct_few_interleaved_kernel<kChannels, kChunks + 1>...};
+template <class H, int kChannels, int... kChunks>
+KernelOfRows<H> pick(int chunks, std::integer_sequence<int, kChunks...>) {
+    static constexpr std::array<KernelOfRows<H>, sizeof...(kChunks)> kKernels{
+        &direct_few_interleaved_kernel<H, kChannels, kChunks + 1>...};
     return kKernels.at(static_cast<std::size_t>(chunks - 1));
 }
+constexpr auto kInterleavedChunks = std::make_integer_sequence<int, kFewTaps / 4>{};
 
 }  // namespace
 
 RowsKernel interleaved_kernel(int channels, int chunks) {
-    constexpr auto kAll = std::make_integer_sequence<int, kFewTaps / 4>{};
-    return channels == 3 ? pick<3>(chunks, kAll) : pick<4>(chunks, kAll);
+    return channels == 3 ? pick<float, 3>(chunks, kInterleavedChunks) : pick<float, 4>(chunks, kInterleavedChunks);
 }
+KernelOfRows<float2> own_pairs_kernel(int chunks) { return pick<float2, 2>(chunks, kInterleavedChunks); }
+KernelOfRows<float4> own_fours_kernel(int chunks) { return pick<float4, 4>(chunks, kInterleavedChunks); }
 
 }  // namespace tapline::cuda::few

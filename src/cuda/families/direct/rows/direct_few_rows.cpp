@@ -28,8 +28,10 @@ std::int64_t chunks_of(std::int64_t k) { return divide_up(k, kV); }
 
 bool is_interleaved(std::int64_t channels, std::int64_t in_sample, std::int64_t in_row, std::int64_t out_sample,
                     std::int64_t out_row) {
-    return (channels == 3 || channels == 4) && in_sample == channels && out_sample == channels && in_row == 1 && out_row == 1;
+    return channels >= 2 && channels <= 4 && in_sample == channels && out_sample == channels && in_row == 1 && out_row == 1;
 }
+
+std::int64_t channels_of(Way way, std::int64_t rows) { return way == Way::own_of_two ? 2 : way == Way::own_of_four ? 4 : rows; }
 
 // Interleaved rows as one whose taps are so many samples apart.
 Arguments as_one_row(Arguments a) {
@@ -51,7 +53,11 @@ Way way_of(const Problem& p) {
                        std::max(p.x.n, p.x.outputs) < kMost;
     if (!takes) { return Way::none; }
     if (is_interleaved(p.batch.length, p.x.in_stride, p.batch.in_stride, p.x.out_stride, p.batch.out_stride)) {
-        return p.filters == 1 && p.x.boundary == kZero ? Way::interleaved : Way::none;
+        if (p.x.boundary != kZero) { return Way::none; }
+        if (p.filters == p.batch.length) {
+            return p.filters == 2 ? Way::own_of_two : p.filters == 4 ? Way::own_of_four : Way::none;
+        }
+        return p.filters == 1 && p.batch.length > 2 ? Way::interleaved : Way::none;
     }
     if (p.x.in_stride != 1 || p.x.out_stride != 1) { return Way::none; }
     if (p.batch.in_stride % kV == 0) { return p.x.outputs <= kShort ? Way::rows : Way::none; }
@@ -74,7 +80,7 @@ double seconds_of(Way way, const Problem& p, const cuda_abi::Device& device) {
     return kStartSeconds + overlapped(bytes / (kShareOfCopyRows * device.copy_bytes_per_second), computing, kNorm);
 }
 
-RowsKernel kernel_of(Way way, const Problem& p) {
+AnyRowsKernel kernel_of(Way way, const Problem& p) {
     const auto chunks = static_cast<int>(chunks_of(p.x.k));
     switch (way) {
         case Way::rows:
@@ -83,24 +89,41 @@ RowsKernel kernel_of(Way way, const Problem& p) {
             return line_kernel(chunks);
         case Way::interleaved:
             return interleaved_kernel(static_cast<int>(p.batch.length), chunks);
+        case Way::own_of_two:
+            return own_pairs_kernel(chunks);
+        case Way::own_of_four:
+            return own_fours_kernel(chunks);
         default:
-            return nullptr;
+            return RowsKernel{};
     }
 }
 
-bool launch(Way way, RowsKernel kernel, const Arguments& a, const TapsByValue<float>& taps, cudaStream_t stream) {
+TapsByValue<float4> own_taps(const float* taps, std::int64_t filters, std::int64_t k) {
+    TapsByValue<float4> all{};
+    auto* const to = reinterpret_cast<float*>(all.value);
+    for (std::int64_t t = 0; t < k; ++t) {
+        for (std::int64_t f = 0; f < filters; ++f) { to[t * filters + f] = taps[f * k + t]; }
+    }
+    return all;
+}
+
+bool launch(Way way, const AnyRowsKernel& kernel, const Arguments& a, const void* taps, cudaStream_t stream) {
     const std::int64_t offset = a.first - a.origin - a.in_first;
     if (a.converts != 0 || reinterpret_cast<std::uintptr_t>(a.in) % 16 != 0 || std::abs(offset) > kMost ||
         std::max(a.count, a.in_last - a.in_first) > kMost) {
         return false;
     }
     std::int64_t threads = kRowThreads;
+    std::size_t shared_bytes = 0;
     std::int64_t all = 0;  // threads of all blocks
     Arguments own = a;
-    if (way == Way::interleaved) {
-        if (!is_interleaved(a.rows, a.in_sample, a.in_row, a.out_sample, a.out_row)) { return false; }
+    if (way == Way::interleaved || way == Way::own_of_two || way == Way::own_of_four) {
+        if (a.rows != channels_of(way, a.rows) || !is_interleaved(a.rows, a.in_sample, a.in_row, a.out_sample, a.out_row)) {
+            return false;
+        }
         own = as_one_row(a);
         threads = kInterleavedThreads;
+        shared_bytes = kInterleavedBytes;
         all = divide_up(own.count + kV - 1, kInterleavedVectors * kV);
         own.tiles = divide_up(all, std::int64_t{32});
         all = own.tiles * 32;
@@ -119,7 +142,12 @@ bool launch(Way way, RowsKernel kernel, const Arguments& a, const TapsByValue<fl
     }
     const std::int64_t blocks = divide_up(all, threads);
     if (blocks > kMostBlocks) { return false; }
-    launch_kernel(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream, own, taps);
+    std::visit(
+        [&]<class H>(KernelOfRows<H> of_type) {
+            launch_kernel(of_type, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream, own,
+                          *static_cast<const TapsByValue<H>*>(taps));
+        },
+        kernel);
     return true;
 }
 

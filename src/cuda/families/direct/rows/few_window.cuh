@@ -31,10 +31,20 @@ __device__ __noinline__ uint4 vector_at_edge(const Arguments& a, Dtype type, con
     return vector.whole;
 }
 
+/// Tap t of output i: the same for all, or each of so many neighbouring outputs has its own, in turn.
+__device__ __forceinline__ float tap_of(const TapsByValue<float>& taps, int t, int /*i*/) { return taps.value[t]; }
+__device__ __forceinline__ float tap_of(const TapsByValue<float2>& taps, int t, int i) {
+    return i % 2 == 0 ? taps.value[t].x : taps.value[t].y;
+}
+__device__ __forceinline__ float tap_of(const TapsByValue<float4>& taps, int t, int i) {
+    const float4& of_four = taps.value[t];
+    return i % 4 == 0 ? of_four.x : i % 4 == 1 ? of_four.y : i % 4 == 2 ? of_four.z : of_four.w;
+}
+
 /// sum[i] += tap t * sample i + t kApart of the window, t < k, kChunks vectors of V taps at most. vector(v): the window's v-th;
-/// widen(to, vector): its V samples.
-template <int V, int kApart, int kChunks, int O, class Vector, class Widen>
-__device__ __forceinline__ void convolve_few(float (&sum)[O], const TapsByValue<float>& taps, int k, const Vector& vector,
+/// widen(to, vector): its V samples. H: as of tap_of().
+template <int V, int kApart, int kChunks, class H, int O, class Vector, class Widen>
+__device__ __forceinline__ void convolve_few(float (&sum)[O], const TapsByValue<H>& taps, int k, const Vector& vector,
                                              const Widen& widen) {
     constexpr int kFirst = O / V;
     constexpr int kRing = O + kApart * V;  // a vector of taps needs kApart more of samples
@@ -51,7 +61,7 @@ __device__ __forceinline__ void convolve_few(float (&sum)[O], const TapsByValue<
             if constexpr (t < kFewTaps) {
                 if (c + 1 < kChunks || t < k) {
 #pragma unroll
-                    for (int i = 0; i < O; ++i) { sum[i] = fmaf(ring[(t * kApart + i) % kRing], taps.value[t], sum[i]); }
+                    for (int i = 0; i < O; ++i) { sum[i] = fmaf(ring[(t * kApart + i) % kRing], tap_of(taps, t, i), sum[i]); }
                 }
             }
         });

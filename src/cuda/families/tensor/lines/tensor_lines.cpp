@@ -117,7 +117,10 @@ public:
         const double computing = 2 * made * products * idle_warps / device.peak_flops;
         // Rows side by side that begin otherwise at each time between 16 bytes.
         const int bytes = stored_bytes(real.dtype);
-        const bool unlike = bytes <= 2 && std::abs(rows.near.in) == 1 && rows.near.length > 1 && real.x.in_stride * bytes % 16 != 0;
+        // Where a tile has all of them and nothing lies between, they are one run of memory.
+        const bool one_run = rows.near.length <= g.rows && std::abs(real.x.in_stride) == rows.near.length;
+        const bool unlike =
+            bytes <= 2 && std::abs(rows.near.in) == 1 && rows.near.length > 1 && !one_run && real.x.in_stride * bytes % 16 != 0;
         return kStartSeconds + overlapped(moving, computing, kNorm) * (unlike ? kUnlike : 1);
     }
     [[nodiscard]] std::string describe(const Prepared& prepared) const override {
