@@ -10,8 +10,19 @@ namespace tapline::test {
 
 cuda_abi::Problem ladder_problem(const Problem& problem) { return gpu_host::to_abi(core::resolve(problem), {}); }
 
+namespace {
+
+// As a rung is asked: one that checks its outputs is for strict accuracy alone.
+cuda_abi::Problem asked(const Rung& rung, const Problem& problem) {
+    cuda_abi::Problem p = ladder_problem(problem);
+    if (std::string(rung.info().name) == "strict_sums") { p.accuracy = Accuracy::strict; }
+    return p;
+}
+
+}  // namespace
+
 std::string refusal(const Rung& rung, const Problem& problem) {
-    const cuda_abi::Problem p = ladder_problem(problem);
+    const cuda_abi::Problem p = asked(rung, problem);
     cuda_abi::Status status;
     if (rung.library->supports(rung.index, 0, &p, &status)) { return {}; }
     return *status.message != 0 ? status.message : "(no reason given)";
@@ -22,7 +33,7 @@ Problem correlation_of(std::int64_t n, std::int64_t k, Mode mode) {
 }
 
 std::vector<cuda_abi::Policy> policies_of(const Rung& rung, const Problem& problem) {
-    const cuda_abi::Problem p = ladder_problem(problem);
+    const cuda_abi::Problem p = asked(rung, problem);
     std::vector<cuda_abi::Policy> all(64);
     const std::int32_t count = rung.library->policies(rung.index, 0, &p, all.data(), static_cast<std::int32_t>(all.size()));
     all.resize(std::min(all.size(), static_cast<std::size_t>(count)));
@@ -37,7 +48,7 @@ RungRunOf<std::byte> run_rung_bytes(const Rung& rung, const Problem& problem, st
                                     const cuda_abi::Policy& policy) {
     RungRunOf<std::byte> run;
     cuda_abi::Status status;
-    const cuda_abi::Problem p = ladder_problem(problem);
+    const cuda_abi::Problem p = asked(rung, problem);
     const core::Resolved resolved = core::resolve(problem);
     const core::AlignedBytes ordered = core::joined_sets(resolved, core::ordered_sets(resolved, taps));
     const cuda_abi::HostTaps all{ordered.get()};

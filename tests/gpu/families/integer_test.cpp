@@ -32,6 +32,14 @@ protected:
                 std::memcpy(c.out.data(), out.data(), out.size());
             } catch (const Error& e) { error = e.what(); }
             EXPECT_EQ(difference(c, wanted, error), "") << info.name;
+            if (chance(0.2, random)) {
+                std::memset(c.out.data(), 0xFF, c.out.size());
+                error.clear();
+                try {
+                    plan.execute_host(c.first_out(), c.first_in());
+                } catch (const Error& e) { error = e.what(); }
+                EXPECT_EQ(difference(c, wanted, error), "") << info.name << " from host memory";
+            }
             ++solved;
         }
         EXPECT_GT(solved, 0) << "nothing solves it";

@@ -7,20 +7,19 @@
 #include "cuda/families/common/grids.hpp"
 
 namespace tapline::cuda {
+namespace {
 
-Walk walk_of(std::span<WalkAxis> axes) {
+// Puts the axes in order, and tells them what became of them.
+void walk_along(WalkSide& side) {
     std::vector<WalkAxis*> order;
-    for (WalkAxis& axis : axes) {
-        axis.index = -1;
-        axis.packed = 0;
+    for (WalkAxis& axis : side.axes) {
         if (axis.length > 1 && axis.step != 0) { order.push_back(&axis); }
     }
     std::stable_sort(order.begin(), order.end(),
                      [](const WalkAxis* a, const WalkAxis* b) { return std::abs(a->step) < std::abs(b->step); });
-    Walk walk{};
+    Walk& walk = side.walk;
     std::fill_n(walk.lengths, Walk::kMostAxes, 1);
     walk.count = 1;
-    walk.filtered = walk.batch = -1;
     int at = 0;
     for (WalkAxis* axis : order) {
         walk.lengths[at] = axis->length;
@@ -29,7 +28,94 @@ Walk walk_of(std::span<WalkAxis> axes) {
         axis->packed = walk.count;
         walk.count *= axis->length;
     }
+    walk.filtered = side.axes[WalkSide::kX].index;
+    walk.batch = side.axes[WalkSide::kBatch].index;
+}
+
+std::size_t cut_of(const Problem& p) {
+    return p.rank == 1 ? std::size_t{WalkSide::kX} : p.rank == 2 ? std::size_t{WalkSide::kY} : std::size_t{WalkSide::kZ};
+}
+
+// What a job says of neither the cut axis nor the batch: packed, or as in the problem.
+std::int64_t inside_step(const Problem& p, const Job& job, std::size_t role, std::int64_t row, std::int64_t planned) {
+    if (job.packed == 0) { return planned; }
+    switch (role) {
+        case WalkSide::kChannels:
+            return 1;
+        case WalkSide::kX:
+            return p.channels.length;
+        case WalkSide::kY:
+            return p.channels.length * row;
+        default:
+            return 0;  // one element of the outer axes
+    }
+}
+
+template <class Step>
+Walk walk_with(const WalkSide& side, const Job& job, const Step& step) {
+    Walk walk = side.walk;
+    for (std::size_t role = 0; role < side.axes.size(); ++role) {
+        const int index = side.axes.at(role).index;
+        if (index < 0) { continue; }
+        walk.steps[index] = step(role);
+        if (role >= WalkSide::kOuter && job.packed != 0) {
+            walk.count /= walk.lengths[index];
+            walk.lengths[index] = 1;
+        }
+    }
     return walk;
+}
+
+}  // namespace
+
+WalkSide samples_of(const Problem& p) {
+    const auto axis = [](const core::Axis& a) -> WalkAxis { return {a.n, a.in_stride}; };
+    const auto rows = [](const core::Batch& b) -> WalkAxis { return {b.length, b.in_stride}; };
+    WalkSide side{{axis(p.x), axis(p.y), axis(p.z), rows(p.channels), rows(p.batch)}, {}};
+    for (std::size_t i = 0; i < p.outer.size(); ++i) { side.axes.at(WalkSide::kOuter + i) = rows(p.outer.at(i)); }
+    walk_along(side);
+    return side;
+}
+
+WalkSide outputs_of(const Problem& p) {
+    const auto axis = [](const core::Axis& a) -> WalkAxis { return {a.outputs, a.out_stride}; };
+    const auto rows = [](const core::Batch& b) -> WalkAxis { return {b.length, b.out_stride}; };
+    WalkSide side{{axis(p.x), axis(p.y), axis(p.z), rows(p.channels), rows(p.batch)}, {}};
+    for (std::size_t i = 0; i < p.outer.size(); ++i) { side.axes.at(WalkSide::kOuter + i) = rows(p.outer.at(i)); }
+    walk_along(side);
+    return side;
+}
+
+std::int64_t sample_step(const Problem& p, const Job& job, std::size_t role) {
+    if (role == cut_of(p)) { return job.in_stride; }
+    if (role == WalkSide::kBatch) { return job.in_batch; }
+    const std::int64_t planned = role == WalkSide::kX          ? p.x.in_stride
+                                 : role == WalkSide::kY        ? p.y.in_stride
+                                 : role == WalkSide::kZ        ? p.z.in_stride
+                                 : role == WalkSide::kChannels ? p.channels.in_stride
+                                                               : p.outer.at(role - WalkSide::kOuter).in_stride;
+    return inside_step(p, job, role, p.x.n, planned);
+}
+
+std::int64_t output_step(const Problem& p, const Job& job, std::size_t role) {
+    if (role == cut_of(p)) { return job.out_stride; }
+    if (role == WalkSide::kBatch) { return job.out_batch; }
+    const std::int64_t planned = role == WalkSide::kX          ? p.x.out_stride
+                                 : role == WalkSide::kY        ? p.y.out_stride
+                                 : role == WalkSide::kZ        ? p.z.out_stride
+                                 : role == WalkSide::kChannels ? p.channels.out_stride
+                                                               : p.outer.at(role - WalkSide::kOuter).out_stride;
+    return inside_step(p, job, role, p.x.outputs, planned);
+}
+
+Walk sample_walk(const WalkSide& side, const Problem& p, const Job& job) {
+    Walk walk = walk_with(side, job, [&](std::size_t role) { return sample_step(p, job, role); });
+    walk.first = -job.in_first * job.in_stride;
+    return walk;
+}
+
+Walk output_walk(const WalkSide& side, const Problem& p, const Job& job) {
+    return walk_with(side, job, [&](std::size_t role) { return output_step(p, job, role); });
 }
 
 unsigned pass_blocks(std::int64_t elements) {

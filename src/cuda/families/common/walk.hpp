@@ -1,8 +1,10 @@
 // Elements of any layout in the order of memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <span>
+
+#include "cuda/rung.hpp"
 
 namespace tapline::cuda {
 
@@ -23,8 +25,22 @@ struct WalkAxis {
     int index = -1;
     std::int64_t packed = 0;
 };
-/// Of at most Walk::kMostAxes axes, which are put in order and told what became of them.
-Walk walk_of(std::span<WalkAxis> axes);
+
+/// The samples or the outputs of a problem as a walk, for one element of its outer axes if those are left out.
+struct WalkSide {
+    enum Role : std::size_t { kX, kY, kZ, kChannels, kBatch, kOuter };  // and the outer axes that follow
+    std::array<WalkAxis, Walk::kMostAxes> axes;
+    Walk walk;
+};
+WalkSide samples_of(const Problem& p);
+WalkSide outputs_of(const Problem& p);
+
+/// Elements from one place of an axis to the next in a job, which may lie otherwise than its problem says.
+std::int64_t sample_step(const Problem& p, const Job& job, std::size_t role);
+std::int64_t output_step(const Problem& p, const Job& job, std::size_t role);
+/// The walk of a job: the same order of axes, from its samples' place 0, or its first output. Allocates nothing.
+Walk sample_walk(const WalkSide& side, const Problem& p, const Job& job);
+Walk output_walk(const WalkSide& side, const Problem& p, const Job& job);
 
 inline constexpr int kPassThreads = 256;
 inline constexpr int kPassEach = 4;  // elements of a thread

@@ -27,22 +27,6 @@ constexpr double kShareByPasses = 0.6;  // of the copy's speed
 
 std::int64_t whole(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// One side of a problem: its axes in the order x, y, z, channels, batch, outer ones.
-struct Side {
-    std::array<WalkAxis, Walk::kMostAxes> axes;
-    Walk walk;
-};
-Side side_of(const Problem& p, bool input) {
-    const auto axis = [&](const core::Axis& a) -> WalkAxis {
-        return {input ? a.n : a.outputs, input ? a.in_stride : a.out_stride};
-    };
-    const auto rows = [&](const core::Batch& b) -> WalkAxis { return {b.length, input ? b.in_stride : b.out_stride}; };
-    Side side{{axis(p.x), axis(p.y), axis(p.z), rows(p.channels), rows(p.batch)}, {}};
-    for (std::size_t i = 0; i < p.outer.size(); ++i) { side.axes.at(i + 5) = rows(p.outer.at(i)); }
-    side.walk = walk_of(side.axes);
-    return side;
-}
-
 // The same in double, samples and outputs one after the other as they lie.
 Problem in_double(const Problem& p) {
     Problem inner = p;
@@ -54,20 +38,21 @@ Problem in_double(const Problem& p) {
     inner.trivial_epilogue = true;
     inner.narrow_taps = inner.exact_specials = false;
     inner.separable = 0;
-    const auto put = [&](bool input) {
-        const Side side = side_of(p, input);
-        const auto set = [&](auto& axis, std::size_t i) {
-            (input ? axis.in_stride : axis.out_stride) = side.axes.at(i).length == 1 ? 1 : side.axes.at(i).packed;
-        };
-        set(inner.x, 0);
-        set(inner.y, 1);
-        set(inner.z, 2);
-        set(inner.channels, 3);
-        set(inner.batch, 4);
-        for (std::size_t i = 0; i < p.outer.size(); ++i) { set(inner.outer.at(i), i + 5); }
+    const auto step = [](const WalkSide& side, std::size_t role) {
+        const WalkAxis& axis = side.axes.at(role);
+        return axis.length == 1 ? 1 : axis.packed;
     };
-    put(true);
-    put(false);
+    const WalkSide in = samples_of(p);
+    const WalkSide out = outputs_of(p);
+    const auto put = [&](auto& axis, std::size_t role) {
+        axis.in_stride = step(in, role);
+        axis.out_stride = step(out, role);
+    };
+    put(inner.x, WalkSide::kX);
+    put(inner.y, WalkSide::kY);
+    put(inner.z, WalkSide::kZ);
+    put(inner.channels, WalkSide::kChannels);
+    put(inner.batch, WalkSide::kBatch);
     return inner;
 }
 
@@ -78,8 +63,8 @@ struct Places {
 Places places_of(const Problem& p) {
     Places places{};
     places.samples = kAlignment;  // behind the largest sample
-    places.outputs = places.samples + whole(side_of(p, true).walk.count * 8);
-    places.own = places.outputs + whole(side_of(p, false).walk.count * 8);
+    places.outputs = places.samples + whole(samples_of(p).walk.count * 8);
+    places.own = places.outputs + whole(outputs_of(p).walk.count * 8);
     return places;
 }
 
@@ -100,7 +85,6 @@ public:
         info.limited_by = "what limits the rung inside, in double";
         info.source = "src/cuda/families/strict_sums/strict_sums.cu";
         info.rank = rank_;
-        info.takes_outer = rank_ == 1 ? 1 : 0;
         return info;
     }
     [[nodiscard]] Refusal supports(const Problem& p, const cuda_abi::Device& device) const override {
@@ -114,7 +98,7 @@ public:
         return best_rung(in_double(p), device).rung < 0 ? "no rung convolves them in double" : "";
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const double bytes = 12 * static_cast<double>(side_of(p, true).walk.count + side_of(p, false).walk.count);
+        const double bytes = 12 * static_cast<double>(samples_of(p).walk.count + outputs_of(p).walk.count);
         return 3 * kLaunchSeconds + bytes / (kShareByPasses * device.copy_bytes_per_second) +
                best_rung(in_double(p), device).seconds;
     }
@@ -133,9 +117,9 @@ public:
         const auto* const taps = static_cast<const float*>(prepared.given.taps);
         const std::vector<double> wide(taps, taps + p.filters * p.taps());
         chosen->places = places_of(p);
-        chosen->in = side_of(p, true).walk;
-        chosen->out = checked_outputs(p);
-        chosen->out.least = least_of(p, wide);
+        chosen->in = samples_of(p);
+        chosen->out = outputs_of(p);
+        chosen->least = least_of(p, wide);
         chosen->inner = prepare_inside(in_double(p), wide.data(), prepared.device);
         return chosen;
     }
@@ -152,9 +136,9 @@ public:
         auto* const largest = reinterpret_cast<unsigned*>(memory);
         auto* const samples = reinterpret_cast<double*>(memory + chosen.places.samples);
         auto* const outputs = reinterpret_cast<double*>(memory + chosen.places.outputs);
-        const float* const in = static_cast<const float*>(job.in) - job.in_first * job.in_stride;
         check(cudaMemsetAsync(largest, 0, sizeof *largest, stream), "cudaMemsetAsync");
-        launch_kernel(chosen.widen, pass_blocks(chosen.in.count), kPassThreads, 0, stream, Widen{in, samples, chosen.in, largest});
+        launch_kernel(chosen.widen, pass_blocks(chosen.in.walk.count), kPassThreads, 0, stream,
+                      Widen{static_cast<const float*>(job.in), samples, sample_walk(chosen.in, p, job), largest});
         const Problem& inner = chosen.inner->problem;
         const core::Axis& cut = inner.cut();
         Job doubles;
@@ -168,9 +152,9 @@ public:
         doubles.out_batch = inner.batch.out_stride;
         doubles.batch = inner.batch.length;
         chosen.inner->rung->launch(*chosen.inner, doubles, chosen.inner->on_device, memory + chosen.places.own, stream);
-        Check c = chosen.out;
+        Check c = check_of(chosen, p, job);
         c.from = outputs;
-        c.in = in;
+        c.in = static_cast<const float*>(job.in) - job.in_first * job.in_stride;
         c.taps = static_cast<const float*>(on_device.taps);
         c.filter_elements = prepared.taps_pitch_bytes / static_cast<std::int64_t>(sizeof(float));
         c.out = static_cast<float*>(job.out);
@@ -182,28 +166,30 @@ public:
 private:
     struct ChosenStrict final : Chosen {
         Places places{};
-        Walk in{};
-        Check out{};
+        WalkSide in{}, out{};
+        double least = 0;
         WidenKernel widen = nullptr;
         CheckKernel check = nullptr;
         RungInside inner;
     };
 
-    static Check checked_outputs(const Problem& p) {
-        Side side = side_of(p, false);
-        const Side samples = side_of(p, true);
+    static Check check_of(const ChosenStrict& chosen, const Problem& p, const Job& job) {
         Check c{};
-        c.walk = side.walk;
-        const auto axis = [](const core::Axis& a) -> SumAxis { return {a.n, a.k, a.origin, a.in_stride, a.boundary}; };
-        c.x = axis(p.x);
-        c.y = axis(p.y);
-        c.z = axis(p.z);
-        for (std::size_t i = 0; i < 3; ++i) { c.places[i] = side.axes.at(i).index; }
-        for (std::size_t i = 3; i < side.axes.size(); ++i) {
-            if (side.axes.at(i).index >= 0) { c.in_steps[side.axes.at(i).index] = samples.axes.at(i).step; }
+        c.walk = output_walk(chosen.out, p, job);
+        const auto axis = [&](const core::Axis& a, std::size_t role) -> SumAxis {
+            c.places[role] = chosen.out.axes.at(role).index;
+            return {a.n, a.k, a.origin, sample_step(p, job, role), a.boundary};
+        };
+        c.x = axis(p.x, WalkSide::kX);
+        c.y = axis(p.y, WalkSide::kY);
+        c.z = axis(p.z, WalkSide::kZ);
+        for (const std::size_t role : {std::size_t{WalkSide::kChannels}, std::size_t{WalkSide::kBatch}}) {
+            const int index = chosen.out.axes.at(role).index;
+            if (index >= 0) { c.in_steps[index] = sample_step(p, job, role); }
         }
         c.filters = p.filters;
-        c.filter_axis = p.filters == 1 ? -1 : side.axes.at(p.rank == 1 ? 4 : 3).index;
+        c.filter_axis = p.filters == 1 ? -1 : chosen.out.axes.at(p.rank == 1 ? WalkSide::kBatch : WalkSide::kChannels).index;
+        c.least = chosen.least;
         return c;
     }
 

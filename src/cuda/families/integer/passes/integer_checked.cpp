@@ -40,16 +40,6 @@ std::uint64_t most_of(const Problem& p, const void* taps) {
     return worst == 0 ? UINT64_MAX : static_cast<std::uint64_t>(top / worst);
 }
 
-Walk samples_of(const Problem& p) {
-    std::array<WalkAxis, Walk::kMostAxes> axes{{{p.x.n, p.x.in_stride},
-                                                {p.y.n, p.y.in_stride},
-                                                {p.z.n, p.z.in_stride},
-                                                {p.channels.length, p.channels.in_stride},
-                                                {p.batch.length, p.batch.in_stride}}};
-    for (std::size_t i = 0; i < p.outer.size(); ++i) { axes.at(i + 5) = {p.outer.at(i).length, p.outer.at(i).in_stride}; }
-    return walk_of(axes);
-}
-
 class IntegerChecked final : public IntegerRung {
 public:
     explicit IntegerChecked(int rank) : rank_(rank) {}
@@ -81,7 +71,7 @@ public:
         return best_rung(low_bits_of(p), device).rung < 0 ? "no rung makes sums of 64 bits" : "";
     }
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
-        const double bytes = static_cast<double>(samples_of(p).count) * stored_bytes(p.dtype);
+        const double bytes = static_cast<double>(samples_of(p).walk.count) * stored_bytes(p.dtype);
         return 3 * kLaunchSeconds + bytes / (kShareByPass * device.copy_bytes_per_second) +
                best_rung(low_bits_of(p), device).seconds;
     }
@@ -109,7 +99,7 @@ public:
         const bool is_constant = p.x.boundary == kConstant || p.y.boundary == kConstant || p.z.boundary == kConstant;
         const bool fits = p.output_dtype == kI64 || chosen->bound.never_negative;
         if (!fits || (is_constant && magnitude > chosen->most)) { return chosen; }
-        chosen->walk = samples_of(p);
+        chosen->samples = samples_of(p);
         chosen->largest = largest_kernel();
         load_kernel(chosen->largest);
         chosen->inner = prepare_inside(low_bits_of(p), prepared.given.taps, prepared.device);
@@ -133,8 +123,7 @@ public:
             g.signal.in_bytes = stored_bytes(p.dtype);
             g.signal.in_signed = is_signed(p.dtype) ? 1 : 0;
             g.signal.in_bool = p.dtype == kBoolean ? 1 : 0;
-            g.walk = chosen.walk;
-            g.walk.first = -job.in_first * job.in_stride;
+            g.walk = sample_walk(chosen.samples, p, job);
             g.found = found;
             launch_kernel(chosen.largest, pass_blocks(g.walk.count), kPassThreads, 0, stream, g);
             chosen.inner->rung->launch(*chosen.inner, job, chosen.inner->on_device, own, stream);
@@ -151,7 +140,7 @@ private:
     struct ChosenChecked final : ChosenInteger {
         using ChosenInteger::ChosenInteger;
         std::uint64_t most = 0;
-        Walk walk{};
+        WalkSide samples{};
         LargestKernel largest = nullptr;
         AnyKernel any = nullptr;
         RungInside inner;  // null: all outputs are those of integer_any

@@ -134,24 +134,6 @@ Parts exact_parts(const Problem& p, int kept, const void* taps) {
     });
 }
 
-// One side of a problem as elements one after the other, in the order of memory, and where each of its axes steps there.
-struct Axes {
-    Walk walk;
-    std::int64_t filtered = 1, batch = 0;
-    std::array<std::int64_t, Rows::kMostOthers> outer{};
-};
-Axes axes_of(std::int64_t length, std::int64_t step, const Problem& p, std::int64_t core::Batch::*stride) {
-    std::array<WalkAxis, 2 + Rows::kMostOthers> all{{{length, step}, {p.batch.length, p.batch.*stride}}};
-    for (std::size_t i = 0; i < p.outer.size(); ++i) { all.at(i + 2) = {p.outer.at(i).length, p.outer.at(i).*stride}; }
-    Axes axes{.walk = walk_of(all), .filtered = length == 1 ? 1 : all[0].packed, .batch = all[1].packed};
-    for (std::size_t i = 0; i < p.outer.size(); ++i) { axes.outer.at(i) = all.at(i + 2).packed; }
-    axes.walk.filtered = all[0].index;
-    axes.walk.batch = all[1].index;
-    return axes;
-}
-Axes input_axes(const Problem& p) { return axes_of(p.x.n, p.x.in_stride, p, &core::Batch::in_stride); }
-Axes output_axes(const Problem& p) { return axes_of(p.x.outputs, p.x.out_stride, p, &core::Batch::out_stride); }
-
 // Rows of digits under digits of taps.
 Problem real_problem(const Problem& p) {
     Problem inner = p;
@@ -166,16 +148,13 @@ Problem real_problem(const Problem& p) {
     inner.taps_finite = inner.has_negative_tap = true;
     inner.bits_of_taps = inner.bits_of_tap = core::TapsFacts::kUnknownBits;
     if (p.x.boundary == kConstant) { inner.constant = static_cast<double>(constant_of(p)); }
-    const Axes in = input_axes(p);
-    const Axes out = output_axes(p);
-    inner.x.in_stride = in.filtered;
-    inner.x.out_stride = out.filtered;
-    inner.batch.in_stride = in.batch;
-    inner.batch.out_stride = out.batch;
-    for (std::size_t i = 0; i < p.outer.size(); ++i) {
-        inner.outer.at(i).in_stride = in.outer.at(i);
-        inner.outer.at(i).out_stride = out.outer.at(i);
-    }
+    const auto put = [&](const WalkSide& side, std::int64_t core::Axis::*sample, std::int64_t core::Batch::*row) {
+        const WalkAxis& x = side.axes[WalkSide::kX];
+        inner.x.*sample = x.length == 1 ? 1 : x.packed;
+        inner.batch.*row = side.axes[WalkSide::kBatch].packed;
+    };
+    put(samples_of(p), &core::Axis::in_stride, &core::Batch::in_stride);
+    put(outputs_of(p), &core::Axis::out_stride, &core::Batch::out_stride);
     return inner;
 }
 
@@ -186,8 +165,8 @@ struct Places {
 };
 Places places_of(const Problem& p, const Parts& parts) {
     Places places{};
-    places.plane = whole(input_axes(p).walk.count * 8) / 8;
-    const std::int64_t outputs = whole(output_axes(p).walk.count * 8);
+    places.plane = whole(samples_of(p).walk.count * 8) / 8;
+    const std::int64_t outputs = whole(outputs_of(p).walk.count * 8);
     places.samples = kFoundBytes;
     places.outputs = places.samples + places.plane * 8 * parts.samples.count;
     places.sums = places.outputs + outputs;
@@ -208,7 +187,6 @@ public:
         info.requirements = "64 taps or more; whole signals; sums of up to 127 bits; workspace";
         info.limited_by = "what limits the rung inside, once for each product of digits";
         info.source = "src/cuda/families/integer/passes/integer_long.cu";
-        info.takes_outer = 1;
         return info;
     }
     [[nodiscard]] Refusal refuse_sums(const Problem& p, const cuda_abi::Device& device) const override {
@@ -225,8 +203,8 @@ public:
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         const Parts parts = ordinary_parts(p);
         const int products = products_of(parts);
-        const auto samples = static_cast<double>(input_axes(p).walk.count);
-        const auto outputs = static_cast<double>(output_axes(p).walk.count);
+        const auto samples = static_cast<double>(samples_of(p).walk.count);
+        const auto outputs = static_cast<double>(outputs_of(p).walk.count);
         const double bytes = samples * (stored_bytes(p.dtype) + 8.0 * parts.samples.count) +
                              outputs * (stored_bytes(p.output_dtype) + 8.0 + (8.0 + parts.kept / 4.0) * (products - 1));
         return (products + 1) * kLaunchSeconds + bytes / (kShareByPasses * device.copy_bytes_per_second) +
@@ -244,14 +222,14 @@ public:
         auto chosen = std::make_unique<ChosenLong>(prepared);
         const void* const taps = prepared.given.taps;
         const int kept = bits_kept(p, chosen->bound);
-        if (kept > 0 && !(chosen->reports && p.has_outer())) { chosen->parts = exact_parts(p, kept, taps); }
+        if (kept > 0) { chosen->parts = exact_parts(p, kept, taps); }
         if (!chosen->parts.is_possible()) {
             chosen->road.load(prepared, *chosen);
             return chosen;
         }
         chosen->places = places_of(p, chosen->parts);
-        chosen->in = input_axes(p).walk;
-        chosen->out = output_axes(p).walk;
+        chosen->in = samples_of(p);
+        chosen->out = outputs_of(p);
         chosen->products = products_of(chosen->parts);
         chosen->split = split_kernel();
         chosen->join = join_kernel(kept > 64);
@@ -292,7 +270,7 @@ private:
         using ChosenInteger::ChosenInteger;
         Parts parts = kImpossible;
         Places places{};
-        Walk in, out;
+        WalkSide in{}, out{};
         int products = 0;
         SplitKernel split = nullptr;
         JoinKernel join = nullptr;
@@ -311,10 +289,9 @@ private:
         auto* const digits = reinterpret_cast<double*>(memory + places.samples);
         auto* const outputs = reinterpret_cast<double*>(memory + places.outputs);
         void* const sums = memory + places.sums;
-        Split split{signal, chosen.in, digits, places.plane, chosen.parts.samples};
-        split.walk.first = -job.in_first * job.in_stride;
+        Split split{signal, sample_walk(chosen.in, p, job), digits, places.plane, chosen.parts.samples};
         launch_kernel(chosen.split, pass_blocks(split.walk.count), kPassThreads, 0, stream, split);
-        Join join{signal, chosen.out, outputs, chosen.products > 1 ? sums : nullptr, 0, 1, 0};
+        Join join{signal, output_walk(chosen.out, p, job), outputs, chosen.products > 1 ? sums : nullptr, 0, 1, 0};
         int done = 0;
         for_each_product(chosen.parts, [&](int sample, int tap) {
             const RungInside& inner = chosen.inside.at(static_cast<std::size_t>(tap));
