@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/problem/resolved.hpp"
 #include "reference/reference.hpp"
 #include "support/buffers.hpp"
 #include "tapline/tapline.hpp"
@@ -41,6 +42,7 @@ inline int reals_of(Dtype dtype) { return is_complex(dtype) ? 2 : 1; }
 inline std::int64_t misses(const Problem& p, const Floats& taps, const Floats& in, const Floats& out, double factor = 1) {
     const reference::Sums sums = reference::sums(p, in.data(), taps.data());
     const int reals = reals_of(p.dtype);
+    const auto k = static_cast<double>(core::resolve(p).taps());
     std::int64_t count = 0;
     for (std::size_t o = 0; o < sums.real.size(); ++o) {
         for (int part = 0; part < reals; ++part) {
@@ -51,7 +53,7 @@ inline std::int64_t misses(const Problem& p, const Floats& taps, const Floats& i
                 count += std::isnan(wanted) ? !std::isnan(got) : got != static_cast<float>(wanted);
                 continue;
             }
-            const long double allowed = factor * static_cast<double>(p.taps + 2) * 0x1p-23L * magnitude + 0x1p-149L * p.taps;
+            const long double allowed = factor * (k + 2) * 0x1p-23L * magnitude + 0x1p-149L * k;
             count += !(std::abs(got - wanted) <= allowed);
         }
     }
