@@ -1,5 +1,6 @@
 """Chunks that are files of nothing but samples: read and written here as zarr-python does."""
 
+import errno
 import itertools
 import os
 import pickle
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 zarr = pytest.importorskip("zarr", minversion="3")
+from tapline._parts import chunk_files  # noqa: E402
 from tapline._parts.chunk_files import files_of  # noqa: E402
 
 
@@ -85,6 +87,36 @@ def test_arrays_of_groups_and_of_paths_by_fsspec(tmp_path):
         out = np.zeros(4, "i4")
         files.read(out, (slice(1, 5),))
         assert out.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("refused", [None, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSPC])
+def test_large_arrays_go_past_the_cache_where_the_system_can(refused, tmp_path, monkeypatch):
+    calls = []
+    write = os.pwritev
+
+    def pwritev(file, buffers, at, flags):
+        calls.append(flags)
+        if refused is not None:
+            raise OSError(refused, "refused")
+        # In pieces, and as a system that does not know the flag would.
+        return write(file, [buffers[0][:100]], at)
+
+    x = np.random.default_rng(1).standard_normal((30, 20)).astype("f4")
+    whole = slice(0, 30), slice(0, 20)
+    small, large = (zarr.create_array(str(tmp_path / n), shape=x.shape, chunks=(9, 20), dtype="f4", compressors=None) for n in "sl")
+    files_of(small)[whole] = x
+    monkeypatch.setattr(os, "pwritev", pwritev)
+    files_of(small)[whole] = x
+    assert not calls
+    monkeypatch.setattr(chunk_files, "_memory_bytes", lambda: 9000)
+    if refused == errno.ENOSPC:
+        with pytest.raises(OSError, match="refused"):
+            files_of(large)[whole] = x
+        assert not [path for path in contents(tmp_path / "l") if path.suffix == ".partial"]
+    else:
+        files_of(large)[whole] = x
+        assert contents(tmp_path / "l") == contents(tmp_path / "s")
+    assert set(calls) == {0x80}
 
 
 def test_a_file_of_another_size(tmp_path):

@@ -128,10 +128,11 @@ class _Onward:
             return block
         before = (slice(None),) * axis
         first = index[axis].start
-        tail = block[(*before, slice(following[axis].start - first, None))]
+        of_next, of_this = (*before, slice(following[axis].start - first, None)), (*before, slice(index[axis].stop - first))
+        tail = block[of_next]
         at = (*index[:axis], slice(following[axis].start, wanted[axis].stop), *index[axis + 1 :])
         self._kept = axis, at, tail if 2 * tail.nbytes >= block.nbytes else tail.copy()
-        return block[(*before, slice(index[axis].stop - first))]
+        return block[of_this]
 
     def beside(self, index, main, samples):
         """Those at an index, from the samples at `main` if they are among these, as of a boundary that turns them round."""
@@ -144,7 +145,8 @@ class _Onward:
         if kept is None or not _is_behind(index, kept):
             return np.asarray(self._x[index])
         axis, at, samples = kept
-        samples = samples[(*(slice(None),) * axis, slice(index[axis].start - at[axis].start, index[axis].stop - at[axis].start))]
+        inside = (*(slice(None),) * axis, slice(index[axis].start - at[axis].start, index[axis].stop - at[axis].start))
+        samples = samples[inside]
         if index[axis].stop <= at[axis].stop:
             return samples
         rest = (*index[:axis], slice(at[axis].stop, index[axis].stop), *index[axis + 1 :])
