@@ -12,6 +12,7 @@ import gc
 import itertools
 import math
 import operator
+import os
 
 import dask
 import dask.array as da
@@ -147,6 +148,9 @@ def to_zarr(x, target, *, overwrite=False, compute=True, **settings):
     import zarr
 
     x = _known(x)
+    if _parts.is_cupy(x._meta):
+        raise TypeError("x: chunks of CuPy; bring them to the host with x.map_blocks(cupy.asnumpy)")
+    target = os.fspath(target) if isinstance(target, os.PathLike) else target
     for source in _sources(x):
         stores.check_apart(target, source)
     if isinstance(target, zarr.Array):
@@ -157,7 +161,7 @@ def to_zarr(x, target, *, overwrite=False, compute=True, **settings):
         array = zarr.create_array(target, shape=x.shape, dtype=x.dtype, overwrite=overwrite, **settings)
     whole = array.shards or array.chunks
     if any(stop % n for c, n in zip(x.chunks, whole, strict=True) for stop in itertools.accumulate(c[:-1])):
-        x = x.rechunk(whole)
+        x = x.rechunk(tuple(n * max(max(c) // n, 1) for c, n in zip(x.chunks, whole, strict=True)))
     if compute and isinstance(array.store, zarr.storage.MemoryStore) and get_scheduler(collections=[x]) not in _IN_THIS_PROCESS:
         raise ValueError("target: a store in this process's memory, which Dask's workers do not reach; give a path")
     stored = x.store(files_of(array) or array, lock=False, compute=compute)
@@ -234,7 +238,8 @@ def _without_collecting():
 def _array_of(x):
     """What `from_zarr` or `from_array` slices an array's chunks from, as they are; None of other arrays."""
     layer = x.dask.layers.get(x.name)
-    if not isinstance(layer, Blockwise) or layer.task.func not in (getter, getter_nofancy) or layer.task.kwargs.get("lock"):
+    task = getattr(layer, "task", None)
+    if not isinstance(layer, Blockwise) or getattr(task, "func", None) not in (getter, getter_nofancy) or task.kwargs.get("lock"):
         return None
     (source, _), (chunks, _) = layer.indices
     slices = layer.io_deps.get(chunks)

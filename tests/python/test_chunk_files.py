@@ -2,6 +2,7 @@
 
 import errno
 import itertools
+import mmap
 import os
 import pickle
 
@@ -56,6 +57,9 @@ def test_files_and_samples_are_those_of_zarr(seed, tmp_path):
         out = np.zeros([s.stop - s.start for s in index], dtype)
         again.read(out, index)
         np.testing.assert_array_equal(out, there[index])
+        as_it_lies = again.mapped(index) if out.size else None
+        if as_it_lies is not None:
+            np.testing.assert_array_equal(as_it_lies, out)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +129,23 @@ def test_a_file_of_another_size(tmp_path):
     os.truncate(tmp_path / "a" / "c" / "1", 12)
     with pytest.raises(ValueError, match=r"c/1 has 12 bytes; .* has 16"):
         files_of(array).read(np.zeros(8, "f4"), (slice(0, 8),))
+
+
+def test_what_lies_in_one_file_is_not_copied(tmp_path, monkeypatch):
+    array = zarr.create_array(str(tmp_path / "a"), shape=(8, 6), chunks=(4, 6), dtype="f4", compressors=None)
+    array[:4] = 1 + np.arange(24).reshape(4, 6)
+    files = files_of(array)
+    rows = slice(1, 3), slice(0, 6)
+    assert files.mapped(rows).flags.c_contiguous
+    np.testing.assert_array_equal(files.mapped(rows), array[rows])
+    assert files.mapped((slice(3, 5), slice(0, 6))) is None  # of two chunks
+    assert files.mapped((slice(4, 6), slice(0, 6))) is None  # of one that has no file
+
+    def refuse(*_, **__):
+        raise OSError(errno.ENODEV, "No such device")
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    np.testing.assert_array_equal(files.mapped(rows), array[rows])
 
 
 @pytest.mark.parametrize("where", ["write", "replace"])

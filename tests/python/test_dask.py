@@ -311,6 +311,9 @@ def test_which_sources_are_read_from_their_files(tmp_path):
     for lazy in (da.from_zarr(path), da.from_zarr(array), da.from_zarr(path, inline_array=True), da.from_array(array, chunks=11)):
         assert reads_files(filtered(lazy))
         np.testing.assert_array_equal(computed(filtered(lazy)), tapline.image(x, taps))
+    rows = tapline.dask.convolve(da.from_array(array, chunks=((0, 9, 21), -1)), [1.0, 2.0], "same")
+    assert reads_files(rows)
+    np.testing.assert_array_equal(computed(rows), tapline.convolve(x, [1.0, 2.0], "same"))
     locked = da.from_array(array, chunks=11, lock=True)
     for lazy in (locked, da.from_zarr(path)[1:], da.from_zarr(path) + 0, da.from_zarr(path).persist(), da.from_array(x, chunks=11)):
         assert not reads_files(filtered(lazy))

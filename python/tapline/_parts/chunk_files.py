@@ -85,6 +85,16 @@ class ChunkFiles:
             samples = self._mapped(chunk)
             out[outside] = self._fill if samples is None else samples[inside]
 
+    def mapped(self, index):
+        """array[index] as it lies in a file, not to be written; None where it lies in several, or has none."""
+        if any(s.start == s.stop for s in index):
+            return None
+        chunk, inside, _ = next(self._overlaps(index))
+        if any(s.stop - s.start != i.stop - i.start for s, i in zip(index, inside, strict=True)):
+            return None
+        samples = self._mapped(chunk)
+        return None if samples is None else samples[inside]
+
     def __setitem__(self, index, values):
         """Slices with a start and a stop; a chunk's file is replaced by a complete one or is left as it was."""
         if self.array.read_only or not self._are_whole(index):
@@ -134,10 +144,18 @@ class ChunkFiles:
             size, expected = os.fstat(file).st_size, math.prod(self.chunks) * self.dtype.itemsize
             if size != expected:
                 raise ValueError(f"source: {path} has {size} bytes; a chunk of {self.chunks} {self.dtype} has {expected}")
-            memory = mmap.mmap(file, size, access=mmap.ACCESS_READ)
+            memory = _content(file, size)
         finally:
             os.close(file)
         return np.frombuffer(memory, self.dtype).reshape(self.chunks)
+
+
+def _content(file, size):
+    try:
+        return mmap.mmap(file, size, access=mmap.ACCESS_READ)
+    except OSError:  # a file system that maps nothing
+        with open(file, "rb", closefd=False) as opened:
+            return opened.read()
 
 
 def _memory_bytes():
