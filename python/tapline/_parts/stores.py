@@ -354,6 +354,9 @@ class _Zarr(_Made):
         array = self._opened()
         if array is None or array.shape != self._settings["shape"] or array.dtype != self._settings["dtype"]:
             raise ValueError(f"{self.name}: not what its journal says is there; overwrite=True begins anew")
+        folder = folder_of(array)
+        for path in () if folder is None else pathlib.Path(folder).rglob("*.partial"):  # chunks that were being written
+            path.unlink(missing_ok=True)
         return array
 
 
