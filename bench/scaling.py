@@ -13,6 +13,7 @@ GPU. What did not run is in the file with the reason.
 
 import argparse
 import os
+import statistics
 import sys
 import time
 import traceback
@@ -493,7 +494,7 @@ def host_table(found):
 
 
 def dask_table(found):
-    """The least of the runs; of processors' time, others on the machine change little."""
+    """Medians of the runs."""
     rows = []
     for f in found:
         runs = f.get("dask", [])
@@ -502,15 +503,15 @@ def dask_table(found):
             beside = "tapline.dask, in memory" if way.endswith("in memory") else "tapline.dask"
             row = [f"{own[0]['side']:,} x {own[0]['side']:,}", way]
             for name in ("seconds", "cpu_seconds"):
-                seconds = least(runs, way, name)
-                row += [page.seconds_text(seconds), f"{seconds / least(runs, beside, name):.2f}"]
+                seconds = median(runs, way, name)
+                row += [page.seconds_text(seconds), f"{seconds / median(runs, beside, name):.2f}"]
             rows.append([*row, f"{max(r['peak_mib'] for r in own):,.0f} MiB"])
     head = ["samples", "way", "elapsed", "times tapline.dask", "processors' time", "times tapline.dask", "memory"]
     return page.table(head, rows, "llrrrrr")
 
 
-def least(runs, way, name):
-    return min(r[name] for r in runs if r["way"] == way)
+def median(runs, way, name):
+    return statistics.median(r[name] for r in runs if r["way"] == way)
 
 
 def missing(found):
