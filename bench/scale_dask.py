@@ -37,7 +37,7 @@ def prepare(path, side, chunk):
     rng = np.random.default_rng(1)
     for i in range(0, side, chunk):
         for j in range(0, side, chunk):
-            part = x[i : i + chunk, j : j + chunk].shape
+            part = np.shape(x[i : i + chunk, j : j + chunk])
             x[i : i + chunk, j : j + chunk] = rng.standard_normal(part, dtype=np.float32)
 
 
