@@ -70,7 +70,7 @@ def test_files_and_samples_are_those_of_zarr(seed, tmp_path):
         {"filters": [zarr.codecs.TransposeCodec(order=(0,))]},
         {"serializer": zarr.codecs.BytesCodec(endian="big")},
         {"dtype": ">f4", "zarr_format": 2},
-        {"dtype": "M8[s]"},
+        {"dtype": "M8[s]", "zarr_format": 2},
     ],
 )
 def test_what_has_no_such_files(settings, tmp_path):

@@ -71,7 +71,7 @@ class ChunkFiles:
         self.array, self.folder = array, folder
         self.shape, self.chunks, self.dtype = array.shape, array.chunks, array.dtype
         self._key, self._fill = array.metadata.encode_chunk_key, array.fill_value
-        self._keeps_empty = array.config.write_empty_chunks
+        self._keeps_empty = getattr(getattr(array, "config", None), "write_empty_chunks", False)  # older ones do not say
         # Where an array and one like it fill more than half of the memory, the first chunks have left the system's cache before the
         # last are written, and making room there costs more than the writing: 25 MB took 49 ms of a virtual machine, 7.7 without.
         self._is_large = 4 * array.nbytes > _memory_bytes()
