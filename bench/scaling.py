@@ -13,6 +13,7 @@ GPU. What did not run is in the file with the reason.
 
 import argparse
 import os
+import statistics
 import sys
 import time
 import traceback
@@ -493,23 +494,24 @@ def host_table(found):
 
 
 def dask_table(found):
-    """By the processors' seconds, which others on the machine change little."""
+    """Medians of the runs."""
     rows = []
     for f in found:
         runs = f.get("dask", [])
         for way in dict.fromkeys(r["way"] for r in runs):
             own = [r for r in runs if r["way"] == way]
-            cpu = least(runs, way, "cpu_seconds")
-            beside = "tapline.dask, in memory" if way.endswith("in memory") else "one process"
-            size = f"{own[0]['side']:,} x {own[0]['side']:,}"
-            memory = f"{max(r['peak_mib'] for r in own):,.0f} MiB"
-            rows.append([size, way, page.seconds_text(cpu), f"{cpu / least(runs, beside, 'cpu_seconds'):.2f}", memory])
-    head = ["samples", "way", "processors' time", "times one process, or tapline", "memory"]
-    return page.table(head, rows, "llrrr")
+            beside = "tapline.dask, in memory" if way.endswith("in memory") else "tapline.dask"
+            row = [f"{own[0]['side']:,} x {own[0]['side']:,}", way]
+            for name in ("seconds", "cpu_seconds"):
+                seconds = median(runs, way, name)
+                row += [page.seconds_text(seconds), f"{seconds / median(runs, beside, name):.2f}"]
+            rows.append([*row, f"{max(r['peak_mib'] for r in own):,.0f} MiB"])
+    head = ["samples", "way", "elapsed", "times tapline.dask", "processors' time", "times tapline.dask", "memory"]
+    return page.table(head, rows, "llrrrrr")
 
 
-def least(runs, way, name):
-    return min(r[name] for r in runs if r["way"] == way)
+def median(runs, way, name):
+    return statistics.median(r[name] for r in runs if r["way"] == way)
 
 
 def missing(found):

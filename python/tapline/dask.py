@@ -3,24 +3,37 @@
 `import tapline.dask` needs Dask; nothing else of tapline does. An output chunk depends on its chunk and on slices of its neighbours
 as wide as the filter reaches, over as many of them as it reaches; nothing is rechunked. However an array is chunked, the bits
 are the same: algorithm and blocks are chosen for the whole. Each task uses one thread, as Dask runs many at a time; chunks may
-be arrays of NumPy or of CuPy.
+be arrays of NumPy or of CuPy. Of arrays that `dask.array.from_zarr` opened, whose chunks are files of nothing but their samples,
+an output chunk is read from these with what the filter reaches beside it, and `to_zarr` writes such files.
 """
 
+import contextlib
 import gc
 import itertools
 import math
 import operator
+import os
 
 import dask
 import dask.array as da
+import dask.local
+import dask.threaded
 import numpy as np
 from dask._task_spec import DataNode, Task, TaskRef
-from dask.base import tokenize
-from dask.highlevelgraph import HighLevelGraph
+from dask.array.core import getter, getter_nofancy
+from dask.base import get_scheduler, tokenize
+from dask.blockwise import Blockwise
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.layers import ArraySliceDep
 
 from tapline import _parts
+from tapline._parts import stores, windows
+from tapline._parts.chunk_files import ChunkFiles, files_of
 
-__all__ = ["convolve", "correlate", "image"]
+__all__ = ["convolve", "correlate", "image", "to_zarr"]
+
+# Schedulers.
+_IN_THIS_PROCESS = (None, dask.local.get_sync, dask.threaded.get)
 
 
 def convolve(x, taps, mode="full", *, axis=-1, boundary="zero", constant=None, origin=None, accuracy="standard", dtype=None,
@@ -104,6 +117,57 @@ def image(x, taps, mode="same", *, channel_axis=None, boundary="zero", constant=
     return _filtered(x, _parts.image_filter(x.shape, x.dtype, taps, mode, channel_axis, **options))
 
 
+def to_zarr(x, target, *, overwrite=False, compute=True, **settings):
+    """Store a Dask array as a Zarr array, each chunk as it is.
+
+    Uncompressed chunks in a folder are written straight into their files; zarr-python writes all others.
+
+    Parameters
+    ----------
+    x : dask.array.Array
+        Of chunks of known size; those that would share a chunk of the target are rechunked.
+    target : str, os.PathLike, zarr store or zarr.Array
+        A path or store is made a new array; `overwrite` replaces one that is there. An array must have the shape and type of `x`.
+    compute : bool
+        False: what stores when it is computed is returned.
+    settings
+        Of `zarr.create_array`, for a new array. By default `chunks` are those of `x` and `compressors` is None.
+
+    Returns
+    -------
+    zarr.Array
+        The target. ValueError where it does not fit, or `x` is made from it.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np, tapline.dask
+    >>> x = da.from_array(np.arange(6.0), chunks=2)
+    >>> tapline.dask.to_zarr(tapline.dask.convolve(x, [0.5, 0.5], "valid"), "smooth.zarr")[:]
+    array([0.5, 1.5, 2.5, 3.5, 4.5])
+    """
+    import zarr
+
+    x = _known(x)
+    if _parts.is_cupy(x._meta):
+        raise TypeError("x: chunks of CuPy; bring them to the host with x.map_blocks(cupy.asnumpy)")
+    target = os.fspath(target) if isinstance(target, os.PathLike) else target
+    for source in _sources(x):
+        stores.check_apart(target, source)
+    if isinstance(target, zarr.Array):
+        stores.check_fits(target, x.shape, x.dtype)
+        array = target
+    else:
+        settings = {"chunks": tuple(map(max, x.chunks)), "compressors": None, **settings}
+        array = zarr.create_array(target, shape=x.shape, dtype=x.dtype, overwrite=overwrite, **settings)
+    whole = array.shards or array.chunks
+    if any(stop % n for c, n in zip(x.chunks, whole, strict=True) for stop in itertools.accumulate(c[:-1])):
+        x = x.rechunk(tuple(n * max(max(c) // n, 1) for c, n in zip(x.chunks, whole, strict=True)))
+    if compute and isinstance(array.store, zarr.storage.MemoryStore) and get_scheduler(collections=[x]) not in _IN_THIS_PROCESS:
+        raise ValueError("target: a store in this process's memory, which Dask's workers do not reach; give a path")
+    stored = x.store(files_of(array) or array, lock=False, compute=compute)
+    return array if compute else stored
+
+
 def _known(x):
     if not isinstance(x, da.Array):
         raise TypeError(f"x: a {type(x).__name__}; give a dask.array, or use tapline.convolve or tapline.image")
@@ -117,12 +181,14 @@ def _known(x):
 def _filtered(x, spec):
     on_gpu = _parts.is_cupy(x._meta)
     axes = [_AxisOfGraph(spec, axis, chunks, by_blocks=not on_gpu) for axis, chunks in enumerate(x.chunks)]
-    token = tokenize(x.name, spec)
-    graph, name = _graph(x.name, spec, axes, token)
+    name = f"tapline-{tokenize(x.name, spec)}"
+    files = None if on_gpu else _files_of(x)
+    with _without_collecting():
+        graph = _tasks(x.name, spec, axes, name) if files is None else _tasks_on_files(files, spec, x.chunks, name)
     # Tasks on chunks of a GPU go to workers that have one, where workers are told apart (dask-cuda, --resources "GPU=1").
     resources = dask.config.get("tapline.gpu-resources", None) if on_gpu else None
     with dask.annotate(resources=resources) if resources else dask.annotate():
-        layer = HighLevelGraph.from_collections(name, graph, dependencies=[x])
+        layer = HighLevelGraph.from_collections(name, graph, dependencies=[x] if files is None else [])
     meta = x._meta.astype(spec.output_dtype)
     return da.Array(layer, name, tuple(axis.output_chunks for axis in axes), meta=meta)
 
@@ -157,20 +223,82 @@ class _AxisOfGraph:
             self.tasks.append(((_parts.range_of(part), tuple(places)), pieces))
 
 
-def _graph(source, spec, axes, token):
-    """Tasks: one for each slice of a chunk, one for each output chunk."""
-    # Nothing of this can be garbage yet, and looking for it takes as long as making 10,000 tasks.
+@contextlib.contextmanager
+def _without_collecting():
+    """Nothing of a graph can be garbage yet, and looking for it takes as long as making 10,000 tasks."""
     collects = gc.isenabled()
     gc.disable()
     try:
-        return _tasks(source, spec, axes, token)
+        yield
     finally:
         if collects:
             gc.enable()
 
 
-def _tasks(source, spec, axes, token):
-    name, cut_name, spec_key = f"tapline-{token}", f"tapline-cut-{token}", f"tapline-filter-{token}"
+def _array_of(x):
+    """What `from_zarr` or `from_array` slices an array's chunks from, as they are; None of other arrays."""
+    layer = x.dask.layers.get(x.name)
+    task = getattr(layer, "task", None)
+    if not isinstance(layer, Blockwise) or getattr(task, "func", None) not in (getter, getter_nofancy) or task.kwargs.get("lock"):
+        return None
+    (source, _), (chunks, _) = layer.indices
+    slices = layer.io_deps.get(chunks)
+    if not isinstance(slices, ArraySliceDep) or slices.chunks != x.chunks:
+        return None
+    if not isinstance(source, TaskRef):
+        return source
+    original = x.dask.layers.get(source.key, {}).get(source.key)
+    return original.value if isinstance(original, DataNode) else original
+
+
+def _files_of(x):
+    array = _array_of(x)
+    return files_of(array) if array is not None and array.shape == x.shape and array.dtype == x.dtype else None
+
+
+def _sources(x):
+    """The stored arrays that an array is made from, as far as its graph tells."""
+    sources = []
+    for name, layer in x.dask.layers.items():
+        # Others would make all of their tasks to answer.
+        if isinstance(layer, MaterializedLayer):
+            node = layer.get(name if name.startswith("original-") else _source_key(name))
+            value = node.value if isinstance(node, DataNode) else node
+            sources.append(value.array if isinstance(value, ChunkFiles) else value)
+    return sources
+
+
+def _source_key(name):
+    """Of the files beside the tasks of the layer `name`."""
+    return f"source-of-{name}"
+
+
+def _tasks_on_files(files, spec, chunks, name):
+    """Tasks: one for each output chunk."""
+    spans = []
+    for axis, lengths in enumerate(chunks):
+        bounds = [0, *itertools.accumulate(lengths)]
+        if axis in spec.axes:
+            parts = spec.parts(axis, sorted({*bounds[1:-1]} - {0, bounds[-1]}))
+            spans.append([windows.span_of(part) for part in parts if not part.is_empty])
+        else:
+            spans.append(list(itertools.pairwise(bounds)))
+    spec_key, files_key = f"filter-of-{name}", _source_key(name)
+    graph: dict = {spec_key: DataNode(spec_key, spec), files_key: DataNode(files_key, files)}
+    spec_ref, files_ref = TaskRef(spec_key), TaskRef(files_key)
+    for index in itertools.product(*(range(len(of_axis)) for of_axis in spans)):
+        key = (name, *index)
+        graph[key] = Task(key, _compute_from_files, spec_ref, files_ref, tuple(map(operator.getitem, spans, index)))
+    return graph
+
+
+def _compute_from_files(spec, files, region):
+    return spec.compute(windows.from_files(files, spec.axes, region), windows.ranges_of(spec.axes, region))
+
+
+def _tasks(source, spec, axes, name):
+    """Tasks: one for each slice of a chunk, one for each output chunk."""
+    cut_name, spec_key = name.replace("tapline", "tapline-cut", 1), f"filter-of-{name}"
     graph: dict = {spec_key: DataNode(spec_key, spec)}
     spec_ref = TaskRef(spec_key)
     references: dict[tuple, TaskRef] = {}  # by (chunk, kind) of all axes
@@ -201,7 +329,7 @@ def _tasks(source, spec, axes, token):
             geometry = geometries[place] = tuple(told[axis][0] for axis in filtered)
         key = (name, *index)
         graph[key] = Task(key, _compute, spec_ref, geometry, *pieces)
-    return graph, name
+    return graph
 
 
 def _cut(chunk, cuts):

@@ -1,11 +1,12 @@
-from typing import Literal
+import os
+from typing import Any, Literal
 
 from dask.array import Array
 from numpy.typing import ArrayLike, DTypeLike
 
 from tapline import _Accuracy, _Boundary, _Mode, _Overflow
 
-__all__ = ["convolve", "correlate", "image"]
+__all__ = ["convolve", "correlate", "image", "to_zarr"]
 
 def convolve(
     x: Array,
@@ -58,3 +59,6 @@ def image(
     clamp: tuple[float, float] | None = None,
     threads: int = 1,
 ) -> Array: ...
+def to_zarr(
+    x: Array, target: str | os.PathLike[str] | Any, *, overwrite: bool = False, compute: bool = True, **settings: Any
+) -> Any: ...

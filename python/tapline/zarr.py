@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from tapline import _parts
-from tapline._parts import stores
+from tapline._parts import stores, windows
 from tapline._tools import progress as _progress
 
 __all__ = ["convolve", "correlate", "image"]
@@ -107,27 +107,22 @@ def _run(source, target, make_filter, memory, progress, overwrite, chunks):
     problem = f"{spec.fingerprint:016x} {tuple(x.shape)} {x.dtype} {spec.options.get('mode')} axes {spec.axes}"
     with stores.target(target, x, shape, dtype, chunks, problem, overwrite) as out:
         cuts = _regions(spec, out.chunks, dtype, memory)
-        parts = {axis: spec.output_parts(axis, cuts[axis]) for axis in spec.axes}
-        spans = [
-            _spans(cut, n) if axis not in parts else parts[axis] for axis, (cut, n) in enumerate(zip(cuts, shape, strict=True))
-        ]
+        spans: list = [list(itertools.pairwise([0, *cut, n])) for cut, n in zip(cuts, shape, strict=True)]
+        for axis in spec.axes:
+            spans[axis] = [windows.span_of(part) for part in spec.output_parts(axis, cuts[axis])]
         regions = list(itertools.product(*spans))
         out.begin(len(regions))
-        onward = _Onward(x)
+        source = windows.Windows(x, spec.axes)
         with _progress.Progress(len(regions), progress, "tapline.zarr", out.done) as steps:
             for number, region in enumerate(regions):
                 if out.is_done(number):
                     continue
-                following = _main(_reads(spec, regions[number + 1])) if number + 1 < len(regions) else None
-                values = _region(onward, spec, region, following)
-                out.write(tuple(slice(*(r.outputs if isinstance(r, _parts.Part) else r)) for r in region), values)
+                following = regions[number + 1] if number + 1 < len(regions) else None
+                values = spec.compute(source.window(region, following), windows.ranges_of(spec.axes, region))
+                out.write(windows.outputs_of(region), values)
                 out.finish_region(number)
                 steps.step()
         return out.finish()
-
-
-def _spans(cuts, n):
-    return list(itertools.pairwise([0, *cuts, n]))
 
 
 def _regions(spec, chunks, dtype, memory):
@@ -154,112 +149,6 @@ def _regions(spec, chunks, dtype, memory):
                 break
             sizes = larger
     return [list(range(size, n, size)) for size, n in zip(sizes, shape, strict=True)]
-
-
-def _reads(spec, region):
-    """(samples to read, their places in the window of a region) : one, and a few at the ends of a boundary that needs others."""
-    index = [slice(*r) if not isinstance(r, _parts.Part) else None for r in region]
-    reads = []
-    for combination in itertools.product(*(_runs(region[axis]) for axis in spec.axes)):
-        for axis, run in zip(spec.axes, combination, strict=True):
-            index[axis] = slice(run[0], run[1])
-        reads.append((tuple(index), [(place, step) for _, _, place, step in combination]))
-    return reads
-
-
-def _main(reads):
-    """The index of the largest of them."""
-    return max((index for index, _ in reads), key=lambda index: math.prod(r.stop - r.start for r in index))
-
-
-def _region(onward, spec, region, following):
-    """The outputs of a region, from reads of the source."""
-    ranges = [_parts.range_of(region[axis]) for axis in spec.axes]
-    shape = [r.window[1] - r.window[0] if isinstance(r, _parts.Part) else r[1] - r[0] for r in region]
-    reads = _reads(spec, region)
-    main = _main(reads)
-    samples = onward.read(main, following)
-    pieces = [(places, samples if index == main else onward.beside(index, main, samples)) for index, places in reads]
-    (places, piece), *more = pieces
-    if not more and all(step == 1 for _, step in places):
-        return spec.compute(piece, ranges)
-    return spec.compute(_parts.assemble(shape, piece.dtype, spec.axes, pieces), ranges)
-
-
-class _Onward:
-    """Windows of an array in chunks, one behind the other along an axis: what two of them read is read once, and so is each chunk,
-    where a store can only read whole ones. Keeps a chunk's length across the window at most, beside what the next one reads."""
-
-    def __init__(self, x):
-        self._x = x
-        self._chunks = getattr(x, "chunks", None)
-        self._kept = None  # (axis, index, the samples there)
-
-    def read(self, index, following):
-        """The samples at an index of slices; the next that are asked for are at `following`, or None."""
-        if self._chunks is None:
-            return np.asarray(self._x[index])
-        kept, self._kept = self._kept, None
-        axis = _goes_on(index, following)
-        wanted = list(index)
-        if axis is not None:
-            stop = -(-index[axis].stop // self._chunks[axis]) * self._chunks[axis]
-            wanted[axis] = slice(index[axis].start, min(stop, self._x.shape[axis]))
-        block = self._joined(tuple(wanted), kept)
-        if axis is None:
-            return block
-        before = (slice(None),) * axis
-        first = index[axis].start
-        tail = block[(*before, slice(following[axis].start - first, None))]
-        at = (*index[:axis], slice(following[axis].start, wanted[axis].stop), *index[axis + 1 :])
-        self._kept = axis, at, tail if 2 * tail.nbytes >= block.nbytes else tail.copy()
-        return block[(*before, slice(index[axis].stop - first))]
-
-    def beside(self, index, main, samples):
-        """Those at an index, from the samples at `main` if they are among these, as of a boundary that turns them round."""
-        if all(m.start <= i.start and i.stop <= m.stop for i, m in zip(index, main, strict=True)):
-            return samples[tuple(slice(i.start - m.start, i.stop - m.start) for i, m in zip(index, main, strict=True))]
-        return np.asarray(self._x[index])
-
-    def _joined(self, index, kept):
-        """The samples at an index, the first of them from those that were kept."""
-        if kept is None or not _is_behind(index, kept):
-            return np.asarray(self._x[index])
-        axis, at, samples = kept
-        samples = samples[(*(slice(None),) * axis, slice(index[axis].start - at[axis].start, index[axis].stop - at[axis].start))]
-        if index[axis].stop <= at[axis].stop:
-            return samples
-        rest = (*index[:axis], slice(at[axis].stop, index[axis].stop), *index[axis + 1 :])
-        return np.concatenate((samples, np.asarray(self._x[rest])), axis)
-
-
-def _goes_on(index, following):
-    """The axis along which the following index is further on and begins before this one ends; None if there is none."""
-    if following is None:
-        return None
-    differing = [axis for axis, (a, b) in enumerate(zip(index, following, strict=True)) if a != b]
-    if len(differing) != 1:
-        return None
-    a, b = index[differing[0]], following[differing[0]]
-    return differing[0] if a.start <= b.start < a.stop <= b.stop else None
-
-
-def _is_behind(index, kept):
-    axis, at, _ = kept
-    others = all(a == b for i, (a, b) in enumerate(zip(index, at, strict=True)) if i != axis)
-    return others and at[axis].start <= index[axis].start < at[axis].stop
-
-
-def _runs(part):
-    """(first sample, last, place in the window, step): sources of neighbouring parts as one."""
-    runs: list[tuple] = []
-    for s in part.sources:
-        first = s.position - part.window[0]
-        if runs and s.step == 1 and runs[-1][3] == 1 and runs[-1][1] == s.first:
-            runs[-1] = (runs[-1][0], s.last, (runs[-1][2][0], first + s.length), 1)
-        else:
-            runs.append((s.first, s.last, (first, first + s.length), s.step))
-    return runs
 
 
 def main(arguments=None):

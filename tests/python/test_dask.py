@@ -147,7 +147,7 @@ def test_ten_thousand_chunks_are_a_second():
         y = tapline.dask.image(x, np.full((41, 41), 1.0 + i, np.float32))
         seconds.append(time.process_time() - begin)
     assert len(y.dask.layers[y.name]) > 10_000
-    assert min(seconds) < 1.5, seconds
+    assert min(seconds) < 1, seconds
 
 
 def test_a_filter_longer_than_chunks_and_several_passes():
@@ -261,6 +261,121 @@ def test_two_workers_one_of_which_dies():
 def _slowly(block):
     time.sleep(0.03)
     return block
+
+
+def stored(path, x, chunks, **settings):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    array = zarr.create_array(str(path), shape=x.shape, dtype=x.dtype, chunks=chunks, **{"compressors": None, **settings})
+    array[...] = x
+    return array
+
+
+def reads_files(y):
+    return [key for key in dict(y.dask.layers[y.name]) if isinstance(key, str)] == [f"filter-of-{y.name}", f"source-of-{y.name}"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_from_zarr_to_zarr_gives_the_bits_of_the_whole(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 50, 2).tolist())
+    x = rng.standard_normal(shape).astype((np.float32, np.float64, np.int16)[rng.integers(3)])
+    chunks = tuple(int(rng.integers(1, n + 1)) for n in shape)
+    plain = rng.random() < 0.7
+    stored(tmp_path / "in.zarr", x, chunks, **({} if plain else {"compressors": "auto"}))
+    lazy = da.from_zarr(str(tmp_path / "in.zarr"), chunks=drawn_chunks(rng, shape) if rng.random() < 0.5 else None)
+    mode, boundary = MODES[rng.integers(5)], BOUNDARIES[rng.integers(6)]
+    options = {"boundary": boundary, **({"constant": 2} if boundary == "constant" else {})}
+    if rng.random() < 0.5:
+        axis = int(rng.integers(2))
+        taps = rng.integers(-9, 9, int(rng.integers(1, shape[axis] + 1)))
+        whole = tapline.convolve(x, taps, mode, axis=axis, **options)
+        y = tapline.dask.convolve(lazy, taps, mode, axis=axis, **options)
+    else:
+        taps = rng.standard_normal([int(rng.integers(1, n + 1)) for n in shape]).astype(np.float32)
+        whole = tapline.image(x, taps, mode, **options)
+        y = tapline.dask.image(lazy, taps, mode, **options)
+    assert reads_files(y) == plain
+    with dask.config.set(scheduler="synchronous"):
+        out = tapline.dask.to_zarr(y, tmp_path / "out.zarr", **({"compressors": "auto"} if rng.random() < 0.3 else {}))
+    assert (out.shape, out.dtype) == (whole.shape, whole.dtype)
+    np.testing.assert_array_equal(out[...], whole)
+    np.testing.assert_array_equal(computed(y), whole)
+
+
+def test_which_sources_are_read_from_their_files(tmp_path):
+    x = np.random.default_rng(6).standard_normal((30, 20)).astype(np.float32)
+    array = stored(tmp_path / "in.zarr", x, (7, 8))
+    path = str(tmp_path / "in.zarr")
+    taps = np.ones((3, 3), np.float32)
+    filtered = lambda lazy: tapline.dask.image(lazy, taps)  # noqa: E731
+    for lazy in (da.from_zarr(path), da.from_zarr(array), da.from_zarr(path, inline_array=True), da.from_array(array, chunks=11)):
+        assert reads_files(filtered(lazy))
+        np.testing.assert_array_equal(computed(filtered(lazy)), tapline.image(x, taps))
+    rows = tapline.dask.convolve(da.from_array(array, chunks=((0, 9, 21), -1)), [1.0, 2.0], "same")
+    assert reads_files(rows)
+    np.testing.assert_array_equal(computed(rows), tapline.convolve(x, [1.0, 2.0], "same"))
+    locked = da.from_array(array, chunks=11, lock=True)
+    for lazy in (locked, da.from_zarr(path)[1:], da.from_zarr(path) + 0, da.from_zarr(path).persist(), da.from_array(x, chunks=11)):
+        assert not reads_files(filtered(lazy))
+    # Two filters, one after the other: only the first reads files.
+    twice = filtered(filtered(da.from_zarr(path)))
+    assert not reads_files(twice)
+    np.testing.assert_array_equal(computed(twice), tapline.image(tapline.image(x, taps), taps))
+
+
+def test_targets_of_to_zarr(tmp_path):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    x = np.random.default_rng(7).standard_normal((28, 20)).astype(np.float32)
+    array = stored(tmp_path / "in.zarr", x, (7, 8))
+    y = tapline.dask.image(da.from_zarr(array), np.ones((3, 3)), "full")
+    whole = computed(y)
+    out = tapline.dask.to_zarr(y, tmp_path / "out.zarr", shards=(16, 18), chunks=(8, 9), attributes={"units": "V"})
+    assert (out.shards, out.chunks, dict(out.attrs)) == ((16, 18), (8, 9), {"units": "V"})
+    np.testing.assert_array_equal(out[...], whole)
+    with pytest.raises(ValueError, match="exist"):
+        tapline.dask.to_zarr(y, tmp_path / "out.zarr")
+    out = tapline.dask.to_zarr(y, tmp_path / "out.zarr", overwrite=True)
+    assert (out.compressors, out.chunks) == ((), (9, 8))
+    np.testing.assert_array_equal(out[...], whole)
+    memory = tapline.dask.to_zarr(y, zarr.storage.MemoryStore())
+    np.testing.assert_array_equal(memory[...], whole)
+    with dask.config.set(scheduler="processes"), pytest.raises(ValueError, match="memory"):
+        tapline.dask.to_zarr(y, zarr.storage.MemoryStore())
+    given = zarr.create_array(str(tmp_path / "given.zarr"), shape=y.shape, dtype=y.dtype, chunks=(5, 6))
+    later = tapline.dask.to_zarr(y, given, compute=False)
+    assert not given[...].any()
+    later.compute()
+    np.testing.assert_array_equal(given[...], whole)
+    before = {p: p.read_bytes() for p in (tmp_path / "in.zarr").rglob("*") if p.is_file()}
+    for source in (array, tmp_path / "in.zarr", str(tmp_path / "in.zarr")):
+        for lazy in (tapline.dask.image(da.from_zarr(array), np.ones((3, 3))) + 1, da.from_zarr(str(tmp_path / "in.zarr")) + 1):
+            with pytest.raises(ValueError, match="source"):
+                tapline.dask.to_zarr(lazy, source, **({} if source is array else {"overwrite": True}))
+    assert before == {p: p.read_bytes() for p in (tmp_path / "in.zarr").rglob("*") if p.is_file()}
+    with pytest.raises(ValueError, match=r"target: \(30, 20\)"):
+        tapline.dask.to_zarr(y, zarr.create_array(str(tmp_path / "small.zarr"), shape=(30, 20), dtype="f4"))
+    with pytest.raises(TypeError, match=r"dask\.array"):
+        tapline.dask.to_zarr(x, tmp_path / "never.zarr")
+    with pytest.raises(ValueError, match="unknown"):
+        tapline.dask.to_zarr(y[y[:, 0] > 0], tmp_path / "never.zarr")
+    assert not (tmp_path / "never.zarr").exists()
+
+
+def test_two_workers_from_zarr_to_zarr(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    x = np.random.default_rng(8).standard_normal((90, 70)).astype(np.float32)
+    stored(tmp_path / "in.zarr", x, (20, 30))
+    taps = np.outer(np.hanning(9), np.hanning(7)).astype(np.float32)
+    y = tapline.dask.image(da.from_zarr(str(tmp_path / "in.zarr")), taps, boundary="reflect")
+    assert reads_files(y)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        out = tapline.dask.to_zarr(y, tmp_path / "out.zarr")
+    np.testing.assert_array_equal(out[...], tapline.image(x, taps, boundary="reflect"))
 
 
 def test_xarray_keeps_names_coordinates_and_attributes():

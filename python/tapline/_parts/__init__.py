@@ -267,10 +267,15 @@ def assemble(shape, dtype, axes, pieces, empty=np.empty):
     """An array of `shape` from `pieces`: ((place, step) for each of `axes`, array); a place is (first, last)."""
     x = empty(shape, dtype)
     for places, piece in pieces:
-        target = [slice(None)] * len(shape)
-        source = [slice(None)] * len(shape)
-        for axis, ((first, last), step) in zip(axes, places, strict=True):
-            target[axis] = slice(first, last)
-            source[axis] = slice(None, None, -1) if step < 0 else slice(None)
-        x[tuple(target)] = piece[tuple(source)]
+        put(x, axes, places, piece)
     return x
+
+
+def put(x, axes, places, piece):
+    """A piece into its places, (place, step) for each of `axes`."""
+    target = [slice(None)] * x.ndim
+    source = [slice(None)] * x.ndim
+    for axis, ((first, last), step) in zip(axes, places, strict=True):
+        target[axis] = slice(first, last)
+        source[axis] = slice(None, None, -1) if step < 0 else slice(None)
+    x[tuple(target)] = piece[tuple(source)]

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from tapline._parts.chunk_files import files_of, folder_of
+
 # In the attributes of arrays in stores that have no paths.
 _PROGRESS = "tapline_progress"
 
@@ -156,6 +158,11 @@ def _for_all_chunks(array, index, values):
     return array.with_config({"write_empty_chunks": True}) if bool((begins != fill).all()) else array
 
 
+def check_fits(array, shape, dtype):
+    if tuple(array.shape) != tuple(shape) or array.dtype != dtype:
+        raise ValueError(f"target: {tuple(array.shape)} {array.dtype}; the result is {tuple(shape)} {dtype}")
+
+
 class _Target:
     """An array that is written region by region."""
 
@@ -164,6 +171,7 @@ class _Target:
 
     def __init__(self):
         self._done = set()
+        self._files: Any = None  # of the array, where its chunks are such
 
     @property
     def done(self):
@@ -176,7 +184,12 @@ class _Target:
         return number in self._done
 
     def write(self, index, values):
-        _for_all_chunks(self.array, index, values)[index] = values
+        if self._files is None or self._files.array is not self.array:
+            self._files = files_of(self.array)
+        if self._files is not None:
+            self._files[index] = values
+        else:
+            _for_all_chunks(self.array, index, values)[index] = values
 
     def finish_region(self, number):
         self._done.add(number)
@@ -193,8 +206,7 @@ class _Given(_Target):
 
     def __init__(self, array, shape, dtype):
         super().__init__()
-        if tuple(array.shape) != shape or array.dtype != dtype:
-            raise ValueError(f"target: {tuple(array.shape)} {array.dtype}; the result is {shape} {dtype}")
+        check_fits(array, shape, dtype)
         self.array = array
         self.chunks = getattr(array, "shards", None) or getattr(array, "chunks", None) or shape
 
@@ -342,6 +354,9 @@ class _Zarr(_Made):
         array = self._opened()
         if array is None or array.shape != self._settings["shape"] or array.dtype != self._settings["dtype"]:
             raise ValueError(f"{self.name}: not what its journal says is there; overwrite=True begins anew")
+        folder = folder_of(array)
+        for path in () if folder is None else pathlib.Path(folder).rglob("*.partial"):  # chunks that were being written
+            path.unlink(missing_ok=True)
         return array
 
 
@@ -372,13 +387,11 @@ def _path_of(place):
     """Where an array lies, as far as it has a path."""
     if isinstance(place, (str, os.PathLike)):
         return os.path.realpath(os.fspath(place))
-    store = getattr(place, "store_path", None)
-    if store is not None and hasattr(store.store, "root"):
-        return os.path.realpath(os.path.join(str(store.store.root), store.path))
-    return None
+    folder = folder_of(place)
+    return None if folder is None else os.path.realpath(folder)
 
 
-def _check_apart(place, source):
+def check_apart(place, source):
     """The source is never touched."""
     theirs = getattr(source, "filename", None) if isinstance(source, np.memmap) else source
     own, other = _path_of(place), _path_of(theirs) if theirs is not None else None
@@ -390,7 +403,7 @@ def _check_apart(place, source):
 @contextlib.contextmanager
 def target(place, source, shape, dtype, chunks, problem, overwrite):
     """Where the result goes. Regions are aligned to its `chunks`."""
-    _check_apart(place, source)
+    check_apart(place, source)
     if hasattr(place, "shape") and hasattr(place, "dtype"):
         out: _Target = _Given(place, shape, dtype)
     elif _is_path(place) and _kind(os.fspath(place)) == "npy":
