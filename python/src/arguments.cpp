@@ -81,11 +81,13 @@ constexpr std::array kBoundaries{Boundary::zero,    Boundary::constant, Boundary
                                  Boundary::reflect, Boundary::mirror,   Boundary::wrap};
 constexpr std::array kAccuracies{Accuracy::standard, Accuracy::strict, Accuracy::fast};
 constexpr std::array kEfforts{Effort::estimate, Effort::measure};
-constexpr std::array kOverflows{Overflow::error, Overflow::wrap};
+constexpr std::array kOverflows{Overflow::error, Overflow::wrap, Overflow::truncate};
 constexpr std::array kOperations{Operation::convolution, Operation::correlation};
 
 const char* to_string(Effort effort) { return effort == Effort::measure ? "measure" : "estimate"; }
-const char* to_string(Overflow overflow) { return overflow == Overflow::wrap ? "wrap" : "error"; }
+const char* to_string(Overflow overflow) {
+    return overflow == Overflow::error ? "error" : overflow == Overflow::wrap ? "wrap" : "truncate";
+}
 
 template <class E, std::size_t kCount>
 E choice_of(PyObject* object, Keyword keyword, const std::array<E, kCount>& choices) {

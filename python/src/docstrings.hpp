@@ -44,8 +44,9 @@ scale, bias : float
     The result is ``scale * sum + bias``, in the same pass.
 clamp : (float, float), optional
     Limits of the result; NaN passes.
-overflow : {'error', 'wrap'}
-    Whether an integer result that does not fit raises ValueError or keeps its low bits.
+overflow : {'error', 'wrap', 'truncate'}
+    Whether an integer result that does not fit raises ValueError or keeps its low bits. 'truncate' is for an integer result of
+    floating taps: it loses its fraction and keeps its low bits, as a cast in C does, where it would be rounded and saturated.
 threads : int
     CPU threads; 0: all that this process may run on.
 

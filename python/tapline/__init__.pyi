@@ -12,7 +12,7 @@ from tapline._tools.typing import ArrayOnGpu, OnGpu
 _Mode: TypeAlias = Literal["full", "same", "valid", "causal", "leading"]
 _Boundary: TypeAlias = Literal["zero", "constant", "nearest", "reflect", "mirror", "wrap"]
 _Accuracy: TypeAlias = Literal["standard", "strict", "fast"]
-_Overflow: TypeAlias = Literal["error", "wrap"]
+_Overflow: TypeAlias = Literal["error", "wrap", "truncate"]
 
 __version__: str
 

@@ -28,6 +28,14 @@ def _pixels_lie_packed(x):
     return packed and rows and images and x.flags.aligned and x.dtype.isnative
 
 
+def _is_read_in_place(x):
+    """Whether the engine reads and writes the pixels where they are: packed, or whole elements apart on planes of one channel."""
+    if _pixels_lie_packed(x):
+        return True
+    steps = [step for step, n in zip(x.strides, x.shape, strict=True) if n > 1]
+    return x.shape[3] == 1 and all(step and step % x.itemsize == 0 for step in steps) and x.flags.aligned and x.dtype.isnative
+
+
 def _four_axes(x, channels):
     """(batch, height, width, channels); a view wherever that is possible."""
     x = x if channels else x[..., None]
@@ -51,8 +59,8 @@ def planned(x, taps, options, correlation, origins, out, dtype):
     if x.size == 0:
         return y, None
     given = x
-    x = x if _pixels_lie_packed(x) else np.ascontiguousarray(x)
-    work = y if _pixels_lie_packed(y) else np.empty(shape, y.dtype)
+    x = x if _is_read_in_place(x) else np.ascontiguousarray(x)
+    work = y if _is_read_in_place(y) else np.empty(shape, y.dtype)
     plan = _core.ImagePlan(options, correlation, _outline(x), _outline(work), taps, *origins)
     plan.execute(work, x)
     if work is not y:
@@ -77,14 +85,20 @@ def stored_type(dtype, taps):
     return np.result_type(real, np.complex64) if taps.dtype.kind == "c" else real
 
 
-def _writable(out, shape, channels):
+def _stays_half(dtype, taps):
+    """Whether the engine widens and narrows the image's 16-bit numbers itself."""
+    return dtype.char == "e" and dtype.isnative and taps.dtype.kind != "c" and bool(np.isfinite(taps).all())
+
+
+def _writable(out, shape, channels, stored):
     """`out` with four axes, checked; None if that would be a copy, or of a type that the engine does not write."""
     if out.shape != shape:
         raise ValueError(f"out: its shape is {out.shape}; this problem's output has {shape}")
     if not out.flags.writeable:
         raise ValueError("out: the array is read-only; give one that can be written")
     four = _four_axes(out, channels)
-    return four if out.dtype.char != "e" and np.may_share_memory(four, out) else None
+    is_written = out.dtype.char != "e" or stored.char == "e"
+    return four if is_written and np.may_share_memory(four, out) else None
 
 
 def image(
@@ -111,8 +125,9 @@ def image(
     ----------
     image : array_like
         The last two axes are rows and columns, with ``channel_axis=-1`` the last three rows, columns and interleaved channels;
-        the axes before them are images of a batch. Read in place where pixels of a row lie side by side (in GPU memory in
-        any order) and the type is float32, float64, complex64, complex128, uint8 or uint16; other types are converted.
+        the axes before them are images of a batch. Read in place where pixels of a row lie side by side (of one channel, or in
+        GPU memory, in any order) and the type is float32, float64, complex64, complex128, float16, uint8 or uint16; other types
+        are converted.
         A list of arrays, one on each of several GPUs, is the image that they are together along its rows (`tapline.devices`).
     taps : array_like
         The mask, (rows, columns); with ``channel_axis=-1`` also (rows, columns, channels), a mask for each channel.
@@ -193,11 +208,12 @@ def image(
         wanted = out.dtype
         if dtype is not None and np.dtype(dtype) != wanted:
             raise ValueError(f"dtype: {np.dtype(dtype)}, but out has {wanted}; leave dtype away")
-    four = _four_axes(x.astype(stored_type(x.dtype, taps), copy=False), channels)
+    stored = x.dtype if _stays_half(x.dtype, taps) else stored_type(x.dtype, taps)
+    four = _four_axes(x.astype(stored, copy=False), channels)
     height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
     shape = (*x.shape[: x.ndim - 2 - channels], height, width, *x.shape[x.ndim - channels :])
-    to = None if out is None else _writable(out, shape, channels)
-    to_type = np.dtype(np.float32) if wanted.char == "e" else wanted
+    to = None if out is None else _writable(out, shape, channels, stored)
+    to_type = np.dtype(np.float32) if wanted.char == "e" and stored.char != "e" else wanted
     y, plan = planned(four, taps, options, correlation, origins_of(origin), to, to_type)
     plan = plan if np.may_share_memory(four, image) else None  # of a copy
     if out is None:

@@ -3,7 +3,7 @@
 Names, arguments, defaults, result types and errors are SciPy's. What differs: floating images are filtered in their own
 precision (SciPy works in float64 throughout); where the result is an integer type, sums are exact if image and weights are
 integers, else taken in float64, and a sum within 1e-14 (relative) below an integer counts as that integer when it is truncated.
-`uniform_filter` is a convolution here, not a running sum, so no rounding error is carried along a line.
+`uniform_filter` adds up each window by itself, in pairs of pairs, so no rounding error is carried along a line.
 """
 
 import numbers
@@ -137,6 +137,42 @@ def _truncate(sums, output):
         np.copyto(output, sums, casting="unsafe")
 
 
+# Sums of integers below this are exact in float32; below the other their quotient's integral part is, beside this nudge.
+_MAX_EXACT_IN_SINGLE = 2**24
+_MAX_DIVIDED_IN_SINGLE = 2**21
+_NUDGE_IN_SINGLE = 2**-22
+
+# Truncated sums: the nudge stays far below 1.
+_MAX_TRUNCATED = 2**36
+
+
+def _truncated_sums(dtype, of_output, weights, divisor):
+    """(weights, scale, accuracy) of floating sums of integers that the engine truncates; None where it has to be done otherwise."""
+    if dtype.kind not in "iub" or of_output.kind not in "iu" or weights.dtype.kind == "c" or not np.isfinite(weights).all():
+        return None
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    largest = max(high, -low) * float(np.abs(weights).sum())
+    if not _are_whole(weights):
+        scale = (1 + programs.NUDGE) / divisor
+        return (weights.astype(np.float64), scale, "standard") if largest < _MAX_TRUNCATED else None
+    if largest < (_MAX_EXACT_IN_SINGLE if divisor == 1 else _MAX_DIVIDED_IN_SINGLE):
+        return weights.astype(np.float32), 1.0 if divisor == 1 else (1 + _NUDGE_IN_SINGLE) / divisor, "strict"
+    if divisor != 1 and largest < _MAX_TRUNCATED:
+        return weights.astype(np.float64), (1 + programs.NUDGE) / divisor, "strict"
+    return None
+
+
+def _filter_line(image, weights, axis, origin, output, boundary, constant, **options):
+    """One call of the engine along an axis that writes to output, or to memory of its own where that is the image's."""
+    options |= {"axis": axis, "origin": origin, "boundary": boundary, "dtype": output.dtype}
+    if boundary == "constant":
+        options["constant"] = constant
+    if np.may_share_memory(image, output):
+        _host_calls.put(output, _host_calls.convolve(image, np.flip(weights), "same", **options))
+    else:
+        _host_calls.convolve(image, np.flip(weights), "same", out=output, **options)
+
+
 def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
     """Writes the correlation of image and weights (with the image's number of axes), divided by `divisor`, to output.
 
@@ -150,6 +186,13 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
     constant = 0
     if boundary == "constant":
         constant = complex(cval) if image.dtype.kind == "c" else float(cval)
+    if len(axes) == 1 and not _gpu.is_array(image) and image.dtype.kind in "iub" and _fits(constant, image.dtype):
+        truncated = _truncated_sums(image.dtype, output.dtype, weights, divisor)
+        if truncated is not None and output.flags.writeable and output.dtype.isnative and image.dtype.isnative:
+            weights, scale, accuracy = truncated
+            options = {"scale": scale, "accuracy": accuracy, "overflow": "truncate"}
+            _filter_line(image, weights, axes[0], origins[0], output, boundary, constant, **options)
+            return
     whole = image.dtype.kind in "iub" and output.dtype.kind in "iub" and weights.dtype.kind != "c" and _are_whole(weights)
     if _gpu.is_array(image):  # whose other sums are taken in float64, like SciPy's
         whole = whole and _gpu.sums_are_exact(image.dtype.name, weights)
@@ -173,8 +216,7 @@ def _filter(image, weights, axes, origins, output, boundary, cval, divisor=1):
     weights = weights if divisor == 1 else weights / divisor
     fits = output.dtype == np.result_type(image, weights) and not np.may_share_memory(image, output)
     if len(axes) == 1 and fits:
-        more = {"boundary": boundary} | ({"constant": constant} if boundary == "constant" else {})
-        _host_calls.convolve(image, np.flip(weights), "same", axis=axes[0], origin=origins[0], out=output, **more)
+        _filter_line(image, weights, axes[0], origins[0], output, boundary, constant)
     else:
         sums = _nd.correlate(image, weights, axes, lengths, origins, boundary, constant, out=output if fits else None)
         if sums is not output:
@@ -214,6 +256,19 @@ def _in_precision(image, weights, output):
     of_image = np.result_type(real, np.complex64) if image.dtype.kind == "c" else real
     of_weights = np.result_type(real, np.complex64) if weights.dtype.kind == "c" else real
     return image.astype(of_image, copy=False), weights.astype(of_weights, copy=False)
+
+
+def _in_turn(image, output, steps):
+    """step(from, to) for each of them, from the image over arrays of the output's type to the output."""
+    between = None
+    for left, step in zip(reversed(range(len(steps))), steps, strict=True):
+        to = output
+        if not _gpu.is_array(image) and left % 2 == 1:
+            to = between = np.empty(output.shape, output.dtype) if between is None else between
+        elif not _gpu.is_array(image) and left > 0 and np.may_share_memory(image, output):
+            to = np.empty(output.shape, output.dtype)
+        step(image, to)
+        image = to
 
 
 def _known(image, output, weights=None):
@@ -424,9 +479,11 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
         ]
         if len(lines) == 2 and _as_image(image, lines, [e[0] for e in each], [e[3] for e in each], halves, output, cval):
             return output
-    for axis, s, o, m, r in each:
-        gaussian_filter1d(image, s, axis, o, output, m, cval, truncate, radius=r)
-        image = output
+
+    def line(axis, s, o, m, r):
+        return lambda a, b: gaussian_filter1d(a, s, axis, o, b, m, cval, truncate, radius=r)
+
+    _in_turn(image, output, [line(*one) for one in each])
     if not each:
         output[...] = image
     return output
@@ -485,19 +542,24 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
         lines = [_line(a, np.ones(int(s)), m, o, int(s)) for a, s, o, m in each]
         if programs.filtered(image, output, lines, cval, True):
             return output
-    if len(each) == 2:
+    if len(each) == 2 and max(int(s) for _, s, _, _ in each) < _LONG_MEAN:
         places = [int(s) // 2 + operator.index(o) for _, s, o, _ in each]
         lines = [np.full(int(s), 1 / int(s)) for _, s, _, _ in each]
         inside = all(0 <= place < int(s) for place, (_, s, _, _) in zip(places, each, strict=True))
         if inside and _as_image(image, lines, [e[0] for e in each], [e[3] for e in each], places, output, cval):
             return output
-    for axis, s, o, m in each:
-        uniform_filter1d(image, int(s), axis, output, m, cval, o)
-        image = output
+
+    def line(axis, s, o, m):
+        return lambda a, b: uniform_filter1d(a, int(s), axis, b, m, cval, o)
+
+    _in_turn(image, output, [line(*one) for one in each])
     if not each:
         output[...] = image
     return output
 
+
+# Means of so many samples and more are sums by doubling, an axis at a time.
+_LONG_MEAN = 65
 
 # A line of this many taps and more is taken as it is: its mask's singular values would cost more than the passes they save.
 _LONG_LINE = 257
@@ -533,10 +595,12 @@ def _derivative(input, axis, output, mode, cval, across):
         lines = [_line(a, [-1, 0, 1] if a == axis else across, modes[a]) for a in range(image.ndim)]
         if programs.filtered(image, output, lines[axis : axis + 1] + lines[:axis] + lines[axis + 1 :], cval):
             return output
-    correlate1d(image, [-1, 0, 1], axis, output, modes[axis], cval, 0)
-    for other in range(image.ndim):
-        if other != axis:
-            correlate1d(output, across, other, output, modes[other], cval, 0)
+
+    def line(along, weights):
+        return lambda a, b: correlate1d(a, weights, along, b, modes[along], cval, 0)
+
+    others = [line(other, across) for other in range(image.ndim) if other != axis]
+    _in_turn(image, output, [line(axis, [-1, 0, 1]), *others])
     return output
 
 

@@ -19,16 +19,6 @@ inline core::Support supports_integers(const core::Resolved& problem) {
                              to_string(problem.taps_dtype) + ": not both integers");
 }
 
-/// For SIMD algorithms on images, whose integers are widened to f32 as they are loaded.
-inline core::Support supports_pixels(const core::Resolved& problem) {
-    const bool narrow = problem.dtype == Dtype::u8 || problem.dtype == Dtype::u16;
-    if (is_integer(problem.dtype) && !(narrow && problem.sum_dtype == Dtype::f32)) {
-        return core::Support::no("it takes f32, f64, complex64 and complex128 images, u8 and u16 with taps of f32");
-    }
-    if (!problem.has_packed_pixels()) { return core::Support::no("the pixels of a row do not lie side by side"); }
-    return core::Support::yes();
-}
-
 /// f(float{}) or f(double{}), whichever is the real part of f32, f64, complex64 or complex128.
 template <class F>
 auto with_real_type(Dtype dtype, const F& f) {

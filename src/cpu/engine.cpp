@@ -51,15 +51,14 @@ public:
     }
 
     [[nodiscard]] core::Support accepts(const core::Resolved& problem, const core::Request& /*request*/) const override {
-        if (problem.overflow == Overflow::truncate) {
-            return core::Support::no("overflow: truncate is for a GPU only; truncate floating-point outputs");
-        }
         if (core::is_half(problem.output_dtype) && !core::is_half(problem.dtype)) {
             return core::Support::no("f16 and bf16 outputs of other samples are for a GPU only; take f32");
         }
-        if (core::is_half(problem.dtype) && line_layout(problem, {.all_filters = true}).way != LineLayout::Way::tiles) {
+        const bool widens =
+            problem.rank == 2 ? !problem.changes_rate() : line_layout(problem, {.all_filters = true}).way == LineLayout::Way::tiles;
+        if (core::is_half(problem.dtype) && !widens) {
             return core::Support::no(
-                "f16 and bf16 with several filtered axes or a change of rate are for a GPU only; convert to f32");
+                "f16 and bf16 with three filtered axes or a change of rate are for a GPU only; convert to f32");
         }
         return core::Support::yes();
     }

@@ -21,6 +21,18 @@ bool narrow(const std::vector<float>& taps, Dtype dtype) {
     return facts_of(resolve(problem_of(taps.size(), dtype)), taps.data()).narrow;
 }
 
+TEST(EqualTaps, AreThoseOfEachFilter) {
+    Problem p = problem_of(3, Dtype::f32);
+    const auto equal = [&p](const std::vector<float>& taps) { return facts_of(resolve(p), taps.data()).equal; };
+    EXPECT_TRUE(equal({0.5F, 0.5F, 0.5F}));
+    EXPECT_FALSE(equal({0.5F, 0.5F, 0.25F}));
+    EXPECT_FALSE(equal({NAN, NAN, NAN}));
+    p.batch = 2;
+    p.filters = Filters::per_row;
+    EXPECT_TRUE(equal({1, 1, 1, 2, 2, 2}));
+    EXPECT_FALSE(equal({1, 1, 1, 2, 2, 1}));
+}
+
 TEST(NarrowTaps, WhatWasOfTheSignalsType) {
     std::vector<float> bf16;
     std::vector<float> f16;

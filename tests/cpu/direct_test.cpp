@@ -249,16 +249,24 @@ TEST(Direct, OutputsThatMeetNoSample) {
 }
 
 // The same bits for every number of threads, every alignment of the output, and rows stored in any way.
+// All taps of all filters become the first one, in place: sums by doubling.
+void make_equal(Data& data, Dtype dtype) {
+    const std::size_t size = size_of(real_part_of(dtype));
+    for (std::size_t at = size; at < data.taps.size(); at += size) { std::memcpy(&data.taps[at], data.taps.data(), size); }
+}
+
 TEST(Direct, BitsDoNotDependOnThreadsAlignmentOrLayout) {
     on_every_target([] {
         Random random(15);
-        for (const std::int64_t k : {3, 16, 24, 33, 127, 700, 16500}) {
+        for (const std::int64_t k : {3, 16, 24, 33, 127, 128, 511, 700, 16500}) {
+            const bool equal = k == 128 || k == 511;
             for (const Dtype dtype : kDtypes) {
                 Problem p = problem_of(dtype, k > 10000 ? 600 : 9000, k, Mode::same, Boundary::reflect);
                 if (k > 100 && cpu::current_target() == cpu::Target::scalar) { p.length = 300; }
                 p.batch = 3;
-                p.complex_taps = is_complex(dtype) && k % 2 == 1;
-                const Data data = draw_data(p, random);
+                p.complex_taps = is_complex(dtype) && k % 2 == 1 && !equal;
+                Data data = draw_data(p, random);
+                if (equal) { make_equal(data, dtype); }
                 const std::vector<unsigned char> expected = run(p, data);
                 const std::size_t size = size_of(dtype);
                 EXPECT_EQ(run(p, data, 2), expected);
@@ -294,9 +302,10 @@ TEST(Direct, BitsDoNotDependOnThreadsAlignmentOrLayout) {
 TEST(Direct, BitsDoNotDependOnPosition) {
     on_every_target([] {
         Random random(16);
-        for (const std::int64_t k : {5, 30, 129}) {
+        for (const std::int64_t k : {5, 30, 129, 130}) {
             const Problem whole = problem_of(Dtype::f32, 6000, k, Mode::valid);
-            const Data data = draw_data(whole, random);
+            Data data = draw_data(whole, random);
+            if (k == 130) { make_equal(data, Dtype::f32); }
             const std::vector<unsigned char> expected = run(whole, data);
             for (const std::int64_t begin : {1, 13, 2048, 5500}) {
                 Problem part = whole;
@@ -314,7 +323,8 @@ TEST(Direct, StaysInsideItsBuffers) {
         Random random(17);
         for (int i = 0; i < 150; ++i) {
             const Problem p = test::draw_problem(i % 10 == 0 ? 5000 : 600, 200, random);
-            const Data data = draw_data(p, random);
+            Data data = draw_data(p, random);
+            if (i % 3 == 0) { make_equal(data, p.dtype); }
             const bool at_end = i % 2 == 0;
             const FencedBuffer in(data.in.size(), at_end);
             const FencedBuffer out(bytes_of(output_extent(p), output_dtype(p)), at_end);
@@ -328,10 +338,11 @@ TEST(Direct, StaysInsideItsBuffers) {
 TEST(Direct, NanReachesItsWindowsOnly) {
     on_every_target([] {
         Random random(18);
-        for (const std::int64_t k : {1, 3, 17, 40, 130}) {
+        for (const std::int64_t k : {1, 3, 17, 40, 130, 131}) {
             for (const std::int64_t n : {50, 700, 5000}) {
                 const Problem p = problem_of(Dtype::f32, n, k);
                 Data data = draw_data(p, random);
+                if (k == 131) { make_equal(data, Dtype::f32); }
                 const std::int64_t at = test::between(0, n - 1, random);
                 reinterpret_cast<float*>(data.in.data())[at] = std::numeric_limits<float>::quiet_NaN();
                 const std::vector<unsigned char> bytes = run(p, data);
@@ -341,6 +352,20 @@ TEST(Direct, NanReachesItsWindowsOnly) {
                     ASSERT_EQ(std::isnan(out[o]), tap >= 0 && tap < k) << n << " samples, " << k << " taps, output " << o;
                 }
             }
+        }
+    });
+}
+
+// Where all terms are the same, sums by doubling round where two digits of k meet only: ten times at most.
+TEST(Direct, MeansOfAFlatSignalAreExactButForTheTap) {
+    on_every_target([] {
+        for (const std::int64_t k : {65, 101, 256, 511, 512}) {
+            const Problem p = problem_of(Dtype::f32, 3000, k, Mode::valid);
+            const std::vector<float> taps(static_cast<std::size_t>(k), 1.0F / static_cast<float>(k)), in(3000, 0.7F);
+            std::vector<float> out(static_cast<std::size_t>(output_extent(p)));
+            make_plan(p, taps.data(), direct_options()).execute(out.data(), in.data());
+            const double exact = static_cast<double>(k) * static_cast<double>(taps[0]) * static_cast<double>(in[0]);
+            for (const float sum : out) { ASSERT_LE(std::abs(static_cast<double>(sum) / exact - 1), 11 * 0x1p-24) << k; }
         }
     });
 }

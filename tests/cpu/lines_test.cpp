@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/choice/engine.hpp"
+#include "core/problem/elements.hpp"
 #include "core/problem/half.hpp"
 #include "support/case.hpp"
 #include "support/draw.hpp"
@@ -112,6 +113,42 @@ TEST_P(Lines, AgreeWithTheTextbookInEveryLayoutAndType) {
                 << plan.explain();
         }
         EXPECT_GE(solved, 1) << test::describe(p);
+    }
+}
+
+// Overflow::truncate makes of every sum what a C cast makes of it, by whole vectors and one by one.
+TEST_P(Lines, TruncatedSumsAreThoseOfACast) {
+    constexpr std::int64_t kRows = 5, kSamples = 403;
+    Random random(3);
+    for (const Dtype sums : {Dtype::f32, Dtype::f64}) {
+        for (const Dtype out : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::i32, Dtype::i64, Dtype::u32}) {
+            Problem p{.dtype = Dtype::i16, .output_dtype = sums, .real_taps = sums};
+            p.axes = {{.length = kSamples, .taps = 7, .input_stride = 1}};
+            p.batch_axes.push_back({.length = kRows, .input_stride = kSamples});
+            p.mode = Mode::same;
+            test::Case c = test::draw_case(p, random);
+            std::vector<double> whole(static_cast<std::size_t>(output_extent(p)));
+            std::vector<float> single(whole.size());
+            void* const floats = sums == Dtype::f32 ? static_cast<void*>(single.data()) : static_cast<void*>(whole.data());
+            make_plan(p, c.taps.data(), {.device = "cpu", .algorithm = "direct"}).execute(floats, c.first_in());
+            for (const std::int64_t stride : {1, 3}) {
+                Problem q = p;
+                q.output_dtype = out;
+                q.overflow = Overflow::truncate;
+                q.axes[0].output_stride = stride;
+                q.batch_axes[0].output_stride = stride * kSamples;
+                std::vector<std::int64_t> storage(static_cast<std::size_t>(output_extent(q)));
+                make_plan(q, c.taps.data(), {.device = "cpu", .algorithm = "direct"}).execute(storage.data(), c.first_in());
+                core::with_integer_type(out, [&]<class Out>(Out) {
+                    const Out* const got = reinterpret_cast<const Out*>(storage.data());
+                    for (std::size_t i = 0; i < whole.size(); ++i) {
+                        const double sum = sums == Dtype::f32 ? static_cast<double>(single[i]) : whole[i];
+                        const Out wanted = static_cast<Out>(static_cast<std::int64_t>(sum));
+                        ASSERT_EQ(got[i * static_cast<std::size_t>(stride)], wanted) << to_string(out) << " of " << sum;
+                    }
+                });
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/choice/engine.hpp"
+#include "core/problem/elements.hpp"
 #include "support/case.hpp"
 #include "tapline/tapline.hpp"
 
@@ -28,6 +29,7 @@ Problem draw_any(Random& random) {
                         .most_products = kMostProducts,
                         .integers = true,
                         .rates = true,
+                        .halves = true,
                         .layouts = true};
     const Drawing volume{.rank = 3,
                          .most_samples = 30,
@@ -71,9 +73,12 @@ void run_case(std::uint64_t seed) {
     if (chance(0.15, random)) { make_uneven(c.in.data(), problem.dtype, input_extent(problem), random); }
     const Expected expected(problem, c.first_in(), c.taps.data());
     const std::vector<std::string> strict = names_with(c, Accuracy::strict);
+    const core::TapsFacts facts = core::facts_of_all(core::resolve(problem), c.taps.data());
     for (const Accuracy accuracy : {Accuracy::standard, Accuracy::strict}) {
         std::vector<std::string> names = accuracy == Accuracy::strict ? strict : names_with(c, accuracy);
-        EXPECT_FALSE(names.empty()) << "nothing solves: TAPLINE_PROPERTY_SEED=" << seed << ": " << describe(problem);
+        // The textbook, which takes taps that are not finite, takes no samples of 16 floating bits.
+        const bool is_solved = !core::is_half(problem.dtype) || facts.finite;
+        EXPECT_NE(names.empty(), is_solved) << "nothing solves: TAPLINE_PROPERTY_SEED=" << seed << ": " << describe(problem);
         for (const std::string& name : names) {
             // The same sums with both accuracies, but for transforms: those that can be strict are.
             const bool is_strict = std::find(strict.begin(), strict.end(), name) != strict.end();

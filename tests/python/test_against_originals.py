@@ -274,6 +274,53 @@ def test_a_flat_integer_image_stays_flat(value):
         assert (tapline.ndimage.uniform_filter(image, size) == value).all()
 
 
+@pytest.mark.parametrize("kind", ["float32", "float64", "uint8", "int16"])
+@pytest.mark.parametrize("size", [65, 101, 128, 300])
+def test_long_means(size, kind):
+    """Sums by doubling, along every axis, also of lines that are shorter than the window."""
+    rng = np.random.default_rng(size)
+    image = (1000 * rng.standard_normal((90, 333))).astype(kind)
+    for axis in (0, 1):
+        for mode in ("reflect", "nearest", "wrap"):
+            ours = tapline.ndimage.uniform_filter1d(image, size, axis, mode=mode)
+            theirs = scipy_ndimage.uniform_filter1d(image.astype(np.float64), size, axis, mode=mode)
+            if image.dtype.kind == "f":
+                assert_same(ours, theirs.astype(kind), {"f": 4e-6}.get(np.dtype(kind).char, 1e-12))
+            else:
+                assert np.abs(ours - np.trunc(theirs)).max() <= 1  # SciPy's running sum is off by its own rounding
+    whole = tapline.ndimage.uniform_filter(image.astype(np.float64), size)
+    assert_same(whole, scipy_ndimage.uniform_filter(image.astype(np.float64), size), 1e-10)
+
+
+def test_a_long_mean_forgets_what_left_its_window():
+    """A running sum carries the error of a loud sample, an infinity and a NaN to the end of the line."""
+    x = np.full(5000, 1e-3, np.float32)
+    x[1000] = 1e9
+    x[2000] = np.inf
+    x[3000] = np.nan
+    y = tapline.ndimage.uniform_filter1d(x, 101)
+    windows = np.abs(np.arange(5000)[:, None] - [1000, 2000, 3000]) <= 50
+    assert np.isinf(y[windows[:, 1]]).all()
+    assert np.isnan(y[windows[:, 2]]).all()
+    assert np.abs(y[~windows.any(1)] / 1e-3 - 1).max() <= 1e-6
+
+
+@pytest.mark.parametrize("name", ["laplace", "sobel", "prewitt"])
+def test_bytes_keep_the_low_bits_of_differences(name):
+    image = np.random.default_rng(4).integers(0, 256, (19, 40, 23), np.uint8)
+    filtered = getattr(tapline.ndimage, name)
+    assert (filtered(image) == (filtered(image.astype(np.int64)) & 255)).all()
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "uint16"])
+def test_sums_are_truncated_towards_zero(kind):
+    image = np.random.default_rng(5).integers(-100 if kind != "uint16" else 0, 100, (40, 31)).astype(kind)
+    weights = [0.37, -1.21, 0.5, 0.111]
+    sums = scipy_ndimage.correlate1d(image.astype(np.float64), weights, 0)
+    wanted = np.trunc(sums * (1 + 1e-14)).astype(np.int64).astype(kind)
+    assert (tapline.ndimage.correlate1d(image, weights, 0) == wanted).all()
+
+
 def test_large_integers_are_those_of_float64():
     image = np.full((3, 4), 2**60, np.int64)
     assert_same(tapline.ndimage.correlate1d(image, [0.5, 0.25]), scipy_ndimage.correlate1d(image, [0.5, 0.25]))

@@ -119,6 +119,32 @@ def test_layouts():
     assert_close(tapline.image(x, taps, channel_axis=-1)[..., 2], expected(x[..., 2], taps), 1e-5)
 
 
+@pytest.mark.parametrize("boundary", [b for b in BOUNDARIES if b != "constant"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "uint8", "uint16", "float16"])
+@pytest.mark.parametrize("mask", [(3, 5), (1, 4), (17, 19)])
+def test_views_are_the_arrays_that_they_show(mask, dtype, boundary):
+    """Columns, mirrored and every second pixel of images that are larger than what is gathered at once."""
+    big, taps = (40 * drawn((150, 170), seed=2)).astype(dtype), drawn(mask, seed=3)
+    for x in (big.T, big[::-1, ::-1], big[::2, ::2], big[:, ::-3], big.T[::-1, 5:]):
+        wanted = tapline.image(x.copy(), taps, boundary=boundary)
+        out = np.empty(wanted.shape[::-1], dtype).T
+        assert tapline.image(x, taps, boundary=boundary, out=out) is out
+        # Sums may be taken in another order, so that one next to a half is rounded to the other integer.
+        step = 1 if wanted.dtype.kind == "u" else (2e-3 if dtype == "float16" else 1e-5) * np.abs(wanted).max().astype(float)
+        for got in (tapline.image(x, taps, boundary=boundary), out):
+            assert np.abs(got.astype(complex) - wanted.astype(complex)).max() <= step
+
+
+def test_halves_are_summed_in_float32():
+    x, taps = drawn((90, 130)).astype(np.float16), drawn((5, 5), seed=1)
+    y = tapline.image(x, taps)
+    assert y.dtype == np.float16
+    assert (y == tapline.image(x.astype(np.float32), taps).astype(np.float16)).all()
+    assert (tapline.image(x, taps, dtype=np.float32) == tapline.image(x.astype(np.float32), taps)).all()
+    taps[2, 2] = np.inf
+    assert np.isinf(tapline.image(x, taps)).any()
+
+
 def test_out():
     x, taps = drawn((20, 30)), drawn((3, 3), seed=1)
     wanted = expected(x, taps)

@@ -1,11 +1,18 @@
 #include "support/case.hpp"
 
 #include <cstdlib>
+#include <cstring>
 
 #include "reference/reference.hpp"
 
 namespace tapline::test {
 namespace {
+
+// All taps become the first one: those of means.
+void make_equal(unsigned char* taps, Dtype dtype, std::int64_t count) {
+    const std::size_t size = size_of(dtype);
+    for (std::int64_t i = 1; i < count; ++i) { std::memcpy(taps + static_cast<std::size_t>(i) * size, taps, size); }
+}
 
 std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
 
@@ -45,6 +52,7 @@ Case draw_case(const Problem& p, Random& random) {
     if (p.axes.size() == 2 && is_real && chance(0.4, random)) {
         make_separable(c.taps.data(), p, static_cast<int>(between(1, 4, random)), random);
     }
+    if (p.axes.size() < 2 && is_real && chance(0.06, random)) { make_equal(c.taps.data(), taps_dtype(p), taps_extent(p)); }
     if (chance(0.12, random)) { spoil(c.in.data(), p.dtype, input_extent(p), random); }
     if (chance(0.02, random)) { spoil(c.taps.data(), taps_dtype(p), taps_extent(p), random); }
     return c;

@@ -15,9 +15,16 @@ constexpr std::array kIntegers{Dtype::boolean, Dtype::i8,  Dtype::i16, Dtype::i3
 constexpr std::array kRealOutputs{Dtype::f32, Dtype::f64, Dtype::boolean, Dtype::i8,  Dtype::i16, Dtype::i32,
                                   Dtype::i64, Dtype::u8,  Dtype::u16,     Dtype::u32, Dtype::u64};
 
+bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
+
 // ---- Types, operation, mode ----
 
-void draw_dtype(Problem& p, bool integers, Random& random) {
+void draw_dtype(Problem& p, bool integers, bool halves, Random& random) {
+    if (halves && chance(0.15, random)) {
+        p.dtype = chance(0.7, random) ? Dtype::f16 : Dtype::bf16;
+        if (chance(0.4, random)) { p.output_dtype = pick(kRealOutputs, random); }
+        return;
+    }
     p.dtype = integers && chance(0.2, random) ? pick(kIntegers, random) : pick(kFloats, random);
     p.complex_taps = is_complex(p.dtype) && chance(0.5, random);
     if (is_integer(p.dtype)) {
@@ -34,7 +41,7 @@ void draw_rules(Problem& p, Random& random) {
 }
 
 void draw_constant(Problem& p, Random& random) {
-    p.constant = is_integer(p.dtype) ? 1.0 : std::normal_distribution<double>()(random);
+    p.constant = is_integer(p.dtype) || is_half(p.dtype) ? 1.0 : std::normal_distribution<double>()(random);
     if (is_complex(p.dtype)) { p.constant += std::complex<double>(0, 0.5); }
 }
 
@@ -190,9 +197,11 @@ std::int64_t awkward_size(std::int64_t most, Random& random) {
 
 Problem draw_problem(const Drawing& drawing, Random& random) {
     Problem p;
-    draw_dtype(p, drawing.integers, random);
+    draw_dtype(p, drawing.integers, drawing.halves, random);
     draw_rules(p, random);
-    p.axes = draw_axes(p, drawing, random);
+    Drawing axes = drawing;
+    axes.rates = drawing.rates && !is_half(p.dtype);
+    p.axes = draw_axes(p, axes, random);
     const auto is_constant = [](const FilteredAxis& axis) { return axis.boundary == Boundary::constant; };
     if (p.boundary == Boundary::constant || std::any_of(p.axes.begin(), p.axes.end(), is_constant)) { draw_constant(p, random); }
     if (drawing.rank == 1 && !(drawing.layouts && chance(0.5, random))) {

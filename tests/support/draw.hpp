@@ -31,6 +31,7 @@ struct Drawing {
     std::int64_t most_products = 100000000;  ///< of all outputs' sums together, about
     bool integers = false;                   ///< also signals of integers, with exact sums or real taps
     bool rates = false;                      ///< also up, down and dilation
+    bool halves = false;                     ///< also samples of 16 floating bits, at their own rate
     /// Also the long form: batch axes, the axes in any order in memory, strides that are negative or 0, one signal for many
     /// filters, modes and boundaries that differ by axis.
     bool layouts = false;

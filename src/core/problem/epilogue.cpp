@@ -97,7 +97,16 @@ template <class T>
 void store(const Resolved& problem, const Output& output, std::int64_t row, std::int64_t first, std::int64_t count, T* sums) {
     scale_and_clamp(problem, sums, count);
     const std::int64_t offset = row * output.batch_stride + (first - output.first) * output.stride;
-    const auto put = [&]<class To>(To) { cast_all(static_cast<To*>(output.data) + offset, output.stride, sums, count); };
+    const auto put = [&]<class To>(To) {
+        To* const out = static_cast<To*>(output.data) + offset;
+        if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+            if (problem.overflow == Overflow::truncate) {
+                for (std::int64_t i = 0; i < count; ++i) { out[i * output.stride] = truncated<To>(sums[i]); }
+                return;
+            }
+        }
+        cast_all(out, output.stride, sums, count);
+    };
     if constexpr (std::is_floating_point_v<T>) {
         // Complex and 16-bit outputs of real sums are refused by `supports`.
         with_type_of<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,

@@ -35,6 +35,15 @@ bool all_finite(const void* values, std::int64_t count) {
     return std::all_of(v, v + count, [](T value) { return std::isfinite(value); });
 }
 
+template <class T>
+bool are_equal(const Resolved& problem, const void* values) {
+    const T* v = static_cast<const T*>(values);
+    for (std::int64_t f = 0; f < problem.filters; ++f, v += problem.x.k) {
+        if (!std::all_of(v, v + problem.x.k, [&](T value) { return value == *v; })) { return false; }
+    }
+    return true;
+}
+
 std::vector<SeparableMask> separable_masks(const Resolved& r, const void* taps) {
     std::vector<SeparableMask> masks(static_cast<std::size_t>(r.filters));
     if (is_complex(r.taps_dtype) || r.y.k == 1 || r.x.k == 1) { return masks; }
@@ -110,6 +119,9 @@ TapsFacts facts_of(const Resolved& problem, const void* taps) {
     facts.finite = is_single ? all_finite<float>(taps, reals) : all_finite<double>(taps, reals);
     if (!facts.finite) { return facts; }
     facts.narrow = problem.rank == 1 && is_half(problem.dtype) && problem.filters == 1 && are_narrow(problem, taps);
+    if (problem.rank == 1 && !is_complex(problem.taps_dtype)) {
+        facts.equal = is_single ? are_equal<float>(problem, taps) : are_equal<double>(problem, taps);
+    }
     if (problem.rank == 2) { facts.separable = separable_masks(problem, taps); }
     return facts;
 }

@@ -56,6 +56,33 @@ T sample_at(const Resolved& problem, const Input& input, std::int64_t row, std::
     return value;
 }
 
+// Positions [begin, end) on one side of a signal that is one piece, and no further from it than it is long: without a call for
+// each. False: others, which are looked up one by one.
+template <class T>
+bool look_up(T* destination, const Resolved& problem, const Input& input, std::int64_t row, std::int64_t begin, std::int64_t end) {
+    const Piece& main = input.main;
+    const std::int64_t n = input.n;
+    const bool whole = input.extra.first >= input.extra.last && n != kUnknownLength && main.first == 0 && main.last == n;
+    if (!whole || begin <= -n || end >= 2 * n || (begin < 0) != (end <= 0)) { return false; }
+    const T* const source = static_cast<const T*>(main.data) + row * main.batch_stride;
+    const auto from = [&](std::int64_t first, std::int64_t step) {  // the sample of the first position, and how it goes on
+        for (std::int64_t i = 0; i < end - begin; ++i) { destination[i] = source[(first + i * step) * main.stride]; }
+        return true;
+    };
+    switch (problem.x.boundary) {
+        case Boundary::nearest:
+            return from(begin < 0 ? 0 : n - 1, 0);
+        case Boundary::reflect:
+            return from(begin < 0 ? -begin - 1 : 2 * n - 1 - begin, -1);
+        case Boundary::mirror:
+            return from(begin < 0 ? -begin : 2 * n - 2 - begin, -1);
+        case Boundary::wrap:
+            return from(begin < 0 ? begin + n : begin - n, 1);
+        default:
+            return false;
+    }
+}
+
 }  // namespace
 
 Input whole_input(const Resolved& r, const void* in) {
@@ -122,6 +149,7 @@ void gather(T* destination, const Resolved& problem, const Input& input, std::in
             std::fill(destination + (stop - first), destination + (end - first), constant);
             return;
         }
+        if (look_up(destination + (begin - first), problem, input, row, begin, end)) { return; }
         for (std::int64_t p = begin; p < end; ++p) { destination[p - first] = sample_at(problem, input, row, p, constant); }
     };
     if (from > first) { fill(first, from); }

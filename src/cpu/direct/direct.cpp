@@ -49,7 +49,7 @@ public:
 
     [[nodiscard]] double estimate_seconds(const Resolved& problem, const core::Request& request) const override {
         const bool known = problem.x.n != kUnknownLength;
-        const double k = static_cast<double>(problem.x.k);
+        const double k = direct_products(problem.x.k, request.facts.equal);
         const double outputs = (known ? static_cast<double>(problem.x.outputs) : 1) * static_cast<double>(problem.batch.length);
         const double inputs = (known ? static_cast<double>(problem.x.n) : 1) * static_cast<double>(problem.batch.length);
         // Under a zero boundary only products with samples of the signal are formed.
@@ -61,9 +61,12 @@ public:
             const bool flat = problem.x.in_stride == problem.batch.length &&
                               problem.x.k * problem.batch.length * static_cast<std::int64_t>(size_of(problem.dtype)) <= kFlatBytes;
             const double element = real_part_of(problem.dtype) == Dtype::f64 ? 2 : 1;
+            // Sums by doubling go down a strip as they go along a row.
+            const bool doubles = sums_by_doubling(problem.x.k, request.facts.equal);
             sums = problem.x.k <= kFewTaps ? sums * kFewTapsFactor
-                   : flat                  ? sums * kFlatFactor
-                          : sums * kPanelFactor + outputs * real_products(problem) * element * kPanelSecondsOfAnOutput;
+                   : flat
+                       ? sums * (doubles ? 1 : kFlatFactor)
+                       : sums * (doubles ? 1 : kPanelFactor) + outputs * real_products(problem) * element * kPanelSecondsOfAnOutput;
         }
         const auto element_bytes = static_cast<double>(size_of(problem.dtype));
         const int threads = known ? core::worthwhile_threads(sums, request.threads) : request.threads;

@@ -1,4 +1,5 @@
-// Direct sums down rows that lie side by side and are narrower than their sums, or have filters of their own.
+// Direct sums down rows that lie side by side and are narrower than their sums, have filters of their own, or are
+// short.
 #pragma once
 
 #include "core/choice/engine.hpp"
@@ -6,7 +7,7 @@
 
 namespace tapline::cpu {
 
-/// Whether the rows of a layout of tiles go through blocks of columns: as they lie, without becoming lines.
+/// Whether the rows of a layout go through blocks of columns: as they lie, without becoming lines.
 bool takes_columns(const LineLayout& layout, const core::Request& request);
 
 /// Of all threads together.

@@ -38,9 +38,11 @@ DirectExecutable<X, H>::DirectExecutable(const core::Resolved& problem, const vo
     : problem_(problem),
       taps_(static_cast<const H*>(taps), static_cast<const H*>(taps) + problem.filters * problem.x.k),
       threads_(request.threads),
-      target_(current_target()) {
+      target_(current_target()),
+      store_(problem_, target_) {
     const DirectKernels<Real>& kernels = direct_kernels(target_).of<Real>();
-    kernel_ = kComplexTaps ? kernels.complex : kernels.real;
+    if constexpr (!kComplexTaps) { doubles_ = sums_by_doubling(problem.x.k, request.facts.equal); }
+    kernel_ = kComplexTaps ? kernels.complex : doubles_ ? kernels.equal : kernels.real;
     careful_kernel_ = kComplexTaps ? kernels.careful_complex : kernels.careful_real;
     finite_taps_ = std::all_of(taps_.begin(), taps_.end(), [](const H& tap) { return is_finite(tap); });
 }
@@ -58,9 +60,14 @@ std::size_t DirectExecutable<X, H>::window_samples() const {
 }
 
 template <class X, class H>
+std::int64_t DirectExecutable<X, H>::sums_samples() const {
+    return std::max(kTile, panel_step() * kPanelWidth) + kDirectPadding;
+}
+
+template <class X, class H>
 std::size_t DirectExecutable<X, H>::slot_bytes() const {
     const std::size_t window = window_samples();
-    const auto sums = static_cast<std::size_t>(kTile + kDirectPadding);
+    const auto sums = static_cast<std::size_t>(sums_samples());
     const bool careful = !finite_taps_ && problem_.x.boundary == Boundary::zero;
     return aligned(window * sizeof(X)) * (careful ? 2 : 1) + aligned(sums * sizeof(X));
 }
@@ -73,7 +80,7 @@ std::size_t DirectExecutable<X, H>::workspace_bytes() const {
 template <class X, class H>
 auto DirectExecutable<X, H>::scratch_of(const Job& job, int slot) const -> Scratch {
     std::byte* base = job.workspace + static_cast<std::size_t>(slot) * slot_bytes();
-    const std::size_t sums_bytes = aligned(static_cast<std::size_t>(kTile + kDirectPadding) * sizeof(X));
+    const std::size_t sums_bytes = aligned(static_cast<std::size_t>(sums_samples()) * sizeof(X));
     const std::size_t window_bytes = aligned(window_samples() * sizeof(X));
     return {.window = reinterpret_cast<X*>(base + sums_bytes),
             .sums = reinterpret_cast<X*>(base),
@@ -112,7 +119,7 @@ void DirectExecutable<X, H>::divide(Job& job) const {
     const std::int64_t together = job.flat ? problem_.batch.length : 1;  // rows of which a task takes all or none
     const std::int64_t rows = problem_.batch.length / together;
     const double output_seconds = static_cast<double>(kParts * kTapParts * together) *
-                                  (static_cast<double>(problem_.x.k) + kProductsOfAnOutput) *
+                                  (direct_products(problem_.x.k, doubles_) + kProductsOfAnOutput) *
                                   direct_product_seconds(target_, sizeof(Real));
     job.seconds = output_seconds * static_cast<double>(rows) * static_cast<double>(count);
     const double wanted =
@@ -224,7 +231,7 @@ void DirectExecutable<X, H>::run_contiguous(const Job& job, const Scratch& scrat
         const std::int64_t some = rest <= kTile ? rest : (rest < 2 * kTile ? rest / 2 : kTile);
         call.count = some * kParts;
         kernel_(call);
-        core::store(problem_, output, row, first + (count - rest), some, scratch.sums);
+        store_(problem_, output, row, first + (count - rest), some, scratch.sums);
         call.in += some * kParts;
         rest -= some;
     }
@@ -260,10 +267,10 @@ void DirectExecutable<X, H>::sum_gathered(const Job& job, const Scratch& scratch
     const bool zero = p.x.boundary == Boundary::zero;
     const bool leaves = begin < 0 || (n != kUnknownLength && begin + count + p.x.k - 1 > n);
     const bool careful = zero && leaves && !finite_taps_;
-    const TapRange range = zero && leaves && !careful ? meeting_taps(p, n, first, count) : TapRange{0, p.x.k};
+    const TapRange range = zero && leaves && !careful && !doubles_ ? meeting_taps(p, n, first, count) : TapRange{0, p.x.k};
     if (range.first >= range.last) {
         std::fill_n(scratch.sums, count, X{});
-        core::store(p, job.output, row, first, count, scratch.sums);
+        store_(p, job.output, row, first, count, scratch.sums);
         return;
     }
 
@@ -297,7 +304,7 @@ void DirectExecutable<X, H>::sum_gathered(const Job& job, const Scratch& scratch
         }
         call.accumulate = true;
     }
-    if (target == nullptr) { core::store(p, job.output, row, first, count, scratch.sums); }
+    if (target == nullptr) { store_(p, job.output, row, first, count, scratch.sums); }
 }
 
 template <class X, class H>

@@ -9,6 +9,7 @@
 #include "core/choice/engine.hpp"
 #include "cpu/direct/direct_shape.hpp"
 #include "cpu/direct/simd_direct.hpp"
+#include "cpu/lines/line_store.hpp"
 #include "cpu/lines/line_tiles.hpp"
 
 namespace tapline::cpu {
@@ -88,6 +89,9 @@ private:
 
     void divide(Job& job) const;
     [[nodiscard]] std::size_t window_samples() const;
+    [[nodiscard]] std::int64_t sums_samples() const;
+    /// Outputs of a panel that are summed before more lines are packed: all where sums of neighbours share most of their work.
+    [[nodiscard]] std::int64_t panel_step() const { return doubles_ ? kPanelSamples : kPanelStep; }
     [[nodiscard]] Scratch scratch_of(const Job& job, int slot) const;
     [[nodiscard]] std::size_t slot_bytes() const;
     [[nodiscard]] std::int64_t chunk() const;
@@ -96,8 +100,10 @@ private:
     core::Resolved problem_;
     std::vector<H> taps_;
     bool finite_taps_ = true;
+    bool doubles_ = false;  ///< all taps of a filter are the same
     int threads_ = 1;
     Target target_;
+    LineStore<X> store_;
     typename DirectKernels<Real>::Kernel kernel_ = nullptr, careful_kernel_ = nullptr;
 };
 

@@ -112,13 +112,25 @@ void DirectExecutable<X, H>::run_panel(const Job& job, const Scratch& scratch, s
     const core::Output& output = job.output;
     const core::Output line{.data = output.data, .first = 0, .count = 0, .batch_stride = 0, .stride = 1};
     std::int64_t packed = 0;
-    for (std::int64_t o = first; o < last; o += kPanelStep) {
-        const std::int64_t count = std::min(kPanelStep, last - o);
+    const std::int64_t step = panel_step();
+    for (std::int64_t o = first; o < last; o += step) {
+        const std::int64_t count = std::min(step, last - o);
         X* window = scratch.window + (o - first) * pitch;
         for (const std::int64_t needed = o - first + count + problem_.x.k - 1; packed < needed; ++packed) {
             X* to = scratch.window + packed * pitch;
             gather_line(to, job, first - problem_.x.origin + packed, row, row_end, ahead);
             std::fill(to + rows, to + pitch, X{});
+        }
+        if (doubles_ && job.plain_output && pitch == rows) {
+            X* const out = static_cast<X*>(output.data) + (o - output.first) * output.stride + row;
+            kernel_({.out = real_elements<Real>(out),
+                     .in = real_elements<Real>(window),
+                     .taps = real_elements<Real>(taps_.data()),
+                     .count = count * pitch * kParts,
+                     .step = pitch * kParts,
+                     .k = problem_.x.k,
+                     .out_step = output.stride * kParts});
+            continue;
         }
         kernel_({.out = real_elements<Real>(scratch.sums),
                  .in = real_elements<Real>(window),
@@ -133,7 +145,7 @@ void DirectExecutable<X, H>::run_panel(const Job& job, const Scratch& scratch, s
                 copy_row(out, scratch.sums + i * pitch, rows);
                 prefetch_bytes<true>(out + ahead);
             } else {
-                core::store(problem_, line, 0, offset, rows, scratch.sums + i * pitch);
+                store_(problem_, line, 0, offset, rows, scratch.sums + i * pitch);
             }
         }
     }

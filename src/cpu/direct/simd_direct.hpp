@@ -21,6 +21,7 @@ struct DirectCall {
     std::int64_t count = 0;
     std::int64_t step = 1;
     std::int64_t k = 0;
+    std::int64_t out_step = 0;  ///< of equal taps and at least a vector's step: the same of outputs, where it is another one
     /// Adds to out, and may read and write whole vectors past the end.
     bool accumulate = false;
     bool stream = false;  ///< writes past the caches
@@ -35,10 +36,14 @@ inline constexpr std::int64_t kDirectPadding = 16;  ///< of the widest vector
 /// many terms plus that of the few totals. Multiples of it are where a filter may be cut without changing a bit.
 inline constexpr std::int64_t kDirectGroup = 64;
 
+/// Of more, transforms take less time than sums in memory that is not in the L1 cache.
+inline constexpr std::int64_t kMostEqualTaps = 512;
+
 template <class T>
 struct DirectKernels {
     using Kernel = void (*)(const DirectCall<T>&);
     Kernel real = nullptr;
+    Kernel equal = nullptr;  ///< real taps that are all taps[0], at most kMostEqualTaps; neither accumulates nor streams
     Kernel complex = nullptr;
     Kernel careful_real = nullptr;  ///< terms whose element is absent are left out, not multiplied; slow
     Kernel careful_complex = nullptr;

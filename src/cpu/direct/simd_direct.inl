@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "cpu/direct/simd_direct.hpp"
@@ -370,12 +371,14 @@ void complex_taps(const DirectCall<T>& call) {
     return call.step == 2 ? direct<T, 2, 2>(call) : direct<T, kAnyStep, 2>(call);
 }
 
+#include "cpu/direct/simd_direct_equal.inl"
+
 template <class T>
 DirectKernels<T> kernels() {
 #if HWY_TARGET == HWY_SCALAR
-    return {real_taps<T>, complex_one_by_one<T, false>, careful<T, 1>, complex_one_by_one<T, true>};
+    return {real_taps<T>, equal_taps<T>, complex_one_by_one<T, false>, careful<T, 1>, complex_one_by_one<T, true>};
 #else
-    return {real_taps<T>, complex_taps<T>, careful<T, 1>, careful<T, 2>};
+    return {real_taps<T>, equal_taps<T>, complex_taps<T>, careful<T, 1>, careful<T, 2>};
 #endif
 }
 

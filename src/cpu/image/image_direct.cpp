@@ -8,6 +8,7 @@
 #include "cpu/element_types.hpp"
 #include "cpu/image/image_cost.hpp"
 #include "cpu/image/image_tasks.hpp"
+#include "cpu/image/pixel_algorithm.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -42,7 +43,7 @@ public:
           seconds_(seconds),
           in_groups_(problem.taps() > kTapsInTurn),
           rows_(kernels_.call_rows(problem.y.k, problem.x.k)),
-          ring_(problem.y.k + rows_ - 1) {
+          ring_(problem.y.k + rows_ - 1 + lines_.rows_together() - 1) {
         const auto count = static_cast<std::size_t>(problem.filters * problem.taps());
         const T* from = static_cast<const T*>(taps);
         const std::size_t parts = problem.complex_taps ? 2 : 1;
@@ -203,8 +204,7 @@ public:
     [[nodiscard]] std::string_view name() const override { return "direct"; }
     [[nodiscard]] std::string_view summary() const override { return "every product, tiles of outputs in SIMD registers"; }
     [[nodiscard]] bool takes_rank(int rank) const override { return rank == 2; }
-    [[nodiscard]] core::Support supports(const Resolved& p, const Request& request) const override {
-        if (core::Support pixels = supports_pixels(p); !pixels.ok) { return pixels; }
+    [[nodiscard]] core::Support supports(const Resolved&, const Request& request) const override {
         return request.facts.finite ? core::Support::yes() : core::Support::no("a tap is not finite");
     }
     [[nodiscard]] double estimate_seconds(const Resolved& p, const Request& request) const override {
@@ -228,8 +228,9 @@ private:
 }  // namespace
 
 const core::Algorithm& image_direct_algorithm() {
-    static const DirectAlgorithm algorithm;
-    return algorithm;
+    static const DirectAlgorithm kInner;
+    static const PixelAlgorithm kAlgorithm(kInner);
+    return kAlgorithm;
 }
 
 }  // namespace tapline::cpu

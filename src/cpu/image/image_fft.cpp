@@ -8,6 +8,7 @@
 #include "cpu/algorithms.hpp"
 #include "cpu/element_types.hpp"
 #include "cpu/image/image_cost.hpp"
+#include "cpu/image/pixel_algorithm.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"
 
 namespace tapline::cpu {
@@ -174,9 +175,13 @@ void ImageFft<T>::load(const Unit& unit, int exponent, bool clean) const {
         };
         if (shape_.pairs && t.rows == 1 && !clean && tile.rows > 0) {  // straight to its place
             const std::int64_t first = tile.x - problem_.x.origin * shape_.step;
+            for (std::int64_t row = 0, some = 0; row < rows; row += some) {
+                const std::int64_t y = tile.y - problem_.y.origin + row;
+                some = lines_.rows_at_once(y, rows - row);
+                lines_.prefetch(unit.in, unit.plane, y + kRowsAhead, first, samples);
+                lines_.gather_rows(to + row * shape_.pitch, shape_.pitch, unit.in, unit.plane, y, some, first, samples);
+            }
             for (std::int64_t row = 0; row < rows; ++row) {
-                lines_.prefetch(unit.in, unit.plane, tile.y - problem_.y.origin + row + kRowsAhead, first, samples);
-                lines_.gather(to + row * shape_.pitch, unit.in, unit.plane, tile.y - problem_.y.origin + row, first, samples);
                 std::fill_n(to + row * shape_.pitch + samples, shape_.pitch - samples, T{0});
             }
             continue;
@@ -249,7 +254,6 @@ public:
     [[nodiscard]] bool is_local() const override { return false; }
     [[nodiscard]] bool takes_rank(int rank) const override { return rank == 2; }
     [[nodiscard]] core::Support supports(const Resolved& p, const Request& request) const override {
-        if (core::Support pixels = supports_pixels(p); !pixels.ok) { return pixels; }
         if (request.accuracy == Accuracy::strict) { return core::Support::no("accuracy strict allows direct summation only"); }
         if (!request.facts.finite) { return core::Support::no("a tap is not finite"); }
         if (image_fft_shape(p).log2_size == 0) { return core::Support::no("the mask is larger than the largest transform"); }
@@ -271,8 +275,9 @@ public:
 }  // namespace
 
 const core::Algorithm& image_fft_algorithm() {
-    static const FftAlgorithm algorithm;
-    return algorithm;
+    static const FftAlgorithm kInner;
+    static const PixelAlgorithm kAlgorithm(kInner);
+    return kAlgorithm;
 }
 
 }  // namespace tapline::cpu

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/problem/elements.hpp"
 #include "core/problem/epilogue.hpp"
 #include "core/problem/window.hpp"
 
@@ -19,7 +20,12 @@ template <class T>
 ImageLines<T>::ImageLines(const core::Resolved& problem, const ImageKernels<T>& kernels)
     : problem_(problem),
       kernels_(kernels),
+      moves_(current_target(), problem.dtype, is_complex(problem.dtype) ? problem.dtype : problem.sum_dtype, problem.sum_dtype,
+             core::is_half(problem.output_dtype) ? problem.output_dtype : problem.sum_dtype),
       flat_(problem.filters == 1),
+      read_flat_(flat_ && problem.x.in_stride == problem.channels.length),
+      written_flat_(flat_ && problem.x.out_stride == problem.channels.length),
+      across_(!read_flat_ && problem.y.n > 1 && problem.y.in_stride == 1),
       parts_(is_complex(problem.dtype) ? 2 : 1),
       step_((flat_ ? problem.channels.length : 1) * parts_),
       planes_per_image_(flat_ ? 1 : problem.channels.length),
@@ -50,28 +56,43 @@ const T* ImageLines<T>::view(const void* in, const Plane& plane, std::int64_t y,
 // Elements that are in the image.
 template <class T>
 void ImageLines<T>::copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
+    if (!read_flat_) { return copy_apart(to, 0, in, plane, y, 1, first, count); }
     const std::int64_t row = plane.image * problem_.batch.in_stride + y * problem_.y.in_stride;
-    const auto convert = [&](const auto* from, auto widen) {
-        if (flat_) {
-            widen(to, from + row * parts_ + first, count);
-            return;
-        }
-        for (std::int64_t i = 0; i < count; ++i) {
-            const std::int64_t element = first + i;
-            const std::int64_t sample = row + element / parts_ * problem_.channels.length + plane.channel;
-            to[i] = static_cast<T>(from[sample * parts_ + element % parts_]);
-        }
-    };
+    const auto convert = [&](const auto* from, auto widen) { widen(to, from + row * parts_ + first, count); };
     switch (problem_.dtype) {
         case Dtype::u8:
             return convert(static_cast<const std::uint8_t*>(in), kernels_.widen_u8);
         case Dtype::u16:
             return convert(static_cast<const std::uint16_t*>(in), kernels_.widen_u16);
+        case Dtype::f16:
+        case Dtype::bf16:
+            return convert(static_cast<const std::uint16_t*>(in), [&](T* line, const std::uint16_t* from, std::int64_t n) {
+                moves_.gather(reinterpret_cast<std::byte*>(line), 0, reinterpret_cast<const std::byte*>(from), {0, 1}, 1, n);
+            });
         default:
             return convert(static_cast<const T*>(in), [](T* line, const T* from, std::int64_t n) {
                 std::memcpy(line, from, static_cast<std::size_t>(n) * sizeof(T));
             });
     }
+}
+
+// The same of rows [y, y + rows) whose elements do not lie side by side.
+template <class T>
+void ImageLines<T>::copy_apart(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
+                               std::int64_t first, std::int64_t count) const {
+    const std::int64_t row = plane.image * problem_.batch.in_stride + y * problem_.y.in_stride + plane.channel;
+    if ((first | count | pitch) % parts_ != 0) {  // halves of complex pixels
+        for (std::int64_t i = 0; i < rows * count; ++i) {
+            const std::int64_t e = first + i % count, line = i / count;
+            const std::int64_t sample = row + line * problem_.y.in_stride + e / parts_ * problem_.x.in_stride;
+            to[line * pitch + i % count] = static_cast<const T*>(in)[sample * parts_ + e % parts_];
+        }
+        return;
+    }
+    const std::int64_t sample = row + first / parts_ * problem_.x.in_stride;
+    moves_.gather(reinterpret_cast<std::byte*>(to), pitch / parts_,
+                  static_cast<const std::byte*>(in) + sample * static_cast<std::int64_t>(size_of(problem_.dtype)),
+                  {problem_.y.in_stride, problem_.x.in_stride}, rows, count / parts_);
 }
 
 // Elements first, first + 1, ... of a line that is nothing but `value`.
@@ -95,35 +116,55 @@ void ImageLines<T>::gather(T* to, const void* in, const Plane& plane, std::int64
     } else if (until > from) {
         copy(to + (from - first), in, plane, row, from, until - from);
     }
-    const T* const packed = is_in_place() && step_ == 1 && !outside
-                                ? static_cast<const T*>(in) + plane.image * problem_.batch.in_stride + row * problem_.y.in_stride
-                                : nullptr;
-    const auto beside = [&](std::int64_t begin, std::int64_t end) {
-        if (boundary == Boundary::zero || boundary == Boundary::constant) {
-            return fill(to + (begin - first), begin, end - begin, beyond_x_);
-        }
-        if (packed != nullptr) {
-            for (std::int64_t e = begin; e < end; ++e) { to[e - first] = packed[core::boundary_index(boundary, e, problem_.x.n)]; }
-            return;
-        }
-        for (std::int64_t e = begin; e < end;) {  // what is left of one pixel at a time
-            const std::int64_t pixel = e >= 0 ? e / step_ : -((-e + step_ - 1) / step_);
-            const std::int64_t part = e - pixel * step_;
-            const std::int64_t elements = std::min(step_ - part, end - e);
-            const std::int64_t read = core::boundary_index(boundary, pixel, problem_.x.n);
-            copy(to + (e - first), in, plane, row, read * step_ + part, elements);
-            e += elements;
-        }
-    };
-    beside(first, from);
-    beside(until, last);
+    const std::int64_t there = outside ? -1 : row;
+    gather_beside(to, in, plane, there, first, first, from);
+    gather_beside(to, in, plane, there, first, until, last);
+}
+
+template <class T>
+void ImageLines<T>::gather_rows(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
+                                std::int64_t first, std::int64_t count) const {
+    if (!across_ || y < 0 || y + rows > problem_.y.n) {
+        for (std::int64_t r = 0; r < rows; ++r) { gather(to + r * pitch, in, plane, y + r, first, count); }
+        return;
+    }
+    const std::int64_t last = first + count;
+    const std::int64_t from = std::clamp<std::int64_t>(0, first, last), until = std::clamp(in_elements(), from, last);
+    if (until > from) { copy_apart(to + (from - first), pitch, in, plane, y, rows, from, until - from); }
+    for (std::int64_t r = 0; r < rows; ++r) {
+        gather_beside(to + r * pitch, in, plane, y + r, first, first, from);
+        gather_beside(to + r * pitch, in, plane, y + r, first, until, last);
+    }
+}
+
+// Elements [begin, end) of a row of the image, or of one beyond it (-1), that are beyond the row's ends; `to` has element `first`.
+template <class T>
+void ImageLines<T>::gather_beside(T* to, const void* in, const Plane& plane, std::int64_t row, std::int64_t first,
+                                  std::int64_t begin, std::int64_t end) const {
+    const Boundary boundary = problem_.x.boundary;
+    if (boundary == Boundary::zero || boundary == Boundary::constant) {
+        return fill(to + (begin - first), begin, end - begin, beyond_x_);
+    }
+    if (is_in_place() && step_ == 1 && row >= 0) {
+        const T* const packed = static_cast<const T*>(in) + plane.image * problem_.batch.in_stride + row * problem_.y.in_stride;
+        for (std::int64_t e = begin; e < end; ++e) { to[e - first] = packed[core::boundary_index(boundary, e, problem_.x.n)]; }
+        return;
+    }
+    for (std::int64_t e = begin; e < end;) {  // what is left of one pixel at a time
+        const std::int64_t pixel = e >= 0 ? e / step_ : -((-e + step_ - 1) / step_);
+        const std::int64_t part = e - pixel * step_;
+        const std::int64_t elements = std::min(step_ - part, end - e);
+        const std::int64_t read = core::boundary_index(boundary, pixel, problem_.x.n);
+        copy(to + (e - first), in, plane, row, read * step_ + part, elements);
+        e += elements;
+    }
 }
 
 template <class T>
 void ImageLines<T>::prefetch(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const {
     constexpr std::int64_t kLine = 64;
-    if (y < 0 || y >= problem_.y.n) { return; }
-    const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype)) / parts_ * (flat_ ? 1 : problem_.channels.length);
+    if (y < 0 || y >= problem_.y.n || across_ || problem_.x.in_stride <= 0) { return; }
+    const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype)) / parts_ * (read_flat_ ? 1 : problem_.x.in_stride);
     const std::int64_t from = std::max<std::int64_t>(first, 0), until = std::min(first + count, in_elements());
     const char* const row = static_cast<const char*>(in) + (plane.image * problem_.batch.in_stride + y * problem_.y.in_stride) *
                                                                static_cast<std::int64_t>(size_of(problem_.dtype));
@@ -146,7 +187,16 @@ template <class T>
 void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count, T* sums,
                           bool stream) const {
     if (T* const to = target(out, plane, y, first, count)) { return kernels_.store(to, sums, count, {}, stream); }
-    if (flat_ && parts_ == 1) {
+    const std::int64_t sample_stride = written_flat_ ? 1 : problem_.x.out_stride;
+    const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
+    const std::int64_t samples = first / parts_ * sample_stride;
+    std::byte* const at = output_row<std::byte>(out, {}, 0) +
+                          (plane.image * problem_.batch.out_stride + y * problem_.y.out_stride + plane.channel + samples) * bytes;
+    if (core::is_half(problem_.output_dtype)) {
+        if (epilogue_.active) { kernels_.store(sums, sums, count, epilogue_, false); }
+        return moves_.scatter(at, {0, sample_stride}, reinterpret_cast<const std::byte*>(sums), 0, 1, count);
+    }
+    if (written_flat_ && parts_ == 1 && problem_.overflow != Overflow::truncate) {
         switch (problem_.output_dtype) {
             case Dtype::u8:
                 return kernels_.store_u8(output_row<std::uint8_t>(out, plane, y) + first, sums, count, epilogue_, false);
@@ -158,12 +208,8 @@ void ImageLines<T>::store(void* out, const Plane& plane, std::int64_t y, std::in
                 }
         }
     }
-    const std::int64_t sample_stride = flat_ ? 1 : problem_.channels.length;
-    const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
-    const std::int64_t samples = first / parts_ * sample_stride;
     core::Output row;
-    row.data = output_row<std::byte>(out, {}, 0) +
-               (plane.image * problem_.batch.out_stride + y * problem_.y.out_stride + plane.channel + samples) * bytes;
+    row.data = at;
     row.count = count / parts_;
     row.stride = sample_stride;
     if (parts_ == 2) {
@@ -181,16 +227,20 @@ const T* const* RowWindow<T>::at(std::int64_t top, std::int64_t count) {
         std::copy(rows_ + (top - top_), rows_ + (bottom_ - top_), rows_);
         top_ = top;
     }
-    for (; bottom_ < top + count; ++bottom_) {
-        const T* row = source_.view(in_, plane_, bottom_, first_, count_);
-        if (row == nullptr) {
-            T* const line = lines_ + ((bottom_ % size_) + size_) % size_ * pitch_;
-            if (count_ <= kNarrow) { source_.prefetch(in_, plane_, bottom_ + kRowsAhead, first_, count_); }
-            source_.gather(line, in_, plane_, bottom_, first_, count_ - spare_);
-            std::fill_n(line + (count_ - spare_), spare_, T{});
-            row = line;
+    while (bottom_ < top + count) {
+        if (const T* const row = source_.view(in_, plane_, bottom_, first_, count_)) {
+            rows_[bottom_++ - top] = row;
+            continue;
         }
-        rows_[bottom_ - top] = row;
+        const std::int64_t place = ((bottom_ % size_) + size_) % size_;
+        T* const line = lines_ + place * pitch_;
+        if (count_ <= kNarrow) { source_.prefetch(in_, plane_, bottom_ + kRowsAhead, first_, count_); }
+        const std::int64_t rows = source_.rows_at_once(bottom_, std::min(size_ - place, top + size_ - bottom_));
+        source_.gather_rows(line, pitch_, in_, plane_, bottom_, rows, first_, count_ - spare_);
+        for (std::int64_t r = 0; r < rows; ++r, ++bottom_) {
+            std::fill_n(line + r * pitch_ + (count_ - spare_), spare_, T{});
+            rows_[bottom_ - top] = line + r * pitch_;
+        }
     }
     return rows_;
 }

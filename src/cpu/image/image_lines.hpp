@@ -1,8 +1,11 @@
 // Rows of images as lines of real elements: where the algorithms for images read and write.
 #pragma once
 
+#include <algorithm>
+
 #include "core/problem/resolved.hpp"
 #include "cpu/image/simd_image.hpp"
+#include "cpu/lines/line_moves.hpp"
 
 namespace tapline::cpu {
 
@@ -29,15 +32,25 @@ public:
     [[nodiscard]] std::int64_t in_elements() const { return problem_.x.n * step_; }
     [[nodiscard]] std::int64_t out_elements() const { return problem_.x.outputs * step_; }
     /// Whether inner parts of lines can be read where they are.
-    [[nodiscard]] bool is_in_place() const { return flat_ && problem_.dtype == problem_.sum_dtype; }
+    [[nodiscard]] bool is_in_place() const { return read_flat_ && problem_.dtype == problem_.sum_dtype; }
     /// Whether sums are the output as they are.
-    [[nodiscard]] bool is_plain_output() const { return flat_ && problem_.trivial_epilogue; }
+    [[nodiscard]] bool is_plain_output() const { return written_flat_ && problem_.trivial_epilogue; }
+    /// Rows that are best gathered at once: those that share lines of the cache where columns are what memory has.
+    [[nodiscard]] std::int64_t rows_together() const { return across_ ? kRowsTogether : 1; }
+    /// How many of them from row y on, at most `most` >= 1.
+    [[nodiscard]] std::int64_t rows_at_once(std::int64_t y, std::int64_t most) const {
+        const bool inside = across_ && y >= 0 && y < problem_.y.n;
+        return inside ? std::min({most, kRowsTogether, problem_.y.n - y}) : 1;
+    }
 
     /// The address of element `first` of row y, if [first, first + count) can be read where it is, else null.
     [[nodiscard]] const T* view(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
     /// to[i] = element first + i of row y, both at any distance. Each axis has its boundary rule (zero boundary: zeros, which
     /// beside another axis' constant are zeros all the same: such terms are absent).
     void gather(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
+    /// The same for rows [y, y + rows), `pitch` elements apart.
+    void gather_rows(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
+                     std::int64_t first, std::int64_t count) const;
     /// Asks for what gather() with the same arguments reads to come into the cache.
     void prefetch(const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
 
@@ -48,21 +61,30 @@ public:
     void store(void* out, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count, T* sums, bool stream) const;
 
 private:
+    static constexpr std::int64_t kRowsTogether = 32;
+
     void fill(T* to, std::int64_t first, std::int64_t count, const T* value) const;
     void copy(T* to, const void* in, const Plane& plane, std::int64_t y, std::int64_t first, std::int64_t count) const;
+    void copy_apart(T* to, std::int64_t pitch, const void* in, const Plane& plane, std::int64_t y, std::int64_t rows,
+                    std::int64_t first, std::int64_t count) const;
+    void gather_beside(T* to, const void* in, const Plane& plane, std::int64_t row, std::int64_t first, std::int64_t begin,
+                       std::int64_t end) const;
     template <class Out>
     Out* output_row(void* out, const Plane& plane, std::int64_t y) const;
 
     const core::Resolved& problem_;
     const ImageKernels<T>& kernels_;
-    bool flat_;
+    LineMoves moves_;
+    bool flat_;                      ///< all channels together
+    bool read_flat_, written_flat_;  ///< and a line's elements lie side by side
+    bool across_;                    ///< rows lie side by side
     std::int64_t parts_, step_, planes_per_image_;
     T beyond_y_[2], beyond_x_[2];  ///< what is outside under a zero or constant boundary: (re, im)
     LineEpilogue<T> epilogue_;
 };
 
 /// The input rows that a row of output tiles reads, made available from top to bottom. Rows that cannot be read in place are
-/// gathered once each into a ring of `size` lines.
+/// gathered once each into a ring of `size` lines, with those that are best gathered at once as far as it has room.
 template <class T>
 class RowWindow {
 public:

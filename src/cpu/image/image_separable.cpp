@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "core/plan/parallel.hpp"
 #include "cpu/algorithms.hpp"
@@ -10,6 +11,7 @@
 #include "cpu/image/image_cost.hpp"
 #include "cpu/image/image_patch.hpp"
 #include "cpu/image/image_tasks.hpp"
+#include "cpu/image/pixel_algorithm.hpp"
 
 namespace tapline::cpu {
 namespace {
@@ -113,6 +115,11 @@ private:
         std::byte* scratch;
     };
 
+    /// Input rows [first, last) in the gathered lines; rows are asked for in ascending order.
+    struct Gathered {
+        std::int64_t first = 0, last = std::numeric_limits<std::int64_t>::min();
+    };
+
     SeparableTaps<T> prepared(const core::SeparableMask& mask, const T* taps) const {
         SeparableTaps<T> result;
         const auto narrow = [](const std::vector<double>& values, std::int64_t term, std::int64_t count) {
@@ -130,10 +137,10 @@ private:
         return result;
     }
 
-    // In a slot: the patch, the rings of all terms, a gathered line, the sums of a row of tiles, row pointers.
+    // In a slot: the patch, the rings of all terms, gathered lines, the sums of a row of tiles, row pointers.
     [[nodiscard]] std::int64_t line_elements() const { return whole_vectors(block_ + halo_) + 2 * kImagePadding; }
     [[nodiscard]] std::size_t slot_bytes() const {
-        const std::int64_t elements = rank_ * ring_ * pitch_ + line_elements() + kImageRows * pitch_;
+        const std::int64_t elements = rank_ * ring_ * pitch_ + lines_.rows_together() * line_elements() + kImageRows * pitch_;
         const std::size_t bytes =
             static_cast<std::size_t>(elements) * sizeof(T) + static_cast<std::size_t>(ring_) * sizeof(const T*);
         return patch_.bytes() + (bytes + 63) / 64 * 64 + strip_bytes();
@@ -147,7 +154,7 @@ private:
     }
     [[nodiscard]] T* rings(const Job& job) const { return reinterpret_cast<T*>(job.scratch + patch_.bytes()); }
     [[nodiscard]] T* line(const Job& job) const { return rings(job) + rank_ * ring_ * pitch_; }
-    [[nodiscard]] T* sums(const Job& job) const { return line(job) + line_elements(); }
+    [[nodiscard]] T* sums(const Job& job) const { return line(job) + lines_.rows_together() * line_elements(); }
     [[nodiscard]] const T** rows(const Job& job) const { return reinterpret_cast<const T**>(sums(job) + kImageRows * pitch_); }
     [[nodiscard]] T* ring_line(const Job& job, int term, std::int64_t row) const {
         return rings(job) + (term * ring_ + ((row % ring_) + ring_) % ring_) * pitch_;
@@ -189,10 +196,11 @@ private:
         const std::int64_t vectors = whole_vectors(job.segment.count);
         const bool stream = job.tasks.stream && !strips_;  // else what is not aligned is left to this function
         std::int64_t next = first - problem_.y.origin;     // the next input row of the row pass
+        Gathered gathered;
         for (std::int64_t y = first; y < last; y += kImageRows) {
             const std::int64_t count = std::min(kImageRows, last - y);
             const std::int64_t top = y - problem_.y.origin, bottom = top + count + problem_.y.k - 1;
-            for (; next < bottom; ++next) { pass_row(job, mask, next, vectors); }
+            for (; next < bottom; ++next) { pass_row(job, mask, next, vectors, gathered); }
             for (std::int64_t row = next; row < next + kImageRows && y + kImageRows < last; ++row) {
                 lines_.prefetch(job.in, job.plane, row, job.segment.first - problem_.x.origin * lines_.step(), vectors + halo_);
             }
@@ -214,12 +222,16 @@ private:
         if (stream) { kernels_.flush(); }
     }
 
-    void pass_row(const Job& job, const SeparableTaps<T>& mask, std::int64_t row, std::int64_t vectors) const {
+    void pass_row(const Job& job, const SeparableTaps<T>& mask, std::int64_t row, std::int64_t vectors, Gathered& gathered) const {
         const std::int64_t first = job.segment.first - problem_.x.origin * lines_.step();
         const T* from = vectors >= kLeastInPlace ? lines_.view(job.in, job.plane, row, first, vectors + halo_) : nullptr;
         if (from == nullptr) {
-            lines_.gather(line(job), job.in, job.plane, row, first, vectors + halo_ + kImagePadding);
-            from = line(job);
+            if (row >= gathered.last) {
+                gathered = {row, row + lines_.rows_at_once(row, lines_.rows_together())};
+                lines_.gather_rows(line(job), line_elements(), job.in, job.plane, row, gathered.last - row, first,
+                                   vectors + halo_ + kImagePadding);
+            }
+            from = line(job) + (row - gathered.first) * line_elements();
         }
         for (int term = 0; term < static_cast<int>(mask.terms.size()); ++term) {
             DirectCall<T> call;
@@ -297,7 +309,6 @@ public:
     }
     [[nodiscard]] bool takes_rank(int rank) const override { return rank == 2; }
     [[nodiscard]] core::Support supports(const Resolved& p, const Request& request) const override {
-        if (core::Support pixels = supports_pixels(p); !pixels.ok) { return pixels; }
         if (request.accuracy == Accuracy::strict) { return core::Support::no("accuracy strict allows direct summation only"); }
         if (p.complex_taps) { return core::Support::no("complex masks are not decomposed"); }
         if (request.facts.rank() > 0) { return core::Support::yes(); }
@@ -324,8 +335,9 @@ private:
 }  // namespace
 
 const core::Algorithm& image_separable_algorithm() {
-    static const SeparableAlgorithm algorithm;
-    return algorithm;
+    static const SeparableAlgorithm kInner;
+    static const PixelAlgorithm kAlgorithm(kInner);
+    return kAlgorithm;
 }
 
 }  // namespace tapline::cpu

@@ -61,10 +61,9 @@ void gather_as_is(const LineTable& kernels, T* to, std::int64_t pitch, const T* 
     }
     if constexpr (kHasKernels<T>) {
         if (strides.line_stride == 1 && lines > 1) { return kernels.of<T>().split(to, pitch, from, strides.step, lines, count); }
-        if (strides.step == -1) {
-            for (std::int64_t l = 0; l < lines; ++l) {
-                kernels.of<T>().reverse(to + l * pitch, from + l * strides.line_stride, count);
-            }
+        if (strides.step == -1 || strides.step == 2) {
+            const auto copy = strides.step == 2 ? kernels.of<T>().every_second : kernels.of<T>().reverse;
+            for (std::int64_t l = 0; l < lines; ++l) { copy(to + l * pitch, from + l * strides.line_stride, count); }
             return;
         }
     }
@@ -138,6 +137,10 @@ void LineMoves::scatter(std::byte* to, Strides strides, const std::byte* from, s
             const std::int64_t some = std::min(most, count - p);
             const float* const block = reinterpret_cast<const float*>(from) + p;
             kernels_.f32.join(joined, lines, block, pitch, lines, some);
+            if (strides.step == lines) {  // without gaps: whole vectors, however few the lines
+                narrow_(to + p * lines * narrow, joined, some * lines);
+                continue;
+            }
             for (std::int64_t i = 0; i < some; ++i) { narrow_(to + (p + i) * strides.step * narrow, joined + i * lines, lines); }
         }
         return;

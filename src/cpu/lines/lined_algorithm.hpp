@@ -6,7 +6,7 @@
 
 namespace tapline::cpu {
 
-/// A way of an algorithm's own through rows of a layout of tiles.
+/// A way of an algorithm's own through rows of a layout.
 struct ByColumns {
     bool (*takes)(const LineLayout& layout, const core::Request& request) = nullptr;
     double (*seconds)(const LineLayout& layout) = nullptr;  ///< of all threads together

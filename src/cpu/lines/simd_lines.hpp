@@ -15,6 +15,17 @@ void copy_element(T* to, const T* from) {
     std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), sizeof(T));
 }
 
+/// scale * sum + bias within limits, as sums become integers.
+template <class T>
+struct IntegerFinish {
+    T scale = 1, bias = 0, low = 0, high = 0;
+    bool limits = false;     ///< there are low and high
+    bool truncates = false;  ///< the low bits of an integer without the fraction; else rounded to even and saturated
+};
+/// to[i] from sums[i] for 0 <= i < count, as core::store() has it.
+template <class T>
+using FinishIntegers = void (*)(void* to, const T* sums, std::int64_t count, const IntegerFinish<T>& finish);
+
 /// T: float or double, or any element of their size; values are moved, not computed with.
 template <class T>
 struct LineKernels {
@@ -24,6 +35,10 @@ struct LineKernels {
     void (*join)(T* to, std::int64_t step, const T* from, std::int64_t pitch, std::int64_t lines, std::int64_t count);
     /// to[i] = from[-i] for 0 <= i < count.
     void (*reverse)(T* to, const T* from, std::int64_t count);
+    /// to[i] = from[2 i] for 0 <= i < count; nothing behind the last of them is read.
+    void (*every_second)(T* to, const T* from, std::int64_t count);
+    /// Sums to integers of 8 and 16 bits; null for other types and without SIMD.
+    FinishIntegers<T> (*finishing)(Dtype to);
 };
 /// to[i] = from[i] for 0 <= i < count, rounded to nearest; any byte of a bool but 0 is 1.
 using Convert = void (*)(void* to, const void* from, std::int64_t count);

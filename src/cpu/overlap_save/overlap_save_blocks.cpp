@@ -203,8 +203,8 @@ void SegmentIo<T>::store_row(const Call& call, const Unit& unit, std::int64_t fr
             const std::int64_t begin = std::max(from, w.first);
             const std::int64_t end = std::min(from + count, w.first + w.count);
             if (begin >= end) { continue; }
-            core::store(problem_, call.output, unit.row[side], unit.segment[side] * block_ + begin, end - begin,
-                        parts[side] + (begin - from));
+            store_(problem_, call.output, unit.row[side], unit.segment[side] * block_ + begin, end - begin,
+                   parts[side] + (begin - from));
         }
     }
 }
@@ -227,8 +227,8 @@ void SegmentIo<T>::store_some(const Call& call, const Unit& unit, int side, std:
     if (is_complex_signal()) {
         store_row(call, unit, begin, end - begin, data + begin, data + layout_.im_offset + begin);
     } else {
-        core::store(problem_, call.output, unit.row[side], unit.segment[side] * block_ + begin, end - begin,
-                    data + side * layout_.im_offset + begin);
+        store_(problem_, call.output, unit.row[side], unit.segment[side] * block_ + begin, end - begin,
+               data + side * layout_.im_offset + begin);
     }
 }
 

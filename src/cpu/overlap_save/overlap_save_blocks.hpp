@@ -5,6 +5,7 @@
 
 #include "core/choice/engine.hpp"
 #include "cpu/fft/fft.hpp"
+#include "cpu/lines/line_store.hpp"
 #include "cpu/overlap_save/overlap_save_shape.hpp"
 
 namespace tapline::cpu {
@@ -47,7 +48,12 @@ public:
         : SegmentIo(problem, shape, window_layout(fft.tables()), fft.kernels()) {}
     SegmentIo(const core::Resolved& problem, const OverlapSaveShape& shape, const WindowLayout& layout,
               const FftKernels<T>& kernels)
-        : problem_(problem), block_(shape.block), pairing_(shape.pairing), layout_(layout), kernels_(kernels) {}
+        : problem_(problem),
+          block_(shape.block),
+          pairing_(shape.pairing),
+          layout_(layout),
+          kernels_(kernels),
+          store_(problem, current_target()) {}
 
     [[nodiscard]] Call call(const core::Output& output, const core::Input& input, int threads) const;
     [[nodiscard]] Chains chains(const Call& call) const;
@@ -98,6 +104,7 @@ private:
     Pairing pairing_;
     WindowLayout layout_;
     const FftKernels<T>& kernels_;
+    LineStore<T> store_;
 };
 
 /// Calls run(unit, slot) for every unit of an execution, on up to shape.slots threads (one where a transform is shared).

@@ -1,0 +1,47 @@
+// Sums to outputs, with the epilogue.
+#pragma once
+
+#include <type_traits>
+
+#include "core/problem/epilogue.hpp"
+#include "cpu/lines/simd_lines.hpp"
+
+namespace tapline::cpu {
+
+/// core::store(), by vectors where outputs are integers of 8 and 16 bits side by side. T: float, double or a complex type.
+template <class T>
+class LineStore {
+public:
+    LineStore(const core::Resolved& problem, Target target) {
+        if constexpr (std::is_floating_point_v<T>) {
+            by_vectors_ = line_kernels(target).of<T>().finishing(problem.output_dtype);
+            bytes_ = static_cast<std::int64_t>(size_of(problem.output_dtype));
+            finish_ = {.scale = static_cast<T>(problem.scale),
+                       .bias = static_cast<T>(problem.bias),
+                       .low = static_cast<T>(problem.clamp.low),
+                       .high = static_cast<T>(problem.clamp.high),
+                       .limits = problem.has_clamp,
+                       .truncates = problem.overflow == Overflow::truncate};
+        }
+    }
+
+    /// `problem`: the one that this was made of.
+    void operator()(const core::Resolved& problem, const core::Output& output, std::int64_t row, std::int64_t first,
+                    std::int64_t count, T* sums) const {
+        if constexpr (std::is_floating_point_v<T>) {
+            if (by_vectors_ != nullptr && output.stride == 1) {
+                const std::int64_t offset = row * output.batch_stride + (first - output.first);
+                return by_vectors_(static_cast<std::byte*>(output.data) + offset * bytes_, sums, count, finish_);
+            }
+        }
+        core::store(problem, output, row, first, count, sums);
+    }
+
+private:
+    using Real = std::conditional_t<std::is_floating_point_v<T>, T, float>;
+    FinishIntegers<Real> by_vectors_ = nullptr;
+    std::int64_t bytes_ = 1;
+    IntegerFinish<Real> finish_;
+};
+
+}  // namespace tapline::cpu
