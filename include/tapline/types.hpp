@@ -57,7 +57,8 @@ enum class Effort {
 enum class Overflow {
     error,     ///< throws Error (ErrorCode::argument)
     wrap,      ///< keeps the low bits, as NumPy does
-    truncate,  ///< of real taps beside integer outputs: sums lose their fraction and keep their low bits, as a C cast does
+    truncate,  ///< of real taps beside integer outputs, on a CPU and a GPU: sums lose their fraction and keep their low bits, as a
+               ///< C cast does
 };
 
 /// Limits of the output, applied after scale and bias. NaN passes. Infinite limits are allowed, NaN limits are not.
