@@ -181,11 +181,12 @@ TEST_F(ImagesOnGpu, ImagesOf16BitFloats) {
         widened[i] = core::from_f16(in[i]);
     }
     make_plan(wide, taps.data(), {.device = "cpu"}).execute_host(wanted.data(), widened.data());
-    make_plan(p, taps.data(), {.device = "cuda"}).execute_host(out.data(), in.data());
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        ASSERT_NEAR(core::from_f16(out[i]), wanted[i], 1e-3 * std::abs(wanted[i]) + 1e-4) << i;
+    for (const char* device : {"cuda", "cpu"}) {
+        make_plan(p, taps.data(), {.device = device}).execute_host(out.data(), in.data());
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            ASSERT_NEAR(core::from_f16(out[i]), wanted[i], 1e-3 * std::abs(wanted[i]) + 1e-4) << device << ", " << i;
+        }
     }
-    EXPECT_THROW(make_plan(p, taps.data(), {.device = "cpu"}), Error);
 }
 
 }  // namespace
