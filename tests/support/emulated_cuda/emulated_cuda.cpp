@@ -221,8 +221,8 @@ bool supports(std::int32_t number, std::int32_t, const Problem* p, Status* statu
     }
     if (number != kVolume && number != kImageAnyhow && is_of_images(number)) {
         if (!p->has_packed_pixels()) { return fail(status, Code::unsupported, "takes pixels that lie side by side"); }
-        const bool takes = p->dtype == Dtype::f32 || p->dtype == Dtype::u8 || p->dtype == Dtype::u16;
-        return takes || fail(status, Code::unsupported, "takes only f32, u8 and u16");
+        const bool takes = p->dtype == Dtype::f32 || p->dtype == Dtype::f16 || p->dtype == Dtype::u8 || p->dtype == Dtype::u16;
+        return takes || fail(status, Code::unsupported, "takes only f32, f16, u8 and u16");
     }
     if (number == kWhole && !p->has_packed_pixels()) { return fail(status, Code::unsupported, "it takes unit strides"); }
     return (p->dtype >= Dtype::f32 && p->dtype <= Dtype::complex128) || p->dtype == Dtype::f16 || p->dtype == Dtype::bf16 ||
