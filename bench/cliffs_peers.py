@@ -221,14 +221,23 @@ def laid_back(case: Linear, y: Any) -> Any:
     return y.to(getattr(torch, case.type.name))
 
 
+def torch_for(case: Linear) -> tuple[Any, str]:
+    """PyTorch and the device; ImportError where it does not see the GPU."""
+    torch = importlib.import_module("torch")
+    if case.home.name == "cpu":
+        return torch, "cpu"
+    if not torch.cuda.is_available():
+        raise ImportError("PyTorch sees no GPU", name="PyTorch with a GPU")
+    return torch, "cuda"
+
+
 def torch_convolution(case: Linear) -> timing.Call:
     """torch.nn.functional.conv1d or conv2d; a filter a row are groups."""
-    torch = importlib.import_module("torch")
+    torch, device = torch_for(case)
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False  # f32 as tapline's
     p = case.problem
     convolve = torch.nn.functional.conv1d if len(p.axes) == 1 else torch.nn.functional.conv2d
-    device = "cpu" if case.home.name == "cpu" else "cuda"
     taps = np.moveaxis(case.host_taps, p.axes, range(-len(p.axes), 0)) if p.each else case.host_taps
     taps = np.flip(taps, tuple(range(-len(p.axes), 0))).reshape(-1, 1, *p.taps).astype(case.summed)
     weights = torch.from_numpy(np.ascontiguousarray(taps)).to(device)
@@ -253,12 +262,11 @@ def torch_transform(case: Linear) -> timing.Call:
     """One transform of everything, by torch.fft."""
     import scipy.fft
 
-    torch = importlib.import_module("torch")
+    torch, device = torch_for(case)
     p = case.problem
     sizes = [scipy.fft.next_fast_len(p.shape[axis] + k - 1, real=True) for axis, k, _, _ in case.window]
     axes = tuple(range(-len(p.axes), 0))
     taps = np.moveaxis(case.host_taps, p.axes, axes) if p.each else case.host_taps
-    device = "cpu" if case.home.name == "cpu" else "cuda"
     weights = torch.from_numpy(np.ascontiguousarray(taps).reshape(-1, 1, *p.taps).astype(case.summed)).to(device)
     forward, inverse = (torch.fft.fftn, torch.fft.ifftn) if case.summed.kind == "c" else (torch.fft.rfftn, torch.fft.irfftn)
 

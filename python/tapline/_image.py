@@ -85,7 +85,7 @@ def stored_type(dtype, taps):
     return np.result_type(real, np.complex64) if taps.dtype.kind == "c" else real
 
 
-def _stays_half(dtype, taps):
+def stays_half(dtype, taps):
     """Whether the engine widens and narrows the image's 16-bit numbers itself."""
     return dtype.char == "e" and dtype.isnative and taps.dtype.kind != "c" and bool(np.isfinite(taps).all())
 
@@ -208,7 +208,7 @@ def image(
         wanted = out.dtype
         if dtype is not None and np.dtype(dtype) != wanted:
             raise ValueError(f"dtype: {np.dtype(dtype)}, but out has {wanted}; leave dtype away")
-    stored = x.dtype if _stays_half(x.dtype, taps) else stored_type(x.dtype, taps)
+    stored = x.dtype if stays_half(x.dtype, taps) else stored_type(x.dtype, taps)
     four = _four_axes(x.astype(stored, copy=False), channels)
     height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
     shape = (*x.shape[: x.ndim - 2 - channels], height, width, *x.shape[x.ndim - channels :])
