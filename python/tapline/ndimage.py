@@ -8,13 +8,13 @@ integers, else taken in float64, and a sum within 1e-14 (relative) below an inte
 
 import numbers
 import operator
-import warnings
 from collections.abc import Iterable
 
 import numpy as np
 
 from tapline import _fallback, _gpu, _host_calls, _nd
 from tapline._gpu import programs
+from tapline._tools.ndimage_arguments import axes_of, axis_of, boundary_of, check_constant, for_each_axis, output_of
 
 __all__ = [
     "convolve",
@@ -29,94 +29,6 @@ __all__ = [
     "uniform_filter",
     "uniform_filter1d",
 ]
-
-_MODES = {
-    "nearest": "nearest",
-    "wrap": "wrap",
-    "grid-wrap": "wrap",
-    "reflect": "reflect",
-    "grid-mirror": "reflect",
-    "mirror": "mirror",
-    "constant": "constant",
-    "grid-constant": "constant",
-}
-
-
-def _boundary(mode):
-    try:
-        return _MODES[mode]
-    except (KeyError, TypeError):
-        raise RuntimeError("boundary mode not supported") from None
-
-
-def _sequence(value, rank):
-    """One value for each axis."""
-    if not isinstance(value, str) and np.iterable(value):
-        values = list(value)
-        if len(values) != rank:
-            raise RuntimeError("sequence argument must have length equal to input rank")
-        return values
-    return [value] * rank
-
-
-def _axis(axis, ndim):
-    axis = operator.index(axis)
-    if not -ndim <= axis < ndim:
-        raise np.exceptions.AxisError(axis, ndim)
-    return axis % ndim
-
-
-def _axes(axes, ndim):
-    if axes is None:
-        return tuple(range(ndim))
-    if np.isscalar(axes):
-        axes = (operator.index(axes),)
-    elif isinstance(axes, Iterable):
-        axes = tuple(operator.index(a) for a in axes)
-    else:
-        raise ValueError("axes must be an integer, iterable of integers, or None")
-    for a in axes:
-        if not -ndim <= a < ndim:
-            raise ValueError(f"specified axis: {a} is out of range")
-    axes = tuple(a % ndim for a in axes)
-    if len(set(axes)) != len(axes):
-        raise ValueError("axes must be unique")
-    return axes
-
-
-def _output(output, image, is_complex=False):
-    """The array that SciPy would return: new, of a given type, or the caller's."""
-    if output is None:
-        dtype = np.promote_types(image.dtype, np.complex64) if is_complex else image.dtype.newbyteorder("=")
-        return _gpu.new_like(image, image.shape, dtype)
-    if isinstance(output, (type, np.dtype)):
-        dtype = np.dtype(output)
-        if is_complex and dtype.kind != "c":
-            warnings.warn("promoting specified output dtype to complex", stacklevel=3)
-            dtype = np.promote_types(dtype, np.complex64)
-        return _gpu.new_like(image, image.shape, dtype)
-    if isinstance(output, str):
-        dtype = np.dtype(output)
-        if is_complex and dtype.kind != "c":
-            raise RuntimeError("output must have complex dtype")
-        if not issubclass(dtype.type, np.number):
-            raise RuntimeError("output must have numeric dtype")
-        return _gpu.new_like(image, image.shape, dtype)
-    output = _gpu.asarray(output)
-    if _gpu.is_array(output) != _gpu.is_array(image):
-        raise ValueError("output: in another memory than input; give an array beside it")
-    if output.shape != image.shape:
-        raise RuntimeError("output shape not correct")
-    if is_complex and output.dtype.kind != "c":
-        raise RuntimeError("output must have complex dtype")
-    return output
-
-
-def _check_constant(cval, image, weights):
-    if np.iscomplexobj(cval) and image.dtype.kind != "c":
-        if weights.dtype.kind == "c":
-            raise ValueError("Cannot provide a complex-valued cval when the input is real.")
-        raise TypeError("must be real number, not complex")
 
 
 def _are_whole(weights):
@@ -239,7 +151,7 @@ def _on_gpu(image, weights, axes, origins, output, boundary, cval, divisor):
 def _line(axis, weights, mode, origin=0, divisor=1):
     """One axis of a filter, as the engine's passes take it."""
     weights = np.asarray(weights)
-    return programs.Line((axis,), weights, (len(weights) // 2 + operator.index(origin),), (_boundary(mode),), divisor)
+    return programs.Line((axis,), weights, (len(weights) // 2 + operator.index(origin),), (boundary_of(mode),), divisor)
 
 
 def _fits(constant, dtype):
@@ -285,13 +197,13 @@ def _correlate1d(image, weights, axis, output, mode, cval, origin):
     """correlate1d without its conjugation: `image` and `weights` are arrays, `output` is one of them to write to."""
     if weights.ndim != 1 or weights.shape[0] < 1:
         raise RuntimeError("no filter weights given")
-    axis = _axis(axis, image.ndim)
+    axis = axis_of(axis, image.ndim)
     k = len(weights)
     if origin < -(k // 2) or origin > (k - 1) // 2:
         raise ValueError("Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2")
     shape = [1] * image.ndim
     shape[axis] = k
-    _filter(image, weights.reshape(shape), [axis], [k // 2 + operator.index(origin)], output, _boundary(mode), cval)
+    _filter(image, weights.reshape(shape), [axis], [k // 2 + operator.index(origin)], output, boundary_of(mode), cval)
     return output
 
 
@@ -307,12 +219,12 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     """
     image, weights = _gpu.asarray(input), _gpu.host(weights)
     is_complex = image.dtype.kind == "c" or weights.dtype.kind == "c"
-    output = _output(output, image, is_complex)
+    output = output_of(output, image, is_complex)
     if not _known(image, output, weights):
         why = _fallback.types_of(image, weights, output)
         return _fallback.ask_scipy("ndimage", "correlate1d", why, input, weights, axis, output, mode, cval, origin)
     if is_complex:
-        _check_constant(cval, image, weights)
+        check_constant(cval, image, weights)
     return _correlate1d(image, weights.conj(), axis, output, mode, cval, origin)
 
 
@@ -340,15 +252,15 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
         why = _fallback.types_of(image, weights)
         return _fallback.ask_scipy("ndimage", name, why, input, weights, output, mode, cval, origin, axes=axes)
     if is_complex:  # as SciPy has it, before the axes are looked at
-        output = _output(output, image, is_complex)
-    which = _axes(axes, image.ndim)
-    origins = _sequence(origin, len(which))
+        output = output_of(output, image, is_complex)
+    which = axes_of(axes, image.ndim)
+    origins = for_each_axis(origin, len(which))
     if weights.ndim != len(which) and (len(which) < image.ndim or weights.ndim != image.ndim):
         raise RuntimeError(f"weights.ndim ({weights.ndim}) must match len(axes) ({len(which)})")
     if weights.size == 0:
         raise RuntimeError(f"weights.ndim ({np.count_nonzero(weights.shape)}) must match len(axes) ({len(which)})")
     if is_complex:
-        _check_constant(cval, image, weights)
+        check_constant(cval, image, weights)
     shape = [1] * image.ndim
     places = []
     # As SciPy has it: the weights' axes go with the image's in order, and so do origins if there is one for each axis of the image;
@@ -365,13 +277,13 @@ def _nd_filter(name, input, weights, output, mode, cval, origin, convolution, ax
             )
         shape[a] = k
         places.append(k // 2 + o)
-    output = output if is_complex else _output(output, image)
+    output = output if is_complex else output_of(output, image)
     if not _fallback.is_known(output):
         why = _fallback.types_of(output)
         return _fallback.ask_scipy("ndimage", name, why, input, weights, output, mode, cval, origin, axes=axes)
     if not isinstance(mode, str) and isinstance(mode, Iterable):
         raise RuntimeError("A sequence of modes is not supported")
-    boundary = _boundary(mode)
+    boundary = boundary_of(mode)
     weights = (np.flip(weights) if convolution else weights.conj()).reshape(shape)
     if image.ndim == 0:
         output[...] = image * weights
@@ -462,9 +374,9 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
            [ 9, 11, 12]])
     """
     image = _gpu.asarray(input)
-    output = _output(output, image)
-    axes = _axes(axes, image.ndim)
-    each = zip(axes, *(_sequence(v, len(axes)) for v in (sigma, order, mode, radius)), strict=True)
+    output = output_of(output, image)
+    axes = axes_of(axes, image.ndim)
+    each = zip(axes, *(for_each_axis(v, len(axes)) for v in (sigma, order, mode, radius)), strict=True)
     each = [one for one in each if one[1] > 1e-15]
     if each and _goes_in_passes(image, output, cval):
         lines = [_line(a, _gaussian(s, o, _half(s, truncate, r))[::-1], m) for a, s, o, m, r in each]
@@ -500,13 +412,13 @@ def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0
     array([4, 3, 4, 1, 4, 6, 6, 3])
     """
     image = _gpu.asarray(input)
-    axis = _axis(axis, image.ndim)
+    axis = axis_of(axis, image.ndim)
     if size < 1:
         raise RuntimeError("incorrect filter size")
-    output = _output(output, image, image.dtype.kind == "c")
+    output = output_of(output, image, image.dtype.kind == "c")
     if not 0 <= size // 2 + origin < size:
         raise ValueError("invalid origin")
-    boundary = _boundary(mode)
+    boundary = boundary_of(mode)
     if not _known(image, output):
         why = _fallback.types_of(image, output)
         return _fallback.ask_scipy("ndimage", "uniform_filter1d", why, input, size, axis, output, mode, cval, origin)
@@ -532,9 +444,9 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
            [5.333, 6.   , 6.667]])
     """
     image = _gpu.asarray(input)
-    output = _output(output, image, image.dtype.kind == "c")
-    axes = _axes(axes, image.ndim)
-    each = zip(axes, *(_sequence(v, len(axes)) for v in (size, origin, mode)), strict=True)
+    output = output_of(output, image, image.dtype.kind == "c")
+    axes = axes_of(axes, image.ndim)
+    each = zip(axes, *(for_each_axis(v, len(axes)) for v in (size, origin, mode)), strict=True)
     each = [one for one in each if one[1] > 1]
     if each and _goes_in_passes(image, output, cval):
         if not all(0 <= int(s) // 2 + operator.index(o) < int(s) for _, s, o, _ in each):
@@ -582,15 +494,15 @@ def _as_image(image, lines, axes, modes, places, output, cval):
     mask = np.multiply.outer(*lines).reshape(shape)
     if not _nd.is_image(image, mask, axes):
         return False
-    _filter(image, mask, list(axes), list(places), output, _boundary(modes[0]), cval)
+    _filter(image, mask, list(axes), list(places), output, boundary_of(modes[0]), cval)
     return True
 
 
 def _derivative(input, axis, output, mode, cval, across):
     image = _gpu.asarray(input)
-    axis = _axis(axis, image.ndim)
-    output = _output(output, image)
-    modes = _sequence(mode, image.ndim)
+    axis = axis_of(axis, image.ndim)
+    output = output_of(output, image)
+    modes = for_each_axis(mode, image.ndim)
     if _goes_in_passes(image, output, cval):
         lines = [_line(a, [-1, 0, 1] if a == axis else across, modes[a]) for a in range(image.ndim)]
         if programs.filtered(image, output, lines[axis : axis + 1] + lines[:axis] + lines[axis + 1 :], cval):
@@ -647,11 +559,11 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
            [ 0,  1,  0]])
     """
     image = _gpu.asarray(input)
-    output = _output(output, image)
-    axes = _axes(axes, image.ndim)
-    modes = _sequence(mode, len(axes)) if axes else []
+    output = output_of(output, image)
+    axes = axes_of(axes, image.ndim)
+    modes = for_each_axis(mode, len(axes)) if axes else []
     if programs.sums_cross_at_once(image, output, axes) and _goes_in_passes(image, output, cval):
-        line = programs.Line(axes, programs.cross(len(axes)), (1,) * len(axes), tuple(_boundary(m) for m in modes))
+        line = programs.Line(axes, programs.cross(len(axes)), (1,) * len(axes), tuple(boundary_of(m) for m in modes))
         if programs.filtered(image, output, [line], cval):
             return output
     for i, (axis, m) in enumerate(zip(axes, modes, strict=True)):
