@@ -123,6 +123,8 @@ stage_sanitizer() {
             --error-exitcode 99 "$bin/tapline_gpu_tests" --gtest_filter="$sanitizer_filter" >"$logs/$tool.log" 2>&1 &
         pids+=($!)
     done
+    # Each is in a process group of its own: who ends this script would leave them at work.
+    trap '[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null; exit 143' TERM INT
     for tool in memcheck racecheck; do
         echo "==> compute-sanitizer $tool"
         status="compute-sanitizer is not installed"
@@ -141,6 +143,7 @@ print(f"{sys.argv[2]}: {row['result']}" + (f" ({row['reason']})" if row.get("rea
 sys.exit(row["result"] == "failed")
 END
     done
+    trap - TERM INT
 }
 
 stage_bars() {
