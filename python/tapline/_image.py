@@ -71,8 +71,15 @@ def planned(x, taps, options, correlation, origins, out, dtype):
     return y, plan if x is given else None
 
 
+def _stays_half(dtype, taps):
+    """Whether the engine widens and narrows the image's 16-bit numbers itself."""
+    return dtype.char == "e" and dtype.isnative and taps.dtype.kind != "c" and bool(np.isfinite(taps).all())
+
+
 def stored_type(dtype, taps):
     """The type that the engine computes from: that of the image where it knows it."""
+    if _stays_half(dtype, taps):
+        return dtype
     kind = dtype.char
     if kind in _AS_STORED and not (kind in "BH" and taps.dtype.kind == "c"):
         real = dtype
@@ -83,11 +90,6 @@ def stored_type(dtype, taps):
     else:
         raise TypeError(f"image: elements are {dtype}; convert them to float64, complex128 or an integer type")
     return np.result_type(real, np.complex64) if taps.dtype.kind == "c" else real
-
-
-def stays_half(dtype, taps):
-    """Whether the engine widens and narrows the image's 16-bit numbers itself."""
-    return dtype.char == "e" and dtype.isnative and taps.dtype.kind != "c" and bool(np.isfinite(taps).all())
 
 
 def _writable(out, shape, channels, stored):
@@ -208,7 +210,7 @@ def image(
         wanted = out.dtype
         if dtype is not None and np.dtype(dtype) != wanted:
             raise ValueError(f"dtype: {np.dtype(dtype)}, but out has {wanted}; leave dtype away")
-    stored = x.dtype if stays_half(x.dtype, taps) else stored_type(x.dtype, taps)
+    stored = stored_type(x.dtype, taps)
     four = _four_axes(x.astype(stored, copy=False), channels)
     height, width = _core.image_size({"mode": mode}, *four.shape[1:3], *taps.shape[-2:])
     shape = (*x.shape[: x.ndim - 2 - channels], height, width, *x.shape[x.ndim - channels :])

@@ -94,10 +94,10 @@ class Filter:
             self._stored, self._wanted = self.dtype, None
         else:
             natural = np.result_type(self.dtype, np.complex64) if self.taps.dtype.kind == "c" else self.dtype
-            halves = _image.stays_half(self.dtype, self.taps)
-            self._stored = self.dtype if halves else _image.stored_type(self.dtype, self.taps)
+            self._stored = _image.stored_type(self.dtype, self.taps)
             self._wanted = np.dtype(self.options.pop("dtype", natural))
-            self.options["dtype"] = np.dtype(np.float32) if self._wanted.char == "e" and not halves else self._wanted
+            widened = self._wanted.char == "e" and self._stored.char != "e"
+            self.options["dtype"] = np.dtype(np.float32) if widened else self._wanted
             self.taps = arranged_taps(self.taps, self.shape[-1] if channels else None)
             self.options.setdefault("mode", "same")
         self._init_plans()
