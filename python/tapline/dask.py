@@ -236,7 +236,7 @@ def _without_collecting():
 
 
 def _array_of(x):
-    """What `from_zarr` or `from_array` slices an array's chunks from, as they are; None of other arrays."""
+    """What `from_zarr`, `from_array` or `xarray.open_zarr` slices an array's chunks from, as they are; None of other arrays."""
     layer = x.dask.layers.get(x.name)
     task = getattr(layer, "task", None)
     if not isinstance(layer, Blockwise) or getattr(task, "func", None) not in (getter, getter_nofancy) or task.kwargs.get("lock"):
@@ -245,10 +245,24 @@ def _array_of(x):
     slices = layer.io_deps.get(chunks)
     if not isinstance(slices, ArraySliceDep) or slices.chunks != x.chunks:
         return None
-    if not isinstance(source, TaskRef):
-        return source
-    original = x.dask.layers.get(source.key, {}).get(source.key)
-    return original.value if isinstance(original, DataNode) else original
+    if isinstance(source, TaskRef):
+        original = x.dask.layers.get(source.key, {}).get(source.key)
+        source = original.value if isinstance(original, DataNode) else original
+    return _opened(source)
+
+
+def _opened(array):
+    """The stored array that xarray's own are around, where they do nothing to its samples; other arrays as they are."""
+    inner = array
+    while type(inner).__module__.startswith("xarray."):
+        kind = type(inner).__name__
+        if kind == "ZarrArrayWrapper":
+            return inner.get_array()
+        whole = kind != "LazilyIndexedArray" or all(s == slice(None) for s in inner.key.tuple)
+        if not whole or kind not in ("ImplicitToExplicitIndexingAdapter", "CopyOnWriteArray", "LazilyIndexedArray"):
+            break
+        inner = inner.array
+    return array
 
 
 def _files_of(x):

@@ -378,6 +378,23 @@ def test_two_workers_from_zarr_to_zarr(tmp_path):
     np.testing.assert_array_equal(out[...], tapline.image(x, taps, boundary="reflect"))
 
 
+def test_what_xarray_opens_is_read_as_it_lies_unless_it_is_decoded(tmp_path):
+    xr = pytest.importorskip("xarray")
+    pytest.importorskip("zarr", minversion="3")
+    x = np.random.default_rng(7).standard_normal((30, 40), dtype=np.float32)
+    attributes = {"time": {}, "scaled": {"scale_factor": np.float32(0.5)}}
+    written = xr.Dataset({name: (("y", "x"), x, value) for name, value in attributes.items()}).chunk({"y": 10, "x": 40})
+    written.to_zarr(
+        tmp_path / "x.zarr", zarr_format=3, consolidated=False, encoding={name: {"compressors": None} for name in attributes}
+    )
+    opened = xr.open_zarr(tmp_path / "x.zarr", consolidated=False)
+    taps = np.ones((3, 3), np.float32)
+    for lazy, is_plain in ((opened["time"], True), (opened["scaled"], False), (opened["time"][1:], False)):
+        y = tapline.dask.image(lazy.data, taps)
+        assert reads_files(y) == is_plain
+        np.testing.assert_array_equal(computed(y), tapline.image(lazy.values, taps))
+
+
 def test_xarray_keeps_names_coordinates_and_attributes():
     xr = pytest.importorskip("xarray")
     import tapline.xarray
