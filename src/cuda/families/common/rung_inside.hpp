@@ -21,6 +21,10 @@ struct BestRung {
 /// By the cost model, of those for problems of its rank. `local`: only of those whose errors stay local.
 BestRung best_rung(const Problem& problem, const cuda_abi::Device& device, bool local = false);
 
+/// What is summed alone, in one type: without what comes after sums, of standard accuracy, with nothing that only the problem's own
+/// types told.
+Problem sums_alone(const Problem& p, Dtype type);
+
 /// It with `taps` of the problem's filters side by side. Throws CudaError.
 RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local = false);
 

@@ -66,46 +66,46 @@ Walk walk_with(const WalkSide& side, const Job& job, const Step& step) {
     return walk;
 }
 
+// Which of an axis' and a batch's numbers are the samples', which the outputs'.
+struct Fields {
+    std::int64_t core::Axis::*length;
+    std::int64_t core::Axis::*step;
+    std::int64_t core::Batch::*row_step;
+};
+constexpr Fields kSamples{&core::Axis::n, &core::Axis::in_stride, &core::Batch::in_stride};
+constexpr Fields kOutputs{&core::Axis::outputs, &core::Axis::out_stride, &core::Batch::out_stride};
+
+WalkSide side_of(const Problem& p, const Fields& of) {
+    const auto axis = [&](const core::Axis& a) -> WalkAxis { return {a.*of.length, a.*of.step}; };
+    const auto rows = [&](const core::Batch& b) -> WalkAxis { return {b.length, b.*of.row_step}; };
+    WalkSide side{{axis(p.x), axis(p.y), axis(p.z), rows(p.channels), rows(p.batch)}, {}};
+    for (std::size_t i = 0; i < p.outer.size(); ++i) { side.axes.at(WalkSide::kOuter + i) = rows(p.outer.at(i)); }
+    walk_along(side);
+    return side;
+}
+
+// Of neither the cut axis nor the batch.
+std::int64_t inner_step(const Problem& p, const Job& job, std::size_t role, const Fields& of) {
+    const std::int64_t planned = role == WalkSide::kX          ? p.x.*of.step
+                                 : role == WalkSide::kY        ? p.y.*of.step
+                                 : role == WalkSide::kZ        ? p.z.*of.step
+                                 : role == WalkSide::kChannels ? p.channels.*of.row_step
+                                                               : p.outer.at(role - WalkSide::kOuter).*of.row_step;
+    return inside_step(p, job, role, p.x.*of.length, planned);
+}
+
 }  // namespace
 
-WalkSide samples_of(const Problem& p) {
-    const auto axis = [](const core::Axis& a) -> WalkAxis { return {a.n, a.in_stride}; };
-    const auto rows = [](const core::Batch& b) -> WalkAxis { return {b.length, b.in_stride}; };
-    WalkSide side{{axis(p.x), axis(p.y), axis(p.z), rows(p.channels), rows(p.batch)}, {}};
-    for (std::size_t i = 0; i < p.outer.size(); ++i) { side.axes.at(WalkSide::kOuter + i) = rows(p.outer.at(i)); }
-    walk_along(side);
-    return side;
-}
-
-WalkSide outputs_of(const Problem& p) {
-    const auto axis = [](const core::Axis& a) -> WalkAxis { return {a.outputs, a.out_stride}; };
-    const auto rows = [](const core::Batch& b) -> WalkAxis { return {b.length, b.out_stride}; };
-    WalkSide side{{axis(p.x), axis(p.y), axis(p.z), rows(p.channels), rows(p.batch)}, {}};
-    for (std::size_t i = 0; i < p.outer.size(); ++i) { side.axes.at(WalkSide::kOuter + i) = rows(p.outer.at(i)); }
-    walk_along(side);
-    return side;
-}
+WalkSide samples_of(const Problem& p) { return side_of(p, kSamples); }
+WalkSide outputs_of(const Problem& p) { return side_of(p, kOutputs); }
 
 std::int64_t sample_step(const Problem& p, const Job& job, std::size_t role) {
     if (role == cut_of(p)) { return job.in_stride; }
-    if (role == WalkSide::kBatch) { return job.in_batch; }
-    const std::int64_t planned = role == WalkSide::kX          ? p.x.in_stride
-                                 : role == WalkSide::kY        ? p.y.in_stride
-                                 : role == WalkSide::kZ        ? p.z.in_stride
-                                 : role == WalkSide::kChannels ? p.channels.in_stride
-                                                               : p.outer.at(role - WalkSide::kOuter).in_stride;
-    return inside_step(p, job, role, p.x.n, planned);
+    return role == WalkSide::kBatch ? job.in_batch : inner_step(p, job, role, kSamples);
 }
-
 std::int64_t output_step(const Problem& p, const Job& job, std::size_t role) {
     if (role == cut_of(p)) { return job.out_stride; }
-    if (role == WalkSide::kBatch) { return job.out_batch; }
-    const std::int64_t planned = role == WalkSide::kX          ? p.x.out_stride
-                                 : role == WalkSide::kY        ? p.y.out_stride
-                                 : role == WalkSide::kZ        ? p.z.out_stride
-                                 : role == WalkSide::kChannels ? p.channels.out_stride
-                                                               : p.outer.at(role - WalkSide::kOuter).out_stride;
-    return inside_step(p, job, role, p.x.outputs, planned);
+    return role == WalkSide::kBatch ? job.out_batch : inner_step(p, job, role, kOutputs);
 }
 
 Walk sample_walk(const WalkSide& side, const Problem& p, const Job& job) {

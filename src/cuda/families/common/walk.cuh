@@ -6,22 +6,29 @@
 
 namespace tapline::cuda {
 
+/// met(axis, index) for each axis of more than one element: where the element `number` is along it.
+template <class Met>
+__device__ __forceinline__ void for_each_axis(const Walk& walk, std::int64_t number, const Met& met) {
+#pragma unroll
+    for (int i = 0; i < Walk::kMostAxes; ++i) {
+        if (walk.lengths[i] == 1) { continue; }
+        const std::int64_t rest = divide(number, walk.lengths[i]);
+        met(i, number - rest * walk.lengths[i]);
+        number = rest;
+    }
+}
+
 /// Where an element lies, and its places along two axes.
 struct WalkPlace {
     std::int64_t at, filtered, batch;
 };
 __device__ __forceinline__ WalkPlace place_of(const Walk& walk, std::int64_t number) {
     WalkPlace place{walk.first, 0, 0};
-#pragma unroll
-    for (int i = 0; i < Walk::kMostAxes; ++i) {
-        if (walk.lengths[i] == 1) { continue; }
-        const std::int64_t rest = divide(number, walk.lengths[i]);
-        const std::int64_t index = number - rest * walk.lengths[i];
+    for_each_axis(walk, number, [&](int i, std::int64_t index) {
         place.at += index * walk.steps[i];
         if (i == walk.filtered) { place.filtered = index; }
         if (i == walk.batch) { place.batch = index; }
-        number = rest;
-    }
+    });
     return place;
 }
 

@@ -7,6 +7,7 @@
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
+#include "cuda/families/common/workspace.hpp"
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda {
@@ -41,7 +42,7 @@ std::int64_t whole_lines(std::int64_t elements) { return divide_up(elements, kLi
 // The signals of so many planes.
 Problem signals_of(const Problem& p, std::int64_t planes) {
     const Signal s = signal_of(p);
-    Problem inner = p;
+    Problem inner = sums_alone(p, sums_of(p));
     inner.rank = 1;
     inner.z = inner.y = inner.x = {};
     inner.channels = {};
@@ -51,16 +52,9 @@ Problem signals_of(const Problem& p, std::int64_t planes) {
     inner.x.outputs = s.outputs;
     inner.x.in_stride = inner.x.out_stride = 1;
     inner.batch = {planes, whole_lines(s.length), whole_lines(s.outputs), p.filters > 1 ? s.taps : 0};
-    inner.dtype = inner.output_dtype = inner.sum_dtype = sums_of(p);
     inner.mode = Mode::valid;
     inner.operation = Operation::correlation;
-    inner.scale = 1;
-    inner.bias = 0;
-    inner.has_clamp = false;
-    inner.trivial_epilogue = true;
-    inner.accuracy = Accuracy::standard;
-    inner.taps_come_later = inner.narrow_taps = inner.exact_specials = false;
-    inner.separable = 0;
+    inner.taps_come_later = false;
     return inner;
 }
 
@@ -159,7 +153,7 @@ public:
 
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenSignals>();
-        return kFoundBytes + chosen.planes * plane_bytes(prepared.problem) + chosen.inner->workspace_bytes + kAlignment;
+        return kFoundBytes + chosen.planes * plane_bytes(prepared.problem) + chosen.inner->workspace_bytes + kWorkspaceAlignment;
     }
 
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
@@ -192,7 +186,7 @@ public:
         memory += chosen.planes * g.result_pitch * bytes;
         g.next = reinterpret_cast<int*>(memory);
         memory += chosen.planes * g.signal_pitch * 4;
-        void* const inner_workspace = memory + (-reinterpret_cast<std::uintptr_t>(memory) % kAlignment);
+        void* const inner_workspace = aligned(memory);
         g.masks = on_device.taps;
         g.mask_bytes = prepared.taps_pitch_bytes;
         g.channels = p.channels.length;
@@ -229,7 +223,6 @@ public:
 
 private:
     static constexpr std::int64_t kFoundBytes = 256;
-    static constexpr std::uintptr_t kAlignment = 256;
     static constexpr double kShareMoved = 0.35;
 
     struct ChosenSignals : Chosen {

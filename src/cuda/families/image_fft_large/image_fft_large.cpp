@@ -10,6 +10,7 @@
 
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/images.hpp"
+#include "cuda/families/common/workspace.hpp"
 #include "cuda/families/image_fft/image_fft_tables.hpp"
 #include "cuda/families/image_fft_large/image_fft_large_kernels.hpp"
 #include "cuda/launch.hpp"
@@ -21,7 +22,6 @@ using namespace image_fft_large_rung;
 
 constexpr int kSizes[] = {256, 512, 1024, 2048};
 constexpr int kBlocksHeld = 2;  // of a multiprocessor, if it has the shared memory
-constexpr std::int64_t kAlignment = 256;
 constexpr double kMostTasks = 1 << 30;
 constexpr double kMostElements = 1 << 30;  // of a row
 
@@ -257,7 +257,7 @@ public:
 
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         const Plan& plan = prepared.chosen_as<ChosenPlan>().plan;
-        return kAlignment + notes_bytes(prepared.problem, plan) +
+        return kWorkspaceAlignment + notes_bytes(prepared.problem, plan) +
                (std::int64_t{plan.passes.slots} << plan.passes.group_bits) * plan.tile_points *
                    static_cast<std::int64_t>(sizeof(float2));
     }
@@ -283,8 +283,7 @@ public:
         g.input_bytes = stored_bytes(p.dtype);
         g.output_bytes = stored_bytes(p.output_dtype);
         g.tables = static_cast<const float2*>(on_device.tables);
-        auto* memory = static_cast<char*>(workspace);
-        memory += -reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
+        char* const memory = aligned(workspace);
         g.counts = reinterpret_cast<unsigned*>(memory);
         g.bad = g.counts + 1 + 3 * std::int64_t{plan.passes.units};
         g.points = reinterpret_cast<float2*>(memory + notes_bytes(p, plan));
@@ -307,7 +306,7 @@ private:
     // What blocks tell each other, and whether rows have samples that are not finite.
     static std::int64_t notes_bytes(const Problem& p, const Plan& plan) {
         const std::int64_t notes = 2 + 3 * std::int64_t{plan.passes.units} + p.batch.length * p.channels.length * p.y.n;
-        return divide_up(notes * static_cast<std::int64_t>(sizeof(unsigned)), kAlignment) * kAlignment;
+        return aligned_bytes(notes * static_cast<std::int64_t>(sizeof(unsigned)));
     }
 };
 

@@ -6,6 +6,7 @@
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
+#include "cuda/families/common/workspace.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/primitives/arguments.hpp"
 
@@ -17,16 +18,13 @@ using image_planes_rung::kThreads;
 using image_planes_rung::Passage;
 
 constexpr double kShareMoved = 0.93;  // of the copy's speed, by the passes (H100, 1024 x 1024 x 32 f32: 192 us)
-constexpr std::int64_t kAlignment = 256;
-
-std::int64_t whole(std::int64_t bytes) { return divide_up(bytes, kAlignment) * kAlignment; }
 
 // Bytes of images' planes, before and after.
 std::int64_t input_bytes(const Problem& p, std::int64_t images) {
-    return whole(images * p.channels.length * p.y.n * p.x.n * stored_bytes(p.dtype));
+    return aligned_bytes(images * p.channels.length * p.y.n * p.x.n * stored_bytes(p.dtype));
 }
 std::int64_t output_bytes(const Problem& p, std::int64_t images) {
-    return whole(images * p.channels.length * p.y.outputs * p.x.outputs * stored_bytes(p.output_dtype));
+    return aligned_bytes(images * p.channels.length * p.y.outputs * p.x.outputs * stored_bytes(p.output_dtype));
 }
 
 // The planes of so many images.
@@ -105,15 +103,14 @@ public:
 
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenPlanes>();
-        return kAlignment + input_bytes(prepared.problem, chosen.images) + output_bytes(prepared.problem, chosen.images) +
+        return kWorkspaceAlignment + input_bytes(prepared.problem, chosen.images) + output_bytes(prepared.problem, chosen.images) +
                chosen.inner->workspace_bytes;
     }
 
     void launch(const Prepared& prepared, const Job& job, const OnDevice&, void* workspace, cudaStream_t stream) const override {
         const Problem& p = prepared.problem;
         const auto& chosen = prepared.chosen_as<ChosenPlanes>();
-        auto* memory = static_cast<char*>(workspace);
-        memory += -reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
+        char* const memory = aligned(workspace);
         char* const before = memory;
         char* const after = before + input_bytes(p, chosen.images);
         char* const inner_workspace = after + output_bytes(p, chosen.images);

@@ -10,6 +10,7 @@
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/error_in_double.hpp"
 #include "cuda/families/common/rung_inside.hpp"
+#include "cuda/families/common/workspace.hpp"
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda {
@@ -22,22 +23,12 @@ using strict_sums::Widen;
 using strict_sums::WidenKernel;
 
 constexpr std::int64_t kLeastTaps = 64;
-constexpr std::int64_t kAlignment = 256;
 constexpr double kShareByPasses = 0.6;  // of the copy's speed
-
-std::int64_t whole(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // The same in double, samples and outputs one after the other as they lie.
 Problem in_double(const Problem& p) {
-    Problem inner = p;
-    inner.dtype = inner.taps_dtype = inner.sum_dtype = inner.output_dtype = kF64;
-    inner.accuracy = Accuracy::standard;
-    inner.scale = 1;
-    inner.bias = 0;
-    inner.has_clamp = false;
-    inner.trivial_epilogue = true;
-    inner.narrow_taps = inner.exact_specials = false;
-    inner.separable = 0;
+    Problem inner = sums_alone(p, kF64);
+    inner.taps_dtype = kF64;
     const auto step = [](const WalkSide& side, std::size_t role) {
         const WalkAxis& axis = side.axes.at(role);
         return axis.length == 1 ? 1 : axis.packed;
@@ -62,9 +53,9 @@ struct Places {
 };
 Places places_of(const Problem& p) {
     Places places{};
-    places.samples = kAlignment;  // behind the largest sample
-    places.outputs = places.samples + whole(samples_of(p).walk.count * 8);
-    places.own = places.outputs + whole(outputs_of(p).walk.count * 8);
+    places.samples = kWorkspaceAlignment;  // behind the largest sample
+    places.outputs = places.samples + aligned_bytes(samples_of(p).walk.count * 8);
+    places.own = places.outputs + aligned_bytes(outputs_of(p).walk.count * 8);
     return places;
 }
 
@@ -125,14 +116,13 @@ public:
     }
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenStrict>();
-        return kAlignment + chosen.places.own + chosen.inner->workspace_bytes;
+        return kWorkspaceAlignment + chosen.places.own + chosen.inner->workspace_bytes;
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
                 cudaStream_t stream) const override {
         const Problem& p = prepared.problem;
         const auto& chosen = prepared.chosen_as<ChosenStrict>();
-        auto* memory = static_cast<char*>(workspace);
-        memory += -reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
+        char* const memory = aligned(workspace);
         auto* const largest = reinterpret_cast<unsigned*>(memory);
         auto* const samples = reinterpret_cast<double*>(memory + chosen.places.samples);
         auto* const outputs = reinterpret_cast<double*>(memory + chosen.places.outputs);

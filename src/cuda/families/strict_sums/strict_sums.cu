@@ -36,19 +36,14 @@ struct Output {
 };
 __device__ __forceinline__ Output output_of(const Check& c, std::int64_t number) {
     Output o{0, 0, 0, 0, c.walk.first, 0};
-#pragma unroll
-    for (int i = 0; i < Walk::kMostAxes; ++i) {
-        if (c.walk.lengths[i] == 1) { continue; }
-        const std::int64_t rest = divide(number, c.walk.lengths[i]);
-        const std::int64_t index = number - rest * c.walk.lengths[i];
+    for_each_axis(c.walk, number, [&](int i, std::int64_t index) {
         o.out += index * c.walk.steps[i];
         o.in += index * c.in_steps[i];
         if (i == c.places[0]) { o.x = index; }
         if (i == c.places[1]) { o.y = index; }
         if (i == c.places[2]) { o.z = index; }
         if (i == c.filter_axis) { o.filter = index % c.filters; }
-        number = rest;
-    }
+    });
     return o;
 }
 

@@ -11,6 +11,7 @@
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
+#include "cuda/families/common/workspace.hpp"
 #include "cuda/launch.hpp"
 
 namespace tapline::cuda {
@@ -22,12 +23,9 @@ using transposed::Side;
 
 constexpr std::int64_t kLeastTaps = 256;                    // shorter filters are convolved as rows lie, in less than three copies
 constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;  // of rows in the workspace, unless fewer lines than a tile has are more
-constexpr std::int64_t kAlignment = 256;
 constexpr std::int64_t kMostCopiedTaps = std::int64_t{1} << 28;  // that are put in the order of rows on the host
 constexpr double kShareMoved = 0.78;                             // of the copy's speed, by a pass: (2^20, 64) f32, H100
 constexpr double kChunkSeconds = 10e-6;
-
-std::int64_t whole(std::int64_t bytes) { return divide_up(bytes, kAlignment) * kAlignment; }
 
 // Which sides of a problem's rows are turned.
 struct Turned {
@@ -71,8 +69,8 @@ Chunk chunk_of(const Problem& p, const Rows& rows, std::int64_t asked = 0) {
     Chunk chunk;
     chunk.near = most >= rows.near.length ? rows.near.length : alike(rows.near.length, most, together);
     chunk.others = most >= rows.near.length ? alike(others, most / rows.near.length, 1) : 1;
-    chunk.in_bytes = whole(chunk.rows() * in);
-    chunk.out_bytes = whole(chunk.rows() * out);
+    chunk.in_bytes = aligned_bytes(chunk.rows() * in);
+    chunk.out_bytes = aligned_bytes(chunk.rows() * out);
     return chunk;
 }
 
@@ -252,7 +250,7 @@ public:
     }
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenTransposed>();
-        return kAlignment + chosen.chunk.in_bytes + chosen.chunk.out_bytes + chosen.inner->workspace_bytes;
+        return kWorkspaceAlignment + chosen.chunk.in_bytes + chosen.chunk.out_bytes + chosen.inner->workspace_bytes;
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice&, void* workspace, cudaStream_t stream) const override {
         const RungInside& inner = prepared.chosen_as<ChosenTransposed>().inner;
@@ -301,8 +299,7 @@ private:
         const auto& chosen = prepared.chosen_as<ChosenTransposed>();
         const Rows rows = rows_of(p, job);
         const Problem& inner = chosen.inner->problem;
-        auto* memory = static_cast<char*>(workspace);
-        memory += -reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
+        char* const memory = aligned(workspace);
         char* const before = memory;
         char* const after = before + chosen.chunk.in_bytes;
         char* const own = after + chosen.chunk.out_bytes;

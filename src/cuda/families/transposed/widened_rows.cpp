@@ -4,6 +4,7 @@
 #include "cuda/families/common/cost.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
+#include "cuda/families/common/workspace.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/primitives/arguments.hpp"
 
@@ -17,9 +18,8 @@ using widened_rows_pass::kThreads;
 using widened_rows_pass::Passage;
 
 constexpr std::int64_t kLeastTaps = 16385;  // fewer are convolved as samples are read: 10,723 taps, 2.5 million i16, 25 us, so 39
-constexpr std::int64_t kAlignment = 256;
-constexpr double kShareMoved = 0.9;    // of the copy's speed, by the pass
-constexpr double kPassSeconds = 8e-6;  // of a short one
+constexpr double kShareMoved = 0.9;         // of the copy's speed, by the pass
+constexpr double kPassSeconds = 8e-6;       // of a short one
 
 std::int64_t row_of(const Problem& p) { return divide_up(p.x.n, std::int64_t{32}) * 32; }
 std::int64_t bytes_of_rows(const Problem& p, std::int64_t rows) { return rows * row_of(p) * stored_bytes(p.taps_dtype); }
@@ -83,7 +83,7 @@ public:
     }
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        return kAlignment + bytes_of_rows(p, p.batch.length) + prepared.chosen_as<ChosenWidened>().inner->workspace_bytes;
+        return kWorkspaceAlignment + bytes_of_rows(p, p.batch.length) + prepared.chosen_as<ChosenWidened>().inner->workspace_bytes;
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice&, void* workspace, cudaStream_t stream) const override {
         const RungInside& inner = prepared.chosen_as<ChosenWidened>().inner;
@@ -118,8 +118,7 @@ private:
     static Widened widen(const Prepared& prepared, const Job& job, void* workspace, cudaStream_t stream) {
         const Problem& p = prepared.problem;
         const auto& chosen = prepared.chosen_as<ChosenWidened>();
-        auto* memory = static_cast<char*>(workspace);
-        memory += -reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
+        char* const memory = aligned(workspace);
         const std::int64_t row = row_of(p);
         Passage pass{job.in, memory, job.in_last - job.in_first, job.in_batch, row, 0, p.dtype};
         pass.tiles = divide_up(pass.samples, std::int64_t{kThreads} * kEach);

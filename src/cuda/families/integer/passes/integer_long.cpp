@@ -13,6 +13,7 @@
 #include "cuda/families/common/error_in_double.hpp"
 #include "cuda/families/common/grids.hpp"
 #include "cuda/families/common/rung_inside.hpp"
+#include "cuda/families/common/workspace.hpp"
 #include "cuda/families/integer/integer_transforms.hpp"
 #include "cuda/launch.hpp"
 
@@ -22,10 +23,7 @@ namespace {
 
 constexpr std::int64_t kLeastLongTaps = 64;
 constexpr int kMostDigits = 8;
-constexpr std::int64_t kPlaceAlignment = 256;
 constexpr double kShareByPasses = 0.7;  // of the copy's speed, by the passes
-
-std::int64_t whole(std::int64_t bytes) { return divide_up(bytes, kPlaceAlignment) * kPlaceAlignment; }
 
 /// How samples and taps are parted.
 struct Parts {
@@ -136,15 +134,10 @@ Parts exact_parts(const Problem& p, int kept, const void* taps) {
 
 // Rows of digits under digits of taps.
 Problem real_problem(const Problem& p) {
-    Problem inner = p;
-    inner.dtype = inner.taps_dtype = inner.output_dtype = inner.sum_dtype = kF64;
+    Problem inner = sums_alone(p, kF64);
+    inner.taps_dtype = kF64;
     inner.overflow = core::Resolved{}.overflow;
-    inner.scale = 1;
-    inner.bias = 0;
-    inner.has_clamp = false;
-    inner.trivial_epilogue = true;
-    inner.accuracy = Accuracy::standard;
-    inner.narrow_taps = inner.whole_sums = false;
+    inner.whole_sums = false;
     inner.taps_finite = inner.has_negative_tap = true;
     inner.bits_of_taps = inner.bits_of_tap = core::TapsFacts::kUnknownBits;
     if (p.x.boundary == kConstant) { inner.constant = static_cast<double>(constant_of(p)); }
@@ -165,8 +158,8 @@ struct Places {
 };
 Places places_of(const Problem& p, const Parts& parts) {
     Places places{};
-    places.plane = whole(samples_of(p).walk.count * 8) / 8;
-    const std::int64_t outputs = whole(outputs_of(p).walk.count * 8);
+    places.plane = aligned_bytes(samples_of(p).walk.count * 8) / 8;
+    const std::int64_t outputs = aligned_bytes(outputs_of(p).walk.count * 8);
     places.samples = kFoundBytes;
     places.outputs = places.samples + places.plane * 8 * parts.samples.count;
     places.sums = places.outputs + outputs;
@@ -251,7 +244,7 @@ public:
     [[nodiscard]] std::int64_t workspace_bytes(const Prepared& prepared) const override {
         const auto& chosen = prepared.chosen_as<ChosenLong>();
         if (!chosen.parts.is_possible()) { return IntegerRung::workspace_bytes(prepared); }
-        return kPlaceAlignment + chosen.places.own + chosen.own_bytes;
+        return kWorkspaceAlignment + chosen.places.own + chosen.own_bytes;
     }
     void launch(const Prepared& prepared, const Job& job, const OnDevice& on_device, void* workspace,
                 cudaStream_t stream) const override {
@@ -284,8 +277,7 @@ private:
         const Problem& p = prepared.problem;
         const auto& chosen = prepared.chosen_as<ChosenLong>();
         const Places& places = chosen.places;
-        auto* memory = static_cast<char*>(workspace);
-        memory += -reinterpret_cast<std::uintptr_t>(memory) % kPlaceAlignment;
+        char* const memory = aligned(workspace);
         auto* const digits = reinterpret_cast<double*>(memory + places.samples);
         auto* const outputs = reinterpret_cast<double*>(memory + places.outputs);
         void* const sums = memory + places.sums;
