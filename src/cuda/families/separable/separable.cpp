@@ -242,6 +242,15 @@ int many_halves_steps_of(const Problem& p, const cuda_abi::Device& device) {
     return many_steps_of(p, device);
 }
 
+bool on_boxes(const Prepared& prepared) {
+    const Problem& p = prepared.problem;
+    const cuda_abi::Device& device = prepared.device;
+    if (p.separable != 1 || !has_strips(p) || marches(p, device) || !takes_boxes(p, device)) { return false; }
+    const auto* const taps = static_cast<const float*>(prepared.given.taps);
+    const bool is_mean = std::isfinite(taps[0]) && std::all_of(taps, taps + p.y.k * p.x.k, [&](float t) { return t == taps[0]; });
+    return is_mean && boxes_seconds(p, device) < std::min(tile_seconds(p, device), many_halves_seconds(p, device));
+}
+
 namespace {
 
 class ImageSeparable final : public Rung {
@@ -254,8 +263,8 @@ public:
             "A mask of rank one is a column times a row. Up to 32 x 32 taps, and 113 x 113 of one channel on tensor cores, a block "
             "marches down a strip: rows are filtered into a ring in shared memory, the ring into rows of outputs; on tensor cores "
             "from "
-            "registers to registers. Else, and as a sum of 2 to 4 such masks, a tile's columns are filtered in place, each by one "
-            "thread, then its rows.";
+            "registers to registers; where all taps are the same it adds runs up, a few additions an output. Else, and as a sum of "
+            "2 to 4 such masks, a tile's columns are filtered in place, each by one thread, then its rows.";
         info.changed = "k_h + k_w products an output instead of k_h k_w.";
         info.requirements =
             "f32, one mask for all channels, of rank 1 to 4, or one column of 33 to 113 taps; at most 32 channels; not under "
@@ -293,7 +302,7 @@ public:
     // columns (rank, padded_height), rows (rank, padded_width), the mask itself. The marching kernels take their factors by value.
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        if (marches(p, prepared.device) || many_halves_steps_of(p, prepared.device) != 0) { return {}; }
+        if (marches(p, prepared.device) || on_boxes(prepared) || many_halves_steps_of(p, prepared.device) != 0) { return {}; }
         const auto height = static_cast<std::size_t>(p.y.k);
         const auto width = static_cast<std::size_t>(p.x.k);
         const Layout g = layout_of(p, prepared.device);

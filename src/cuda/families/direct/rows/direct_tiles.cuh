@@ -112,14 +112,14 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
     // Taps: one filter for the block, or one for each of a warp's lines.
     const bool own_taps = g.warp_taps != 0;
     H* const taps = reinterpret_cast<H*>(reinterpret_cast<char*>(shared) + g.taps_at) + warp * g.warp_taps;
-    bool finite = true;
-    for (int line = 0; line < min(g.tap_lines, tile.lines); ++line) {
+    const int tap_lines = min(g.tap_lines, tile.lines);
+    const int tap_thread = own_taps ? lane : static_cast<int>(threadIdx.x);
+    const int tap_threads = own_taps ? 32 : 32 * kWarps;
+    // All are under way at once, together with the samples.
+    for (int line = 0; line < tap_lines; ++line) {
         const char* const filter = static_cast<const char*>(a.taps) + filter_of(rows, tile, line) * g.filter_bytes;
-        const int threads = own_taps ? 32 : 32 * kWarps;
-        for (int t = own_taps ? lane : static_cast<int>(threadIdx.x); t < k; t += threads) {
-            const H tap = reinterpret_cast<const H*>(filter)[t];
-            taps[line * g.tap_pitch + t] = tap;
-            finite = finite && is_finite(tap);
+        for (int t = tap_thread; t < k; t += tap_threads) {
+            copy_element_async<sizeof(H)>(reinterpret_cast<char*>(taps + line * g.tap_pitch + t), filter + t * sizeof(H));
         }
     }
     const std::int64_t o = tile.tile * g.outputs;
@@ -128,6 +128,10 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
     const int size = end + k - 1;
     Place in{};
     X* samples = reinterpret_cast<X*>(memory + g.sums_at);
+    const auto wait_for_copies = [] {
+        commit_copies();
+        wait_copies<0>();
+    };
     if (exists) {
         const char* const from = static_cast<const char*>(a.in) + (tile.in + first * a.in_sample) * rows.input_bytes;
         const auto load = [&](auto bytes) {
@@ -137,8 +141,7 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
                           g.in_front + past_16(from + lowest * kBytes) / kBytes);
             constexpr int kPart = kIsComplexElement<X> ? kBytes / 2 : kBytes;
             load_raw<kBytes, kPart>(a, rows, g, in, from, memory, first, tile.lines, size, team);
-            commit_copies();
-            wait_copies<0>();
+            wait_for_copies();
             __syncwarp();
             if constexpr (!kIsComplexElement<X> && kBytes <= 8) {
                 if (g.sums_at != 0) {
@@ -153,9 +156,17 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
             with_raw(rows.input_bytes, [&](auto raw) { load(std::integral_constant<int, sizeof(raw)>{}); });
         }
     }
-    const bool at_edge = a.boundary == kZero && (first < 0 || first + size > a.in_last - a.in_first);
-    const bool absent = a.exact_edges != kMayMultiplyZeros && __syncthreads_or(!finite) != 0 && at_edge;
+    if (!exists) { wait_for_copies(); }
     __syncthreads();  // taps are there
+    const bool at_edge = a.boundary == kZero && (first < 0 || first + size > a.in_last - a.in_first);
+    bool absent = false;
+    if (a.exact_edges != kMayMultiplyZeros) {
+        bool finite = true;
+        for (int line = 0; line < tap_lines; ++line) {
+            for (int t = tap_thread; t < k; t += tap_threads) { finite = finite && is_finite(taps[line * g.tap_pitch + t]); }
+        }
+        absent = __syncthreads_or(!finite) != 0 && at_edge;
+    }
     if (!exists) { return; }
 
     // Lanes that follow each other go along a line, or from line to line where these lie closer.
