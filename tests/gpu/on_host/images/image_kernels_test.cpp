@@ -254,6 +254,15 @@ TEST(ImageKernels, MarchesDownStripsWithManyTaps) {
     }
 }
 
+// Large images, whose kernel nobody waits for here.
+TEST(ImageKernels, MeansOfLargeImagesAreAddedUpByRuns) {
+    const ImageProblem p{.height = 4096, .width = 4096, .mask_height = 101, .mask_width = 101};
+    const std::vector<float> taps(101 * 101, 1 / 10201.0F);
+    PreparedOnHost prepared(cuda::image_separable(), core::resolve(p), taps.data(), 132);
+    ASSERT_EQ(prepared.make(), "");
+    EXPECT_EQ(cuda::image_separable().describe(prepared.get()), "a mean, down strips of 256 pixels, 16 rows a step");
+}
+
 // Means: windows of whole runs and others, down columns and along rows, narrow images and some strips, one segment and several, NaN
 // and infinity; jobs of some rows have the bits of the whole image.
 TEST(ImageKernels, MarchesDownStripsOfMeans) {

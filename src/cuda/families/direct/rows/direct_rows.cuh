@@ -107,12 +107,6 @@ __device__ __forceinline__ void copy_or_zero(char* to, const char* from, bool co
     *reinterpret_cast<Raw*>(to) = x;
 }
 
-/// One sample outside its row's piece, which begins at `row`, that is no zero.
-template <int kBytes, int kPart>
-__device__ __noinline__ void fill_place(const Arguments& a, const Rows& rows, const char* row, std::int64_t position, char* to) {
-    fill_outside<kBytes, kPart>(a, rows, row, position, 1, 1, 1, Team{0, 1}, [&](int) { return to; });
-}
-
 /// Samples of a tile to `buffer` as they lie; sample u of it at element index_of(u). `samples`: the address of the rows' sample
 /// in_first; `first`: of a row's place 0, from there.
 template <int kBytes, int kPart, class Index>
@@ -124,19 +118,26 @@ __device__ __forceinline__ void load_tile(const Arguments& a, const Rows& rows, 
         const auto slots = static_cast<int>(a.count + a.k) - 1;
         const auto begin = static_cast<int>(min(max(-first, std::int64_t{0}), std::int64_t{slots}));
         const auto end = static_cast<int>(min(max(length - first, std::int64_t{begin}), std::int64_t{slots}));
+        using Raw = typename RawOf<kBytes>::Type;
+        Raw constant;
+        memcpy(&constant, rows.constant, kBytes);
         const std::int64_t step = a.in_sample * kBytes;
         const PlaceSteps steps{step, rows.near.in * kBytes, (index_of(1) - index_of(0)) * kBytes};
         for_each_place(place, rows.near.length, static_cast<int>(g.pitch), size, lane, samples + first * step,
                        buffer + index_of(0) * kBytes, steps, [&](bool is_there, int at, const char* from, char* to) {
-                           const bool inside = is_there && at >= begin && at < end;
-                           if (inside || a.boundary == kZero) {
-#pragma unroll
-                               for (int part = 0; part < kBytes; part += kPart) {
-                                   copy_or_zero<kPart>(to + part, from + part, inside);
-                               }
-                           } else if (is_there && at < slots) {
-                               fill_place<kBytes, kPart>(a, rows, from - (first + at) * step, first + at, to);
+                           bool copies = is_there && at >= begin && at < end;
+                           if (!copies && a.boundary > kConstant && is_there && at < slots) {
+                               const std::int64_t position = near_boundary_index(a.boundary, a.in_first + first + at, a.n);
+                               // Where the sample is not there nobody asked for an output that needs it.
+                               copies = position >= a.in_first && position < a.in_last;
+                               from += (position - a.in_first - first - at) * step;
                            }
+                           if (!copies && a.boundary == kConstant) {
+                               *reinterpret_cast<Raw*>(to) = constant;
+                               return;
+                           }
+#pragma unroll
+                           for (int part = 0; part < kBytes; part += kPart) { copy_or_zero<kPart>(to + part, from + part, copies); }
                        });
         return;
     }

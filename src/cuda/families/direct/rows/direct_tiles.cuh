@@ -115,11 +115,21 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
     const int tap_lines = min(g.tap_lines, tile.lines);
     const int tap_thread = own_taps ? lane : static_cast<int>(threadIdx.x);
     const int tap_threads = own_taps ? 32 : 32 * kWarps;
-    // All are under way at once, together with the samples.
+    bool finite = true;
     for (int line = 0; line < tap_lines; ++line) {
-        const char* const filter = static_cast<const char*>(a.taps) + filter_of(rows, tile, line) * g.filter_bytes;
-        for (int t = tap_thread; t < k; t += tap_threads) {
-            copy_element_async<sizeof(H)>(reinterpret_cast<char*>(taps + line * g.tap_pitch + t), filter + t * sizeof(H));
+        constexpr int kAtOnce = 4;  // loads of a thread that are under way together
+        const auto* const filter =
+            reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter_of(rows, tile, line) * g.filter_bytes);
+#pragma unroll 1
+        for (int t = tap_thread; t < k; t += kAtOnce * tap_threads) {
+            H held[kAtOnce];
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) { held[i] = t + i * tap_threads < k ? filter[t + i * tap_threads] : H{}; }
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                finite = finite && is_finite(held[i]);
+                if (t + i * tap_threads < k) { taps[line * g.tap_pitch + t + i * tap_threads] = held[i]; }
+            }
         }
     }
     const std::int64_t o = tile.tile * g.outputs;
@@ -128,10 +138,6 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
     const int size = end + k - 1;
     Place in{};
     X* samples = reinterpret_cast<X*>(memory + g.sums_at);
-    const auto wait_for_copies = [] {
-        commit_copies();
-        wait_copies<0>();
-    };
     if (exists) {
         const char* const from = static_cast<const char*>(a.in) + (tile.in + first * a.in_sample) * rows.input_bytes;
         const auto load = [&](auto bytes) {
@@ -141,7 +147,8 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
                           g.in_front + past_16(from + lowest * kBytes) / kBytes);
             constexpr int kPart = kIsComplexElement<X> ? kBytes / 2 : kBytes;
             load_raw<kBytes, kPart>(a, rows, g, in, from, memory, first, tile.lines, size, team);
-            wait_for_copies();
+            commit_copies();
+            wait_copies<0>();
             __syncwarp();
             if constexpr (!kIsComplexElement<X> && kBytes <= 8) {
                 if (g.sums_at != 0) {
@@ -156,17 +163,9 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
             with_raw(rows.input_bytes, [&](auto raw) { load(std::integral_constant<int, sizeof(raw)>{}); });
         }
     }
-    if (!exists) { wait_for_copies(); }
-    __syncthreads();  // taps are there
     const bool at_edge = a.boundary == kZero && (first < 0 || first + size > a.in_last - a.in_first);
-    bool absent = false;
-    if (a.exact_edges != kMayMultiplyZeros) {
-        bool finite = true;
-        for (int line = 0; line < tap_lines; ++line) {
-            for (int t = tap_thread; t < k; t += tap_threads) { finite = finite && is_finite(taps[line * g.tap_pitch + t]); }
-        }
-        absent = __syncthreads_or(!finite) != 0 && at_edge;
-    }
+    const bool absent = a.exact_edges != kMayMultiplyZeros && __syncthreads_or(!finite) != 0 && at_edge;
+    __syncthreads();  // taps are there
     if (!exists) { return; }
 
     // Lanes that follow each other go along a line, or from line to line where these lie closer.
