@@ -242,13 +242,18 @@ int many_halves_steps_of(const Problem& p, const cuda_abi::Device& device) {
     return many_steps_of(p, device);
 }
 
-bool on_boxes(const Prepared& prepared) {
-    const Problem& p = prepared.problem;
-    const cuda_abi::Device& device = prepared.device;
-    if (p.separable != 1 || !has_strips(p) || marches(p, device) || !takes_boxes(p, device)) { return false; }
-    const auto* const taps = static_cast<const float*>(prepared.given.taps);
-    const bool is_mean = std::isfinite(taps[0]) && std::all_of(taps, taps + p.y.k * p.x.k, [&](float t) { return t == taps[0]; });
-    return is_mean && boxes_seconds(p, device) < std::min(tile_seconds(p, device), many_halves_seconds(p, device));
+namespace {
+
+// Seconds of the kernel for means; infinite: it does not take the mask.
+double boxes_or_never(const Problem& p, const cuda_abi::Device& device) {
+    const bool is_mean = p.narrow_taps && p.taps_finite && p.separable == 1;
+    return is_mean && has_strips(p) && takes_boxes(p, device) ? boxes_seconds(p, device) : HUGE_VAL;
+}
+
+}  // namespace
+
+bool on_boxes(const Problem& p, const cuda_abi::Device& device) {
+    return boxes_or_never(p, device) < std::min(tile_seconds(p, device), many_halves_seconds(p, device));
 }
 
 namespace {
@@ -287,7 +292,7 @@ public:
         if (p.channels.length > 32) { return "takes at most 32 channels"; }
         if (Refusal refusal = refuse_image(p); !refusal.empty()) { return refusal; }
         if (marches(p, device)) { return {}; }
-        if (std::min(tile_seconds(p, device), many_halves_seconds(p, device)) == HUGE_VAL) {
+        if (std::min({tile_seconds(p, device), many_halves_seconds(p, device), boxes_or_never(p, device)}) == HUGE_VAL) {
             return halves::is_one_column(p) ? "takes one column of up to 113 taps on devices of compute capability 9.0"
                                             : "no tile with its halo fits in shared memory";
         }
@@ -296,13 +301,15 @@ public:
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         if (marches(p, device)) { return march_seconds(p, device); }
-        return std::min(tile_seconds(p, device), many_halves_seconds(p, device));
+        return std::min({tile_seconds(p, device), many_halves_seconds(p, device), boxes_or_never(p, device)});
     }
 
     // columns (rank, padded_height), rows (rank, padded_width), the mask itself. The marching kernels take their factors by value.
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        if (marches(p, prepared.device) || on_boxes(prepared) || many_halves_steps_of(p, prepared.device) != 0) { return {}; }
+        if (marches(p, prepared.device) || on_boxes(p, prepared.device) || many_halves_steps_of(p, prepared.device) != 0) {
+            return {};
+        }
         const auto height = static_cast<std::size_t>(p.y.k);
         const auto width = static_cast<std::size_t>(p.x.k);
         const Layout g = layout_of(p, prepared.device);
