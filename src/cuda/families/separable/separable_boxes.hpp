@@ -9,7 +9,7 @@ inline constexpr int kRun = 16;  // outputs of a thread a step, down columns and
 inline constexpr int kMostThreads = 512;
 inline constexpr int kUsualThreads = 384;
 inline constexpr int kMostWidth = kMostThreads / 2;  // taps along rows
-inline constexpr int kBlocks = 2;                    // of a multiprocessor
+inline constexpr int kBlocks = 1;                    // of a multiprocessor
 static_assert(kRun == image_separable_rung::kSide);
 
 /// How the taps of one axis are put together for `kRun` neighbouring outputs, of which number i ends the window of number 0 by i
@@ -32,9 +32,9 @@ struct Boxes {
 
 constexpr int threads_of(int tile_columns, int width) { return (tile_columns + width - 1 + 31) / 32 * 32; }
 constexpr int pitch_of(int threads) { return threads + 1; }
-/// Bytes of shared memory: rows, of each run its total and its head, totals of runs down columns.
+/// Bytes of shared memory: rows, of each run its total and its head, totals of runs down columns, rows at edges.
 constexpr std::size_t bytes_of(int threads, const Window& down) {
-    return static_cast<std::size_t>(kRun * pitch_of(threads) + 2 * threads + down.runs * threads) * sizeof(float);
+    return static_cast<std::size_t>(kRun * pitch_of(threads) + (2 + down.runs + kRun) * threads) * sizeof(float);
 }
 
 }  // namespace tapline::cuda::image_boxes_rung
