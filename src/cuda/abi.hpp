@@ -40,7 +40,7 @@ struct Device {
 struct Problem : core::Resolved {
     Accuracy accuracy = Accuracy::standard;
     bool taps_come_later = false;  ///< executions bring them (execute_with_taps), which some rungs can do
-    bool narrow_taps = false;  ///< one filter of taps of dtype: bf16, or f16 with the largest scaled to 2^14; of images: all taps the same
+    bool narrow_taps = false;  ///< one filter, taps of dtype: bf16, or f16 with the largest at 2^14; of images: taps all the same
     bool taps_finite = true;
     bool has_negative_tap = true;  ///< of integers beside integers, or nobody knows
     std::int32_t separable = 0;    ///< separable masks that make up a mask, the most of all masks; 0: not separable, or not known
