@@ -40,7 +40,7 @@ struct Device {
 struct Problem : core::Resolved {
     Accuracy accuracy = Accuracy::standard;
     bool taps_come_later = false;  ///< executions bring them (execute_with_taps), which some rungs can do
-    bool narrow_taps = false;  ///< one filter whose taps are of dtype: bf16, or f16 once the largest is scaled into [2^14, 2^15)
+    bool narrow_taps = false;  ///< one filter, taps of dtype: bf16, or f16 with the largest at 2^14; of images: taps all the same
     bool taps_finite = true;
     bool has_negative_tap = true;  ///< of integers beside integers, or nobody knows
     std::int32_t separable = 0;    ///< separable masks that make up a mask, the most of all masks; 0: not separable, or not known

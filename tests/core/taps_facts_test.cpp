@@ -31,6 +31,10 @@ TEST(EqualTaps, AreThoseOfEachFilter) {
     p.filters = Filters::per_row;
     EXPECT_TRUE(equal({1, 1, 1, 2, 2, 2}));
     EXPECT_FALSE(equal({1, 1, 1, 2, 2, 1}));
+    const ImageProblem image{.height = 10, .width = 10, .mask_height = 2, .mask_width = 2};
+    const auto equal_mask = [&image](const std::vector<float>& taps) { return facts_of(resolve(image), taps.data()).equal; };
+    EXPECT_TRUE(equal_mask({3, 3, 3, 3}));
+    EXPECT_FALSE(equal_mask({3, 3, 3, 4}));
 }
 
 TEST(NarrowTaps, WhatWasOfTheSignalsType) {

@@ -15,6 +15,7 @@ TapsFacts facts_of_sets(const Resolved& one, const std::vector<AlignedBytes>& se
         const TapsFacts facts = facts_of(one, sets[i].get());
         all.finite = all.finite && facts.finite;
         all.narrow = all.narrow && facts.narrow;
+        all.equal = all.equal && facts.equal;
         all.largest_tap = std::max(all.largest_tap, facts.largest_tap);
         all.sum_of_taps = std::max(all.sum_of_taps, facts.sum_of_taps);
         all.norm_of_taps = std::max(all.norm_of_taps, facts.norm_of_taps);

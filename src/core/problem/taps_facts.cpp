@@ -38,8 +38,9 @@ bool all_finite(const void* values, std::int64_t count) {
 template <class T>
 bool are_equal(const Resolved& problem, const void* values) {
     const T* v = static_cast<const T*>(values);
-    for (std::int64_t f = 0; f < problem.filters; ++f, v += problem.x.k) {
-        if (!std::all_of(v, v + problem.x.k, [&](T value) { return value == *v; })) { return false; }
+    const std::int64_t taps = problem.taps();
+    for (std::int64_t f = 0; f < problem.filters; ++f, v += taps) {
+        if (!std::all_of(v, v + taps, [&](T value) { return value == *v; })) { return false; }
     }
     return true;
 }
@@ -119,7 +120,7 @@ TapsFacts facts_of(const Resolved& problem, const void* taps) {
     facts.finite = is_single ? all_finite<float>(taps, reals) : all_finite<double>(taps, reals);
     if (!facts.finite) { return facts; }
     facts.narrow = problem.rank == 1 && is_half(problem.dtype) && problem.filters == 1 && are_narrow(problem, taps);
-    if (problem.rank == 1 && !is_complex(problem.taps_dtype)) {
+    if (problem.rank <= 2 && !is_complex(problem.taps_dtype)) {
         facts.equal = is_single ? are_equal<float>(problem, taps) : are_equal<double>(problem, taps);
     }
     if (problem.rank == 2) { facts.separable = separable_masks(problem, taps); }

@@ -14,7 +14,7 @@ struct TapsFacts {
     /// largest into [2^14, 2^15). Tensor cores then need one product where others need two. Asked for one filter on signals of 16
     /// bits.
     bool narrow = false;
-    bool equal = false;            ///< of signals: the real taps of each filter are all the same number
+    bool equal = false;            ///< of signals and images: the real taps of each filter are all one number
     bool has_negative_tap = true;  ///< of integers beside integers, or nobody knows
     /// Of integers beside integers: the largest magnitude of a tap, and of a filter the sum of magnitudes and the L2 norm, each
     /// of the filter where it is largest and not less than exact.

@@ -14,3 +14,7 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned which) {
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
     return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (bits & 31));
 }
+/// shf.l.wrap: the high word of both, moved to the left.
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned bits) {
+    return static_cast<unsigned>((std::uint64_t{high} << 32 | low) << (bits & 31) >> 32);
+}

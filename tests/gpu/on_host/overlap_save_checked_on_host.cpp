@@ -35,6 +35,11 @@ Kernel pick_narrow_kernel(int warps) {
            : warps == 2 ? plain_kernel<Narrow<Raw>, 2, Spectrum::block>()
                         : plain_kernel<Narrow<Raw>, 4, Spectrum::block>();
 }
+Kernel pick_to_bytes_kernel(int warps) {
+    return warps == 1   ? plain_kernel<ToBytes, 1, Spectrum::block>()
+           : warps == 2 ? plain_kernel<ToBytes, 2, Spectrum::block>()
+                        : plain_kernel<ToBytes, 4, Spectrum::block>();
+}
 // Never launched, but its tables are those of all.
 template <class X>
 Kernel pick_tiles_kernel(int warps) {
@@ -115,18 +120,16 @@ void add_segments() {
     }
 }
 
-template <class Raw>
-void add_narrow() {
-    for (const int warps : {1, 2, 4}) {
-        add_kernel(pick_narrow_kernel<Raw>(warps).function, reinterpret_cast<char*>(cuda::overlap_save::shared));
-    }
+void add_narrow(Kernel (*pick)(int warps)) {
+    for (const int warps : {1, 2, 4}) { add_kernel(pick(warps).function, reinterpret_cast<char*>(cuda::overlap_save::shared)); }
 }
 
 const bool added = [] {
-    add_narrow<std::int16_t>();
-    add_narrow<std::uint16_t>();
-    add_narrow<__half>();
-    add_narrow<__nv_bfloat16>();
+    add_narrow(&pick_narrow_kernel<std::int16_t>);
+    add_narrow(&pick_narrow_kernel<std::uint16_t>);
+    add_narrow(&pick_narrow_kernel<__half>);
+    add_narrow(&pick_narrow_kernel<__nv_bfloat16>);
+    add_narrow(&pick_to_bytes_kernel);
     add_segments<cuda::WideFloat>();
     add_segments<cuda::WideComplex>();
     char* const memory = reinterpret_cast<char*>(repair_shared);

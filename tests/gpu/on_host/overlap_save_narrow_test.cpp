@@ -1,5 +1,5 @@
-// Plain segments of 16-bit samples whose outputs are f32 (rung 27), their kernels run on the host, against the textbook: every
-// type, boundaries, rows that begin between vectors, two jobs, a NaN.
+// Plain segments of 16-bit samples whose outputs are f32, and of f32 whose outputs are bytes (rung 27), their kernels run on the
+// host, against the textbook: every type, boundaries, rows that begin between vectors, two jobs, a NaN.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -37,7 +37,7 @@ void run(const Problem& p, Random& random) {
 }
 
 TEST(NarrowSegments, AgreeWithTheTextbook) {
-    constexpr std::array kTypes{Dtype::i16, Dtype::u16, Dtype::f16, Dtype::bf16};
+    constexpr std::array kTypes{Dtype::i16, Dtype::u16, Dtype::f16, Dtype::bf16, Dtype::f32};
     constexpr std::array kBoundaries{Boundary::zero,    Boundary::constant, Boundary::nearest,
                                      Boundary::reflect, Boundary::mirror,   Boundary::wrap};
     Random random(5);
@@ -48,7 +48,11 @@ TEST(NarrowSegments, AgreeWithTheTextbook) {
                 Problem p{.length = between(500, 5000, random), .taps = k, .batch = between(1, 3, random), .mode = Mode::same};
                 p.dtype = dtype;
                 p.real_taps = is_integer(dtype) ? std::optional(Dtype::f32) : std::nullopt;
-                p.output_dtype = Dtype::f32;
+                p.output_dtype = dtype == Dtype::f32 ? Dtype::u8 : Dtype::f32;
+                if (dtype == Dtype::f32) {
+                    p.scale = 40;
+                    p.bias = 100;
+                }
                 p.boundary = boundary;
                 p.constant = boundary == Boundary::constant ? 3 : 0;
                 run(p, random);

@@ -47,13 +47,13 @@ private:
 
 inline std::size_t bytes_of(std::int64_t elements, Dtype dtype) { return static_cast<std::size_t>(elements) * size_of(dtype); }
 
-// A device by hand; with one multiprocessor, tiles that suit large images.
+// A device by hand; with one multiprocessor as fast as large ones, so that tiles suit large images.
 inline cuda_abi::Device device_of(int multiprocessors, int major) {
     cuda_abi::Device device;
     device.major = major;
     device.multiprocessors = multiprocessors;
     device.copy_bytes_per_second = 4e12;
-    device.peak_flops = 6e13;
+    device.peak_flops = 6e13 * (multiprocessors > 1 && multiprocessors < 132 ? multiprocessors / 132.0 : 1);
     device.shared_bytes_per_block = static_cast<int>(on_host::kSharedBytes);
     return device;
 }
@@ -108,6 +108,7 @@ public:
             factors_ = facts.separable[0];
             prepared_.problem.separable = factors_.rank;
             prepared_.problem.exact_specials = factors_.exact_specials;
+            prepared_.problem.narrow_taps = facts.equal;
         }
         prepared_.given = {turned_.get(), factors_.columns.data(), factors_.rows.data()};
         const std::size_t row = bytes_of(r.taps(), r.taps_dtype);

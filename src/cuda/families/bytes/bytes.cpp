@@ -223,16 +223,19 @@ public:
         const auto whole = [](const void* at, std::int64_t step, std::int64_t bytes) {
             return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(bytes) == 0 && step % bytes == 0;
         };
+        const auto way = [](bool side_by_side, bool aligned) {
+            return !side_by_side ? Loads::bytes : aligned ? Loads::aligned : Loads::anywhere;
+        };
         if (across) {
-            a.load_words = whole(a.in, a.in_step, 4);
-            a.store_vectors = whole(a.out, a.out_step, 16);
+            a.loads = way(true, whole(a.in, a.in_step, 4));
+            a.stores = way(true, whole(a.out, a.out_step, 16));
         } else {
-            a.store_vectors = a.out_step == 1 && whole(a.out, a.out_line, 16);
+            a.stores = way(a.out_step == 1, whole(a.out, a.out_line, 16));
             const std::int64_t before = lead_of(p, a.first - a.in_first);
             const bool fits = p.x.k + before % kLeads <= kStepTaps * chosen.steps - (kGroup - 1);
-            a.load_words = fits && a.in_step == 1 && whole(a.in, a.in_line, 16);
-            a.lead = a.load_words != 0 ? static_cast<int>(before % kLeads) : 0;
-            a.ahead = a.load_words != 0 ? static_cast<int>(before - before % kLeads) : 0;
+            a.loads = way(a.in_step == 1, fits && whole(a.in, a.in_line, 16));
+            a.lead = a.loads == Loads::aligned ? static_cast<int>(before % kLeads) : 0;
+            a.ahead = a.loads == Loads::aligned ? static_cast<int>(before - before % kLeads) : 0;
         }
         a.begin = -p.x.origin - a.lead;
         a.bias = chosen.parts.bias;

@@ -30,36 +30,77 @@ __device__ __forceinline__ Corner corner_of_block(const BytesArguments& a, bool 
     return c;
 }
 
-/// A block's lines of samples, from `first` on, side by side in memory: vectors, then the samples that lie in none.
+/// Four bytes that begin anywhere; the words of memory that hold them exist.
+__device__ __forceinline__ unsigned word_from(const std::uint8_t* from) {
+    const auto address = reinterpret_cast<std::uintptr_t>(from);
+    const auto* const words = reinterpret_cast<const unsigned*>(address & ~std::uintptr_t{3});
+    const unsigned shift = static_cast<unsigned>(address & 3) * 8;
+    const unsigned low = words[0];
+    return shift == 0 ? low : __funnelshift_r(low, words[1], shift);
+}
+
+/// Bytes [begin, end) of a block's lines, multiples of 4, a warp a line: vectors that begin on 16 bytes, or words that lie
+/// anywhere.
+template <int kPitch>
+__device__ __forceinline__ void load_vectors(const BytesArguments& a, const Corner& c, const std::uint8_t* from, int begin, int end,
+                                             std::uint8_t* samples) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int at = 16 * (thread % 16);
+    if (at < begin || at >= end) { return; }
+    from += thread / 16 * a.in_line + at;
+    std::uint8_t* to = samples + thread / 16 * kPitch + at;
+#pragma unroll
+    for (int line = thread / 16; line < kLines; line += kThreads / 16) {
+        if (line < c.lines) { copy_16_async(to, from); }
+        from += kThreads / 16 * a.in_line;
+        to += kThreads / 16 * kPitch;
+    }
+}
+template <int kPitch>
+__device__ __forceinline__ void load_words(const BytesArguments& a, const Corner& c, const std::uint8_t* from, int begin, int end,
+                                           std::uint8_t* samples) {
+    static_assert(kPitch <= 2 * 128);
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int at = begin + 4 * (static_cast<int>(threadIdx.x) % 32);
+    from += warp * a.in_line + at;
+    auto* to = reinterpret_cast<unsigned*>(samples + warp * kPitch + at);
+#pragma unroll 4
+    for (int line = warp; line < kLines; line += kWarps) {
+        if (line < c.lines && at < end) { to[0] = word_from(from); }
+        if (line < c.lines && at + 128 < end) { to[32] = word_from(from + 128); }
+        from += kWarps * a.in_line;
+        to += kWarps * kPitch / 4;
+    }
+}
+
+/// A block's lines of samples, from `first` on, side by side in memory: vectors or words, then the samples that lie in none.
 template <int kSteps>
 __device__ __forceinline__ void load_lines(const BytesArguments& a, const Corner& c, std::int64_t first, std::uint8_t* samples) {
     constexpr int kPitch = 4 * pitch_words(kSteps, false);
-    constexpr int kVectors = kPitch / 16;
-    static_assert(kVectors <= 16);
+    static_assert(kPitch / 16 <= 16);
     first -= a.ahead;
     const int thread = static_cast<int>(threadIdx.x);
-    // Vectors [begin, end) have memory of their own.
-    const auto vectors_before = [&](std::int64_t position) {
-        return static_cast<int>(min(max(position - first, std::int64_t{0}), std::int64_t{kPitch})) / 16;
+    // Bytes [begin, end) come by units that have memory of their own, words with those that they lie across.
+    const auto bytes_before = [&](std::int64_t position, int unit) {
+        return static_cast<int>(min(max(position - first, std::int64_t{0}), std::int64_t{kPitch})) / unit * unit;
     };
-    const int begin = a.load_words != 0 ? vectors_before(a.in_first + 15) : kVectors;
-    const int end = a.load_words != 0 ? max(vectors_before(a.in_last), begin) : kVectors;
-    const int vector = thread % 16;
-    if (vector >= begin && vector < end) {
-        const std::uint8_t* from = a.in + (c.line + thread / 16) * a.in_line + (first - a.in_first) + 16 * vector;
-        std::uint8_t* to = samples + thread / 16 * kPitch + 16 * vector;
-#pragma unroll
-        for (int line = thread / 16; line < kLines; line += kThreads / 16) {
-            if (line < c.lines) { copy_16_async(to, from); }
-            from += kThreads / 16 * a.in_line;
-            to += kThreads / 16 * kPitch;
-        }
+    int begin = kPitch;
+    int end = kPitch;
+    const std::uint8_t* const line_0 = a.in + c.line * a.in_line + (first - a.in_first);
+    if (a.loads == Loads::aligned) {
+        begin = bytes_before(a.in_first + 15, 16);
+        end = max(bytes_before(a.in_last, 16), begin);
+        load_vectors<kPitch>(a, c, line_0, begin, end, samples);
+    } else if (a.loads == Loads::anywhere) {
+        begin = bytes_before(a.in_first + 6, 4);
+        end = max(bytes_before(a.in_last - 4, 4), begin);
+        load_words<kPitch>(a, c, line_0, begin, end, samples);
     }
     commit_copies();
-    const int others = 16 * begin + kPitch - 16 * end;
+    const int others = begin + kPitch - end;
 #pragma unroll 1
     for (int i = thread % 32; i < others; i += 32) {
-        const int at = i < 16 * begin ? i : i - 16 * begin + 16 * end;
+        const int at = i < begin ? i : i - begin + end;
         std::int64_t position = first + at;
         if (position < a.in_first || position >= a.in_last) { position = near_boundary_index(a.boundary, position, a.n); }
         const bool there = position >= a.in_first && position < a.in_last;
@@ -104,20 +145,28 @@ __device__ __forceinline__ void load_across(const BytesArguments& a, const Corne
     const std::uint8_t* const own = a.in + (c.line + line) * a.in_line;
     unsigned* const to = words + line * kPitch + first_quad;
     static_assert(kWarps == 4);
-    const bool inside = a.load_words != 0 && c.lines == kLines && first >= a.in_first && first + 4 * kQuads <= a.in_last;
+    // Words that lie anywhere: those of memory that they lie across are in the row or in the next one.
+    const bool aligned = a.loads == Loads::aligned;
+    const bool inside =
+        a.loads != Loads::bytes && c.lines == kLines && first >= a.in_first && first + 4 * kQuads <= a.in_last - (aligned ? 0 : 1);
     unsigned held[kOwnTurns][4];
-    if (inside) {
+    const auto load_inside = [&](const auto& load) {
         const std::uint8_t* from = own + (first - a.in_first + 4 * first_quad) * a.in_step;
 #pragma unroll
         for (int turn = 0; turn < kOwnTurns; ++turn) {
             if (first_quad + 8 * turn < kQuads) {
 #pragma unroll
-                for (int r = 0; r < 4; ++r) { held[turn][r] = *reinterpret_cast<const unsigned*>(from + r * a.in_step); }
+                for (int r = 0; r < 4; ++r) { held[turn][r] = load(from + r * a.in_step); }
             }
             from += 32 * a.in_step;
         }
+    };
+    if (inside && aligned) {
+        load_inside([](const std::uint8_t* from) { return *reinterpret_cast<const unsigned*>(from); });
+    } else if (inside) {
+        load_inside([](const std::uint8_t* from) { return word_from(from); });
     } else {
-        const bool whole = a.load_words != 0 && line + 4 <= c.lines;
+        const bool whole = aligned && line + 4 <= c.lines;
 #pragma unroll
         for (int turn = 0; turn < kOwnTurns; ++turn) {
 #pragma unroll
@@ -310,23 +359,47 @@ __device__ __forceinline__ void filter_lines(const BytesArguments& a, const std:
     }
 }
 
-/// Outputs from shared memory to where they belong: stretches of kVectors vectors, `runs` of them.
+/// Word `word` of a run of `length` outputs that goes to where memory has words: those of shared memory that it lies across become
+/// one; bytes at the run's ends.
+__device__ __forceinline__ void store_word(std::uint8_t* to, const std::uint8_t* from, int word, int length) {
+    const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) & 3);
+    const int at = 4 * word - past;
+    if (at >= 0 && at + 4 <= length) {
+        const auto* const words = reinterpret_cast<const unsigned*>(from) + word;
+        const unsigned value = past == 0 ? words[0] : __funnelshift_l(words[-1], words[0], static_cast<unsigned>(past) * 8);
+        *reinterpret_cast<unsigned*>(to + at) = value;
+    } else {
+        for (int k = max(at, 0); k < min(at + 4, length); ++k) { to[k] = from[k]; }
+    }
+}
+
+/// Outputs from shared memory to where they belong: runs of kRun outputs, in vectors, words that begin anywhere, or bytes.
 template <bool kAcross>
 __device__ __forceinline__ void store_outputs(const BytesArguments& a, const Corner& c, const std::uint8_t* outputs) {
     constexpr int kRun = kAcross ? kLines : kOutputs;
     constexpr int kPitch = kAcross ? kAcrossPitch : kOutPitch;
     constexpr int kVectors = kRun / 16;
+    constexpr int kWords = kRun / 4;
     const int runs = kAcross ? c.outputs : c.lines;
     const int length = kAcross ? c.lines : c.outputs;
     const std::int64_t by_run = kAcross ? a.out_step : a.out_line;
     const std::int64_t by_byte = kAcross ? a.out_line : a.out_step;
     std::uint8_t* const out = a.out + c.line * a.out_line + c.output * a.out_step;
+    if (a.stores == Stores::anywhere) {
+        for (int i = static_cast<int>(threadIdx.x); i < runs * kWords; i += kThreads) {
+            const int run = i / kWords;
+            const int word = i - run * kWords;
+            store_word(out + run * by_run, outputs + run * kPitch, word, length);
+            if (word == 0) { store_word(out + run * by_run, outputs + run * kPitch, kWords, length); }
+        }
+        return;
+    }
     for (int i = static_cast<int>(threadIdx.x); i < runs * kVectors; i += kThreads) {
         const int run = i / kVectors;
         const int at = (i - run * kVectors) * 16;
         const std::uint8_t* const from = outputs + run * kPitch + at;
         std::uint8_t* const to = out + run * by_run + at * by_byte;
-        if (a.store_vectors != 0 && at + 16 <= length) {
+        if (a.stores == Stores::aligned && at + 16 <= length) {
             *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
         } else {
             for (int k = 0; k < 16 && at + k < length; ++k) { to[k * by_byte] = from[k]; }

@@ -36,6 +36,11 @@ constexpr std::size_t shared_bytes(int steps, bool across) {
     return static_cast<std::size_t>(samples_bytes(steps, across) + (across ? kOutputs * kAcrossPitch : kLines * kOutPitch));
 }
 
+/// How samples come: side by side along lines as vectors of 16 bytes, across them as words, where memory has them; as words that
+/// begin anywhere; one by one. Outputs likewise, both as vectors.
+enum class Loads : std::int32_t { bytes, aligned, anywhere };
+using Stores = Loads;
+
 struct BytesArguments {
     std::uint8_t* out;       // output `first` of line 0
     const std::uint8_t* in;  // sample in_first of line 0
@@ -45,16 +50,17 @@ struct BytesArguments {
     std::int64_t tiles;  // of a line
     Boundary boundary;
     std::uint8_t constant;
-    std::int32_t load_words, store_vectors;  // whether memory has whole words (along lines: vectors) where they are wanted
-    int ahead;                               // bytes by which vectors begin before a line's window
-    int taps, lead;                          // the filter, and places of the window before it
-    unsigned bias;                           // added to sums: the epilogue's, a half, and what sums may be too small by
-    unsigned doubtful;                       // sums whose fraction is less may have the wrong integer
-    int fraction;                            // bits of sums behind the point
-    std::int32_t saturates;                  // sums are signed and may leave 0 .. 255; else fraction is kFraction
-    std::int32_t trust_zeros;                // but a sum of nothing but zeros has not
-    std::int32_t whole_taps;                 // taps are integers: sums times `inverse` are, when rounded, those of the taps
-    const uint2* fragments;                  // (steps, parts, lanes): the taps' bytes
+    Loads loads;
+    Stores stores;
+    int ahead;                 // bytes by which vectors begin before a line's window
+    int taps, lead;            // the filter, and places of the window before it
+    unsigned bias;             // added to sums: the epilogue's, a half, and what sums may be too small by
+    unsigned doubtful;         // sums whose fraction is less may have the wrong integer
+    int fraction;              // bits of sums behind the point
+    std::int32_t saturates;    // sums are signed and may leave 0 .. 255; else fraction is kFraction
+    std::int32_t trust_zeros;  // but a sum of nothing but zeros has not
+    std::int32_t whole_taps;   // taps are integers: sums times `inverse` are, when rounded, those of the taps
+    const uint2* fragments;    // (steps, parts, lanes): the taps' bytes
     const double* exact_taps;
     const std::uint8_t* flat;  // the output where all samples are the same
     double scale, offset;

@@ -244,6 +244,20 @@ int many_halves_steps_of(const Problem& p, const cuda_abi::Device& device) {
 
 namespace {
 
+// Seconds of the kernel for means; infinite: it does not take the mask.
+double boxes_or_never(const Problem& p, const cuda_abi::Device& device) {
+    const bool is_mean = p.narrow_taps && p.taps_finite && p.separable == 1;
+    return is_mean && has_strips(p) && takes_boxes(p, device) ? boxes_seconds(p, device) : HUGE_VAL;
+}
+
+}  // namespace
+
+bool on_boxes(const Problem& p, const cuda_abi::Device& device) {
+    return boxes_or_never(p, device) < std::min(tile_seconds(p, device), many_halves_seconds(p, device));
+}
+
+namespace {
+
 class ImageSeparable final : public Rung {
 public:
     [[nodiscard]] RungInfo info() const override {
@@ -254,8 +268,8 @@ public:
             "A mask of rank one is a column times a row. Up to 32 x 32 taps, and 113 x 113 of one channel on tensor cores, a block "
             "marches down a strip: rows are filtered into a ring in shared memory, the ring into rows of outputs; on tensor cores "
             "from "
-            "registers to registers. Else, and as a sum of 2 to 4 such masks, a tile's columns are filtered in place, each by one "
-            "thread, then its rows.";
+            "registers to registers; where all taps are the same it adds runs up, a few additions an output. Else, and as a sum of "
+            "2 to 4 such masks, a tile's columns are filtered in place, each by one thread, then its rows.";
         info.changed = "k_h + k_w products an output instead of k_h k_w.";
         info.requirements =
             "f32, one mask for all channels, of rank 1 to 4, or one column of 33 to 113 taps; at most 32 channels; not under "
@@ -278,7 +292,7 @@ public:
         if (p.channels.length > 32) { return "takes at most 32 channels"; }
         if (Refusal refusal = refuse_image(p); !refusal.empty()) { return refusal; }
         if (marches(p, device)) { return {}; }
-        if (std::min(tile_seconds(p, device), many_halves_seconds(p, device)) == HUGE_VAL) {
+        if (std::min({tile_seconds(p, device), many_halves_seconds(p, device), boxes_or_never(p, device)}) == HUGE_VAL) {
             return halves::is_one_column(p) ? "takes one column of up to 113 taps on devices of compute capability 9.0"
                                             : "no tile with its halo fits in shared memory";
         }
@@ -287,13 +301,15 @@ public:
 
     [[nodiscard]] double estimate_seconds(const Problem& p, const cuda_abi::Device& device) const override {
         if (marches(p, device)) { return march_seconds(p, device); }
-        return std::min(tile_seconds(p, device), many_halves_seconds(p, device));
+        return std::min({tile_seconds(p, device), many_halves_seconds(p, device), boxes_or_never(p, device)});
     }
 
     // columns (rank, padded_height), rows (rank, padded_width), the mask itself. The marching kernels take their factors by value.
     [[nodiscard]] std::vector<std::byte> tables(Prepared& prepared) const override {
         const Problem& p = prepared.problem;
-        if (marches(p, prepared.device) || many_halves_steps_of(p, prepared.device) != 0) { return {}; }
+        if (marches(p, prepared.device) || on_boxes(p, prepared.device) || many_halves_steps_of(p, prepared.device) != 0) {
+            return {};
+        }
         const auto height = static_cast<std::size_t>(p.y.k);
         const auto width = static_cast<std::size_t>(p.x.k);
         const Layout g = layout_of(p, prepared.device);

@@ -267,6 +267,7 @@ std::unique_ptr<const ChosenKernel> load_kernel_for(const Prepared& prepared) {
         if (p.channels.length == 1) { return std::make_unique<ChosenHalves<halves::kFewSteps, 1, 3>>(prepared); }
         return std::make_unique<ChosenHalves<halves::kFewSteps, 3, 3>>(prepared);
     }
+    if (!marches(p, prepared.device) && on_boxes(p, prepared.device)) { return load_boxes(prepared); }
     if (const int steps = many_halves_steps_of(p, prepared.device); steps != 0) {
         return halves_of_steps<halves::kFewSteps + 1>(prepared, steps);
     }

@@ -69,4 +69,11 @@ struct ChosenKernel : Chosen {
 };
 std::unique_ptr<const ChosenKernel> load_kernel_for(const Prepared& prepared);
 
+/// The kernel for means (separable_boxes.cu): whether it takes masks of this size, how long that takes, and whether a mask is a
+/// mean and it is the fastest for it.
+bool takes_boxes(const Problem& p, const cuda_abi::Device& device);
+double boxes_seconds(const Problem& p, const cuda_abi::Device& device);
+bool on_boxes(const Problem& p, const cuda_abi::Device& device);
+std::unique_ptr<const ChosenKernel> load_boxes(const Prepared& prepared);
+
 }  // namespace tapline::cuda::image_separable_rung

@@ -141,8 +141,9 @@ TEST(ImageKernels, BytesUnderSmallMasks) {
     }
 }
 
-// A rung on a whole image of random f32 pixels with a mask of the rank (0: of equal taps), by a kernel that is described with the
-// words `how`; empty, or what is wrong.
+// A rung on a whole image of random f32 pixels with a mask of the rank (0: of equal taps, kSmallIntegers: of rank one too), by a
+// kernel that is described with the words `how`; empty, or what is wrong.
+constexpr int kSmallIntegers = -1;
 std::string run_whole(const cuda::Rung& rung, const ImageProblem& p, int rank, bool spoiled = false, int multiprocessors = 0,
                       int major = 9, const std::string& how = {}) {
     Random random(9);
@@ -152,6 +153,9 @@ std::string run_whole(const cuda::Rung& rung, const ImageProblem& p, int rank, b
     fill_random(taps.data(), Dtype::f32, static_cast<std::int64_t>(taps.size()), random);
     if (rank > 0) {
         make_separable(taps.data(), p, rank, random);
+    } else if (rank == kSmallIntegers) {
+        const auto width = static_cast<std::size_t>(p.mask_width);
+        for (std::size_t i = 0; i < taps.size(); ++i) { taps[i] = static_cast<float>((1 + i / width % 2) * (1 + i % width % 3)); }
     } else {
         std::fill(taps.begin(), taps.end(), 1 / static_cast<float>(taps.size()));
     }
@@ -224,21 +228,21 @@ TEST(ImageKernels, MarchesDownStripsOnTensorCores) {
     }
 }
 
-// Masks of more rows and columns on tensor cores: each number of steps, taps that are single halves (means: rank 0) and others.
+// Masks of more rows and columns on tensor cores: each number of steps, taps that are single halves and others.
 TEST(ImageKernels, MarchesDownStripsWithManyTaps) {
     const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
                                    Boundary::reflect, Boundary::mirror,   Boundary::wrap};
     int turn = 0;
     for (const auto [height, width, rank, columns] : {std::tuple{49, 34, 1, 200},
-                                                      {40, 45, 0, 72},
+                                                      {40, 45, kSmallIntegers, 72},
                                                       {65, 40, 1, 72},
-                                                      {3, 61, 0, 8},
+                                                      {3, 61, kSmallIntegers, 8},
                                                       {81, 81, 1, 200},
-                                                      {70, 80, 0, 8},
+                                                      {70, 80, kSmallIntegers, 8},
                                                       {97, 1, 1, 136},
                                                       {60, 90, 1, 72},
-                                                      {97, 33, 0, 72},
-                                                      {101, 101, 0, 136},
+                                                      {97, 33, kSmallIntegers, 72},
+                                                      {101, 101, kSmallIntegers, 136},
                                                       {113, 20, 1, 72}}) {
         ImageProblem p{.height = 53, .width = columns, .mask_height = height, .mask_width = width};
         p.boundary = boundaries[turn++ % 6];
@@ -247,6 +251,35 @@ TEST(ImageKernels, MarchesDownStripsWithManyTaps) {
         if (turn % 7 == 0) { p.mode = Mode::full; }
         EXPECT_EQ(run_whole(cuda::image_separable(), p, rank, turn % 4 == 0, 132, 9, "as halves"), "")
             << height << " " << width << " " << columns << " " << static_cast<int>(p.boundary);
+    }
+}
+
+// Large images, whose kernel nobody waits for here.
+TEST(ImageKernels, MeansOfLargeImagesAreAddedUpByRuns) {
+    const ImageProblem p{.height = 4096, .width = 4096, .mask_height = 101, .mask_width = 101};
+    const std::vector<float> taps(101 * 101, 1 / 10201.0F);
+    PreparedOnHost prepared(cuda::image_separable(), core::resolve(p), taps.data(), 132);
+    ASSERT_EQ(prepared.make(), "");
+    EXPECT_EQ(cuda::image_separable().describe(prepared.get()), "a mean, down strips of 256 pixels, 16 rows a step");
+}
+
+// Means: windows of whole runs and others, down columns and along rows, narrow images and some strips, one segment and several, NaN
+// and infinity; jobs of some rows have the bits of the whole image.
+TEST(ImageKernels, MarchesDownStripsOfMeans) {
+    const Boundary boundaries[] = {Boundary::zero,    Boundary::constant, Boundary::nearest,
+                                   Boundary::reflect, Boundary::mirror,   Boundary::wrap};
+    int turn = 0;
+    for (const auto [height, width, columns] :
+         {std::tuple{40, 33, 200}, {101, 101, 136}, {16, 101, 300}, {150, 16, 9}, {65, 128, 72}, {33, 250, 280}}) {
+        for (const int multiprocessors : {132, 4}) {
+            ImageProblem p{.height = 213, .width = columns, .mask_height = height, .mask_width = width};
+            p.boundary = boundaries[turn++ % 6];
+            if (p.boundary == Boundary::constant) { p.constant = 3; }
+            if (turn % 5 == 0) { p.clamp = Clamp{-0.01, 0.01}; }
+            if (turn % 7 == 0) { p.mode = Mode::full; }
+            EXPECT_EQ(run_whole(cuda::image_separable(), p, 0, turn % 3 == 0, multiprocessors, 8, "a mean"), "")
+                << height << " " << width << " " << columns << " " << static_cast<int>(p.boundary);
+        }
     }
 }
 

@@ -39,6 +39,10 @@ inline void multiply(float (&sum)[4], const float (&a)[4], const float (&b)[2]) 
 namespace tapline::cuda::image_separable_rung {
 alignas(128) char shared[test::on_host::kSharedBytes];
 }
+namespace tapline::cuda::image_boxes_rung {
+alignas(128) char shared[test::on_host::kSharedBytes];
+}
+#include "cuda/families/separable/separable_boxes.cu"
 #include "cuda/families/separable/separable_launch.cu"
 
 namespace tapline::test::on_host {
@@ -71,6 +75,13 @@ bool add_march_halves(std::integer_sequence<int, kMore...>) {
 }
 const bool added_march_halves =
     add_march_halves(std::make_integer_sequence<int, cuda::image_halves_rung::kMostSteps - cuda::image_halves_rung::kFewSteps>{});
+
+const bool added_boxes = [] {
+    namespace boxes = cuda::image_boxes_rung;
+    add_kernel(&boxes::march_boxes<boxes::kUsualThreads>, boxes::shared);
+    add_kernel(&boxes::march_boxes<boxes::kMostThreads>, boxes::shared);
+    return true;
+}();
 
 const bool added_march_tensor = [] {
     char* const shared = cuda::image_separable_rung::shared;

@@ -31,7 +31,7 @@ struct Shape {
 // that costs little.
 std::int64_t pitch_of(const Problem& p, const Rows& rows) {
     if (rows.near.length == 1) { return p.x.outputs + p.x.k - 1; }
-    const std::int64_t least = std::max<std::int64_t>(p.x.outputs + p.x.k - 1, kLanes);
+    const std::int64_t least = p.x.outputs + p.x.k - 1;
     if (least < kShortPitch) { return least; }
     std::int64_t best = least;
     int most = -1;

@@ -9,9 +9,11 @@ namespace tapline::cuda::rows {
 /// Where on a line a tile begins: in row `row`, `at` places after its beginning.
 struct Place {
     std::int64_t row, at;
-    __device__ __forceinline__ void advance(std::int64_t pitch, int by) {
-        at += by;
-        while (at >= pitch) {
+    /// By so many places, which are `rows` rows and `rest` places.
+    __device__ __forceinline__ void advance(std::int64_t pitch, std::int64_t rows, std::int64_t rest) {
+        row += rows;
+        at += rest;
+        if (at >= pitch) {
             at -= pitch;
             ++row;
         }
@@ -55,7 +57,7 @@ __device__ __forceinline__ void copy_run(char* to, const char* from, int length,
 }
 
 /// visit(is_there, at, address, place) for the places of a tile of `size` that a lane of a warp has, neighbours having neighbouring
-/// ones: what a row costs by itself is too much for short ones. Rows have at least 32 places. is_there: the row exists; `at`:
+/// ones: what a row costs by itself is too much for short ones. is_there: the row exists; `at`:
 /// places after its beginning, which has `address` in memory; `place`: in shared memory. `first_row`: the address of place 0 of row
 /// 0.
 struct PlaceSteps {
@@ -66,21 +68,24 @@ template <class Address, class Shared, class Visit>
 __device__ __forceinline__ void for_each_place(const Place& tile, std::int64_t rows, int pitch, int size, int lane,
                                                Address first_row, Shared first_place, const PlaceSteps& steps, const Visit& visit) {
     Place own = tile;
-    own.advance(pitch, lane);
+    own.advance(pitch, lane / pitch, lane % pitch);
     auto at = static_cast<int>(own.at);
     auto rows_left = static_cast<int>(rows - own.row);
     Address address = first_row + own.row * steps.from_row + at * steps.in_memory;
     Shared place = first_place + lane * steps.in_shared;
-    const std::int64_t step = 32 * steps.in_memory;
+    // 32 places are so many rows and so many places of one.
+    const int step_rows = 32 / pitch;
+    const int step_places = 32 - step_rows * pitch;
+    const std::int64_t step = step_rows * steps.from_row + step_places * steps.in_memory;
     const std::int64_t step_to_row = step + steps.from_row - pitch * steps.in_memory;
 #pragma unroll 4
     for (int u = lane; u < size; u += 32) {
         visit(rows_left > 0, at, address, place);
-        at += 32;
+        at += step_places;
         const bool next = at >= pitch;
         address += next ? step_to_row : step;
         at -= next ? pitch : 0;
-        rows_left -= next ? 1 : 0;
+        rows_left -= step_rows + (next ? 1 : 0);
         place += 32 * steps.in_shared;
     }
 }
@@ -102,12 +107,6 @@ __device__ __forceinline__ void copy_or_zero(char* to, const char* from, bool co
     *reinterpret_cast<Raw*>(to) = x;
 }
 
-/// One sample outside its row's piece, which begins at `row`, that is no zero.
-template <int kBytes, int kPart>
-__device__ __noinline__ void fill_place(const Arguments& a, const Rows& rows, const char* row, std::int64_t position, char* to) {
-    fill_outside<kBytes, kPart>(a, rows, row, position, 1, 1, 1, Team{0, 1}, [&](int) { return to; });
-}
-
 /// Samples of a tile to `buffer` as they lie; sample u of it at element index_of(u). `samples`: the address of the rows' sample
 /// in_first; `first`: of a row's place 0, from there.
 template <int kBytes, int kPart, class Index>
@@ -119,19 +118,26 @@ __device__ __forceinline__ void load_tile(const Arguments& a, const Rows& rows, 
         const auto slots = static_cast<int>(a.count + a.k) - 1;
         const auto begin = static_cast<int>(min(max(-first, std::int64_t{0}), std::int64_t{slots}));
         const auto end = static_cast<int>(min(max(length - first, std::int64_t{begin}), std::int64_t{slots}));
+        using Raw = typename RawOf<kBytes>::Type;
+        Raw constant;
+        memcpy(&constant, rows.constant, kBytes);
         const std::int64_t step = a.in_sample * kBytes;
         const PlaceSteps steps{step, rows.near.in * kBytes, (index_of(1) - index_of(0)) * kBytes};
         for_each_place(place, rows.near.length, static_cast<int>(g.pitch), size, lane, samples + first * step,
                        buffer + index_of(0) * kBytes, steps, [&](bool is_there, int at, const char* from, char* to) {
-                           const bool inside = is_there && at >= begin && at < end;
-                           if (inside || a.boundary == kZero) {
-#pragma unroll
-                               for (int part = 0; part < kBytes; part += kPart) {
-                                   copy_or_zero<kPart>(to + part, from + part, inside);
-                               }
-                           } else if (is_there && at < slots) {
-                               fill_place<kBytes, kPart>(a, rows, from - (first + at) * step, first + at, to);
+                           bool copies = is_there && at >= begin && at < end;
+                           if (!copies && a.boundary > kConstant && is_there && at < slots) {
+                               const std::int64_t position = near_boundary_index(a.boundary, a.in_first + first + at, a.n);
+                               // Where the sample is not there nobody asked for an output that needs it.
+                               copies = position >= a.in_first && position < a.in_last;
+                               from += (position - a.in_first - first - at) * step;
                            }
+                           if (!copies && a.boundary == kConstant) {
+                               *reinterpret_cast<Raw*>(to) = constant;
+                               return;
+                           }
+#pragma unroll
+                           for (int part = 0; part < kBytes; part += kPart) { copy_or_zero<kPart>(to + part, from + part, copies); }
                        });
         return;
     }
@@ -233,6 +239,8 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
     const std::int64_t first = a.first - a.origin - a.in_first;
     Place place{divide(first_tile * kTile, g.pitch), 0};
     place.at = first_tile * kTile - place.row * g.pitch;
+    const std::int64_t tile_rows = divide(kTile, g.pitch);
+    const std::int64_t tile_rest = kTile - tile_rows * g.pitch;
     Place next = place;
     int front = 0;       // elements of the buffer before the tile's lowest
     int next_front = 0;  // of the tile that comes
@@ -303,10 +311,10 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
                                                                    kTile, lane);
             });
             __syncwarp();  // the outputs are gone
-            place.advance(g.pitch, kTile);
+            place.advance(g.pitch, tile_rows, tile_rest);
         }
         front = next_front;
-        next.advance(g.pitch, kTile);
+        next.advance(g.pitch, tile_rows, tile_rest);
     }
 }
 

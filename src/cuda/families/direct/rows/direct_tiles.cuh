@@ -112,14 +112,24 @@ __global__ void __launch_bounds__(32 * kWarps, 5)
     // Taps: one filter for the block, or one for each of a warp's lines.
     const bool own_taps = g.warp_taps != 0;
     H* const taps = reinterpret_cast<H*>(reinterpret_cast<char*>(shared) + g.taps_at) + warp * g.warp_taps;
+    const int tap_lines = min(g.tap_lines, tile.lines);
+    const int tap_thread = own_taps ? lane : static_cast<int>(threadIdx.x);
+    const int tap_threads = own_taps ? 32 : 32 * kWarps;
     bool finite = true;
-    for (int line = 0; line < min(g.tap_lines, tile.lines); ++line) {
-        const char* const filter = static_cast<const char*>(a.taps) + filter_of(rows, tile, line) * g.filter_bytes;
-        const int threads = own_taps ? 32 : 32 * kWarps;
-        for (int t = own_taps ? lane : static_cast<int>(threadIdx.x); t < k; t += threads) {
-            const H tap = reinterpret_cast<const H*>(filter)[t];
-            taps[line * g.tap_pitch + t] = tap;
-            finite = finite && is_finite(tap);
+    for (int line = 0; line < tap_lines; ++line) {
+        constexpr int kAtOnce = 4;  // loads of a thread that are under way together
+        const auto* const filter =
+            reinterpret_cast<const H*>(static_cast<const char*>(a.taps) + filter_of(rows, tile, line) * g.filter_bytes);
+#pragma unroll 1
+        for (int t = tap_thread; t < k; t += kAtOnce * tap_threads) {
+            H held[kAtOnce];
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) { held[i] = t + i * tap_threads < k ? filter[t + i * tap_threads] : H{}; }
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                finite = finite && is_finite(held[i]);
+                if (t + i * tap_threads < k) { taps[line * g.tap_pitch + t + i * tap_threads] = held[i]; }
+            }
         }
     }
     const std::int64_t o = tile.tile * g.outputs;

@@ -8,31 +8,43 @@ namespace tapline::cuda {
 
 /// Samples [0, begin) and [end, size) of a line, none of which lies in the piece, by the boundary rule, to place(i) each. `row`:
 /// the line's sample in_first; `first`: of sample 0, from there. kPart: bytes of the parts of an element, whose addresses are
-/// multiples of them.
+/// multiples of them. Asynchronously, as the others: the caller waits.
 template <int kBytes, int kPart, class Place>
 __device__ __forceinline__ void fill_outside(const Arguments& a, const Rows& rows, const char* row, std::int64_t first, int begin,
                                              int end, int size, const Team& team, const Place& place) {
     using Raw = typename RawOf<kBytes>::Type;
-    using Part = typename RawOf<kPart>::Type;
+    constexpr int kAtOnce = 4;  // loads of a thread that are under way together, of elements that are not copied asynchronously
+    constexpr bool kAsync = kPart >= 4;
     Raw constant{};
     if (a.boundary == kConstant) { memcpy(&constant, rows.constant, kBytes); }
     const int outside = begin + size - end;
 #pragma unroll 1
-    for (int u = team.thread; u < outside; u += team.threads) {
-        const int i = u < begin ? u : u - begin + end;
-        Raw x = constant;
-        if (a.boundary > kConstant) {
+    for (int u = team.thread; u < outside; u += kAtOnce * team.threads) {
+        Raw x[kAtOnce];
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k) {
+            const int v = u + k * team.threads;
+            const int i = v < begin ? v : v - begin + end;
+            x[k] = constant;
+            if (v >= outside || a.boundary <= kConstant) { continue; }
             const std::int64_t position = near_boundary_index(a.boundary, a.in_first + first + i, a.n);
             // Where the sample is not there nobody asked for an output that needs it.
-            if (position >= a.in_first && position < a.in_last) {
-                const char* const from = row + (position - a.in_first) * a.in_sample * kBytes;
-                Part parts[kBytes / kPart];
+            if (position < a.in_first || position >= a.in_last) { continue; }
+            const char* const from = row + (position - a.in_first) * a.in_sample * kBytes;
+            if constexpr (kAsync) {
+                char* const to = reinterpret_cast<char*>(place(i));
 #pragma unroll
-                for (int part = 0; part < kBytes / kPart; ++part) { parts[part] = reinterpret_cast<const Part*>(from)[part]; }
-                memcpy(&x, parts, kBytes);
+                for (int part = 0; part < kBytes; part += kPart) { copy_element_async<kPart>(to + part, from + part); }
+            } else {
+                x[k] = *reinterpret_cast<const Raw*>(from);
             }
         }
-        *reinterpret_cast<Raw*>(place(i)) = x;
+        if (kAsync && a.boundary > kConstant) { continue; }
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k) {
+            const int v = u + k * team.threads;
+            if (v < outside) { *reinterpret_cast<Raw*>(place(v < begin ? v : v - begin + end)) = x[k]; }
+        }
     }
 }
 

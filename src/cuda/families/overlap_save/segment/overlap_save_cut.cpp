@@ -138,6 +138,8 @@ Kernel narrow_kernel_of(Dtype dtype, int warps) {
             return pick_narrow_kernel<__half>(warps);
         case kBf16:
             return pick_narrow_kernel<__nv_bfloat16>(warps);
+        case kF32:
+            return pick_to_bytes_kernel(warps);
         default:
             return {};
     }
@@ -146,8 +148,9 @@ Kernel narrow_kernel_of(Dtype dtype, int warps) {
 }  // namespace
 
 bool takes_narrow(const Problem& p, int warps) {
-    return warps <= kMostWarpsNarrow && is_narrow(p.dtype) && p.output_dtype == kF32 && p.taps_dtype == kF32 && p.filters <= 1 &&
-           constant_fits(p);
+    const bool widens = is_narrow(p.dtype) && p.output_dtype == kF32;
+    const bool to_bytes = p.dtype == kF32 && p.output_dtype == kU8 && p.overflow != Overflow::truncate;
+    return warps <= kMostWarpsNarrow && (widens || to_bytes) && p.taps_dtype == kF32 && p.filters <= 1 && constant_fits(p);
 }
 
 Kernel segment_kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum) {

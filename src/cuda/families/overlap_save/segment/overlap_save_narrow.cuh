@@ -1,4 +1,5 @@
-// Segments of samples of 16 bits that lie side by side and whose outputs are f32: widened where points are made of them.
+// Segments of samples that lie side by side whose type is not the outputs': of 16 bits, widened where points are made of them, with
+// outputs of f32; of f32 with outputs of bytes.
 #pragma once
 
 #include "cuda/families/overlap_save/segment/overlap_save.cuh"
@@ -25,6 +26,21 @@ struct Element<Narrow<Raw>> {
         }
     }
 };
+
+/// A sample of f32 whose outputs are u8.
+struct ToBytes {
+    float value;
+};
+template <>
+struct Element<ToBytes> {
+    using Sum = float;
+    using Real = float;
+    static __device__ Sum widen(ToBytes x) { return x.value; }
+};
+template <>
+__device__ inline ToBytes boundary_constant(const Arguments& a) {
+    return {static_cast<float>(a.constant_real)};
+}
 
 template <class Raw>
 __device__ Narrow<Raw> narrow_constant(const Arguments& a) {
@@ -70,6 +86,49 @@ struct SegmentOutputs<Narrow<Raw>, kWarps, 1> : SegmentOutputs<float, kWarps, 1>
             const std::int64_t o = this->first_output + at;
             out[o] = finish(this->a, direct_sum<Narrow<Raw>, float>(this->a, this->g, this->row, o));
         }
+    }
+};
+
+/// Those of f32, rounded and saturated where they are stored.
+template <int kWarps>
+struct SegmentOutputs<ToBytes, kWarps, 1> : SegmentOutputs<float, kWarps, 1> {
+    using Base = SegmentOutputs<float, kWarps, 1>;
+    static_assert(!Base::kSums);
+
+    template <int kStage = 0>
+    __device__ __forceinline__ void store_plain(const float* re, const float* im) const {
+        std::uint8_t* out = first_byte() + this->first_output + this->mine;
+        int left = this->wanted - this->mine;
+        hide(out, left);
+        const auto store_part = [&](auto part, const float* sums) {
+            fft::for_each_index<0, Base::kOfStage>([&](auto output) {
+                constexpr int u = Base::Parts::staged(Base::kStages, kStage, decltype(output)::value);
+                constexpr int kAt = decltype(part)::value + Base::Parts::offset(u);
+                if (left > kAt) { __stcs(out + kAt, byte_of(sums[Base::Parts::held(u)])); }
+            });
+        };
+        store_part(std::integral_constant<int, 0>{}, re);
+        store_part(std::integral_constant<int, Base::kM>{}, im);
+    }
+    /// All of the thread's, whose segment is to be repaired.
+    template <class P>
+    __device__ __forceinline__ void store_slowly(const P* /*points*/, bool /*repair*/) const {
+#pragma unroll 1
+        for (int u = 0; u < 64; ++u) {
+            const int at = this->mine + Base::Parts::offset(u % 32) + (u < 32 ? 0 : Base::kM);
+            if (at >= this->wanted) { continue; }
+            const std::int64_t o = this->first_output + at;
+            first_byte()[o] = byte_of(finish(this->a, direct_sum<ToBytes, float>(this->a, this->g, this->row, o)));
+        }
+    }
+
+private:
+    [[nodiscard]] __device__ __forceinline__ std::uint8_t* first_byte() const {
+        return static_cast<std::uint8_t*>(this->a.out) + this->row * this->a.out_row;
+    }
+    /// To even; NaN becomes 0.
+    static __device__ __forceinline__ std::uint8_t byte_of(float x) {
+        return static_cast<std::uint8_t>(min(max(__float2int_rn(x), 0), 255));
     }
 };
 

@@ -43,6 +43,8 @@ Kernel segment_kernel_of(const Problem& p, int warps, bool plain, Spectrum spect
 /// The one of samples Raw of 16 bits side by side and outputs of f32, under one filter.
 template <class Raw>
 Kernel pick_narrow_kernel(int warps);
+/// The one of samples of f32 and outputs of u8.
+Kernel pick_to_bytes_kernel(int warps);
 /// Whether such a kernel takes the problem's segments where strides are plain.
 bool takes_narrow(const Problem& p, int warps);
 

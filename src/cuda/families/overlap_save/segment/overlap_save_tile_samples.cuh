@@ -144,26 +144,41 @@ __device__ __forceinline__ void read_line(const Samples& samples, T (&re)[32], T
     }
 }
 
-/// Samples [first, needed) of a line, some of which do not lie in the piece, to their places there, by its threads.
+/// Samples [first, needed) of a line, some of which do not lie in the piece, to their places there, by its threads. Several loads
+/// of a thread are under way at once: at both ends of short rows that is what a segment waits for.
 template <class X>
 __device__ __noinline__ void fill_line(const Arguments& a, const Rows& rows, X* to, std::int64_t line_at, std::int64_t start,
                                        int first, int needed, int thread, int threads) {
+    constexpr int kAtOnce = sizeof(X) > 8 ? 4 : 8;
     const std::int64_t length = a.in_last - a.in_first;
     X constant{};
     if (a.boundary == kConstant) { constant = boundary_constant<X>(a); }
-#pragma unroll 4
-    for (int t = first + thread; t < needed; t += threads) {
-        std::int64_t at = start + t;
-        X x = constant;
-        bool is_there = at >= 0 && at < length;
-        if (!is_there && a.boundary > kConstant) {
-            at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
-            // Where the sample is not there nobody asked for an output that needs it.
-            is_there = at >= 0 && at < length;
+    with_samples<X>(rows, [&](auto type) {
+        using Raw = decltype(type);
+        const Raw* const line = static_cast<const Raw*>(a.in) + line_at;
+#pragma unroll 1
+        for (int t = first + thread; t < needed; t += kAtOnce * threads) {
+            Raw raw[kAtOnce];
+            bool is_there[kAtOnce];
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                std::int64_t at = start + t + i * threads;
+                is_there[i] = at >= 0 && at < length;
+                if (!is_there[i] && a.boundary > kConstant) {
+                    at = near_boundary_index(a.boundary, a.in_first + at, a.n) - a.in_first;
+                    // Where the sample is not there nobody asked for an output that needs it.
+                    is_there[i] = at >= 0 && at < length;
+                }
+                raw[i] = is_there[i] && t + i * threads < needed ? load_element(line + at * a.in_sample) : Raw{};
+            }
+            X x[kAtOnce];
+            widen_raw(rows.input_type, raw, x);
+#pragma unroll
+            for (int i = 0; i < kAtOnce; ++i) {
+                if (t + i * threads < needed) { to[t + i * threads] = is_there[i] ? x[i] : constant; }
+            }
         }
-        if (is_there) { x = load_any<X>(rows.input_type, rows.input_bytes, a.in, line_at + at * a.in_sample); }
-        to[t] = x;
-    }
+    });
 }
 
 /// The samples of a tile to a stage, 16 bytes of neighbouring lines at a time, asynchronously; zeros where nothing is read. By
