@@ -17,19 +17,6 @@ BestRung best_rung(const Problem& problem, const cuda_abi::Device& device, bool 
     return best;
 }
 
-Problem sums_alone(const Problem& p, Dtype type) {
-    Problem inner = p;
-    inner.dtype = inner.sum_dtype = inner.output_dtype = type;
-    inner.accuracy = Accuracy::standard;
-    inner.scale = 1;
-    inner.bias = 0;
-    inner.has_clamp = false;
-    inner.trivial_epilogue = true;
-    inner.narrow_taps = inner.exact_specials = false;
-    inner.separable = 0;
-    return inner;
-}
-
 RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local) {
     const cuda_abi::HostTaps given{taps, nullptr, nullptr};
     const cuda_abi::Policy policy;

@@ -23,7 +23,18 @@ BestRung best_rung(const Problem& problem, const cuda_abi::Device& device, bool 
 
 /// What is summed alone, in one type: without what comes after sums, of standard accuracy, with nothing that only the problem's own
 /// types told.
-Problem sums_alone(const Problem& p, Dtype type);
+inline Problem sums_alone(const Problem& p, Dtype type) {
+    Problem inner = p;
+    inner.dtype = inner.sum_dtype = inner.output_dtype = type;
+    inner.accuracy = Accuracy::standard;
+    inner.scale = 1;
+    inner.bias = 0;
+    inner.has_clamp = false;
+    inner.trivial_epilogue = true;
+    inner.narrow_taps = inner.exact_specials = false;
+    inner.separable = 0;
+    return inner;
+}
 
 /// It with `taps` of the problem's filters side by side. Throws CudaError.
 RungInside prepare_inside(const Problem& problem, const void* taps, const cuda_abi::Device& device, bool local = false);
