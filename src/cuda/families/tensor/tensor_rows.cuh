@@ -39,6 +39,12 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
     constexpr int kOutputs = 16 * kRowOutputs;  // of a warp
     constexpr int kBeyond = row_samples_beyond(kChunks);
     constexpr bool kScaledTaps = std::is_same_v<H, __half>;
+    // Whether there is an epilogue: asked at every position, where memory limits before a call, where products do before code in
+    // line, as they would have to be over before a call; or once, for a loop of its own, which takes as long again to compile. Of
+    // bf16, 2^27 samples (H100), in line and two loops: one product, 511 taps 221 us both, 400 taps 203 and 198; two, 127 taps 190
+    // both, 255 taps 221 and 223.
+    constexpr bool kTwoLoops = kChunks == 13 || kChunks == 15;
+    constexpr bool kEpilogueInLine = !kTwoLoops && (kPieces == 2 || kChunks > kMostChunks);
     constexpr int kTaken = row_chunks_taken(kChunks, kPieces);
     static_assert(row_rows_after(kChunks, kPieces) <= 2 && kBuffers > kGroups && kBuffers <= kMostBuffers);
     extern __shared__ __align__(128) char shared[];
@@ -214,7 +220,7 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
         if (lane == 0) { wait_stores_read(); }
         wait_for_warpgroup(group);
         if (thread == 0 && later_use != 0) { copy(later_tile, leaving, later_use); }
-        const auto make_outputs = [&](auto is_simple) __attribute__((always_inline)) {
+        const auto make_outputs = [&](auto is_plain) __attribute__((always_inline)) {
             for_turns<0, kPositions>([&](auto position) __attribute__((always_inline)) {
                 constexpr int p = decltype(position)::value;
                 if constexpr (p + 1 < kPositions) { multiply(std::integral_constant<int, p + 1>{}); }
@@ -228,7 +234,13 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
 #pragma unroll
                     for (int i = 0; i < 8; ++i) { sums[i] = sums_of_p[i / 2][2 * half + i % 2] * (kScaledTaps ? factor : 1); }
                     uint4& to = *reinterpret_cast<uint4*>((half == 0 ? upper : lower) + p * kChunk);
-                    if (is_simple()) {
+                    if constexpr (kEpilogueInLine) {
+                        if (!is_plain()) {
+#pragma unroll
+                            for (int i = 0; i < 8; ++i) { sums[i] = finish(a, sums[i]); }
+                        }
+                        to = as_outputs<S>(sums);
+                    } else if (is_plain()) {
                         to = as_outputs<S>(sums);
                     } else {
                         to = as_finished_outputs<S>(a, float4{sums[0], sums[1], sums[2], sums[3]},
@@ -237,10 +249,8 @@ __global__ void __launch_bounds__(row_threads(kChunks), 1)
                 }
             });
         };
-        // What is asked is the same for the four warps, whose products must be the same too. Where products limit, it is asked once
-        // for two loops: 511 taps of bf16, 2^28 samples 420 us, 432 with one loop that asks at every position; 127 taps in two
-        // products 291 and 301. Where memory does, that makes no difference but to the compiler.
-        if constexpr (kPieces == 1 && kChunks <= kMostChunks) {
+        // The same for the four warps, whose products must be the same too.
+        if constexpr (!kTwoLoops) {
             make_outputs([&] { return a.plain_store != 0; });
         } else if (a.plain_store != 0) {
             make_outputs([] { return true; });

@@ -7,9 +7,9 @@ namespace tapline::cuda {
 namespace overlap_save {
 namespace {
 
-Kernel cluster_kernel_of(const Problem& p, int warps, bool plain, Spectrum spectrum) {
+Kernel cluster_kernel_of(const Problem& p, int warps, bool /*plain*/, Spectrum spectrum) {
     if (spectrum != Spectrum::passing) { return {}; }
-    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) { return pick_cluster_kernel<S>(warps / kRemainders, plain); });
+    return with_sample_type(p.dtype, [&]<class S>(ElementType<S>) { return pick_cluster_kernel<S>(warps / kRemainders); });
 }
 
 class OverlapSaveCluster final : public SegmentRung {

@@ -16,7 +16,7 @@ namespace tapline::cuda::overlap_save {
 ///
 /// A block waits for the others three times a segment: for its remainders, for those that it fetches, and, before it writes the
 /// next segment's, until all have fetched these: meanwhile it stores outputs and reads samples.
-template <class S, int kGroup, bool kPlain>
+template <class S, int kGroup>
 __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1)
     overlap_save_cluster_kernel(const __grid_constant__ Arguments a, const __grid_constant__ Segments g) {
     using T = typename Element<S>::Real;
@@ -45,6 +45,8 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
     Point* const remainder = points + group * kGroup * kBufferPoints;
     const Point* const division = divisions + group * kDivisionPoints<kGroup>;
     const SharedSamples<S, kThreads, 32 * kAllWarps> samples(a, g, rank);
+    // Pairs of real numbers need not be aligned as a whole; plain stores want them so.
+    const bool is_plain = a.plain_layout != 0 && reinterpret_cast<std::uintptr_t>(a.out) % sizeof(S) == 0;
     SpectrumPart<Point> part(own, reinterpret_cast<CopyBarrier*>(base) + warp, lane);
 
     const std::int64_t first_segment = blockIdx.x / kBlocks;
@@ -153,7 +155,7 @@ __global__ void __launch_bounds__(32 * kBlockWarps<typename Element<S>::Real>, 1
         // Every output depends on every sample, so that one tells of all.
         const bool repair = __any_sync(0xffffffffu, !(fabs(re[0]) + fabs(im[0]) <= Limits<T>::kMost));
         if (a.plain_store == 0) { outputs.finish_all(re, im); }
-        if constexpr (kPlain) {
+        if (is_plain) {
             outputs.store_plain(re, im);
             if (repair) { outputs.store_slowly(points, true); }
         } else {

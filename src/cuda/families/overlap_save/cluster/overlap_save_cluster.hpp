@@ -27,9 +27,9 @@ __host__ __device__
     return l;
 }
 
-/// The kernel of samples S for segments of 32 * group warps, `group` 1, 2 or 4, or none. `plain`: as pick_segment_kernel.
+/// The kernel of samples S for segments of 32 * group warps, `group` 1, 2 or 4, or none, for any strides.
 template <class S>
-Kernel pick_cluster_kernel(int group, bool plain);
+Kernel pick_cluster_kernel(int group);
 
 }  // namespace tapline::cuda::overlap_save
 
