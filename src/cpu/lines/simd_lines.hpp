@@ -50,6 +50,8 @@ struct LineTable : KernelTable<LineKernels> {
     Convert (*widening)(Dtype from, bool to_double);
     /// Back from f32 to f16 or bf16, to nearest and ties to even.
     Convert (*narrowing)(Dtype to);
+    /// Copies bytes past the caches; what follows in this thread sees them there.
+    void (*stream)(void* to, const void* from, std::int64_t bytes);
     /// LineKernels::split of elements that are widened on the way.
     SplitWidened (*split_widened)(Dtype from, bool to_double);
 };
