@@ -53,7 +53,7 @@ constexpr std::int64_t kNearRows = 2;  // times a row's length from one to the n
 // Longer filters are summed in groups (simd_direct.hpp), along lines.
 constexpr std::int64_t kMostTaps = kDirectGroup;
 // A load for each product, and an element on its way to the block or out of it.
-constexpr double kProductFactor = 1.6;
+constexpr double kProductFactor = 1.2;
 constexpr double kMoveSeconds = 0.15e-9;
 
 double seconds_of(const Resolved& p, double outputs) {
