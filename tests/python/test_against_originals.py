@@ -312,6 +312,22 @@ def test_bytes_keep_the_low_bits_of_differences(name):
     assert (filtered(image) == (filtered(image.astype(np.int64)) & 255)).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mode", ["reflect", "mirror", "nearest", "wrap", "constant"])
+def test_what_is_not_finite_stays_in_the_cross_of_large_laplacians(dtype, mode):
+    image = np.random.default_rng(6).standard_normal((1100, 1003)).astype(dtype)
+    for there in ((), (500, 600), (0, 0), (1099, 5)):
+        if there:
+            image[there] = np.nan if there[0] == 500 else np.inf
+        got = tapline.ndimage.laplace(image, mode=mode, cval=1.5)
+        with np.errstate(invalid="ignore"):
+            wanted = scipy_ndimage.laplace(image.astype(np.float64), mode=mode, cval=1.5)
+        finite = np.isfinite(wanted)
+        assert (np.isnan(got) == np.isnan(wanted)).all()
+        assert (got[~finite & ~np.isnan(wanted)] == wanted[~finite & ~np.isnan(wanted)]).all()
+        assert np.abs(got[finite] - wanted[finite]).max() <= 8 * np.finfo(dtype).eps * np.abs(wanted[finite]).max()
+
+
 @pytest.mark.parametrize("kind", ["int8", "int16", "uint16"])
 def test_sums_are_truncated_towards_zero(kind):
     image = np.random.default_rng(5).integers(-100 if kind != "uint16" else 0, 100, (40, 31)).astype(kind)

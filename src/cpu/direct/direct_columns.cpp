@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "core/plan/parallel.hpp"
@@ -11,6 +12,7 @@
 #include "core/problem/elements.hpp"
 #include "core/problem/epilogue.hpp"
 #include "core/problem/window.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/direct/direct_cost.hpp"
 #include "cpu/direct/direct_shape.hpp"
 #include "cpu/direct/simd_columns.hpp"
@@ -35,13 +37,27 @@ constexpr std::int64_t kMostBlocks = 8;
 // Longer rows of outputs than this become lines before they are summed: 243 columns of 3,431 samples under 10 taps take 367 us so
 // and 435 us in blocks, 99,485 of 11 samples under 13 taps 6.8 and 0.72 ms (one thread, AVX-512).
 constexpr std::int64_t kMostTurned = 128;
-// Short rows that follow each other are turned, too, if there are enough of them: 2,197 samples in rows of 13 under 3 taps take
-// 8 us one after the other. Of few columns the ends take longer than all else where they are done row by row.
-constexpr std::int64_t kMostOfShortRows = 48, kFewestRows = 16, kFewColumns = 16;
+// Short rows that follow each other are turned, too, if there are enough of them: 100 samples under 9 taps take 0.6 times as long
+// so, 150 0.7 times, 200 1.2 times (2,000 rows); of doubles 64 take 0.9 times as long and 150 1.1 times. Of few columns the ends
+// take longer than all else where they are done row by row.
+constexpr std::int64_t kMostRowBytes = 640, kFewestRows = 16, kFewColumns = 16;
+// So are frames of interleaved channels, and complex samples, which are two of them: 64 samples of 4 channels take 0.8 times as
+// long so, 64 of 8 1.2 to 1.5 times (1,000 rows under 9 taps; all of this on one thread, AVX-512).
+constexpr std::int64_t kMostFrameBytes = 1600, kMostChannels = 16;
+// Samples that lie further apart are not read for the sake of those between them.
+constexpr std::int64_t kMostStep = 2;
+constexpr std::int64_t kCacheLine = 64;
+// Outputs between which some lines of the cache are asked for.
+constexpr std::int64_t kElementsOfACall = 512;
+constexpr std::int64_t kNearRows = 2;  // times a row's length from one to the next
+// Rows that stay side by side: elements of a window in the L1 cache, columns at most, elements of a block's outputs, of which so
+// many times the taps, and those that are summed before more are read. 4,096 samples of 1,024 columns of 16 bits under 9 taps
+// take 3.5 ms so and 9.6 in blocks of 64 columns, of 256 columns 0.39 and 0.50 (one thread, AVX-512).
+constexpr std::int64_t kFlowWindow = 6144, kMostFlowColumns = 1024, kFlowElements = 32768, kFlowTaps = 4, kFlowStep = 2048;
 // Longer filters are summed in groups (simd_direct.hpp), along lines.
 constexpr std::int64_t kMostTaps = kDirectGroup;
 // A load for each product, and an element on its way to the block or out of it.
-constexpr double kProductFactor = 1.6;
+constexpr double kProductFactor = 1.2;
 constexpr double kMoveSeconds = 0.15e-9;
 
 double seconds_of(const Resolved& p, double outputs) {
@@ -49,20 +65,88 @@ double seconds_of(const Resolved& p, double outputs) {
     return outputs * ((static_cast<double>(p.x.k) * kProductFactor + kProductsOfAnOutput) * product + 2 * kMoveSeconds);
 }
 
+bool alike(const Resolved& p) { return p.x.boundary != Boundary::constant || p.constant.real() == p.constant.imag(); }
+
+// Complex samples under real taps as two interleaved channels of real ones, which have the same sums.
+bool has_parts(const Resolved& p) {
+    return is_complex(p.dtype) && !p.complex_taps && p.output_dtype == p.dtype && p.bias == 0 && !p.has_clamp && alike(p);
+}
+Resolved in_parts(const Resolved& problem) {
+    Resolved p = problem;
+    for (std::int64_t* stride : {&p.x.in_stride, &p.x.out_stride, &p.batch.in_stride, &p.batch.out_stride}) { *stride *= 2; }
+    for (core::Batch& axis : p.outer) {
+        axis.in_stride *= 2;
+        axis.out_stride *= 2;
+    }
+    p.dtype = p.output_dtype = p.sum_dtype = real_part_of(problem.dtype);
+    p.constant = problem.constant.real();
+    return p;
+}
+
+// How columns are made of a layout: `problem.batch` lies across a block, `problem.channels` follow each other in a sample, each a
+// column of its own. `parts`: those of complex samples.
+struct Blocks {
+    Resolved problem;
+    bool reordered = false, parts = false;
+};
+
+// Frames: short rows whose samples hold channels, side by side without gaps.
+std::optional<Blocks> frames_of(const LineLayout& layout) {
+    Blocks blocks{.problem = layout.problem, .reordered = layout.reordered};
+    if (is_complex(layout.problem.dtype)) {
+        if (!has_parts(layout.problem)) { return std::nullopt; }
+        blocks.problem = in_parts(layout.problem);
+        blocks.parts = true;
+    }
+    Resolved& p = blocks.problem;
+    core::Batch channels{.length = 1, .in_stride = 1, .out_stride = 1};
+    if (blocks.parts) { channels.length = 2; }
+    const auto follows = [&](const core::Batch& axis) {
+        return axis.length > 1 && axis.in_stride == channels.length && axis.out_stride == channels.length;
+    };
+    if (follows(p.batch)) {
+        channels.length *= p.batch.length;
+        const auto longest =
+            std::max_element(p.outer.begin(), p.outer.end(), [](const auto& a, const auto& b) { return a.length < b.length; });
+        p.batch = *longest;
+        *longest = {};
+        std::stable_partition(p.outer.begin(), p.outer.end(), [](const core::Batch& b) { return b.length > 1; });
+        blocks.reordered = true;
+    }
+    p.channels = channels;
+    const std::int64_t frame = channels.length, step = std::abs(p.x.in_stride);
+    const bool dense =
+        p.x.n > 1 && step >= frame && step % frame == 0 && step <= kMostStep * frame && p.x.outputs > 1 && p.x.out_stride == frame;
+    const std::int64_t of_sums = p.sum_dtype == Dtype::f64 ? sizeof(double) : sizeof(float);
+    const std::int64_t bytes = std::max(p.x.outputs, p.x.n) * frame * of_sums;
+    const bool packed = frame == 1 || layout.way == LineLayout::Way::as_given;
+    const bool are_short = frame <= kMostChannels && bytes <= (packed ? kMostRowBytes : kMostFrameBytes);
+    if (!dense || !are_short || layout.filters != 1 || p.batch.length < kFewestRows) { return std::nullopt; }
+    return blocks;
+}
+
+Blocks blocks_of(const LineLayout& layout) {
+    return frames_of(layout).value_or(Blocks{.problem = layout.problem, .reordered = layout.reordered});
+}
+
 /// T: float or double, the type of sums.
 ///
-/// A block is some columns of some outputs: `columns` of them side by side, `pitch` elements from one output to the next.
+/// A block is some columns of some outputs: `pitch` elements from one output to the next, `columns` of each channel side by side.
 template <class T>
 class Columns final : public core::Executable {
 public:
-    Columns(const LineLayout& layout, const void* taps, const core::Request& request)
-        : problem_(layout.problem),
-          reordered_(layout.reordered),
-          own_(layout.filters > 1),
-          read_turned_(problem_.batch.in_stride != 1),
-          turns_(problem_.batch.out_stride != 1),
+    Columns(const Blocks& blocks, std::int64_t filters, const void* taps, const core::Request& request)
+        : problem_(blocks.problem),
+          reordered_(blocks.reordered),
+          parts_(blocks.parts),
+          own_(filters > 1),
+          frame_(problem_.channels.length),
+          read_turned_(problem_.batch.in_stride != 1 || frame_ > 1),
+          turns_(problem_.batch.out_stride != 1 || frame_ > 1),
+          flows_(!read_turned_ && !turns_ && !own_),
+          step_(read_turned_ ? std::max<std::int64_t>(std::abs(problem_.x.in_stride) / frame_, 1) : 1),
           lines_(problem_of_lines(problem_, 1)),
-          taps_(static_cast<const T*>(taps), static_cast<const T*>(taps) + layout.filters * problem_.x.k),
+          taps_(static_cast<const T*>(taps), static_cast<const T*>(taps) + filters * problem_.x.k),
           target_(current_target()),
           sum_(direct_kernels(target_).of<T>().real),
           sum_own_(columns_kernels(target_).of<T>().sum),
@@ -73,61 +157,88 @@ public:
         if (lines_.output_dtype != problem_.output_dtype) { narrow_ = moves.narrowing(problem_.output_dtype); }
         // Of short rows as many columns as of longer ones outputs.
         const std::int64_t window = std::max<std::int64_t>(problem_.x.outputs, 1) + problem_.x.k - 1;
-        const std::int64_t wide = own_ ? 0 : kBlockElements / window / kMostColumns * kMostColumns;
-        columns_ = std::min(problem_.batch.length, std::max(kMostColumns, wide));
-        const std::int64_t wanted = std::max(divide_up(kBlockElements, columns_), 2 * problem_.x.k);
+        const std::int64_t unit = frame_ > 1 ? kColumnsLanes : kMostColumns;
+        const std::int64_t wide = own_ ? 0 : kBlockElements / (window * frame_) / unit * unit;
+        columns_ = std::min(problem_.batch.length, std::max(unit, wide));
+        const std::int64_t wanted = std::max(divide_up(kBlockElements, columns_ * frame_), 2 * problem_.x.k);
         outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, wanted);
+        if (flows_) { choose_flow(); }
     }
 
     [[nodiscard]] std::size_t workspace_bytes() const override {
         return static_cast<std::size_t>(slot_elements() * threads_) * sizeof(T);
     }
     [[nodiscard]] std::string describe() const override {
-        return "columns of " + std::to_string(columns_) + " rows side by side, " + to_string(target_);
+        return "columns of " + std::to_string(columns_ * frame_) + " rows side by side, " + to_string(target_);
     }
 
-    void execute(const Output& output, const Input& input, std::span<std::byte> workspace, void*) const override {
-        if (output.count <= 0) { return; }
+    void execute(const Output& to, const Input& from, std::span<std::byte> workspace, void*) const override {
+        if (to.count <= 0) { return; }
+        Output output = to;
+        Input input = from;
+        if (parts_) {
+            for (std::int64_t* stride : {&output.batch_stride, &output.stride, &input.main.batch_stride, &input.main.stride,
+                                         &input.extra.batch_stride, &input.extra.stride}) {
+                *stride *= 2;
+            }
+        }
         const std::int64_t blocks = divide_up(output.count, outputs_);
         const std::int64_t across = divide_up(problem_.batch.length, columns_);
         const std::int64_t all = problem_.outer_length() * across;
         const std::int64_t together = std::clamp<std::int64_t>(all * blocks / (4 * threads_), 1, std::min(blocks, kMostBlocks));
         const std::int64_t tasks = divide_up(blocks, together);
+        const double rows = static_cast<double>(problem_.batch.length * problem_.outer_length() * frame_);
+        const bool past_caches =
+            lines_.trivial_epilogue && narrow_ == nullptr &&
+            stores_past_caches(rows * static_cast<double>(problem_.x.n) * static_cast<double>(size_of(problem_.dtype)),
+                               rows * static_cast<double>(output.count) * sizeof(T), threads_);
         const auto task = [&](std::int64_t index, int slot) {
             const core::OuterElement element = element_of(problem_, reordered_, output, input, index / tasks / across);
             Block block{.output = element.output, .input = element.input};
+            block.past_caches = past_caches;
             block.column = index / tasks % across * columns_;
             block.columns = std::min(columns_, problem_.batch.length - block.column);
             T* const scratch = reinterpret_cast<T*>(workspace.data()) + slot * slot_elements();
             block.samples = scratch + table_elements();
             block.sums = block.samples + window_elements();
-            block.rows = block.sums + sums_elements();
+            block.turned = block.sums + sums_elements();
+            block.rows = block.turned + turned_elements();
             block.taps = scratch;
             fill_table(block, element.taps, scratch);
             const std::int64_t first = output.first + index % tasks * together * outputs_;
             const std::int64_t end = std::min(first + together * outputs_, output.first + output.count);
             for (std::int64_t o = first; o < end; o += outputs_) { run(block, o, std::min(outputs_, end - o)); }
         };
-        core::parallel_for(all * tasks, threads_, std::cref(task),
-                           seconds_of(problem_, static_cast<double>(problem_.batch.length * problem_.outer_length()) *
-                                                    static_cast<double>(output.count)));
+        core::parallel_for(all * tasks, threads_, std::cref(task), seconds_of(problem_, rows * static_cast<double>(output.count)));
     }
 
 private:
+    // Where nothing is turned memory is read and written in its own order, by as many columns as leave a window in the L1 cache.
+    void choose_flow() {
+        const std::int64_t most =
+            std::clamp(kFlowWindow / problem_.x.k / kMostColumns * kMostColumns, kMostColumns, kMostFlowColumns);
+        const std::int64_t blocks = divide_up(problem_.batch.length, most);
+        columns_ = std::min(problem_.batch.length, round_up(divide_up(problem_.batch.length, blocks), kColumnsLanes));
+        outputs_ = std::clamp<std::int64_t>(problem_.x.outputs, 1, std::max(kFlowElements / columns_, kFlowTaps * problem_.x.k));
+    }
+
     struct Block {
         Output output;
         Input input;
         std::int64_t column = 0, columns = 0;
         std::int64_t pitch = 0, period = 0;
+        bool past_caches = false;  ///< outputs are stored there
         const T* taps = nullptr;
         T *samples = nullptr, *sums = nullptr;
-        T* rows = nullptr;  ///< widened ones, before they are columns
+        T* turned = nullptr;  ///< columns, before samples that nobody asked for are left out
+        T* rows = nullptr;    ///< widened ones, before they are columns
     };
 
-    // From output to output of a block: with filters of their own whole vectors of columns, or so few that several outputs fill
-    // them.
+    // From output to output of a block: with filters of their own, and of many columns, whole vectors, or so few that several
+    // outputs fill them.
     [[nodiscard]] std::int64_t pitch_of(std::int64_t columns) const {
-        return own_ && columns > kColumnsLanes ? round_up(columns, kColumnsLanes) : columns;
+        const bool whole_vectors = columns > (own_ ? kColumnsLanes : flows_ ? kMostColumns : INT64_MAX);
+        return whole_vectors ? round_up(columns, kColumnsLanes) : columns * frame_;
     }
     [[nodiscard]] std::int64_t widest_pitch() const { return pitch_of(columns_); }
     // A table of taps repeats after so many elements, at most.
@@ -141,11 +252,16 @@ private:
     [[nodiscard]] std::int64_t sums_elements() const {
         return round_up(outputs_ * widest_pitch() + longest_period() + kDirectPadding, kColumnsLanes);
     }
+    [[nodiscard]] std::int64_t turned_elements() const {
+        const bool apart = read_turned_ && (step_ > 1 || problem_.x.in_stride < 0);
+        return apart ? round_up((outputs_ + problem_.x.k - 1) * step_ * columns_ * frame_, kColumnsLanes) : 0;
+    }
     [[nodiscard]] std::int64_t rows_elements() const {
-        return read_turned_ && widen_ != nullptr ? round_up((outputs_ + problem_.x.k - 1) * columns_, kColumnsLanes) : 0;
+        const std::int64_t elements = (outputs_ + problem_.x.k - 1) * step_ * columns_ * frame_;
+        return read_turned_ && widen_ != nullptr ? round_up(elements, kColumnsLanes) : 0;
     }
     [[nodiscard]] std::int64_t slot_elements() const {
-        return table_elements() + window_elements() + sums_elements() + rows_elements();
+        return table_elements() + window_elements() + sums_elements() + turned_elements() + rows_elements();
     }
 
     void fill_table(Block& block, std::int64_t filter, T* table) const {
@@ -169,6 +285,7 @@ private:
 
     void run(const Block& block, std::int64_t first, std::int64_t count) const {
         const std::int64_t k = problem_.x.k;
+        if (flows_) { return flow(block, first, count); }
         gather(block, first - problem_.x.origin, count + k - 1);
         if (own_) {
             const std::int64_t rows = divide_up(count * block.pitch, block.period);
@@ -180,14 +297,53 @@ private:
                       .step = block.pitch,
                       .k = k});
         } else {
-            sum_({.out = block.sums,
-                  .in = block.samples,
-                  .taps = block.taps,
-                  .count = count * block.pitch,
-                  .step = block.pitch,
-                  .k = k});
+            const std::int64_t some = std::max<std::int64_t>(kElementsOfACall / block.pitch, 1);
+            const std::int64_t bytes = bytes_ahead(block) / divide_up(count, some);
+            for (std::int64_t o = 0; o < count; o += some) {
+                prefetch_next(block, o / some * bytes, bytes);
+                sum_({.out = block.sums + o * block.pitch,
+                      .in = block.samples + o * block.pitch,
+                      .taps = block.taps,
+                      .count = std::min(some, count - o) * block.pitch,
+                      .step = block.pitch,
+                      .k = k});
+            }
         }
         store(block, first, count);
+    }
+    // Some outputs after the other, each of which reads samples that have just been widened.
+    void flow(const Block& block, std::int64_t first, std::int64_t count) const {
+        const std::int64_t some = std::max<std::int64_t>(kFlowStep / block.columns, 1), k = problem_.x.k;
+        std::int64_t packed = 0;
+        for (std::int64_t o = 0; o < count; o += some) {
+            const std::int64_t now = std::min(some, count - o), needed = o + now + k - 1;
+            Block more = block;
+            more.samples += packed * block.pitch;
+            gather(more, first - problem_.x.origin + packed, needed - packed);
+            packed = needed;
+            sum_({.out = block.sums,
+                  .in = block.samples + o * block.pitch,
+                  .taps = block.taps,
+                  .count = now * block.pitch,
+                  .step = block.pitch,
+                  .k = k});
+            store(block, first + o, now);
+        }
+    }
+    // Of the next block's rows, which no hardware prefetcher foresees where many are read at once: those that follow each other.
+    [[nodiscard]] std::int64_t bytes_ahead(const Block& block) const {
+        const std::int64_t step = std::abs(block.input.main.batch_stride);
+        if (!read_turned_ || step > kNearRows * step_ * frame_ * problem_.x.n) { return 0; }
+        return block.columns * step * static_cast<std::int64_t>(size_of(problem_.dtype));
+    }
+    void prefetch_next(const Block& block, std::int64_t first, std::int64_t count) const {
+        const Piece& main = block.input.main;
+        const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
+        const std::byte* const next =
+            static_cast<const std::byte*>(main.data) + (block.column + block.columns) * main.batch_stride * bytes;
+        for (std::int64_t b = first; b < first + count; b += kCacheLine) {
+            __builtin_prefetch(next + (main.batch_stride < 0 ? -b : b), 0, 2);
+        }
     }
 
     // The samples at positions [first, first + count), and numbers behind them, which sums that nobody asked for read.
@@ -223,29 +379,34 @@ private:
         for (std::int64_t p = first; p < from; ++p) { beyond(p); }
         for (std::int64_t p = end; p < first + count; ++p) { beyond(p); }
         std::fill_n(line(first + count), block.period + kDirectPadding, T{});
-        if (block.pitch == block.columns) { return; }
+        if (block.pitch == block.columns * frame_) { return; }
         for (std::int64_t p = first; p < first + count; ++p) { std::fill(line(p) + block.columns, line(p) + block.pitch, T{}); }
     }
     // `lines` samples of each row from `at` on, as columns.
     void copy_turned(const Block& block, const Piece& piece, const std::byte* at, std::int64_t lines, T* to) const {
-        const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
-        if (piece.stride != 1 || lines == 1) {
-            for (std::int64_t i = 0; i < lines; ++i) {
-                for (std::int64_t j = 0; j < block.columns; ++j) {
-                    widen(to + i * block.pitch + j, at + (i * piece.stride + j * piece.batch_stride) * bytes, 1);
-                }
-            }
-            return;
+        if (piece.stride == frame_ || lines == 1) { return turn(block, piece, at, lines * frame_, to); }
+        // All from the lowest address on, of which every step-th is wanted, from one end or the other.
+        const std::int64_t step = std::abs(piece.stride) / frame_, last = (lines - 1) * step;
+        const bool down = piece.stride < 0;
+        const std::byte* const lowest =
+            down ? at + (lines - 1) * piece.stride * static_cast<std::int64_t>(size_of(problem_.dtype)) : at;
+        turn(block, piece, lowest, (last + 1) * frame_, block.turned);
+        for (std::int64_t i = 0; i < lines; ++i) {
+            std::copy_n(block.turned + (down ? last - i * step : i * step) * block.pitch, block.pitch, to + i * block.pitch);
         }
+    }
+    // `count` elements of each row, one after the other, as columns.
+    void turn(const Block& block, const Piece& piece, const std::byte* at, std::int64_t count, T* to) const {
+        const auto bytes = static_cast<std::int64_t>(size_of(problem_.dtype));
         const auto join = line_kernels(target_).of<T>().join;
         if (widen_ == nullptr) {
-            return join(to, block.pitch, reinterpret_cast<const T*>(at), piece.batch_stride, block.columns, lines);
+            return join(to, block.columns, reinterpret_cast<const T*>(at), piece.batch_stride, block.columns, count);
         }
-        const bool one_run = piece.batch_stride == lines;
+        const bool one_run = piece.batch_stride == count;
         for (std::int64_t j = 0; j < (one_run ? 1 : block.columns); ++j) {
-            widen(block.rows + j * lines, at + j * piece.batch_stride * bytes, one_run ? block.columns * lines : lines);
+            widen(block.rows + j * count, at + j * piece.batch_stride * bytes, one_run ? block.columns * count : count);
         }
-        join(to, block.pitch, block.rows, lines, block.columns, lines);
+        join(to, block.columns, block.rows, count, block.columns, count);
     }
     void widen(T* to, const std::byte* from, std::int64_t count) const {
         if (widen_ != nullptr) { return widen_(to, from, count); }
@@ -256,16 +417,23 @@ private:
     void store_turned(const Block& block, std::int64_t first, std::int64_t count) const {
         const Output& output = block.output;
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
-        std::byte* const to =
-            static_cast<std::byte*>(output.data) + (block.column * output.batch_stride + first - output.first) * bytes;
+        const std::int64_t offset = block.column * output.batch_stride + (first - output.first) * frame_;
+        std::byte* const to = static_cast<std::byte*>(output.data) + offset * bytes;
         const auto split = line_kernels(target_).of<T>().split;
+        const std::int64_t elements = count * frame_, step = own_ ? block.pitch : block.columns;
+        if (block.past_caches && output.batch_stride == elements) {
+            split(block.samples, elements, block.sums, step, block.columns, elements);
+            return line_kernels(target_).stream(to, 0, block.samples, 0, block.columns * elements * bytes, 1);
+        }
         if (lines_.trivial_epilogue && narrow_ == nullptr) {
-            return split(reinterpret_cast<T*>(to), output.batch_stride, block.sums, block.pitch, block.columns, count);
+            return split(reinterpret_cast<T*>(to), output.batch_stride, block.sums, step, block.columns, elements);
         }
         T* const rows = block.samples;  // which nobody reads any more
-        split(rows, count, block.sums, block.pitch, block.columns, count);
-        for (std::int64_t j = 0; j < block.columns; ++j) {
-            put(to + j * output.batch_stride * bytes, rows + j * count, block.sums, count);
+        split(rows, elements, block.sums, step, block.columns, elements);
+        const bool one_run = output.batch_stride == elements;
+        for (std::int64_t j = 0; j < (one_run ? 1 : block.columns); ++j) {
+            put(to + j * output.batch_stride * bytes, rows + j * elements, block.sums,
+                one_run ? block.columns * elements : elements);
         }
     }
 
@@ -288,15 +456,22 @@ private:
         const auto bytes = static_cast<std::int64_t>(size_of(problem_.output_dtype));
         std::byte* const to = static_cast<std::byte*>(output.data) + offset * bytes;
         const bool one_run = output.stride == block.columns && block.pitch == block.columns;
-        const std::int64_t length = one_run ? count * block.columns : block.columns;
-        for (std::int64_t i = 0; i < (one_run ? 1 : count); ++i) {
+        const std::int64_t length = one_run ? count * block.columns : block.columns, runs = one_run ? 1 : count;
+        if (block.past_caches) {
+            const auto of_sums = static_cast<std::int64_t>(sizeof(T));
+            return line_kernels(target_).stream(to, output.stride * bytes, block.sums, block.pitch * of_sums, length * bytes, runs);
+        }
+        for (std::int64_t i = 0; i < runs; ++i) {
             put(to + i * output.stride * bytes, block.sums + i * block.pitch, block.samples, length);
         }
     }
 
     Resolved problem_;
-    bool reordered_, own_;
+    bool reordered_, parts_, own_;
+    std::int64_t frame_;        // channels of a sample, which follow each other
     bool read_turned_, turns_;  // samples, outputs of a row lie side by side, not those of neighbouring rows
+    bool flows_;                // neither
+    std::int64_t step_;         // from a sample to the next, in frames
     Resolved lines_;            // as if rows were lines: with the types of sums and of what is made of them
     std::vector<T> taps_;
     Target target_;
@@ -313,30 +488,32 @@ private:
 bool takes_columns(const LineLayout& layout, const core::Request& request) {
     const Resolved& p = layout.problem;
     const bool finite = request.facts.finite || p.x.boundary != Boundary::zero;
-    const bool plain = p.rank == 1 && !p.changes_rate() && !p.is_exact() && !is_complex(p.sum_dtype) && p.x.n != kUnknownLength;
-    if (!plain || !finite || p.batch.length == 1 || p.x.k > kMostTaps) { return false; }
+    const bool plain = p.rank == 1 && !p.changes_rate() && !p.is_exact() && p.x.n != kUnknownLength;
+    if (!plain || !finite || p.x.k > kMostTaps) { return false; }
+    if (frames_of(layout)) { return true; }
+    if (is_complex(p.sum_dtype) || p.batch.length == 1) { return false; }
     const bool near = p.batch.in_stride == 1, stored_near = p.batch.out_stride == 1;
-    const bool in_rows = p.x.in_stride == 1 && p.x.n > 1, stored_in_rows = p.x.out_stride == 1 && p.x.outputs > 1;
-    const bool are_short = layout.filters == 1 && p.batch.length >= kFewestRows && in_rows && stored_in_rows &&
-                           std::max(p.x.outputs, p.x.n) <= kMostOfShortRows;
+    const bool stored_in_rows = p.x.out_stride == 1 && p.x.outputs > 1;
     switch (layout.way) {
         case LineLayout::Way::tiles:
-            return are_short || (near && (stored_near || (stored_in_rows && p.x.outputs <= kMostTurned)));
+            return near && (stored_near || (stored_in_rows && p.x.outputs <= kMostTurned));
         case LineLayout::Way::side_by_side:
             return p.batch.length < kFewColumns && p.x.outputs <= kMostTurned;
         default:
-            return are_short && !p.has_outer();
+            return false;
     }
 }
 
 double seconds_of_columns(const LineLayout& layout) {
-    const Resolved& p = layout.problem;
-    return seconds_of(p, static_cast<double>(p.batch.length * p.outer_length()) * static_cast<double>(p.x.outputs));
+    const Resolved p = blocks_of(layout).problem;
+    return seconds_of(
+        p, static_cast<double>(p.batch.length * p.outer_length() * p.channels.length) * static_cast<double>(p.x.outputs));
 }
 
 std::unique_ptr<core::Executable> prepare_columns(const LineLayout& layout, const void* taps, const core::Request& request) {
-    if (layout.problem.sum_dtype == Dtype::f64) { return std::make_unique<Columns<double>>(layout, taps, request); }
-    return std::make_unique<Columns<float>>(layout, taps, request);
+    const Blocks blocks = blocks_of(layout);
+    if (blocks.problem.sum_dtype == Dtype::f64) { return std::make_unique<Columns<double>>(blocks, layout.filters, taps, request); }
+    return std::make_unique<Columns<float>>(blocks, layout.filters, taps, request);
 }
 
 }  // namespace tapline::cpu

@@ -149,9 +149,10 @@ void DirectExecutable<X, H>::execute(const core::Output& output, const core::Inp
 
 template <class X, class H>
 void DirectExecutable<X, H>::execute_run(const core::Output& output, const core::Input& input, std::span<std::byte> workspace,
-                                         std::int64_t row, std::int64_t first, std::int64_t last) const {
+                                         std::int64_t row, std::int64_t first, std::int64_t last, bool past_caches) const {
     Job job{.output = output, .input = input, .workspace = workspace.data()};
     job.plain_output = problem_.trivial_epilogue && output.stride == 1;
+    job.stream = past_caches && job.plain_output;
     if (input.main.stride == 1 && problem_.x.k <= kTapChunk) {
         job.interior_first = std::clamp(input.main.first + problem_.x.origin, first, last);
         job.interior_last = std::clamp(input.main.last + problem_.x.origin - problem_.x.k + 1, job.interior_first, last);
@@ -161,11 +162,11 @@ void DirectExecutable<X, H>::execute_run(const core::Output& output, const core:
 
 template <class X, class H>
 void DirectExecutable<X, H>::execute_line(std::int64_t filter, const core::Output& output, const core::Input& input,
-                                          std::span<std::byte> workspace) const {
+                                          bool past_caches, std::span<std::byte> workspace) const {
     core::Output line = output;
     core::Input samples = input;
     line.batch_stride = samples.main.batch_stride = samples.extra.batch_stride = 0;
-    execute_run(line, samples, workspace, filter, output.first, output.first + output.count);
+    execute_run(line, samples, workspace, filter, output.first, output.first + output.count, past_caches);
 }
 
 // A tap that is not finite makes a NaN of a zero; of longer filters those taps are left out that meet zeros only.

@@ -31,9 +31,9 @@ public:
 
     /// Outputs [first, last) of one row of the batch, with the bits that execute() gives them, in the calling thread.
     void execute_run(const core::Output& output, const core::Input& input, std::span<std::byte> workspace, std::int64_t row,
-                     std::int64_t first, std::int64_t last) const;
+                     std::int64_t first, std::int64_t last, bool past_caches = false) const;
 
-    void execute_line(std::int64_t filter, const core::Output& output, const core::Input& input,
+    void execute_line(std::int64_t filter, const core::Output& output, const core::Input& input, bool past_caches,
                       std::span<std::byte> workspace) const override;
     [[nodiscard]] bool takes_extended_lines() const override;
 

@@ -6,6 +6,7 @@
 #include "core/plan/parallel.hpp"
 #include "core/plan/repeated.hpp"
 #include "core/problem/elements.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/direct/direct_cost.hpp"
 #include "cpu/direct/direct_shape.hpp"
 #include "cpu/lines/line_moves.hpp"
@@ -30,6 +31,7 @@ constexpr std::int64_t kRowsOfManyTiles = 64;
 // Outputs of a line in a tile: so many that neither the call for it nor the k - 1 samples that neighbours share count, and few
 // enough that all lines stay in the L2 cache. An algorithm that works in blocks takes whole ones.
 constexpr std::int64_t kOutputs = 1024;
+// More of few rows, and where outputs stay where they are made: 807 columns of 11,573 bytes under 10 taps take 0.75 times as long.
 constexpr std::int64_t kOutputsOfFewRows = 4096;
 // Of very long filters, whose windows are longer still, fewer rows at a time. 16,385 taps down 64 columns (2^22 samples): tiles of
 // 8 columns, in 4 MiB, take 26 to 33 ms, of 16 in 12 MiB 22 to 24 (one thread, AVX2).
@@ -96,6 +98,11 @@ public:
         const std::int64_t lead = rows_to_boundary(output, input);
         const std::int64_t of_rows = 1 + (problem_.batch.length - lead + rows_ - 1) / rows_;
         const std::int64_t of_outputs = (output.count + outputs_ - 1) / outputs_;
+        const double all_rows = static_cast<double>(problem_.batch.length * outer);
+        const bool past_caches =
+            !scatters_ && !narrows_ &&
+            stores_past_caches(all_rows * static_cast<double>(output.count * static_cast<std::int64_t>(size_of(problem_.dtype))),
+                               all_rows * static_cast<double>(output.count * out_bytes_), slots_);
         // Rows that share lines of memory follow each other; of others what lies side by side does.
         const bool rows_first = (gathers_ && problem_.x.in_stride != 1) || scatters_;
         const auto task = [&](std::int64_t index, int slot) {
@@ -110,7 +117,8 @@ public:
                  .row = row,
                  .rows = std::min(rows, problem_.batch.length - row),
                  .first = output.first + first,
-                 .count = std::min(outputs_, output.count - first)},
+                 .count = std::min(outputs_, output.count - first),
+                 .past_caches = past_caches},
                 workspace.data() + slot * slot_bytes());
         };
         core::parallel_for(outer * of_rows * of_outputs, slots_, std::cref(task),
@@ -122,6 +130,7 @@ private:
         Output output;
         Input input;
         std::int64_t taps, row, rows, first, count;
+        bool past_caches;
     };
 
     // Rows of the first tile: so many that the others begin where a line of the cache does. Memory that came from malloc lies 16
@@ -201,7 +210,8 @@ private:
 
     void choose_outputs() {
         const std::int64_t unit = granularity();
-        const std::int64_t wanted = std::max(rows_ <= 2 ? kOutputsOfFewRows : kOutputs, unit == 1 ? problem_.x.k : 1);
+        const bool wide = rows_ <= 2 || (unit == 1 && !scatters_);
+        const std::int64_t wanted = std::max(wide ? kOutputsOfFewRows : kOutputs, unit == 1 ? problem_.x.k : 1);
         const bool known = problem_.x.n != kUnknownLength;
         const std::int64_t all = known ? std::max<std::int64_t>(problem_.x.outputs, 1) : wanted;
         // As many in each tile.
@@ -239,7 +249,7 @@ private:
                               .batch_stride = in_place ? steps.line_stride : out_pitch_,
                               .stride = in_place ? steps.step : 1};
             if (lines_of_ != nullptr) {
-                lines_of_->execute_line(filter, sums, lines, workspace);
+                lines_of_->execute_line(filter, sums, lines, in_place && tile.past_caches, workspace);
             } else {
                 inner_[static_cast<std::size_t>(filter)]->execute(sums, lines, workspace, nullptr);
             }
@@ -285,13 +295,21 @@ private:
             fill(to, lines, end - first, last - first);
         } else {
             for (const auto& [begin, stop] : {std::pair{first, from}, std::pair{end, last}}) {
-                for (std::int64_t p = begin; p < stop; ++p) {
-                    const std::int64_t there = index_in(tile.input, p);
-                    if (there >= from && there < end) {
-                        repeat(to, lines, there - first, p - first);
+                for (std::int64_t p = begin; p < stop;) {
+                    Run run = run_at(tile.input, p, stop);
+                    if (run.index >= from && run.index < end) {
+                        if (run.step != 0) {
+                            run.count = std::min(run.count, run.step > 0 ? end - run.index : run.index - from + 1);
+                        }
+                        repeat(to, lines, run.index - first, run.step, p - first, run.count);
+                    } else if (run.step == 1 && holds(main, run.index)) {
+                        run.count = std::min(run.count, (run.index < from ? from : main.last) - run.index);
+                        copy(to, main, tile, run.index, run.count, p - first, lines);
                     } else {
+                        run.count = 1;
                         copy_one(to, tile, p, p - first, lines);
                     }
+                    p += run.count;
                 }
             }
         }
@@ -329,11 +347,30 @@ private:
         return core::boundary_index(problem_.x.boundary, position, input.n);
     }
 
-    // What is at place `from` of the lines, at another one.
-    void repeat(std::byte* lines_at, std::int64_t lines, std::int64_t from, std::int64_t at) const {
+    // Positions that stand for neighbouring samples: those of index, index + step, ...
+    struct Run {
+        std::int64_t index, count, step;
+    };
+    // From position p on, which neither piece holds, or else of one sample.
+    [[nodiscard]] Run run_at(const Input& input, std::int64_t p, std::int64_t stop) const {
+        const std::int64_t index = index_in(input, p), n = input.n;
+        const bool held = holds(input.main, p) || holds(input.extra, p);
+        if (held || index < 0 || n == kUnknownLength || p + 1 >= stop) { return {index, 1, 1}; }
+        if (problem_.x.boundary == Boundary::nearest) { return {index, (p < 0 ? std::min<std::int64_t>(stop, 0) : stop) - p, 0}; }
+        const std::int64_t step = index_in(input, p + 1) - index;
+        if (step == 1) { return {index, std::min(stop - p, n - index), 1}; }
+        return {index, step == -1 ? std::min(stop - p, index + 1) : 1, step == -1 ? -1 : 1};
+    }
+
+    // What is at places from, from + step, ... of the lines, at others.
+    void repeat(std::byte* lines_at, std::int64_t lines, std::int64_t from, std::int64_t step, std::int64_t at,
+                std::int64_t count) const {
         core::with_type_of<float, double, std::complex<float>, std::complex<double>>(lines_.dtype, [&]<class T>(T) {
             T* const samples = reinterpret_cast<T*>(lines_at);
-            for (std::int64_t line = 0; line < lines; ++line) { samples[line * in_pitch_ + at] = samples[line * in_pitch_ + from]; }
+            for (std::int64_t line = 0; line < lines; ++line) {
+                const T* const source = samples + line * in_pitch_ + from;
+                for (std::int64_t i = 0; i < count; ++i) { samples[line * in_pitch_ + at + i] = source[i * step]; }
+            }
         });
     }
 
@@ -418,13 +455,16 @@ std::unique_ptr<core::Executable> prepare_side_by_side(const LineLayout& layout,
     return std::make_unique<SideBySide>(layout, request, prepare);
 }
 
-double seconds_of_moving(const LineLayout& layout) {
+double seconds_of_moving(const LineLayout& layout, int threads) {
     const Resolved& p = layout.problem;
     const double rows = static_cast<double>(p.batch.length) * static_cast<double>(p.outer_length());
     const double in = p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.n);
     const double out = p.x.n == kUnknownLength ? 1 : static_cast<double>(p.x.outputs);
-    const double gather = !layout.gathers ? 0 : p.x.in_stride == 1 ? kWidenSeconds : kApartSeconds;
-    const double scatter = !layout.scatters ? 0 : p.x.out_stride == 1 ? kWidenSeconds : kApartSeconds;
+    const bool far = stores_past_caches(rows * in * static_cast<double>(size_of(p.dtype)),
+                                        rows * out * static_cast<double>(size_of(p.output_dtype)), threads);
+    const double apart = far ? kApartSeconds : kApartNearSeconds;
+    const double gather = !layout.gathers ? 0 : p.x.in_stride == 1 ? kWidenSeconds : apart;
+    const double scatter = !layout.scatters ? 0 : p.x.out_stride == 1 ? kWidenSeconds : apart;
     return rows * (gather * in + scatter * out);
 }
 

@@ -9,8 +9,9 @@ namespace tapline::cpu {
 /// An executable of one line under any of its filters.
 class LinesExecutable : public core::Executable {
 public:
-    /// execute() for row 0 of output and input, as if it were row `filter` of the batch, in the calling thread.
-    virtual void execute_line(std::int64_t filter, const core::Output& output, const core::Input& input,
+    /// execute() for row 0 of output and input, as if it were row `filter` of the batch, in the calling thread. `past_caches`: of a
+    /// result that fills them.
+    virtual void execute_line(std::int64_t filter, const core::Output& output, const core::Input& input, bool past_caches,
                               std::span<std::byte> workspace) const = 0;
     /// Whether zeros and constants beyond the signal's ends may be given as samples.
     [[nodiscard]] virtual bool takes_extended_lines() const = 0;
@@ -31,11 +32,12 @@ std::unique_ptr<core::Executable> prepare_side_by_side(const LineLayout& layout,
                                                        const PrepareLines& prepare);
 
 /// An element of a line on its way there or back where neighbours in memory are those of other rows, and where they are its own:
-/// 2^22 samples of 64 columns take 2.5 ms each way, 2^20 of 16 bits 0.1 to 0.15 ms more than of 32 (one thread, AVX2).
-inline constexpr double kApartSeconds = 0.6e-9;
+/// 2^22 samples of 64 columns take 2.5 ms each way, 2^18 of 32, which stay in the caches, 0.04 ms; 2^20 of 16 bits 0.1 to 0.15 ms
+/// more than of 32 (one thread, AVX2 and AVX-512).
+inline constexpr double kApartSeconds = 0.6e-9, kApartNearSeconds = 0.2e-9;
 inline constexpr double kWidenSeconds = 0.13e-9;
 
-/// What moving samples to lines and outputs back takes beside the algorithm's own time, on all threads together.
-double seconds_of_moving(const LineLayout& layout);
+/// What moving samples to lines and outputs back takes beside the algorithm's own time, on all of so many threads together.
+double seconds_of_moving(const LineLayout& layout, int threads);
 
 }  // namespace tapline::cpu

@@ -55,7 +55,7 @@ double LinedAlgorithm::estimate_seconds(const Resolved& problem, const core::Req
         all.x.outputs *= layout.problem.outer_length();
         return inner_.estimate_seconds(all, request);
     }
-    return inner_.estimate_seconds(problem_of_all(layout), request) + seconds_of_moving(layout) / request.threads;
+    return inner_.estimate_seconds(problem_of_all(layout), request) + seconds_of_moving(layout, request.threads) / request.threads;
 }
 
 std::unique_ptr<core::Executable> LinedAlgorithm::prepare(const Resolved& problem, const void* taps,

@@ -50,6 +50,8 @@ struct LineTable : KernelTable<LineKernels> {
     Convert (*widening)(Dtype from, bool to_double);
     /// Back from f32 to f16 or bf16, to nearest and ties to even.
     Convert (*narrowing)(Dtype to);
+    /// Copies runs of so many bytes, each `to_step` and `from_step` bytes behind the one before, past the caches.
+    void (*stream)(void* to, std::int64_t to_step, const void* from, std::int64_t from_step, std::int64_t bytes, std::int64_t runs);
     /// LineKernels::split of elements that are widened on the way.
     SplitWidened (*split_widened)(Dtype from, bool to_double);
 };

@@ -1,5 +1,6 @@
 // The body of simd_lines.cpp, compiled once for each target.
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstring>
@@ -478,6 +479,25 @@ FinishIntegers<T> finishing_of([[maybe_unused]] Dtype to) {
 }
 Convert narrowing_of(Dtype dtype) { return dtype == Dtype::f16 ? &narrow_f16 : &narrow_bf16; }
 
+HWY_INLINE void stream_run(std::uint8_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from, std::int64_t bytes) {
+    std::int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+    const hn::ScalableTag<std::uint8_t> d;
+    constexpr std::int64_t L = HWY_LANES(std::uint8_t), kLine = 64;
+    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % kLine);
+    i = HWY_MIN(past == 0 ? 0 : kLine - past, bytes);
+    std::memcpy(to, from, static_cast<std::size_t>(i));
+    for (; i + L <= bytes; i += L) { hn::Stream(hn::LoadU(d, from + i), d, to + i); }
+#endif
+    std::memcpy(to + i, from + i, static_cast<std::size_t>(bytes - i));
+}
+void stream(void* to, std::int64_t to_step, const void* from, std::int64_t from_step, std::int64_t bytes, std::int64_t runs) {
+    for (std::int64_t r = 0; r < runs; ++r) {
+        stream_run(static_cast<std::uint8_t*>(to) + r * to_step, static_cast<const std::uint8_t*>(from) + r * from_step, bytes);
+    }
+    hwy::FlushStream();
+}
+
 template <class T>
 LineKernels<T> line_kernels_of() {
     return {&split<T>, &join<T>, &reverse<T>, &every_second<T>, &finishing_of<T>};
@@ -485,7 +505,7 @@ LineKernels<T> line_kernels_of() {
 
 const LineTable& line_table() {
     static const LineTable kTable{
-        {line_kernels_of<float>(), line_kernels_of<double>()}, &widening_of, &narrowing_of, &split_widened_of};
+        {line_kernels_of<float>(), line_kernels_of<double>()}, &widening_of, &narrowing_of, &stream, &split_widened_of};
     return kTable;
 }
 
