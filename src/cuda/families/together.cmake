@@ -56,7 +56,7 @@ else()
     "direct/(direct_kernels|rows/direct_widened_kernels)"
     "direct/rows/direct_across_[a-z_]+"
     "direct/rows/direct_few_[a-z_]+"
-    "direct/rows/direct_(rows|tiles)_[a-z_]+"
+    "direct/rows/direct_rows_[a-z_]+"
     "image_fft_large/image_fft_large_kernels_[0-9]+_false"
     "image_fft_large/image_fft_large_kernels_[0-9]+_true"
     "image_tiles/image_tiles_[a-z]+"
