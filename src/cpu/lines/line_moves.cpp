@@ -113,6 +113,12 @@ void LineMoves::gather_widened(std::byte* to, std::int64_t pitch, const std::byt
         return;
     }
     if (strides.line_stride == 1 && lines > 1) { return split_widened_(to, pitch, from, strides.step, lines, count); }
+    if (strides.step == -1 || strides.step == 2) {
+        for (std::int64_t l = 0; l < lines; ++l) {
+            gather_line(to + l * pitch * wide, from + l * strides.line_stride * narrow, strides.step, count);
+        }
+        return;
+    }
     alignas(64) std::byte packed[kWidened * sizeof(std::int64_t)];
     for (std::int64_t l = 0; l < lines; ++l) {
         for (std::int64_t p = 0; p < count; p += kWidened) {
@@ -124,6 +130,23 @@ void LineMoves::gather_widened(std::byte* to, std::int64_t pitch, const std::byt
             widen_(to + (l * pitch + p) * wide, packed, some);
         }
     }
+}
+
+// A line that is read backwards, or of which every second sample is: those between are widened, too, by whole vectors.
+void LineMoves::gather_line(std::byte* to, const std::byte* from, std::int64_t step, std::int64_t count) const {
+    const auto narrow = static_cast<std::int64_t>(size_of(in_));
+    const auto move_wide = [&]<class T>(T) {
+        alignas(64) T packed[kWidened];
+        constexpr std::int64_t kMost = kWidened / 2;
+        for (std::int64_t p = 0; p < count; p += kMost) {
+            const std::int64_t some = std::min(kMost, count - p), last = step < 0 ? some - 1 : 2 * (some - 1);
+            const std::byte* const first = from + p * step * narrow;
+            widen_(packed, step < 0 ? first - last * narrow : first, last + 1);
+            T* const line = reinterpret_cast<T*>(to) + p;
+            step < 0 ? kernels_.of<T>().reverse(line, packed + last, some) : kernels_.of<T>().every_second(line, packed, some);
+        }
+    };
+    sum_ == Dtype::f64 ? move_wide(double{}) : move_wide(float{});
 }
 
 void LineMoves::scatter(std::byte* to, Strides strides, const std::byte* from, std::int64_t pitch, std::int64_t lines,

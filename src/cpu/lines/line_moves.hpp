@@ -31,6 +31,7 @@ private:
                          std::int64_t count) const;
     void gather_widened(std::byte* to, std::int64_t pitch, const std::byte* from, Strides strides, std::int64_t lines,
                         std::int64_t count) const;
+    void gather_line(std::byte* to, const std::byte* from, std::int64_t step, std::int64_t count) const;
 
     const LineTable& kernels_;
     Dtype in_, sum_, out_;
