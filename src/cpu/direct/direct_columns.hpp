@@ -1,5 +1,5 @@
-// Direct sums down rows that lie side by side and are narrower than their sums, have filters of their own, or are
-// short.
+// Direct sums down rows that lie side by side and are narrower than their sums, have filters of their own, or are short: also of
+// complex samples and interleaved channels, backwards and of every second sample.
 #pragma once
 
 #include "core/choice/engine.hpp"
