@@ -7,6 +7,8 @@
 namespace tapline::python {
 namespace {
 
+constexpr std::int64_t kLongStrict = 256;  // taps, from which on direct sums are slower than checked transforms
+
 // DLPack's numbers for memory that a GPU reads: kDLCUDA and kDLCUDAManaged.
 constexpr long kCudaDevice = 2;
 constexpr long kManagedDevice = 13;
@@ -146,6 +148,11 @@ ArrangedCall GpuCall::make(const std::vector<npy_intp>& in_strides, const std::v
     try {
         const auto* const taps = static_cast<const char*>(PyArray_DATA(prepared_.taps.array()));
         if (taps_there_) {
+            // The transforms of which every output is checked are made for the taps' values; without them such filters are summed.
+            const bool is_strict = request_.options.accuracy == Accuracy::strict;
+            if (is_strict && shape.taps >= kLongStrict && result.layout_.has_one_filter()) {
+                throw Error(ErrorCode::unsupported, "taps: their values decide how a long filter is held to strict accuracy");
+            }
             const WithoutGil without_gil;
             plans.push_back(make_plan_without_taps(problem, request_.options));
         } else if (result.layout_.has_one_filter()) {

@@ -198,9 +198,11 @@ private:
         // A plane as the one long signal that it may become.
         const auto reached = [](const core::Axis& a) { return static_cast<double>(a.n) + 2 * static_cast<double>(a.k); };
         const double row = p.rank == 1 ? reached(p.x) : reached(p.x) * reached(p.y) * reached(p.z);
-        const double of_taps = p.rank == 1 ? static_cast<double>(p.x.k) : static_cast<double>(p.z.k) * reached(p.y) * reached(p.x);
+        const auto far = [](const core::Axis& a) { return static_cast<double>(a.k - 1); };
+        const double span = 1 + far(p.x) + (p.rank == 1 ? 0 : (far(p.y) + far(p.z) * reached(p.y)) * reached(p.x));
         const double allowed = static_cast<double>(p.taps() + 2) * 0x1p-23;
-        return kSafe * error_in_double(row, std::min(of_taps, row)) * std::sqrt(most) * (1 + allowed) / (allowed - 0x1p-24);
+        return kSafe * error_in_double(row, span, static_cast<double>(p.taps())) * std::sqrt(most) * (1 + allowed) /
+               (allowed - 0x1p-24);
     }
 
     int rank_;

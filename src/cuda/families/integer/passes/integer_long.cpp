@@ -80,7 +80,8 @@ std::array<double, kMostDigits> digits_of_tap(std::int64_t tap, const Parting& d
 
 // What an output of one product is off by at most, for each unit of the largest sample and of the taps' norm.
 double unit_error(const Problem& p) {
-    return error_in_double(static_cast<double>(p.x.n) + 2 * static_cast<double>(p.x.k), static_cast<double>(p.x.k));
+    const auto taps = static_cast<double>(p.x.k);
+    return error_in_double(static_cast<double>(p.x.n) + 2 * taps, taps, taps);
 }
 
 // The fewest products whose outputs round to the right integers. `norm(digits)`: of a filter's digits, the largest norm.
