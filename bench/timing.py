@@ -24,8 +24,11 @@ Clock = Callable[..., float]  # clock(call, calls=1): seconds of each
 
 
 def relative_error(got: np.ndarray, exact: np.ndarray) -> float:
-    """The relative L2 error."""
-    return float(np.linalg.norm(got.astype(np.float64) - exact) / np.linalg.norm(exact))
+    """The relative L2 error; of a result that should be zeros 0, or infinity."""
+    error, size = np.linalg.norm(got.astype(np.float64) - exact), np.linalg.norm(exact)
+    if size == 0:
+        return 0.0 if error == 0 else float("inf")
+    return float(error / size)
 
 
 def require(name: str, error: float, tolerance: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapline
-from gpu_arrays import Cupy, Jax, assert_close, drawn, needs_gpu
+from gpu_arrays import Cupy, Jax, assert_close, drawn, needs_gpu, on_real_gpu
 from tapline._gpu.calls import taps_in_host_memory
 
 pytestmark = needs_gpu
@@ -56,11 +56,11 @@ def test_taps_are_read_where_they_are(gpu, count, function, dtype):
     assert stayed_there() == 0
 
 
-def test_strict_accuracy_reads_few_taps_where_they_are(gpu):
+def test_strict_accuracy_reads_taps_where_they_are(gpu):
     tapline.clear_plan_cache()
-    x, h = drawn(3, 2000), drawn(200)
+    x, h = drawn(3, 2000), drawn(700)
     got = tapline.convolve(gpu.put(x), gpu.put(h), "same", accuracy="strict")
-    assert_close(gpu.get(got), tapline.convolve(x, h, "same", accuracy="strict"), 200)
+    assert_close(gpu.get(got), tapline.convolve(x, h, "same", accuracy="strict"), 700)
     assert stayed_there() == 1
 
 
@@ -194,16 +194,16 @@ def test_bfloat16_taps_in_host_memory_keep_their_type(gpu):
             assert tapline.convolve(signal, taps).dtype == bfloat16
 
 
-def test_long_strict_taps_there_are_convolved_as_those_given_on_the_host(gpu):
+@on_real_gpu  # too many products for a host
+def test_many_strict_products_are_those_of_taps_given_on_the_host(gpu):
     """By transforms whose outputs are checked, where direct sums are slower: the same plan, so the same bits."""
-    x, h = drawn(20_000), drawn(700)
+    if isinstance(gpu, Jax):
+        pytest.skip("JAX arrays cannot be changed")
+    x, h = drawn(5_000_000), drawn(700)
     there, taps = gpu.put(x), gpu.put(h)
     for change in (0, 3):
         h[5] += change
-        if change and isinstance(gpu, Jax):
-            break  # they cannot be changed
-        if change:
-            taps[5] += change
+        taps[5] += change
         wanted = gpu.get(tapline.convolve(there, h, "same", accuracy="strict"))
         for _ in range(2):
             np.testing.assert_array_equal(gpu.get(tapline.convolve(there, taps, "same", accuracy="strict")), wanted)
