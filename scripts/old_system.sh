@@ -2,7 +2,7 @@
 # The C library and what else programs in a wheel stand on, of a system older than this one: what is linked against it runs there and on all
 # that came later. `make wheels` asks for it; no root is needed.
 #
-#   scripts/old_system.sh FOLDER MACHINE       MACHINE: x86_64 or aarch64
+#   scripts/old_system.sh FOLDER MACHINE       MACHINE: x86_64 or aarch64; MIRROR names another of Debian's mirrors
 #
 # FOLDER gets packages of Debian 11 (glibc 2.31, GCC 10's libstdc++), unpacked, and beside them
 #   link/   what g++ is told to find first (-L): libstdc++.so, which is the old one, with what it lacks from this compiler's archive
@@ -14,7 +14,6 @@ set -euo pipefail
 mkdir -p "$1"
 folder=$(realpath "$1")
 machine=$2
-suite=bullseye
 declare -A debian=([x86_64]=amd64 [aarch64]=arm64)
 packages="libc6-dev libstdc++6 libgcc-s1 libsndfile1 libpng16-16 libjpeg62-turbo libcairo2"
 triple=$machine-linux-gnu
@@ -30,7 +29,7 @@ mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/none"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [ -e $keyring ] || { echo "FAILED: no $keyring (package debian-archive-keyring)" >&2; exit 1; }
 mirror=${MIRROR:-http://deb.debian.org/debian}
-echo "deb [signed-by=$keyring] $mirror $suite main" >"$apt/sources.list"
+echo "deb [signed-by=$keyring] $mirror bullseye main" >"$apt/sources.list"
 old_apt() {
     apt-get -q -y -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts="$apt/none" -o Dir::Etc::Preferences="$apt/none/none" \
         -o Dir::Etc::PreferencesParts="$apt/none" -o Dir::State::Lists="$apt/lists" -o Dir::State::Status="$apt/status" -o Dir::Cache="$apt/cache" \

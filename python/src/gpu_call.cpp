@@ -7,9 +7,6 @@
 namespace tapline::python {
 namespace {
 
-// Products from which on direct sums take a GPU longer (120 us of an H100) than the host to look at taps that lie there.
-constexpr double kManyProducts = 3e9;
-
 // DLPack's numbers for memory that a GPU reads: kDLCUDA and kDLCUDAManaged.
 constexpr long kCudaDevice = 2;
 constexpr long kManagedDevice = 13;
@@ -43,6 +40,19 @@ Owned outline(const std::vector<npy_intp>& shape, const std::vector<npy_intp>& s
                                   ", which tapline cannot use; copy it to host memory (CuPy: .get(), PyTorch: .cpu(), JAX: "
                                   "numpy.asarray). " +
                                   error.what());
+}
+
+// Whether taps that lie on the GPU are looked at all the same: the transforms of which every output is checked are made for their
+// values, and without those a strict filter is summed directly. That takes longer than looking (120 us) from about so many products
+// on (H100).
+bool needs_values(const Request& request, const Shape& shape, const Layout& layout) {
+    constexpr double kManyProducts = 3e9;
+    if (request.options.accuracy != Accuracy::strict || !layout.has_one_filter()) { return false; }
+    double products = static_cast<double>(shape.taps) * static_cast<double>(shape.length);
+    for (std::size_t d = 0; d < shape.output.size(); ++d) {
+        if (static_cast<int>(d) != shape.axis) { products *= static_cast<double>(shape.output[d]); }
+    }
+    return products >= kManyProducts;
 }
 
 }  // namespace
@@ -149,13 +159,7 @@ ArrangedCall GpuCall::make(const std::vector<npy_intp>& in_strides, const std::v
     try {
         const auto* const taps = static_cast<const char*>(PyArray_DATA(prepared_.taps.array()));
         if (taps_there_) {
-            // The transforms of which every output is checked are made for the taps' values; without them such filters are summed.
-            double products = static_cast<double>(shape.taps) * static_cast<double>(shape.length);
-            for (std::size_t d = 0; d < shape.output.size(); ++d) {
-                if (static_cast<int>(d) != shape.axis) { products *= static_cast<double>(shape.output[d]); }
-            }
-            const bool is_strict = request_.options.accuracy == Accuracy::strict;
-            if (is_strict && products >= kManyProducts && result.layout_.has_one_filter()) {
+            if (needs_values(request_, shape, result.layout_)) {
                 throw Error(ErrorCode::unsupported, "taps: their values decide how a long filter is held to strict accuracy");
             }
             const WithoutGil without_gil;
