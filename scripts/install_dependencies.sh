@@ -9,7 +9,7 @@
 # The names are valid on Debian 12 and Ubuntu 24.04. TAPLINE_NO_INSTALL=1 only reports what is missing.
 set -euo pipefail
 
-build_libraries="libhwy-dev libsndfile1-dev libpng-dev libjpeg-dev libcairo2-dev libgtest-dev"
+build_libraries="libhwy-dev libsndfile1-dev libpng-dev libjpeg-dev libcairo2-dev libfontconfig-dev libgtest-dev"
 build="g++ cmake ninja-build pkg-config libcli11-dev nlohmann-json3-dev $build_libraries"
 declare -A groups=(
     [build]="$build"
@@ -20,7 +20,7 @@ declare -A groups=(
     [sanitize]="$build clang libclang-rt-dev"
     [docs]="doxygen"
     [deb]="$build dpkg-dev lintian"
-    [wheels]="debian-archive-keyring" # of the older system that they are linked against (scripts/old_system.sh)
+    [wheels]="debian-archive-keyring fonts-dejavu-core" # of the older system that they are linked against (scripts/old_system.sh)
     [aarch64]="$build g++-aarch64-linux-gnu qemu-user $(printf '%s:arm64 ' $build_libraries)"
     [site]="doxygen chromium" # the rest comes from PyPI into build/site/env (scripts/site/site.sh)
 )

@@ -15,7 +15,7 @@ mkdir -p "$1"
 folder=$(realpath "$1")
 machine=$2
 declare -A debian=([x86_64]=amd64 [aarch64]=arm64)
-packages="libc6-dev libstdc++6 libgcc-s1 libsndfile1 libpng16-16 libjpeg62-turbo libcairo2"
+packages="libc6-dev libstdc++6 libgcc-s1 libsndfile1 libpng16-16 libjpeg62-turbo libcairo2 libfontconfig1 fonts-dejavu-core"
 triple=$machine-linux-gnu
 compiler=g++
 [ "$machine" = "$(uname -m)" ] || compiler=$triple-g++

@@ -57,15 +57,17 @@ vendor() {
 # tag WHEEL: the oldest manylinux_X_Y that auditwheel finds its libraries and programs to be.
 tag() { auditwheel show "$1" | tr -d '\n' | grep -oE 'constrains the platform tag to "[^"]*"' | grep -oE 'manylinux_2_[0-9]+'; }
 
-# complete WHEEL: with what else must be inside, and for each library that is not tapline's what the distribution says of its copyright.
-# What was put in may ask for a newer glibc than the rest, so the tag is made anew.
+# complete WHEEL: with what else must be inside, fonts for plots too, and for each library that is not tapline's what the distribution says of its
+# copyright. What was put in may ask for a newer glibc than the rest, so the tag is made anew.
 complete() {
     local unpacked=$out/unpacked library package found tag documents
     rm -rf "$unpacked"
     mkdir -p "$unpacked"
     python3 -m zipfile -e "$1" "$unpacked"
     vendor "$unpacked"
-    mkdir -p "$unpacked/tapline/licences"
+    mkdir -p "$unpacked/tapline/licences" "$unpacked/tapline/fonts"
+    cp "$old"/usr/share/fonts/truetype/dejavu/DejaVuSans{,-Bold}.ttf "$unpacked/tapline/fonts/"
+    cp "$old/usr/share/doc/fonts-dejavu-core/copyright" "$unpacked/tapline/licences/fonts-dejavu-core.txt"
     for library in "$unpacked"/tapline.libs/*; do
         # libhwy-1a2b3c4d.so.1.0.3 was libhwy.so.1.0.3 or a link to it.
         package=$(basename "$library" | sed -E 's/-[0-9a-f]{8}(\.so.*)?$/\1/; s/(\.so\.[0-9]+).*/\1/')

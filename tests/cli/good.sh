@@ -56,6 +56,15 @@ for plot in p.png p.svg; do
     succeed "$TAPLINE" convolve x.txt 1,-1 -o y.txt --plot $plot
     [ -s $plot ] || fail "no $plot"
 done
+
+# Where the system has no fonts: those beside the program, and without them a picture with no words, which is said.
+expect 0 "no fonts were found" env FONTCONFIG_FILE=/none "$TAPLINE" convolve x.txt 1,-1 -o y.txt --plot p.png
+wordless=$(wc -c <p.png)
+mkdir beside && cp "$TAPLINE" beside/tapline && cp -r "$(dirname "$(fc-match -f '%{file}' sans-serif)")" beside/fonts
+succeed env FONTCONFIG_FILE=/none LD_LIBRARY_PATH="$(dirname "$TAPLINE")/..${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" beside/tapline convolve x.txt 1,-1 -o y.txt --plot p.png
+! grep -qi font stderr || fail "fonts beside the program are not taken: $(cat stderr)"
+[ "$(wc -c <p.png)" -gt "$wordless" ] || fail "a picture with words is no larger than one without"
+rm -r beside
 head -c 4 p.png | grep -q PNG || fail "p.png is no PNG"
 grep -q "<svg" p.svg || fail "p.svg is no SVG"
 only x.txt y.txt z.txt p.png p.svg

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "cli/plot/fonts.hpp"
 #include "tapline/error.hpp"
 
 namespace tapline::cli {
@@ -69,6 +70,7 @@ std::string escape_markup(const std::string& text) {
 
 Canvas::Canvas(Kind kind, double width, double height, const std::string& title)
     : kind_(kind), surface_(make_surface(kind, width, height)), cairo_(cairo_create(surface_)) {
+    find_fonts();
     if (kind == Kind::png) cairo_scale(cairo_, kPngScale, kPngScale);
     cairo_set_line_join(cairo_, CAIRO_LINE_JOIN_ROUND);
     if (is_svg()) {
