@@ -58,12 +58,18 @@ for plot in p.png p.svg; do
 done
 
 # Where the system has no fonts: those beside the program, and without them a picture with no words, which is said.
-expect 0 "no fonts were found" env FONTCONFIG_FILE=/none "$TAPLINE" convolve x.txt 1,-1 -o y.txt --plot p.png
+mkdir -p beside/fonts none
+echo "<fontconfig><dir>$PWD/none</dir><cachedir>$PWD/none</cachedir></fontconfig>" >none/fonts.conf
+expect 0 "no fonts were found" env FONTCONFIG_FILE="$PWD/none/fonts.conf" "$TAPLINE" convolve x.txt 1,-1 -o y.txt --plot p.png
 wordless=$(wc -c <p.png)
-mkdir beside && cp "$TAPLINE" beside/tapline && cp -r "$(dirname "$(fc-match -f '%{file}' sans-serif)")" beside/fonts
-succeed env FONTCONFIG_FILE=/none LD_LIBRARY_PATH="$(dirname "$TAPLINE")/..${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" beside/tapline convolve x.txt 1,-1 -o y.txt --plot p.png
-! grep -qi font stderr || fail "fonts beside the program are not taken: $(cat stderr)"
-[ "$(wc -c <p.png)" -gt "$wordless" ] || fail "a picture with words is no larger than one without"
+cp "$TAPLINE" beside/tapline && cp "$(find /usr/share/fonts -name '*Sans*.ttf' | sort | head -1)" beside/fonts
+for configuration in none/fonts.conf none/at_all; do
+    succeed env FONTCONFIG_FILE="$PWD/$configuration" LD_LIBRARY_PATH="$(dirname "$TAPLINE")/..${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        beside/tapline convolve x.txt 1,-1 -o y.txt --plot p.png
+    ! grep -i font stderr || fail "fonts beside the program are not taken with $configuration"
+    [ "$(wc -c <p.png)" -gt "$wordless" ] || fail "a picture with words is no larger than one without"
+done
+rm -r none
 rm -r beside
 head -c 4 p.png | grep -q PNG || fail "p.png is no PNG"
 grep -q "<svg" p.svg || fail "p.svg is no SVG"

@@ -4,8 +4,8 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <mutex>
+#include <string>
 #include <system_error>
 
 namespace tapline::cli {
@@ -13,22 +13,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Asked for without a configuration, fontconfig complains on standard error: so its file is looked for first.
-bool system_has_fonts() {
-    const std::unique_ptr<FcChar8, decltype(&FcStrFree)> configuration(FcConfigFilename(nullptr), FcStrFree);
-    if (configuration == nullptr) return false;
-    const FcFontSet* fonts = FcConfigGetFonts(FcConfigGetCurrent(), FcSetSystem);
+bool has_fonts(FcConfig* configuration, FcSetName set) {
+    const FcFontSet* fonts = FcConfigGetFonts(configuration, set);
     return fonts != nullptr && fonts->nfont > 0;
 }
 
-bool take_fonts_beside_the_program() {
+void add_fonts_beside_the_program(FcConfig* configuration) {
     std::error_code error;
-    const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path() / "fonts";
-    const auto utf8 = folder.string();
-    if (error || !fs::is_directory(folder, error)) return false;
-    FcConfig* fonts = FcConfigCreate();
-    return fonts != nullptr && FcConfigAppFontAddDir(fonts, reinterpret_cast<const FcChar8*>(utf8.c_str())) == FcTrue &&
-           FcConfigSetCurrent(fonts) == FcTrue;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    for (const fs::directory_entry& file : fs::directory_iterator(program.parent_path() / "fonts", error)) {
+        const std::string path = file.path().string();
+        FcConfigAppFontAddFile(configuration, reinterpret_cast<const FcChar8*>(path.c_str()));
+    }
+}
+
+// The system's configuration if there is one, and fonts of our own if it knows none. fontconfig by itself would complain on
+// standard error of a system without a configuration and, after a while, look for one again.
+bool find() {
+    FcConfig* configuration = FcConfigCreate();
+    if (FcConfigParseAndLoad(configuration, nullptr, FcFalse) == FcTrue) FcConfigBuildFonts(configuration);
+    if (!has_fonts(configuration, FcSetSystem)) add_fonts_beside_the_program(configuration);
+    const bool found = has_fonts(configuration, FcSetSystem) || has_fonts(configuration, FcSetApplication);
+    FcConfigSetRescanInterval(configuration, 0);
+    FcConfigSetCurrent(configuration);
+    return found;
 }
 
 }  // namespace
@@ -36,12 +44,10 @@ bool take_fonts_beside_the_program() {
 void find_fonts() {
     static std::once_flag once;
     std::call_once(once, [] {
-        if (!system_has_fonts() && !take_fonts_beside_the_program()) {
-            std::fputs(
-                "note: no fonts were found, so pictures have no words; install some, e.g. fonts-dejavu-core and "
-                "fontconfig-config\n",
-                stderr);
-        }
+        if (find()) return;
+        std::fputs(
+            "note: no fonts were found, so pictures have no words; install some: packages fontconfig-config, fonts-dejavu-core\n",
+            stderr);
     });
 }
 
