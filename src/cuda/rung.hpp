@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "cuda/abi.hpp"
+#include "cuda/head.hpp"
 
 namespace tapline::cuda {
 
@@ -62,12 +64,15 @@ using Refusal = std::string;
 
 class Rung {
 public:
-    Rung() = default;
+    /// `facts`: what its head does not tell.
+    Rung(const Head& head, const RungInfo& facts);
+    /// One without a head, for tests.
+    explicit Rung(const RungInfo& info) : info_(info) {}
     Rung(const Rung&) = delete;
     Rung& operator=(const Rung&) = delete;
     virtual ~Rung() = default;
 
-    [[nodiscard]] virtual RungInfo info() const = 0;
+    [[nodiscard]] const RungInfo& info() const { return info_; }
     [[nodiscard]] virtual Refusal supports(const Problem&, const cuda_abi::Device&) const = 0;
     /// Seconds of one execution on a warm device, launch included; n known.
     [[nodiscard]] virtual double estimate_seconds(const Problem&, const cuda_abi::Device&) const = 0;
@@ -97,6 +102,10 @@ public:
     virtual void report(const Prepared&, const void* /*workspace*/, cudaStream_t) const {}
     /// Launches on the current device. Throws CudaError.
     virtual void launch(const Prepared&, const Job&, const OnDevice&, void* workspace, cudaStream_t) const = 0;
+
+private:
+    std::array<std::string, 5> texts_;  // each on one line
+    RungInfo info_;
 };
 
 /// Filters that an execution brings. The plan's filter i is number (first + i) % filters of them, i < count: the plan's problem may
