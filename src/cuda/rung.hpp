@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/problem/interface.hpp"
 #include "cuda/abi.hpp"
 #include "cuda/head.hpp"
 
@@ -24,12 +25,7 @@ using cuda_abi::RungInfo;
 inline constexpr std::int64_t kTapSlackBytes = 32;
 
 /// What a rung decided for one plan when it loaded its kernels: which of them, their grids and shared memory.
-struct Chosen {
-    Chosen() = default;
-    Chosen(const Chosen&) = delete;
-    Chosen& operator=(const Chosen&) = delete;
-    virtual ~Chosen() = default;
-};
+struct Chosen : core::Interface {};
 
 /// What launches read in device memory.
 struct OnDevice {
@@ -62,15 +58,12 @@ struct Prepared {
 /// Empty: yes; else why not.
 using Refusal = std::string;
 
-class Rung {
+class Rung : public core::Interface {
 public:
     /// `facts`: what its head does not tell.
     Rung(const Head& head, const RungInfo& facts);
     /// One without a head, for tests.
     explicit Rung(const RungInfo& info) : info_(info) {}
-    Rung(const Rung&) = delete;
-    Rung& operator=(const Rung&) = delete;
-    virtual ~Rung() = default;
 
     [[nodiscard]] const RungInfo& info() const { return info_; }
     [[nodiscard]] virtual Refusal supports(const Problem&, const cuda_abi::Device&) const = 0;
@@ -125,13 +118,8 @@ struct MadeTables {
 
 /// A rung that takes problems with taps_come_later: its launch() may have taps that were in device memory already, and what depends
 /// on them is made there, in the stream's order.
-class TakesTapsOnDevice {
+class TakesTapsOnDevice : public core::Interface {
 public:
-    TakesTapsOnDevice() = default;
-    TakesTapsOnDevice(const TakesTapsOnDevice&) = delete;
-    TakesTapsOnDevice& operator=(const TakesTapsOnDevice&) = delete;
-    virtual ~TakesTapsOnDevice() = default;
-
     /// Bytes of tables that depend on the taps, a multiple of 16; 0: launch() needs only the taps.
     [[nodiscard]] virtual std::int64_t made_table_bytes(const Prepared&) const = 0;
     /// Filters of a launch at most.
